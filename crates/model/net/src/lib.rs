@@ -7,6 +7,7 @@
 #![warn(missing_docs)]
 
 pub mod aqm;
+pub mod custom;
 pub mod error;
 pub mod frame;
 pub mod histogram;

@@ -24,7 +24,6 @@ use slotline_net::topology::{Down, End, Graph, NodeKind, Wire, Wiring};
 use slotline_net::units::Rate;
 use slotline_net::workload::{HostMap, Setting, Traffic, TrafficBuilder};
 use slotline_scenario::port_names::{bump_ports, limiter_ports, switch_ports_named};
-use slotline_scenario::scheduler::Scheduler;
 use slotline_scenario::{EventKind, EventSpec, Files, MeasureSpec, Scenario, SchemeSpec};
 use slotline_schemes as schemes;
 use slotline_sim::{Follow, Network, Place};
@@ -72,18 +71,7 @@ pub fn build(
     seed: u64,
     files: &Files<'_>,
 ) -> Result<Assembly, SpecError> {
-    build_with(scenario, at, seed, files, None)
-}
-
-/// The same with a `scheduler` in place of the scheme's own.
-pub fn build_with(
-    scenario: &Scenario,
-    at: usize,
-    seed: u64,
-    files: &Files<'_>,
-    scheduler: Option<&Scheduler>,
-) -> Result<Assembly, SpecError> {
-    let builder = builder(scenario, at, seed, files, scheduler)?;
+    let builder = builder(scenario, at, seed, files)?;
     let in_scheme = |e: SpecError| within(&format!("scheme[{at}]"), e);
     let flows = builder.plan.traffic.flows.len() as u64;
     let timeline = builder.timeline(scenario)?;
@@ -112,7 +100,7 @@ pub(crate) fn parts(
     seed: u64,
     files: &Files<'_>,
 ) -> Result<Parts, SpecError> {
-    let builder = builder(scenario, at, seed, files, None)?;
+    let builder = builder(scenario, at, seed, files)?;
     let timeline = builder.timeline(scenario)?;
     let sampled = builder.sampled(&scenario.measure);
     let Builder { graph, wiring, routes, plan, system, .. } = builder;
@@ -125,7 +113,6 @@ fn builder<'a>(
     at: usize,
     seed: u64,
     files: &Files<'_>,
-    scheduler: Option<&'a Scheduler>,
 ) -> Result<Builder<'a>, SpecError> {
     let scheme = &scenario.scheme[at];
     let in_scheme = |e: SpecError| within(&format!("scheme[{at}]"), e);
@@ -158,7 +145,6 @@ fn builder<'a>(
         scheme,
         routing,
         system,
-        scheduler,
         seed,
         stations,
         graph,
@@ -259,7 +245,6 @@ struct Builder<'a> {
     queue_spec: QueueSpec,
     routing: RoutingSpec,
     system: Option<Box<dyn System>>,
-    scheduler: Option<&'a Scheduler>,
     seed: u64,
     stations: Vec<HostId>,
     /// Ports of switches by which packets come through a bump.
@@ -365,7 +350,6 @@ impl Builder<'_> {
             plan: &self.plan,
             stations: &self.stations,
             seed: self.seed,
-            scheduler: self.scheduler.map(Scheduler::maker),
         }
     }
 

@@ -226,9 +226,8 @@ fn simulate(
 ) -> Result<(Scene, Outcome), ScenarioError> {
     let scenario = &loaded.scenario;
     let files = |name: &str| loaded.file(name);
-    let assembly =
-        build::build_with(scenario, job.scheme, job.seed, &files, loaded.scheduler(job.scheme))
-            .map_err(|e| loaded.blame(e))?;
+    let assembly = build::build(scenario, job.scheme, job.seed, &files);
+    let assembly = assembly.map_err(|e| loaded.blame(e))?;
     job.flows.store(assembly.flows, Ordering::Relaxed);
     let Assembly { mut network, plan, routes, wiring, flows } = assembly;
     network.follow = choice.follow();

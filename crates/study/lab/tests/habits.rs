@@ -26,7 +26,7 @@ const OUTSIDE_WORLD: [&str; 10] = [
     "HashMap",
     "HashSet",
 ];
-const SAFE: [&str; 20] = [
+const SAFE: [&str; 21] = [
     "arbiter",
     "xco",
     "tdma",
@@ -46,6 +46,7 @@ const SAFE: [&str; 20] = [
     "reproduce",
     "scenario",
     "sim",
+    "slotline",
     "tables",
 ];
 const UNFINISHED: [&str; 5] = ["#[allow(", "#![allow(", "todo!", "unimplemented!", "dbg!"];

@@ -118,7 +118,7 @@ fn general(scenario: &Scenario) -> Fit {
 
 /// Virtual machines mean something to XCo alone.
 fn machines(scenario: &Scenario) -> Vec<Fit> {
-    let known = scenario.scheme.iter().any(|scheme| matches!(scheme.control, ControlSpec::Xco(_)));
+    let known = scenario.scheme.iter().any(|scheme| scheme.control.uses_coordinators());
     let one = |(at, workload): (usize, &WorkloadSpec)| {
         let Machines { from, to } = workload.machines();
         let key = if from > 0 { "vm" } else { "to-vm" };
@@ -300,7 +300,8 @@ fn routing(scheme: &SchemeSpec) -> Fit {
         ControlSpec::Fastpass(_) => {
             (own, "under fastpass the arbiter gives each packet its path: leave `routing` out")
         }
-        ControlSpec::Xco(_) | ControlSpec::Tdma(_) => (
+        ControlSpec::Custom(ref spec) if !spec.is_scheduler() => (true, ""),
+        ControlSpec::Xco(_) | ControlSpec::Tdma(_) | ControlSpec::Custom(_) => (
             one_way,
             "under xco and tdma all packets of two hosts have to take one path, which the scheduler knows: use \
              routing = \"ecmp\", \"shortest\", or \"two-level\"",

@@ -5,12 +5,12 @@ use super::document::Document;
 use super::engine::EngineSpec;
 use super::error::ScenarioError;
 use super::extends;
+use super::extensions::Extensions;
 use super::imported::{Imported, resolve};
 use super::objects::Objects;
 use super::spec::Scenario;
 use crate::fingerprint;
 use crate::import::captures::Captures;
-use crate::scheduler::Scheduler;
 use slotline_net::error::SpecError;
 use slotline_net::topology::{Graph, NodeKind};
 use std::cell::RefCell;
@@ -33,41 +33,61 @@ pub struct Loaded {
     /// The object files that queues name.
     objects: Objects,
     fabric: String,
-    /// Schedulers of the calling program, by scheme.
-    pub(crate) schedulers: BTreeMap<usize, Scheduler>,
 }
 
 impl Scenario {
     /// Reads and checks the file at `path`. Files that it names are looked for beside it.
     pub fn load(path: &Path) -> Result<Loaded, ScenarioError> {
+        Scenario::load_with(path, &Extensions::new())
+    }
+
+    /// As [`Scenario::load`], for scenarios that name parts of the calling program.
+    pub fn load_with(path: &Path, extensions: &Extensions) -> Result<Loaded, ScenarioError> {
         let read = std::fs::read_to_string(path);
         let text = read.map_err(|error| ScenarioError::Read { path: path.into(), error })?;
-        Scenario::parse(path, text)
+        Scenario::parse_with(path, text, extensions)
     }
 
     /// Checks `text` as the content of the file at `path`; reports the first error.
     pub fn parse(path: &Path, text: String) -> Result<Loaded, ScenarioError> {
-        Loaded::of(extends::resolved(Document::new(path, text))?)
+        Scenario::parse_with(path, text, &Extensions::new())
+    }
+
+    /// As [`Scenario::parse`], for scenarios that name parts of the calling program.
+    pub fn parse_with(
+        path: &Path,
+        text: String,
+        extensions: &Extensions,
+    ) -> Result<Loaded, ScenarioError> {
+        let document = extends::resolved(Document::new(path, text))?;
+        Loaded::all_of(document, extensions).map_err(first)
     }
 
     /// As [`Scenario::load`], but reports every error that can be found on its own.
     pub fn load_all(path: &Path) -> Result<Loaded, Vec<ScenarioError>> {
+        Scenario::load_all_with(path, &Extensions::new())
+    }
+
+    /// As [`Scenario::load_all`], for scenarios that name parts of the calling program.
+    pub fn load_all_with(
+        path: &Path,
+        extensions: &Extensions,
+    ) -> Result<Loaded, Vec<ScenarioError>> {
         let read = std::fs::read_to_string(path);
         let text = read.map_err(|error| vec![ScenarioError::Read { path: path.into(), error }])?;
         let document = extends::resolved(Document::new(path, text)).map_err(|error| vec![error])?;
-        Loaded::all_of(document)
+        Loaded::all_of(document, extensions)
     }
 }
 
 impl Loaded {
     /// Checks `document`, which stands on its own.
     pub fn of(document: Document) -> Result<Loaded, ScenarioError> {
-        let first = |faults: Vec<_>| faults.into_iter().next().expect("refused for a fault");
-        Loaded::all_of(document).map_err(first)
+        Loaded::all_of(document, &Extensions::new()).map_err(first)
     }
 
     /// As [`Loaded::of`], but reports every error.
-    fn all_of(document: Document) -> Result<Loaded, Vec<ScenarioError>> {
+    fn all_of(document: Document, extensions: &Extensions) -> Result<Loaded, Vec<ScenarioError>> {
         let shape = document.shape_faults();
         if !shape.is_empty() {
             return Err(shape);
@@ -82,9 +102,8 @@ impl Loaded {
             imported: None,
             objects: Objects::beside(Path::new("")),
             fabric: String::new(),
-            schedulers: BTreeMap::new(),
         };
-        loaded.import()?;
+        loaded.import(extensions)?;
         loaded.follow_nothing_unasked();
         let faults = loaded.faults();
         if faults.is_empty() { Ok(loaded) } else { Err(faults) }
@@ -118,13 +137,15 @@ impl Loaded {
         self.check()
     }
 
-    /// Reads the file of the fabric and the programs of queues, and puts them in place of their names.
-    fn import(&mut self) -> Result<(), Vec<ScenarioError>> {
+    /// Puts the content of a fabric's file in place of its name, programs into their queues, and parts of the
+    /// calling program beside their names.
+    fn import(&mut self, extensions: &Extensions) -> Result<(), Vec<ScenarioError>> {
         let folder = self.folder();
         let imported = resolve(&mut self.scenario.fabric, |name| read(&folder.join(name)));
         self.imported = imported.map_err(|error| vec![self.blame(error)])?;
         self.objects = Objects::beside(&folder);
-        let faults = self.objects.fill_all(&mut self.scenario.scheme);
+        let mut faults = self.objects.fill_all(&mut self.scenario.scheme);
+        faults.extend(extensions.supply(&mut self.scenario));
         let faults: Vec<_> = faults.into_iter().map(|error| self.blame(error)).collect();
         if faults.is_empty() { Ok(()) } else { Err(faults) }
     }
@@ -153,11 +174,6 @@ impl Loaded {
         checked.faults.into_iter().map(|error| self.blame(error)).collect()
     }
 
-    /// The scheduler of the calling program that decides in scheme `at`, where there is one.
-    pub fn scheduler(&self, at: usize) -> Option<&Scheduler> {
-        self.schedulers.get(&at)
-    }
-
     /// Where files named in the scenario are looked for.
     fn folder(&self) -> PathBuf {
         self.document.file.parent().map_or_else(PathBuf::new, Path::to_path_buf)
@@ -178,21 +194,20 @@ impl Loaded {
         self.document.fault_at(&error.key, error.message)
     }
 
-    /// The scenario with all defaults written out, a fingerprint of each file that it names, and the
-    /// name of each scheduler that the calling program put in.
+    /// The scenario with all defaults written out, and a fingerprint of each file that it names.
     pub fn resolved(&self) -> String {
         let input = |(name, text): (&String, &String)| {
             format!("# {name}: {} bytes, {:016x}\n", text.len(), fingerprint(text.as_bytes()))
         };
         let inputs: String = self.inputs.iter().map(input).collect();
-        let scheduler = |(at, scheduler): (&usize, &Scheduler)| {
-            let (scheme, name) = (&self.scenario.scheme[*at].name, scheduler.name());
-            format!("# scheme {scheme:?}: scheduled by {name:?} of the calling program\n")
-        };
-        let schedulers: String = self.schedulers.iter().map(scheduler).collect();
         let imported = self.imported.as_ref().map_or_else(String::new, Imported::remarks);
-        self.scenario.resolved() + &inputs + &imported + &self.objects.remarks() + &schedulers
+        self.scenario.resolved() + &inputs + &imported + &self.objects.remarks()
     }
+}
+
+/// The first of the faults for which a scenario was refused.
+fn first(faults: Vec<ScenarioError>) -> ScenarioError {
+    faults.into_iter().next().expect("refused for a fault")
 }
 
 fn read(path: &Path) -> Result<String, String> {

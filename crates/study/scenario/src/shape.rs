@@ -158,6 +158,7 @@ impl Walk<'_> {
                 None if schema["additionalProperties"].is_object() => {
                     self.at(key).value(value.get_ref(), &schema["additionalProperties"]);
                 }
+                None if schema["additionalProperties"] == true => {}
                 None => meant.extend(self.unknown_key(key, schema)),
             }
         }

@@ -37,7 +37,6 @@ impl Bench {
             plan: &Arc::new(plan),
             stations: &[],
             seed: 1,
-            scheduler: None,
             graph: &graph,
         };
         let fabric = Arc::new(Fabric::new(&around, TEN).unwrap());

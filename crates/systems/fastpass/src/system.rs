@@ -49,10 +49,6 @@ impl System for Fastpass {
         Ok(stations)
     }
     fn station(&self, at: usize, around: &Surroundings<'_>) -> Result<MakeNode, SpecError> {
-        if around.scheduler.is_some() {
-            let message = "fastpass allocates timeslots, which a scheduler of one's own cannot";
-            return Err(SpecError::new("control", message));
-        }
         let common = self.common(around)?;
         let fabric = Arc::new(Fabric::new(around, common.timing.slowest)?);
         let empty = Schedule::new(self, &fabric, &lanes(around)?)?;

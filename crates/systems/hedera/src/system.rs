@@ -9,8 +9,8 @@ use slotline_net::id::HostId;
 use slotline_net::node::agent::Agent;
 use slotline_net::node::host::Spread;
 use slotline_net::route::RoutingSpec;
+use slotline_net::scheme::Network;
 use slotline_net::scheme::system::{MakeNode, PerFlow, Station, Surroundings, System};
-use slotline_net::scheme::{Control, Network};
 use slotline_net::topology::Graph;
 
 impl System for Hedera {
@@ -27,12 +27,9 @@ impl System for Hedera {
     fn station(&self, _at: usize, around: &Surroundings<'_>) -> Result<MakeNode, SpecError> {
         let network = around.network().first(around.hosts());
         let (options, map, host) = (self.clone(), around.map(), around.stations[0]);
-        let (seed, own) = (around.seed, around.scheduler.clone());
+        let seed = around.seed;
         Ok(Box::new(move || {
-            let control: Box<dyn Control> = match &own {
-                Some(make) => make(network.clone()),
-                None => Box::new(Scheduler::new(options.clone(), &network, seed)),
-            };
+            let control = Box::new(Scheduler::new(options.clone(), &network, seed));
             Box::new(SchedulerNode::new(host, options.clone(), control, map.clone()))
         }))
     }

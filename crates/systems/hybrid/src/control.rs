@@ -1,8 +1,10 @@
 //! The options of the scheme: the list of circuit schedulers, and the planner that follows from the options.
 
+mod custom;
 mod phases;
 mod program;
 
+pub use custom::{CustomCircuits, MakePlanner};
 pub use program::CircuitProgram;
 
 use crate::DemandKind;
@@ -71,6 +73,8 @@ pub enum SchedulerKind {
     /// Each week has the circuits of the phase of the scenario's collective operation that serves most of the
     /// reported demand. Circuits change only when another phase serves more.
     PhasesOnDemand,
+    /// A scheduler that the calling program supplies, in Rust: `custom` has its name.
+    Custom,
 }
 
 impl SchedulerKind {
@@ -149,6 +153,9 @@ pub struct CircuitsSpec {
     /// With `solstice`: what replaces a week whose days serve little.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fallback: Option<FallbackKind>,
+    /// With `custom`: the scheduler of the calling program.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub custom: Option<CustomCircuits>,
     /// With `phases`: how many times as long as its bytes take on a circuit each phase has its circuits, 1 to 100.
     /// Default: 1.25.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -176,6 +183,7 @@ impl Default for CircuitsSpec {
             prefilter: None,
             inflate: false,
             fallback: None,
+            custom: None,
             stretch: None,
             demand: DemandKind::default(),
             report_ahead: None,
@@ -247,6 +255,14 @@ impl CircuitsSpec {
         {
             return fail(key, format!("`{key}` is for scheduler = \"solstice\""));
         }
+        if self.custom.is_some() != (self.scheduler == SchedulerKind::Custom) {
+            let why = "`custom` and scheduler = \"custom\" go together";
+            return fail("custom", why.into());
+        }
+        if let Some(custom) = &self.custom {
+            let in_table = |e: SpecError| SpecError::new(format!("custom.{}", e.key), e.message);
+            custom.name.part().map_err(in_table)?;
+        }
         if self.stretch.is_some() && self.scheduler != SchedulerKind::Phases {
             return fail("stretch", "`stretch` is for scheduler = \"phases\"".into());
         }
@@ -308,6 +324,10 @@ impl CircuitsSpec {
                 let fallback = self.fallback.unwrap_or_default().into();
                 let spec = SolsticeSpec { prefilter, inflate: self.inflate, fallback };
                 Box::new(Solstice::new(racks, terms, spec))
+            }
+            SchedulerKind::Custom => {
+                let make = self.custom.as_ref().map(|custom| custom.name.part()).transpose()?;
+                return Ok(make.map(|make| make(racks, terms)));
             }
             SchedulerKind::Eclipse => Box::new(Eclipse::new(racks, terms)),
             SchedulerKind::BirkhoffVonNeumann => Box::new(Bvn::new(racks, terms)),

@@ -3,6 +3,9 @@
 #![warn(missing_docs)]
 
 pub mod counters;
+mod custom;
+
+pub use custom::{CustomControl, Supplied};
 
 use serde::de::value::{MapAccessDeserializer, MapDeserializer};
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
@@ -58,6 +61,8 @@ pub enum ControlSpec {
     /// Source: "Overcoming End-to-End Challenges in Reconfigurable Datacenter Networks" (Etalon), 2018,
     /// section 2.2.
     Circuits(CircuitsSpec),
+    /// A central scheduler, or a whole scheme, that the calling program supplies, in Rust.
+    Custom(CustomControl),
 }
 
 /// What a scheme is put into, and what else a scenario says of it.
@@ -110,12 +115,21 @@ impl ControlSpec {
             ControlSpec::Fastpass(spec) => Ok(Some(Box::new(spec.build()?))),
             ControlSpec::Hedera(spec) => Ok(Some(Box::new(spec.build()?))),
             ControlSpec::FlowScheduler(spec) => Ok(Some(Box::new(spec.build()?))),
+            ControlSpec::Custom(spec) => spec.build().map(Some),
             ControlSpec::Circuits(spec) => spec.check().map(|()| None),
         }
     }
 }
 
 impl ControlSpec {
+    /// Whether XCo's controllers and coordinators carry out the decisions of the scheduler.
+    pub fn uses_coordinators(&self) -> bool {
+        match self {
+            ControlSpec::Xco(_) => true,
+            ControlSpec::Custom(spec) => spec.is_scheduler(),
+            _ => false,
+        }
+    }
     /// The class of the packets that it schedules, where switches have to serve that one first.
     pub fn scheduled_class(&self) -> Option<u8> {
         let reserved = |spec: &FastpassSpec| spec.messages == Messages::Reserved;
@@ -144,7 +158,7 @@ impl<'de> Visitor<'de> for NameOrTable {
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(
             "a scheduler: \"none\", \"xco\", \"tdma\", \"fastpass\", \"hedera\", \
-             \"flow-scheduler\", \"circuits\", or a table with that `kind`",
+             \"flow-scheduler\", \"circuits\", \"custom\", or a table with that `kind`",
         )
     }
     /// The name alone is the table that says no more.

@@ -130,10 +130,6 @@ impl System for Tdma {
         Ok(stations)
     }
     fn station(&self, at: usize, around: &Surroundings<'_>) -> Result<MakeNode, SpecError> {
-        if around.scheduler.is_some() {
-            let message = "a scheduler of the calling program cannot take the place of tdma's";
-            return Err(SpecError::new("control", message));
-        }
         let config = self.manager(around).map_err(of_control)?;
         if at == 0 {
             FabricManager::new(config.clone()).map_err(of_control)?;

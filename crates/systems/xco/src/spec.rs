@@ -3,6 +3,7 @@
 use crate::levels::Levels;
 use serde::{Deserialize, Serialize};
 use slotline_net::error::SpecError;
+use slotline_net::scheme::system::MakeControl;
 use slotline_net::time::Time;
 use slotline_net::topology::Graph;
 use slotline_net::units::Bytes;
@@ -128,9 +129,15 @@ pub struct Xco {
     spec: XcoSpec,
     /// The levels of the first network that was asked about. All its hosts share them.
     levels: OnceLock<Arc<Levels>>,
+    /// A scheduler in place of XCo's own.
+    pub(crate) scheduler: Option<MakeControl>,
 }
 
 impl Xco {
+    /// The same controllers and coordinators with another scheduler than XCo's own.
+    pub fn with_scheduler(self, scheduler: MakeControl) -> Xco {
+        Xco { scheduler: Some(scheduler), ..self }
+    }
     /// The options, with defaults filled in.
     pub fn spec(&self) -> &XcoSpec {
         &self.spec
@@ -225,7 +232,7 @@ impl XcoSpec {
             report_interval: Some(interval),
             ..self.clone()
         };
-        Ok(Xco { spec, levels: OnceLock::new() })
+        Ok(Xco { spec, levels: OnceLock::new(), scheduler: None })
     }
     /// Checks that options about timeslices have an effect.
     fn check_rates(&self) -> Result<(), SpecError> {

@@ -42,15 +42,11 @@ impl System for Xco {
     }
     fn station(&self, at: usize, around: &Surroundings<'_>) -> Result<MakeNode, SpecError> {
         let (xco, map, host) = (self.clone(), around.map(), around.stations[at]);
-        let scheduler = around.scheduler.clone();
         let place = self.place(at, around)?;
         Ok(Box::new(move || {
             let network = map.network();
             let hosts = network.hosts();
-            let control = match &scheduler {
-                Some(make) => make(network),
-                None => xco.control(network),
-            };
+            let control = xco.control(network);
             let controller = xco.controller_of(host, hosts, control).with_map(map.clone());
             Box::new(place.clone().give(&xco, controller))
         }))
@@ -76,6 +72,9 @@ impl System for Xco {
 impl Xco {
     /// Makes the scheduler alone.
     pub fn control(&self, network: Network) -> Box<dyn Control> {
+        if let Some(make) = &self.scheduler {
+            return make.control(network);
+        }
         let all: Box<dyn Control> = match self.spec().mode {
             Mode::Timeslice => Box::new(Timeslice::new(self, network.clone())),
             Mode::RateLimit => Box::new(RateLimit::new(self, network.clone())),

@@ -2,6 +2,7 @@
 
 use super::avq::AvqSpec;
 use super::codel::CodelSpec;
+use super::custom::CustomSpec;
 use super::discipline::{Arrival, Departure, Discipline, Failure, Verdict};
 use super::drop_tail::DropTailSpec;
 use super::guest::ObjectSpec;
@@ -35,7 +36,7 @@ macro_rules! policies {
             /// The state of one queue.
             ///
             /// # Panics
-            /// The policy is not valid: the program of an `object` is missing.
+            /// The policy is not valid: the program of an `object`, or a `custom` policy, is missing.
             pub fn marker(&self, queue: QueueParams) -> Marker {
                 match self {
                     $(Policy::$name(settings) => Marker::$name(settings.discipline(queue)),)*
@@ -133,6 +134,8 @@ policies! {
     ///
     /// Source: RFC 9669 for its instructions.
     Object(ObjectSpec),
+    /// A policy that the calling program supplies, in Rust.
+    Custom(CustomSpec),
 }
 
 impl Default for Policy {

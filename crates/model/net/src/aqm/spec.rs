@@ -2,6 +2,7 @@
 
 pub use super::avq::AvqSpec;
 pub use super::codel::CodelSpec;
+pub use super::custom::CustomSpec;
 pub use super::drop_tail::DropTailSpec;
 pub use super::guest::ObjectSpec;
 pub use super::pie::PieSpec;
@@ -205,6 +206,10 @@ mod tests {
                 assert!(table.is_err_and(|why| why.contains("missing field `file`")));
                 continue;
             }
+            if name == "custom" {
+                assert!(table.is_err_and(|why| why.contains("missing field `name`")));
+                continue;
+            }
             assert_eq!(read(&format!("\"{name}\"")), table);
             let plain = ["drop-tail", "ecn", "red"].contains(&&name[..]);
             assert!(table.is_ok_and(|queue| queue.is_plain() == plain), "{name}");
@@ -225,6 +230,7 @@ mod tests {
             "{ kind = \"qcn\", equilibrium = \"20KB\", growth-weight = 1.0, full-at = 32, most-feedback = 32 }",
             "{ priorities = true, pfc = { xoff = \"40KB\", headroom = \"20KB\", classes = [3] } }",
             "{ kind = \"object\", file = \"red.o\", instructions = 500, notifies = true }",
+            "{ kind = \"custom\", name = \"mine\", options = { least = 3 } }",
         ] {
             let queue = toml::from_str::<Scheme>(&format!("queue = {text}")).unwrap().queue;
             assert!(text.contains("red\"") || !queue.is_plain());
@@ -263,6 +269,7 @@ mod tests {
             ("{ kind = \"ecn\", threshold = \"200KB\" }", "threshold: `threshold` = 200KB must"),
             ("{ limit = \"0B\" }", "limit: `limit` is 0B"),
             ("\"object\"", "missing field `file`"),
+            ("{ kind = \"custom\", name = \"mine\" }", "name: `name` = \"mine\": no program"),
             ("{ kind = \"red\", file = \"red.o\" }", "`file` belongs to queues of kind \"object\""),
             ("{ kind = \"object\", file = \"red.o\" }", "file: `file` = \"red.o\" was not read"),
             (

@@ -15,8 +15,29 @@ use crate::time::Time;
 use crate::topology::{Graph, Link, LinkParams, NodeKind, Wiring};
 use std::sync::Arc;
 
-/// Makes a scheduler for a network: one that comes from the calling program.
-pub type Make = dyn Fn(Network) -> Box<dyn Control> + Send + Sync;
+/// Makes a central scheduler for a network.
+#[derive(Clone)]
+pub struct MakeControl(Arc<dyn Fn(Network) -> Box<dyn Control> + Send + Sync>);
+
+impl MakeControl {
+    /// `make` is called for each run, and again when the station of the scheduler restarts.
+    pub fn new<C: Control + 'static>(
+        make: impl Fn(Network) -> C + Send + Sync + 'static,
+    ) -> MakeControl {
+        MakeControl(Arc::new(move |network| Box::new(make(network))))
+    }
+    /// A fresh scheduler.
+    pub fn control(&self, network: Network) -> Box<dyn Control> {
+        (self.0)(network)
+    }
+}
+
+impl std::fmt::Debug for MakeControl {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("MakeControl")
+    }
+}
+
 /// Makes a station's node: once at the start, and again each time it restarts, without any memory.
 pub type MakeNode = Box<dyn Fn() -> Box<dyn Node> + Send>;
 
@@ -45,8 +66,6 @@ pub struct Surroundings<'a> {
     pub stations: &'a [HostId],
     /// The seed of the run.
     pub seed: u64,
-    /// A scheduler in place of the scheme's own.
-    pub scheduler: Option<Arc<Make>>,
 }
 
 /// A central scheme, checked and ready to be put into networks.

@@ -137,7 +137,7 @@ pub struct World {
 impl World {
     pub fn new(transport: &Transport, path: &[LinkParams], back: &[LinkParams]) -> World {
         World {
-            transport: *transport,
+            transport: transport.clone(),
             sender: Sender::new(transport),
             receiver: Receiver::new(),
             ways: [path, back].map(|lanes| lanes.iter().map(Hop::new).collect()),

@@ -236,7 +236,8 @@ mod tests {
             min_rto: Time::ms(10),
             ..TransportSpec::of(AlgorithmKind::NewReno)
         };
-        let quick = TransportSpec { quick_acks: true, ..spec };
+        let quick = TransportSpec { quick_acks: true, ..spec.clone() };
+        let none = TransportSpec { delayed_ack: Time::ZERO, ..quick.clone() };
         for (spec, counts) in [(spec, [20, 20, 1, 20]), (quick, [28, 28, 1, 28])] {
             let (transport, mut receiver) = (spec.build().unwrap(), Receiver::new());
             let mut count =
@@ -248,7 +249,6 @@ mod tests {
             let late = at_once(&mut receiver, 100..140, Time::ms(22), &transport);
             assert!(late >= counts[3] - 1, "and fifteen more: {late}");
         }
-        let none = TransportSpec { delayed_ack: Time::ZERO, ..quick };
         assert_eq!(none.build().unwrap_err().key, "quick-acks");
     }
 }

@@ -3,8 +3,11 @@
 #[macro_use]
 mod table;
 
-use super::congestion::{Algorithm, AlgorithmKind, Jumps, Standard, Tuning};
+use super::congestion::{
+    Algorithm, AlgorithmKind, Custom, Jumps, MakeCongestion, Standard, Tuning,
+};
 use super::rtt::Limits;
+use crate::custom::{Named, Options};
 use crate::error::SpecError;
 use crate::schema::{by_kind, or_name};
 use crate::time::Time;
@@ -30,6 +33,12 @@ pub enum LossRecovery {
 }
 
 keys! { |kind|
+    /// The name that the calling program has for its algorithm.
+    #[schemars(extend("x-needed-by" = ["custom"]))]
+    name: Option<Named<MakeCongestion>> = None,
+    /// The algorithm's own options.
+    #[schemars(extend("x-only" = ["custom"]))]
+    options: Options = Options::default(),
     /// Largest IP packet, 576 B to 9216 B.
     mtu: Bytes = Bytes(1500),
     /// Bytes that each packet adds on the wire: Ethernet's preamble (8), header (14), checksum (4)
@@ -127,7 +136,9 @@ keys! { |kind|
 fn defaults(schema: &mut schemars::Schema) {
     let tables = schema.get_mut("oneOf").and_then(|tables| tables.as_array_mut());
     for table in tables.into_iter().flatten() {
-        table["required"] = serde_json::json!(["kind"]);
+        let named = !table["properties"]["name"].is_null();
+        let needed: &[&str] = if named { &["kind", "name"] } else { &["kind"] };
+        table["required"] = serde_json::json!(needed);
         let kind = AlgorithmKind::deserialize(&table["properties"]["kind"]["const"]);
         let usual =
             kind.map(|kind| serde_json::json!(Table::of(&TransportSpec::of(kind), |_| true)));
@@ -177,6 +188,7 @@ impl TransportSpec {
         self.check_host()?;
         self.check_timer_and_gain()?;
         self.check_jumps()?;
+        self.check_part()?;
         if self.kind.needs().marks && !self.ecn {
             let message =
                 format!("`{}` reacts to ECN marks: it needs ecn = true", self.kind.name());
@@ -190,7 +202,7 @@ impl TransportSpec {
                 format!("`max-window` = {} is less than two segments of {mss} B", self.max_window),
             );
         }
-        Ok(Transport { spec: *self, mss, max_window })
+        Ok(Transport { spec: self.clone(), mss, max_window })
     }
 
     fn check_host(&self) -> Result<(), SpecError> {
@@ -207,6 +219,18 @@ impl TransportSpec {
             return refuse("shaper", "`shaper` = 0: leave it out for none");
         }
         Ok(())
+    }
+
+    /// A `custom` algorithm is there.
+    fn check_part(&self) -> Result<(), SpecError> {
+        match &self.name {
+            Some(name) => name.part().map(drop),
+            None if self.kind == AlgorithmKind::Custom => Err(SpecError::new(
+                "name",
+                "`name` is missing: the program's name of its algorithm",
+            )),
+            None => Ok(()),
+        }
     }
 
     fn check_timer_and_gain(&self) -> Result<(), SpecError> {
@@ -239,7 +263,7 @@ impl TransportSpec {
 const MIN_ON_WIRE: u64 = 84;
 
 /// A transport ready for use.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Transport {
     spec: TransportSpec,
     mss: u32,
@@ -270,7 +294,7 @@ impl Transport {
     }
     /// The same transport without a limit to the window from the first packet on. Fluid models are compared with it.
     pub fn without_windows(&self) -> Transport {
-        let spec = TransportSpec { kind: AlgorithmKind::Fixed, ..self.spec };
+        let spec = TransportSpec { kind: AlgorithmKind::Fixed, ..self.spec.clone() };
         Transport { spec, max_window: u32::MAX / 4, ..*self }
     }
     /// Whether packets are ECN-capable.
@@ -337,6 +361,11 @@ impl Transport {
     }
     /// A fresh congestion control.
     pub fn congestion(&self) -> Algorithm {
+        if let (AlgorithmKind::Custom, Some(Ok(make))) =
+            (self.spec.kind, self.spec.name.as_ref().map(Named::part))
+        {
+            return Algorithm::Custom(Custom::new(make(self.initial_window())));
+        }
         let scaled = |factor: f64| (factor * 1024.0) as u32;
         let jumps = Jumps {
             up: scaled(self.spec.circuit_increase),

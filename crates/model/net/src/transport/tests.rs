@@ -82,7 +82,7 @@ fn a_fixed_window_fills_the_link_and_repairs_losses() {
     let spec = TransportSpec::of(AlgorithmKind::Fixed);
     let lanes = [lane("1Gbps", Time::us(500))];
     for (loss, least) in [(0.0, 930.0), (0.01, 200.0), (0.05, 100.0)] {
-        let mut world = World::new(&transport(spec), &lanes, &lanes)
+        let mut world = World::new(&transport(spec.clone()), &lanes, &lanes)
             .seeded(1, Faults { loss, ..Faults::default() });
         world.ways[0][0].limit = 10_000;
         let outcome = world.run(&[bytes], 1_000_000).unwrap();
@@ -214,8 +214,9 @@ fn a_table_says_what_its_kind_knows() {
             let text = format!("kind = \"{}\"\n{key}", kind.name());
             let read = toml::from_str::<TransportSpec>(&text);
             let refused = read.is_err_and(|error| error.message().contains("no meaning"));
-            let circuits = matches!(kind, AlgorithmKind::Retcp | AlgorithmKind::Tdtcp);
-            let unknown = kind == AlgorithmKind::Fixed || (circuits && key.starts_with("gain"));
+            use AlgorithmKind::{Custom, Fixed, Retcp, Tdtcp};
+            let ungained = matches!(kind, Retcp | Tdtcp | Custom);
+            let unknown = kind == Fixed || (ungained && key.starts_with("gain"));
             assert_eq!(refused, unknown, "{text}");
         }
     }
@@ -308,7 +309,8 @@ fn reno_follows_the_square_root_law() {
     let spec = TransportSpec { initial_window: 30, ..TransportSpec::of(AlgorithmKind::NewReno) };
     let (ahead, back) = ([lane("10Gbps", Time::ms(5))], [lane("10Gbps", Time::ms(5))]);
     for loss in [0.001, 0.002, 0.004] {
-        let mut world = World::new(&transport(spec), &ahead, &back).seeded(3, Faults::default());
+        let mut world =
+            World::new(&transport(spec.clone()), &ahead, &back).seeded(3, Faults::default());
         world.faults.data_loss = loss;
         let outcome = world.run(&[200_000_000], 2_000_000).unwrap();
         let window = goodput(200_000_000, &outcome) * 1e6 / (8.0 * 1_460.0) * 0.01;

@@ -66,11 +66,14 @@ pub struct Setting<'a> {
 }
 
 /// One workload being generated.
-pub(super) struct Job<'a> {
+pub struct Job<'a> {
+    /// The run.
     pub setting: &'a Setting<'a>,
     /// Index of the workload in the scenario.
     pub group: u16,
+    /// The random numbers of this workload.
     pub rng: Stream,
+    /// Where its connections and flows go.
     pub out: &'a mut TrafficBuilder,
 }
 
@@ -80,10 +83,15 @@ pub(super) fn after(trigger: u32) -> Start {
 }
 
 impl Job<'_> {
+    /// Where a host is.
     pub fn place(&self, host: HostId) -> HostLocation {
         self.setting.fabric.hosts[host.at()]
     }
 
+    /// The host of that number, which the option `key` names.
+    ///
+    /// # Errors
+    /// There is no such host.
     pub fn host(&self, key: &str, index: u32) -> Result<HostId, SpecError> {
         self.hosts(key, &Hosts::List(vec![(index, index)]), &[]).map(|_| HostId(index))
     }
@@ -120,10 +128,18 @@ impl Job<'_> {
         Ok((senders, receivers))
     }
 
+    /// A TCP connection of a priority class, 0 to 7.
+    ///
+    /// # Errors
+    /// Both ends are one host, or there are too many connections.
     pub fn tcp(&mut self, src: HostId, dst: HostId, class: u8) -> Result<ConnHandle, SpecError> {
         self.out.connect(src, dst, Carrier::Tcp, class)
     }
 
+    /// A flow of `bytes` on a connection. Its completion counts towards the trigger `then`.
+    ///
+    /// # Errors
+    /// The flow has no bytes, or there are too many flows.
     pub fn send(
         &mut self,
         conn: ConnHandle,

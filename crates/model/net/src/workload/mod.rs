@@ -12,6 +12,7 @@ pub mod cm;
 mod cm_traffic;
 pub mod collective;
 pub mod csv;
+pub mod custom;
 mod decimal;
 pub mod goal;
 #[cfg(test)]
@@ -45,8 +46,8 @@ pub mod udp;
 pub use builder::{ConnHandle, TrafficBuilder};
 pub use cdf::{Cdf, DISTRIBUTIONS};
 pub use hosts::Hosts;
-pub use job::{HostLocation, HostMap, Setting};
-pub use spec::WorkloadSpec;
+pub use job::{HostLocation, HostMap, Job, Setting};
+pub use spec::{Generate, WorkloadSpec};
 
 use crate::id::{ConnId, FlowId, HostId};
 use crate::time::Time;

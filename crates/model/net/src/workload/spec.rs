@@ -2,6 +2,7 @@
 
 use super::bulk::Bulk;
 use super::collective::Collective;
+use super::custom::Custom;
 use super::hdfs::Hdfs;
 use super::incast::Incast;
 use super::job::{Job, Setting};
@@ -22,14 +23,6 @@ use crate::error::SpecError;
 use crate::rng::Stream;
 use serde::{Deserialize, Serialize};
 
-/// The settings of a workload of one kind.
-///
-/// A new kind is one file with its settings and this trait, and one line in the list below.
-pub(super) trait Generate: OnMachines {
-    /// Adds the flows of the workload.
-    fn generate(&self, job: &mut Job) -> Result<(), SpecError>;
-}
-
 /// Makes the kinds of workloads from a list of variants, names and settings.
 macro_rules! workloads {
     ($($(#[$comment:meta])* $kind:ident($name:literal, $settings:ty),)*) => {
@@ -45,7 +38,7 @@ macro_rules! workloads {
             pub fn kind(&self) -> &'static str {
                 match self { $(WorkloadSpec::$kind(_) => $name,)* }
             }
-            fn settings(&self) -> &dyn Generate {
+            fn settings(&self) -> &dyn Workload {
                 match self { $(WorkloadSpec::$kind(settings) => settings,)* }
             }
         }
@@ -137,7 +130,25 @@ workloads! {
     Migration("migration", Migration),
     /// Flows from a file: CSV, htsim .cm, HPCC, GOAL, or a packet capture.
     Trace("trace", Trace),
+    /// A workload that the calling program supplies, in Rust.
+    Custom("custom", Custom),
 }
+
+/// Generates the flows of one workload.
+///
+/// A new kind is one file with its settings and this trait, and one line in the list above.
+pub trait Generate {
+    /// Adds connections and flows to `job`. The random numbers of the job are the only ones to use.
+    ///
+    /// # Errors
+    /// An option does not fit the fabric, or there is no room for so many flows.
+    fn generate(&self, job: &mut Job) -> Result<(), SpecError>;
+}
+
+/// The options of a workload that a scenario can name.
+trait Workload: Generate + OnMachines {}
+
+impl<T: Generate + OnMachines> Workload for T {}
 
 impl WorkloadSpec {
     /// The virtual machines that its flows are between.
@@ -182,7 +193,8 @@ mod tests {
             if name == "trace" { "file = \"a.csv\"" } else { "" }
         };
         let one = |name: &str| read(&format!("kind = \"{name}\"\n{}", file(name)));
-        kinds::<WorkloadSpec>().iter().map(|(name, _)| one(name).expect(name)).collect()
+        let kinds = kinds::<WorkloadSpec>().into_iter().filter(|(name, _)| name != "custom");
+        kinds.map(|(name, _)| one(&name).expect("its defaults are enough")).collect()
     }
 
     #[test]

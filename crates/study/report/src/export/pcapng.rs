@@ -88,7 +88,7 @@ fn transport(set: &RunSet, run: &RunRecord) -> Result<TransportSpec, ExportError
         toml::from_str(&set.scenario).map_err(|error| unreadable(error.message().into()))?;
     let scheme = scenario.scheme.iter().find(|scheme| scheme.name == run.scheme);
     let missing = || unreadable(format!("it has no scheme `{}`", run.scheme));
-    scheme.map(|scheme| scheme.transport).ok_or_else(missing)
+    scheme.map(|scheme| scheme.transport.clone()).ok_or_else(missing)
 }
 
 /// All packets by time, at equal times by port, each with its capture's position.

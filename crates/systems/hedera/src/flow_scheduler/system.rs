@@ -7,8 +7,8 @@ use slotline_net::error::SpecError;
 use slotline_net::id::HostId;
 use slotline_net::node::agent::Agent;
 use slotline_net::route::RoutingSpec;
+use slotline_net::scheme::Network;
 use slotline_net::scheme::system::{MakeNode, PerFlow, Station, Surroundings, System};
-use slotline_net::scheme::{Control, Network};
 use slotline_net::topology::Graph;
 
 impl System for FlowScheduling {
@@ -23,12 +23,8 @@ impl System for FlowScheduling {
     fn station(&self, _at: usize, around: &Surroundings<'_>) -> Result<MakeNode, SpecError> {
         let network = around.network().first(around.hosts());
         let (options, map, host) = (self.clone(), around.map(), around.stations[0]);
-        let own = around.scheduler.clone();
         Ok(Box::new(move || {
-            let control: Box<dyn Control> = match &own {
-                Some(make) => make(network.clone()),
-                None => Box::new(FlowScheduler::new(network.clone(), options.forget)),
-            };
+            let control = Box::new(FlowScheduler::new(network.clone(), options.forget));
             Box::new(SchedulerNode::new(host, options.messages.clone(), control, map.clone()))
         }))
     }

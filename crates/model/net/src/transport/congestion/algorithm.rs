@@ -1,7 +1,8 @@
 //! The one list of congestion control algorithms, by the names that scenarios use.
 
 use super::{
-    Ack, Configure, Congestion, Cubic, Dctcp, Fixed, Loss, Needs, Reno, Retcp, Tdtcp, Tuning,
+    Ack, Configure, Congestion, Cubic, Custom, Dctcp, Fixed, Loss, Needs, Reno, Retcp, Tdtcp,
+    Tuning,
 };
 use crate::time::Time;
 use serde::{Deserialize, Serialize};
@@ -106,4 +107,6 @@ algorithms! {
     /// RDMA: acknowledgements, of every sixteenth segment, do not slow the sender down. Under TDMA and
     /// Fastpass it fills the slots; without a schedule it fills queues.
     Fixed("fixed", Fixed),
+    /// An algorithm that the calling program supplies, in Rust.
+    Custom("custom", Custom),
 }

@@ -5,6 +5,7 @@
 
 pub mod algorithm;
 mod cubic;
+pub mod custom;
 mod dctcp;
 mod fixed;
 mod reno;
@@ -13,6 +14,7 @@ mod tdtcp;
 
 pub use algorithm::{Algorithm, AlgorithmKind};
 pub use cubic::{Cubic, Standard};
+pub use custom::{CongestionPart, Custom, MakeCongestion};
 pub use dctcp::Dctcp;
 pub use fixed::Fixed;
 pub use reno::Reno;

@@ -15,7 +15,7 @@ use std::sync::LazyLock;
 macro_rules! keys {
     (|$kind:ident| $($(#[$meta:meta])* $key:ident: $type:ty = $default:expr,)*) => {
         /// A TCP-like transport.
-        #[derive(Clone, Copy, PartialEq, Debug, schemars::JsonSchema)]
+        #[derive(Clone, PartialEq, Debug, schemars::JsonSchema)]
         #[schemars(rename_all = "kebab-case", deny_unknown_fields)]
         #[schemars(transform = by_kind, transform = defaults, transform = or_name)]
         pub struct TransportSpec {
@@ -45,7 +45,7 @@ macro_rules! keys {
                 let chosen = |key: &str| written(&key.replace('_', "-"));
                 Table {
                     kind: spec.kind,
-                    $($key: chosen(stringify!($key)).then_some(spec.$key),)*
+                    $($key: chosen(stringify!($key)).then(|| spec.$key.clone()),)*
                 }
             }
             /// The settings: missing keys have their defaults.
@@ -139,6 +139,7 @@ fn written(spec: &TransportSpec, key: &str) -> bool {
             "standard" => spec.standard != Standard::default(),
             "update-interval" => spec.standard == Standard::Rfc8312,
             "shaper" => spec.shaper.is_some(),
+            "options" => !spec.options.is_empty(),
             "loss-recovery" | "tail-loss-probe" | "timer-slack" => {
                 spec.loss_recovery == LossRecovery::Rack
             }
