@@ -37,8 +37,9 @@ pub enum Command {
     Diff(crate::diff::DiffOptions),
     /// Rebuild the page of a result, or compare several results on one page.
     Report(crate::report::ReportOptions),
-    /// Plan a network: switches, cables, racks, cost, power and heat of fat-tree, tree and leaf-spine.
-    Plan(crate::plan::PlanOptions),
+    /// Design a network: switches, cables, racks, cost, power and heat of fat-tree, tree and leaf-spine.
+    #[command(alias = "plan")]
+    Design(crate::design::DesignOptions),
     /// Run published experiments, print the paper's values beside ours, and write a page with the figures.
     Reproduce(ReproduceOptions),
     /// Convert a file of another program (traffic, captures, networks) into a part of a scenario.

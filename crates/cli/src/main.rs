@@ -5,6 +5,7 @@ mod bench;
 mod bump;
 mod check;
 mod crosscheck;
+mod design;
 mod diff;
 mod explain;
 mod export;
@@ -12,7 +13,6 @@ mod import;
 mod list;
 mod manual;
 mod new;
-mod plan;
 mod progress;
 mod reference;
 mod report;
@@ -41,7 +41,7 @@ Slotline compares schemes for running a datacenter network. One scenario file de
   slotline diff OLD NEW       show what changed between two results; exit code 1 means a regression
   slotline import KIND FILE   convert a file of another program into a part of a scenario
   slotline export FORMAT RUN  write a result in the format of another tool
-  slotline plan SHAPE         plan a network: switches, cables, racks, cost and power
+  slotline design SHAPE       design a network: switches, cables, racks, cost and power
   slotline bump replay IN OUT  replay a capture through virtual queues
   slotline reproduce ID       run a published experiment and print the paper's values beside ours
   slotline bench NAME         measure the speed of this program: `engine`, `flow`, `arbiter`, `tdma`, `hedera`, ...
@@ -64,7 +64,7 @@ fn main() -> ExitCode {
         Command::Import(options) => import::import(options),
         Command::Diff(options) => diff::diff(options),
         Command::Report(options) => report::report(options),
-        Command::Plan(options) => plan::plan(options),
+        Command::Design(options) => design::design(options),
         Command::Bench(options) => bench::bench(options),
         Command::Bump(options) => bump::bump(options),
         Command::Check(options) => check::check(options),

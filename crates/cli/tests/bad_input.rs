@@ -206,7 +206,7 @@ fn a_result_is_not_overwritten_unless_asked() {
     fs::write(result.join("scenario.toml"), "something else").expect("a file");
     let foreign = folder.run(&["run", "s.toml", "--force"]);
     assert_eq!(foreign.status.code(), BAD_INPUT, "{}", error(&foreign));
-    assert!(error(&foreign).contains("left alone"), "{}", error(&foreign));
+    assert!(error(&foreign).contains("is not replaced"), "{}", error(&foreign));
 }
 
 #[test]
@@ -234,7 +234,7 @@ fn a_disk_that_takes_no_more_leaves_nothing() {
     let printed = error(&output);
     assert_eq!(output.status.code(), BAD_INPUT, "{printed}");
     assert!(
-        printed.contains("cannot write") && printed.contains("no result was kept"),
+        printed.contains("cannot write") && printed.contains("no result was stored"),
         "{printed}"
     );
     assert_eq!(folder.results(), [] as [PathBuf; 0]);

@@ -108,7 +108,7 @@ impl Comparison {
         let sums = |bill: &Bill| [bill.cost(), bill.power.clone(), bill.heat.clone()];
         if self.costed().flat_map(|(_, bill)| sums(bill)).any(|sum| sum.example) {
             all.push(
-                "*: depends on example figures: replace them in a copy of the table (`slotline plan parts`)"
+                "*: depends on example figures: replace them in a copy of the table (`slotline design parts`)"
                     .into(),
             );
         }

@@ -18,7 +18,7 @@ pub(super) const COST: Experiment = Experiment {
     id: "ft-1",
     about: "Figure 2.2, Tables 2.1 and 2.2: cost of switches by hosts and oversubscription, 2008 and 2012",
     work: Work::Computed {
-        how: "Plans as `slotline plan` makes them, with the tables of parts `2008` and `2012` that come with the \
+        how: "Plans as `slotline design` makes them, with the tables of parts `2008` and `2012` that come with the \
               program and only the kinds of switches that the thesis has in its trees.",
         find: |_| findings(),
     },

@@ -13,7 +13,7 @@ pub(super) const PACKAGING: Experiment = Experiment {
     id: "ft-7",
     about: "Section 3.3, Figure 3.10: racks, bundles and cables of a fat-tree for 27,648 hosts",
     work: Work::Computed {
-        how: "The plan of `slotline plan fat-tree --hosts 27648 --nic 1Gbps --year 2008 --pod-switch`, whose \
+        how: "The plan of `slotline design fat-tree --hosts 27648 --nic 1Gbps --year 2008 --pod-switch`, whose \
               --drawing shows the hall.",
         find: |_| findings(),
     },

@@ -17,7 +17,7 @@ pub(super) const POWER: Experiment = Experiment {
     id: "ft-6",
     about: "Figures 3.8 and 3.9: power and heat of switches for 27,648 hosts, tree and fat-tree",
     work: Work::Computed {
-        how: "Plans as `slotline plan` makes them, with the table of parts `2008` and the ratios of power and heat \
+        how: "Plans as `slotline design` makes them, with the table of parts `2008` and the ratios of power and heat \
               that the thesis' text has.",
         find: |_| findings(),
     },

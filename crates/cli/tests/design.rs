@@ -1,4 +1,4 @@
-//! `slotline plan` as it is called: what it refuses, what it prints, and the files it writes.
+//! `slotline design` as it is called: what it refuses, what it prints, and the files it writes.
 
 use std::fs;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ fn folder(name: &str) -> PathBuf {
 
 fn call(place: &PathBuf, arguments: &str) -> Output {
     let words = arguments.split_whitespace();
-    Command::new(PROGRAM).arg("plan").args(words).current_dir(place).output().expect("it starts")
+    Command::new(PROGRAM).arg("design").args(words).current_dir(place).output().expect("it starts")
 }
 
 fn printed(output: &Output) -> String {

@@ -1,4 +1,4 @@
-//! `slotline plan`: what a network of so many hosts takes, and what it costs.
+//! `slotline design`: what a network of so many hosts takes, and what it costs.
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
@@ -13,14 +13,14 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 #[derive(Args)]
-pub struct PlanOptions {
+pub struct DesignOptions {
     #[command(subcommand)]
-    shape: Planned,
+    shape: Designed,
 }
 
-/// What can be planned.
+/// The networks that can be designed.
 #[derive(Subcommand)]
-enum Planned {
+enum Designed {
     /// A fat-tree, compared with hierarchical trees and a leaf-spine for the same hosts.
     FatTree(FatTreeOptions),
     /// A hierarchical tree: edge switches with faster uplinks, and two levels of switches above them.
@@ -48,7 +48,7 @@ struct CommonOptions {
     /// the hosts' ports].
     #[arg(long, value_name = "NAME", conflicts_with = "parts")]
     year: Option<String>,
-    /// File with a table of parts; `slotline plan parts` prints one to start from.
+    /// File with a table of parts; `slotline design parts` prints one to start from.
     #[arg(long, value_name = "FILE")]
     parts: Option<PathBuf>,
     /// Write the bill of materials to this CSV file, which must not exist.
@@ -84,9 +84,9 @@ struct RatioOptions {
     oversubscription: Ratio,
 }
 
-pub fn plan(options: &PlanOptions) -> Result<ExitCode> {
+pub fn design(options: &DesignOptions) -> Result<ExitCode> {
     match &options.shape {
-        Planned::FatTree(options) => {
+        Designed::FatTree(options) => {
             let wish = Wish {
                 k: options.k,
                 pod_switch: options.pod_switch,
@@ -94,13 +94,13 @@ pub fn plan(options: &PlanOptions) -> Result<ExitCode> {
             };
             one(Shape::FatTree, wish, &options.common)
         }
-        Planned::Tree(options) => {
+        Designed::Tree(options) => {
             one(Shape::Tree, options.common.wish(options.oversubscription), &options.common)
         }
-        Planned::LeafSpine(options) => {
+        Designed::LeafSpine(options) => {
             one(Shape::LeafSpine, options.common.wish(options.oversubscription), &options.common)
         }
-        Planned::Parts { year } => Ok(crate::print_text(shipped(year)?)),
+        Designed::Parts { year } => Ok(crate::print_text(shipped(year)?)),
     }
 }
 
