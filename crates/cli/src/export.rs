@@ -129,12 +129,17 @@ fn lab(options: &ContainerlabOptions) -> Result<()> {
 fn tables(options: &RoutesOptions) -> Result<()> {
     let loaded = Scenario::load(&options.file)?;
     let tables = routes::Tables::of(&loaded, options.switch.as_deref()).map_err(Error::msg)?;
-    let format = match options.format {
-        RouteSyntax::Table => routes::RouteFormat::Table,
-        RouteSyntax::Linux => routes::RouteFormat::Linux,
-        RouteSyntax::Frr => routes::RouteFormat::Frr,
-    };
-    written(options.output.as_deref(), |out| Ok(tables.write(format, out)?))
+    written(options.output.as_deref(), |out| Ok(tables.write(options.format.into(), out)?))
+}
+
+impl From<RouteSyntax> for routes::RouteFormat {
+    fn from(syntax: RouteSyntax) -> routes::RouteFormat {
+        match syntax {
+            RouteSyntax::Table => routes::RouteFormat::Table,
+            RouteSyntax::Linux => routes::RouteFormat::Linux,
+            RouteSyntax::Frr => routes::RouteFormat::Frr,
+        }
+    }
 }
 
 fn captured(options: &PcapngOptions) -> Result<()> {

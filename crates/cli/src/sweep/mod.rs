@@ -67,12 +67,9 @@ fn run(options: &SweepOptions, prepared: Prepared) -> Result<ExitCode> {
 /// How far a shard is, and how to go on.
 fn of_shard(part: &Part, folder: &Path) -> String {
     let (done, all) = (count(part, State::Done), own(part).count());
+    let (name, index, of, folder) = (&part.name, part.shard.index, part.shard.of, folder.display());
     format!(
-        "{}: {done} of the {all} points of shard {}/{} are done. To join all shards:\n  slotline collect {}",
-        part.name,
-        part.shard.index,
-        part.shard.of,
-        folder.display()
+        "{name}: {done} of the {all} points of shard {index}/{of} are done. To join all shards:\n  slotline collect {folder}"
     )
 }
 

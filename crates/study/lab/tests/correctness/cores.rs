@@ -274,7 +274,7 @@ fn what_makes_no_sense_is_refused() {
         "limit = \"300KB\", priorities = true, pfc = { classes = [0] }",
     );
     let error = refused(&pfc);
-    assert!(error.contains("`pfc` does not go with a `core`"), "{error}");
+    assert!(error.contains("`pfc` cannot be used with a `core`"), "{error}");
     let both = fabric.replace("core =", "packet = { rate = \"10Gbps\" }\ncore =");
     assert!(refused(&scenario(&both, SHUFFLE, CLOS)).contains("exclude each other"));
     let many = behind_panels(4, 4, 3, 8);

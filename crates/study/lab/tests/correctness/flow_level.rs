@@ -143,7 +143,7 @@ fn shipped_scenarios_can_be_checked() {
     loaded.reseed(None, Some(1)).unwrap_or_else(|error| panic!("{error}"));
     let checked = checked(&loaded);
     assert!(checked.complete && !checked.rows.is_empty());
-    assert!(checked.notes.iter().any(|note| note.contains("left out")), "{:?}", checked.notes);
+    assert!(checked.notes.iter().any(|note| note.contains("omitted")), "{:?}", checked.notes);
     let (packet, flow, _) = of(&checked, "goodput");
     assert!(flow >= packet, "TCP cannot do better than fair shares: {packet}, {flow}");
 }

@@ -166,6 +166,7 @@ fn drive(node: &mut dyn Node, here: HostId, steps: Vec<Step>) {
         }
         wait((&mut effects, &mut asked), now, |token, cx| node.expire(token, cx));
     }
+    effects.drain(&mut asked);
     let account = node.account();
     assert_eq!(account.created, asked.sends.len() as u64);
     node.add_counters(&mut Counters::default());

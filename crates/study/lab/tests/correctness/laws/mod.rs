@@ -39,7 +39,9 @@ fn known() -> BTreeSet<Name> {
     let circuits = controls.iter().find(|entry| entry.name == "circuits").expect("an entry");
     let scheduler = circuits.parameters.iter().find(|key| key.key == "scheduler").expect("a key");
     let schedulers = scheduler.choices.iter().map(|choice| ("scheduler", choice.name.clone()));
-    KINDS.into_iter().flat_map(of_kind).chain(schedulers).collect()
+    let all = KINDS.into_iter().flat_map(of_kind).chain(schedulers);
+    // What `custom` names is part of a calling program, and not of a scenario.
+    all.filter(|(_, name)| name != "custom").collect()
 }
 
 /// What a case names; nothing where it is refused.
