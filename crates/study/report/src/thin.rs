@@ -9,8 +9,8 @@ const EVEN: usize = 600;
 /// The number of points with decreasing distances to the upper end, for the tail on a logarithmic axis.
 const TAIL: usize = POINTS - EVEN - 2 * ENDS;
 
-/// Which of `n` values in ascending order are shown: all, or else [`POINTS`] at most with every one of the
-/// [`ENDS`] lowest and highest.
+/// Which of `n` values in ascending order are shown: all, or else `POINTS` at most with every one of the
+/// `ENDS` lowest and highest.
 pub fn ranks(n: usize) -> Vec<usize> {
     if n <= POINTS {
         return (0..n).collect();
@@ -72,7 +72,7 @@ pub struct Envelope {
 /// Intervals of a quantity over time.
 const INTERVALS: usize = 300;
 
-/// At most [`INTERVALS`] runs of neighbours, each with its mean and extremes.
+/// At most `INTERVALS` runs of neighbours, each with its mean and extremes.
 pub fn envelope(moments: &[Moment]) -> Envelope {
     let each = moments.len().div_ceil(INTERVALS).max(1);
     let mut out = Envelope { each, ..Envelope::default() };
