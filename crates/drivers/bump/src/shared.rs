@@ -19,13 +19,13 @@
 //! drain.
 
 use crate::levels::Levels;
-#[cfg(all(loom, test))]
+#[cfg(all(feature = "loom", test))]
 use loom::sync::atomic::{AtomicU64, Ordering};
 use slotline_net::aqm::VirtualQueue;
 use slotline_net::time::Time;
 use slotline_net::units::Bytes;
 use std::sync::Arc;
-#[cfg(not(all(loom, test)))]
+#[cfg(not(all(feature = "loom", test)))]
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The published level of a queue, on a cache line of its own: the time at which the queue is empty.

@@ -7,7 +7,7 @@ fn queue(capacity: u64) -> VirtualQueue {
     VirtualQueue::new(GIGABIT.inverse_rate(), Bytes(capacity))
 }
 
-#[cfg(not(loom))]
+#[cfg(not(feature = "loom"))]
 mod one_thread {
     use super::*;
     use crate::levels::Own;
@@ -157,8 +157,8 @@ mod one_thread {
     }
 }
 
-/// `RUSTFLAGS="--cfg loom"`: every order in which two threads can interleave.
-#[cfg(loom)]
+/// With `--features loom`: every order in which two threads can interleave.
+#[cfg(feature = "loom")]
 mod interleavings {
     use super::*;
 
