@@ -61,13 +61,12 @@ type Name<'a> = (&'a str, &'a str, usize);
 
 fn names(ports: &[PortRow]) -> Vec<Name<'_>> {
     let mut seen: BTreeMap<(&str, &str), usize> = BTreeMap::new();
-    let mut out = Vec::new();
-    for port in ports {
+    let named = ports.iter().map(|port| {
         let count = seen.entry((&port.node, &port.port)).or_default();
         *count += 1;
-        out.push((port.node.as_str(), port.port.as_str(), *count));
-    }
-    out
+        (port.node.as_str(), port.port.as_str(), *count)
+    });
+    named.collect()
 }
 
 #[cfg(test)]

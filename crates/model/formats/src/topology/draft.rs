@@ -217,14 +217,9 @@ fn one_way(left: impl Iterator<Item = Edge>) -> Result<(), FormatError> {
 
 /// The part of the request that stays in the resolved fabric.
 fn rest(asked: &GraphSpec) -> GraphSpec {
-    GraphSpec {
-        rate: asked.rate,
-        delay: asked.delay,
-        host_rate: asked.host_rate,
-        host_delay: asked.host_delay,
-        overrides: asked.overrides.clone(),
-        ..GraphSpec::default()
-    }
+    let GraphSpec { rate, delay, host_rate, host_delay, .. } = *asked;
+    let overrides = asked.overrides.clone();
+    GraphSpec { rate, delay, host_rate, host_delay, overrides, ..GraphSpec::default() }
 }
 
 fn both(node: &Node) -> FormatError {

@@ -76,22 +76,30 @@ impl Places {
     fn line_names(&self) -> Vec<String> {
         let name = |settings: &Vec<String>| {
             let pairs = self.others.iter().zip(settings.iter().enumerate().skip(1));
-            let varied =
-                pairs.filter(|(_, (at, value))| self.lines.iter().any(|l| l[*at] != **value));
+            let varied = pairs.filter(|(_, (at, value))| self.varies(*at, value));
             let rest = varied.map(|(label, (_, value))| format!(", {label} = {value}"));
             settings[0].clone() + &rest.collect::<String>()
         };
         self.lines.iter().take(MOST_LINES).map(name).collect()
     }
 
-    fn axis(&self) -> Axis<String> {
-        let values = || self.rows.iter().map(|(_, x)| *x);
-        let (low, high) = (values().fold(f64::MAX, f64::min), values().fold(0.0, f64::max));
-        let scale = match self.unit {
+    /// Whether lines differ in the setting at this place.
+    fn varies(&self, at: usize, value: &str) -> bool {
+        self.lines.iter().any(|line| line[at] != value)
+    }
+
+    fn division(&self, low: f64, high: f64) -> Division {
+        match self.unit {
             Some(_) if low > 0.0 && high >= WIDE * low => Division::LogFirst,
             Some(_) if low > 0.0 => Division::LinearFirst,
             _ => Division::Linear,
-        };
+        }
+    }
+
+    fn axis(&self) -> Axis<String> {
+        let values = || self.rows.iter().map(|(_, x)| *x);
+        let (low, high) = (values().fold(f64::MAX, f64::min), values().fold(0.0, f64::max));
+        let scale = self.division(low, high);
         Axis { label: self.label.clone(), unit: self.unit.map_or(Measure::Number, measure), scale }
     }
 }
