@@ -65,7 +65,14 @@ impl Shard {
         effects.drain(&mut Outlet { links, kicked, hold, node: id, base, now });
     }
 
-    /// The same, and then asks `node` what to send on the free ones of the ports that it kicked.
+    /// The same, out of line.
+    #[cold]
+    #[inline(never)]
+    fn drain_out_of_line(&mut self, id: usize, now: u64) {
+        self.drain(id, now);
+    }
+
+    /// Does what [`Shard::drain`] does, and then asks `node` what to send on the free ones of the ports that it kicked.
     pub fn carry_out<N: Node + ?Sized>(&mut self, node: &mut N, id: usize, now: u64) {
         self.drain(id, now);
         self.pull_kicked(node, id, now);
@@ -92,7 +99,10 @@ impl Shard {
             return self.links.schedule(id, at, own::FREE, u32::from(port.0));
         }
         let packet = node.transmit(port, &mut Cx::new(Time::ps(now), &mut self.effects));
-        self.drain(id, now);
+        // Few packets that leave make a node ask for anything else.
+        if !self.effects.is_empty() {
+            self.drain_out_of_line(id, now);
+        }
         if let Some(packet) = packet {
             self.transmit(id, index, &packet, now);
         }

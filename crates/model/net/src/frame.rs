@@ -98,8 +98,7 @@ const fn limit(class: u8) -> u8 {
     if class < Circuits::CLASS { class } else { Circuits::CLASS }
 }
 
-/// Traffic classes (IEEE 802.1Q priorities); 7 is served first.
-pub const CLASSES: usize = 8;
+pub use slotline_base::id::CLASSES;
 
 /// A packet. `Copy`, 36 bytes: it lives inside queues and events, never behind a pointer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

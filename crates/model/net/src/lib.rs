@@ -6,21 +6,15 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+pub use slotline_base::{
+    custom, error, histogram, id, quantity, rng, schema, time, topology, units,
+};
+pub use slotline_workload as workload;
+
 pub mod aqm;
-pub mod custom;
-pub mod error;
 pub mod frame;
-pub mod histogram;
-pub mod id;
 pub mod node;
-pub mod quantity;
-pub mod rng;
 pub mod route;
-pub mod schema;
 pub mod scheme;
-pub mod time;
-pub mod topology;
 pub mod transport;
-pub mod units;
 pub mod wire;
-pub mod workload;

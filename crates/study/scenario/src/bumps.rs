@@ -45,12 +45,12 @@ pub(super) fn on_fabric(scheme: &SchemeSpec, graph: &Graph) -> Fit {
     if let Some(bump) = &scheme.bump {
         places(bump, graph)?;
     }
-    let cards = |node: usize| {
-        let ends = graph.links.iter().flat_map(|link| link.ends());
-        ends.filter(|end| end.node.at() == node).count()
+    let several = || {
+        let mut links = vec![0u32; graph.nodes.len()];
+        graph.links.iter().flat_map(|link| link.ends()).for_each(|end| links[end.node.at()] += 1);
+        graph.hosts.iter().any(|host| links[host.at()] > 1)
     };
-    let several = graph.hosts.iter().any(|host| cards(host.at()) > 1);
-    ensure(!scheme.notifies() || !several, "queue", || {
+    ensure(!scheme.notifies() || !several(), "queue", || {
         "hosts of this fabric have several network cards, which one reaction point cannot limit"
             .into()
     })

@@ -77,6 +77,13 @@ impl Effects {
     pub fn payloads(&mut self) -> &mut Payloads {
         &mut self.payloads
     }
+    /// Whether nothing was asked for: cheaper than a [`Effects::drain`] of nothing.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        let Effects { hold, rare, sends, wakes, kicks, notes_until: _, payloads: _ } = self;
+        let asked = sends.len() | wakes.len() | kicks.len();
+        asked == 0 && hold.is_none() && !rare.any
+    }
     /// Hands everything that was asked for to `sink`, and forgets it. The order is that of the methods of
     /// [`Sink`]; among equals it is the order in which the node asked.
     ///

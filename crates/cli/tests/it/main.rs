@@ -1,0 +1,13 @@
+//! The command `slotline`, as its users call it.
+
+mod bad_input;
+mod compare;
+mod design;
+mod docs;
+mod docs_links;
+mod import;
+mod reference;
+mod resume;
+mod routes;
+mod starting;
+mod sweep;

@@ -1,0 +1,15 @@
+//! What every part of Slotline counts in and speaks of: times, rates, indices, random streams, errors, the texts
+//! and schemas of options, and the topology.
+#![forbid(unsafe_code)]
+#![warn(missing_docs)]
+
+pub mod custom;
+pub mod error;
+pub mod histogram;
+pub mod id;
+pub mod quantity;
+pub mod rng;
+pub mod schema;
+pub mod time;
+pub mod topology;
+pub mod units;

@@ -1,0 +1,5 @@
+//! The schedulers, held against references, bounds and invariants.
+
+mod links;
+mod reference;
+mod schedulers;

@@ -1,0 +1,370 @@
+//! Collects connections and flows from generators, and sorts them into the order of [`Traffic`].
+
+use super::check::check;
+use super::{Carrier, Conn, Flow, Machines, Role, Start, Step, Traffic, Trigger, When};
+use slotline_base::error::SpecError;
+use slotline_base::id::{CLASSES, ConnId, FlowId, HostId};
+use slotline_base::time::Time;
+
+/// The most flows one run may have: about 4 GB of traffic description.
+pub const MAX_FLOWS: u64 = 1 << 26;
+
+/// A connection being built; its final [`ConnId`] is known after [`TrafficBuilder::finish`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ConnHandle(u32);
+
+/// The traffic that generators add, for a fabric of a given number of hosts.
+#[derive(Clone, Debug)]
+pub struct TrafficBuilder {
+    hosts: u32,
+    conns: Vec<Conn>,
+    /// `conn` is a handle here, an id after `finish`.
+    flows: Vec<Flow>,
+    triggers: Vec<Trigger>,
+    steps: Vec<Step>,
+    /// By handle.
+    cuts: Vec<(u32, Time)>,
+    exchanges: u32,
+    machines: Machines,
+    notes: Vec<String>,
+}
+
+fn wrong(key: &str, message: String) -> Result<(), SpecError> {
+    Err(SpecError::new(key, message))
+}
+
+impl TrafficBuilder {
+    /// No traffic yet, between hosts `0..hosts`.
+    pub fn new(hosts: u32) -> TrafficBuilder {
+        TrafficBuilder {
+            hosts,
+            conns: Vec::new(),
+            flows: Vec::new(),
+            triggers: Vec::new(),
+            steps: Vec::new(),
+            cuts: Vec::new(),
+            exchanges: 0,
+            machines: Machines::default(),
+            notes: Vec::new(),
+        }
+    }
+
+    /// The virtual machines of all connections from now on.
+    pub fn between(&mut self, machines: Machines) {
+        self.machines = machines;
+    }
+
+    /// A new connection from `src` to `dst`.
+    pub fn connect(
+        &mut self,
+        src: HostId,
+        dst: HostId,
+        carrier: Carrier,
+        class: u8,
+    ) -> Result<ConnHandle, SpecError> {
+        self.check_host(src)?;
+        self.check_host(dst)?;
+        if src == dst {
+            wrong("hosts", format!("host {} would send to itself", src.0))?;
+        }
+        if usize::from(class) >= CLASSES {
+            wrong("class", format!("class {class}: there are classes 0 to {}", CLASSES - 1))?;
+        }
+        let handle = ConnHandle(self.conns.len() as u32);
+        let machines = self.machines;
+        self.conns.push(Conn { src, dst, carrier, class, machines, first: FlowId(0), count: 0 });
+        Ok(handle)
+    }
+
+    /// Sets the time after its start at which the sender of `conn` aborts it, if it is not done. A connection has
+    /// at most one.
+    pub fn give_up(&mut self, conn: ConnHandle, after: Time) {
+        self.cuts.push((conn.0, after));
+    }
+
+    /// A trigger at `host` that fires after `count` completions; returns its index in
+    /// [`Traffic::triggers`].
+    pub fn trigger(&mut self, host: HostId, count: u32) -> u32 {
+        self.triggers.push(Trigger { host, count });
+        self.triggers.len() as u32 - 1
+    }
+
+    /// Another completion that `trigger` waits for before it fires.
+    pub fn await_more(&mut self, trigger: u32) {
+        self.triggers[trigger as usize].count += 1;
+    }
+
+    /// Adds work at a host. All triggers that it names must exist.
+    pub fn step(&mut self, step: Step) -> Result<(), SpecError> {
+        if let Start::After { trigger, .. } = step.start {
+            self.check_local(trigger, step.host, "starts a step")?;
+        }
+        for trigger in [step.begun, step.then].into_iter().flatten() {
+            self.check_local(trigger, step.host, "counts a step")?;
+        }
+        self.check_host(step.host)?;
+        self.steps.push(step);
+        Ok(())
+    }
+
+    /// Adds a note for the user about the traffic, such as an assumption about a file.
+    pub fn note(&mut self, text: String) {
+        if !self.notes.contains(&text) {
+            self.notes.push(text);
+        }
+    }
+
+    /// The notes so far, in order.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// The number of a new exchange of requests and answers, for [`Role`].
+    pub fn exchange(&mut self) -> u32 {
+        self.exchanges += 1;
+        self.exchanges - 1
+    }
+
+    /// The next flow on `conn`. Flows of a connection are sent in the order of these calls.
+    pub fn flow(
+        &mut self,
+        conn: ConnHandle,
+        bytes: u64,
+        start: Start,
+        then: Option<(u32, When)>,
+        group: u16,
+    ) -> Result<(), SpecError> {
+        self.flow_as(Role::Alone, conn, bytes, start, then, group)
+    }
+
+    /// [`TrafficBuilder::flow`] for a flow that is part of an exchange.
+    pub fn flow_as(
+        &mut self,
+        role: Role,
+        conn: ConnHandle,
+        bytes: u64,
+        start: Start,
+        then: Option<(u32, When)>,
+        group: u16,
+    ) -> Result<(), SpecError> {
+        self.push(Flow { conn: ConnId(conn.0), bytes, start, then, also: None, group, role })
+    }
+
+    /// [`TrafficBuilder::flow_as`] for a flow with a trigger at both ends: `received` counts when the receiver
+    /// has the last byte, `acked` when the sender has its acknowledgement.
+    pub fn flow_with_both(
+        &mut self,
+        role: Role,
+        conn: ConnHandle,
+        bytes: u64,
+        start: Start,
+        [received, acked]: [Option<u32>; 2],
+        group: u16,
+    ) -> Result<(), SpecError> {
+        let conn = ConnId(conn.0);
+        let (then, also) = match received {
+            Some(trigger) => (Some((trigger, When::Received)), acked),
+            None => (acked.map(|trigger| (trigger, When::Acked)), None),
+        };
+        self.push(Flow { conn, bytes, start, then, also, group, role })
+    }
+
+    fn push(&mut self, flow: Flow) -> Result<(), SpecError> {
+        let Flow { conn, bytes, start, then, also, .. } = flow;
+        self.check_room("workload", 1)?;
+        if bytes == 0 {
+            wrong("size", "a flow of 0 bytes: at least 1 is needed".into())?;
+        }
+        let Conn { src, dst, .. } = self.conns[conn.at()];
+        if let Start::After { trigger, .. } = start {
+            self.check_local(trigger, src, "starts a flow")?;
+        }
+        if let Some((trigger, when)) = then {
+            let end = if when == When::Received { dst } else { src };
+            self.check_local(trigger, end, "counts a completion")?;
+        }
+        if let Some(trigger) = also {
+            self.check_local(trigger, src, "counts a completion")?;
+        }
+        self.conns[conn.at()].count += 1;
+        self.flows.push(flow);
+        Ok(())
+    }
+
+    /// The number of flows so far.
+    pub fn flows(&self) -> usize {
+        self.flows.len()
+    }
+
+    /// Whether `more` flows still fit. Generators ask before they make many.
+    pub fn check_room(&self, key: &str, more: u64) -> Result<(), SpecError> {
+        let total = more.saturating_add(self.flows.len() as u64);
+        if total <= MAX_FLOWS {
+            return Ok(());
+        }
+        wrong(key, format!("{total} flows in one run: at most {MAX_FLOWS} are possible"))
+    }
+
+    /// The traffic: connections sorted by source (in order of creation for each), flows contiguous
+    /// per connection. Refuses traffic in which some flow could never start.
+    pub fn finish(self) -> Result<Traffic, SpecError> {
+        let mut order: Vec<u32> = (0..self.conns.len() as u32).collect();
+        order.sort_by_key(|&old| self.conns[old as usize].src);
+        let mut conns: Vec<Conn> = order.iter().map(|&old| self.conns[old as usize]).collect();
+        let mut next = 0;
+        for conn in &mut conns {
+            conn.first = FlowId(next);
+            next += conn.count;
+        }
+        let flows = arrange(&self.flows, &order, &conns);
+        let cuts = arrange_cuts(&self.cuts, &order);
+        let traffic = Traffic { conns, flows, triggers: self.triggers, steps: self.steps, cuts };
+        check(&traffic)?;
+        Ok(traffic)
+    }
+
+    fn check_host(&self, host: HostId) -> Result<(), SpecError> {
+        if host.0 < self.hosts {
+            return Ok(());
+        }
+        wrong(
+            "hosts",
+            format!("host {}: the fabric has hosts 0 to {}", host.0, self.hosts.max(1) - 1),
+        )
+    }
+
+    fn check_local(&self, trigger: u32, host: HostId, what: &str) -> Result<(), SpecError> {
+        match self.triggers.get(trigger as usize) {
+            Some(found) if found.host == host => Ok(()),
+            Some(found) => wrong(
+                "workload",
+                format!(
+                    "trigger {trigger} is at host {} but {what} at host {}",
+                    found.host.0, host.0
+                ),
+            ),
+            None => wrong("workload", format!("trigger {trigger} does not exist")),
+        }
+    }
+}
+
+/// The new number of each connection, created as `order`.
+fn ids(order: &[u32]) -> Vec<u32> {
+    let mut id_of = vec![0; order.len()];
+    for (new, &old) in order.iter().enumerate() {
+        id_of[old as usize] = new as u32;
+    }
+    id_of
+}
+
+fn arrange_cuts(cuts: &[(u32, Time)], order: &[u32]) -> Vec<(ConnId, Time)> {
+    let id_of = ids(order);
+    let arranged = cuts.iter().map(|&(old, after)| (ConnId(id_of[old as usize]), after));
+    let mut cuts: Vec<_> = arranged.collect();
+    cuts.sort_unstable();
+    cuts
+}
+
+/// Sorts `flows` by their connections, which were created as `order` and are placed as `conns`.
+fn arrange(flows: &[Flow], order: &[u32], conns: &[Conn]) -> Vec<Flow> {
+    let id_of = ids(order);
+    let mut place: Vec<u32> = conns.iter().map(|conn| conn.first.0).collect();
+    let mut arranged = flows.to_vec();
+    for flow in flows {
+        let conn = ConnId(id_of[flow.conn.at()]);
+        let at = &mut place[conn.at()];
+        arranged[*at as usize] = Flow { conn, ..*flow };
+        *at += 1;
+    }
+    arranged
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const NOW: Start = Start::At(Time::ZERO);
+
+    fn tcp(builder: &mut TrafficBuilder, src: u32, dst: u32) -> ConnHandle {
+        builder.connect(HostId(src), HostId(dst), Carrier::Tcp, 0).expect("a valid connection")
+    }
+
+    #[test]
+    fn wrong_connections_and_flows_are_refused() {
+        let mut b = TrafficBuilder::new(4);
+        let mut refused = |src, dst, class| {
+            b.connect(HostId(src), HostId(dst), Carrier::Tcp, class).unwrap_err().to_string()
+        };
+        assert!(refused(1, 1, 0).contains("itself"));
+        assert!(refused(1, 4, 0).contains("0 to 3"));
+        assert!(refused(0, 1, 8).contains("classes 0 to 7"));
+        let conn = tcp(&mut b, 0, 1);
+        let here = b.trigger(HostId(0), 1);
+        let there = b.trigger(HostId(1), 1);
+        let after = |trigger| Start::After { trigger, delay: Time::ZERO };
+        assert!(b.flow(conn, 0, NOW, None, 0).is_err());
+        assert!(b.flow(conn, 1, after(there), None, 0).is_err());
+        assert!(b.flow(conn, 1, after(9), None, 0).is_err());
+        assert!(b.flow(conn, 1, NOW, Some((here, When::Received)), 0).is_err());
+        assert!(b.flow(conn, 1, NOW, Some((there, When::Acked)), 0).is_err());
+        assert!(b.flow(conn, 1, NOW, Some((here, When::Acked)), 0).is_ok());
+        assert!(b.check_room("size", MAX_FLOWS).unwrap_err().to_string().contains("at most"));
+    }
+
+    proptest! {
+        /// Whatever the order of calls: sources sorted, creation order kept, flows contiguous and in
+        /// order, nothing lost.
+        #[test]
+        fn finish_sorts_and_keeps_everything(
+            pairs in prop::collection::vec((0u32..8, 1u32..8), 1..40),
+            sends in prop::collection::vec((any::<prop::sample::Index>(), 1u64..1_000_000), 0..200),
+        ) {
+            let mut b = TrafficBuilder::new(8);
+            let handles: Vec<_> = pairs.iter().map(|&(s, o)| tcp(&mut b, s, (s + o) % 8)).collect();
+            let mut expected = vec![Vec::new(); handles.len()];
+            for (index, bytes) in &sends {
+                let at = index.index(handles.len());
+                expected[at].push(*bytes);
+                b.flow(handles[at], *bytes, NOW, None, 3).unwrap();
+            }
+            let traffic = b.finish().unwrap();
+            let mut order: Vec<usize> = (0..pairs.len()).collect();
+            order.sort_by_key(|&i| (pairs[i].0, i));
+            prop_assert_eq!(traffic.conns.len(), pairs.len());
+            prop_assert_eq!(traffic.flows.len(), sends.len());
+            let mut next = 0;
+            for (id, (&old, conn)) in order.iter().zip(&traffic.conns).enumerate() {
+                prop_assert_eq!(conn.src.0, pairs[old].0);
+                prop_assert_eq!(conn.dst.0, (pairs[old].0 + pairs[old].1) % 8);
+                prop_assert_eq!(conn.first.0, next);
+                let flows = &traffic.flows[next as usize..(next + conn.count) as usize];
+                prop_assert!(flows.iter().all(|f| f.conn.at() == id && f.group == 3));
+                let bytes: Vec<u64> = flows.iter().map(|f| f.bytes).collect();
+                prop_assert_eq!(&bytes, &expected[old]);
+                next += conn.count;
+            }
+        }
+
+        /// A chain of any length over random hosts is accepted; without its first flow it is refused.
+        #[test]
+        fn chains_start_or_are_refused(hops in prop::collection::vec(1u32..6, 1..30)) {
+            let build = |skip: usize| {
+                let mut b = TrafficBuilder::new(6);
+                let (mut at, mut start) = (0, NOW);
+                for (i, hop) in hops.iter().enumerate() {
+                    let to = (at + hop) % 6;
+                    let conn = tcp(&mut b, at, to);
+                    let trigger = b.trigger(HostId(to), 1);
+                    if i >= skip {
+                        b.flow(conn, 1, start, Some((trigger, When::Received)), 0)?;
+                    }
+                    (at, start) = (to, Start::After { trigger, delay: Time::ZERO });
+                }
+                b.finish()
+            };
+            prop_assert!(build(0).is_ok());
+            prop_assert!(build(1).is_err());
+        }
+    }
+}

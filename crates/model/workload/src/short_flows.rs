@@ -1,0 +1,153 @@
+//! Sequences of short flows, each on a connection of its own.
+
+use super::job::Job;
+use super::options::options;
+use super::spec::Generate;
+use super::{Hosts, Role, Start, When};
+use slotline_base::error::SpecError;
+use slotline_base::id::HostId;
+use slotline_base::time::Time;
+use slotline_base::units::Bytes;
+
+options! {
+    /// Each sender has several sequences of flows to one receiver (the first to the first, and so on, in a
+    /// circle). In a sequence a flow follows the one before, always on a fresh connection: it begins with
+    /// the initial window, and ends before it learns anything. Rajanna et al., "XCo" (2010), section 2.3.
+    ShortFlows {
+        /// Hosts that send.
+        senders: Hosts = Hosts::Count(1),
+        /// Hosts that receive; unless listed, from those that do not send.
+        receivers: Hosts = Hosts::Count(1),
+        /// Bytes of each flow.
+        size: Bytes = Bytes(30_000),
+        /// Sequences of each sender, side by side.
+        sequences: u32 = 1,
+        /// Flows of each sequence, at most. None: four times its share of what the sender's link carries
+        /// until the run ends.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        flows: Option<u32> = None,
+        /// Whether a message of a byte goes to the receiver and back before each flow, as to establish a
+        /// connection.
+        handshake: bool = true,
+        /// Time between a flow and the next of its sequence.
+        think: Time = Time::ZERO,
+        /// When sequences start.
+        start: Time = Time::ZERO,
+        /// Each sequence starts later than that, by a time drawn uniformly from zero to this.
+        spread: Time = Time::ZERO,
+        /// Priority class, 0 to 7.
+        #[schemars(range(max = 7))]
+        class: u8 = 0,
+    }
+}
+
+/// How much more than an equal share a sequence may get before it runs out of flows.
+const SPARE: u64 = 4;
+/// Bytes of a message that establishes a connection.
+const HELLO: Bytes = Bytes(1);
+
+impl ShortFlows {
+    /// Flows of each sequence of a sender.
+    fn each(&self, job: &Job, src: HostId) -> Result<u64, SpecError> {
+        if let Some(flows) = self.flows {
+            return Ok(flows.into());
+        }
+        let span = job.end(self.start, None)?.since(self.start);
+        let all = job.place(src).rate.inverse_rate().bytes_in(span) / self.size.0.max(1) + 1;
+        let share = (all * SPARE).div_ceil(u64::from(self.sequences.max(1)));
+        Ok(share.min(all))
+    }
+
+    fn sequence(
+        &self,
+        job: &mut Job,
+        src: HostId,
+        dst: HostId,
+        flows: u64,
+    ) -> Result<(), SpecError> {
+        let hello = match self.handshake {
+            true => Some((job.tcp(src, dst, self.class)?, job.tcp(dst, src, self.class)?)),
+            false => None,
+        };
+        let late = Time::ps(job.rng.below(self.spread.as_ps()));
+        let mut start = Start::At(self.start.after(late));
+        for left in (0..flows).rev() {
+            if let Some((there, back)) = hello {
+                let (asked, answered) = (job.out.trigger(dst, 1), job.out.trigger(src, 1));
+                let [asks, answers] = [asked, answered].map(|t| Some((t, When::Received)));
+                job.send_as(Role::Signal, there, HELLO, start, asks)?;
+                let at_once = |trigger| Start::After { trigger, delay: Time::ZERO };
+                job.send_as(Role::Signal, back, HELLO, at_once(asked), answers)?;
+                start = at_once(answered);
+            }
+            let next = (left > 0).then(|| job.out.trigger(src, 1));
+            let conn = job.tcp(src, dst, self.class)?;
+            job.send(conn, self.size, start, next.map(|trigger| (trigger, When::Acked)))?;
+            start = next.map_or(start, |trigger| Start::After { trigger, delay: self.think });
+        }
+        Ok(())
+    }
+}
+
+impl Generate for ShortFlows {
+    fn generate(&self, job: &mut Job) -> Result<(), SpecError> {
+        let (senders, receivers) = job.disjoint(&self.senders, &self.receivers)?;
+        for (&src, &dst) in senders.iter().zip(receivers.iter().cycle()) {
+            let flows = self.each(job, src)?;
+            let messages = if self.handshake { 3 } else { 1 };
+            let all = flows.saturating_mul(u64::from(self.sequences)).saturating_mul(messages);
+            job.out.check_room("sequences", all)?;
+            (0..self.sequences).try_for_each(|_| self.sequence(job, src, dst, flows))?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{endless, fabric, made, refusal};
+    use super::super::{Traffic, WorkloadSpec};
+    use super::*;
+
+    fn traffic(spec: ShortFlows) -> Traffic {
+        made(&WorkloadSpec::ShortFlows(spec), &fabric())
+    }
+    fn data(traffic: &Traffic) -> Vec<&super::super::Flow> {
+        traffic.flows.iter().filter(|flow| flow.bytes == 30_000).collect()
+    }
+
+    #[test]
+    fn every_flow_has_a_connection_of_its_own() {
+        let spec = ShortFlows { sequences: 5, flows: Some(7), ..ShortFlows::default() };
+        let made = traffic(spec.clone());
+        assert_eq!(data(&made).len(), 35);
+        assert!(data(&made).iter().all(|flow| made.conns[flow.conn.at()].count == 1));
+        // Two connections of each sequence for handshakes.
+        assert_eq!((made.conns.len(), made.flows.len()), (35 + 10, 3 * 35));
+        let bare = traffic(ShortFlows { handshake: false, ..spec });
+        assert_eq!((bare.conns.len(), bare.flows.len()), (35, 35));
+        let first = bare.flows.iter().filter(|flow| matches!(flow.start, Start::At(_)));
+        assert_eq!(first.count(), 5, "as many at a time as there are sequences");
+    }
+
+    #[test]
+    fn without_a_count_the_link_is_the_bound() {
+        // 1.25 GB in a second: 41,667 flows of 30 KB.
+        for (sequences, each) in [(1, 41_667), (4, 41_667), (100, 1_667)] {
+            let spec = ShortFlows { sequences, handshake: false, ..ShortFlows::default() };
+            assert_eq!(data(&traffic(spec)).len(), sequences as usize * each);
+        }
+        let open = WorkloadSpec::ShortFlows(ShortFlows::default());
+        assert!(endless(&open).unwrap_err().to_string().contains("no end time"));
+        let many = ShortFlows { size: Bytes(1), sequences: 9, ..ShortFlows::default() };
+        assert!(refusal(&WorkloadSpec::ShortFlows(many), &fabric()).contains("at most"));
+    }
+
+    #[test]
+    fn thinking_delays_the_next() {
+        let spec = ShortFlows { flows: Some(3), think: Time::us(9), ..ShortFlows::default() };
+        let made = traffic(spec);
+        let waits = |f: &&super::super::Flow| matches!(f.start, Start::After { delay, .. } if delay == Time::us(9));
+        assert_eq!(made.flows.iter().filter(waits).count(), 2);
+    }
+}

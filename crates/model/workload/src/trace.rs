@@ -1,0 +1,306 @@
+//! Flows read from a file.
+
+use super::cm::{self, Matrix, TimeUnit};
+use super::cm_traffic::{self, Classes, Fault};
+use super::job::Job;
+use super::options::options;
+use super::rows::{self, Entry, RowFormat};
+use super::spec::Generate;
+use super::text::LineError;
+use super::{Start, goal, goal_traffic};
+use serde::{Deserialize, Serialize};
+use slotline_base::error::SpecError;
+use slotline_base::id::HostId;
+use slotline_base::time::Time;
+use slotline_base::units::Bytes;
+
+/// What a trace may be written in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TraceFormat {
+    /// Slotline's own: `src,dst,bytes,start_s[,class]`.
+    Csv,
+    /// A connection matrix of htsim.
+    Cm,
+    /// The flow file of the HPCC simulator.
+    HpccFlows,
+    /// The completion times that the HPCC simulator writes: sizes and starts are taken.
+    HpccFct,
+    /// A schedule in the GOAL language.
+    Goal,
+    /// A capture of packets, pcap or pcapng.
+    Pcap,
+}
+
+impl TraceFormat {
+    /// All formats, with their names in scenario files and what their files are called.
+    pub const ALL: [(TraceFormat, &str, &[&str]); 6] = [
+        (TraceFormat::Csv, "csv", &["csv"]),
+        (TraceFormat::Cm, "cm", &["cm"]),
+        (TraceFormat::HpccFlows, "hpcc-flows", &[]),
+        (TraceFormat::HpccFct, "hpcc-fct", &["fct"]),
+        (TraceFormat::Goal, "goal", &["goal"]),
+        (TraceFormat::Pcap, "pcap", &["pcap", "pcapng", "cap"]),
+    ];
+
+    /// The name in scenario files.
+    pub fn name(self) -> &'static str {
+        TraceFormat::ALL.iter().find(|(format, ..)| *format == self).map_or("", |(_, name, _)| name)
+    }
+
+    /// The format of a file by the end of its name.
+    pub fn of(file: &str) -> Option<TraceFormat> {
+        let (_, ending) = file.rsplit_once('.')?;
+        let found = TraceFormat::ALL.iter().find(|(.., endings)| endings.contains(&ending));
+        found.map(|(format, ..)| *format)
+    }
+}
+
+options! {
+    /// Flows as listed in a file, each on a connection of its own.
+    Trace {
+        /// The file, its path relative to the scenario's.
+        #[schemars(extend("x-required" = true, "x-type" = "file"))]
+        file: String = String::new(),
+        /// What it is written in; where absent, the end of its name says it.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        format: Option<TraceFormat> = None,
+        /// `cm`: unit of `start`; picoseconds where absent.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        time_unit: Option<TimeUnit> = None,
+        /// `cm` and `hpcc-flows`: whether the file's priorities become classes.
+        priorities: bool = false,
+        /// `goal`: messages up to this size do not keep their sender waiting; 65535 B where absent.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        eager: Option<Bytes> = None,
+        /// `pcap`: a longer silence ends a flow, and what comes after it is another.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        idle_gap: Option<Time> = None,
+        /// `pcap`: a file of lines `address host`; without it hosts are numbered as they appear.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        addresses: Option<String> = None,
+        /// When the trace starts.
+        start: Time = Time::ZERO,
+        /// Priority class, 0 to 7, of flows whose trace gives none.
+        #[schemars(range(max = 7))]
+        class: u8 = 0,
+    }
+}
+
+/// The default of LogGOPSim's parameter S.
+const EAGER: Bytes = Bytes(65_535);
+
+impl Trace {
+    fn wrong(&self, why: impl std::fmt::Display) -> SpecError {
+        SpecError::new("file", format!("{}: {why}", self.file))
+    }
+
+    /// The format of the file.
+    pub fn written_in(&self) -> Result<TraceFormat, SpecError> {
+        self.format.or(TraceFormat::of(&self.file)).ok_or_else(|| {
+            let names: Vec<String> =
+                TraceFormat::ALL.iter().map(|(_, name, _)| format!("\"{name}\"")).collect();
+            SpecError::new(
+                "file",
+                format!(
+                    "`{}`: its name does not say what it is written in; add format = {}",
+                    self.file,
+                    names.join(", ")
+                ),
+            )
+        })
+    }
+
+    /// The name under which the text of the file is requested. For a capture it is another name than the file's:
+    /// the text is a trace in CSV, made from the capture with the options.
+    pub fn source(&self) -> String {
+        let addresses = self.addresses.as_deref().map(|file| format!(", addresses {file}"));
+        match (self.written_in(), self.idle_gap) {
+            (Ok(TraceFormat::Pcap), None) => {
+                format!("{} (flows{})", self.file, addresses.unwrap_or_default())
+            }
+            (Ok(TraceFormat::Pcap), Some(gap)) => {
+                format!("{} (flows, idle gap {gap}{})", self.file, addresses.unwrap_or_default())
+            }
+            _ => self.file.clone(),
+        }
+    }
+
+    /// Refuses options that have no meaning for this format.
+    fn check_options(&self, format: TraceFormat) -> Result<(), SpecError> {
+        use TraceFormat::{Cm, Goal, HpccFlows, Pcap};
+        let given: [(&str, bool, &[TraceFormat]); 5] = [
+            ("time-unit", self.time_unit.is_some(), &[Cm]),
+            ("priorities", self.priorities, &[Cm, HpccFlows]),
+            ("eager", self.eager.is_some(), &[Goal]),
+            ("idle-gap", self.idle_gap.is_some(), &[Pcap]),
+            ("addresses", self.addresses.is_some(), &[Pcap]),
+        ];
+        for (key, given, of) in given {
+            if given && !of.contains(&format) {
+                let names: Vec<&str> = of.iter().map(|format| format.name()).collect();
+                return Err(SpecError::new(
+                    key,
+                    format!(
+                        "`{key}` is for traces in {}: `{}` is read as {}",
+                        names.join(" and "),
+                        self.file,
+                        format.name()
+                    ),
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn rows(&self, format: RowFormat, text: &str, job: &mut Job) -> Result<(), SpecError> {
+        let (entries, notes) = rows::read(format, self.priorities, text.as_bytes())
+            .map_err(|e: LineError| self.wrong(e))?;
+        notes.iter().for_each(|note| job.out.note(format!("{}: {note}", self.file)));
+        if entries.is_empty() {
+            return Err(self.wrong("the trace has no flows"));
+        }
+        job.out.check_room("file", entries.len() as u64)?;
+        for Entry { src, dst, bytes, start, class } in entries {
+            let class = class.unwrap_or(self.class);
+            let conn = job.tcp(HostId(src), HostId(dst), class).map_err(|e| self.wrong(e))?;
+            job.send(conn, Bytes(bytes), Start::At(self.start.after(start)), None)?;
+        }
+        Ok(())
+    }
+
+    fn matrix(&self, text: &str, job: &mut Job) -> Result<(), SpecError> {
+        let matrix = cm::parse(text, self.time_unit.unwrap_or_default());
+        let matrix = matrix.map_err(|e| self.wrong(e))?;
+        self.check_matrix(&matrix, job)?;
+        let ranked = matrix.classes().map_err(|e| self.wrong(e));
+        let ranked = if self.priorities { Some(ranked?) } else { None };
+        let classes = Classes { default: self.class, by_priority: ranked.as_ref() };
+        cm_traffic::generate(&matrix, classes, self.start, job).map_err(|fault| match fault {
+            Fault::Line(error) => self.wrong(error),
+            Fault::Spec(error) => error,
+        })
+    }
+
+    fn check_matrix(&self, matrix: &Matrix, job: &mut Job) -> Result<(), SpecError> {
+        let hosts = job.setting.fabric.hosts.len();
+        if matrix.nodes as usize > hosts {
+            return Err(self.wrong(format!("{} nodes: the fabric has {hosts} hosts", matrix.nodes)));
+        }
+        if matrix.flows.is_empty() {
+            return Err(self.wrong("the trace has no flows"));
+        }
+        if let Some(failure) = matrix.failures.first() {
+            return Err(self.wrong(format!(
+                "line {}: failures are no traffic; `slotline import htsim-cm` turns them into \
+                 `event` tables",
+                failure.line
+            )));
+        }
+        job.out.check_room("file", matrix.flows.len() as u64)?;
+        let starts = matrix.flows.iter().any(|flow| flow.begin != cm::Begin::At(Time::ZERO));
+        if starts && self.time_unit.is_none() {
+            job.out.note(format!(
+                "{}: `start` is taken for picoseconds; time-unit = \"us\" if it is not",
+                self.file
+            ));
+        }
+        if !self.priorities && matrix.flows.iter().any(|flow| flow.prio.is_some()) {
+            job.out.note(format!(
+                "{}: `prio` is not used; priorities = true makes classes of it",
+                self.file
+            ));
+        }
+        Ok(())
+    }
+
+    fn program(&self, text: &str, job: &mut Job) -> Result<(), SpecError> {
+        let program = goal::parse(text).map_err(|e| self.wrong(e))?;
+        let hosts = job.setting.fabric.hosts.len();
+        if program.ranks as usize > hosts {
+            return Err(
+                self.wrong(format!("{} ranks: the fabric has {hosts} hosts", program.ranks))
+            );
+        }
+        if program.messages.is_empty() {
+            return Err(self.wrong("the program sends no messages"));
+        }
+        job.out.check_room("file", program.messages.len() as u64)?;
+        let eager = self.eager.unwrap_or(EAGER).0;
+        let options = goal_traffic::Options { from: self.start, eager, class: self.class };
+        goal_traffic::generate(&program, options, job)
+    }
+}
+
+impl Generate for Trace {
+    fn generate(&self, job: &mut Job) -> Result<(), SpecError> {
+        let format = self.written_in()?;
+        self.check_options(format)?;
+        if self.format.is_none() {
+            job.out.note(format!("{}: read as {}, by its name", self.file, format.name()));
+        }
+        let text = job.file("file", &self.source())?;
+        match format {
+            TraceFormat::Csv | TraceFormat::Pcap => self.rows(RowFormat::Csv, &text, job),
+            TraceFormat::HpccFlows => self.rows(RowFormat::HpccFlows, &text, job),
+            TraceFormat::HpccFct => self.rows(RowFormat::HpccFct, &text, job),
+            TraceFormat::Cm => self.matrix(&text, job),
+            TraceFormat::Goal => self.program(&text, job),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{fabric, made_with, refusal_with};
+    use super::super::{Traffic, WorkloadSpec};
+    use super::*;
+
+    fn spec(file: &str) -> WorkloadSpec {
+        let time_unit = file.ends_with(".cm").then_some(TimeUnit::Us);
+        let file = file.into();
+        WorkloadSpec::Trace(Trace {
+            file,
+            time_unit,
+            start: Time::us(3),
+            class: 2,
+            ..Trace::default()
+        })
+    }
+    fn listed(traffic: &Traffic) -> Vec<(u32, u32, u64, Start, u8)> {
+        let row = |(c, f): (&super::super::Conn, &super::super::Flow)| {
+            (c.src.0, c.dst.0, f.bytes, f.start, c.class)
+        };
+        traffic.conns.iter().zip(&traffic.flows).map(row).collect()
+    }
+
+    #[test]
+    fn both_formats_give_the_same_traffic() {
+        let cm = "Nodes 64\nConnections 2\n0->5 start 0 size 10\n63->0 start 4 size 20\n";
+        let csv = "src,dst,bytes,start_s\n0,5,10,0\n63,0,20,4e-6\n";
+        let expected =
+            [(0, 5, 10, Start::At(Time::us(3)), 2), (63, 0, 20, Start::At(Time::us(7)), 2)];
+        assert_eq!(listed(&made_with(&spec("a.cm"), &fabric(), cm)), expected);
+        assert_eq!(listed(&made_with(&spec("a.csv"), &fabric(), csv)), expected);
+        let classed = "src,dst,bytes,start_s,class\n0,5,10,0,7\n";
+        assert_eq!(listed(&made_with(&spec("a.csv"), &fabric(), classed))[0].4, 7);
+    }
+
+    #[test]
+    fn unusable_traces_say_why() {
+        let head = "src,dst,bytes,start_s";
+        for (file, text, why) in [
+            ("", "", "its name does not say"),
+            ("flows.txt", "", "add format = \"csv\", \"cm\", \"hpcc-flows\""),
+            ("a.cm", "Nodes 65\nConnections 0\n", "65 nodes: the fabric has 64 hosts"),
+            ("a.cm", "Nodes 64\nConnections 0\n", "a.cm: the trace has no flows"),
+            ("a.csv", head, "a.csv: the trace has no flows"),
+            ("a.cm", "Nodes 64\nConnections 9\n", "a.cm: line 2: 9 connections announced, 0 found"),
+            ("a.csv", &format!("{head}\n0,64,1,0\n"), "hosts 0 to 63"),
+            ("a.csv", &format!("{head},class\n0,1,1,0,8\n"), "classes 0 to 7"),
+        ] {
+            let error = refusal_with(&spec(file), &fabric(), text);
+            assert!(error.contains(why), "{file} {text:?}: {error}");
+        }
+    }
+}
