@@ -13,7 +13,7 @@ pub const SCHEDULED_CLASS: u8 = 7;
 /// Shares of timeslots that are left for messages, unless given.
 pub const LEAST_RESERVE: f64 = 0.01;
 /// At most this, whatever the network.
-pub const MOST_RESERVE: f64 = 0.05;
+pub const MOST_RESERVE: f64 = 0.25;
 
 /// Who gets a timeslot first.
 #[derive(
@@ -91,7 +91,8 @@ pub struct FastpassSpec {
     pub lead: Time,
     /// Share of each timeslot that is left for messages to and from the arbiter, which are not
     /// scheduled; about 1 % in the paper (§7.1). Default: as much as the messages of all hosts need on
-    /// links next to the arbiter, from 1 to 5 %; 1 % with `messages = "first"`.
+    /// links next to the arbiter, from 1 to 25 %; 1 % with `messages = "first"`. Where messages need more,
+    /// the arbiter allocates fewer timeslots.
     #[schemars(range(min = 0, max = 0.5))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reserve: Option<f64>,
@@ -197,6 +198,10 @@ impl Fastpass {
             Messages::Reserved => (Some(SCHEDULED_CLASS), SCHEDULED_CLASS - 1),
             Messages::First => (None, CONTROL_CLASS),
         }
+    }
+    /// Whether messages have only their reserve of a port that packets wait for.
+    pub fn is_reserved(&self) -> bool {
+        self.0.messages == Messages::Reserved
     }
     /// Whether hosts' clocks are those of the arbiter, and hosts send on time.
     pub fn is_exact(&self) -> bool {

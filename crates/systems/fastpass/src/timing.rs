@@ -1,7 +1,7 @@
 //! Timeslots in units of time and bytes.
 
 use super::allocation::BATCH;
-use super::spec::{Fastpass, LEAST_RESERVE, MOST_RESERVE, Messages};
+use super::spec::{Fastpass, LEAST_RESERVE, MOST_RESERVE};
 use crate::wire::{OVERHEAD, fcp};
 use slotline_net::error::SpecError;
 use slotline_net::id::{HostId, NodeId};
@@ -28,6 +28,9 @@ pub struct Timing {
     pub message: u16,
     /// The share of a timeslot that is left for messages.
     pub reserve: f64,
+    /// Bytes that the links between an arbiter's switch and other switches carry in a batch, where messages
+    /// share these links with packets and have only their reserve.
+    pub message_links: Option<u64>,
 }
 
 impl Timing {
@@ -42,12 +45,10 @@ impl Timing {
         let slowest = slowest.ok_or_else(|| SpecError::new("control", "no hosts"))?;
         let packet = largest_packet(around);
         let message = longest_message(options, around, packet);
-        let reserve = match spec.messages {
-            Messages::First => spec.reserve.unwrap_or(LEAST_RESERVE),
-            Messages::Reserved => {
-                spec.reserve.unwrap_or_else(|| needed_reserve(around, message, packet))
-            }
-        };
+        let needs = options.is_reserved().then(|| busiest_need(around, message, packet)).flatten();
+        let reserve = spec.reserve.unwrap_or_else(|| {
+            needs.map_or(0.0, |need| need.share()).clamp(LEAST_RESERVE, MOST_RESERVE)
+        });
         let shares = 1.0 - reserve;
         let needed =
             Time::from_secs_f64(slowest.inverse_rate().time_for(packet).as_secs_f64() / shares);
@@ -79,7 +80,17 @@ impl Timing {
         // This is half of the time before the batch begins and before the next one is allocated.
         let room = spec.lead.min(slot.times(BATCH.into())).since(spec.processing);
         let grant_span = Time::ps(room.as_ps() / 2);
-        Ok(Timing { slot, capacity, lead: spec.lead, grant_span, slowest, message, reserve })
+        let message_links = needs.map(|need| need.links);
+        Ok(Timing {
+            slot,
+            capacity,
+            lead: spec.lead,
+            grant_span,
+            slowest,
+            message,
+            reserve,
+            message_links,
+        })
     }
     /// When a timeslot begins.
     #[inline]
@@ -100,56 +111,94 @@ impl Timing {
 /// The longest message. If a packet waits for one message at each port of its path, it waits for at most one
 /// timeslot in total.
 fn longest_message(options: &Fastpass, around: &Surroundings<'_>, packet: u64) -> u16 {
-    match options.spec().messages {
-        Messages::First => fcp::LONGEST as u16,
-        Messages::Reserved => {
-            let share = packet / u64::from(longest_path(around.graph).max(1));
-            let most = share.saturating_sub(OVERHEAD.into()) as usize;
-            most.clamp(fcp::SHORTEST, fcp::LONGEST) as u16
-        }
+    if !options.is_reserved() {
+        return fcp::LONGEST as u16;
+    }
+    let first = around.graph.hosts.first();
+    let links = first.map_or(0, |first| Reach::from(around.graph, *first).longest);
+    let most = (packet / u64::from(links.max(1))).saturating_sub(OVERHEAD.into()) as usize;
+    most.clamp(fcp::SHORTEST, fcp::LONGEST) as u16
+}
+
+/// What the messages of a batch need of the links between an arbiter's switch and other switches, in bytes, where
+/// each host has one destination and its timeslots are spread over all paths.
+#[derive(Clone, Copy)]
+struct Need {
+    messages: u64,
+    links: u64,
+}
+
+impl Need {
+    /// The share of the links, and a quarter more.
+    fn share(self) -> f64 {
+        1.25 * self.messages as f64 / self.links as f64
     }
 }
 
-/// The share that messages need of the links between an arbiter's switch and other switches. Each host beyond
-/// these links needs, in every batch, one of the longest messages or two of the shortest. A quarter is added.
-fn needed_reserve(around: &Surroundings<'_>, message: u16, packet: u64) -> f64 {
+/// The need at the arbiter whose links are needed most. None if no host is beyond them.
+fn busiest_need(around: &Surroundings<'_>, message: u16, packet: u64) -> Option<Need> {
+    let needs =
+        around.stations.iter().filter_map(|&station| need(around, station, message, packet));
+    needs.max_by(|a, b| a.share().total_cmp(&b.share()))
+}
+
+fn need(around: &Surroundings<'_>, arbiter: HostId, message: u16, packet: u64) -> Option<Need> {
     let switch_of = |host: HostId| around.wiring.of(around.graph.hosts[host.at()])[0].far.node;
-    let share = |&arbiter: &HostId| {
-        let switch = switch_of(arbiter);
-        let is_switch =
-            |wire: &&Wire| around.graph.nodes[wire.far.node.at()].kind == NodeKind::Switch;
-        let links = around.wiring.of(switch).iter().filter(is_switch).count().max(1);
-        let beyond = (0..around.hosts() as u32).filter(|&host| switch_of(HostId(host)) != switch);
-        let one =
-            u64::from(message + OVERHEAD).max(2 * (fcp::SHORTEST as u64 + u64::from(OVERHEAD)));
-        let bytes = beyond.count() as u64 * one;
-        1.25 * bytes as f64 / (links as u64 * u64::from(BATCH) * packet) as f64
-    };
-    let most = around.stations.iter().map(share).fold(LEAST_RESERVE, f64::max);
-    most.min(MOST_RESERVE)
+    let switch = switch_of(arbiter);
+    let is_switch = |wire: &&Wire| around.graph.nodes[wire.far.node.at()].kind == NodeKind::Switch;
+    let links = around.wiring.of(switch).iter().filter(is_switch).count() as u64;
+    let beyond =
+        (0..around.hosts() as u32).filter(|&host| switch_of(HostId(host)) != switch).count() as u64;
+    let paths = Reach::from(around.graph, switch).most_paths;
+    let messages = beyond * batch_bytes(paths, message);
+    (beyond > 0).then_some(Need { messages, links: links * u64::from(BATCH) * packet })
 }
 
-/// The number of links on the longest of the shortest paths from the first host to others.
-fn longest_path(graph: &Graph) -> u32 {
-    let mut away = vec![u32::MAX; graph.nodes.len()];
-    let mut next: VecDeque<NodeId> = graph.hosts.first().copied().into_iter().collect();
-    next.iter().for_each(|first| away[first.at()] = 0);
-    let mut neighbours = vec![Vec::new(); graph.nodes.len()];
-    for link in &graph.links {
-        neighbours[link.a.node.at()].push(link.b.node);
-        neighbours[link.b.node.at()].push(link.a.node);
-    }
-    let mut last = 0;
-    while let Some(node) = next.pop_front() {
-        last = away[node.at()];
-        for &other in &neighbours[node.at()] {
-            if away[other.at()] == u32::MAX {
-                away[other.at()] = last + 1;
-                next.push_back(other);
+/// Bytes of a host's messages in a batch: one of the longest or two of the shortest, or as many as the grants of one
+/// destination over `paths` paths take.
+fn batch_bytes(paths: u64, message: u16) -> u64 {
+    let (overhead, shortest) = (u64::from(OVERHEAD), fcp::SHORTEST as u64);
+    let grants = paths.min(BATCH.into());
+    let fixed = shortest - fcp::GRANT as u64;
+    let in_one = (u64::from(message) - fixed) / fcp::GRANT as u64;
+    let messages = grants.div_ceil(in_one);
+    let all = grants * fcp::GRANT as u64 + messages * (fixed + overhead);
+    all.max(u64::from(message) + overhead).max(2 * (shortest + overhead))
+}
+
+/// What is found by shortest paths from one node.
+struct Reach {
+    /// The number of links to the farthest node.
+    longest: u32,
+    /// The largest number of shortest paths to a node.
+    most_paths: u64,
+}
+
+impl Reach {
+    fn from(graph: &Graph, first: NodeId) -> Reach {
+        let mut away = vec![u32::MAX; graph.nodes.len()];
+        let mut paths = vec![0u64; graph.nodes.len()];
+        let mut neighbours = vec![Vec::new(); graph.nodes.len()];
+        for link in &graph.links {
+            neighbours[link.a.node.at()].push(link.b.node.at());
+            neighbours[link.b.node.at()].push(link.a.node.at());
+        }
+        (away[first.at()], paths[first.at()]) = (0, 1);
+        let (mut next, mut last) = (VecDeque::from([first.at()]), first.at());
+        while let Some(node) = next.pop_front() {
+            last = node;
+            for &other in &neighbours[node] {
+                if away[other] == u32::MAX {
+                    away[other] = away[node] + 1;
+                    next.push_back(other);
+                }
+                if away[other] == away[node] + 1 {
+                    paths[other] = paths[other].saturating_add(paths[node]);
+                }
             }
         }
+        Reach { longest: away[last], most_paths: paths.into_iter().max().unwrap_or(1) }
     }
-    last
 }
 
 /// Bytes of the largest packet on the wire.

@@ -1,6 +1,7 @@
 //! Fastpass as a whole: queues, timeslots and links, fail-over, faults, lost messages.
 
 use crate::common::records;
+use proptest::prelude::*;
 use slotline_lab::record::RunRecord;
 use slotline_net::node::DropReason;
 use slotline_schemes::counters;
@@ -190,6 +191,61 @@ fn long_flows_use_their_timeslots() {
         + run.control(counters::fastpass::ARBITER_MESSAGE_BYTES);
     let data: u64 = run.flows.iter().map(|flow| flow.bytes).sum();
     assert!(bytes * 40 < data, "{bytes} B of messages for {data} B");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(8))]
+    /// Whatever framing, packets and transport: with all hosts sending as fast as they can, no packet and no message is
+    /// dropped, and all flows end.
+    #[test]
+    fn a_full_network_loses_nothing(
+        fabric in prop::sample::select(&FABRICS[..]),
+        framing in 0u32..120,
+        mtu in prop::sample::select(vec![600u32, 1_500, 4_000]),
+        transport in prop::sample::select(vec!["newreno", "cubic", "dctcp"]),
+        workload in prop::sample::select(vec![
+            r#"{ kind = "random-bijective", size = "500KB" }"#,
+            r#"{ kind = "shuffle", size = "30KB" }"#,
+        ]),
+        seed in 0u64..1_000,
+    ) {
+        loses_nothing(fabric, workload, framing, mtu, transport, seed);
+    }
+}
+
+/// 128 hosts in a fat-tree have 16 paths per pair, and an arbiter whose messages take a fifth of its switch's links.
+#[test]
+fn a_full_fat_tree_without_framing_loses_nothing() {
+    let permutation = r#"{ kind = "random-bijective", size = "2MB" }"#;
+    loses_nothing(r#"{ kind = "fat-tree", k = 8 }"#, permutation, 0, 1_500, "newreno", 1);
+}
+
+const FABRICS: [&str; 4] = [
+    r#"{ kind = "star", hosts = 12 }"#,
+    r#"{ kind = "leaf-spine", leaves = 8, spines = 2, hosts-per-leaf = 2 }"#,
+    r#"{ kind = "leaf-spine", leaves = 3, spines = 8, hosts-per-leaf = 8 }"#,
+    r#"{ kind = "fat-tree", k = 4 }"#,
+];
+
+fn loses_nothing(fabric: &str, workload: &str, framing: u32, mtu: u32, transport: &str, seed: u64) {
+    let queue = if transport == "dctcp" { "ecn" } else { "drop-tail" };
+    let run = one(&format!(
+        r#"
+        name = "full"
+        seed = {seed}
+        end = {{ at = "1s" }}
+        fabric = {fabric}
+        workload = [{workload}]
+        [[scheme]]
+        name = "fastpass"
+        queue = {{ kind = "{queue}", limit = "150KB" }}
+        transport = {{ kind = "{transport}", framing = "{framing}B", mtu = "{mtu}B", min-rto = "10ms" }}
+        control = "fastpass"
+        "#
+    ));
+    assert_eq!(run.census.dropped, [0; 7]);
+    assert!(run.flows.iter().all(|flow| flow.finished() && flow.timeouts == 0));
+    assert_eq!(run.control(counters::fastpass::SLOTS_LOST), 0, "messages come in time");
 }
 
 /// Whatever messages get lost, every packet is sent in the end, and none is lost.

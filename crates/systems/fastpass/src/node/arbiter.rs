@@ -213,7 +213,7 @@ impl Arbiter {
     }
     fn allocate(&mut self, cx: &mut Cx<'_>) {
         let Some(service) = &mut self.service else { return };
-        match service.allocate(cx.now) {
+        match service.allocate(self.outbox.bytes, cx.now) {
             Some(at) if at > cx.now => cx.wake(at, GRANT_TIMER),
             Some(_) => self.send_grants(cx),
             None => {}
@@ -242,6 +242,7 @@ fn add(past: &mut Past, service: &Service) {
     past.schedule.unplaced += schedule.unplaced;
     past.counters.refused += counts.refused;
     past.counters.denied += counts.denied;
+    past.counters.left_out += counts.left_out;
 }
 
 impl Node for Arbiter {
@@ -303,6 +304,7 @@ impl Node for Arbiter {
         let mut all = self.past;
         self.service.iter().for_each(|service| add(&mut all, service));
         counters.add(counters::BATCHES, all.schedule.batches);
+        counters.add(counters::BATCHES_LEFT_OUT, all.counters.left_out);
         counters.add(counters::SLOTS_GRANTED, all.schedule.granted - all.counters.denied);
         counters.add(counters::SLOTS_UNPLACED, all.schedule.unplaced);
         counters.add(counters::SLOTS_DENIED, all.counters.denied);

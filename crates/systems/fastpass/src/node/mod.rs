@@ -11,6 +11,7 @@ mod endpoint;
 mod granted_slots;
 mod isolation;
 mod losses;
+mod message_budget;
 mod outbox;
 mod peers;
 mod queues;

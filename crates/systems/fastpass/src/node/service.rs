@@ -4,6 +4,7 @@
 use super::Common;
 use super::deadlines::Deadlines;
 use super::isolation::Isolation;
+use super::message_budget::MessageBudget;
 use super::outbox::Outbox;
 use crate::allocation::BATCH;
 use crate::fcp::{ArbiterEvent, ArbiterSession};
@@ -22,6 +23,8 @@ pub(super) struct ServiceCounters {
     pub refused: u64,
     /// Timeslots that were no longer pending when they were granted.
     pub denied: u64,
+    /// Batches that were left out because messages waited.
+    pub left_out: u64,
 }
 
 /// The state of an active arbiter. It is dropped when the arbiter becomes passive.
@@ -36,6 +39,7 @@ pub(super) struct Service {
     batch: Option<u64>,
     /// The first batch that may be allocated.
     first: u64,
+    budget: MessageBudget,
     /// The allocated batch, its first timeslot, and the number of entries that have been granted.
     pending: Vec<Placed>,
     base: u64,
@@ -66,6 +70,7 @@ impl Service {
             isolation: Isolation::new(Arc::clone(fabric), common.options.spec()),
             batch: None,
             first: 0,
+            budget: MessageBudget::new(&common.timing),
             pending: Vec::new(),
             base: 0,
             sent: 0,
@@ -138,16 +143,23 @@ impl Service {
         let batch = *self.batch.get_or_insert_with(|| timing.next_batch(now).max(self.first));
         Some(timing.allocation(batch))
     }
-    /// Allocates the batch that is due. Returns when to send its grants.
-    pub fn allocate(&mut self, now: Time) -> Option<Time> {
+    /// Allocates the batch that is due, unless too many of the messages sent so far, `sent` bytes, still wait. Returns
+    /// when to send its grants.
+    pub fn allocate(&mut self, sent: u64, now: Time) -> Option<Time> {
         let timing = self.common.timing;
         let batch = self.batch.filter(|&batch| timing.allocation(batch) <= now)?;
         self.batch = None;
         self.first = batch + 1;
+        if self.budget.is_spent(batch, sent) {
+            self.counters.left_out += 1;
+            return None;
+        }
         self.isolation.pass(now);
         self.base = batch * u64::from(BATCH);
         self.pending.clear();
         self.pending.extend_from_slice(self.schedule.batch());
+        let slots: u32 = self.pending.iter().map(|placed| placed.slots.count_ones()).sum();
+        self.budget.allocated(f64::from(slots) / f64::from(self.common.hosts * BATCH));
         self.isolation.avoids(timing.start(self.base));
         let sources = self.pending.chunk_by(|a, b| a.src == b.src).count();
         (self.sent, self.grant_at) = (0, now.after(self.common.options.spec().processing));
