@@ -234,6 +234,7 @@ fn port_row(outcome: &Outcome, node: NodeId, port: PortId) -> PortRow {
         row.drops += stats.classes.iter().flat_map(|class| class.drops).sum::<u64>();
         row.marks += stats.classes.iter().map(|class| class.marks).sum::<u64>();
         row.peak_bytes = row.peak_bytes.max(stats.max_backlog);
+        row.message_peak_bytes = stats.max_messages;
         row.pauses = stats.pauses_received;
     }
     row

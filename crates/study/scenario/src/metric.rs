@@ -129,7 +129,7 @@ pub enum Metric {
     QueueP50,
     /// 99th percentile of the queue at the switch port whose mean queue is longest, while it is in use.
     QueueP99,
-    /// Longest queue at any switch port.
+    /// Longest queue at any switch port, without messages of a scheme that wait in a class of their own (Fastpass).
     QueueMax,
     /// Bytes over circuits, over what these can carry in their days; of pairs of racks that have data to
     /// send.

@@ -205,7 +205,18 @@ pub static PORTS: Table<PortRow> = Table {
         field!("tx_bytes", Count, tx_bytes, "Bytes sent, framing included."),
         field!("drops", Count, drops, "Packets dropped on arrival at its queue."),
         field!("marks", Count, marks, "Packets marked with congestion experienced."),
-        field!("peak_bytes", Count, peak_bytes, "Longest queue, in bytes."),
+        field!(
+            "peak_bytes",
+            Count,
+            peak_bytes,
+            "Longest queue, in bytes, without messages that wait in a class of their own."
+        ),
+        field!(
+            "message_peak_bytes",
+            Count,
+            message_peak_bytes,
+            "Most bytes of messages of a central scheme that waited in a class of their own."
+        ),
         field!("pauses", Count, pauses, "Pause frames it obeyed."),
         field!("rate_bps", Count, rate_bps, "Rate of its link at the start, in bits per second."),
         Column {

@@ -32,8 +32,10 @@ pub struct ClassStats {
 pub struct PortStats {
     /// Per class.
     pub classes: [ClassStats; CLASSES],
-    /// Most bytes ever not yet sent, all classes together.
+    /// Most bytes ever not yet sent, all classes together, but for messages that have only a [`Reserve`].
     pub max_backlog: u64,
+    /// Most bytes of these messages that were ever not yet sent.
+    pub max_messages: u64,
     /// Pause (and resume) frames sent to the far end.
     pub pauses_sent: u64,
     /// Pause (and resume) frames from the far end.
@@ -253,6 +255,13 @@ impl Egress {
         stats.max_backlog = self.pace.bytes_in(self.whole.peak);
         for (class, load) in stats.classes.iter_mut().zip(&self.loads) {
             class.max_backlog = self.pace.bytes_in(load.peak);
+        }
+        if let Some(reserve) = self.reserve {
+            let messages = usize::from(reserve.class);
+            let others = (0..CLASSES).filter(|&class| class != messages);
+            stats.max_messages = stats.classes[messages].max_backlog;
+            stats.max_backlog =
+                others.map(|class| stats.classes[class].max_backlog).max().unwrap_or(0);
         }
         stats
     }

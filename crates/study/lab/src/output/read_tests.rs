@@ -49,18 +49,19 @@ fn flow() -> impl Strategy<Value = FlowRow> {
 }
 
 fn port() -> impl Strategy<Value = PortRow> {
-    let counts = (number(), number(), number(), number(), number(), number(), number());
+    let counts = prop::array::uniform8(number());
     (text(), text(), any::<bool>(), counts).prop_map(|(node, port, host, counts)| PortRow {
         node,
         port,
         host,
-        rate_bps: counts.0,
-        tx_packets: counts.1,
-        tx_bytes: counts.2,
-        drops: counts.3,
-        marks: counts.4,
-        peak_bytes: counts.5,
-        pauses: counts.6,
+        rate_bps: counts[0],
+        tx_packets: counts[1],
+        tx_bytes: counts[2],
+        drops: counts[3],
+        marks: counts[4],
+        peak_bytes: counts[5],
+        pauses: counts[6],
+        message_peak_bytes: counts[7],
     })
 }
 

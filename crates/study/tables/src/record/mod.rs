@@ -85,8 +85,10 @@ pub struct PortRow {
     pub drops: u64,
     /// Packets marked with congestion experienced.
     pub marks: u64,
-    /// Longest queue, in bytes.
+    /// Longest queue, in bytes, without messages that wait in a class of their own.
     pub peak_bytes: u64,
+    /// Most bytes of messages of a central scheme that waited in a class of their own.
+    pub message_peak_bytes: u64,
     /// Pause frames this port obeyed.
     pub pauses: u64,
 }
