@@ -7,13 +7,15 @@ use super::paths;
 use super::spec::{EndWhen, MeasureSpec, Scenario, SchemeSpec};
 use crate::metric::Metric;
 use crate::port_names::{ports_named, switch_ports_named};
+use slotline_net::aqm::Policy;
+use slotline_net::aqm::spec::QueueSpec;
 use slotline_net::error::SpecError;
 use slotline_net::route::RoutingSpec;
 use slotline_net::scheme::CONTROL_CLASS;
 use slotline_net::time::Time;
 use slotline_net::topology::{End, Graph, Link, NodeKind};
 use slotline_net::transport::congestion::AlgorithmKind;
-use slotline_net::units::Rate;
+use slotline_net::units::{Bytes, Rate};
 use slotline_net::workload::{
     Carrier, HostMap, Machines, Setting, Traffic, TrafficBuilder, WorkloadSpec,
 };
@@ -243,9 +245,27 @@ fn distinct(scenario: &Scenario, at: usize) -> Fit {
     })
 }
 
+/// A flow never ends if none of its full packets passes a queue.
+fn holds_a_packet(queue: &QueueSpec, packet: u64) -> Fit {
+    let holds = |key: &str, room: Bytes| {
+        ensure(room.0 >= packet, &format!("queue.{key}"), || {
+            format!(
+                "`{key}` is {room}, but a full packet of the transport has {packet}B on the wire"
+            )
+        })
+    };
+    if let Policy::Avq(avq) = &queue.policy
+        && !avq.ecn
+    {
+        holds("size", avq.size)?;
+    }
+    holds("limit", queue.limit)
+}
+
 fn scheme(scheme: &SchemeSpec) -> Fit {
     scheme.queue.validate().map_err(|e| within("queue", e))?;
-    scheme.transport.build().map_err(|e| within("transport", e))?;
+    let transport = scheme.transport.build().map_err(|e| within("transport", e))?;
+    holds_a_packet(&scheme.queue, transport.data_len(transport.mss()).into())?;
     scheme.control.build().map_err(|e| within("control", e))?;
     routing(scheme)?;
     bumps::scheme(scheme)?;

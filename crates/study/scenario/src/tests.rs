@@ -87,6 +87,16 @@ const FAULTS: &[(&str, &str, &str)] = &[
     ("no workload", "[[workload]]\nkind = \"incast\"\n", ""),
     ("never ends", "end = { at = \"100ms\" }", "end = { when = \"time\" }"),
     ("no repetition", "repeat = 3", "repeat = 0"),
+    (
+        "a queue without room for a packet",
+        "threshold = \"30KB\" }",
+        "threshold = \"1KB\", limit = \"1500B\" }",
+    ),
+    (
+        "a virtual queue without room",
+        "queue = { kind = \"ecn\", threshold = \"30KB\" }",
+        "queue = { kind = \"avq\", size = \"1KB\" }",
+    ),
     ("a scheme twice", "name = \"xco\"", "name = \"tcp\""),
     ("odd k", "kind = \"star\"\nhosts = 9", "kind = \"fat-tree\"\nk = 5"),
     ("load above 1", "kind = \"incast\"", "kind = \"poisson\"\nload = 1.2"),
