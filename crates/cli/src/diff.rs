@@ -6,6 +6,7 @@ use clap::Args;
 use slotline_lab::diff::{self, Diff, Outcome, Question};
 use slotline_lab::output::read;
 use slotline_scenario::metric::Metric;
+use slotline_scenario::renamed::metric_name;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -58,7 +59,8 @@ fn tolerance(text: &str) -> Result<f64, String> {
 }
 
 fn metric(text: &str) -> Result<Metric, String> {
-    let found = Metric::ALL.into_iter().find(|metric| metric.key() == text);
+    let name = metric_name(text);
+    let found = Metric::ALL.into_iter().find(|metric| metric.key() == name);
     found.ok_or_else(|| format!("there are: {}", Metric::ALL.map(Metric::key).join(", ")))
 }
 

@@ -30,7 +30,7 @@ mod paths;
 pub mod port_names;
 mod queue_text;
 pub mod reference;
-mod renamed;
+pub mod renamed;
 pub mod schema;
 mod shape;
 mod shape_messages;
