@@ -36,7 +36,7 @@ fn is_right(file: &Path) -> bool {
             true
         }
         Err(faults) => {
-            faults.iter().for_each(|fault| eprintln!("{fault}\n"));
+            faults.iter().for_each(|fault| crate::out::warn(format!("{fault}\n")));
             let faults = faults.len();
             eprintln!("{}: {faults} error{}", file.display(), if faults == 1 { "" } else { "s" });
             false

@@ -7,7 +7,8 @@ pub mod collect;
 mod pool;
 mod prepare;
 
-use crate::run::{INTERRUPTED, say, width};
+use crate::out::say;
+use crate::run::{INTERRUPTED, width};
 use anyhow::Result;
 pub use arguments::SweepOptions;
 use prepare::Prepared;

@@ -41,7 +41,7 @@ pub use engine::{EngineSpec, FlowSpec, RatesSpec};
 pub use error::{Fault, ScenarioError};
 pub use event::{EventKind, EventSpec};
 pub use extensions::Extensions;
-pub use fingerprint::fingerprint;
+pub use fingerprint::{ContentHash, content_name, fingerprint};
 pub use load::Loaded;
 pub use queue_text::queue_from_text;
 pub use spec::{EndSpec, EndWhen, MeasureSpec, Scenario, SchemeSpec};

@@ -9,7 +9,7 @@ use super::extensions::Extensions;
 use super::imported::{Imported, resolve};
 use super::objects::Objects;
 use super::spec::Scenario;
-use crate::fingerprint;
+use crate::content_name;
 use crate::import::captures::Captures;
 use slotline_net::error::SpecError;
 use slotline_net::topology::{Graph, NodeKind};
@@ -197,7 +197,8 @@ impl Loaded {
     /// The scenario with all defaults written out, and a fingerprint of each file that it names.
     pub fn resolved(&self) -> String {
         let input = |(name, text): (&String, &String)| {
-            format!("# {name}: {} bytes, {:016x}\n", text.len(), fingerprint(text.as_bytes()))
+            let name = name.replace(char::is_control, "?");
+            format!("# {name}: {} bytes, {}\n", text.len(), content_name(text.as_bytes()))
         };
         let inputs: String = self.inputs.iter().map(input).collect();
         let imported = self.imported.as_ref().map_or_else(String::new, Imported::remarks);
