@@ -104,6 +104,14 @@ fn print_notes(loaded: &slotline_scenario::Loaded) {
     loaded.notes.iter().for_each(|note| out::warn(format!("note: {note}")));
 }
 
+/// Warns of runs that do not fit into the memory of this machine.
+fn print_excess(loaded: &slotline_scenario::Loaded) {
+    let at_once = sweep::pool::processors();
+    if let Some(why) = slotline_lab::footprint::excess(loaded, at_once) {
+        out::warn(format!("warning: {why}"));
+    }
+}
+
 /// Prints a line for each old name that a scenario file uses, on the standard error output.
 fn print_notices(notices: &[String]) {
     notices.iter().for_each(|notice| out::warn(format!("notice: {notice}")));

@@ -4,6 +4,7 @@ use crate::arguments::{Engine, RunOptions};
 use crate::out::{say, warn};
 use crate::progress;
 use anyhow::{Context, Result, bail};
+use slotline_lab::footprint;
 use slotline_lab::output::format::grouped;
 use slotline_lab::output::{Place, Written, summary_text, terminal};
 use slotline_lab::record::{RunRecord, RunSet};
@@ -26,6 +27,9 @@ pub fn run(options: &RunOptions) -> Result<ExitCode> {
         loaded.reseed(options.seed, options.repeat)?;
     }
     crate::print_notes(&loaded);
+    if let Some(why) = footprint::excess(&loaded, options.common.threads()) {
+        bail!("{}: {why}", options.file.display());
+    }
     let place =
         Place::claim(&options.out, &loaded.scenario.name, &loaded.resolved(), options.force)?;
     let (jobs, mut records) = to_do(&loaded, &place);

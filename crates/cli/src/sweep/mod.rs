@@ -4,7 +4,7 @@ pub mod arguments;
 mod child;
 mod cluster;
 pub mod collect;
-mod pool;
+pub mod pool;
 mod prepare;
 
 use crate::out::say;

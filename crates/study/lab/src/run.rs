@@ -247,8 +247,7 @@ fn first(loaded: &Loaded, job: &Job, threads: usize) -> Result<(Scene, RunRecord
         return Ok((scene, record));
     }
     let scenario = &loaded.scenario;
-    let files = |name: &str| loaded.file(name);
-    let assembly = build_flow::build(scenario, job.scheme, job.seed, &files);
+    let assembly = build_flow::build(scenario, job.scheme, job.seed, loaded);
     let FlowAssembly { network, wiring, flows } = assembly.map_err(|e| loaded.blame(e))?;
     job.flows.store(flows, Ordering::Relaxed);
     let scene = Scene {
@@ -295,8 +294,7 @@ fn simulate(
     choice: &Choice,
 ) -> Result<(Scene, Outcome), ScenarioError> {
     let scenario = &loaded.scenario;
-    let files = |name: &str| loaded.file(name);
-    let assembly = build::build(scenario, job.scheme, job.seed, &files);
+    let assembly = build::build(scenario, job.scheme, job.seed, loaded);
     let assembly = assembly.map_err(|e| loaded.blame(e))?;
     job.flows.store(assembly.flows, Ordering::Relaxed);
     let Assembly { mut network, plan, routes, wiring, flows } = assembly;

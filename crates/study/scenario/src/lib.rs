@@ -21,6 +21,7 @@ pub mod flow_level;
 mod hybrid;
 pub mod import;
 mod imported;
+mod input;
 pub mod keys;
 pub mod load;
 pub mod merge;
@@ -35,6 +36,7 @@ pub mod schema;
 mod shape;
 mod shape_messages;
 mod spec;
+mod text_file;
 
 pub use check::Files;
 pub use engine::{EngineSpec, FlowSpec, RatesSpec};
@@ -45,6 +47,7 @@ pub use fingerprint::{ContentHash, content_name, fingerprint};
 pub use load::Loaded;
 pub use queue_text::queue_from_text;
 pub use spec::{EndSpec, EndWhen, MeasureSpec, Scenario, SchemeSpec};
+pub use text_file::read_text;
 
 #[cfg(test)]
 mod tests;

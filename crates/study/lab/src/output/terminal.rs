@@ -18,6 +18,10 @@ pub fn table(set: &RunSet, width: usize) -> String {
 
 /// As [`table`], for a set whose summary is known.
 pub fn table_of(set: &RunSet, summary: &Summary, width: usize) -> String {
+    if set.schemes.iter().chain([&set.name]).any(|name| name.contains(char::is_control)) {
+        let set = with_plain_names(set.clone());
+        return table_of(&set, &Summary::of(&set), width);
+    }
     let metrics = summary.shown(set, &Metric::USUAL);
     let mut out = heading(set);
     for block in blocks(&columns(summary, &metrics), width) {
@@ -26,6 +30,20 @@ pub fn table_of(set: &RunSet, summary: &Summary, width: usize) -> String {
     out += &verdicts(summary, &metrics, set.seeds.len(), width);
     out += &notes(set, summary, width);
     out
+}
+
+/// `set` with names that neither break lines nor give commands to the terminal.
+fn with_plain_names(mut set: RunSet) -> RunSet {
+    let plain = |name: &mut String| {
+        if name.contains(char::is_control) {
+            *name = name.escape_debug().to_string();
+        }
+    };
+    plain(&mut set.name);
+    set.schemes.iter_mut().for_each(plain);
+    set.runs.iter_mut().for_each(|run| plain(&mut run.scheme));
+    set.failed.iter_mut().for_each(|run| plain(&mut run.scheme));
+    set
 }
 
 /// One line that names the schemes and seeds.
