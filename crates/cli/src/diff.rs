@@ -1,5 +1,6 @@
 //! `slotline diff`.
 
+use crate::out;
 use crate::run::width;
 use anyhow::{Context, Result};
 use clap::Args;
@@ -7,7 +8,6 @@ use slotline_lab::diff::{self, Diff, Outcome, Question};
 use slotline_lab::output::read;
 use slotline_scenario::metric::Metric;
 use slotline_scenario::renamed::metric_name;
-use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -37,8 +37,7 @@ pub fn diff(options: &DiffOptions) -> Result<ExitCode> {
         format!("cannot compare `{}` with `{}`", options.new.display(), options.old.display())
     })?;
     let output = if options.json { diff::json(&found) } else { diff::text(&found, width()) };
-    // A reader that went away is no error.
-    drop(std::io::stdout().write_all(output.as_bytes()));
+    out::print(&output);
     Ok(match found.outcome() {
         Outcome::Fine => ExitCode::SUCCESS,
         Outcome::Regression => ExitCode::from(1),
