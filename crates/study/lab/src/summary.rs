@@ -83,18 +83,24 @@ impl Summary {
         let at = self.metrics.iter().position(|m| *m == metric)?;
         self.schemes.get(scheme)?.cells[at].as_ref()
     }
-    /// The metrics to show: those that the scenario names, or else those of `usual` that are not zero throughout.
-    pub fn shown(&self, set: &RunSet, usual: &[Metric]) -> Vec<Metric> {
-        let is_usual = |m: &Metric| usual.contains(m) && !self.all_zero(*m);
-        let chosen =
-            |m: &Metric| if set.metrics.is_empty() { is_usual(m) } else { set.metrics.contains(m) };
+    /// The metrics that tables show and headlines count, in order: those that the scenario names, or else all that
+    /// are not zero throughout.
+    pub fn shown(&self, set: &RunSet) -> Vec<Metric> {
+        let chosen = |m: &Metric| match set.metrics.is_empty() {
+            true => !self.all_zero(*m),
+            false => set.metrics.contains(m),
+        };
         self.metrics.iter().copied().filter(chosen).collect()
     }
-    /// The metrics of `usual` that [`Summary::shown`] omits because they are zero throughout.
-    pub fn zero(&self, set: &RunSet, usual: &[Metric]) -> Vec<Metric> {
-        let left_out =
-            |m: &Metric| set.metrics.is_empty() && usual.contains(m) && self.all_zero(*m);
+    /// The metrics that [`Summary::shown`] omits because they are zero throughout.
+    pub fn zero(&self, set: &RunSet) -> Vec<Metric> {
+        let left_out = |m: &Metric| set.metrics.is_empty() && self.all_zero(*m);
         self.metrics.iter().copied().filter(left_out).collect()
+    }
+    /// Whether a value of the `shown` metrics is a lower bound.
+    pub fn has_bound(&self, shown: &[Metric]) -> bool {
+        let cells = (0..self.schemes.len()).flat_map(|at| shown.iter().map(move |m| (at, *m)));
+        cells.filter_map(|(at, metric)| self.cell(at, metric)).any(|cell| cell.at_least)
     }
     /// Whether several seeds gave the same numbers throughout.
     pub fn is_fixed(&self) -> bool {
@@ -147,7 +153,7 @@ fn cell(
     };
     let pairs: Option<Vec<Pair>> = base.map(|base| base.iter().filter_map(pair).collect());
     Some(Cell {
-        estimate: Estimate::of(&numbers)?,
+        estimate: Estimate::of(&numbers)?.within(metric.possible()),
         at_least: values.iter().any(|(_, m)| m.at_least),
         against: pairs.and_then(|pairs| Comparison::paired(&pairs, metric.better())),
     })

@@ -1,6 +1,7 @@
 //! The text and the tables of the page.
 
 use slotline_lab::output::format::{self, Scale};
+use slotline_lab::output::tally::tallies;
 use slotline_lab::record::RunSet;
 use slotline_lab::summary::{Cell, EngineTotal, Summary};
 use slotline_scenario::metric::Metric;
@@ -51,9 +52,9 @@ pub fn about(id: &str, set: &RunSet) -> String {
 
 /// The verdict: a sentence for each scheme.
 pub fn headline(set: &RunSet, summary: &Summary) -> String {
-    let shown = summary.shown(set, &Metric::USUAL);
-    let sentences = format::headlines(summary, &shown, set.seeds.len());
-    let items: String = sentences.iter().map(|s| format!("<li>{}</li>\n", escape(s))).collect();
+    let tallies = tallies(summary, &summary.shown(set));
+    let sentences = tallies.iter().map(|tally| tally.headline());
+    let items: String = sentences.map(|s| format!("<li>{}</li>\n", escape(&s))).collect();
     if items.is_empty() { items } else { format!("<ul class=\"headline\">\n{items}</ul>\n") }
 }
 
@@ -66,7 +67,7 @@ pub fn comparison(set: &RunSet, summary: &Summary) -> String {
          <table>\n<thead><tr><th scope=\"col\">Metric</th>{}</tr></thead>\n<tbody>\n",
         heads.collect::<String>()
     );
-    for metric in summary.shown(set, &Metric::ALL) {
+    for metric in summary.shown(set) {
         let cells = (0..summary.schemes.len()).map(|at| cell(metric, summary.cell(at, metric)));
         let row: String = cells.collect();
         out += &format!("<tr><th scope=\"row\">{}</th>{row}</tr>\n", metric.title());
@@ -77,9 +78,11 @@ pub fn comparison(set: &RunSet, summary: &Summary) -> String {
 /// How to read the table.
 fn table_notes(set: &RunSet, summary: &Summary) -> String {
     let mut notes = vec![format::TABLE_NOTE.to_string()];
-    notes.extend(format::explanations(&summary.shown(set, &Metric::ALL)).map(str::to_string));
-    let zero: Vec<&str> =
-        summary.zero(set, &Metric::ALL).iter().map(|metric| metric.title()).collect();
+    if summary.has_bound(&summary.shown(set)) {
+        notes.push(format::BOUND_NOTE.into());
+    }
+    notes.extend(format::explanations(&summary.shown(set)).map(str::to_string));
+    let zero: Vec<&str> = summary.zero(set).iter().map(|metric| metric.title()).collect();
     if !zero.is_empty() {
         notes.push(format!("Zero in every run: {}.", zero.join(", ")));
     }
