@@ -32,6 +32,7 @@ fn is_right(file: &Path) -> bool {
     match loaded {
         Ok(loaded) => {
             crate::print_notes(&loaded);
+            loaded.misfits().iter().for_each(|misfit| eprintln!("warning: {misfit}"));
             crate::print_text(&format!("ok: {}: {}", file.display(), in_a_line(&loaded)));
             true
         }

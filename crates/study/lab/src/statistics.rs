@@ -89,6 +89,8 @@ pub enum Verdict {
     TooFew,
     /// Unfinished flows leave it undecided.
     Open,
+    /// The scheme, or the baseline, has a central scheduler that never acted.
+    Idle,
 }
 
 impl Verdict {
@@ -100,6 +102,7 @@ impl Verdict {
             Verdict::NoDifference => "no significant difference",
             Verdict::TooFew => "too few repetitions",
             Verdict::Open => "undecided: unfinished flows",
+            Verdict::Idle => "no verdict: the scheduler never acted",
         }
     }
 }

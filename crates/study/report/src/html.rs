@@ -54,8 +54,14 @@ pub fn about(id: &str, set: &RunSet) -> String {
 pub fn headline(set: &RunSet, summary: &Summary) -> String {
     let tallies = tallies(summary, &summary.shown(set));
     let sentences = tallies.iter().map(|tally| tally.headline());
+    let warning = |text: &str| format!("<p class=\"warning\">{}</p>\n", escape(text));
+    let warnings: String = summary.warnings().map(warning).collect();
     let items: String = sentences.map(|s| format!("<li>{}</li>\n", escape(&s))).collect();
-    if items.is_empty() { items } else { format!("<ul class=\"headline\">\n{items}</ul>\n") }
+    let list = match items.is_empty() {
+        true => items,
+        false => format!("<ul class=\"headline\">\n{items}</ul>\n"),
+    };
+    warnings + &list
 }
 
 /// The table of all metrics.

@@ -3,13 +3,14 @@
 use super::bumps;
 use super::error::nearest;
 use super::event::{EventKind, EventSpec};
+use super::fit::{self, FlowSize};
 use super::paths;
 use super::spec::{EndWhen, MeasureSpec, Scenario, SchemeSpec};
 use crate::metric::Metric;
 use crate::port_names::{ports_named, switch_ports_named};
 use slotline_net::error::SpecError;
 use slotline_net::route::RoutingSpec;
-use slotline_net::scheme::CONTROL_CLASS;
+use slotline_net::scheme::{CONTROL_CLASS, Proposal};
 use slotline_net::time::Time;
 use slotline_net::topology::{End, Graph, Link, NodeKind};
 use slotline_net::transport::congestion::AlgorithmKind;
@@ -38,6 +39,8 @@ pub struct Checked {
     pub faults: Vec<SpecError>,
     /// Assumptions about files, which the user should know.
     pub notes: Vec<String>,
+    /// For each scheme, values that fit its periods; empty where there are errors.
+    pub proposals: Vec<Vec<Proposal>>,
 }
 
 /// Checks everything, up to making the traffic of the first seed.
@@ -45,6 +48,7 @@ pub fn check(scenario: &Scenario, files: &Files<'_>) -> Checked {
     let mut checks = vec![general(scenario)];
     checks.extend(machines(scenario));
     let mut notes = vec![];
+    let mut flows = vec![];
     let graph = scenario.fabric.build().map_err(|e| within("fabric", e));
     checks.extend(graph.as_ref().err().map(|error| Err(error.clone())));
     checks.push(measure(&scenario.measure, scenario.end.at));
@@ -56,7 +60,7 @@ pub fn check(scenario: &Scenario, files: &Files<'_>) -> Checked {
     if let Ok(graph) = &graph {
         checks.extend(on_fabric(scenario, graph));
         checks.extend(paths::check(scenario, graph));
-        checks.extend(traffic(scenario, graph, files, &mut notes));
+        checks.extend(traffic(scenario, graph, files, &mut notes, &mut flows));
     }
     let mut faults: Vec<SpecError> = checks.into_iter().filter_map(Result::err).collect();
     faults.extend(super::flow_level::faults(scenario, graph.as_ref().ok()));
@@ -64,7 +68,12 @@ pub fn check(scenario: &Scenario, files: &Files<'_>) -> Checked {
     let hybrid = if graph.is_ok() { super::hybrid::faults(scenario) } else { vec![] };
     let new: Vec<SpecError> = hybrid.into_iter().filter(|fault| !faults.contains(fault)).collect();
     faults.extend(new);
-    Checked { graph: graph.ok(), faults, notes }
+    let end = fit::longest_run(scenario);
+    let proposals = match &graph {
+        Ok(graph) if faults.is_empty() => fit::proposals(scenario, graph, &flows, end),
+        _ => vec![],
+    };
+    Checked { graph: graph.ok(), faults, notes, proposals }
 }
 
 /// Checks that need the fabric, except those of the traffic.
@@ -418,12 +427,14 @@ fn perhaps(given: &str, names: &[String]) -> String {
     near.map_or(String::new(), |name| format!("; did you mean `{name}`?"))
 }
 
-/// Generates the traffic of the first seed to find the errors of generators and traces, and discards it.
+/// Generates the traffic of the first seed to find the errors of generators and traces, and keeps only the sizes of
+/// `flows`.
 fn traffic(
     scenario: &Scenario,
     graph: &Graph,
     files: &Files<'_>,
     notes: &mut Vec<String>,
+    flows: &mut Vec<FlowSize>,
 ) -> Vec<Fit> {
     let fabric = HostMap::of(graph);
     let horizon = scenario.end.at.unwrap_or(Time::MAX);
@@ -439,7 +450,10 @@ fn traffic(
     if made.iter().all(Result::is_ok) {
         notes.extend_from_slice(out.notes());
         let whole = out.finish().map_err(|e| SpecError::new("workload", e.message));
-        made.push(whole.and_then(|traffic| followed(&scenario.measure, &traffic)));
+        made.push(whole.and_then(|traffic| {
+            *flows = fit::flow_sizes(&traffic);
+            followed(&scenario.measure, &traffic)
+        }));
     }
     made
 }

@@ -42,6 +42,8 @@ struct Scheme<'a> {
     runs: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     headline: Option<String>,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    warnings: &'a [String],
     metrics: Ordered<'a, Value>,
     #[serde(skip_serializing_if = "Ordered::is_empty")]
     control: Ordered<'a, f64>,
@@ -80,6 +82,7 @@ fn scheme<'a>(
     Scheme {
         runs: scheme.runs,
         headline,
+        warnings: &scheme.fit.warnings,
         metrics: metrics(scheme, summary),
         control: Ordered(control.collect()),
         engine: engine(&scheme.engine),

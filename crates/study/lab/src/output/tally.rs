@@ -18,8 +18,14 @@ pub struct Tally {
 }
 
 /// Verdicts in the order in which they are told: what became worse is first.
-pub const ORDER: [Verdict; 5] =
-    [Verdict::Worse, Verdict::Better, Verdict::Open, Verdict::TooFew, Verdict::NoDifference];
+pub const ORDER: [Verdict; 6] = [
+    Verdict::Worse,
+    Verdict::Better,
+    Verdict::Open,
+    Verdict::TooFew,
+    Verdict::Idle,
+    Verdict::NoDifference,
+];
 
 /// The most metrics of one kind that a headline names.
 const NAMED: usize = 3;
@@ -55,10 +61,13 @@ impl Tally {
     /// One sentence: on how many metrics the scheme is worse or better, and the first of these.
     pub fn headline(&self) -> String {
         let (scheme, base, n) = (&self.scheme, &self.base, self.len());
-        let [worse, better, open, few, alike] = &self.groups;
+        let [worse, better, open, few, idle, alike] = &self.groups;
         let undecided = undecided(open.len());
         match (worse.len(), better.len()) {
             _ if n == 0 => format!("{scheme}: there is nothing to compare with {base}."),
+            _ if !idle.is_empty() => {
+                format!("{scheme}: no verdict, because its scheduler never acted.")
+            }
             _ if few.len() + alike.len() == n && !few.is_empty() => self.of_one_seed(),
             (0, 0) if alike.len() == n => {
                 format!("{scheme} and {base}: no significant difference on any of {n} metrics.")
@@ -94,7 +103,7 @@ impl Tally {
     }
     /// The metrics on which there is something to say, in the order of verdicts: title and sentence.
     pub fn sentences(&self) -> impl Iterator<Item = (&'static str, String)> {
-        let told = |verdict: &Verdict| *verdict != Verdict::NoDifference;
+        let told = |verdict: &Verdict| !matches!(verdict, Verdict::NoDifference | Verdict::Idle);
         let of = |verdict| self.those(verdict).iter().map(sentence);
         ORDER.into_iter().filter(told).flat_map(of)
     }

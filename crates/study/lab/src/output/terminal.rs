@@ -20,6 +20,7 @@ pub fn table_of(set: &RunSet, summary: &Summary, width: usize) -> String {
     for block in blocks(&columns(summary, &metrics), width) {
         out += &block;
     }
+    out += &warnings(summary, width);
     out += &verdicts(summary, &metrics, set.seeds.len(), width);
     out += &notes(set, summary, width);
     out
@@ -91,6 +92,12 @@ fn block(fixed: &[Vec<String>], schemes: &[&Vec<String>]) -> String {
     out + "\n"
 }
 
+/// What has to be known before the verdicts.
+fn warnings(summary: &Summary, width: usize) -> String {
+    let lines: String = summary.warnings().map(|line| wrapped(line, width, 2)).collect();
+    if lines.is_empty() { lines } else { format!("Warnings:\n{lines}\n") }
+}
+
 fn verdicts(summary: &Summary, metrics: &[Metric], seeds: usize, width: usize) -> String {
     let how = if seeds > 1 { "paired by seed" } else { "one seed, so differences may be chance" };
     let base = summary.schemes.first().map_or("", |scheme| &scheme.name);
@@ -103,7 +110,10 @@ fn verdicts(summary: &Summary, metrics: &[Metric], seeds: usize, width: usize) -
             wrapped(&format!("  {name}  {sentence}"), width, names + 4)
         };
         let lines: String = tally.sentences().map(line).collect();
-        head + &lines + &without_difference(&tally, width) + "\n"
+        match tally.those(Verdict::Idle).is_empty() {
+            true => head + &lines + &without_difference(&tally, width) + "\n",
+            false => wrapped(&tally.headline(), width, 2) + "\n",
+        }
     };
     schemes.map(block).collect()
 }
