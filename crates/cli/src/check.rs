@@ -46,6 +46,7 @@ fn scenario(file: &Path) -> Result<String, Vec<ScenarioError>> {
     let loaded = without_faults(Scenario::load_all(file)?)?;
     crate::print_notes(&loaded);
     crate::print_excess(&loaded);
+    print_misfits(&loaded);
     Ok(in_a_line(&loaded))
 }
 
@@ -61,10 +62,16 @@ fn sweep(file: &Path) -> Result<String, Vec<ScenarioError>> {
     let first = first.map_or(String::new(), |loaded| {
         crate::print_notes(&loaded);
         crate::print_excess(&loaded);
+        print_misfits(&loaded);
         in_a_line(&loaded)
     });
     let points = study.len();
     Ok(format!("sweep of {points} point{}, the first: {first}", if points == 1 { "" } else { "s" }))
+}
+
+/// Warns of periods of schedulers that do not fit the fabric and its traffic.
+fn print_misfits(loaded: &Loaded) {
+    loaded.misfits().iter().for_each(|misfit| crate::out::warn(format!("warning: {misfit}\n")));
 }
 
 fn without_faults(loaded: Loaded) -> Result<Loaded, Vec<ScenarioError>> {

@@ -40,10 +40,15 @@ pub fn why(options: &WhyOptions) -> Result<ExitCode> {
     let end = loaded.scenario.end.at.map(|at| at.as_ps());
     let threads = options.threads.map_or_else(crate::arguments::processors, usize::from);
     let records = progress::watched(&jobs, end, || jobs.run(&loaded, threads))?;
+    let mut shown = 0;
     for record in &records {
         for row in chosen(record, &options.flows)? {
             out::print(&why::text(record, row));
+            shown += 1;
         }
+    }
+    if shown == 0 {
+        bail!("{}", why::nothing(&records));
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -1,8 +1,9 @@
 //! Compares the values of one metric in an old and a new result, and decides whether there is a regression.
 //!
 //! With the same seeds on both sides, values are compared seed by seed. Otherwise the means are compared with
-//! Welch's interval (Welch, "The generalization of 'Student's' problem when several different population
-//! variances are involved", 1947), its degrees of freedom rounded down.
+//! Welch's interval. Where all values are above zero, their logarithms are compared, which gives the interval of
+//! new over old. Source: Welch, "The generalization of 'Student's' problem when several different population
+//! variances are involved", 1947; its degrees of freedom are rounded down.
 //!
 //! A *regression beyond the tolerance* is a change for the worse that is sure to exceed it: the whole 95 %
 //! interval of new over old lies beyond `1 + tolerance` (or `1 - tolerance` where higher is better). With a
@@ -12,7 +13,7 @@
 
 use crate::metrics::Measured;
 use crate::statistics::{
-    CONFIDENCE, Comparison, Estimate, NEGLIGIBLE, Open, Ratio, judged, t_quantile,
+    ANY, CONFIDENCE, Comparison, Estimate, NEGLIGIBLE, Open, Ratio, judged, log_ratio, t_quantile,
 };
 use slotline_scenario::metric::{Better, Metric};
 
@@ -51,10 +52,10 @@ pub struct Change {
 pub type Values = [(u64, Measured)];
 
 impl Side {
-    fn of(values: &Values) -> Option<Side> {
+    fn of(values: &Values, possible: (f64, f64)) -> Option<Side> {
         let numbers: Vec<f64> = values.iter().map(|(_, m)| m.value).collect();
         let at_least = values.iter().any(|(_, m)| m.at_least);
-        Some(Side { estimate: Estimate::of(&numbers)?, at_least })
+        Some(Side { estimate: Estimate::of(&numbers)?.within(possible), at_least })
     }
 }
 
@@ -62,13 +63,21 @@ impl Change {
     /// Compares `new` with `old`; `None` where a side has no value.
     pub fn of(metric: Metric, old: &Values, new: &Values, tolerance: f64) -> Option<Change> {
         let moments = Moments::of(old, new)?;
-        let (before, after) = (Side::of(old)?, Side::of(new)?);
+        let logs = logarithms(old).zip(logarithms(new));
+        let logs = logs.and_then(|(old, new)| Moments::of(&old, &new));
+        let (before, after) =
+            (Side::of(old, metric.possible())?, Side::of(new, metric.possible())?);
         let open = Open { base: before.at_least, scheme: after.at_least };
-        let comparison = moments.comparison(open, metric.better());
+        let comparison = moments.comparison(logs, open, metric.better());
         let lost = matches!(metric, Metric::Unfinished | Metric::NotStarted)
             && before.estimate.mean == 0.0
             && after.estimate.mean > 0.0;
-        let beyond = moments.worse_beyond(tolerance, metric.better(), open);
+        let factor = factor(tolerance, metric.better());
+        let excess = match logs {
+            Some(logs) => logs.shifted(libm::log(factor)),
+            None => moments.excess(factor),
+        };
+        let beyond = worse_beyond(excess, metric.better(), open);
         let regression = comparison.is_some() && (lost || beyond);
         Some(Change { old: before, new: after, comparison, regression })
     }
@@ -121,39 +130,54 @@ impl Moments {
             s.t * variance.max(0.0).sqrt()
         };
         let mean = self.new - factor * self.old;
-        Estimate { mean, half: self.spread.map(half), n: self.n }
+        Estimate { mean, half: self.spread.map(half), n: self.n, possible: ANY }
     }
-    /// New over old with Fieller's interval, as [`Ratio::of`] has it for pairs.
+    /// The ratio of the means with Fieller's interval, where the logarithms of the values are not known.
     fn ratio(&self) -> Option<Ratio> {
-        let interval = |s: Spread| {
-            let a = self.old * self.old - s.t * s.t * s.old;
-            let b = self.old * self.new - s.t * s.t * s.both;
-            let c = self.new * self.new - s.t * s.t * s.new;
-            let root = (b * b - a * c).max(0.0).sqrt();
-            (a > 0.0).then(|| ((b - root) / a, (b + root) / a))
-        };
+        let interval =
+            |s: Spread| Ratio::fieller((self.old, self.new), (s.old, s.new, s.both), s.t);
         let value = self.new / self.old;
         (self.old != 0.0).then(|| Ratio { value, interval: self.spread.and_then(interval) })
     }
-    fn comparison(&self, open: Open, better: Better) -> Option<Comparison> {
-        let (difference, ratio) = (self.excess(1.0), self.ratio());
+    /// New minus old, less `shift`.
+    fn shifted(&self, shift: f64) -> Estimate {
+        let difference = self.excess(1.0);
+        Estimate { mean: difference.mean - shift, ..difference }
+    }
+    /// The comparison; `logs` are the moments of the logarithms of the values.
+    fn comparison(&self, logs: Option<Moments>, open: Open, better: Better) -> Option<Comparison> {
+        let ratio = match logs {
+            Some(logs) => Some(Ratio::of_logarithm(&logs.excess(1.0))),
+            None => self.ratio(),
+        };
+        let difference = self.excess(1.0);
         let verdict = judged(&difference, ratio, open, better)?;
         Some(Comparison { difference, ratio, verdict })
     }
-    /// Whether new is sure to be worse than old by more than `tolerance`, a part of old.
-    fn worse_beyond(&self, tolerance: f64, better: Better, open: Open) -> bool {
-        let tolerance = tolerance.max(NEGLIGIBLE);
-        // What is open can only grow.
-        let (excess, open) = match better {
-            Better::Lower => (self.excess(1.0 + tolerance), open.base),
-            Better::Higher => {
-                let short = self.excess(1.0 - tolerance);
-                (Estimate { mean: -short.mean, ..short }, open.scheme)
-            }
-            Better::Neither => return false,
-        };
-        !open && excess.mean > excess.half.unwrap_or(0.0)
+}
+
+/// New over old from which on a change is beyond `tolerance`, a part of old.
+fn factor(tolerance: f64, better: Better) -> f64 {
+    let tolerance = tolerance.max(NEGLIGIBLE);
+    if better == Better::Higher { (1.0 - tolerance).max(0.0) } else { 1.0 + tolerance }
+}
+
+/// Whether `excess`, new over what is tolerated of old, is sure to be for the worse. What is open can only grow.
+fn worse_beyond(excess: Estimate, better: Better, open: Open) -> bool {
+    let half = excess.half.unwrap_or(0.0);
+    match better {
+        Better::Lower => !open.base && excess.mean > half,
+        Better::Higher => !open.scheme && -excess.mean > half,
+        Better::Neither => false,
     }
+}
+
+/// The logarithms of `values`; `None` where one of them has none.
+fn logarithms(values: &Values) -> Option<Vec<(u64, Measured)>> {
+    let one = |(seed, measured): &(u64, Measured)| {
+        Some((*seed, Measured { value: log_ratio(1.0, measured.value)?, ..*measured }))
+    };
+    values.iter().map(one).collect()
 }
 
 impl Spread {

@@ -14,6 +14,7 @@ mod collect_flow;
 pub mod crosscheck;
 pub mod diff;
 pub mod explain;
+pub mod fit;
 pub mod follow;
 pub mod footprint;
 pub mod ideal;

@@ -67,7 +67,7 @@ pub struct RunSet {
     pub workloads: Vec<String>,
     /// Seeds planned for each scheme.
     pub seeds: Vec<u64>,
-    /// The metrics to show first; empty for the usual choice.
+    /// The metrics to show first; empty for all that are not zero in every run.
     pub metrics: Vec<Metric>,
     /// The measured part of each run.
     pub window: Window,

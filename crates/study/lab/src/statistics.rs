@@ -19,7 +19,12 @@ pub struct Estimate {
     pub half: Option<f64>,
     /// Number of values.
     pub n: usize,
+    /// The least and the largest value that the mean can have at all. The interval ends there.
+    pub possible: (f64, f64),
 }
+
+/// Any number is possible.
+pub const ANY: (f64, f64) = (f64::NEG_INFINITY, f64::INFINITY);
 
 impl Estimate {
     /// The mean of `values` with its 95 % interval (Student's t); `None` where there are none.
@@ -31,19 +36,43 @@ impl Estimate {
             let variance = squares / (n - 1) as f64;
             t_quantile(n as u32 - 1, CONFIDENCE) * (variance / n as f64).sqrt()
         });
-        (n > 0).then_some(Estimate { mean, half, n })
+        (n > 0).then_some(Estimate { mean, half, n, possible: ANY })
+    }
+    /// The same for a mean that lies within `possible`: the interval leaves out what cannot be, and still contains the
+    /// true mean as often.
+    pub fn within(self, possible: (f64, f64)) -> Estimate {
+        Estimate { possible, ..self }
+    }
+    /// A mean of `n` values with the ends of its interval, as a file has them.
+    pub fn read(mean: f64, ends: Option<(f64, f64)>, n: usize) -> Estimate {
+        let half = ends.map(|(low, high)| (high - mean).max(mean - low));
+        Estimate { mean, half, n, possible: ends.unwrap_or(ANY) }
     }
     /// Lower end of the interval.
     pub fn low(&self) -> Option<f64> {
-        self.half.map(|half| self.mean - half)
+        self.half.map(|half| (self.mean - half).max(self.possible.0))
     }
     /// Upper end of the interval.
     pub fn high(&self) -> Option<f64> {
-        self.half.map(|half| self.mean + half)
+        self.half.map(|half| (self.mean + half).min(self.possible.1))
     }
-    /// The estimate divided by `scale`.
+    /// The interval, where it ends at a value beyond which nothing is possible.
+    pub fn cut(&self) -> Option<(f64, f64)> {
+        let half = self.half?;
+        let (least, most) = self.possible;
+        // Ends that were read from a file are rounded.
+        let beyond = half * 1e-9;
+        let is_cut = self.mean - half < least - beyond || self.mean + half > most + beyond;
+        self.low().zip(self.high()).filter(|_| is_cut)
+    }
+    /// The estimate divided by `scale`, which is above zero.
     pub fn over(&self, scale: f64) -> Estimate {
-        Estimate { mean: self.mean / scale, half: self.half.map(|h| (h / scale).abs()), n: self.n }
+        Estimate {
+            mean: self.mean / scale,
+            half: self.half.map(|half| half / scale),
+            possible: (self.possible.0 / scale, self.possible.1 / scale),
+            n: self.n,
+        }
     }
 }
 
@@ -54,12 +83,14 @@ pub enum Verdict {
     Better,
     /// Worse than the baseline.
     Worse,
-    /// The interval of the difference includes zero, or the difference is [`NEGLIGIBLE`].
+    /// The interval of the ratio includes one, or the difference is [`NEGLIGIBLE`].
     NoDifference,
     /// There is a single repetition, so the difference may be chance.
     TooFew,
     /// Unfinished flows leave it undecided.
     Open,
+    /// The scheme, or the baseline, has a central scheduler that never acted.
+    Idle,
 }
 
 impl Verdict {
@@ -71,6 +102,7 @@ impl Verdict {
             Verdict::NoDifference => "no significant difference",
             Verdict::TooFew => "too few repetitions",
             Verdict::Open => "undecided: unfinished flows",
+            Verdict::Idle => "no verdict: the scheduler never acted",
         }
     }
 }
@@ -80,7 +112,7 @@ impl Verdict {
 pub struct Comparison {
     /// Scheme minus baseline, mean over seeds.
     pub difference: Estimate,
-    /// The scheme's mean over the baseline's; `None` where that is zero.
+    /// The scheme over the baseline; `None` where the baseline's mean is zero.
     pub ratio: Option<Ratio>,
     /// The verdict.
     pub verdict: Verdict,
@@ -117,13 +149,13 @@ impl Comparison {
     }
 }
 
-/// The ratio of two means.
+/// A scheme over the baseline.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Ratio {
     /// The ratio.
     pub value: f64,
-    /// Its confidence interval; `None` with a single pair, and where chance alone could have made the
-    /// denominator zero.
+    /// Its confidence interval, which has no negative part; `None` with a single pair, and where chance alone
+    /// could have made the denominator zero.
     pub interval: Option<(f64, f64)>,
 }
 
@@ -131,34 +163,70 @@ impl Ratio {
     fn is_negligible(self) -> bool {
         (self.value - 1.0).abs() < NEGLIGIBLE
     }
-    /// The scheme's mean over the baseline's, with Fieller's 95 % interval for pairs (Fieller, "Some
-    /// problems in interval estimation", 1954): it is without 1 exactly where the interval of the mean
-    /// difference is without 0.
+    /// The scheme over the baseline. Where all values are above zero, it is the geometric mean of the ratios of the
+    /// pairs, with the interval of the mean of their logarithms (Student's t). Where some are zero, it is the ratio of
+    /// the means, by [`Ratio::fieller`].
     pub fn of(pairs: &[Pair]) -> Option<Ratio> {
+        let log = |(base, scheme): &Pair| log_ratio(base.value, scheme.value);
+        let logs: Option<Vec<f64>> = pairs.iter().map(log).collect();
+        match logs {
+            Some(logs) => Some(Ratio::of_logarithm(&Estimate::of(&logs)?)),
+            None => Ratio::of_means(pairs),
+        }
+    }
+    /// The ratio whose logarithm is estimated.
+    pub fn of_logarithm(log: &Estimate) -> Ratio {
+        let ends = log.low().zip(log.high());
+        Ratio {
+            value: libm::exp(log.mean),
+            interval: ends.map(|(low, high)| (libm::exp(low), libm::exp(high))),
+        }
+    }
+    fn of_means(pairs: &[Pair]) -> Option<Ratio> {
         let n = pairs.len() as f64;
         let mean = |of: fn(&Pair) -> f64| pairs.iter().map(of).sum::<f64>() / n;
         let (base, scheme) = (mean(|p| p.0.value), mean(|p| p.1.value));
         let moment = |of: &dyn Fn(f64, f64) -> f64| {
             let products = pairs.iter().map(|(b, s)| of(b.value - base, s.value - scheme));
-            let t = t_quantile(pairs.len() as u32 - 1, CONFIDENCE);
-            t * t * products.sum::<f64>() / (n * (n - 1.0))
+            products.sum::<f64>() / (n * (n - 1.0))
         };
-        let interval = || {
-            let a = base * base - moment(&|b, _| b * b);
-            let b = base * scheme - moment(&|b, s| b * s);
-            let c = scheme * scheme - moment(&|_, s| s * s);
-            let root = (b * b - a * c).max(0.0).sqrt();
-            (a > 0.0).then(|| ((b - root) / a, (b + root) / a))
-        };
+        let variances = || (moment(&|b, _| b * b), moment(&|_, s| s * s), moment(&|b, s| b * s));
+        let t = t_quantile(pairs.len() as u32 - 1, CONFIDENCE);
+        let interval = || Ratio::fieller((base, scheme), variances(), t);
         (base != 0.0).then(|| Ratio {
             value: scheme / base,
             interval: if pairs.len() > 1 { interval() } else { None },
         })
     }
+    /// Fieller's interval (Fieller, "Some problems in interval estimation", 1954) of the ratio of two means, from their
+    /// variances and covariance: it is without 1 exactly where the interval of the mean difference is without 0.
+    /// As no metric is negative, no negative ratio is possible: the interval ends at zero.
+    pub fn fieller(
+        (base, scheme): (f64, f64),
+        (of_base, of_scheme, both): (f64, f64, f64),
+        t: f64,
+    ) -> Option<(f64, f64)> {
+        let a = base * base - t * t * of_base;
+        let b = base * scheme - t * t * both;
+        let c = scheme * scheme - t * t * of_scheme;
+        let root = (b * b - a * c).max(0.0).sqrt();
+        (a > 0.0).then(|| (((b - root) / a).max(0.0), ((b + root) / a).max(0.0)))
+    }
+    /// Whether the interval lies below, or above, one.
+    fn side(self) -> Option<(bool, bool)> {
+        self.interval.map(|(low, high)| (high < 1.0, low > 1.0))
+    }
 }
 
-/// The verdict on a difference, scheme minus baseline; `None` where no value of the metric is better. `open`
-/// says which values are lower bounds.
+/// The logarithm of the ratio of two values above zero.
+pub fn log_ratio(base: f64, scheme: f64) -> Option<f64> {
+    let positive = |value: f64| value > 0.0 && value.is_finite();
+    (positive(base) && positive(scheme)).then(|| libm::log(scheme / base))
+}
+
+/// The verdict on a difference, scheme minus baseline; `None` where no value of the metric is better. It follows
+/// from the interval of the ratio, or from that of the difference where the ratio has none. `open` says which values
+/// are lower bounds.
 pub fn judged(
     difference: &Estimate,
     ratio: Option<Ratio>,
@@ -166,20 +234,25 @@ pub fn judged(
     better: Better,
 ) -> Option<Verdict> {
     let negligible = ratio.is_some_and(Ratio::is_negligible);
-    match verdict(difference, open, better)? {
+    match verdict(difference, ratio, open, better)? {
         Verdict::Better | Verdict::Worse if negligible => Some(Verdict::NoDifference),
         other => Some(other),
     }
 }
 
-fn verdict(difference: &Estimate, open: Open, better: Better) -> Option<Verdict> {
+fn verdict(
+    difference: &Estimate,
+    ratio: Option<Ratio>,
+    open: Open,
+    better: Better,
+) -> Option<Verdict> {
     let half = match (better, difference.half) {
         (Better::Neither, _) => return None,
         (_, None) => return Some(Verdict::TooFew),
         (_, Some(half)) => half,
     };
-    let lower = difference.mean < -half;
-    let higher = difference.mean > half;
+    let linear = (difference.mean < -half, difference.mean > half);
+    let (lower, higher) = ratio.and_then(Ratio::side).unwrap_or(linear);
     // What is open can only grow: a lower value is sure where the scheme's is exact.
     let sure = match (lower, higher) {
         (true, _) => !open.scheme,
@@ -265,7 +338,7 @@ mod tests {
         assert_eq!(e.map(|e| (e.mean, e.n)), Some((3.0, 5)));
         let low = e.and_then(|e| e.low());
         assert!(low.is_some_and(|low| (low - 1.0368).abs() < 1e-4), "{low:?}");
-        assert_eq!(Estimate::of(&[7.0]), Some(Estimate { mean: 7.0, half: None, n: 1 }));
+        assert_eq!(Estimate::of(&[7.0]), Some(Estimate::read(7.0, None, 1)));
         assert_eq!(Estimate::of(&[]), None);
     }
 
@@ -279,46 +352,100 @@ mod tests {
 
     #[test]
     fn pairing_sees_what_means_hide() {
-        // Seeds differ far more than the schemes do, but the second is always one lower.
-        let values = [(10.0, 9.0), (50.0, 49.1), (90.0, 88.9), (130.0, 129.0)];
+        // Seeds differ far more than the schemes do, but the second is always some 2 % lower.
+        let values = [(10.0, 9.8), (50.0, 49.1), (90.0, 88.0), (130.0, 127.6)];
         assert_eq!(judged(&values, Better::Lower), Some(Verdict::Better));
         assert_eq!(judged(&values, Better::Higher), Some(Verdict::Worse));
         assert_eq!(judged(&values, Better::Neither), None);
         let ratio = Ratio::of(&pairs(&values)).map(|r| r.value);
-        assert!(ratio.is_some_and(|r| (r - 69.0 / 70.0).abs() < 1e-12));
+        let logs: f64 = values.iter().map(|(b, s): &(f64, f64)| (s / b).ln()).sum();
+        assert!(ratio.is_some_and(|r| (r - (logs / 4.0).exp()).abs() < 1e-12));
+    }
+
+    fn draws(mut rng: u64) -> impl FnMut() -> f64 {
+        move || {
+            rng = rng.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (rng >> 40) as f64 / 16_777_216.0
+        }
     }
 
     #[test]
-    fn the_interval_of_a_ratio_agrees_with_that_of_the_difference() {
-        // What is always half is half for sure, however much the baseline varies.
+    fn what_is_always_half_is_half_for_sure() {
         let half = Ratio::of(&pairs(&[(100.0, 50.0), (110.0, 55.0), (90.0, 45.0)]));
         let near = |a: f64, b: f64| (a - b).abs() < 1e-6;
         let edges = half.and_then(|r| r.interval);
         assert!(edges.is_some_and(|(low, high)| near(low, 0.5) && near(high, 0.5)), "{half:?}");
         assert_eq!(Ratio::of(&pairs(&[(0.0, 1.0), (0.0, 2.0)])), None);
         assert_eq!(Ratio::of(&pairs(&[(2.0, 1.0)])).map(|r| r.interval), Some(None));
-        let mut rng = 1u64;
-        let mut draw = || {
-            rng = rng.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            (rng >> 40) as f64 / 16_777_216.0
-        };
+    }
+
+    /// Worked out by hand: the logarithms to base 2 are 1, 2 and 3; their mean is 2, their deviation 1.
+    #[test]
+    fn the_interval_of_a_ratio_is_that_of_its_logarithm() {
+        let ratio = Ratio::of(&pairs(&[(1.0, 2.0), (10.0, 40.0), (5.0, 40.0)])).unwrap();
+        let half = 4.302_652_7 / 3f64.sqrt();
+        let (low, high) = ratio.interval.unwrap();
+        assert!((ratio.value - 4.0).abs() < 1e-9);
+        assert!((low - 2f64.powf(2.0 - half)).abs() < 1e-4, "{low}");
+        assert!((high - 2f64.powf(2.0 + half)).abs() < 1e-3, "{high}");
+    }
+
+    /// What became rare varies much: "97.6 to 101.6 % lower" is no interval of a count.
+    #[test]
+    fn no_interval_says_what_cannot_be() {
+        let mut draw = draws(7);
         let mut seen = [0; 2];
-        for case in 0..2_000 {
-            let shift = f64::from(case % 20) * 0.02;
-            let values: Vec<_> = (0..5).map(|_| (5.0 + draw(), 5.0 + draw() + shift)).collect();
+        for case in 0..4_000 {
+            // Counts, with zeros in every second case.
+            let least = f64::from(case % 2);
+            let few = 1.0 + f64::from(case % 7);
+            let values: Vec<_> = (0..3 + case % 4)
+                .map(|_| (least + (20.0 * draw()).floor(), least + (few * draw()).floor()))
+                .collect();
             let pairs = pairs(&values);
-            let Some(Comparison { difference, ratio: Some(ratio), .. }) =
-                Comparison::paired(&pairs, Better::Lower)
-            else {
-                panic!("{values:?}")
-            };
-            let significant = difference.mean.abs() > difference.half.unwrap();
-            let (low, high) = ratio.interval.unwrap();
-            assert!(low <= ratio.value && ratio.value <= high);
-            assert_eq!(significant, low > 1.0 || high < 1.0, "{values:?}");
-            seen[usize::from(significant)] += 1;
+            let Some(c) = Comparison::paired(&pairs, Better::Lower) else { panic!("{values:?}") };
+            let Some((low, high)) = c.ratio.and_then(|ratio| ratio.interval) else { continue };
+            let value = c.ratio.map_or(0.0, |ratio| ratio.value);
+            assert!(
+                0.0 <= low && low <= value && value <= high,
+                "{values:?}: {low} {value} {high}"
+            );
+            let says = (c.verdict == Verdict::Better, c.verdict == Verdict::Worse);
+            assert!(c.is_negligible() || says == (high < 1.0, low > 1.0), "{values:?}");
+            seen[usize::from(says.0 || says.1)] += 1;
+            let numbers: Vec<f64> = values.iter().map(|(_, s)| *s).collect();
+            let estimate = Estimate::of(&numbers).unwrap().within((0.0, f64::INFINITY));
+            assert!(estimate.low().unwrap() >= 0.0 && estimate.low().unwrap() <= estimate.mean);
         }
-        assert!(seen[0] > 100 && seen[1] > 100, "{seen:?}");
+        assert!(seen[0] > 300 && seen[1] > 300, "{seen:?}");
+        let shares = Estimate::of(&[0.99, 0.7, 1.0]).unwrap().within((0.0, 1.0));
+        assert_eq!(shares.high(), Some(1.0));
+        assert_eq!(Estimate::of(&[5.0, 5.1]).unwrap().within((0.0, 100.0)).cut(), None);
+    }
+
+    /// Of 95 % intervals, 95 of 100 have the true ratio, whatever the seeds have in common.
+    #[test]
+    fn the_interval_of_a_ratio_has_the_true_one_as_often_as_it_says() {
+        let mut draw = draws(11);
+        // The sum of twelve draws is close to normal.
+        let mut normal = || (0..12).map(|_| draw()).sum::<f64>() - 6.0;
+        let mut cases = |n: usize| {
+            let hit = |_: &usize| {
+                let pair = |_| {
+                    let seed = 0.5 * normal();
+                    let (a, b) = (seed + 0.3 * normal(), seed + 0.3 * normal());
+                    (a.exp(), 0.3 * b.exp())
+                };
+                let ratio = Ratio::of(&pairs(&(0..n).map(pair).collect::<Vec<_>>()));
+                let (low, high) = ratio.and_then(|r| r.interval).unwrap();
+                low < 0.3 && 0.3 < high
+            };
+            (0..4_000).filter(hit).count() as f64 / 4_000.0
+        };
+        for n in [3, 5, 10] {
+            let share = cases(n);
+            assert!((share - 0.95).abs() < 0.015, "{n}: {share}");
+        }
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! Summarises a set of runs: every scheme on every metric, and each scheme against the first.
 
+use crate::fit::Fit;
 use crate::metrics::Measured;
 use crate::record::{Conservation, EngineStats, RunRecord, RunSet};
-use crate::statistics::{Comparison, Estimate, Pair};
+use crate::statistics::{Comparison, Estimate, Pair, Verdict};
 use slotline_scenario::metric::Metric;
 use slotline_tables::parallel;
 
@@ -17,6 +18,16 @@ pub struct Cell {
     pub against: Option<Comparison>,
 }
 
+impl Cell {
+    /// The cell, without a verdict unless the scheme `acted`.
+    fn judged_if(mut self, acted: bool) -> Cell {
+        if let Some(comparison) = self.against.as_mut().filter(|_| !acted) {
+            comparison.verdict = Verdict::Idle;
+        }
+        self
+    }
+}
+
 /// One scheme.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SchemeSummary {
@@ -26,6 +37,8 @@ pub struct SchemeSummary {
     pub runs: usize,
     /// By position in [`Summary::metrics`].
     pub cells: Vec<Option<Cell>>,
+    /// Whether its scheduler acted, and whether its periods fit.
+    pub fit: Fit,
     /// The counts of its central scheme by name, as means per run.
     pub control: Vec<(String, f64)>,
     /// The engine figures of its runs.
@@ -59,15 +72,19 @@ impl Summary {
         let values: Vec<Vec<BySeed>> = parallel::map(&set.schemes, |s| measure_all(set, s));
         let present = |at: &usize| values.iter().any(|scheme| !scheme[*at].is_empty());
         let present_metrics: Vec<usize> = (0..Metric::ALL.len()).filter(present).collect();
+        let fits = crate::fit::of(set);
         let scheme = |(index, name): (usize, &String)| {
+            let idle = fits[index].never_acted;
             let base = if index > 0 { values.first() } else { None };
             let cell = |at: &usize| {
-                cell(Metric::ALL[*at], &values[index][*at], base.map(|b| b[*at].as_slice()))
+                let base = base.map(|b| b[*at].as_slice());
+                Some(cell(Metric::ALL[*at], &values[index][*at], base)?.judged_if(!idle))
             };
             let runs = set.of(name);
             SchemeSummary {
                 name: name.clone(),
                 runs: runs.len(),
+                fit: fits[index].clone(),
                 cells: present_metrics.iter().map(cell).collect(),
                 control: control(&runs),
                 engine: EngineTotal::of(&runs),
@@ -83,18 +100,28 @@ impl Summary {
         let at = self.metrics.iter().position(|m| *m == metric)?;
         self.schemes.get(scheme)?.cells[at].as_ref()
     }
-    /// The metrics to show: those that the scenario names, or else those of `usual` that are not zero throughout.
-    pub fn shown(&self, set: &RunSet, usual: &[Metric]) -> Vec<Metric> {
-        let is_usual = |m: &Metric| usual.contains(m) && !self.all_zero(*m);
-        let chosen =
-            |m: &Metric| if set.metrics.is_empty() { is_usual(m) } else { set.metrics.contains(m) };
+    /// The metrics that tables show and headlines count, in order: those that the scenario names, or else all that
+    /// are not zero throughout.
+    pub fn shown(&self, set: &RunSet) -> Vec<Metric> {
+        let chosen = |m: &Metric| match set.metrics.is_empty() {
+            true => !self.all_zero(*m),
+            false => set.metrics.contains(m),
+        };
         self.metrics.iter().copied().filter(chosen).collect()
     }
-    /// The metrics of `usual` that [`Summary::shown`] omits because they are zero throughout.
-    pub fn zero(&self, set: &RunSet, usual: &[Metric]) -> Vec<Metric> {
-        let left_out =
-            |m: &Metric| set.metrics.is_empty() && usual.contains(m) && self.all_zero(*m);
+    /// The metrics that [`Summary::shown`] omits because they are zero throughout.
+    pub fn zero(&self, set: &RunSet) -> Vec<Metric> {
+        let left_out = |m: &Metric| set.metrics.is_empty() && self.all_zero(*m);
         self.metrics.iter().copied().filter(left_out).collect()
+    }
+    /// Whether a value of the `shown` metrics is a lower bound.
+    pub fn has_bound(&self, shown: &[Metric]) -> bool {
+        let cells = (0..self.schemes.len()).flat_map(|at| shown.iter().map(move |m| (at, *m)));
+        cells.filter_map(|(at, metric)| self.cell(at, metric)).any(|cell| cell.at_least)
+    }
+    /// What has to be known before any verdict: schedulers that never acted, and periods that do not fit.
+    pub fn warnings(&self) -> impl Iterator<Item = &str> {
+        self.schemes.iter().flat_map(|scheme| scheme.fit.warnings.iter().map(String::as_str))
     }
     /// Whether several seeds gave the same numbers throughout.
     pub fn is_fixed(&self) -> bool {
@@ -147,7 +174,7 @@ fn cell(
     };
     let pairs: Option<Vec<Pair>> = base.map(|base| base.iter().filter_map(pair).collect());
     Some(Cell {
-        estimate: Estimate::of(&numbers)?,
+        estimate: Estimate::of(&numbers)?.within(metric.possible()),
         at_least: values.iter().any(|(_, m)| m.at_least),
         against: pairs.and_then(|pairs| Comparison::paired(&pairs, metric.better())),
     })

@@ -10,6 +10,7 @@ use slotline_scenario::metric::Metric;
 const SHARE: Axis = Axis { label: "share of flows", unit: Measure::Share, scale: Division::Tail };
 const ONE_SIZE: &str = "All flows have one size: see the distribution of slowdowns.";
 const NO_FLOWS: &str = "No TCP flow started in the part of the runs that is measured.";
+const NONE_FINISHED: &str = "TCP flows began, but none of them finished before the end of the runs, and an unfinished flow has no completion time.";
 const NO_IDEAL: &str =
     "The completion times in an empty network were not computed: set ideal = true in [measure].";
 
@@ -19,6 +20,12 @@ const NO_IDEAL_HYBRID: &str = "Slowdowns are not defined on a hybrid fabric: the
 fn no_ideal(view: &View<'_>) -> &'static str {
     let hybrid = view.first().any(|(_, run)| !run.voqs.is_empty());
     if hybrid { NO_IDEAL_HYBRID } else { NO_IDEAL }
+}
+
+/// The reason why there are no completion times.
+fn no_flows(view: &View<'_>) -> &'static str {
+    let began = (0..view.runs.len()).any(|at| view.transfers(at).next().is_some());
+    if began { NONE_FINISHED } else { NO_FLOWS }
 }
 
 /// All figures of this subject.
@@ -31,7 +38,8 @@ fn completion(view: &View<'_>) -> Figure {
     let x =
         Axis { label: "flow completion time", unit: Measure::Seconds, scale: Division::LogFirst };
     let value = |f: &FlowRow| Some(seconds(f.finish_ps - f.start_ps));
-    let drawn = distribution(view, x, value).ok_or(Missing { title, remedy: NO_FLOWS })?;
+    let drawn =
+        distribution(view, x, value).ok_or_else(|| Missing { title, remedy: no_flows(view) })?;
     Ok(Plot { id: "fct-cdf", title: title.into(), caption: drawn.1, shape: Shape::Lines(drawn.0) })
 }
 

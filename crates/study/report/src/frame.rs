@@ -1,7 +1,7 @@
 //! The frame of a page: head, contents, sections with figures, their data and the scripts that draw them.
 
-use super::html::{escape, paragraph};
-use super::plot::{Figure, Plot};
+use super::html::escape;
+use super::plot::{Figure, Missing, Plot};
 use serde::Serialize;
 
 /// A self-contained page.
@@ -68,27 +68,37 @@ impl Page<'_> {
 
 impl Section {
     fn html(&self) -> String {
-        let figures: String = self.figures.iter().map(figure).collect();
+        let figures: String = self.figures.iter().flatten().map(figure).collect();
+        let missing = missing(self.figures.iter().filter_map(|figure| figure.as_ref().err()));
         let (id, title, text) = (self.id, self.title, &self.text);
-        format!("<section id=\"{id}\">\n<h2>{title}</h2>\n{text}{figures}</section>\n")
+        format!("<section id=\"{id}\">\n<h2>{title}</h2>\n{text}{figures}{missing}</section>\n")
     }
 }
 
-/// The element in which the script draws, or the remedy where there are no data.
-fn figure(figure: &Figure) -> String {
-    match figure {
-        Ok(Plot { id, title, caption, .. }) => format!(
-            "<figure id=\"{id}\">\n<h3>{}</h3>\n<div class=\"stage\"></div>\n\
-             <figcaption>{}</figcaption>\n</figure>\n",
-            escape(title),
-            escape(caption)
-        ),
-        Err(missing) => format!(
-            "<div class=\"missing\"><h3>{}</h3>{}</div>\n",
-            missing.title,
-            paragraph(missing.remedy)
-        ),
+/// The element in which the script draws.
+fn figure(Plot { id, title, caption, .. }: &Plot) -> String {
+    format!(
+        "<figure id=\"{id}\">\n<h3>{}</h3>\n<div class=\"stage\"></div>\n\
+         <figcaption>{}</figcaption>\n</figure>\n",
+        escape(title),
+        escape(caption)
+    )
+}
+
+/// A line for each reason why figures are missing, without headings: nothing would stand below them.
+fn missing<'a>(all: impl Iterator<Item = &'a Missing>) -> String {
+    let mut reasons: Vec<(&str, Vec<&str>)> = vec![];
+    for Missing { title, remedy } in all {
+        match reasons.iter_mut().find(|(reason, _)| reason == remedy) {
+            Some((_, titles)) => titles.push(title),
+            None => reasons.push((remedy, vec![title])),
+        }
     }
+    let line = |(reason, titles): &(&str, Vec<&str>)| {
+        let titles = escape(&titles.join("; "));
+        format!("<p class=\"missing\"><b>{titles}</b>: {}</p>\n", escape(reason))
+    };
+    reasons.iter().map(line).collect()
 }
 
 pub(super) const STYLE: &str =

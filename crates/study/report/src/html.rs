@@ -2,6 +2,7 @@
 
 use slotline_lab::output::format::{self, Scale};
 use slotline_lab::output::terminal;
+use slotline_lab::output::tally::tallies;
 use slotline_lab::record::RunSet;
 use slotline_lab::summary::{Cell, EngineTotal, Summary};
 use slotline_scenario::metric::Metric;
@@ -55,10 +56,16 @@ pub fn about(id: &str, set: &RunSet) -> String {
 
 /// The verdict: a sentence for each scheme.
 pub fn headline(set: &RunSet, summary: &Summary) -> String {
-    let shown = summary.shown(set, &Metric::USUAL);
-    let sentences = format::headlines(summary, &shown, set.seeds.len());
-    let items: String = sentences.iter().map(|s| format!("<li>{}</li>\n", escape(s))).collect();
-    if items.is_empty() { items } else { format!("<ul class=\"headline\">\n{items}</ul>\n") }
+    let tallies = tallies(summary, &summary.shown(set));
+    let sentences = tallies.iter().map(|tally| tally.headline());
+    let warning = |text: &str| format!("<p class=\"warning\">{}</p>\n", escape(text));
+    let warnings: String = summary.warnings().map(warning).collect();
+    let items: String = sentences.map(|s| format!("<li>{}</li>\n", escape(&s))).collect();
+    let list = match items.is_empty() {
+        true => items,
+        false => format!("<ul class=\"headline\">\n{items}</ul>\n"),
+    };
+    warnings + &list
 }
 
 /// The table of all metrics.
@@ -70,7 +77,7 @@ pub fn comparison(set: &RunSet, summary: &Summary) -> String {
          <table>\n<thead><tr><th scope=\"col\">Metric</th>{}</tr></thead>\n<tbody>\n",
         heads.collect::<String>()
     );
-    for metric in summary.shown(set, &Metric::ALL) {
+    for metric in summary.shown(set) {
         let cells = (0..summary.schemes.len()).map(|at| cell(metric, summary.cell(at, metric)));
         let row: String = cells.collect();
         out += &format!("<tr><th scope=\"row\">{}</th>{row}</tr>\n", metric.title());
@@ -81,9 +88,11 @@ pub fn comparison(set: &RunSet, summary: &Summary) -> String {
 /// How to read the table.
 fn table_notes(set: &RunSet, summary: &Summary) -> String {
     let mut notes = vec![format::TABLE_NOTE.to_string()];
-    notes.extend(format::explanations(&summary.shown(set, &Metric::ALL)).map(str::to_string));
-    let zero: Vec<&str> =
-        summary.zero(set, &Metric::ALL).iter().map(|metric| metric.title()).collect();
+    if summary.has_bound(&summary.shown(set)) {
+        notes.push(format::BOUND_NOTE.into());
+    }
+    notes.extend(format::explanations(&summary.shown(set)).map(str::to_string));
+    let zero: Vec<&str> = summary.zero(set).iter().map(|metric| metric.title()).collect();
     if !zero.is_empty() {
         notes.push(format!("Zero in every run: {}.", zero.join(", ")));
     }

@@ -11,6 +11,8 @@ use slotline_scenario::metric::Unit;
 use std::collections::BTreeMap;
 
 const REMEDY: &str = "No flow was followed: set why = true in [measure].";
+const NONE_FINISHED: &str = "No flow finished before the end of the runs with the first seed. Only the completion time of a finished flow is divided into parts.";
+const NONE_FOLLOWED: &str = "No flow was followed, although why = true is set in [measure]: the runs with the first seed were not repeated to record packets, or no flow had room in the record.";
 /// The most flows of a scheme that can be chosen.
 const MOST_FLOWS: usize = 200;
 /// The most ports that are listed.
@@ -23,10 +25,23 @@ pub fn figures(view: &View<'_>) -> Vec<Figure> {
     if followed.iter().all(Vec::is_empty) {
         return vec![Err(Missing {
             title: "Where the time went",
-            remedy: view.with_packets(REMEDY),
+            remedy: view.with_packets(remedy(view)),
         })];
     }
     vec![Ok(parts(view, &followed)), places(&followed), Ok(breakdowns(&followed))]
+}
+
+/// Why no flow was followed.
+fn remedy(view: &View<'_>) -> &'static str {
+    let scenario: Option<toml::Table> = view.set.scenario.parse().ok();
+    let why = scenario.and_then(|table| table.get("measure")?.get("why")?.as_bool());
+    let mut first = view.first().flat_map(|(_, run)| &run.flows);
+    let finished = first.any(|flow| flow.finished() && is_transfer(flow, view.set.window));
+    match (why, finished) {
+        (Some(true), true) => NONE_FOLLOWED,
+        (Some(true), false) => NONE_FINISHED,
+        _ => REMEDY,
+    }
 }
 
 /// A followed flow.
@@ -191,6 +206,24 @@ mod tests {
         assert_eq!((all.group, slowest.group), ("all flows", "slowest 1 %"));
         assert!((all.seconds[Part::Queue as usize] - 40.5e-6).abs() < 1e-12);
         assert!((slowest.seconds[Part::Queue as usize] - 72e-6).abs() < 1e-12);
+    }
+
+    #[test]
+    fn the_reason_why_no_flow_was_followed_is_the_true_one() {
+        let mut set = RunSet::example(1);
+        let told = |set: &RunSet| figures(&View::of(set)).remove(0).unwrap_err().remedy;
+        assert_eq!(told(&set), REMEDY);
+        set.scenario = "measure = { why = true }".into();
+        assert_eq!(told(&set), NONE_FOLLOWED);
+        let flows = set.runs.iter_mut().flat_map(|run| &mut run.flows);
+        flows.for_each(|flow| flow.finish_ps = slotline_lab::record::NEVER);
+        assert_eq!(told(&set), NONE_FINISHED);
+        let flows = super::super::flows::figures(
+            &View::of(&set),
+            &slotline_lab::summary::Summary::of(&set),
+        );
+        let none = flows.into_iter().next().unwrap().unwrap_err().remedy;
+        assert!(none.starts_with("TCP flows began"), "{none}");
     }
 
     /// Followed are the slowest, 7, some others, and 1, which has a name.

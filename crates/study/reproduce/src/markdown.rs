@@ -77,7 +77,7 @@ mod tests {
             quantity,
             unit: "Mbit/s",
             paper,
-            ours: Estimate { mean, half: Some(1.5), n: 3 },
+            ours: Estimate::read(mean, Some((mean - 1.5, mean + 1.5)), 3),
             note: String::new(),
         };
         let rows = [

@@ -3,6 +3,7 @@
 use super::bumps;
 use super::error::nearest;
 use super::event::{EventKind, EventSpec};
+use super::fit::{self, FlowSize};
 use super::paths;
 use super::spec::{EndWhen, MeasureSpec, Scenario, SchemeSpec};
 use crate::metric::Metric;
@@ -11,7 +12,7 @@ use slotline_net::aqm::Policy;
 use slotline_net::aqm::spec::QueueSpec;
 use slotline_net::error::SpecError;
 use slotline_net::route::RoutingSpec;
-use slotline_net::scheme::CONTROL_CLASS;
+use slotline_net::scheme::{CONTROL_CLASS, Proposal};
 use slotline_net::time::Time;
 use slotline_net::topology::{End, FASTEST, Graph, Link, NodeKind};
 use slotline_net::transport::congestion::AlgorithmKind;
@@ -45,13 +46,15 @@ pub struct Checked {
     pub notes: Vec<String>,
     /// The number of flows of each workload.
     pub counts: Vec<Count>,
+    /// For each scheme, values that fit its periods; empty where there are errors.
+    pub proposals: Vec<Vec<Proposal>>,
 }
 
 /// Checks everything, up to making the traffic of the first seed.
 pub fn check(scenario: &Scenario, files: &Files<'_>) -> Checked {
     let mut checks = vec![general(scenario)];
     checks.extend(machines(scenario));
-    let (mut notes, mut counts) = (vec![], vec![]);
+    let (mut notes, mut counts, mut flows) = (vec![], vec![], vec![]);
     let graph = scenario.fabric.build().map_err(|e| within("fabric", e));
     checks.extend(graph.as_ref().err().map(|error| Err(error.clone())));
     checks.push(measure(&scenario.measure, scenario.end.at));
@@ -63,7 +66,7 @@ pub fn check(scenario: &Scenario, files: &Files<'_>) -> Checked {
     if let Ok(graph) = &graph {
         checks.extend(on_fabric(scenario, graph));
         checks.extend(paths::check(scenario, graph));
-        let (made, counted) = traffic(scenario, graph, files, &mut notes);
+        let (made, counted) = traffic(scenario, graph, files, &mut notes, &mut flows);
         checks.extend(made);
         counts = counted;
     }
@@ -73,7 +76,12 @@ pub fn check(scenario: &Scenario, files: &Files<'_>) -> Checked {
     let hybrid = if graph.is_ok() { super::hybrid::faults(scenario) } else { vec![] };
     let new: Vec<SpecError> = hybrid.into_iter().filter(|fault| !faults.contains(fault)).collect();
     faults.extend(new);
-    Checked { graph: graph.ok(), faults, notes, counts }
+    let end = fit::longest_run(scenario);
+    let proposals = match &graph {
+        Ok(graph) if faults.is_empty() => fit::proposals(scenario, graph, &flows, end),
+        _ => vec![],
+    };
+    Checked { graph: graph.ok(), faults, notes, counts, proposals }
 }
 
 /// Checks that need the fabric, except those of the traffic.
@@ -485,12 +493,14 @@ fn perhaps(given: &str, names: &[String]) -> String {
     near.map_or(String::new(), |name| format!("; did you mean `{name}`?"))
 }
 
-/// Generates the traffic of the first seed to find the errors of generators and traces, and discards it.
+/// Generates the traffic of the first seed to find the errors of generators and traces, and keeps only the sizes of
+/// `flows`.
 fn traffic(
     scenario: &Scenario,
     graph: &Graph,
     files: &Files<'_>,
     notes: &mut Vec<String>,
+    flows: &mut Vec<FlowSize>,
 ) -> (Vec<Fit>, Vec<Count>) {
     let fabric = HostMap::of(graph);
     let horizon = scenario.end.at.unwrap_or(Time::MAX);
@@ -512,7 +522,10 @@ fn traffic(
     if made.iter().all(Result::is_ok) {
         notes.extend_from_slice(out.notes());
         let whole = out.finish_sample().map_err(|e| SpecError::new("workload", e.message));
-        made.push(whole.and_then(|traffic| followed(&scenario.measure, &traffic)));
+        made.push(whole.and_then(|traffic| {
+            *flows = fit::flow_sizes(&traffic);
+            followed(&scenario.measure, &traffic)
+        }));
     }
     (made, counts)
 }

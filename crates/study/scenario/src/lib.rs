@@ -17,6 +17,7 @@ mod event;
 pub mod extends;
 mod extensions;
 mod fingerprint;
+pub mod fit;
 pub mod flow_level;
 mod hybrid;
 pub mod import;

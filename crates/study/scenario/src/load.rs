@@ -6,6 +6,7 @@ use super::engine::EngineSpec;
 use super::error::ScenarioError;
 use super::extends;
 use super::extensions::Extensions;
+use super::fit;
 use super::imported::{Imported, resolve};
 use super::input::{Input, Reader};
 use super::objects::Objects;
@@ -13,6 +14,7 @@ use super::spec::Scenario;
 use crate::import::captures::Captures;
 use crate::read_text;
 use slotline_net::error::SpecError;
+use slotline_net::scheme::Proposal;
 use slotline_net::topology::{Graph, NodeKind};
 use slotline_net::workload::{Count, EachLine, Files};
 use std::cell::RefCell;
@@ -37,6 +39,10 @@ pub struct Loaded {
     /// The object files that queues name.
     objects: Objects,
     fabric: String,
+    /// What `scale = "auto"` has set, as notes.
+    scaled: Vec<String>,
+    /// For each scheme, values that fit its periods.
+    proposals: Vec<Vec<Proposal>>,
 }
 
 impl Scenario {
@@ -107,9 +113,12 @@ impl Loaded {
             imported: None,
             objects: Objects::beside(Path::new("")),
             fabric: String::new(),
+            scaled: vec![],
+            proposals: vec![],
         };
         loaded.import(extensions)?;
         loaded.follow_nothing_unasked();
+        loaded.scale(extensions)?;
         let faults = loaded.faults();
         if faults.is_empty() { Ok(loaded) } else { Err(faults) }
     }
@@ -155,6 +164,53 @@ impl Loaded {
         if faults.is_empty() { Ok(()) } else { Err(faults) }
     }
 
+    /// Puts periods that fit in place of `scale = "auto"`. Another seed would give other traffic: so that repetitions
+    /// have the same periods, they follow from the traffic of seed 1, whatever the scenario's seed is.
+    fn scale(&mut self, extensions: &Extensions) -> Result<(), Vec<ScenarioError>> {
+        let schemes = 0..self.scenario.scheme.len();
+        let asks = |at: &usize| fit::is_scaled(&self.scenario.scheme[*at].control);
+        let asking: Vec<usize> = schemes.filter(asks).collect();
+        if asking.is_empty() {
+            return Ok(());
+        }
+        let seed = std::mem::replace(&mut self.scenario.seed, 1);
+        let faults = self.faults();
+        self.scenario.seed = seed;
+        if !faults.is_empty() {
+            return Err(faults);
+        }
+        for at in asking {
+            self.scale_scheme(at).map_err(|error| vec![error])?;
+        }
+        let faults = extensions.supply(&mut self.scenario);
+        let faults: Vec<_> = faults.into_iter().map(|error| self.blame(error)).collect();
+        if faults.is_empty() { Ok(()) } else { Err(faults) }
+    }
+
+    fn scale_scheme(&mut self, at: usize) -> Result<(), ScenarioError> {
+        let path = |key: &str| format!("scheme[{at}].control.{key}");
+        let proposals = self.proposals.get(at).cloned().unwrap_or_default();
+        let is_given = |key: &str| self.document.says(&path(key));
+        let name = self.scenario.scheme[at].name.clone();
+        match fit::scaled(&self.scenario.scheme[at].control, &proposals, is_given) {
+            Some((control, set)) if !set.is_empty() => {
+                self.scaled.push(format!("{name}: scale = \"auto\" sets {}", set.join(", ")));
+                self.scenario.scheme[at].control = control;
+                Ok(())
+            }
+            _ => {
+                let why = "`scale` does nothing: all periods are given, or no value can be computed for them";
+                Err(self.blame(SpecError::new(path("scale"), why)))
+            }
+        }
+    }
+
+    /// A sentence for each period of a central scheme that does not fit the network and its traffic.
+    pub fn misfits(&self) -> Vec<String> {
+        let schemes = self.scenario.scheme.iter().zip(&self.proposals);
+        schemes.flat_map(|(scheme, proposals)| fit::misfits(&scheme.name, proposals)).collect()
+    }
+
     fn check(&mut self) -> Result<(), ScenarioError> {
         self.faults().into_iter().next().map_or(Ok(()), Err)
     }
@@ -169,6 +225,8 @@ impl Loaded {
         self.counts = checked.counts;
         self.notes = captures.notes();
         self.notes.extend(checked.notes);
+        self.notes.extend(self.scaled.iter().cloned());
+        self.proposals = checked.proposals;
         let from = self.imported.as_ref().map_or_else(String::new, Imported::description);
         let described = checked.graph.map(|graph| described(&self.scenario, &graph) + &from);
         self.fabric = described.unwrap_or_default();

@@ -197,31 +197,6 @@ impl Metric {
         Metric::NotStarted,
     ];
 
-    /// What is shown on a screen unless a scenario asks for others.
-    pub const USUAL: [Metric; 21] = [
-        Metric::FctMean,
-        Metric::FctP50,
-        Metric::FctP99,
-        Metric::FctSmallP99,
-        Metric::FctLargeMean,
-        Metric::SlowdownP99,
-        Metric::QctMean,
-        Metric::QctP99,
-        Metric::Makespan,
-        Metric::Goodput,
-        Metric::GoodputTcp,
-        Metric::GoodputUdp,
-        Metric::Retransmissions,
-        Metric::Timeouts,
-        Metric::Drops,
-        Metric::Marks,
-        Metric::QueueP99,
-        Metric::QueueMax,
-        Metric::CircuitUtilisation,
-        Metric::FabricLatencyP50,
-        Metric::Unfinished,
-    ];
-
     /// Key in scenario and result files, title, unit, and whether lower or higher is better.
     pub const fn about(self) -> (&'static str, &'static str, Unit, Better) {
         use {Better::*, Unit::*};
@@ -287,5 +262,13 @@ impl Metric {
     /// Whether lower or higher values are better.
     pub const fn better(self) -> Better {
         self.about().3
+    }
+    /// The least and the largest value that it can have. None is negative, and shares and indices end at one.
+    pub const fn possible(self) -> (f64, f64) {
+        use Metric::{BumpWithin2, CircuitUtilisation, Fairness, Loss};
+        match self {
+            Fairness | Loss | CircuitUtilisation | BumpWithin2 => (0.0, 1.0),
+            _ => (0.0, f64::INFINITY),
+        }
     }
 }

@@ -156,7 +156,7 @@ pub struct MeasureSpec {
     /// Numbers of flows that are followed in any case.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub follow: Vec<u32>,
-    /// What to show first; empty for the usual choice. All metrics are saved in any case.
+    /// What to show; empty for all that are not zero in every run. All metrics are saved in any case.
     pub metrics: Vec<Metric>,
     /// Whether each flow's completion time alone in the network is computed, for the slowdown.
     pub ideal: bool,

@@ -17,6 +17,7 @@ pub mod allocation;
 pub mod counters;
 pub mod faults;
 pub mod fcp;
+pub mod fit;
 pub mod node;
 pub mod paths;
 pub mod schedule;

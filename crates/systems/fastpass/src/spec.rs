@@ -3,7 +3,7 @@
 use super::allocation::{BATCH, Policy};
 use serde::{Deserialize, Serialize};
 use slotline_net::error::SpecError;
-use slotline_net::scheme::CONTROL_CLASS;
+use slotline_net::scheme::{CONTROL_CLASS, Scale};
 use slotline_net::time::Time;
 use slotline_net::units::Rate;
 
@@ -143,6 +143,10 @@ pub struct FastpassSpec {
     pub fault_window: Time,
     /// How often a faulty link or switch is tried; three tries that succeed in a row bring it back.
     pub probe_interval: Time,
+    /// `"auto"`: periods that are not given get values that fit this network and traffic. The resolved scenario has
+    /// these values.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scale: Option<Scale>,
 }
 
 impl Default for FastpassSpec {
@@ -172,6 +176,7 @@ impl Default for FastpassSpec {
             fault_losses: 10,
             fault_window: Time::ms(1),
             probe_interval: Time::ms(5),
+            scale: None,
         }
     }
 }

@@ -16,6 +16,7 @@
 #![warn(missing_docs)]
 
 pub mod counters;
+pub mod fit;
 pub mod flow_scheduler;
 pub mod node;
 pub mod placement;

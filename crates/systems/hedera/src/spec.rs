@@ -3,6 +3,7 @@
 use crate::placement::default_c;
 use serde::{Deserialize, Serialize};
 use slotline_net::error::SpecError;
+use slotline_net::scheme::Scale;
 use slotline_net::time::Time;
 use slotline_net::units::Rate;
 
@@ -62,6 +63,10 @@ pub struct HederaSpec {
     /// The rate of the scheduler's link (§4.4.4: 10 Gbit/s for large networks). Default: that of a host's link.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scheduler_rate: Option<Rate>,
+    /// `"auto"`: periods that are not given get values that fit this network and traffic. The resolved scenario has
+    /// these values.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scale: Option<Scale>,
 }
 
 impl Default for HederaSpec {
@@ -77,6 +82,7 @@ impl Default for HederaSpec {
             iterations: 10_000,
             c: None,
             scheduler_rate: None,
+            scale: None,
         }
     }
 }

@@ -9,8 +9,8 @@ use slotline_net::id::HostId;
 use slotline_net::node::agent::Agent;
 use slotline_net::node::host::Spread;
 use slotline_net::route::RoutingSpec;
-use slotline_net::scheme::Network;
 use slotline_net::scheme::system::{MakeNode, PerFlow, Station, Surroundings, System};
+use slotline_net::scheme::{Conditions, Deeds, Network, Proposal};
 use slotline_net::topology::Graph;
 
 impl System for Hedera {
@@ -54,6 +54,12 @@ impl System for Hedera {
     /// A connection without a path from the scheduler takes that of its hash.
     fn spread(&self, _by_routing: Option<Spread>) -> Spread {
         Spread::PerFlow
+    }
+    fn proposals(&self, conditions: &Conditions) -> Vec<Proposal> {
+        crate::fit::proposals(self.spec(), true, conditions)
+    }
+    fn deeds(&self) -> Deeds {
+        crate::fit::DEEDS
     }
     fn per_flow(&self, network: &Network, seed: u64) -> Result<Option<PerFlow>, SpecError> {
         let spec = self.spec();

@@ -15,6 +15,7 @@ use slotline_circuits::{
     Planner, Portfolio, Scheduler, Solstice, SolsticeSpec,
 };
 use slotline_net::error::SpecError;
+use slotline_net::scheme::Scale;
 use slotline_net::time::Time;
 use slotline_net::topology::{Dark, HybridSpec};
 use slotline_net::units::Bytes;
@@ -170,6 +171,10 @@ pub struct CircuitsSpec {
     pub gather: Time,
     /// How long planning takes, in addition to the messages.
     pub computing: Time,
+    /// `"auto"`: periods that are not given get values that fit this network and traffic. The resolved scenario has
+    /// these values.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scale: Option<Scale>,
 }
 
 impl Default for CircuitsSpec {
@@ -189,6 +194,7 @@ impl Default for CircuitsSpec {
             report_ahead: None,
             gather: Time::us(20),
             computing: Time::us(20),
+            scale: None,
         }
     }
 }

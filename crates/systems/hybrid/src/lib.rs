@@ -20,6 +20,7 @@
 pub mod control;
 pub mod counters;
 pub mod demand;
+pub mod fit;
 pub mod node;
 pub mod schedule;
 mod system;

@@ -1,6 +1,6 @@
 //! Circuits as a central scheme: which nodes it brings into a hybrid fabric.
 
-use crate::control::{CircuitProgram, CircuitsSpec};
+use crate::control::{CircuitProgram, CircuitsSpec, SchedulerKind};
 use crate::node::{
     CircuitLinks, CircuitScheduler, CircuitSwitch, PacketSwitch, PanelSwitch, PanelSwitchConfig,
     SchedulerConfig, Tor, TorConfig, WeekTracker,
@@ -13,6 +13,7 @@ use slotline_net::node::agent::Agent;
 use slotline_net::node::host::{Plan, Spread};
 use slotline_net::node::station::Loss;
 use slotline_net::rng::Stream;
+use slotline_net::scheme::{Conditions, Deeds, Proposal};
 use slotline_net::scheme::{MakeNode, SchemeSwitches, Station, Surroundings, SwitchPlace, System};
 use slotline_net::time::Time;
 use slotline_net::topology::{Graph, HybridSpec, Link, Role, Roles};
@@ -259,6 +260,16 @@ impl System for HybridSystem {
     }
     fn switches(&self) -> Option<&dyn SchemeSwitches> {
         Some(self)
+    }
+    fn proposals(&self, conditions: &Conditions) -> Vec<Proposal> {
+        let of = |spec| crate::fit::proposals(spec, &self.fabric, conditions);
+        self.control.as_ref().map_or(Vec::new(), of)
+    }
+    /// Circuits that never change are no decision.
+    fn deeds(&self) -> Deeds {
+        let changes =
+            self.control.as_ref().is_some_and(|spec| spec.scheduler != SchedulerKind::Clos);
+        if changes { crate::fit::DEEDS } else { Deeds::default() }
     }
     fn recorded_span(&self, entries: u64) -> Time {
         self.program.as_ref().map_or(Time::ZERO, |program| program.span_with(entries))

@@ -15,6 +15,7 @@
 mod classes;
 pub mod counters;
 mod demand;
+pub mod fit;
 pub mod node;
 pub mod options;
 mod paths;

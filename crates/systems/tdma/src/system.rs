@@ -7,6 +7,7 @@ use slotline_net::error::SpecError;
 use slotline_net::id::{HostId, NodeId};
 use slotline_net::node::agent::Agent;
 use slotline_net::scheme::system::{MakeNode, Station, Surroundings, System};
+use slotline_net::scheme::{Conditions, Deeds, Proposal};
 use slotline_net::topology::{Graph, NodeKind};
 use slotline_net::units::{Bytes, Rate};
 
@@ -110,6 +111,12 @@ fn edges(graph: &Graph) -> Vec<(NodeId, slotline_net::topology::LinkParams)> {
 }
 
 impl System for Tdma {
+    fn proposals(&self, conditions: &Conditions) -> Vec<Proposal> {
+        crate::fit::proposals(self.spec(), conditions)
+    }
+    fn deeds(&self) -> Deeds {
+        crate::fit::DEEDS
+    }
     fn stations(&self, graph: &Graph) -> Result<Vec<Station>, SpecError> {
         let ports = graph.ports();
         if !graph.hosts.iter().all(|node| ports[node.at()] == 1) {

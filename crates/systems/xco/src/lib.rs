@@ -17,6 +17,7 @@
 #![warn(missing_docs)]
 
 pub mod counters;
+pub mod fit;
 pub mod lending;
 pub mod levels;
 pub mod node;

@@ -3,6 +3,7 @@
 use crate::levels::Levels;
 use serde::{Deserialize, Serialize};
 use slotline_net::error::SpecError;
+use slotline_net::scheme::Scale;
 use slotline_net::scheme::system::MakeControl;
 use slotline_net::time::Time;
 use slotline_net::topology::Graph;
@@ -121,6 +122,10 @@ pub struct XcoSpec {
     /// Coordinate only where and when a link nears saturation; without it: always and everywhere.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on_demand: Option<OnDemandSpec>,
+    /// `"auto"`: periods that are not given get values that fit this network and traffic. The resolved scenario has
+    /// these values.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scale: Option<Scale>,
 }
 
 /// Checked options, from which XCo's parts are made.
@@ -172,6 +177,7 @@ impl Default for XcoSpec {
             controllers: Controllers::Single,
             takeover: None,
             on_demand: None,
+            scale: None,
         }
     }
 }

@@ -12,10 +12,20 @@ use slotline_net::id::{HostId, NodeId};
 use slotline_net::node::agent::Agent;
 use slotline_net::rng::Stream;
 use slotline_net::scheme::system::{MakeNode, Station, Surroundings, System};
-use slotline_net::scheme::{Control, Network};
+use slotline_net::scheme::{Conditions, Control, Deeds, Network, Proposal};
 use slotline_net::topology::{Graph, NodeKind};
 
 impl System for Xco {
+    /// A scheduler of the calling program has periods of its own.
+    fn proposals(&self, conditions: &Conditions) -> Vec<Proposal> {
+        match self.scheduler {
+            None => crate::fit::proposals(self.spec(), conditions),
+            Some(_) => Vec::new(),
+        }
+    }
+    fn deeds(&self) -> Deeds {
+        crate::fit::DEEDS
+    }
     fn stations(&self, graph: &Graph) -> Result<Vec<Station>, SpecError> {
         let one_card = |links: &u16| *links == 1;
         let ports = graph.ports();

@@ -5,10 +5,12 @@
 //! and executes its decisions.
 
 pub mod counters;
+pub mod fit;
 mod map;
 pub mod network;
 pub mod system;
 
+pub use fit::{Conditions, Deeds, Proposal, Scale};
 pub use map::Map;
 pub use network::Network;
 pub use system::{MakeNode, PerFlow, SchemeSwitches, Station, Surroundings, SwitchPlace, System};

@@ -1,6 +1,7 @@
 //! What a central scheme brings into a network: stations of its own, and an agent in every host.
 
 use super::Control;
+use super::fit::{Conditions, Deeds, Proposal};
 use super::map::Map;
 use super::network::Network;
 use crate::error::SpecError;
@@ -114,6 +115,14 @@ pub trait System {
     /// The scheme cannot work in these surroundings.
     fn reserve(&self, _around: &Surroundings<'_>) -> Result<Option<Reserve>, SpecError> {
         Ok(None)
+    }
+    /// A value for each of its periods that fits a network and its traffic. The periods that are given need not fit.
+    fn proposals(&self, _conditions: &Conditions) -> Vec<Proposal> {
+        Vec::new()
+    }
+    /// The counters that say what it did in a run.
+    fn deeds(&self) -> Deeds {
+        Deeds::default()
     }
     /// What an engine without packets needs to run the scheme on `network`, whose routes are those of
     /// [`System::routing`]; `None` for a scheme that decides about packets.

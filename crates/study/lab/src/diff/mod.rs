@@ -199,7 +199,7 @@ fn metrics(old: &RunSet, question: &Question) -> Vec<Metric> {
     let chosen: &[Metric] = match (question.metrics.is_empty(), old.metrics.is_empty()) {
         (false, _) => &question.metrics,
         (_, false) => &old.metrics,
-        _ => &Metric::USUAL,
+        _ => &Metric::ALL,
     };
     let is_judged = |metric: &Metric| chosen.contains(metric) || always.contains(metric);
     Metric::ALL.into_iter().filter(is_judged).collect()

@@ -3,6 +3,7 @@
 use super::several;
 use super::survey::rate;
 use slotline_hybrid::VoqSpec;
+use slotline_net::time::Time;
 use slotline_net::topology::HybridSpec;
 
 pub(super) fn sentences(fabric: &HybridSpec) -> Vec<String> {
@@ -48,6 +49,14 @@ pub(super) fn sentences(fabric: &HybridSpec) -> Vec<String> {
     [Some(racks), packet, circuits, core].into_iter().flatten().collect()
 }
 
+/// When something happens before each day.
+fn before(ahead: Time) -> String {
+    match ahead {
+        Time::ZERO => "at the beginning of each day".into(),
+        ahead => format!("{ahead} ahead of each day"),
+    }
+}
+
 /// The queues for each destination rack under a scheme.
 pub(super) fn queues(fabric: &HybridSpec, voq: &VoqSpec) -> String {
     let room = several(voq.packets.into(), "packet");
@@ -57,10 +66,10 @@ pub(super) fn queues(fabric: &HybridSpec, voq: &VoqSpec) -> String {
         );
     }
     let resized = voq.resize.map_or(String::new(), |resize| {
-        format!(" ({} from {} ahead of each day to its end)", resize.to, resize.ahead)
+        format!(" ({} from {} to its end)", resize.to, before(resize.ahead))
     });
     let notified = voq.notify.map_or(String::new(), |notify| {
-        format!("; it notifies its hosts of circuits {} ahead of each day", notify.ahead)
+        format!("; it notifies its hosts of circuits {}", before(notify.ahead))
     });
     let relayed =
         if voq.relay.is_some() { "; some packets are relayed by another rack" } else { "" };

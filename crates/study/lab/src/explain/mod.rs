@@ -49,7 +49,7 @@ pub fn explain(loaded: &Loaded, slower: f64) -> Result<Explanation, ScenarioErro
         ("Events", scenario.event.iter().map(|e| event(scenario, e)).collect()),
         ("End and measurement", end(scenario)),
         ("Cost", cost),
-        ("Doubts", doubts::sentences(&survey)),
+        ("Doubts", doubts::sentences(&survey).into_iter().chain(loaded.misfits()).collect()),
     ];
     sections.retain(|(_, sentences)| !sentences.is_empty());
     let sections = sections.into_iter().map(|(title, text)| (title.to_string(), text)).collect();

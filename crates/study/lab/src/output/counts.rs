@@ -1,6 +1,7 @@
 //! The few counts of a central scheme that are worth a line on the screen; the table `control` has all.
 
 use super::format::{grouped, quantity};
+use crate::fit::label;
 use crate::summary::{SchemeSummary, Summary};
 use slotline_net::node::Counter;
 use slotline_net::node::counter::Unit;
@@ -102,7 +103,13 @@ fn line(scheme: &SchemeSummary) -> Option<String> {
         let label = if alone { singular(entry.label) } else { entry.label.into() };
         Some(format!("{}{whole} {label}", shown(entry.counter.unit, found)))
     };
-    let counts: Vec<String> = SHOWN.iter().filter_map(one).take(MOST).collect();
+    let deeds: Vec<Counter> = scheme.fit.deeds.iter().map(|(counter, _)| *counter).collect();
+    let deed = |(counter, mean): &(Counter, f64)| {
+        (*mean > 0.0).then(|| format!("{} {}", shown(counter.unit, *mean), label(*counter)))
+    };
+    let told = scheme.fit.deeds.iter().filter_map(deed);
+    let more = SHOWN.iter().filter(|entry| !deeds.contains(&entry.counter)).filter_map(one);
+    let counts: Vec<String> = told.chain(more.take(MOST)).collect();
     (!counts.is_empty()).then(|| format!("{}, mean per run: {}.", scheme.name, counts.join(", ")))
 }
 

@@ -2,7 +2,7 @@
 
 use crate::record::{FlowRow, Part, PortRow, WhyRow};
 use crate::statistics::{Comparison, Estimate, Ratio, Verdict};
-use crate::summary::{EngineTotal, SchemeSummary, Summary};
+use crate::summary::EngineTotal;
 use slotline_scenario::metric::{Metric, Unit};
 
 /// A multiple of a unit that suits a magnitude.
@@ -56,15 +56,30 @@ pub fn quantity(unit: Unit, value: f64) -> String {
     scale.with(format!("{scaled:.*}", decimals(scaled)))
 }
 
-/// `mean ± half width` of `estimate` in multiples of `scale`; `≥` before a lower bound.
+/// `mean ± half width` of `estimate` in multiples of `scale`, or `mean (low to high)` where one end of the interval is
+/// the end of what is possible; `≥` before a lower bound.
 pub fn estimate(estimate: &Estimate, at_least: bool, scale: Scale) -> String {
     let scaled = estimate.over(scale.factor);
     let digits = decimals(scaled.mean).max(scaled.half.map_or(0, |h| decimals(h).min(1)));
     let bound = if at_least { "≥ " } else { "" };
-    match scaled.half {
-        Some(half) => format!("{bound}{:.digits$} ± {half:.digits$}", scaled.mean),
-        None => format!("{bound}{:.digits$}", scaled.mean),
+    match (scaled.cut(), scaled.half) {
+        (Some((low, high)), _) => {
+            format!(
+                "{bound}{:.digits$} ({} to {})",
+                scaled.mean,
+                end(low, digits),
+                end(high, digits)
+            )
+        }
+        (None, Some(half)) => format!("{bound}{:.digits$} ± {half:.digits$}", scaled.mean),
+        (None, None) => format!("{bound}{:.digits$}", scaled.mean),
     }
+}
+
+/// The end of an interval: whole numbers, such as zero, without decimals.
+fn end(value: f64, digits: usize) -> String {
+    let digits = if value == value.round() { 0 } else { digits };
+    format!("{value:.digits$}")
 }
 
 /// `n` with commas between thousands: `1,234,567`.
@@ -152,59 +167,13 @@ pub fn explanations(shown: &[Metric]) -> impl Iterator<Item = &'static str> {
 }
 
 /// How to read a table of metrics.
-pub const TABLE_NOTE: &str = "Mean over seeds ± half width of its 95 % confidence interval (Student's t). Verdicts compare \
-     with the first scheme, paired by seed. Each verdict has an error rate of 5 %: among many, one in twenty may be \
-     chance. Differences below 0.1 % do not count. ≥ is a lower bound: unfinished flows count with their \
-     time until the end of the run.";
+pub const TABLE_NOTE: &str = "Mean over seeds ± half width of its 95 % confidence interval (Student's t), or the ends of the \
+     interval where it ends at what is possible. Verdicts compare with the first scheme, paired by seed. Each verdict has an \
+     error rate of 5 %: among many, one in twenty may be chance. Differences below 0.1 % do not count.";
 
-/// A sentence for each scheme against the first one: on how many of the `shown` metrics it is better or
-/// worse, and the first of these.
-pub fn headlines(summary: &Summary, shown: &[Metric], seeds: usize) -> Vec<String> {
-    let Some(base) = summary.schemes.first() else { return vec![] };
-    let sentence = |(at, scheme): (usize, &SchemeSummary)| {
-        let against = |m: &Metric| Some((*m, summary.cell(at, *m)?.against?));
-        let all: Vec<(Metric, Comparison)> = shown.iter().filter_map(against).collect();
-        headline(&scheme.name, &base.name, &all, seeds)
-    };
-    summary.schemes.iter().enumerate().skip(1).map(sentence).collect()
-}
-
-fn headline(scheme: &str, base: &str, all: &[(Metric, Comparison)], seeds: usize) -> String {
-    let those = |verdict: Verdict| -> Vec<&(Metric, Comparison)> {
-        all.iter().filter(|(_, c)| c.verdict == verdict).collect()
-    };
-    let [better, worse] = [Verdict::Better, Verdict::Worse].map(those);
-    let listed = |some: &[&(Metric, Comparison)]| {
-        let one = |(m, c): &&(Metric, Comparison)| format!("{} {}", m.title(), extent(*m, c));
-        some.iter().take(3).map(one).collect::<Vec<_>>().join("; ")
-    };
-    let n = all.len();
-    match (better.len(), worse.len()) {
-        _ if n == 0 => format!("{scheme}: there is nothing to compare with {base}."),
-        _ if seeds < 2 => {
-            let unlike: Vec<_> = all.iter().filter(|(_, c)| !c.is_negligible()).collect();
-            match unlike.len() {
-                0 => format!("{scheme} and {base} do not differ on {n} metrics, with one seed."),
-                _ => format!(
-                    "{scheme} against {base}, one seed, so differences may be chance: {}.",
-                    listed(&unlike)
-                ),
-            }
-        }
-        (0, 0) => format!("{scheme} and {base}: no significant difference on any of {n} metrics."),
-        (b, 0) => {
-            format!("{scheme} is better than {base} on {b} of {n} metrics: {}.", listed(&better))
-        }
-        (0, w) => {
-            format!("{scheme} is worse than {base} on {w} of {n} metrics: {}.", listed(&worse))
-        }
-        (b, w) => format!(
-            "{scheme} is better than {base} on {b} of {n} metrics ({}), and worse on {w} ({}).",
-            listed(&better),
-            listed(&worse)
-        ),
-    }
-}
+/// What `≥` means, where a table has any.
+pub const BOUND_NOTE: &str =
+    "≥ is a lower bound: unfinished flows count with their time until the end of the run.";
 
 /// One direction of a link, as `s0 → h3`.
 pub fn direction(node: &str, port: &str) -> String {
@@ -388,29 +357,6 @@ mod tests {
     }
 
     #[test]
-    fn headlines_count_verdicts() {
-        let exact = |value| Measured { value, at_least: false };
-        let against = |values: [f64; 2]| {
-            let pairs = values.map(|value| (exact(10.0), exact(value)));
-            Comparison::paired(&pairs, Better::Lower).expect("two pairs")
-        };
-        let all = [
-            (Metric::FctMean, against([7.0, 7.0])),
-            (Metric::FctP99, against([40.0, 40.0])),
-            (Metric::Drops, against([10.0, 10.0])),
-        ];
-        let expected = "new is better than old on 1 of 3 metrics (FCT mean 30.0 % lower), and worse on 1 \
-                        (FCT 99th 4.0 times as high).";
-        assert_eq!(headline("new", "old", &all, 2), expected);
-        assert!(headline("new", "old", &all[2..], 2).contains("no significant difference"));
-        assert!(headline("new", "old", &all, 1).contains("may be chance: FCT mean 30.0 % lower;"));
-        let unlike = headline("new", "old", &[all[2], all[0]], 1);
-        assert!(unlike.contains("may be chance: FCT mean 30.0 % lower."), "{unlike}");
-        assert!(headline("new", "old", &all[2..], 1).contains("do not differ on 1 metrics"));
-        assert!(headline("new", "old", &[], 2).contains("nothing to compare"));
-    }
-
-    #[test]
     fn long_numbers_are_grouped() {
         let shown = [0, 999, 1_000, 12_345, 1_234_567].map(grouped);
         assert_eq!(shown, ["0", "999", "1,000", "12,345", "1,234,567"]);
@@ -424,11 +370,11 @@ mod tests {
             "better: none instead of 200 ms"
         );
         assert_eq!(shown(&[(10.0, 40.0), (10.0, 40.0)]), "worse: 4.0 times as high");
-        assert_eq!(shown(&[(10.0, 7.0), (10.0, 7.2)]), "better: 29.0 % lower (16.3 to 41.7 %)");
+        assert_eq!(shown(&[(10.0, 7.0), (10.0, 7.2)]), "better: 29.0 % lower (15.1 to 40.6 %)");
         assert_eq!(shown(&[(10.0, 7.0)]), "too few repetitions: 30.0 % lower");
         assert_eq!(shown(&[(0.0, 0.007), (0.0, 0.007)]), "worse: 7 ms more");
         assert_eq!(shown(&[(5.0, 5.0), (5.0, 5.0)]), "no significant difference");
         let open = shown(&[(10.0, 10.1), (10.0, 9.9)]);
-        assert_eq!(open, "no significant difference: -12.7 to +12.7 %");
+        assert_eq!(open, "no significant difference: -11.9 to +13.5 %");
     }
 }

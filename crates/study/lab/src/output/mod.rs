@@ -11,6 +11,7 @@ pub mod merge;
 pub mod read;
 mod stopped;
 mod summary_json;
+pub mod tally;
 pub mod terminal;
 pub mod why;
 mod written;

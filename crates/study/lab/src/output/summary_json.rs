@@ -1,5 +1,6 @@
 //! `summary.json`: what scripts read.
 
+use crate::output::tally::tallies;
 use crate::record::{FailedRun, RunSet};
 use crate::statistics::Comparison;
 use crate::summary::{Cell, EngineTotal, SchemeSummary, Summary};
@@ -33,6 +34,7 @@ struct File<'a> {
     failed: &'a [FailedRun],
     seeds: &'a [u64],
     baseline: Option<&'a String>,
+    shown: Vec<&'a str>,
     schemes: Ordered<'a, Scheme<'a>>,
     engine: Value,
 }
@@ -40,6 +42,10 @@ struct File<'a> {
 #[derive(Serialize)]
 struct Scheme<'a> {
     runs: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    headline: Option<String>,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    warnings: &'a [String],
     metrics: Ordered<'a, Value>,
     #[serde(skip_serializing_if = "Ordered::is_empty")]
     control: Ordered<'a, f64>,
@@ -48,6 +54,9 @@ struct Scheme<'a> {
 
 /// The text of the file.
 pub fn text(id: &str, set: &RunSet, summary: &Summary) -> String {
+    let shown = summary.shown(set);
+    let headlines = tallies(summary, &shown).into_iter().map(|tally| Some(tally.headline()));
+    let schemes = summary.schemes.iter().zip(std::iter::once(None).chain(headlines));
     let file = File {
         id,
         name: &set.name,
@@ -57,8 +66,9 @@ pub fn text(id: &str, set: &RunSet, summary: &Summary) -> String {
         failed: &set.failed,
         seeds: &set.seeds,
         baseline: set.schemes.first(),
+        shown: shown.iter().map(|metric| metric.key()).collect(),
         schemes: Ordered(
-            summary.schemes.iter().map(|s| (s.name.as_str(), scheme(s, summary))).collect(),
+            schemes.map(|(s, line)| (s.name.as_str(), scheme(s, line, summary))).collect(),
         ),
         engine: engine(&EngineTotal::of(&set.in_order())),
     };
@@ -66,10 +76,16 @@ pub fn text(id: &str, set: &RunSet, summary: &Summary) -> String {
     serde_json::to_string_pretty(&file).expect("plain data") + "\n"
 }
 
-fn scheme<'a>(scheme: &'a SchemeSummary, summary: &Summary) -> Scheme<'a> {
+fn scheme<'a>(
+    scheme: &'a SchemeSummary,
+    headline: Option<String>,
+    summary: &Summary,
+) -> Scheme<'a> {
     let control = scheme.control.iter().map(|(name, mean)| (name.as_str(), *mean));
     Scheme {
         runs: scheme.runs,
+        headline,
+        warnings: &scheme.fit.warnings,
         metrics: metrics(scheme, summary),
         control: Ordered(control.collect()),
         engine: engine(&scheme.engine),

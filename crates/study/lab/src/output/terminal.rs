@@ -1,12 +1,12 @@
 //! Shows a result on the terminal: a table of schemes and metrics, then a verdict on each.
 
 use crate::output::format::{self, Scale};
+use crate::output::tally::{Tally, tallies};
 use crate::output::{counts, faults, stopped};
 use crate::record::{FailedRun, RunSet};
-use crate::statistics::{Comparison, Verdict};
+use crate::statistics::Verdict;
 use crate::summary::{Cell, EngineTotal, Summary};
 use slotline_scenario::metric::Metric;
-use std::fmt::Write;
 
 /// The most failed runs that are named on the terminal.
 const MOST_FAILED: usize = 5;
@@ -22,11 +22,12 @@ pub fn table_of(set: &RunSet, summary: &Summary, width: usize) -> String {
         let set = with_plain_names(set.clone());
         return table_of(&set, &Summary::of(&set), width);
     }
-    let metrics = summary.shown(set, &Metric::USUAL);
+    let metrics = summary.shown(set);
     let mut out = heading(set);
     for block in blocks(&columns(summary, &metrics), width) {
         out += &block;
     }
+    out += &warnings(summary, width);
     out += &verdicts(summary, &metrics, set.seeds.len(), width);
     out += &notes(set, summary, width);
     out
@@ -112,34 +113,35 @@ fn block(fixed: &[Vec<String>], schemes: &[&Vec<String>]) -> String {
     out + "\n"
 }
 
+/// What has to be known before the verdicts.
+fn warnings(summary: &Summary, width: usize) -> String {
+    let lines: String = summary.warnings().map(|line| wrapped(line, width, 2)).collect();
+    if lines.is_empty() { lines } else { format!("Warnings:\n{lines}\n") }
+}
+
 fn verdicts(summary: &Summary, metrics: &[Metric], seeds: usize, width: usize) -> String {
-    let mut out = String::new();
     let how = if seeds > 1 { "paired by seed" } else { "one seed, so differences may be chance" };
     let base = summary.schemes.first().map_or("", |scheme| &scheme.name);
     let names = metrics.iter().map(|m| text_width(m.title())).max().unwrap_or(0);
-    for (at, scheme) in summary.schemes.iter().enumerate().skip(1) {
-        writeln!(out, "{} against {base}, {how}:", scheme.name).expect("a String");
-        let against = |m: &Metric| Some((*m, summary.cell(at, *m)?.against?));
-        let (alike, different): (Vec<_>, Vec<_>) = metrics
-            .iter()
-            .filter_map(against)
-            .partition(|(_, comparison)| comparison.verdict == Verdict::NoDifference);
-        for (metric, comparison) in different {
-            let name = padded(metric.title(), names, false);
-            let sentence = match comparison.verdict {
-                Verdict::TooFew => format::extent(metric, &comparison),
-                _ => format::verdict(metric, &comparison),
-            };
-            out += &wrapped(&format!("  {name}  {sentence}"), width, names + 4);
+    let schemes = summary.schemes.iter().skip(1).zip(tallies(summary, metrics));
+    let block = |(scheme, tally): (&crate::summary::SchemeSummary, Tally)| {
+        let head = format!("{} against {base}, {how}:\n", scheme.name);
+        let line = |(title, sentence): (&str, String)| {
+            let name = padded(title, names, false);
+            wrapped(&format!("  {name}  {sentence}"), width, names + 4)
+        };
+        let lines: String = tally.sentences().map(line).collect();
+        match tally.those(Verdict::Idle).is_empty() {
+            true => head + &lines + &without_difference(&tally, width) + "\n",
+            false => wrapped(&tally.headline(), width, 2) + "\n",
         }
-        out += &without_difference(&alike, width);
-        out.push('\n');
-    }
-    out
+    };
+    schemes.map(block).collect()
 }
 
 /// One line for all metrics without a significant difference.
-fn without_difference(alike: &[(Metric, Comparison)], width: usize) -> String {
+fn without_difference(tally: &Tally, width: usize) -> String {
+    let alike = tally.those(Verdict::NoDifference);
     if alike.is_empty() {
         return String::new();
     }
@@ -173,15 +175,13 @@ fn remarks(set: &RunSet, summary: &Summary) -> Vec<String> {
         out.push(format!("Incomplete: {} of {planned} runs are done.", set.runs.len()));
     }
     out.extend(failed(set));
-    out.extend(format::explanations(&summary.shown(set, &Metric::USUAL)).map(str::to_string));
-    let zero: Vec<&str> = summary.zero(set, &Metric::USUAL).iter().map(|m| m.title()).collect();
+    out.extend(format::explanations(&summary.shown(set)).map(str::to_string));
+    let zero: Vec<&str> = summary.zero(set).iter().map(|m| m.title()).collect();
     if !zero.is_empty() {
         out.push(format!("Zero in every run: {}.", zero.join(", ")));
     }
-    if summary.schemes.iter().flat_map(|s| s.cells.iter().flatten()).any(|cell| cell.at_least) {
-        let bound =
-            "≥ is a lower bound: unfinished flows count with their time until the end of the run.";
-        out.push(bound.into());
+    if summary.has_bound(&summary.shown(set)) {
+        out.push(format::BOUND_NOTE.into());
     }
     out.extend(counts::lines(summary));
     out.extend(faults::lines(set));

@@ -32,6 +32,26 @@ pub fn text(record: &RunRecord, row: &WhyRow) -> String {
     out
 }
 
+/// Why no flow of `records` has a breakdown.
+pub fn nothing(records: &[RunRecord]) -> String {
+    let tcp =
+        || records.iter().flat_map(|run| &run.flows).filter(|flow| !flow.udp && !flow.request);
+    let began = tcp().filter(|flow| flow.started()).count();
+    let finished = tcp().filter(|flow| flow.started() && flow.finished()).count();
+    match (began, finished) {
+        (0, _) => "there is nothing to explain: no TCP flow began before the end of the run".into(),
+        (began, 0) => format!(
+            "there is nothing to explain: {} began, and none of them finished before the end of the run; \
+             only the completion time of a finished flow is divided into parts (give flows a size, or a later end.at)",
+            count(began as u32, "TCP flow", "TCP flows")
+        ),
+        (_, finished) => format!(
+            "{} finished, but no packets of them were recorded: name one of them with --flow",
+            count(finished as u32, "TCP flow", "TCP flows")
+        ),
+    }
+}
+
 fn headline(record: &RunRecord, flow: &FlowRow, row: &WhyRow) -> String {
     let alone = match flow.ideal_ps {
         0 => String::new(),
@@ -64,6 +84,17 @@ fn time(ps: u64) -> String {
 mod tests {
     use super::*;
     use crate::record::PortRow;
+
+    #[test]
+    fn nothing_is_said_to_be_nothing() {
+        let run = |finish_ps| {
+            let flow = FlowRow { finish_ps, ..FlowRow::default() };
+            [RunRecord { flows: vec![flow], ..RunRecord::default() }]
+        };
+        assert!(nothing(&run(crate::record::NEVER)).contains("1 TCP flow began, and none"));
+        assert!(nothing(&run(5)).contains("--flow"));
+        assert!(nothing(&[]).contains("no TCP flow began"));
+    }
 
     #[test]
     fn a_flow_is_shown_with_shares_and_places() {

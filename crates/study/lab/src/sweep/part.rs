@@ -81,7 +81,7 @@ pub struct Part {
     pub shard: Shard,
     /// The varied parameters.
     pub parameters: Vec<Parameter>,
-    /// The metrics to show; empty for the usual choice.
+    /// The metrics to show; empty for all that are not zero in every run.
     pub metrics: Vec<Metric>,
     /// All points of the sweep.
     pub points: Vec<PointRecord>,
@@ -229,7 +229,7 @@ pub struct Sweep {
     pub complete: bool,
     /// The varied parameters.
     pub parameters: Vec<Parameter>,
-    /// The metrics to show; empty for the usual choice.
+    /// The metrics to show; empty for all that are not zero in every run.
     pub metrics: Vec<Metric>,
     /// All points.
     pub points: Vec<PointRecord>,

@@ -39,14 +39,13 @@ impl Sweep {
         self.rows.iter().map(move |row| row.settings[at].as_ref())
     }
 
-    /// The scenario's choice, or else the usual metrics that are not zero throughout.
+    /// The scenario's choice, or else all metrics that are not zero throughout.
     pub fn shown(&self) -> Vec<Metric> {
         let mean = |row: &Row, m| row.metrics.get(&m).and_then(|entry| entry.mean);
         let has = |m: Metric| self.rows.iter().any(|row| mean(row, m).is_some());
         let zero = |m: Metric| self.rows.iter().filter_map(|row| mean(row, m)).all(|v| v == 0.0);
-        let usual = |m: &Metric| Metric::USUAL.contains(m) && !zero(*m);
         let chosen = |m: &Metric| {
-            if self.metrics.is_empty() { usual(m) } else { self.metrics.contains(m) }
+            if self.metrics.is_empty() { !zero(*m) } else { self.metrics.contains(m) }
         };
         Metric::ALL.into_iter().filter(|m| has(*m) && chosen(m)).collect()
     }
@@ -207,8 +206,8 @@ impl Sweep {
             if scale.symbol.is_empty() { String::new() } else { format!(" ({})", scale.symbol) };
         let shown = |entry: Option<&super::summary_file::MetricEntry>| {
             let entry = entry?;
-            let half = entry.ci_low.zip(entry.ci_high).map(|(low, high)| (high - low) / 2.0);
-            let estimate = Estimate { mean: entry.mean?, half, n: entry.n };
+            let ends = entry.ci_low.zip(entry.ci_high);
+            let estimate = Estimate::read(entry.mean?, ends, entry.n);
             Some(format::estimate(&estimate, entry.lower_bound, scale))
         };
         let head = format!("{}{unit}", metric.title());

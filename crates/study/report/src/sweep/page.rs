@@ -5,7 +5,7 @@ use super::figures::figures;
 use super::page_table::table;
 use crate::frame::{Page, Section};
 use crate::html::{escape, list, paragraph};
-use slotline_lab::output::format::TABLE_NOTE;
+use slotline_lab::output::format::{BOUND_NOTE, TABLE_NOTE};
 use slotline_lab::sweep::part::{PointRecord, State, Sweep, json_shown};
 use slotline_lab::sweep::plan::Parameter;
 
@@ -101,7 +101,10 @@ fn made(sweep: &Sweep) -> String {
         [] => String::new(),
         _ => paragraph(&(paths.join("; ") + ".")),
     };
+    let bound = sweep.rows.iter().flat_map(|row| row.metrics.values()).any(|e| e.lower_bound);
+    let bound = if bound { paragraph(BOUND_NOTE) } else { String::new() };
     paragraph(TABLE_NOTE)
+        + &bound
         + &paths
         + "<p>All metrics of all points are in <code>sweep.csv</code> beside this page; \
            <code>sweep.json</code> says which folder holds the result of a point, with a report of its own, \

@@ -60,8 +60,8 @@ fn line(row: &Row, columns: &[(Metric, Scale)]) -> String {
 fn cell(row: &Row, metric: Metric, scale: Scale) -> String {
     let known = row.metrics.get(&metric).and_then(|entry| Some((entry, entry.mean?)));
     let Some((entry, mean)) = known else { return "<td>–</td>".into() };
-    let half = entry.ci_low.zip(entry.ci_high).map(|(low, high)| (high - low) / 2.0);
-    let value = format::estimate(&Estimate { mean, half, n: entry.n }, entry.lower_bound, scale);
+    let estimate = Estimate::read(mean, entry.ci_low.zip(entry.ci_high), entry.n);
+    let value = format::estimate(&estimate, entry.lower_bound, scale);
     let verdict = entry.against_baseline.as_ref().map_or(String::new(), |against| {
         let class = against.verdict.split([' ', ':']).next().unwrap_or("");
         format!("<br/><span class=\"{}\">{}</span>", escape(class), escape(&against.verdict))

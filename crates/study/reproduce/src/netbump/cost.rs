@@ -79,7 +79,7 @@ fn row(
         quantity,
         unit,
         paper: paper.map(Stated::About),
-        ours: Estimate { mean: value, half: None, n: 1 },
+        ours: Estimate::read(value, None, 1),
         note: note.into(),
     }
 }

@@ -17,11 +17,11 @@ pub(super) const LINES: Experiment = Experiment {
                 quantity: "lines",
                 unit: "",
                 paper: paper.map(Stated::About),
-                ours: Estimate {
-                    mean: texts.iter().map(|text| lines(text)).sum::<usize>() as f64,
-                    half: None,
-                    n: 1,
-                },
+                ours: Estimate::read(
+                    texts.iter().map(|text| lines(text)).sum::<usize>() as f64,
+                    None,
+                    1,
+                ),
                 note: note.into(),
             });
             Findings { rows: rows.collect(), ..Findings::default() }

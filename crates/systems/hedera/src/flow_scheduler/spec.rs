@@ -3,6 +3,7 @@
 use crate::{Hedera, HederaSpec};
 use serde::{Deserialize, Serialize};
 use slotline_net::error::SpecError;
+use slotline_net::scheme::Scale;
 use slotline_net::time::Time;
 use slotline_net::units::Rate;
 
@@ -26,6 +27,10 @@ pub struct FlowSchedulerSpec {
     /// The rate of the scheduler's link. Default: that of a host's link.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scheduler_rate: Option<Rate>,
+    /// `"auto"`: periods that are not given get values that fit this network and traffic. The resolved scenario has
+    /// these values.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scale: Option<Scale>,
 }
 
 impl Default for FlowSchedulerSpec {
@@ -37,6 +42,7 @@ impl Default for FlowSchedulerSpec {
             install: Time::ms(1),
             forget: None,
             scheduler_rate: None,
+            scale: None,
         }
     }
 }
@@ -56,8 +62,15 @@ impl FlowSchedulerSpec {
     /// # Errors
     /// An option has an invalid value.
     pub fn build(&self) -> Result<FlowScheduling, SpecError> {
-        let &FlowSchedulerSpec { poll, threshold, computing, install, forget, scheduler_rate } =
-            self;
+        let &FlowSchedulerSpec {
+            poll,
+            threshold,
+            computing,
+            install,
+            forget,
+            scheduler_rate,
+            scale: _,
+        } = self;
         if let Some(forget) = forget.filter(|forget| *forget <= poll) {
             let message = format!("`forget` is {forget}: it has to be above the poll, {poll}");
             return Err(SpecError::new("forget", message));

@@ -7,8 +7,8 @@ use slotline_net::error::SpecError;
 use slotline_net::id::HostId;
 use slotline_net::node::agent::Agent;
 use slotline_net::route::RoutingSpec;
-use slotline_net::scheme::Network;
 use slotline_net::scheme::system::{MakeNode, PerFlow, Station, Surroundings, System};
+use slotline_net::scheme::{Conditions, Deeds, Network, Proposal};
 use slotline_net::topology::Graph;
 
 impl System for FlowScheduling {
@@ -33,6 +33,12 @@ impl System for FlowScheduling {
     }
     fn routing(&self) -> Option<RoutingSpec> {
         Some(RoutingSpec::Pinned)
+    }
+    fn proposals(&self, conditions: &Conditions) -> Vec<Proposal> {
+        crate::fit::proposals(self.messages.spec(), false, conditions)
+    }
+    fn deeds(&self) -> Deeds {
+        crate::fit::DEEDS
     }
     fn per_flow(&self, network: &Network, _seed: u64) -> Result<Option<PerFlow>, SpecError> {
         let spec = self.messages.spec();

@@ -161,7 +161,7 @@ impl CircuitsSpec {
         fabric: &HybridSpec,
         configurations: Vec<Matching>,
     ) -> Result<CircuitProgram, SpecError> {
-        let length = self.week.unwrap_or(Time::ms(2));
+        let length = self.week.unwrap_or(crate::fit::WEEK);
         let terms = self.terms(fabric, length)?;
         let ahead = self.report_ahead.unwrap_or(length);
         self.check_reports(length, ahead)?;
@@ -222,7 +222,7 @@ impl CircuitsSpec {
 
     /// The shortest day in a fabric.
     fn day(&self, fabric: &HybridSpec) -> Time {
-        self.day.unwrap_or(fabric.night().times(9))
+        self.day.unwrap_or(fabric.night().times(crate::fit::NIGHTS))
     }
 
     /// The times and rates by which weeks are planned.

@@ -5,6 +5,7 @@ pub mod rounds;
 use rounds::{RoundSpec, Rounds, SchedulerKind};
 use serde::{Deserialize, Serialize};
 use slotline_net::error::SpecError;
+use slotline_net::scheme::Scale;
 use slotline_net::time::Time;
 use slotline_net::units::{Bytes, Rate};
 use std::collections::BTreeMap;
@@ -128,6 +129,10 @@ pub struct TdmaSpec {
     /// rounds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub manager_timeout: Option<Time>,
+    /// `"auto"`: periods that are not given get values that fit this network and traffic. The resolved scenario has
+    /// these values.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scale: Option<Scale>,
 }
 
 impl Default for TdmaSpec {
@@ -157,6 +162,7 @@ impl Default for TdmaSpec {
             drain: None,
             host_timeout: None,
             manager_timeout: None,
+            scale: None,
         }
     }
 }

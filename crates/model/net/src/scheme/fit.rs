@@ -1,0 +1,113 @@
+//! Whether the periods of a central scheme fit a network and its traffic, and what a scheme has done in a run.
+
+use crate::node::Counter;
+use crate::time::Time;
+use crate::units::Rate;
+
+/// A network and its traffic, as far as the periods of a scheme have to fit them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Conditions {
+    /// Number of hosts.
+    pub hosts: u32,
+    /// The rate of the slowest host's link.
+    pub rate: Rate,
+    /// Bytes of a full packet on the wire.
+    pub packet: u64,
+    /// The time for a full packet to the farthest host and for its acknowledgement, in an empty network.
+    pub round_trip: Time,
+    /// How long the median flow takes alone.
+    pub flow: Time,
+    /// How long a flow takes alone that carries the median byte: half of all bytes are in flows that take no longer.
+    pub large_flow: Time,
+    /// How long there is traffic.
+    pub run: Time,
+}
+
+impl Conditions {
+    /// The time of `bytes` on the slowest host's link.
+    pub fn time_for(&self, bytes: u64) -> Time {
+        self.rate.inverse_rate().time_for(bytes)
+    }
+}
+
+/// A value for a period of a scheme, computed from [`Conditions`].
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Proposal {
+    /// The key of the option, as a scenario has it.
+    pub key: &'static str,
+    /// Its value.
+    pub given: Time,
+    /// The value that fits, with two significant digits.
+    pub proposed: Time,
+    /// The shortest and the longest value that fit, too.
+    pub fits: (Time, Time),
+    /// What the period is compared with, as the rest of a sentence: "flows take 80 ms alone".
+    pub because: String,
+}
+
+impl Proposal {
+    /// A proposal; values from `least` to `most` fit, too.
+    pub fn new(
+        (key, given): (&'static str, Time),
+        proposed: Time,
+        (least, most): (Time, Time),
+        because: String,
+    ) -> Proposal {
+        let proposed = rounded(proposed);
+        let fits = (least.min(proposed), most.max(proposed));
+        Proposal { key, given, proposed, fits, because }
+    }
+    /// Whether the value given fits.
+    pub fn is_fit(&self) -> bool {
+        (self.fits.0..=self.fits.1).contains(&self.given)
+    }
+}
+
+/// `time` with two significant digits, at least one nanosecond.
+pub fn rounded(time: Time) -> Time {
+    let ps = time.as_ps().max(1_000);
+    let step = 10u64.pow(ps.ilog10().saturating_sub(1)).max(1_000);
+    Time::ps((ps.saturating_add(step / 2) / step).max(1) * step)
+}
+
+/// Where the periods of a scheme come from that a scenario does not give.
+#[derive(
+    Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scale {
+    /// They are computed from the network and its traffic.
+    Auto,
+}
+
+/// The counters that say what a scheme did in a run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Deeds {
+    /// What it heard or planned.
+    pub heard: &'static [Counter],
+    /// What it did to the traffic. A scheme of which all of these are zero never acted. Empty: it is not known.
+    pub acted: &'static [Counter],
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn proposals_have_two_digits() {
+        let shown = [0, 999, 1_234, 12_345_678, 996_000, 1_760_000_000].map(Time::ps).map(rounded);
+        let expected =
+            [Time::ns(1), Time::ns(1), Time::ns(1), Time::us(12), Time::ns(996), Time::us(1_800)];
+        assert_eq!(shown.map(Time::as_ps), expected.map(Time::as_ps));
+    }
+
+    #[test]
+    fn what_is_proposed_fits() {
+        let of = |given| {
+            let because = "flows are short".to_string();
+            Proposal::new(("poll", given), Time::ms(8), (Time::ZERO, Time::ms(2)), because)
+        };
+        assert!(of(Time::ms(8)).is_fit() && of(Time::us(1)).is_fit());
+        assert!(!of(Time::s(5)).is_fit());
+    }
+}

@@ -1,0 +1,95 @@
+//! Periods of the control loop that fit a network and its traffic, and what the schedulers have done.
+
+use crate::{HederaSpec, counters};
+use slotline_net::scheme::counters as shared;
+use slotline_net::scheme::{Conditions, Deeds, Proposal};
+use slotline_net::time::Time;
+
+/// What Hedera and the flow scheduler count.
+pub const DEEDS: Deeds = Deeds {
+    heard: &[counters::REPORTS, shared::FLOW_POLLS],
+    acted: &[counters::DECISIONS, shared::FLOW_DECISIONS],
+};
+
+/// The loop from the first byte of a flow to packets on its new path takes an eighth of a large flow's time: a tenth for
+/// the poll, and a tenth of that for each of the rest, of which the flow scheduler has no `gather`. A loop fits that takes
+/// up to half of this time.
+pub fn proposals(spec: &HederaSpec, gathers: bool, conditions: &Conditions) -> Vec<Proposal> {
+    let alone = conditions.large_flow.min(conditions.run);
+    // A poll has to count more than a packet or two.
+    let least = Time::us(10).max(conditions.round_trip.times(2));
+    let poll = part(alone, 10).max(least);
+    let rest = part(poll, 10).max(Time::us(1));
+    let takes =
+        [spec.gather, spec.computing, spec.install].into_iter().fold(spec.poll, Time::after);
+    let fits = takes <= part(alone, 2);
+    let because = format!(
+        "a flow has its path {} after it began (poll, gather, computing and install), but flows with half of all \
+         bytes take at most {} alone, and there is traffic for {}",
+        rounded(takes),
+        rounded(conditions.large_flow),
+        rounded(conditions.run)
+    );
+    let one = |key, given: Time, proposed: Time| {
+        // Each key is at fault by itself only if its part of the loop is too long.
+        let most = if fits { Time::MAX } else { proposed.times(2) };
+        Proposal::new((key, given), proposed, (Time::ZERO, most), because.clone())
+    };
+    let gather = gathers.then(|| one("gather", spec.gather, rest));
+    let others = [one("computing", spec.computing, rest), one("install", spec.install, rest)];
+    std::iter::once(one("poll", spec.poll, poll)).chain(gather).chain(others).collect()
+}
+
+fn part(time: Time, of: u64) -> Time {
+    Time::ps(time.as_ps() / of)
+}
+
+fn rounded(time: Time) -> Time {
+    slotline_net::scheme::fit::rounded(time)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use slotline_net::units::Rate;
+
+    const CONDITIONS: Conditions = Conditions {
+        hosts: 16,
+        rate: Rate(1_000_000_000),
+        packet: 1_538,
+        round_trip: Time::us(100),
+        flow: Time::ms(80),
+        large_flow: Time::ms(80),
+        run: Time::ms(500),
+    };
+
+    #[test]
+    fn a_poll_longer_than_the_traffic_is_found_and_what_is_proposed_fits() {
+        let spec = HederaSpec::default();
+        let found = proposals(&spec, true, &CONDITIONS);
+        let wrong: Vec<&str> = found.iter().filter(|p| !p.is_fit()).map(|p| p.key).collect();
+        assert_eq!(wrong, ["poll", "computing"]);
+        let value = |key| found.iter().find(|p| p.key == key).map(|p| p.proposed).unwrap();
+        let scaled = HederaSpec {
+            poll: value("poll"),
+            gather: value("gather"),
+            computing: value("computing"),
+            install: value("install"),
+            ..spec
+        };
+        assert_eq!(scaled.poll, Time::ms(8));
+        assert!(scaled.build().is_ok());
+        assert!(proposals(&scaled, true, &CONDITIONS).iter().all(Proposal::is_fit));
+    }
+
+    #[test]
+    fn what_is_proposed_is_valid_for_the_shortest_flows() {
+        for flow in [Time::ns(1), Time::us(3), Time::s(100)] {
+            let conditions = Conditions { large_flow: flow, flow, ..CONDITIONS };
+            let found = proposals(&HederaSpec::default(), true, &conditions);
+            let value = |key| found.iter().find(|p| p.key == key).map(|p| p.proposed).unwrap();
+            let (poll, gather) = (value("poll"), value("gather"));
+            assert!(HederaSpec { poll, gather, ..HederaSpec::default() }.build().is_ok(), "{flow}");
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! Periods that fit a network and its traffic, and what the scheme has done.
+
+use crate::counters;
+use crate::options::TdmaSpec;
+use slotline_net::scheme::fit::rounded;
+use slotline_net::scheme::{Conditions, Deeds, Proposal};
+use slotline_net::time::Time;
+
+/// What TDMA counts.
+pub const DEEDS: Deeds = Deeds { heard: &[counters::REPORTS], acted: &[counters::SLOTS_OPENED] };
+
+/// Rounds in which the window of a flow grows from ten packets to two thousand.
+const ROUNDS: u64 = 8;
+
+/// A window is acknowledged once in a round, so that a flow needs several rounds until its window has grown: eight of them
+/// take no longer than a large flow alone, as far as planning and the reaction of network cards allow. Half of
+/// that is proposed. A slot is nine guard
+/// times, as the reaction varies by a part of a guard time whatever the network's rate, and a round has four slots or
+/// more.
+pub fn proposals(spec: &TdmaSpec, conditions: &Conditions) -> Vec<Proposal> {
+    let Conditions { large_flow, run, .. } = *conditions;
+    let slot =
+        spec.guard.times(9).max(conditions.time_for(8 * conditions.packet)).min(Time::us(300));
+    let delay = spec.planning_time.after(spec.lead).after(spec.reaction());
+    let least = slot.after(spec.guard).times(4).max(delay.times(2));
+    let short = Time::ps(large_flow.min(run).as_ps() / (2 * ROUNDS));
+    let round = short.max(least).min(Time::ms(10).max(least));
+    let because = format!(
+        "a window grows once in a round, and eight rounds take {}, but flows with half of all bytes take at most {} alone, \
+         for {}",
+        rounded(spec.round.times(ROUNDS)),
+        rounded(large_flow),
+        rounded(run)
+    );
+    let round_fits = (Time::ZERO, round.times(2));
+    let round = Proposal::new(("round", spec.round), round, round_fits, because.clone());
+    // Where rounds fit, slots are what they are.
+    let longest = if round.is_fit() { Time::MAX } else { slot.times(2) };
+    let slot = Proposal::new(("slot", spec.slot), slot, (Time::ZERO, longest), because);
+    vec![round, slot]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use slotline_net::units::Rate;
+
+    #[test]
+    fn rounds_longer_than_the_traffic_are_found() {
+        let conditions = Conditions {
+            hosts: 16,
+            rate: Rate(100_000_000_000),
+            packet: 1_538,
+            round_trip: Time::us(5),
+            flow: Time::us(5),
+            large_flow: Time::us(400),
+            run: Time::us(3_500),
+        };
+        let spec = TdmaSpec::default();
+        let found = proposals(&spec, &conditions);
+        assert!(found.iter().all(|proposal| !proposal.is_fit()), "{found:?}");
+        let scaled = TdmaSpec { round: found[0].proposed, slot: found[1].proposed, ..spec.clone() };
+        assert_eq!((scaled.round, scaled.slot), (Time::us(600), Time::us(140)));
+        assert!(scaled.build().is_ok());
+        assert!(proposals(&scaled, &conditions).iter().all(Proposal::is_fit));
+        let slow = Conditions { large_flow: Time::s(1), run: Time::s(10), ..conditions };
+        assert!(proposals(&spec, &slow).iter().all(Proposal::is_fit));
+    }
+}
