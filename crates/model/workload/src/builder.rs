@@ -4,7 +4,9 @@ use super::check::check;
 use super::{Carrier, Conn, Flow, Machines, Role, Start, Step, Traffic, Trigger, When};
 use slotline_base::error::SpecError;
 use slotline_base::id::{CLASSES, ConnId, FlowId, HostId};
+use slotline_base::rng::{name_key, pair_key};
 use slotline_base::time::Time;
+use std::collections::BTreeMap;
 
 /// The most flows one run may have: about 4 GB of traffic description.
 pub const MAX_FLOWS: u64 = 1 << 26;
@@ -27,6 +29,10 @@ pub struct TrafficBuilder {
     exchanges: u32,
     machines: Machines,
     notes: Vec<String>,
+    /// How many workloads there are of each kind.
+    kinds: BTreeMap<&'static str, u64>,
+    /// The key of the workload, or its part, that adds connections now.
+    workload: u64,
 }
 
 fn wrong(key: &str, message: String) -> Result<(), SpecError> {
@@ -46,12 +52,28 @@ impl TrafficBuilder {
             exchanges: 0,
             machines: Machines::default(),
             notes: Vec::new(),
+            kinds: BTreeMap::new(),
+            workload: 0,
         }
     }
 
     /// The virtual machines of all connections from now on.
     pub fn between(&mut self, machines: Machines) {
         self.machines = machines;
+    }
+
+    /// Begins another workload of `kind`: its place among those of its kind, and its key.
+    pub(crate) fn begin(&mut self, kind: &'static str) -> (u64, u64) {
+        let count = self.kinds.entry(kind).or_default();
+        let place = *count;
+        *count += 1;
+        self.workload = pair_key(name_key(kind), place);
+        (place, self.workload)
+    }
+
+    /// Begins a part of a workload with this key.
+    pub(crate) fn begin_part(&mut self, key: u64) {
+        self.workload = key;
     }
 
     /// A new connection from `src` to `dst`.
@@ -71,8 +93,8 @@ impl TrafficBuilder {
             wrong("class", format!("class {class}: there are classes 0 to {}", CLASSES - 1))?;
         }
         let handle = ConnHandle(self.conns.len() as u32);
-        let machines = self.machines;
-        self.conns.push(Conn { src, dst, carrier, class, machines, first: FlowId(0), count: 0 });
+        let (machines, key, first) = (self.machines, self.workload, FlowId(0));
+        self.conns.push(Conn { src, dst, carrier, class, machines, first, count: 0, key });
         Ok(handle)
     }
 
@@ -216,6 +238,7 @@ impl TrafficBuilder {
             conn.first = FlowId(next);
             next += conn.count;
         }
+        set_keys(&mut conns);
         let flows = arrange(&self.flows, &order, &conns);
         let cuts = arrange_cuts(&self.cuts, &order);
         let traffic = Traffic { conns, flows, triggers: self.triggers, steps: self.steps, cuts };
@@ -245,6 +268,26 @@ impl TrafficBuilder {
             ),
             None => wrong("workload", format!("trigger {trigger} does not exist")),
         }
+    }
+}
+
+/// Makes the key of each connection of the key of its workload, and of its place among the workload's connections
+/// between the same two hosts.
+fn set_keys(conns: &mut [Conn]) {
+    for of_host in conns.chunk_by_mut(|a, b| a.src == b.src) {
+        of_host_keys(of_host);
+    }
+}
+
+fn of_host_keys(conns: &mut [Conn]) {
+    let mut by_pair: Vec<usize> = (0..conns.len()).collect();
+    by_pair.sort_by_key(|&at| (conns[at].key, conns[at].dst));
+    let (mut last, mut nth) = (None, 0);
+    for at in by_pair {
+        let pair = (conns[at].key, conns[at].dst);
+        nth = if last == Some(pair) { nth + 1 } else { 0 };
+        last = Some(pair);
+        conns[at].key = pair_key(pair.0, nth);
     }
 }
 

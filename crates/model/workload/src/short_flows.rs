@@ -97,7 +97,10 @@ impl Generate for ShortFlows {
             let messages = if self.handshake { 3 } else { 1 };
             let all = flows.saturating_mul(u64::from(self.sequences)).saturating_mul(messages);
             job.out.check_room("sequences", all)?;
-            (0..self.sequences).try_for_each(|_| self.sequence(job, src, dst, flows))?;
+            for sequence in 0..self.sequences {
+                job.begin_part(u64::from(sequence) << 32 | u64::from(src.0));
+                self.sequence(job, src, dst, flows)?;
+            }
         }
         Ok(())
     }

@@ -15,7 +15,7 @@ use slotline_net::topology::{End, Graph, Link, NodeKind};
 use slotline_net::transport::congestion::AlgorithmKind;
 use slotline_net::units::Rate;
 use slotline_net::workload::{
-    Carrier, HostMap, Machines, Setting, Traffic, TrafficBuilder, WorkloadSpec,
+    Carrier, HostMap, Machines, Setting, Traffic, TrafficBuilder, WorkloadSpec, in_order,
 };
 use slotline_schemes::ControlSpec;
 
@@ -429,8 +429,8 @@ fn traffic(
     let horizon = scenario.end.at.unwrap_or(Time::MAX);
     let setting = Setting { fabric: &fabric, horizon, seed: scenario.seed.into(), files };
     let mut out = TrafficBuilder::new(graph.hosts.len() as u32);
-    let workloads = (0u16..).zip(&scenario.workload);
-    let mut made: Vec<Fit> = workloads
+    let mut made: Vec<Fit> = in_order(&scenario.workload)
+        .into_iter()
         .map(|(group, workload)| {
             let made = workload.generate(group, &setting, &mut out);
             made.map_err(|e| within(&format!("workload[{group}]"), e))
