@@ -98,7 +98,7 @@ pub fn bump(options: &BumpOptions) -> Result<ExitCode> {
         },
     };
     take(options, &setup, |at: u32| {
-        let rng = queue_stream(options.seed, NodeId(at), PortId(0), 0);
+        let rng = queue_stream(options.seed, at.into(), 0);
         Guarded::new(spec.marker(options.rate.inverse_rate(), 1_538, rng))
     })
 }

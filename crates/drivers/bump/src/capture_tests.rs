@@ -36,7 +36,7 @@ fn capture(packets: &[(u64, Vec<u8>)]) -> Vec<u8> {
 
 fn marker(policy: Policy) -> impl FnMut(u32) -> Marker {
     move |at| {
-        let rng = queue_stream(1, NodeId(0), PortId(at as u16), 0);
+        let rng = queue_stream(1, at.into(), 0);
         let queue = QueueSpec { policy: policy.clone(), ..QueueSpec::default() };
         queue.marker(Rate(1_000_000_000).inverse_rate(), 1_538, rng)
     }

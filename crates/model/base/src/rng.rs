@@ -27,6 +27,17 @@ pub const fn mix32(mut x: u32) -> u32 {
     x ^ (x >> 16)
 }
 
+/// The key of a component by its name. It depends on nothing else, in particular on no number of the component.
+pub fn name_key(name: &str) -> u64 {
+    name.bytes().fold(mix64(0x9e37_79b9_7f4a_7c15), |key, byte| mix64(key ^ u64::from(byte)))
+}
+
+/// The key of a component that is in order `second` within another one, or of an ordered pair.
+#[inline]
+pub const fn pair_key(first: u64, second: u64) -> u64 {
+    mix64(mix64(first).wrapping_add(second))
+}
+
 impl Stream {
     /// The stream of component `name` (for example `"workload.incast"`), instance `index`.
     pub fn named(seed: u64, name: &str, index: u64) -> Stream {
@@ -73,6 +84,16 @@ mod tests {
         assert_ne!(first("a", 0), first("a", 1));
         assert_ne!(first("a", 0), first("b", 0));
         assert_eq!(Stream::named(1, "golden", 0).bits(), Stream::named(1, "golden", 0).bits());
+    }
+
+    #[test]
+    fn keys_depend_on_the_name_and_on_the_order() {
+        let names = ["", "a", "b", "ab", "ba", "h1", "h10", "h2"];
+        let keys: std::collections::BTreeSet<u64> = names.map(name_key).into();
+        assert_eq!(keys.len(), names.len());
+        let (a, b) = (name_key("a"), name_key("b"));
+        assert_ne!(pair_key(a, b), pair_key(b, a));
+        assert_ne!(pair_key(a, 0), pair_key(a, 1));
     }
 
     #[test]

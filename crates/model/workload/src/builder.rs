@@ -4,7 +4,9 @@ use super::check::check;
 use super::{Carrier, Conn, Flow, Machines, Role, Start, Step, Traffic, Trigger, When};
 use slotline_base::error::SpecError;
 use slotline_base::id::{CLASSES, ConnId, FlowId, HostId};
+use slotline_base::rng::{name_key, pair_key};
 use slotline_base::time::Time;
+use std::collections::BTreeMap;
 
 /// The most flows one run may have: about 4 GB of traffic description.
 pub const MAX_FLOWS: u64 = 1 << 26;
@@ -39,6 +41,10 @@ pub struct TrafficBuilder {
     /// Flows of the present workload were left out.
     full: bool,
     counts: Vec<Count>,
+    /// How many workloads there are of each kind.
+    kinds: BTreeMap<&'static str, u64>,
+    /// The key of the workload, or its part, that adds connections now.
+    workload: u64,
 }
 
 /// The number of flows of a workload.
@@ -72,6 +78,8 @@ impl TrafficBuilder {
             announced: 0,
             full: false,
             counts: Vec::new(),
+            kinds: BTreeMap::new(),
+            workload: 0,
         }
     }
 
@@ -80,22 +88,19 @@ impl TrafficBuilder {
         TrafficBuilder { most: Some(most), ..TrafficBuilder::new(hosts) }
     }
 
-    /// A new workload begins.
-    pub(super) fn begin(&mut self) {
-        (self.first, self.announced, self.full) = (self.flows.len() as u64, 0, false);
-    }
-
-    /// The present workload has ended with `made`. That there was no room for more flows in a sample is no error.
-    pub(super) fn end(&mut self, made: Result<(), SpecError>) -> Result<(), SpecError> {
+    /// Workload `group` has ended with `made`. That there was no room for more flows in a sample is no error.
+    pub(super) fn end(&mut self, group: u16, made: Result<(), SpecError>) -> Result<(), SpecError> {
         made.or_else(|error| if error.message.contains(ENOUGH) { Ok(()) } else { Err(error) })?;
         let made = self.flows.len() as u64 - self.first;
         let all =
             if self.full { self.announced.saturating_sub(self.first).max(made) } else { made };
-        self.counts.push(Count { made, all });
+        let groups = self.counts.len().max(usize::from(group) + 1);
+        self.counts.resize(groups, Count::default());
+        self.counts[usize::from(group)] = Count { made, all };
         Ok(())
     }
 
-    /// The number of flows of each workload so far.
+    /// The number of flows of each workload, by its number; zero of those that have not been made.
     pub fn counts(&self) -> &[Count] {
         &self.counts
     }
@@ -138,6 +143,21 @@ impl TrafficBuilder {
         self.machines = machines;
     }
 
+    /// Begins another workload of `kind`: its place among those of its kind, and its key.
+    pub(crate) fn begin(&mut self, kind: &'static str) -> (u64, u64) {
+        (self.first, self.announced, self.full) = (self.flows.len() as u64, 0, false);
+        let count = self.kinds.entry(kind).or_default();
+        let place = *count;
+        *count += 1;
+        self.workload = pair_key(name_key(kind), place);
+        (place, self.workload)
+    }
+
+    /// Begins a part of a workload with this key.
+    pub(crate) fn begin_part(&mut self, key: u64) {
+        self.workload = key;
+    }
+
     /// A new connection from `src` to `dst`.
     pub fn connect(
         &mut self,
@@ -155,8 +175,8 @@ impl TrafficBuilder {
             wrong("class", format!("class {class}: there are classes 0 to {}", CLASSES - 1))?;
         }
         let handle = ConnHandle(self.conns.len() as u32);
-        let machines = self.machines;
-        self.conns.push(Conn { src, dst, carrier, class, machines, first: FlowId(0), count: 0 });
+        let (machines, key, first) = (self.machines, self.workload, FlowId(0));
+        self.conns.push(Conn { src, dst, carrier, class, machines, first, count: 0, key });
         Ok(handle)
     }
 
@@ -313,6 +333,7 @@ impl TrafficBuilder {
             conn.first = FlowId(next);
             next += conn.count;
         }
+        set_keys(&mut conns);
         let flows = arrange(&self.flows, &order, &conns);
         let cuts = arrange_cuts(&self.cuts, &order);
         Traffic { conns, flows, triggers: self.triggers, steps: self.steps, cuts }
@@ -340,6 +361,26 @@ impl TrafficBuilder {
             ),
             None => wrong("workload", format!("trigger {trigger} does not exist")),
         }
+    }
+}
+
+/// Makes the key of each connection of the key of its workload, and of its place among the workload's connections
+/// between the same two hosts.
+fn set_keys(conns: &mut [Conn]) {
+    for of_host in conns.chunk_by_mut(|a, b| a.src == b.src) {
+        of_host_keys(of_host);
+    }
+}
+
+fn of_host_keys(conns: &mut [Conn]) {
+    let mut by_pair: Vec<usize> = (0..conns.len()).collect();
+    by_pair.sort_by_key(|&at| (conns[at].key, conns[at].dst));
+    let (mut last, mut nth) = (None, 0);
+    for at in by_pair {
+        let pair = (conns[at].key, conns[at].dst);
+        nth = if last == Some(pair) { nth + 1 } else { 0 };
+        last = Some(pair);
+        conns[at].key = pair_key(pair.0, nth);
     }
 }
 

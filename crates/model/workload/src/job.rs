@@ -4,17 +4,18 @@ use super::cdf::{self, Cdf, DISTRIBUTIONS};
 use super::{Carrier, ConnHandle, Files, Hosts, Role, Start, TrafficBuilder, When};
 use slotline_base::error::SpecError;
 use slotline_base::id::{HostId, NodeId};
-use slotline_base::rng::Stream;
+use slotline_base::rng::{Stream, pair_key};
 use slotline_base::time::Time;
 use slotline_base::topology::Graph;
 use slotline_base::units::{Bytes, Rate};
+use std::collections::BTreeMap;
 
 /// The location of a host, for workloads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct HostLocation {
     /// Its pod.
     pub pod: u32,
-    /// Its edge switch, or rack: equal for hosts at the same one.
+    /// Its edge switch, or rack: the number of the first host there.
     pub edge: u32,
     /// The sum of the rates of its network cards.
     pub rate: Rate,
@@ -49,6 +50,10 @@ impl HostMap {
                 }
             }
         }
+        let mut first = BTreeMap::new();
+        for (host, place) in (0..).zip(&mut hosts) {
+            place.edge = *first.entry(place.edge).or_insert(host);
+        }
         HostMap { hosts }
     }
 }
@@ -71,6 +76,8 @@ pub struct Job<'a> {
     pub setting: &'a Setting<'a>,
     /// Index of the workload in the scenario.
     pub group: u16,
+    /// Its key: its kind, and its place among workloads of its kind.
+    pub key: u64,
     /// The random numbers of this workload.
     pub rng: Stream,
     /// Where its connections and flows go.
@@ -103,8 +110,7 @@ impl Job<'_> {
         hosts: &Hosts,
         taken: &[HostId],
     ) -> Result<Vec<HostId>, SpecError> {
-        let mut rng =
-            Stream::named(self.setting.seed, &format!("workload.{key}"), self.group.into());
+        let mut rng = Stream::named(self.setting.seed, &format!("workload.{key}"), self.key);
         hosts.select(key, self.setting.fabric.hosts.len() as u32, taken, &mut rng)
     }
 
@@ -126,6 +132,14 @@ impl Job<'_> {
         let taken = if matches!(receivers, Hosts::List(_)) { &[] } else { &senders[..] };
         let receivers = self.hosts("receivers", receivers, taken)?;
         Ok((senders, receivers))
+    }
+
+    /// Begins part `number` of the workload. Its random numbers and connections do not depend on those of other parts,
+    /// so that a part that lasts longer changes nothing in the others.
+    pub fn begin_part(&mut self, number: u64) {
+        let part = pair_key(self.key, number);
+        self.rng = Stream::named(self.setting.seed, "workload.part", part);
+        self.out.begin_part(part);
     }
 
     /// A TCP connection of a priority class, 0 to 7.

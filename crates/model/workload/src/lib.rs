@@ -49,7 +49,7 @@ pub use cdf::{Cdf, DISTRIBUTIONS};
 pub use files::{BYTE_ORDER_MARK, EachLine, Files};
 pub use hosts::Hosts;
 pub use job::{HostLocation, HostMap, Job, Setting};
-pub use spec::{Generate, WorkloadSpec};
+pub use spec::{Generate, WorkloadSpec, in_order};
 
 use slotline_base::id::{ConnId, FlowId, HostId};
 use slotline_base::time::Time;
@@ -204,6 +204,9 @@ pub struct Conn {
     pub first: FlowId,
     /// Number of flows.
     pub count: u32,
+    /// The key of its workload and of its place among the workload's connections between these two hosts. Hashes and
+    /// random streams use it instead of numbers, which depend on other workloads.
+    pub key: u64,
 }
 
 /// All traffic of a run, known before it starts. Connections are sorted by source host, so that each

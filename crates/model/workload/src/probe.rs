@@ -96,6 +96,7 @@ impl Generate for Probe {
         let probes = self.probes(job)?;
         job.out.check_room("every", probes.saturating_mul(2 * clients.len() as u64))?;
         for (&client, &server) in clients.iter().zip(servers.iter().cycle()) {
+            job.begin_part(client.0.into());
             for n in 0..probes {
                 self.probe(job, client, server, self.start.after(self.every.times(n)))?;
             }

@@ -101,6 +101,7 @@ impl Generate for RackRings {
                     continue;
                 }
                 let (rate, low, high) = self.pair(from, to, racks.len());
+                job.begin_part((from * racks.len() + to) as u64);
                 let mut at = self.start;
                 while at < end {
                     let src = sources[job.rng.below(sources.len() as u64) as usize];

@@ -147,10 +147,12 @@ impl RequestResponse {
         let most = self.most(job, host, end);
         let client = || Client { spec: self, host, servers, conns: BTreeMap::new() };
         if let Some(mean) = self.interval {
+            job.begin_part(host.0.into());
             return client().open(job, mean, end, most);
         }
         let slots = u64::from(self.outstanding);
         (0..slots).try_for_each(|slot| {
+            job.begin_part(slot << 32 | u64::from(host.0));
             client().closed(job, most / slots + u64::from(slot < most % slots))
         })
     }

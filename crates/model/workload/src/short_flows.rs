@@ -102,7 +102,10 @@ impl Generate for ShortFlows {
         let pairs = senders.iter().zip(receivers.iter().cycle());
         for ((&src, &dst), flows) in pairs.zip(each) {
             let flows = job.out.thinned(flows, all);
-            (0..self.sequences).try_for_each(|_| self.sequence(job, src, dst, flows))?;
+            for sequence in 0..self.sequences {
+                job.begin_part(u64::from(sequence) << 32 | u64::from(src.0));
+                self.sequence(job, src, dst, flows)?;
+            }
         }
         job.out.end_thinned();
         Ok(())

@@ -156,8 +156,8 @@ impl WorkloadSpec {
         self.settings().machines()
     }
 
-    /// Adds this workload's traffic to `out`, as flows of group `index`. The random stream depends on
-    /// the seed, the kind and `index` alone: other workloads of the scenario do not change it.
+    /// Adds this workload's traffic to `out`, as flows of group `index`. The random stream depends on the seed, the kind
+    /// and the place among workloads of this kind alone: workloads of other kinds do not change it. See [`in_order`].
     pub fn generate(
         &self,
         index: u16,
@@ -165,17 +165,25 @@ impl WorkloadSpec {
         out: &mut TrafficBuilder,
     ) -> Result<(), SpecError> {
         let (kind, options) = (self.kind(), self.settings());
-        let rng = Stream::named(setting.seed, &format!("workload.{kind}"), index.into());
+        let (place, key) = out.begin(kind);
+        let rng = Stream::named(setting.seed, &format!("workload.{kind}"), place);
         let before = out.flows();
         out.between(options.machines());
-        out.begin();
-        let made = options.generate(&mut Job { setting, group: index, rng, out });
-        out.end(made)?;
+        let made = options.generate(&mut Job { setting, group: index, key, rng, out });
+        out.end(index, made)?;
         if out.flows() == before {
             return Err(SpecError::new("kind", format!("{kind}: these options give no flow")));
         }
         Ok(())
     }
+}
+
+/// The workloads of a scenario with their numbers, in the order in which their traffic is made: by kind. So nothing
+/// depends on the order in which workloads of different kinds are written.
+pub fn in_order(workloads: &[WorkloadSpec]) -> Vec<(u16, &WorkloadSpec)> {
+    let mut all: Vec<(u16, &WorkloadSpec)> = (0..).zip(workloads).collect();
+    all.sort_by_key(|(_, workload)| workload.kind());
+    all
 }
 
 #[cfg(test)]

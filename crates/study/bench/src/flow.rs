@@ -129,7 +129,7 @@ impl Case {
             Load::Poisson(load) => self.poisson(&graph, load)?,
         };
         let spread = if self.spread { Spread::PerPacket } else { Spread::PerFlow };
-        let plan = Plan::new(traffic, transport()?, spread, graph.hosts.len(), SEED)?;
+        let plan = Plan::new(traffic, transport()?, spread, graph.host_keys(), SEED)?;
         let routes = Routes::build(&graph, RoutingSpec::Ecmp, &Down::default(), SEED);
         Ok(FlowNetwork {
             plan: Arc::new(plan),

@@ -22,7 +22,7 @@ use slotline_net::scheme::{SchemeSwitches, Station, Surroundings, System};
 use slotline_net::time::Time;
 use slotline_net::topology::{Down, End, Graph, NodeKind, Wire, Wiring};
 use slotline_net::units::Rate;
-use slotline_net::workload::{Count, HostMap, Setting, Traffic, TrafficBuilder};
+use slotline_net::workload::{Count, HostMap, Setting, Traffic, TrafficBuilder, in_order};
 use slotline_scenario::check::SAMPLE;
 use slotline_scenario::port_names::{bump_ports, limiter_ports, switch_ports_named};
 use slotline_scenario::{EventKind, EventSpec, Files, MeasureSpec, Scenario, SchemeSpec};
@@ -82,7 +82,7 @@ fn generate(
     let fabric = HostMap::of(graph);
     let setting =
         Setting { fabric: &fabric, horizon: scenario.end.at.unwrap_or(Time::MAX), seed, files };
-    for (group, workload) in (0u16..).zip(&scenario.workload) {
+    for (group, workload) in in_order(&scenario.workload) {
         let in_table =
             |e: SpecError| SpecError::new(format!("workload[{group}].{}", e.key), e.message);
         workload.generate(group, &setting, out).map_err(in_table)?;
@@ -155,7 +155,13 @@ fn builder<'a>(
         Some(system) => system.spread(by_routing),
         None => by_routing.unwrap_or(Spread::PerFlow),
     };
-    let plan = Plan::new(traffic, transport, spread, graph.hosts.len(), seed)?;
+    let mut plan = Plan::new(traffic, transport, spread, graph.host_keys(), seed)?;
+    let routes = Routes::build(&graph, routing, &scenario.fabric.unrouted(), seed);
+    let wiring = graph.wiring();
+    if scenario.engine.is_packet() && !system.as_ref().is_some_and(|system| system.times_packets())
+    {
+        plan.react_by_paths(&graph, &wiring, &routes);
+    }
     let bumps = |of: fn(&_, &Graph) -> Vec<End>| {
         scheme.bump.as_ref().map_or(Vec::new(), |bump| of(bump, &graph))
     };
@@ -163,8 +169,8 @@ fn builder<'a>(
     Ok(Builder {
         taps,
         limits,
-        routes: Arc::new(Routes::build(&graph, routing, &scenario.fabric.unrouted(), seed)),
-        wiring: graph.wiring(),
+        routes: Arc::new(routes),
+        wiring,
         plan: Arc::new(plan),
         changing,
         queue_spec: scheme.queues(),
@@ -381,7 +387,7 @@ impl Builder<'_> {
 
     /// Messages of a central scheme that get lost on arrival at `host`.
     fn loss(&self, host: HostId) -> Loss {
-        let stream = Stream::named(self.seed, "control.loss", u64::from(host.0));
+        let stream = Stream::named(self.seed, "control.loss", self.plan.host_key(host));
         Loss::new(self.scheme.control_loss, stream)
     }
 

@@ -1,8 +1,8 @@
 //! The text and the tables of the page.
 
 use slotline_lab::output::format::{self, Scale};
-use slotline_lab::output::terminal;
 use slotline_lab::output::tally::tallies;
+use slotline_lab::output::terminal;
 use slotline_lab::record::RunSet;
 use slotline_lab::summary::{Cell, EngineTotal, Summary};
 use slotline_scenario::metric::Metric;

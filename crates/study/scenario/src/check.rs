@@ -18,7 +18,7 @@ use slotline_net::topology::{End, FASTEST, Graph, Link, NodeKind};
 use slotline_net::transport::congestion::AlgorithmKind;
 use slotline_net::units::{Bytes, Rate};
 use slotline_net::workload::{
-    Carrier, Count, HostMap, Machines, Setting, Traffic, TrafficBuilder, WorkloadSpec,
+    Carrier, Count, HostMap, Machines, Setting, Traffic, TrafficBuilder, WorkloadSpec, in_order,
 };
 use slotline_schemes::ControlSpec;
 
@@ -511,8 +511,8 @@ fn traffic(
         true => TrafficBuilder::sample(hosts, SAMPLE),
         false => TrafficBuilder::new(hosts),
     };
-    let workloads = (0u16..).zip(&scenario.workload);
-    let mut made: Vec<Fit> = workloads
+    let mut made: Vec<Fit> = in_order(&scenario.workload)
+        .into_iter()
         .map(|(group, workload)| {
             let made = workload.generate(group, &setting, &mut out);
             made.map_err(|e| within(&format!("workload[{group}]"), e))

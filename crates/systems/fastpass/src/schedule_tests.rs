@@ -30,7 +30,7 @@ impl Bench {
         let routes = Arc::new(Routes::build(&graph, RoutingSpec::Pinned, &Down::default(), 1));
         let transport = TransportSpec::of(AlgorithmKind::NewReno).build().unwrap();
         let plan =
-            Plan::new(Traffic::default(), transport, Spread::Pinned, graph.hosts.len(), 1).unwrap();
+            Plan::new(Traffic::default(), transport, Spread::Pinned, graph.host_keys(), 1).unwrap();
         let around = Surroundings {
             wiring: &graph.wiring(),
             routes: &routes,

@@ -23,6 +23,7 @@ impl Fastpass {
             hosts: around.hosts() as u32,
             arbiters: around.stations.to_vec(),
             seed: around.seed,
+            host_keys: around.graph.host_keys().into(),
         })
     }
 }
@@ -41,7 +42,7 @@ impl System for Fastpass {
         };
         let leaves: Vec<usize> =
             graph.nodes.iter().enumerate().filter(leaf).map(|(at, _)| at).collect();
-        let lane = graph.links.first().map(|link| link.ab);
+        let lane = graph.first_lane();
         let (Some(mut lane), Some(&first), Some(&last)) = (lane, leaves.first(), leaves.last())
         else {
             return Err(SpecError::new("control", "fastpass needs a fabric with a switch"));

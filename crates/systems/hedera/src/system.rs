@@ -51,6 +51,9 @@ impl System for Hedera {
     fn routing(&self) -> Option<RoutingSpec> {
         Some(RoutingSpec::Pinned)
     }
+    fn times_packets(&self) -> bool {
+        false
+    }
     /// A connection without a path from the scheduler takes that of its hash.
     fn spread(&self, _by_routing: Option<Spread>) -> Spread {
         Spread::PerFlow

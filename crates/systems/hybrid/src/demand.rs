@@ -172,7 +172,10 @@ mod tests {
             let bytes = u64::from(*segments) * u64::from(transport.mss());
             builder.flow(conn, bytes, Start::At(Time::us(10).times(at)), None, 0).unwrap();
         }
-        Arc::new(Plan::new(builder.finish().unwrap(), transport, Spread::PerPair, 4, 1).unwrap())
+        Arc::new(
+            Plan::new(builder.finish().unwrap(), transport, Spread::PerPair, (0..4).collect(), 1)
+                .unwrap(),
+        )
     }
 
     fn segments(estimator: &DemandEstimator) -> u64 {

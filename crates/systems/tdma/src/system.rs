@@ -6,6 +6,7 @@ use crate::node::{FabricManager, ManagerConfig, SlotController, SwitchHosts, Tdm
 use slotline_net::error::SpecError;
 use slotline_net::id::{HostId, NodeId};
 use slotline_net::node::agent::Agent;
+use slotline_net::rng::Stream;
 use slotline_net::scheme::system::{MakeNode, Station, Surroundings, System};
 use slotline_net::scheme::{Conditions, Deeds, Proposal};
 use slotline_net::topology::{Graph, NodeKind};
@@ -155,6 +156,7 @@ impl System for Tdma {
         let line = rate_of(around, host);
         let short = self.short_flow(around.hosts(), slowest(around));
         let manager = around.stations[0];
-        Ok(Box::new(TdmaAgent::new(self, host, manager, line, short, around.seed)))
+        let rng = Stream::named(around.seed, "tdma.host", around.plan.host_key(host));
+        Ok(Box::new(TdmaAgent::new(self, host, manager, line, short, rng)))
     }
 }

@@ -71,7 +71,7 @@ impl System for Xco {
                 Coordinator::below(self, host, above.collect()).with_levels(levels)
             }
         };
-        let phase = Stream::named(around.seed, "xco.report", host.0.into());
+        let phase = Stream::named(around.seed, "xco.report", around.plan.host_key(host));
         let node = around.graph.hosts[host.at()];
         let line = around.wiring.of(node).first().map(|wire| wire.lane.rate);
         let coordinator = coordinator.with_machines(around.plan).with_phase(phase);

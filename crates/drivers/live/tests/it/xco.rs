@@ -83,6 +83,7 @@ fn traffic() -> Traffic {
         machines: Machines::default(),
         first: FlowId(src),
         count: 1,
+        key: u64::from(src),
     };
     let flow = |conn| Flow {
         conn: ConnId(conn),
@@ -105,7 +106,7 @@ fn setup() -> Setup {
     let graph = TopologySpec::Star(star).build().unwrap();
     let routes = Arc::new(Routes::build(&graph, RoutingSpec::Shortest, &Down::default(), 1));
     let transport = TransportSpec::of(AlgorithmKind::NewReno).build().unwrap();
-    let plan = Plan::new(traffic(), transport, Spread::PerPair, graph.hosts.len(), 1).unwrap();
+    let plan = Plan::new(traffic(), transport, Spread::PerPair, graph.host_keys(), 1).unwrap();
     let plan = Arc::new(plan);
     let spec = XcoSpec { slice: SLICE, guard: GUARD, small_flow: Bytes(0), ..XcoSpec::default() };
     let xco = spec.build().unwrap();

@@ -3,7 +3,7 @@
 //! A fluid flow has no pauses. The only pauses are those between the flows of a connection, and those of a
 //! stream of datagrams that is on and off.
 
-use slotline_net::rng::Stream;
+use slotline_net::rng::{Stream, pair_key};
 
 /// Marks a connection that has sent nothing yet.
 const NEVER: u64 = u64::MAX;
@@ -34,15 +34,16 @@ impl Bursts {
         Bursts { gap, seed, conns: vec![Conn { last: NEVER, entropy: 0, count: 0 }; conns] }
     }
 
-    /// A connection starts to send, or continues. The first burst takes the path of ECMP: its entropy is `first`.
-    pub fn begin(&mut self, conn: u32, now: u64, first: u16) {
+    /// A connection with this number and key starts to send, or continues. The first burst takes the path of ECMP: its
+    /// entropy is `first`.
+    pub fn begin(&mut self, (conn, key): (u32, u64), now: u64, first: u16) {
         let state = &mut self.conns[conn as usize];
         if state.last == NEVER {
             state.entropy = first;
         } else if now - state.last >= self.gap {
             state.count += 1;
-            let number = u64::from(conn) << 32 | u64::from(state.count);
-            state.entropy = Stream::named(self.seed, "flow.flowlet", number).bits() as u16;
+            let index = pair_key(key, state.count.into());
+            state.entropy = Stream::named(self.seed, "flow.flowlet", index).bits() as u16;
         }
         state.last = now;
     }
@@ -65,17 +66,17 @@ mod tests {
     #[test]
     fn a_pause_as_long_as_the_gap_draws_anew() {
         let mut bursts = Bursts::new(100, 1, 2);
-        bursts.begin(1, 0, 77);
+        bursts.begin((1, 5), 0, 77);
         assert_eq!(bursts.entropy(1), 77);
         bursts.pause(1, 1_000);
-        bursts.begin(1, 1_099, 77);
+        bursts.begin((1, 5), 1_099, 77);
         assert_eq!(bursts.entropy(1), 77);
         bursts.pause(1, 2_000);
-        bursts.begin(1, 2_100, 77);
+        bursts.begin((1, 5), 2_100, 77);
         let second = bursts.entropy(1);
         assert_ne!(second, 77);
         bursts.pause(1, 3_000);
-        bursts.begin(1, 9_000, 77);
+        bursts.begin((1, 5), 9_000, 77);
         assert!(bursts.entropy(1) != 77 && bursts.entropy(1) != second);
     }
 }

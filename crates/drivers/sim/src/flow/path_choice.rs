@@ -109,7 +109,8 @@ impl Engine {
     /// `conn` begins to send.
     pub(super) fn begin_burst(&mut self, conn: u32) {
         if let PathChoice::Bursts(bursts) = &mut self.path_choice {
-            bursts.begin(conn, self.now, self.plan.entropy(conn));
+            let key = self.plan.conn_key(conn);
+            bursts.begin((conn, key), self.now, self.plan.entropy(conn));
         }
     }
 

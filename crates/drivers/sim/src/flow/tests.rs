@@ -23,7 +23,7 @@ const SEED: u64 = 3;
 fn network(graph: Graph, traffic: TrafficBuilder) -> FlowNetwork {
     let transport = TransportSpec::of(AlgorithmKind::NewReno).build().expect("a transport");
     let traffic = traffic.finish().expect("traffic");
-    let plan = Plan::new(traffic, transport, Spread::PerFlow, graph.hosts.len(), SEED);
+    let plan = Plan::new(traffic, transport, Spread::PerFlow, graph.host_keys(), SEED);
     let routes = Routes::build(&graph, RoutingSpec::Ecmp, &Down::default(), SEED);
     FlowNetwork {
         plan: Arc::new(plan.expect("a plan")),
@@ -276,7 +276,7 @@ fn a_scheme_parts_flows_that_share_a_path() {
     };
     let mut network = network(graph, traffic);
     let Plan { traffic, transport, .. } = Arc::try_unwrap(network.plan).expect("the only one");
-    let plan = Plan::new(traffic, transport, Spread::Pinned, 16, SEED);
+    let plan = Plan::new(traffic, transport, Spread::Pinned, network.graph.host_keys(), SEED);
     network.plan = Arc::new(plan.expect("a plan"));
     let routes = Routes::build(&network.graph, RoutingSpec::Pinned, &Down::default(), SEED);
     (network.routes, network.scheduler) = (Arc::new(routes), Some(scheduler));
@@ -301,7 +301,7 @@ fn a_scheme_parts_flows_that_share_a_path() {
 fn with(graph: Graph, traffic: TrafficBuilder, spread: Spread) -> FlowNetwork {
     let mut network = network(graph, traffic);
     let Plan { traffic, transport, .. } = Arc::try_unwrap(network.plan).expect("the only one");
-    let plan = Plan::new(traffic, transport, spread, network.graph.hosts.len(), SEED);
+    let plan = Plan::new(traffic, transport, spread, network.graph.host_keys(), SEED);
     network.plan = Arc::new(plan.expect("a plan"));
     network
 }

@@ -3,8 +3,9 @@
 use super::builder::{Builder, count, positive, size};
 use super::layout::Layout;
 use super::spec::{LinkOverride, Topology};
-use super::{Graph, LinkParams};
+use super::{Graph, LinkParams, NodeKind};
 use crate::error::SpecError;
+use crate::id::{NodeId, PortId};
 use crate::time::Time;
 use crate::units::Rate;
 use serde::{Deserialize, Serialize};
@@ -12,7 +13,8 @@ use std::collections::BTreeMap;
 
 /// Named hosts and switches, and the links between them, or a file that has them.
 ///
-/// Hosts are numbered in the order given. A switch's tier is its distance from the nearest host. Pods
+/// Hosts are numbered in the order given. The order of switches and links means nothing, but for links between the same
+/// two nodes and for several links of a host: they are numbered in the order given. A switch's tier is its distance from the nearest host. Pods
 /// are the parts into which the network falls without its uppermost tier; where it does not fall apart,
 /// each switch with hosts is a pod. A host with several links counts to the pod of its first.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, schemars::JsonSchema)]
@@ -154,8 +156,9 @@ impl GraphSpec {
         let hosts = self.all_hosts();
         let nodes = self.index(&hosts)?;
         let links = self.links(&nodes, hosts.len())?;
-        let layout = Layout::new(hosts.len(), self.switches.len(), &links)
-            .map_err(|fault| self.name(&hosts, fault))?;
+        let rank = ranks(&nodes, hosts.len());
+        let layout =
+            Layout::new(hosts.len(), &rank, &links).map_err(|fault| self.name(&hosts, fault))?;
         let mut b = Builder::default();
         let mut ids = vec![None; hosts.len() + self.switches.len()];
         for &at in &layout.order {
@@ -170,7 +173,11 @@ impl GraphSpec {
                 b.cable(a, b_end, link.ab, link.ba);
             }
         }
-        b.finish().map_err(|error| key(error, "link"))
+        let mut graph = b.finish().map_err(|error| key(error, "link"))?;
+        let of_node =
+            |id: NodeId| (layout.tier[layout.order[id.at()]], rank[layout.order[id.at()]]);
+        number_ports(&mut graph, of_node);
+        Ok(graph)
     }
 
     fn check(&self) -> Checked {
@@ -380,6 +387,51 @@ pub(super) struct Cable {
     pub b: usize,
     pub ab: LinkParams,
     pub ba: LinkParams,
+}
+
+/// By node, its place among hosts, as given, or switches, by name. Numbers in names count as such.
+fn ranks(nodes: &BTreeMap<&str, usize>, hosts: usize) -> Vec<usize> {
+    let mut names: Vec<(&str, usize)> = nodes.iter().map(|(name, node)| (*name, *node)).collect();
+    names.sort_by_cached_key(|(name, node)| match *node < hosts {
+        true => (*node, Vec::new(), *name),
+        false => (hosts, by_numbers(name), *name),
+    });
+    let mut rank = vec![0; nodes.len()];
+    names.iter().zip(0..).for_each(|((_, node), place)| rank[*node] = place);
+    rank
+}
+
+/// The parts of a name, each with the number that follows it.
+fn by_numbers(name: &str) -> Vec<(&str, u64)> {
+    let mut parts = Vec::new();
+    let mut rest = name;
+    while !rest.is_empty() {
+        let text = rest.find(|c: char| c.is_ascii_digit()).unwrap_or(rest.len());
+        let digits = rest[text..].find(|c: char| !c.is_ascii_digit());
+        let end = digits.map_or(rest.len(), |digits| text + digits);
+        parts.push((&rest[..text], rest[text..end].parse().unwrap_or(u64::MAX)));
+        rest = &rest[end..];
+    }
+    parts
+}
+
+/// Numbers the ports of switches by the nodes at their far ends, so that the order in which links are listed means
+/// nothing, but for parallel links and the cards of a host.
+fn number_ports(graph: &mut Graph, rank: impl Fn(NodeId) -> (u8, usize)) {
+    let mut ports = Vec::new();
+    for (at, link) in graph.links.iter().enumerate() {
+        let [a, b] = link.ends().map(|end| end.node);
+        ports.push((a, rank(b), at, false));
+        ports.push((b, rank(a), at, true));
+    }
+    ports.retain(|(node, ..)| graph.nodes[node.at()].kind == NodeKind::Switch);
+    ports.sort_unstable();
+    for of_switch in ports.chunk_by(|a, b| a.0 == b.0) {
+        for (port, &(_, _, at, is_b)) in (0..).map(PortId).zip(of_switch) {
+            let link = &mut graph.links[at];
+            if is_b { link.b.port = port } else { link.a.port = port }
+        }
+    }
 }
 
 fn end(

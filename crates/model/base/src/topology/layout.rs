@@ -12,7 +12,7 @@ pub(super) struct Layout {
     /// By node, its pod.
     pub pod: Vec<u32>,
     /// All nodes in the order of their numbers: hosts as they were given, after the last host of a pod
-    /// its switches from below, and in the end what is in no pod.
+    /// its switches from below, by name, and in the end what is in no pod.
     pub order: Vec<usize>,
 }
 
@@ -27,8 +27,9 @@ pub(super) enum Fault {
 }
 
 impl Layout {
-    pub fn new(hosts: usize, switches: usize, links: &[Cable]) -> Result<Layout, Fault> {
-        let mut near = vec![Vec::new(); hosts + switches];
+    /// `rank`: by node, its place in the order of hosts and of the names of switches.
+    pub fn new(hosts: usize, rank: &[usize], links: &[Cable]) -> Result<Layout, Fault> {
+        let mut near = vec![Vec::new(); rank.len()];
         for link in links {
             near[link.a].push(link.b);
             near[link.b].push(link.a);
@@ -40,7 +41,7 @@ impl Layout {
         check_reach(hosts, &near, &parts(hosts, &near, all))?;
         let tier = tiers(hosts, &near)?;
         let pod = pods(hosts, &near, &tier);
-        let order = order(hosts, &tier, &pod);
+        let order = order(hosts, &tier, &pod, rank);
         Ok(Layout { tier, pod, order })
     }
 }
@@ -126,9 +127,9 @@ fn pods(hosts: usize, near: &[Vec<usize>], tier: &[u8]) -> Vec<u32> {
     part.into_iter().map(|part| pod(part).unwrap_or(NO_POD)).collect()
 }
 
-fn order(hosts: usize, tier: &[u8], pod: &[u32]) -> Vec<usize> {
+fn order(hosts: usize, tier: &[u8], pod: &[u32], rank: &[usize]) -> Vec<usize> {
     let mut switches: Vec<usize> = (hosts..pod.len()).collect();
-    switches.sort_by_key(|&at| (pod[at], tier[at]));
+    switches.sort_by_key(|&at| (pod[at], tier[at], rank[at]));
     let mut of_pod: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
     switches.into_iter().for_each(|at| of_pod.entry(pod[at]).or_default().push(at));
     let last: BTreeMap<u32, usize> = (0..hosts).map(|host| (pod[host], host)).collect();

@@ -25,6 +25,7 @@ pub use tree::TreeSpec;
 pub use wiring::{Wire, Wiring};
 
 use crate::id::{HostId, NodeId, PortId};
+use crate::rng::name_key;
 use crate::time::Time;
 use crate::units::Rate;
 use std::collections::BTreeSet;
@@ -145,6 +146,19 @@ impl Graph {
     /// The far ends of all ports of all nodes, for a graph that [`Graph::validate`] accepts.
     pub fn wiring(&self) -> Wiring {
         Wiring::new(self)
+    }
+
+    /// The keys of all hosts for hashes and random streams, by [`HostId`]: those of their names.
+    pub fn host_keys(&self) -> Vec<u64> {
+        self.hosts.iter().map(|node| name_key(&self.nodes[node.at()].name)).collect()
+    }
+
+    /// The first link of the first host, in the direction from its `a` to its `b`.
+    pub fn first_lane(&self) -> Option<LinkParams> {
+        let host = self.hosts.first()?;
+        let first = End { node: *host, port: PortId(0) };
+        let own = |link: &&Link| link.ends().contains(&first);
+        self.links.iter().find(own).map(|link| link.ab)
     }
 
     /// The node of that name.

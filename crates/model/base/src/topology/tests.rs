@@ -193,8 +193,9 @@ proptest! {
         let wiring = graph.wiring();
         for (at, link) in graph.links.iter().enumerate() {
             let wire = |end: End| wiring.of(end.node)[end.port.at()];
-            prop_assert_eq!(wire(link.a), Wire { link: at, far: link.b, lane: link.ab });
-            prop_assert_eq!(wire(link.b), Wire { link: at, far: link.a, lane: link.ba });
+            let (there, back) = (wire(link.a), wire(link.b));
+            prop_assert_eq!(there, Wire { link: at, far: link.b, lane: link.ab, key: there.key });
+            prop_assert_eq!(back, Wire { link: at, far: link.a, lane: link.ba, key: back.key });
         }
         let ends: usize = (0..graph.nodes.len()).map(|n| wiring.of(NodeId(n as u32)).len()).sum();
         prop_assert_eq!(ends, 2 * graph.links.len());

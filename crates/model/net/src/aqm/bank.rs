@@ -154,12 +154,11 @@ mod tests {
     use super::super::spec::{CodelSpec, EcnSpec, Policy, QueueSpec};
     use super::super::{Marker, queue_stream};
     use super::*;
-    use crate::id::{NodeId, PortId};
     use crate::units::{Bytes, Rate};
 
     fn entry(policy: Policy, capacity: u64) -> Entry<Marker> {
         let pace = Rate(1_000_000_000).inverse_rate();
-        let rng = queue_stream(1, NodeId(0), PortId(0), 0);
+        let rng = queue_stream(1, 0, 0);
         let queue = QueueSpec { policy, ..QueueSpec::default() };
         Entry::new(VirtualQueue::new(pace, Bytes(capacity)), queue.marker(pace, 1500, rng))
     }

@@ -33,14 +33,12 @@ pub use settings::{QueueParams, Settings};
 pub use threshold::Threshold;
 pub use virtual_queue::VirtualQueue;
 
-use crate::id::{NodeId, PortId};
-use crate::rng::Stream;
+use crate::rng::{Stream, pair_key};
 
-/// The random stream of one queue of one port, the same whichever kind of port holds the queue.
+/// The random stream of one queue of the port with this key, the same whichever kind of port holds the queue.
 /// `class` is 0 where a port has a single queue.
-pub fn queue_stream(seed: u64, node: NodeId, port: PortId, class: u8) -> Stream {
-    let index = (u64::from(node.0) << 24) | (u64::from(port.0) << 8) | u64::from(class);
-    Stream::named(seed, "aqm.red", index)
+pub fn queue_stream(seed: u64, port: u64, class: u8) -> Stream {
+    Stream::named(seed, "aqm.red", pair_key(port, class.into()))
 }
 
 #[cfg(test)]
@@ -58,7 +56,7 @@ mod tests {
                 continue;
             };
             let pace = Rate(1_000_000_000).inverse_rate();
-            let rng = queue_stream(1, NodeId(0), PortId(0), 0);
+            let rng = queue_stream(1, 0, 0);
             let params = QueueParams { pace, capacity: spec.limit, mtu: 1500, rng };
             let mut marker = spec.policy.marker(params);
             let queue = VirtualQueue::new(pace, Bytes(150_000));

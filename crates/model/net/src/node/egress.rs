@@ -8,7 +8,7 @@ use crate::aqm::{
     Arrival, Backlog, Departure, Discipline, Failure, Left, Marker, Verdict, queue_stream,
 };
 use crate::frame::{CE, CLASSES, ECT, Packet};
-use crate::id::{NodeId, PortId};
+use crate::id::PortId;
 use crate::time::Time;
 use crate::units::{Bytes, InverseRate};
 
@@ -114,8 +114,8 @@ pub(super) struct Egress {
 
 /// What a port's queues are made from.
 pub(super) struct Place {
-    pub node: NodeId,
-    pub port: PortId,
+    /// The port's key for random streams.
+    pub key: u64,
     pub mtu: u64,
     pub seed: u64,
     pub reserve: Option<Reserve>,
@@ -125,7 +125,7 @@ impl Egress {
     pub fn new(spec: &QueueSpec, pace: InverseRate, place: &Place) -> Egress {
         let count = if spec.priorities { CLASSES as u8 } else { 1 };
         let marker = |class| {
-            let rng = queue_stream(place.seed, place.node, place.port, class);
+            let rng = queue_stream(place.seed, place.key, class);
             spec.marker(pace, place.mtu, rng)
         };
         Egress {

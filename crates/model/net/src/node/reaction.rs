@@ -53,6 +53,17 @@ impl Reaction {
         }
     }
 
+    /// Packets of a connection that is limited from now on wait by themselves, also those that were handed over before.
+    /// Later ones would overtake them otherwise.
+    fn hold_back(&mut self, at: usize) {
+        let limited = &mut self.limited[at];
+        if limited.point.limits() && limited.waiting.is_empty() {
+            let of_flow = |packet: &Packet| packet.flow == limited.flow;
+            limited.waiting = self.free.iter().copied().filter(of_flow).collect();
+            self.free.retain(|packet| !of_flow(packet));
+        }
+    }
+
     fn position(&self, flow: u32) -> Result<usize, usize> {
         self.limited.binary_search_by_key(&flow, |limited| limited.flow)
     }
@@ -149,6 +160,7 @@ impl Agent for Reaction {
         self.notices += 1;
         if let Some(at) = self.named(cnm.flow) {
             self.limited[at].point.notified(cnm.quantised, cx.now);
+            self.hold_back(at);
             self.arrange(cx);
         }
     }
@@ -234,6 +246,25 @@ mod tests {
             effects = Effects::default();
         }
         count
+    }
+
+    #[test]
+    fn packets_of_a_connection_keep_their_order_when_it_is_limited() {
+        let mut reaction = Reaction::new(ReactionSpec::default(), Rate(1_000_000_000));
+        let mut effects = Effects::default();
+        let mut cx = Cx::new(Time::ZERO, &mut effects);
+        for seq in 0..4 {
+            reaction.enqueue(Packet { seq, ..packet(1) }, &mut cx);
+            reaction.enqueue(Packet { seq, ..packet(2) }, &mut cx);
+        }
+        reaction.control(&notice(1, 63), &mut cx);
+        reaction.enqueue(Packet { seq: 4, ..packet(1) }, &mut cx);
+        let mut left = Vec::new();
+        for n in 0..1_000 {
+            left.extend(reaction.dequeue(&mut Cx::new(Time::us(10 * n), &mut effects)));
+        }
+        let of = |flow| left.iter().filter(|p| p.flow == flow).map(|p| p.seq).collect::<Vec<_>>();
+        assert_eq!((of(1), of(2)), (vec![0, 1, 2, 3, 4], vec![0, 1, 2, 3]));
     }
 
     #[test]

@@ -26,6 +26,8 @@ pub struct SwitchPort {
     pub tx: LinkParams,
     /// To the switch.
     pub rx: LinkParams,
+    /// The key of the port for random streams.
+    pub key: u64,
 }
 
 impl SwitchPort {
@@ -33,7 +35,7 @@ impl SwitchPort {
     pub fn all_of(wiring: &Wiring, node: NodeId) -> Vec<SwitchPort> {
         let port = |wire: &Wire| {
             let back = wiring.of(wire.far.node)[wire.far.port.at()];
-            SwitchPort { tx: wire.lane, rx: back.lane }
+            SwitchPort { tx: wire.lane, rx: back.lane, key: wire.key }
         };
         wiring.of(node).iter().map(port).collect()
     }
@@ -82,8 +84,8 @@ impl Switch {
             config;
         let queue = queue.unshared();
         let classifier = classifier.map(|spec| (spec, Classifier::new(ports.len())));
-        let egress = ports.iter().zip(0..).map(|(link, port)| {
-            let place = Place { node, port: PortId(port), mtu, seed, reserve };
+        let egress = ports.iter().map(|link| {
+            let place = Place { key: link.key, mtu, seed, reserve };
             Egress::new(&queue, link.tx.rate.inverse_rate(), &place)
         });
         let ingress =

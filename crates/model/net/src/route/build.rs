@@ -4,7 +4,7 @@ use super::RoutingSpec;
 use super::recovery::Avoid;
 use super::table::{Cell, Choice, HOME, HOMES, HostEntry, NONE, NodeEntry, Routes, SETS};
 use crate::id::{NodeId, PortId};
-use crate::rng::Stream;
+use crate::rng::{Stream, name_key};
 use crate::topology::{Down, End, Graph, NodeInfo, NodeKind};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,7 +20,8 @@ struct Near {
 
 impl Routes {
     /// Computes shortest paths by number of hops over links and nodes that are not down. Hosts never forward.
-    /// `seed` varies the hash from switch to switch, so that the choices of tiers are independent.
+    /// `seed` and the names of switches vary the hash from switch to switch, so that the choices of tiers are
+    /// independent, and stay when other nodes come or go.
     ///
     /// Two-level: the suffix tables of [`super::two_level`], where `graph` is a fat-tree. Among equal
     /// ports, the destination's port at its switch and the index of the switch in its pod choose.
@@ -305,8 +306,10 @@ fn share_rows(cells: &[Cell], rows: usize, width: usize) -> (Vec<Cell>, Vec<u32>
 }
 
 fn salts(graph: &Graph, seed: u64) -> Vec<u32> {
-    let salt = |node| (Stream::named(seed, "route.salt", node).bits() >> 32) as u32;
-    (0..graph.nodes.len() as u64).map(salt).collect()
+    let salt = |node: &NodeInfo| {
+        (Stream::named(seed, "route.salt", name_key(&node.name)).bits() >> 32) as u32
+    };
+    graph.nodes.iter().map(salt).collect()
 }
 
 /// By node, its index among the nodes of its tier and pod.

@@ -160,6 +160,11 @@ impl Routes {
         self.row(at).next(dst, entropy)
     }
 
+    /// The node of each host.
+    pub fn host_nodes(&self) -> &[NodeId] {
+        &self.host_nodes
+    }
+
     /// All ports by which a packet for `dst` may leave `at`.
     pub fn choices(&self, at: NodeId, dst: HostId) -> Choices<'_> {
         self.row(at).choices(dst)

@@ -54,6 +54,7 @@ impl Map {
     /// equal-cost multipath by pairs; where routes are pinned, all equal paths by their numbers.
     pub fn network(&self) -> Network {
         let Map { wiring, routes, seed, first, .. } = self.clone();
+        let keys: Vec<u64> = routes.host_nodes().iter().map(|&node| wiring.key(node)).collect();
         let links = move |src, dst, entropy, out: &mut Vec<u32>| {
             let before = out.len();
             let arrives = routes.visit(&wiring, (src, dst), entropy, |end| {
@@ -65,7 +66,7 @@ impl Map {
         };
         let numbered = links.clone();
         let network = Network::new(self.hosts, self.capacity.clone(), move |src, dst, out| {
-            links(src, dst, pair_entropy(seed, src, dst), out);
+            links(src, dst, pair_entropy(seed, keys[src.at()], keys[dst.at()]), out);
         });
         if !self.routes.is_pinned() {
             return network;

@@ -95,6 +95,10 @@ pub trait System {
     fn has_agents(&self) -> bool {
         true
     }
+    /// Whether it decides when packets leave hosts. Then hosts take no longer to react than without paths.
+    fn times_packets(&self) -> bool {
+        self.has_agents()
+    }
     /// How packets are spread over equal paths. `by_routing` is what the routing says; `None` where it
     /// leaves that to the scheme.
     fn spread(&self, by_routing: Option<Spread>) -> Spread {
@@ -178,9 +182,9 @@ pub struct PerFlow {
 }
 
 impl Station {
-    /// A station at the last switch (in trees, one of the uppermost), with a link like the first host's.
+    /// A station at the last switch (in trees, one of the uppermost), with a link like the first of the first host.
     pub fn uppermost(name: impl Into<String>, graph: &Graph) -> Result<Station, SpecError> {
-        let lane = graph.links.first().map(|link| link.ab);
+        let lane = graph.first_lane();
         let switch = graph.nodes.iter().rposition(|node| node.kind == NodeKind::Switch);
         let (Some(lane), Some(switch)) = (lane, switch) else {
             return Err(SpecError::new(

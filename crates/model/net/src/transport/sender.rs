@@ -1,5 +1,6 @@
 //! The sending end of a connection: it chooses the next segment, and handles acknowledgements.
 
+mod easing;
 mod loss_detection;
 mod path_notice;
 mod rack_tlp;
@@ -11,6 +12,7 @@ use super::spec::Transport;
 use crate::frame::{CWR, ECE, PUSH, Packet, RETRANSMITTED, TIMED_OUT};
 use crate::id::FlowId;
 use crate::time::Time;
+use easing::Easing;
 use loss_detection::LossDetection;
 use path_notice::PathNotice;
 use std::collections::VecDeque;
@@ -52,6 +54,8 @@ pub struct Sender {
     rtt: Rtt,
     board: Option<Box<Scoreboard>>,
     detection: LossDetection,
+    /// The window falls over a round trip, since a mark was echoed.
+    easing: Option<Easing>,
     /// The last message of the rack's switch about paths.
     notice: Option<PathNotice>,
     deadline: Time,
@@ -77,6 +81,7 @@ impl Sender {
             rtt: Rtt::new(),
             board: None,
             detection: LossDetection::new(transport),
+            easing: None,
             notice: None,
             deadline: Time::MAX,
             last_sent: Time::ZERO,
@@ -124,9 +129,10 @@ impl Sender {
     /// Whether the window allows a segment now, or a probe is due.
     #[inline]
     fn has_room(&self) -> bool {
+        let window = self.easing.as_ref().map_or_else(|| self.algorithm.window(), Easing::window);
         let window = match &self.detection {
-            LossDetection::Rack(rack) => rack.window(self.algorithm.window()),
-            _ => self.algorithm.window(),
+            LossDetection::Rack(rack) => rack.window(window),
+            _ => window,
         };
         self.pipe() < window
     }
@@ -162,6 +168,7 @@ impl Sender {
             self.deadline = now + self.timeout(transport);
         }
         self.last_sent = now;
+        self.easing.iter_mut().for_each(Easing::send);
         let (seq, mut flags) = match lost {
             Some(seq) => {
                 self.retransmissions += 1;
@@ -225,7 +232,9 @@ impl Sender {
             rack.receive(before..ack, packet.stamp, now);
         }
         let echo = self.hear_echo(packet);
+        self.end_easing();
         if news > 0 || echo {
+            let before = self.algorithm.window();
             let circuit = self.circuits_at(packet, rtt, now).announced();
             self.algorithm.on_ack(
                 &Ack {
@@ -236,11 +245,14 @@ impl Sender {
                     circuit,
                     rtt: advanced.then_some(Time::ns(u64::from(rtt))),
                     srtt: self.rtt.smoothed(),
-                    limited: 2 * flight >= self.algorithm.window(),
-                    recovering: self.recovering,
+                    limited: 2 * flight >= before,
+                    recovering: self.recovering || self.easing.is_some(),
                 },
                 now,
             );
+            if self.easing.is_some() || (echo && transport.eases()) {
+                self.ease(before, news);
+            }
         }
         if self.detection.is_rack() {
             self.acknowledged_in_time(packet, advanced, news, transport, now);
@@ -351,6 +363,7 @@ impl Sender {
             return;
         }
         self.recovering = true;
+        self.easing = None;
         self.recover = self.nxt;
         self.algorithm.on_loss(Loss::Fast { flight }, now);
         let (outstanding, pipe) = (self.nxt - self.una, self.pipe());
@@ -396,6 +409,7 @@ impl Sender {
         board.advance(una, |_| ());
         board.lose_all(self.nxt);
         self.recovering = false;
+        self.easing = None;
         self.recover = self.nxt;
         self.rtt.back_off();
         self.algorithm.on_loss(Loss::Timeout { flight }, now);
@@ -410,7 +424,7 @@ impl Sender {
     /// Aborts the connection: it sends nothing more, and ignores acknowledgements. Unacknowledged messages stay so.
     pub fn abandon(&mut self) {
         (self.una, self.end) = (self.nxt, self.nxt);
-        (self.board, self.recovering) = (None, false);
+        (self.board, self.recovering, self.easing) = (None, false, None);
         self.detection.stop_rack();
         self.deadline = Time::MAX;
         self.messages.clear();

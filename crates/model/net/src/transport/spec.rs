@@ -32,6 +32,24 @@ pub enum LossRecovery {
     Rack,
 }
 
+/// How a sender slows down when marks are echoed.
+#[derive(
+    Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum EcnResponse {
+    /// Over a round trip: the data in transit falls to the smaller window in proportion to the acknowledged data, and
+    /// the window does not grow meanwhile. DCTCP's alpha has ten binary digits. As Linux.
+    ///
+    /// Source: RFC 6937; `tcp_enter_cwr` and `tcp_dctcp.c` in Linux.
+    #[default]
+    Gradual,
+    /// At once: the sender pauses until the smaller window allows more. DCTCP's alpha has twenty binary digits.
+    ///
+    /// Source: RFC 3168, section 6.1.2, and RFC 8257, section 3.3.
+    AtOnce,
+}
+
 keys! { |kind|
     /// The name that the calling program has for its algorithm.
     #[schemars(extend("x-needed-by" = ["custom"]))]
@@ -82,6 +100,9 @@ keys! { |kind|
     /// Source: RFC 3168.
     #[schemars(extend("x-except" = ["fixed"]))]
     ecn: bool = kind.needs().marks,
+    /// How fast the sender slows down when marks are echoed. Only with `ecn`.
+    #[schemars(extend("x-only" = ["newreno", "cubic", "dctcp"]))]
+    ecn_response: EcnResponse = EcnResponse::Gradual,
     /// DCTCP's gain g is 2 to the power of minus this.
     ///
     /// Source: RFC 8257, which recommends 4.
@@ -124,12 +145,14 @@ keys! { |kind|
     /// host's link should be faster. Default: none.
     shaper: Option<Rate> = None,
     /// Each time a host reacts to a packet or a timer, what it sends starts a random time later,
-    /// between zero and this (unless its card is busy that long). Without a trace of it, senders of
-    /// equal rate stay in step to the picosecond, and some lock others out of a full queue. At most 1 ms.
+    /// between zero and this (unless its card is busy that long). Without it, senders of equal rate stay in
+    /// step, and some lock others out of a full queue. At most 1 ms. Default: the time of one full packet at
+    /// the slowest link of the connection's path, at most 1 ms; 100 ns where a central scheme decides when
+    /// packets leave.
     ///
     /// Source: Floyd and Jacobson, "On Traffic Phase Effects in Packet-Switched Gateways",
     /// Internetworking: Research and Experience 3(3), 1992.
-    processing: Time = Time::ns(100),
+    processing: Option<Time> = None,
 }
 
 /// Only `kind` must be given. All other keys have a default that depends on it.
@@ -207,8 +230,9 @@ impl TransportSpec {
 
     fn check_host(&self) -> Result<(), SpecError> {
         let refuse = |key: &str, message: &str| Err(SpecError::new(key, message));
-        if self.processing > Time::ms(1) {
-            let message = format!("{} of processing per packet; at most 1ms", self.processing);
+        if let Some(processing) = self.processing.filter(|span| *span > Transport::MOST_PROCESSING)
+        {
+            let message = format!("{processing} of processing per packet; at most 1ms");
             return refuse("processing", &message);
         }
         if self.quick_acks && self.delayed_ack == Time::ZERO {
@@ -322,10 +346,24 @@ impl Transport {
     pub fn timer_slack(&self) -> Time {
         self.spec.timer_slack
     }
-    /// Longest processing time of a host.
-    #[inline]
-    pub fn processing(&self) -> Time {
+    /// The longest time that a host can take to react, whatever the option says.
+    pub const MOST_PROCESSING: Time = Time::ms(1);
+
+    /// The longest time that a host takes to react, where the option says it.
+    pub fn processing(&self) -> Option<Time> {
         self.spec.processing
+    }
+    /// The time of one full packet at `rate`, as the longest time that a host takes to react.
+    pub fn packet_time(&self, rate: Rate) -> Time {
+        let full = rate.inverse_rate().time_for(self.data_len(self.mss).into());
+        full.min(Transport::MOST_PROCESSING)
+    }
+    /// Whether the window falls over a round trip when marks are echoed.
+    pub fn eases(&self) -> bool {
+        let kinds = [AlgorithmKind::NewReno, AlgorithmKind::Cubic, AlgorithmKind::Dctcp];
+        self.ecn()
+            && self.spec.ecn_response == EcnResponse::Gradual
+            && kinds.contains(&self.spec.kind)
     }
     /// Most bytes waiting in a host's network card.
     pub fn tsq_limit(&self) -> Bytes {
@@ -371,8 +409,8 @@ impl Transport {
             up: scaled(self.spec.circuit_increase),
             down: scaled(self.spec.circuit_decrease),
         };
-        let TransportSpec { gain_shift, standard, update_interval, .. } = self.spec;
-        let tuning = Tuning { gain_shift, jumps, standard, update_interval };
+        let TransportSpec { gain_shift, standard, update_interval, ecn_response, .. } = self.spec;
+        let tuning = Tuning { gain_shift, jumps, standard, update_interval, ecn_response };
         Algorithm::new(self.spec.kind, self.initial_window(), tuning)
     }
     /// Segments of a message of `bytes`.

@@ -21,11 +21,11 @@ impl Builder<'_> {
                 NodeKind::Host => self.pulls(wires) && !self.is_station(node),
                 NodeKind::Switch => !self.is_plain(NodeId(node as u32)),
             };
-            let fifo = |(port, wire)| match info.kind {
-                NodeKind::Switch if !pulled => self.queue(id, PortId(port), wire),
+            let fifo = |wire| match info.kind {
+                NodeKind::Switch if !pulled => self.queue(wire),
                 _ => Queue { pulled, ..Queue::default() },
             };
-            (0..).zip(wires).map(fifo).collect()
+            wires.iter().map(fifo).collect()
         };
         self.graph.nodes.iter().enumerate().map(of_node).collect()
     }
@@ -39,16 +39,16 @@ impl Builder<'_> {
     ) -> Queue {
         let port = PortId(port);
         if switches.has_plain_queue(node, port) {
-            return self.queue(node, port, wire);
+            return self.queue(wire);
         }
         Queue { pulled: switches.pulls(node, port), ..Queue::default() }
     }
 
     /// A plain switch's FIFO.
-    fn queue(&self, node: NodeId, port: PortId, wire: &Wire) -> Queue {
+    fn queue(&self, wire: &Wire) -> Queue {
         let spec = &self.queue_spec;
         let red = |red| {
-            let stream = queue_stream(self.seed, node, port, 0);
+            let stream = queue_stream(self.seed, wire.key, 0);
             Red::new(red, wire.lane.rate.inverse_rate(), self.largest(), stream)
         };
         Queue {

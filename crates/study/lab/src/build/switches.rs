@@ -50,6 +50,7 @@ impl Builder<'_> {
                 Place::Node(Box::new(Bumped::new(BumpConfig {
                     switch,
                     node,
+                    key: self.wiring.key(node),
                     taps,
                     limits,
                     ports,

@@ -107,7 +107,8 @@ impl<'a> Survey<'a> {
     fn find_paths(&mut self) {
         for conn in &self.traffic.conns {
             let start = self.path_lanes.len();
-            let entropy = pair_entropy(self.scenario.seed.into(), conn.src, conn.dst);
+            let key = |host: HostId| self.wiring.key(self.graph.hosts[host.at()]);
+            let entropy = pair_entropy(self.scenario.seed.into(), key(conn.src), key(conn.dst));
             let path = self.routes.path(&self.wiring, conn.src, conn.dst, entropy);
             let lane = |end: &slotline_net::topology::End| {
                 (self.first[end.node.at()] + end.port.at()) as u32

@@ -35,6 +35,7 @@ pub(super) fn explain(
             permits,
             days,
             ends: (ends.src, ends.dst),
+            reaction: scene.plan.reaction(conn.0),
             start: row.start_ps,
             now: row.finish_ps,
             row: WhyRow { flow: row.flow, ..WhyRow::default() },
@@ -74,6 +75,8 @@ struct Walk<'a> {
     permits: &'a Permits,
     days: &'a Days,
     ends: (HostId, HostId),
+    /// The longest time that hosts take to react, in picoseconds.
+    reaction: u64,
     start: u64,
     /// The time from which on everything is accounted for.
     now: u64,
@@ -206,7 +209,7 @@ impl Walk<'_> {
     fn wait_in_host(&mut self, pair: (HostId, HostId), trip: &Trip, since: u64) {
         let (from, until) = (since.max(self.start), self.now);
         let span = until.saturating_sub(from);
-        if span <= self.plan.transport.processing().as_ps() {
+        if span <= self.reaction {
             return self.spend(Part::Host, from);
         }
         let delayed = self.plan.transport.delayed_ack().as_ps();

@@ -1,6 +1,7 @@
 //! A host's clock, which says when a timeslot begins (§6.3).
 
 use super::Common;
+use slotline_net::id::HostId;
 use slotline_net::rng::{Stream, mix64};
 use slotline_net::time::Time;
 
@@ -23,9 +24,9 @@ pub(super) struct Clock {
 const SECOND: i128 = Time::s(1).as_ps() as i128;
 
 impl Clock {
-    pub fn new(common: &Common, host: u32) -> Clock {
+    pub fn new(common: &Common, host: HostId) -> Clock {
         let spec = common.options.spec();
-        let mut stream = Stream::named(common.seed, "fastpass.clock", host.into());
+        let mut stream = Stream::named(common.seed, "fastpass.clock", common.host_keys[host.at()]);
         let offset = around_zero(spec.clock_offset.as_ps(), &mut stream);
         let salt = stream.bits();
         Clock {

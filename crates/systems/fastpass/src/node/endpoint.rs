@@ -98,7 +98,7 @@ impl Endpoint {
         let ahead = timing.lead.as_ps() / timing.slot.as_ps().max(1);
         Endpoint {
             host,
-            clock: Clock::new(&common, host.0),
+            clock: Clock::new(&common, host),
             class: common.options.classes().0,
             reserve: common.reserve(),
             pace: Rate(timing.slowest.0 * u64::from(lanes)).inverse_rate(),

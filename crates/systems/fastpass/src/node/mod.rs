@@ -29,6 +29,7 @@ use crate::wire::fcp::Key;
 use slotline_net::id::HostId;
 use slotline_net::node::reserve::Reserve;
 use slotline_net::rng::{Stream, mix64};
+use std::sync::Arc;
 
 /// The parameters that all of Fastpass' nodes in a network share.
 #[derive(Clone, Debug)]
@@ -43,6 +44,8 @@ pub struct Common {
     pub arbiters: Vec<HostId>,
     /// The seed of keys, nonces, clocks and jitter.
     pub seed: u64,
+    /// By host, the key of its name.
+    pub host_keys: Arc<[u64]>,
 }
 
 impl Common {

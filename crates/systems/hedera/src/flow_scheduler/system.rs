@@ -31,6 +31,9 @@ impl System for FlowScheduling {
     fn agent(&self, host: HostId, around: &Surroundings<'_>) -> Result<Box<dyn Agent>, SpecError> {
         self.messages.agent(host, around)
     }
+    fn times_packets(&self) -> bool {
+        false
+    }
     fn routing(&self) -> Option<RoutingSpec> {
         Some(RoutingSpec::Pinned)
     }

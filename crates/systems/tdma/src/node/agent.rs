@@ -15,6 +15,7 @@ use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::{HostId, PortId};
 use slotline_net::node::agent::Agent;
 use slotline_net::node::{Counters, Cx, Note, PacketAccount};
+use slotline_net::rng::Stream;
 use slotline_net::scheme::CONTROL_CLASS;
 use slotline_net::time::Time;
 use slotline_net::units::{Bytes, InverseRate, Rate};
@@ -80,14 +81,14 @@ pub struct TdmaAgent {
 
 impl TdmaAgent {
     /// The agent of `host`, whose link has the rate `line`; `manager` is the host of the fabric manager. In each
-    /// round, `short` bytes to each destination count as a short flow.
+    /// round, `short` bytes to each destination count as a short flow. Its clock and delays are drawn from `rng`.
     pub fn new(
         tdma: &Tdma,
         host: HostId,
         manager: HostId,
         line: Rate,
         short: Option<Bytes>,
-        seed: u64,
+        rng: Stream,
     ) -> TdmaAgent {
         let spec = tdma.spec();
         let share = tdma.rounds().reserved(line);
@@ -101,7 +102,7 @@ impl TdmaAgent {
             host,
             manager,
             queues: Queues::default(),
-            nic: Nic::new(tdma, host, line, seed),
+            nic: Nic::new(tdma, host, line, rng),
             short: short.map(short_of),
             reports: Reports {
                 interval: spec.report_interval(),

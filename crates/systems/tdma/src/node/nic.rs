@@ -97,9 +97,8 @@ pub(super) struct Nic {
 }
 
 impl Nic {
-    pub fn new(tdma: &Tdma, host: HostId, line: Rate, seed: u64) -> Nic {
+    pub fn new(tdma: &Tdma, host: HostId, line: Rate, mut rng: Stream) -> Nic {
         let spec = tdma.spec();
-        let mut rng = Stream::named(seed, "tdma.host", host.0.into());
         let drift = spec.clock_drift.as_secs_f64() * (rng.unit() - 0.5);
         Nic {
             host,

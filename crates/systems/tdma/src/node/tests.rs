@@ -10,6 +10,7 @@ use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::{HostId, PortId};
 use slotline_net::node::agent::Agent;
 use slotline_net::node::{Collected, Counters, Cx, Effects, Node};
+use slotline_net::rng::Stream;
 use slotline_net::scheme::network::Network;
 use slotline_net::time::Time;
 use slotline_net::units::Rate;
@@ -19,6 +20,10 @@ const HOSTS: u32 = 4;
 const MANAGER: HostId = HostId(HOSTS);
 const CONTROLLER: HostId = HostId(HOSTS + 1);
 const LINE: Rate = Rate(10_000_000_000);
+
+fn stream() -> Stream {
+    Stream::named(1, "tdma.host", 0)
+}
 
 fn spec(signalling: Signalling) -> TdmaSpec {
     TdmaSpec { signalling, ..TdmaSpec::default() }
@@ -195,7 +200,7 @@ proptest! {
     fn agents_take_anything_and_lose_nothing(steps in steps(Just(0)), which in 0usize..3) {
         let signalling = [Signalling::Pause, Signalling::Pfc, Signalling::Extended][which];
         let tdma = spec(signalling).build().unwrap();
-        let mut agent = TdmaAgent::new(&tdma, HostId(0), MANAGER, LINE, None, 1);
+        let mut agent = TdmaAgent::new(&tdma, HostId(0), MANAGER, LINE, None, stream());
         let (mut effects, mut asked) = (Effects::default(), Collected::default());
         let (mut now, mut given) = (Time::ZERO, 0u32);
         let mut left: Vec<Packet> = Vec::new();
@@ -236,7 +241,8 @@ proptest! {
 fn a_slot_ends_without_a_pause_frame() {
     let tdma =
         TdmaSpec { jitter: Some(Time::ZERO), clock_drift: Time::ZERO, ..TdmaSpec::default() };
-    let mut agent = TdmaAgent::new(&tdma.build().unwrap(), HostId(0), MANAGER, LINE, None, 1);
+    let mut agent =
+        TdmaAgent::new(&tdma.build().unwrap(), HostId(0), MANAGER, LINE, None, stream());
     let (mut effects, mut asked) = (Effects::default(), Collected::default());
     agent.start(&mut Cx::new(Time::ZERO, &mut effects));
     for seq in 0..2_000 {

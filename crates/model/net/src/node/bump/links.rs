@@ -4,7 +4,7 @@ use super::spec::{BumpSpec, Sharing};
 use crate::aqm::bank::Bank;
 use crate::aqm::exchange::{Merger, Reporter};
 use crate::aqm::{Discipline, Marker};
-use crate::id::{NodeId, PortId};
+use crate::id::PortId;
 use crate::node::{Counters, counters};
 use crate::rng::Stream;
 use crate::time::Time;
@@ -28,7 +28,7 @@ pub(super) struct Links {
 }
 
 impl Links {
-    pub fn new(spec: &BumpSpec, bumps: usize, (seed, node): (u64, NodeId)) -> Links {
+    pub fn new(spec: &BumpSpec, bumps: usize, (seed, key): (u64, u64)) -> Links {
         let told = if spec.sharing == Sharing::Updates { bumps } else { 0 };
         Links {
             reporters: vec![Reporter::new(spec.update_every); told],
@@ -36,7 +36,7 @@ impl Links {
             under_way: VecDeque::new(),
             delay: spec.update_delay,
             loss: spec.update_loss,
-            stream: Stream::named(seed, "bump.update-loss", u64::from(node.0)),
+            stream: Stream::named(seed, "bump.update-loss", key),
             sent: 0,
             bytes: 0,
         }

@@ -21,7 +21,7 @@ use crate::aqm::spec::ReactionSpec;
 use crate::aqm::{Discipline, Marker, Verdict, VirtualQueue};
 use crate::frame::{CE, ECT, Kind, Packet};
 use crate::id::{NodeId, PortId};
-use crate::rng::Stream;
+use crate::rng::{Stream, pair_key};
 use crate::time::Time;
 use in_band::{FREE, InBand};
 use limiter::Limiters;
@@ -38,6 +38,8 @@ pub struct BumpConfig {
     pub switch: Switch,
     /// Which node it is.
     pub node: NodeId,
+    /// The key of the node for random streams.
+    pub key: u64,
     /// Its ports by which packets come through a bump.
     pub taps: Vec<PortId>,
     /// Its ports by which packets come through a bump that limits flows.
@@ -93,19 +95,29 @@ pub struct Bumped {
 impl Bumped {
     /// A switch behind bumps.
     pub fn new(config: BumpConfig) -> Bumped {
-        let BumpConfig { switch, node, taps, limits, ports, spec, reaction, mtu, seed, sample } =
-            config;
+        let BumpConfig {
+            switch,
+            node,
+            key,
+            taps,
+            limits,
+            ports,
+            spec,
+            reaction,
+            mtu,
+            seed,
+            sample,
+        } = config;
         let tables = if spec.sharing == Sharing::Table { 1 } else { taps.len() };
         let table = |at: usize| {
             let queue = spec.queue.unshared();
-            let entry = |(port, link): (u64, &SwitchPort)| {
+            let entry = |link: &SwitchPort| {
                 let pace = spec.rate.unwrap_or(link.tx.rate).inverse_rate();
-                let number = (u64::from(node.0) << 24) | (port << 8) | at as u64;
-                let rng = Stream::named(seed, "bump.queue", number);
+                let rng = Stream::named(seed, "bump.queue", pair_key(link.key, at as u64));
                 let marker = queue.marker(pace, mtu, rng);
                 Entry::new(VirtualQueue::new(pace, queue.limit), marker)
             };
-            Bank::new((0..).zip(&ports).map(entry).collect())
+            Bank::new(ports.iter().map(entry).collect())
         };
         let lines = limits.into_iter().map(|port| (port, ports[port.at()].rx.rate));
         let limiters =
@@ -118,7 +130,7 @@ impl Bumped {
             node,
             switch,
             tap_at,
-            links: Links::new(&spec, tables.len(), (seed, node)),
+            links: Links::new(&spec, tables.len(), (seed, key)),
             in_band: InBand::new(taps, &ports),
             limiters,
             shares: vec![Shares::new(ports.len()); shares],
@@ -126,7 +138,7 @@ impl Bumped {
             tables,
             spec,
             passing: VecDeque::new(),
-            stream: Stream::named(seed, "bump.latency", u64::from(node.0)),
+            stream: Stream::named(seed, "bump.latency", key),
             marks: 0,
             notices: 0,
             drops: 0,

@@ -57,6 +57,7 @@ fn bumped(spec: BumpSpec, queue: QueueSpec) -> Bumped {
     Bumped::new(BumpConfig {
         switch,
         node: NodeId(3),
+        key: 3,
         taps,
         limits: vec![],
         ports,

@@ -146,7 +146,7 @@ impl Host {
             created: 0,
             consumed: 0,
             draws: 0,
-            salt: mix64(seed ^ mix64(u64::from(id.0) + 1)) as u32,
+            salt: mix64(seed ^ mix64(plan.host_key(id))) as u32,
             plan,
         }
     }
@@ -219,12 +219,22 @@ impl Host {
         mix32(self.draws.wrapping_mul(0x9e37_79b9) ^ self.salt)
     }
 
-    /// How long this host takes to react to the present event.
+    /// This host takes a random time of up to `most` picoseconds to react to the present event.
     #[inline]
-    fn react(&mut self, cx: &mut Cx<'_>) {
-        let most = self.plan.transport.processing().as_ps();
+    fn react(&mut self, most: u64, cx: &mut Cx<'_>) {
         if most > 0 {
             cx.hold(Time::ps((u64::from(self.draw()) * most) >> 32));
+        }
+    }
+
+    /// The longest time that this host takes to react to a wake-up.
+    #[inline]
+    fn reaction_to(&self, token: u32) -> u64 {
+        let place = token & token::PLACE;
+        match token & !token::PLACE {
+            token::TIMEOUT => self.plan.reaction(self.first_conn + place),
+            token::ACKNOWLEDGE => self.plan.reaction(self.plan.receives(self.id)[place as usize]),
+            _ => self.plan.other_reaction(),
         }
     }
 
@@ -316,7 +326,7 @@ impl Host {
     fn start_udp(&mut self, place: usize, conn: u32, cx: &mut Cx<'_>) {
         let info = &self.plan.traffic.conns[conn as usize];
         let bytes = self.plan.traffic.flows[info.first.at()].bytes;
-        let stream = Stream::named(self.seed, "host.udp", u64::from(conn));
+        let stream = Stream::named(self.seed, "host.udp", self.plan.conn_key(conn));
         let sender = UdpSender::new(info, bytes, &self.plan.transport, self.line, stream, cx.now);
         if self.udp_senders.is_empty() {
             self.udp_senders = self.senders.iter().map(|_| None).collect();
@@ -403,7 +413,11 @@ impl Node for Host {
             return cx.drop(&packet, DropReason::Full);
         }
         self.consumed += 1;
-        self.react(cx);
+        let most = match packet.kind {
+            Kind::Data | Kind::Ack => self.plan.reaction(packet.flow),
+            Kind::Datagram | Kind::Control | Kind::Pause => self.plan.other_reaction(),
+        };
+        self.react(most, cx);
         match packet.kind {
             Kind::Data => self.on_data(&packet, cx),
             Kind::Ack => self.on_ack(&packet, cx),
@@ -422,8 +436,8 @@ impl Node for Host {
     }
 
     fn expire(&mut self, token: u32, cx: &mut Cx<'_>) {
-        self.react(cx);
         let place = (token & token::PLACE) as usize;
+        self.react(self.reaction_to(token), cx);
         if token >= AGENT_TOKENS {
             if let Some(agent) = self.nic.agent_mut() {
                 agent.expire(token, cx);

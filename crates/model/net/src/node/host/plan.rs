@@ -2,8 +2,10 @@
 
 use crate::error::SpecError;
 use crate::id::{ConnId, FlowId, HostId};
-use crate::rng::mix64;
+use crate::rng::{mix64, pair_key};
+use crate::route::Routes;
 use crate::time::Time;
+use crate::topology::{Graph, Wiring};
 use crate::transport::Transport;
 use crate::workload::{Carrier, Conn, Flow, Start, Step, Traffic};
 
@@ -18,20 +20,20 @@ pub enum Spread {
     PerBurst(Time),
     /// All packets for a host alike.
     PerDestination,
-    /// The host's n-th connection takes path n.
+    /// The host's n-th connection of a workload takes path n.
     Pinned,
     /// All packets from one host to another alike, so that a central scheduler knows their path.
     PerPair,
 }
 
-/// The hash of all packets from `src` to `dst` under [`Spread::PerPair`].
-pub fn pair_entropy(seed: u64, src: HostId, dst: HostId) -> u16 {
-    mix64(seed ^ mix64((u64::from(src.0) << 32 | u64::from(dst.0)) + 1)) as u16
+/// The hash of all packets from one host to another under [`Spread::PerPair`], by the keys of their names.
+pub fn pair_entropy(seed: u64, src: u64, dst: u64) -> u16 {
+    mix64(seed ^ pair_key(src, dst)) as u16
 }
 
-/// The hash of all packets to `dst` under [`Spread::PerDestination`].
-fn destination_entropy(seed: u64, dst: HostId) -> u16 {
-    mix64(seed ^ mix64(u64::from(dst.0) + 1)) as u16
+/// The hash of all packets to a host under [`Spread::PerDestination`], by the key of its name.
+fn destination_entropy(seed: u64, dst: u64) -> u16 {
+    mix64(seed ^ mix64(dst)) as u16
 }
 
 /// Traffic and transport of a run, shared by its hosts.
@@ -44,6 +46,9 @@ pub struct Plan {
     /// How paths are chosen.
     pub spread: Spread,
     seed: u64,
+    /// By host, the key of its name.
+    host_keys: Vec<u64>,
+    reactions: Reactions,
     entropy: Vec<u16>,
     /// First connection of each sending host, and the total.
     tx_first: Vec<u32>,
@@ -56,6 +61,18 @@ pub struct Plan {
     steps_after: Grouped,
     timed_steps: Grouped,
 }
+
+/// The longest times that hosts take to react, in picoseconds.
+#[derive(Debug)]
+struct Reactions {
+    /// To what belongs to no connection.
+    other: u64,
+    /// By connection; none where all are as `other`.
+    by_conn: Vec<u32>,
+}
+
+/// The longest time that a host takes to react, where neither an option nor paths say it.
+const REACTION: Time = Time::ns(100);
 
 /// Indices grouped by a key, in one array.
 #[derive(Debug)]
@@ -85,20 +102,23 @@ impl Grouped {
 }
 
 impl Plan {
-    /// Indexes `traffic` for `hosts` hosts. `seed` decides the hashes of connections.
+    /// Indexes `traffic` for hosts with the keys `host_keys` ([`crate::topology::Graph::host_keys`]). `seed` decides
+    /// the hashes of connections.
     pub fn new(
         traffic: Traffic,
         transport: Transport,
         spread: Spread,
-        hosts: usize,
+        host_keys: Vec<u64>,
         seed: u64,
     ) -> Result<Plan, SpecError> {
         refuse_shared_datagrams(&traffic)?;
+        let hosts = host_keys.len();
+        let transport_reaction = transport.processing().unwrap_or(REACTION).as_ps();
         let by_source = Grouped::new(hosts, conns(&traffic).map(|(id, c)| (c.src.at(), id)));
         let rx = Grouped::new(hosts, conns(&traffic).map(|(id, c)| (c.dst.at(), id)));
         let triggers = (0..).zip(&traffic.triggers).map(|(id, t)| (t.host.at(), id));
         Ok(Plan {
-            entropy: entropy(&traffic, spread, &by_source.first, seed),
+            entropy: entropy(&traffic, spread, &host_keys, seed),
             rx_ordinal: ordinals(&rx, hosts, traffic.conns.len()),
             starts: starts(&traffic, hosts),
             triggered: triggered(&traffic),
@@ -111,6 +131,8 @@ impl Plan {
             transport,
             spread,
             seed,
+            host_keys,
+            reactions: Reactions { other: transport_reaction, by_conn: Vec::new() },
         })
     }
 
@@ -136,10 +158,50 @@ impl Plan {
     pub(super) fn entropy_back(&self, conn: u32) -> u16 {
         match self.spread {
             Spread::PerDestination => {
-                destination_entropy(self.seed, self.traffic.conns[conn as usize].src)
+                let src = self.traffic.conns[conn as usize].src;
+                destination_entropy(self.seed, self.host_keys[src.at()])
             }
             _ => self.entropy(conn),
         }
+    }
+    /// The key of a host for random streams: its name's.
+    pub fn host_key(&self, host: HostId) -> u64 {
+        self.host_keys[host.at()]
+    }
+    /// The key of a connection for random streams: what its workload is, its ends by name, and which of those between
+    /// them it is. It stays when other workloads, hosts or links come or go.
+    pub fn conn_key(&self, conn: u32) -> u64 {
+        conn_key(&self.traffic.conns[conn as usize], &self.host_keys)
+    }
+    /// Unless an option says it, hosts take up to the time of one full packet at the slowest link of a connection's path
+    /// to react to what belongs to the connection (Floyd and Jacobson, section 5). Datagrams have a rhythm of their own.
+    pub fn react_by_paths(&mut self, graph: &Graph, wiring: &Wiring, routes: &Routes) {
+        if self.transport.processing().is_some() {
+            return;
+        }
+        let conns = 0..self.traffic.conns.len() as u32;
+        let of = |conn| self.path_time(conn, graph, wiring, routes).as_ps() as u32;
+        self.reactions.by_conn = conns.map(of).collect();
+    }
+    /// The time of one full packet at the slowest link of a connection's path.
+    fn path_time(&self, conn: u32, graph: &Graph, wiring: &Wiring, routes: &Routes) -> Time {
+        let Conn { src, dst, .. } = self.traffic.conns[conn as usize];
+        let mut slowest = wiring.of(graph.hosts[src.at()]).iter().map(|wire| wire.lane.rate).min();
+        routes.visit(wiring, (src, dst), self.entropy(conn), |end| {
+            slowest = slowest.min(Some(wiring.of(end.node)[end.port.at()].lane.rate));
+        });
+        slowest.map_or(REACTION, |rate| self.transport.packet_time(rate))
+    }
+    /// The longest time that a host takes to react to what belongs to `conn`, in picoseconds.
+    #[inline]
+    pub fn reaction(&self, conn: u32) -> u64 {
+        let of_path = self.reactions.by_conn.get(conn as usize);
+        of_path.map_or(self.reactions.other, |span| u64::from(*span))
+    }
+    /// The longest time that a host takes to react to anything else, in picoseconds.
+    #[inline]
+    pub fn other_reaction(&self) -> u64 {
+        self.reactions.other
     }
     /// Flows of `host` that start at a time, in order of it.
     pub fn starts(&self, host: HostId) -> &[u32] {
@@ -212,14 +274,30 @@ fn refuse_shared_datagrams(traffic: &Traffic) -> Result<(), SpecError> {
 }
 
 /// What each connection's packets hash by, or the number of their path.
-fn entropy(traffic: &Traffic, spread: Spread, tx_first: &[u32], seed: u64) -> Vec<u16> {
-    let of = |(id, c): (u32, &Conn)| match spread {
-        Spread::Pinned => (id - tx_first[c.src.at()]) as u16,
-        Spread::PerPair => pair_entropy(seed, c.src, c.dst),
-        Spread::PerDestination => destination_entropy(seed, c.dst),
-        _ => mix64(seed ^ mix64(u64::from(id) + 1)) as u16,
-    };
-    conns(traffic).map(of).collect()
+fn entropy(traffic: &Traffic, spread: Spread, hosts: &[u64], seed: u64) -> Vec<u16> {
+    let conns = traffic.conns.iter();
+    match spread {
+        Spread::Pinned => places_in_workloads(traffic),
+        Spread::PerPair => {
+            conns.map(|c| pair_entropy(seed, hosts[c.src.at()], hosts[c.dst.at()])).collect()
+        }
+        Spread::PerDestination => {
+            conns.map(|c| destination_entropy(seed, hosts[c.dst.at()])).collect()
+        }
+        _ => conns.map(|c| mix64(seed ^ mix64(conn_key(c, hosts))) as u16).collect(),
+    }
+}
+
+fn conn_key(conn: &Conn, hosts: &[u64]) -> u64 {
+    pair_key(conn.key, pair_key(hosts[conn.src.at()], hosts[conn.dst.at()]))
+}
+
+/// By connection, its place among those of its host that one workload made. Each host's are together, by workload.
+fn places_in_workloads(traffic: &Traffic) -> Vec<u16> {
+    let workload = |conn: &Conn| traffic.flows.get(conn.first.at()).map(|flow| flow.group);
+    let alike = |a: &Conn, b: &Conn| a.src == b.src && workload(a) == workload(b);
+    let runs = traffic.conns.chunk_by(alike);
+    runs.flat_map(|run| (0..run.len()).map(|place| place as u16)).collect()
 }
 
 /// Where each connection stands among those its receiver gets.

@@ -204,6 +204,7 @@ mod tests {
                 machines: Default::default(),
                 first: FlowId(0),
                 count: 1,
+                key: 0,
             };
             let stream = Stream::named(1, "test", 0);
             let sender = UdpSender::new(&conn, bytes, &transport, Rate(1), stream, Time::ZERO);

@@ -220,10 +220,10 @@ fn reference(
     arrivals: &[(Time, Packet)],
     spec: &QueueSpec,
     lane: LinkParams,
-    node: u32,
+    port: u64,
 ) -> Vec<(Time, Packet)> {
     let pace = lane.rate.inverse_rate();
-    let rng = queue_stream(SEED, NodeId(node), PortId(0), 0);
+    let rng = queue_stream(SEED, port, 0);
     let mut red = match spec.policy {
         Policy::Red(red) => Some(Red::new(red, pace, MTU, rng)),
         _ => None,
@@ -295,7 +295,8 @@ proptest! {
             world.schedule(at, Event::Arrive(End { node: NodeId(2), port: PortId(1) }, packet));
         }
         world.run();
-        prop_assert_eq!(&world.node::<Host>(0).got, &reference(&arrivals, &spec, lane, 2));
+        let port = graph.wiring().of(NodeId(2))[0].key;
+        prop_assert_eq!(&world.node::<Host>(0).got, &reference(&arrivals, &spec, lane, port));
         prop_assert!(world.is_conserved(arrivals.len() as u64));
         let stats = world.node::<Switch>(2).stats(PortId(0));
         prop_assert!(stats.max_backlog <= limit);

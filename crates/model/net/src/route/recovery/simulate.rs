@@ -156,8 +156,10 @@ fn delay(lane: LinkParams) -> Time {
 impl<'a> Run<'a> {
     fn new(graph: &Graph, spec: &'a RecoverySpec, paths: ShortestPaths<'a>, seed: u64) -> Run<'a> {
         let is_switch = |node: NodeId| graph.nodes[node.at()].kind == NodeKind::Switch;
-        let cable = |(at, link): (u64, &crate::topology::Link)| {
-            let mut stream = Stream::named(seed, "route.hello", at);
+        let wiring = graph.wiring();
+        let cable = |link: &crate::topology::Link| {
+            let key = wiring.of(link.a.node)[link.a.port.at()].key;
+            let mut stream = Stream::named(seed, "route.hello", key);
             link.ends().iter().all(|end| is_switch(end.node)).then(|| SessionLink {
                 ends: link.ends(),
                 delay: [delay(link.ab), delay(link.ba)],
@@ -170,7 +172,7 @@ impl<'a> Run<'a> {
                 simulated: [false; 2],
             })
         };
-        let cables: Vec<Option<SessionLink>> = (0..).zip(&graph.links).map(cable).collect();
+        let cables: Vec<Option<SessionLink>> = graph.links.iter().map(cable).collect();
         let mut ports = BTreeMap::new();
         let ends = cables.iter().enumerate().flat_map(|(at, cable)| {
             cable

@@ -1,12 +1,14 @@
 //! DCTCP: the window falls in proportion to the fraction of marked segments (RFC 8257).
 
 use super::reno::Growth;
-use super::{Ack, Configure, Congestion, Loss, Needs, Tuning};
+use super::{Ack, Configure, Congestion, EcnResponse, Loss, Needs, Tuning};
 use crate::time::Time;
 
 /// Binary digits of alpha's fraction: enough that the least gain, 2⁻¹⁰, still moves it.
 const FRACTION: u32 = 20;
 const ONE: u32 = 1 << FRACTION;
+/// Binary digits of alpha in Linux.
+const COARSE: u32 = 10;
 
 /// DCTCP. Growth and the reaction to loss are NewReno's.
 #[derive(Clone, Debug)]
@@ -23,6 +25,8 @@ pub struct Dctcp {
     /// Marks are answered again once segments from here on are acknowledged.
     answered: u32,
     gain_shift: u8,
+    /// Alpha is computed as in Linux, with ten digits.
+    coarse: bool,
 }
 
 impl Dctcp {
@@ -37,12 +41,19 @@ impl Dctcp {
             observed: 0,
             answered: 0,
             gain_shift: gain_shift.min(10),
+            coarse: false,
         }
+    }
+
+    /// The same with Linux' arithmetic for alpha: ten binary digits, and an observation window ends with the
+    /// acknowledgement of all that was sent when it began, not with the next one.
+    pub fn coarse(self) -> Dctcp {
+        Dctcp { coarse: true, ..self }
     }
 
     /// The estimated fraction of marked segments, in 1/1024.
     pub fn alpha(&self) -> u32 {
-        self.alpha >> (FRACTION - 10)
+        self.alpha >> (FRACTION - COARSE)
     }
 
     /// §3.3: alpha ← (1 - g)·alpha + g·F, once per window of data.
@@ -50,14 +61,29 @@ impl Dctcp {
     fn observe(&mut self, ack: &Ack) {
         self.acked += ack.acked;
         self.marked += if ack.echo { ack.acked } else { 0 };
-        if ack.una <= self.observed {
+        let ends = self.observed + u32::from(!self.coarse);
+        if ack.una < ends {
             return;
         }
-        let fraction = (u64::from(self.marked) << FRACTION) / u64::from(self.acked.max(1));
-        self.alpha =
-            self.alpha - (self.alpha >> self.gain_shift) + (fraction as u32 >> self.gain_shift);
-        self.alpha = self.alpha.min(ONE);
+        self.alpha = if self.coarse { self.next_coarse() } else { self.next_alpha() }.min(ONE);
         (self.acked, self.marked, self.observed) = (0, 0, ack.nxt);
+    }
+
+    fn next_alpha(&self) -> u32 {
+        let fraction = (u64::from(self.marked) << FRACTION) / u64::from(self.acked.max(1));
+        self.alpha - (self.alpha >> self.gain_shift) + (fraction as u32 >> self.gain_shift)
+    }
+
+    /// In ten digits, of which an alpha too small for a step of the gain loses all.
+    fn next_coarse(&self) -> u32 {
+        let (alpha, shift) = (self.alpha(), self.gain_shift);
+        let kept = match alpha >> shift {
+            0 => 0,
+            step => alpha - step,
+        };
+        let share =
+            (u64::from(self.marked) << (COARSE - u32::from(shift))) / u64::from(self.acked.max(1));
+        (kept + share as u32) << (FRACTION - COARSE)
     }
 
     /// §3.3: window ← window·(1 - alpha / 2), rounded up to whole segments.
@@ -72,7 +98,11 @@ impl Configure for Dctcp {
     const NEEDS: Needs = Needs { marks: true, ..Needs::NOTHING };
 
     fn configure(initial_window: u32, tuning: &Tuning) -> Dctcp {
-        Dctcp::new(initial_window, tuning.gain_shift)
+        let exact = Dctcp::new(initial_window, tuning.gain_shift);
+        match tuning.ecn_response {
+            EcnResponse::Gradual => exact.coarse(),
+            EcnResponse::AtOnce => exact,
+        }
     }
 }
 

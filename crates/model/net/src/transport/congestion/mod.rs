@@ -21,6 +21,7 @@ pub use reno::Reno;
 pub use retcp::{Jumps, Retcp};
 pub use tdtcp::Tdtcp;
 
+use super::spec::EcnResponse;
 use crate::time::Time;
 
 /// The content of an acknowledgement.
@@ -46,17 +47,18 @@ pub struct Ack {
     pub recovering: bool,
 }
 
-/// How a loss was detected. `flight` is the number of segments sent and not cumulatively acknowledged (RFC 5681).
+/// How a loss was detected. `flight` is the number of segments that were probably in the network just before: sent, and
+/// neither acknowledged in any way nor known to be lost (RFC 6675's pipe, Linux' packets in flight).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Loss {
     /// Fast retransmit, at the start of recovery.
     Fast {
-        /// Segments outstanding.
+        /// Segments in the network.
         flight: u32,
     },
     /// The retransmission timer expired.
     Timeout {
-        /// Segments outstanding.
+        /// Segments in the network.
         flight: u32,
     },
 }
@@ -115,12 +117,15 @@ pub struct Tuning {
     pub standard: Standard,
     /// The longest time for which CUBIC keeps a computed growth.
     pub update_interval: Time,
+    /// The digits of DCTCP's alpha.
+    pub ecn_response: EcnResponse,
 }
 
 impl Default for Tuning {
     fn default() -> Tuning {
         let (standard, update_interval) = (Standard::default(), Time::ZERO);
-        Tuning { gain_shift: 4, jumps: Jumps::USUAL, standard, update_interval }
+        let ecn_response = EcnResponse::default();
+        Tuning { gain_shift: 4, jumps: Jumps::USUAL, standard, update_interval, ecn_response }
     }
 }
 

@@ -224,6 +224,29 @@ fn dctcp_follows_the_recursion_by_hand() {
     assert_eq!(alpha(&flow), (0.903_906_25 * 1024.0) as u32);
 }
 
+/// By hand, as `dctcp_update_alpha` in Linux computes: in 1/1024, with a gain of 1/16.
+#[test]
+fn coarse_alpha_is_that_of_linux() {
+    let mut dctcp = Dctcp::new(100, 4).coarse();
+    let mut una = 0;
+    let mut window = |marked: u32| {
+        for at in 0..10 {
+            una += 1;
+            let plain = Ack { recovering: true, ..ack(1, una, 10 - 1 - at) };
+            dctcp.on_ack(&Ack { echo: at < marked, ..plain }, Time::ZERO);
+        }
+        dctcp.alpha()
+    };
+    // The first acknowledgement ends a window by itself; the tenth of each ends the next.
+    assert_eq!([0, 0, 0].map(&mut window), [900, 844, 792]);
+    // 3 of 10 marked: 792 - 49 + (3 · 64) / 10.
+    assert_eq!(window(3), 762);
+    let mut last = 0;
+    (0..100).for_each(|_| last = window(0));
+    assert_eq!(last, 0);
+    assert_eq!(window(1), 6);
+}
+
 #[test]
 fn dctcp_alpha_converges_to_the_fraction_of_marks() {
     for percent in [0, 5, 50, 100] {

@@ -112,6 +112,10 @@ impl Table {
         if update && self.standard != Some(Standard::Rfc8312) {
             return Err("`update-interval` needs standard = \"rfc8312\"".into());
         }
+        let ecn = self.ecn.unwrap_or(self.kind.needs().marks);
+        if self.ecn_response.is_some() && !ecn {
+            return Err("`ecn-response` needs ecn = true".into());
+        }
         let rack = self.loss_recovery == Some(LossRecovery::Rack);
         match self.given().find(|key| NEED_RACK.contains(&key.as_str())) {
             Some(key) if !rack => Err(format!("`{key}` needs loss-recovery = \"rack\"")),
@@ -139,6 +143,8 @@ fn written(spec: &TransportSpec, key: &str) -> bool {
             "standard" => spec.standard != Standard::default(),
             "update-interval" => spec.standard == Standard::Rfc8312,
             "shaper" => spec.shaper.is_some(),
+            "processing" => spec.processing.is_some(),
+            "ecn-response" => spec.ecn,
             "options" => !spec.options.is_empty(),
             "loss-recovery" | "tail-loss-probe" | "timer-slack" => {
                 spec.loss_recovery == LossRecovery::Rack

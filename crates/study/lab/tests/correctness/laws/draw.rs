@@ -80,6 +80,12 @@ pub fn cases() -> impl Strategy<Value = Case> {
         .prop_map(|numbers| Case::drawn(&mut Draws::new(numbers)))
 }
 
+/// As [`cases`], on [`GRAPH`] with traffic between hosts that are named one by one.
+pub fn cases_on_graph() -> impl Strategy<Value = Case> {
+    prop::collection::vec(any::<u32>(), NUMBERS)
+        .prop_map(|numbers| Case::on_graph(&mut Draws::new(numbers)))
+}
+
 /// Circuits have many schedulers, so they are drawn more often.
 const CONTROLS: [&str; 12] = [
     "none",
@@ -139,12 +145,36 @@ impl Case {
         Case { control, fabric: kind, routing, queue, drops_at_night, text, seed }
     }
 
-    /// Whether hosts send new data of a connection in order.
-    ///
-    /// A known exception: where a notice of QCN limits a connection, packets of it may still wait among those of
-    /// connections that are not limited. Later packets wait by themselves then, and may overtake these.
-    pub fn hosts_keep_order(&self) -> bool {
-        self.queue.kind != "qcn"
+    fn on_graph(draws: &mut Draws) -> Case {
+        let control =
+            draws.of(&["none", "none", "xco", "tdma", "fastpass", "hedera", "flow-scheduler"]);
+        let at = Place { control, fabric: "graph", scheduler: None, core: false };
+        let queue = queue(draws, at);
+        let control_text = draws.fitting(CONTROL_OPTIONS, at);
+        let routing = draws.fitting(ROUTINGS, at);
+        let transport = transport(draws, at, &queue);
+        let seed = u64::from(draws.within(0, 1_000));
+        let size = draws.within(1, 60_000);
+        let text = format!(
+            "name = \"case\"\nend = {{ at = \"10s\" }}\nmeasure = {{ why = false, ideal = false }}\n\
+             [fabric]\nkind = \"graph\"\n{GRAPH}\n[[workload]]\nkind = \"poisson\"\nhosts = \"0-3\"\n\
+             load = 0.7\nflows = 20\nsizes = \"{size}B\"\nuntil = \"5ms\"\n[[workload]]\nkind = \"udp\"\n\
+             senders = \"0,1\"\nreceivers = \"2,3\"\nrate = \"500Mbps\"\npoisson = true\nuntil = \"200us\"\n\
+             [[scheme]]\nname = \"scheme\"\nrouting = \"{routing}\"\nqueue = {}\ntransport = {transport}\n\
+             control = {control_text}\n",
+            queue.text
+        );
+        Case { control, fabric: "graph", routing, queue, drops_at_night: false, text, seed }
+    }
+
+    /// The text with the seed in it.
+    pub fn seeded(&self) -> String {
+        format!("seed = {}\n{}", self.seed, self.text)
+    }
+
+    /// Whether the scheme exchanges messages with all hosts, also those without traffic.
+    pub fn talks_to_all_hosts(&self) -> bool {
+        matches!(self.control, "xco" | "tdma" | "fastpass")
     }
 
     /// Whether packets of a connection stay on one path.

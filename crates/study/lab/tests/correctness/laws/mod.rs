@@ -3,6 +3,7 @@
 
 mod draw;
 mod run;
+mod unrelated;
 
 use crate::common::parse;
 use draw::Case;

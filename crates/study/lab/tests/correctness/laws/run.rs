@@ -85,11 +85,9 @@ pub fn obeys_all(case: &Case) -> Law {
     nothing_is_lost_or_invented(&run, case)?;
     no_port_exceeds_its_rate(&run)?;
     switches_keep_order(&run)?;
-    if case.hosts_keep_order() {
-        hosts_send_in_order(&run)?;
-        if case.keeps_path() {
-            packets_arrive_in_order(&run)?;
-        }
+    hosts_send_in_order(&run)?;
+    if case.keeps_path() {
+        packets_arrive_in_order(&run)?;
     }
     if case.fabric != "hybrid" {
         queues_keep_their_limits(&run, &case.queue)?;

@@ -396,7 +396,9 @@ fn machines_are_told_apart() {
         builder.flow(conn, 1, Start::At(Time::ZERO), None, 0).unwrap();
     }
     let transport = TransportSpec::of(AlgorithmKind::NewReno).build().unwrap();
-    let plan = Plan::new(builder.finish().unwrap(), transport, Spread::PerPair, 3, 1).unwrap();
+    let plan =
+        Plan::new(builder.finish().unwrap(), transport, Spread::PerPair, (0..3).collect(), 1)
+            .unwrap();
     let spec = strict().build().unwrap();
     let mut coordinator = spec.coordinator(HostId(0), CONTROLLER).with_machines(&Arc::new(plan));
     let mut effects = Effects::default();
