@@ -49,7 +49,7 @@ pub use cdf::{Cdf, DISTRIBUTIONS};
 pub use files::{BYTE_ORDER_MARK, EachLine, Files};
 pub use hosts::Hosts;
 pub use job::{HostLocation, HostMap, Job, Setting};
-pub use spec::{Generate, WorkloadSpec, in_order};
+pub use spec::{Generate, NO_FLOW, WorkloadSpec, in_order};
 
 use slotline_base::id::{ConnId, FlowId, HostId};
 use slotline_base::time::Time;

@@ -134,6 +134,9 @@ workloads! {
     Custom("custom", Custom),
 }
 
+/// What is wrong with a workload without flows. With another seed it may have some.
+pub const NO_FLOW: &str = "these options give no flow";
+
 /// Generates the flows of one workload.
 ///
 /// A new kind is one file with its settings and this trait, and one line in the list above.
@@ -172,7 +175,7 @@ impl WorkloadSpec {
         let made = options.generate(&mut Job { setting, group: index, key, rng, out });
         out.end(index, made)?;
         if out.flows() == before {
-            return Err(SpecError::new("kind", format!("{kind}: these options give no flow")));
+            return Err(SpecError::new("kind", format!("{kind}: {NO_FLOW}")));
         }
         Ok(())
     }

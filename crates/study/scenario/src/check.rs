@@ -18,7 +18,8 @@ use slotline_net::topology::{End, FASTEST, Graph, Link, NodeKind};
 use slotline_net::transport::congestion::AlgorithmKind;
 use slotline_net::units::{Bytes, Rate};
 use slotline_net::workload::{
-    Carrier, Count, HostMap, Machines, Setting, Traffic, TrafficBuilder, WorkloadSpec, in_order,
+    Carrier, Count, HostMap, Machines, NO_FLOW, Setting, Traffic, TrafficBuilder, WorkloadSpec,
+    in_order,
 };
 use slotline_schemes::ControlSpec;
 
@@ -493,6 +494,22 @@ fn perhaps(given: &str, names: &[String]) -> String {
     near.map_or(String::new(), |name| format!("; did you mean `{name}`?"))
 }
 
+/// Other seeds that are tried where the first one gives a workload no flow.
+const TRIED: usize = 50;
+
+/// Whether a workload has flows with another seed of the scenario.
+fn others_have_flows(
+    scenario: &Scenario,
+    (group, workload): (u16, &WorkloadSpec),
+    setting: &Setting<'_>,
+    hosts: u32,
+) -> bool {
+    scenario.seeds().into_iter().skip(1).take(TRIED).any(|seed| {
+        let mut out = TrafficBuilder::sample(hosts, SAMPLE);
+        workload.generate(group, &Setting { seed, ..*setting }, &mut out).is_ok()
+    })
+}
+
 /// Generates the traffic of the first seed to find the errors of generators and traces, and keeps only the sizes of
 /// `flows`.
 fn traffic(
@@ -514,7 +531,13 @@ fn traffic(
     let mut made: Vec<Fit> = in_order(&scenario.workload)
         .into_iter()
         .map(|(group, workload)| {
-            let made = workload.generate(group, &setting, &mut out);
+            let mut made = workload.generate(group, &setting, &mut out);
+            if made.as_ref().is_err_and(|e| e.message.ends_with(NO_FLOW))
+                && others_have_flows(scenario, (group, workload), &setting, hosts)
+            {
+                out.note(format!("workload[{group}] has no flow with seed {}", scenario.seed));
+                made = Ok(());
+            }
             made.map_err(|e| within(&format!("workload[{group}]"), e))
         })
         .collect();

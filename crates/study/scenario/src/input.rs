@@ -10,6 +10,9 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::Path;
 
+/// A file of lines with no more bytes is kept.
+const SHORT: u64 = 4 << 20;
+
 /// A file that was read.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Input {
@@ -54,6 +57,12 @@ fn by_line(path: &Path, each: &mut EachLine<'_>) -> Result<Input, String> {
     Ok(Input { kept: None, bytes, content: hash.name() })
 }
 
+/// The text of a short file of lines. Its reader refuses what is no text with the number of the line.
+fn read_lossy(path: &Path) -> Result<String, String> {
+    let bytes = std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
 /// Reads the files of a scenario for the first time.
 pub(crate) struct Reader<'a> {
     /// Where they are.
@@ -83,7 +92,13 @@ impl Files for Reader<'_> {
             self.note(name, Input::of(text.clone()));
             return (|_: &str| Ok(text.clone())).lines(name, each);
         }
-        let input = by_line(&self.folder.join(name), each)?;
+        let path = self.folder.join(name);
+        if std::fs::metadata(&path).is_ok_and(|file| file.is_file() && file.len() <= SHORT) {
+            let text = read_lossy(&path)?;
+            self.note(name, Input::of(text.clone()));
+            return (|_: &str| Ok(text.clone())).lines(name, each);
+        }
+        let input = by_line(&path, each)?;
         self.note(name, input);
         Ok(())
     }

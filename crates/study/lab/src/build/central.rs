@@ -1,6 +1,7 @@
 //! What is wrong with a central scheme and is found only when a run is built.
 
 use super::build;
+use slotline_net::workload::NO_FLOW;
 use slotline_scenario::check::SAMPLE;
 use slotline_scenario::{Loaded, Scenario, ScenarioError};
 use slotline_schemes::ControlSpec;
@@ -15,7 +16,12 @@ pub fn central_faults(loaded: &Loaded) -> Vec<ScenarioError> {
     if loaded.flows() > SAMPLE {
         return vec![];
     }
-    let fault = |at| build(&loaded.scenario, at, (*seed).into(), loaded).err();
+    let fault = |at| {
+        let error = build(&loaded.scenario, at, (*seed).into(), loaded).err()?;
+        // The run of this seed fails, and others need not.
+        let only_here = loaded.scenario.repeat > 1 && error.message.ends_with(NO_FLOW);
+        (!only_here).then_some(error)
+    };
     let faults = (0..scheme.len()).filter(central).filter_map(fault);
     faults.map(|error| loaded.blame(error)).collect()
 }

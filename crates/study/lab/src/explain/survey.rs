@@ -65,7 +65,13 @@ impl<'a> Survey<'a> {
     pub fn of(loaded: &'a Loaded) -> Result<Survey<'a>, SpecError> {
         let scenario = &loaded.scenario;
         let graph = scenario.fabric.build()?;
-        let (traffic, counts) = sample(scenario, &graph, scenario.seed.into(), loaded)?;
+        let of_seed = |seed| sample(scenario, &graph, seed, loaded);
+        // A seed may give no flow.
+        let mut seeds = scenario.seeds().into_iter();
+        let (traffic, counts) = match seeds.find_map(|seed| of_seed(seed).ok()) {
+            Some(made) => made,
+            None => of_seed(scenario.seed.into())?,
+        };
         let transport = scenario.scheme[0].transport.build()?;
         let wiring = graph.wiring();
         let routing = scenario.scheme[0].routing;
