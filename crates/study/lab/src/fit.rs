@@ -90,3 +90,51 @@ fn misfits(scenario: &Scenario, set: &RunSet) -> Vec<Vec<String>> {
     let schemes = scenario.scheme.iter().zip(&proposals);
     schemes.map(|(scheme, proposals)| fit::misfits(&scheme.name, proposals)).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::output::tally::tallies;
+    use crate::run::Jobs;
+    use crate::statistics::Verdict;
+    use crate::summary::Summary;
+    use std::path::Path;
+
+    fn set(control: &str) -> RunSet {
+        let text = format!(
+            "name = \"fit\"\nrepeat = 2\nend = {{ at = \"1s\" }}\nmeasure = {{ why = false }}\n\
+             fabric = {{ kind = \"fat-tree\", k = 4, rate = \"1Gbps\", delay = \"1us\" }}\n\
+             [[workload]]\nkind = \"random-bijective\"\nsize = \"1MB\"\n\
+             [[scheme]]\nname = \"old\"\n[[scheme]]\nname = \"new\"\ncontrol = {control}\n"
+        );
+        let loaded = Scenario::parse(Path::new("fit.toml"), text).expect("a scenario");
+        let runs = Jobs::of(&loaded).run(&loaded, 2).expect("runs");
+        RunSet::new(&loaded, runs)
+    }
+
+    #[test]
+    fn a_scheduler_that_never_acted_gets_no_verdict() {
+        let set = set("\"hedera\"");
+        let summary = Summary::of(&set);
+        let fit = &summary.schemes[1].fit;
+        assert!(fit.never_acted && !summary.schemes[0].fit.never_acted);
+        assert!(fit.warnings[0].starts_with("new never acted"), "{:?}", fit.warnings);
+        assert!(fit.warnings[1].contains("poll = \"5s\""), "{:?}", fit.warnings);
+        let tally = tallies(&summary, &summary.shown(&set)).remove(0);
+        assert_eq!(tally.those(Verdict::Idle).len(), tally.len());
+        assert_eq!(tally.headline(), "new: no verdict, because its scheduler never acted.");
+        let shown = crate::output::terminal::table(&set, 100);
+        let (warning, verdict) = (shown.find("new never acted"), shown.find("new: no verdict"));
+        assert!(warning.is_some() && warning < verdict, "{shown}");
+    }
+
+    #[test]
+    fn every_scheme_acts_with_the_periods_proposed() {
+        for kind in ["hedera", "flow-scheduler", "xco", "tdma", "fastpass"] {
+            let set = set(&format!("{{ kind = \"{kind}\", scale = \"auto\" }}"));
+            let fit = &Summary::of(&set).schemes[1].fit;
+            assert!(!fit.never_acted && fit.warnings.is_empty(), "{kind}: {fit:?}");
+            assert!(fit.deeds.iter().any(|(_, mean)| *mean > 0.0), "{kind}: {fit:?}");
+        }
+    }
+}

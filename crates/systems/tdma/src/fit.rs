@@ -26,8 +26,8 @@ pub fn proposals(spec: &TdmaSpec, conditions: &Conditions) -> Vec<Proposal> {
     let short = Time::ps(large_flow.min(run).as_ps() / (2 * ROUNDS));
     let round = short.max(least).min(Time::ms(10).max(least));
     let because = format!(
-        "a window grows once in a round, and eight rounds take {}, but flows with half of all bytes take at most {} alone, \
-         for {}",
+        "a window grows once in a round, and {ROUNDS} rounds take {}, but flows with half of all bytes take at most {} \
+         alone, and there is traffic for {}",
         rounded(spec.round.times(ROUNDS)),
         rounded(large_flow),
         rounded(run)

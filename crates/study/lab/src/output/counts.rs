@@ -105,7 +105,9 @@ fn line(scheme: &SchemeSummary) -> Option<String> {
     };
     let deeds: Vec<Counter> = scheme.fit.deeds.iter().map(|(counter, _)| *counter).collect();
     let deed = |(counter, mean): &(Counter, f64)| {
-        (*mean > 0.0).then(|| format!("{} {}", shown(counter.unit, *mean), label(*counter)))
+        let text = shown(counter.unit, *mean);
+        let label = if text == "1" { singular(&label(*counter)) } else { label(*counter) };
+        (*mean > 0.0).then(|| format!("{text} {label}"))
     };
     let told = scheme.fit.deeds.iter().filter_map(deed);
     let more = SHOWN.iter().filter(|entry| !deeds.contains(&entry.counter)).filter_map(one);

@@ -231,7 +231,7 @@ fn three_digits(unit: Unit, value: f64) -> String {
 pub fn verdict(metric: Metric, comparison: &Comparison) -> String {
     let text = comparison.verdict.text();
     match comparison.verdict {
-        Verdict::Open => text.to_string(),
+        Verdict::Open | Verdict::Idle => text.to_string(),
         Verdict::NoDifference if is_narrow(comparison) => text.to_string(),
         _ => format!("{text}: {}", extent(metric, comparison)),
     }

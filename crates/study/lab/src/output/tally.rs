@@ -91,8 +91,7 @@ impl Tally {
     fn of_one_seed(&self) -> String {
         let (scheme, base, n) = (&self.scheme, &self.base, self.len());
         let few = self.those(Verdict::TooFew);
-        let unlike: Vec<Compared> =
-            few.iter().filter(|(_, c)| !c.is_negligible()).copied().collect();
+        let unlike: Vec<Compared> = few.iter().filter(|c| !is_same(c)).copied().collect();
         match unlike.len() {
             0 => format!("{scheme} and {base} do not differ on {n} metrics, with one seed."),
             _ => format!(
@@ -104,9 +103,19 @@ impl Tally {
     /// The metrics on which there is something to say, in the order of verdicts: title and sentence.
     pub fn sentences(&self) -> impl Iterator<Item = (&'static str, String)> {
         let told = |verdict: &Verdict| !matches!(verdict, Verdict::NoDifference | Verdict::Idle);
-        let of = |verdict| self.those(verdict).iter().map(sentence);
+        let of = |verdict| self.those(verdict).iter().filter(|c| !is_same(c)).map(sentence);
         ORDER.into_iter().filter(told).flat_map(of)
     }
+    /// The metrics that do not differ with the only seed.
+    pub fn same(&self) -> Vec<&'static str> {
+        let few = self.those(Verdict::TooFew).iter();
+        few.filter(|c| is_same(c)).map(|(metric, _)| metric.title()).collect()
+    }
+}
+
+/// Whether a single seed shows no difference.
+fn is_same((_, comparison): &Compared) -> bool {
+    comparison.verdict == Verdict::TooFew && comparison.is_negligible()
 }
 
 fn undecided(open: usize) -> String {

@@ -142,12 +142,12 @@ fn verdicts(summary: &Summary, metrics: &[Metric], seeds: usize, width: usize) -
 /// One line for all metrics without a significant difference.
 fn without_difference(tally: &Tally, width: usize) -> String {
     let alike = tally.those(Verdict::NoDifference);
-    if alike.is_empty() {
-        return String::new();
-    }
     let titles: Vec<&str> = alike.iter().map(|(metric, _)| metric.title()).collect();
-    let label = Verdict::NoDifference.text();
-    wrapped(&format!("  {label}: {}", titles.join(", ")), width, 4)
+    let line = |label: &str, titles: &[&str]| match titles {
+        [] => String::new(),
+        _ => wrapped(&format!("  {label}: {}", titles.join(", ")), width, 4),
+    };
+    line("equal", &tally.same()) + &line(Verdict::NoDifference.text(), &titles)
 }
 
 /// Notes on the numbers, and the checks of the engine, one line each.
