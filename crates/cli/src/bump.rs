@@ -7,7 +7,6 @@ use slotline_bump::capture::{Report, Setup, through};
 use slotline_bump::{Guarded, Malformed, ebpf};
 use slotline_net::aqm::spec::{Policy, QueueSpec};
 use slotline_net::aqm::{Discipline, Failure, Marker, ObjectSpec, queue_stream};
-use slotline_net::id::{NodeId, PortId};
 use slotline_net::units::{Bytes, Rate};
 use slotline_scenario::queue_from_text;
 use std::fs::File;

@@ -6,7 +6,6 @@ use crate::frame::{Content, parse};
 use crate::object::{SECTION, wrap};
 use slotline_net::aqm::spec::{EcnSpec, Policy, QcnSpec, QueueSpec};
 use slotline_net::aqm::{Marker, queue_stream};
-use slotline_net::id::{NodeId, PortId};
 use slotline_net::rng::Stream;
 use slotline_net::wire::cnm::Cnm;
 

@@ -232,19 +232,19 @@ fn coarse_alpha_is_that_of_linux() {
     let mut window = |marked: u32| {
         for at in 0..10 {
             una += 1;
-            let plain = Ack { recovering: true, ..ack(1, una, 10 - 1 - at) };
-            dctcp.on_ack(&Ack { echo: at < marked, ..plain }, Time::ZERO);
+            let plain = Ack { recovering: true, ..ack(1, una, 10) };
+            dctcp.on_ack(&Ack { echo: (1..=marked).contains(&at), ..plain }, Time::ZERO);
         }
         dctcp.alpha()
     };
-    // The first acknowledgement ends a window by itself; the tenth of each ends the next.
-    assert_eq!([0, 0, 0].map(&mut window), [900, 844, 792]);
+    // The first acknowledgement of each ten ends a window, which counts in the next ten.
+    assert_eq!([0, 0, 0].map(&mut window), [960, 900, 844]);
     // 3 of 10 marked: 792 - 49 + (3 · 64) / 10.
-    assert_eq!(window(3), 762);
+    assert_eq!([3, 0].map(&mut window), [792, 762]);
     let mut last = 0;
     (0..100).for_each(|_| last = window(0));
     assert_eq!(last, 0);
-    assert_eq!(window(1), 6);
+    assert_eq!([1, 0].map(&mut window), [0, 6]);
 }
 
 #[test]
