@@ -90,6 +90,7 @@ mod perfect_matching;
 mod plan;
 mod portfolio;
 mod recent_demand;
+mod remaining_time;
 mod residual_graph;
 mod rolling_greedy;
 mod rotation_fallback;

@@ -116,6 +116,16 @@ impl Matcher {
         }
         true
     }
+    /// Matches as many rows as possible, and no row that is matched loses its match. All current pairs must be
+    /// in the graph.
+    pub fn largest(&mut self, graph: &Graph) {
+        // Columns that a failed search has visited lead to no free column as long as the graph stays.
+        self.unvisited.clear();
+        self.unvisited.resize(graph.words, u64::MAX);
+        let mut unmatched = std::mem::take(&mut self.unmatched);
+        unmatched.retain(|&row| !self.take_free(row.into(), graph) && !self.search(row, graph));
+        self.unmatched = unmatched;
+    }
     fn add_pair(&mut self, row: usize, column: usize) {
         self.columns[row] = column as u16;
         self.rows[column] = row as u16;

@@ -54,7 +54,6 @@ impl Plan {
     pub fn days(&self) -> usize {
         self.lengths.len()
     }
-    #[cfg(test)]
     pub fn length(&self, day: usize) -> i32 {
         self.lengths[day]
     }
@@ -72,12 +71,20 @@ impl Plan {
     /// Makes the days fill the week. If there is time left, all days grow alike. If there are too many days,
     /// the shortest are dropped, and the shortest of the others become shorter.
     pub fn fit_to_week(&mut self, ticks: &TickTiming) {
+        self.shorten_to_week(ticks);
+        self.stretch(ticks);
+    }
+    /// Drops and shortens days if there are too many for the week.
+    pub fn shorten_to_week(&mut self, ticks: &TickTiming) {
         self.drop_shortest(ticks);
         let over = self.span(ticks) - i64::from(ticks.week);
         if over > 0 {
             self.shorten(over as i32, ticks.min_day);
         }
-        self.stretch(ticks);
+    }
+    /// Makes a day longer.
+    pub fn lengthen(&mut self, day: usize, by: i32) {
+        self.lengths[day] += by;
     }
     /// Drops the shortest day as long as the others fill the week without it, or cannot be shortened enough
     /// to make room for it.

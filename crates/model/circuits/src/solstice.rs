@@ -5,6 +5,7 @@ use crate::demand::Demand;
 use crate::max_min::MaxMinFair;
 use crate::perfect_matching::{Graph, Matcher};
 use crate::plan::Plan;
+use crate::remaining_time::RemainingTime;
 use crate::rotation_fallback::RotationFallback;
 use crate::scheduler::{Note, Scheduler};
 use crate::stuffing::Stuffing;
@@ -62,6 +63,7 @@ pub struct Solstice {
     graph: Graph,
     matcher: Matcher,
     plan: Plan,
+    remaining_time: RemainingTime,
 }
 
 impl Solstice {
@@ -78,6 +80,7 @@ impl Solstice {
             graph: Graph::default(),
             matcher: Matcher::default(),
             plan: Plan::default(),
+            remaining_time: RemainingTime::default(),
         }
     }
     /// Loads a demand and applies the options. Returns whether there is any demand.
@@ -114,9 +117,13 @@ impl Solstice {
             *cell = (clipped as i32).max(1).min(*cell);
         }
     }
+    /// The smallest threshold, in ticks: the shortest day or two nights.
+    fn least(&self) -> i32 {
+        self.fallback.ticks.min_day.max(2 * self.fallback.ticks.night).max(1)
+    }
     /// Decomposes the stuffed matrix into days.
     fn decompose(&mut self, size: usize, total: i64) {
-        let least = self.fallback.ticks.min_day.max(2 * self.fallback.ticks.night).max(1);
+        let least = self.least();
         let mut threshold = (self.fallback.ticks.week / 4).max(least);
         let mut left = total;
         self.plan.clear(size);
@@ -132,6 +139,16 @@ impl Solstice {
             }
             threshold = (threshold / 2).max(least);
         }
+    }
+    /// Makes the days fill the week. Without days it does nothing.
+    fn fit_to_week(&mut self, size: usize) {
+        if self.plan.days() == 0 {
+            return;
+        }
+        let least = self.least();
+        self.plan.shorten_to_week(&self.fallback.ticks);
+        let (plan, ticks) = (&mut self.plan, &self.fallback.ticks);
+        self.remaining_time.fill(size, &self.cells, least, plan, ticks);
     }
     /// The plan if there are no days.
     fn without_days(&mut self, note: Note, out: &mut Week) -> Note {
@@ -182,7 +199,7 @@ impl Scheduler for Solstice {
         }
         let total = self.stuffing.stuff(demand.racks(), &mut self.rest);
         self.decompose(demand.racks(), total);
-        self.plan.fit_to_week(&self.fallback.ticks);
+        self.fit_to_week(demand.racks());
         match self.spec.fallback {
             Fallback::Better => self.fallback.emit_or_rotate(&self.plan, &self.cells, out),
             _ if self.plan.days() == 0 => self.without_days(Note::Rotation, out),
