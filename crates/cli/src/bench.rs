@@ -2,6 +2,7 @@
 //! alone, each case has a process of its own.
 
 use crate::arguments::BenchOptions;
+use crate::out::{is_closed, say};
 use anyhow::{Context, Result, anyhow, bail};
 use slotline_bench::{BENCHMARKS, Benchmark, Choice, Row, Separate, Work, flow};
 use std::path::{Path, PathBuf};
@@ -48,6 +49,10 @@ fn separate(options: &BenchOptions, benchmark: &Benchmark, work: &Separate) -> R
     let threads = options.common.threads.map(u32::from);
     let choice = Choice { large: options.large, threads, scratch: &scratch.0 };
     for case in (work.cases)(&choice) {
+        // Nobody would see the other cases.
+        if is_closed() {
+            break;
+        }
         for line in process(name, &case)?.lines() {
             show(options, &serde_json::from_str(line)?)?;
         }
@@ -67,11 +72,11 @@ fn process(name: &str, case: &str) -> Result<String> {
 
 fn show(options: &BenchOptions, row: &Row) -> Result<()> {
     if options.common.json {
-        println!("{}", serde_json::to_string(row)?);
+        say(&serde_json::to_string(row)?);
         return Ok(());
     }
     let Row { name, scenario, scheme, threads, value, unit } = row;
-    println!("{scenario:<32} {scheme:<24} {threads:>3} {name:>26} {value:>16.3} {unit}");
+    say(&format!("{scenario:<32} {scheme:<24} {threads:>3} {name:>26} {value:>16.3} {unit}"));
     Ok(())
 }
 

@@ -1,5 +1,6 @@
 //! `slotline bump replay`: replays a capture through a bump.
 
+use crate::out::say;
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand, ValueEnum};
 use slotline_bump::capture::{Report, Setup, through};
@@ -142,13 +143,13 @@ fn take(
             .for_each(|file| drop(std::fs::remove_file(file)));
     }
     let (report, disciplines) = done.with_context(|| format!("{}", path.display()))?;
-    say(&report);
+    show(&report);
     let failures = disciplines.iter().map(Discipline::failure);
     for ((network, ..), failure) in report.queues.iter().zip(failures) {
         if let Some(Failure { at, why, unjudged }) = failure {
-            println!(
+            say(&format!(
                 "{network}: the program was stopped at {at}, {unjudged} packets passed since: {why}"
-            );
+            ));
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -171,8 +172,8 @@ fn create(path: &Path, options: &CaptureOptions) -> Result<BufWriter<File>> {
 /// Queues that are listed.
 const LISTED: usize = 20;
 
-fn say(report: &Report) {
-    println!(
+fn show(report: &Report) {
+    say(&format!(
         "{} packets, {} queues; without a queue: {}, malformed: {}, out of order: {}, notices: {}",
         report.packets,
         report.queues.len(),
@@ -180,10 +181,10 @@ fn say(report: &Report) {
         report.others.malformed,
         report.late,
         report.notices
-    );
+    ));
     let line = |cells: [&str; 6]| {
         let [network, packets, marks, early, full, most] = cells;
-        println!("{network:<40} {packets:>10} {marks:>10} {early:>10} {full:>10} {most:>10}");
+        say(&format!("{network:<40} {packets:>10} {marks:>10} {early:>10} {full:>10} {most:>10}"));
     };
     line(["destination", "packets", "marked", "dropped", "no room", "longest"]);
     let mut queues: Vec<_> = report.queues.iter().collect();
@@ -195,6 +196,6 @@ fn say(report: &Report) {
         line([&network.to_string(), &packets, &marks, &early, &full, &most]);
     }
     if let Some(more) = queues.len().checked_sub(LISTED).filter(|more| *more > 0) {
-        println!("and {more} more");
+        say(&format!("and {more} more"));
     }
 }

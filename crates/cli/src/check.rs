@@ -3,7 +3,8 @@
 use anyhow::Result;
 use clap::Args;
 use slotline_lab::build::central_faults;
-use slotline_scenario::{Loaded, Scenario};
+use slotline_lab::sweep::Study;
+use slotline_scenario::{Loaded, Scenario, ScenarioError};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -25,23 +26,50 @@ pub fn check(options: &CheckOptions) -> Result<ExitCode> {
 
 /// Prints the errors of a file, or that it has none. Returns whether it is valid.
 fn is_right(file: &Path) -> bool {
-    let loaded = Scenario::load_all(file).and_then(|loaded| {
-        let faults = central_faults(&loaded);
-        if faults.is_empty() { Ok(loaded) } else { Err(faults) }
-    });
-    match loaded {
-        Ok(loaded) => {
-            crate::print_notes(&loaded);
-            crate::print_text(&format!("ok: {}: {}", file.display(), in_a_line(&loaded)));
+    let checked = if Study::is_in(file) { sweep(file) } else { scenario(file) };
+    match checked {
+        Ok(line) => {
+            crate::print_text(&format!("ok: {}: {line}", file.display()));
             true
         }
         Err(faults) => {
-            faults.iter().for_each(|fault| eprintln!("{fault}\n"));
+            faults.iter().for_each(|fault| crate::out::warn(format!("{fault}\n")));
             let faults = faults.len();
             eprintln!("{}: {faults} error{}", file.display(), if faults == 1 { "" } else { "s" });
             false
         }
     }
+}
+
+/// Checks a scenario; returns a line about it.
+fn scenario(file: &Path) -> Result<String, Vec<ScenarioError>> {
+    let loaded = without_faults(Scenario::load_all(file)?)?;
+    crate::print_notes(&loaded);
+    crate::print_excess(&loaded);
+    Ok(in_a_line(&loaded))
+}
+
+/// Checks all points of a sweep; returns a line about them. The faults are those of the first point that has any.
+fn sweep(file: &Path) -> Result<String, Vec<ScenarioError>> {
+    let study = Study::load(file).map_err(|error| vec![error])?;
+    crate::print_notices(&study.notices);
+    let mut first = None;
+    for at in 0..study.len() {
+        let loaded = without_faults(study.point(at).map_err(|error| vec![error])?)?;
+        first.get_or_insert(loaded);
+    }
+    let first = first.map_or(String::new(), |loaded| {
+        crate::print_notes(&loaded);
+        crate::print_excess(&loaded);
+        in_a_line(&loaded)
+    });
+    let points = study.len();
+    Ok(format!("sweep of {points} point{}, the first: {first}", if points == 1 { "" } else { "s" }))
+}
+
+fn without_faults(loaded: Loaded) -> Result<Loaded, Vec<ScenarioError>> {
+    let faults = central_faults(&loaded);
+    if faults.is_empty() { Ok(loaded) } else { Err(faults) }
 }
 
 fn in_a_line(loaded: &Loaded) -> String {

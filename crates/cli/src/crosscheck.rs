@@ -1,8 +1,9 @@
 //! `slotline crosscheck`: one scenario on both engines.
 
 use crate::arguments::Common;
+use crate::out::say;
 use crate::progress;
-use crate::run::{INTERRUPTED, say};
+use crate::run::INTERRUPTED;
 use anyhow::Result;
 use clap::Args;
 use slotline_lab::crosscheck::{Crosscheck, Row, Sides};

@@ -1,12 +1,13 @@
 //! `slotline diff`.
 
+use crate::out;
 use crate::run::width;
 use anyhow::{Context, Result};
 use clap::Args;
 use slotline_lab::diff::{self, Diff, Outcome, Question};
 use slotline_lab::output::read;
 use slotline_scenario::metric::Metric;
-use std::io::Write;
+use slotline_scenario::renamed::metric_name;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -36,8 +37,7 @@ pub fn diff(options: &DiffOptions) -> Result<ExitCode> {
         format!("cannot compare `{}` with `{}`", options.new.display(), options.old.display())
     })?;
     let output = if options.json { diff::json(&found) } else { diff::text(&found, width()) };
-    // A reader that went away is no error.
-    drop(std::io::stdout().write_all(output.as_bytes()));
+    out::print(&output);
     Ok(match found.outcome() {
         Outcome::Fine => ExitCode::SUCCESS,
         Outcome::Regression => ExitCode::from(1),
@@ -58,7 +58,8 @@ fn tolerance(text: &str) -> Result<f64, String> {
 }
 
 fn metric(text: &str) -> Result<Metric, String> {
-    let found = Metric::ALL.into_iter().find(|metric| metric.key() == text);
+    let name = metric_name(text);
+    let found = Metric::ALL.into_iter().find(|metric| metric.key() == name);
     found.ok_or_else(|| format!("there are: {}", Metric::ALL.map(Metric::key).join(", ")))
 }
 

@@ -18,6 +18,7 @@ pub fn explain(options: &ExplainOptions) -> Result<ExitCode> {
     let loaded = Scenario::load(&options.file)?;
     central_faults(&loaded).into_iter().next().map_or(Ok(()), Err)?;
     crate::print_notes(&loaded);
+    crate::print_excess(&loaded);
     let Scenario { name, description: about, .. } = &loaded.scenario;
     let colon = if about.is_empty() { "" } else { ": " };
     let description = describe(&loaded, calibrate())?;

@@ -1,5 +1,6 @@
 //! `slotline import`.
 
+use crate::out;
 use anyhow::Result;
 use clap::Args;
 use slotline_net::time::Time;
@@ -7,7 +8,6 @@ use slotline_net::topology::GraphSpec;
 use slotline_net::units::{Bytes, Rate};
 use slotline_net::workload::cm::TimeUnit;
 use slotline_scenario::import::{self, Kind, Options};
-use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -106,14 +106,10 @@ pub fn import(options: &ImportOptions) -> Result<ExitCode> {
         },
     )?;
     imported.notes.iter().for_each(|note| eprintln!("note: {note}"));
-    let mut out = std::io::stdout();
-    // A reader that went away is no error.
     if imported.written.is_empty() {
-        drop(write!(out, "{}", imported.fragment));
+        out::print_bytes(imported.fragment.to_string().as_bytes());
     }
-    for path in &imported.written {
-        drop(writeln!(out, "wrote {}", path.display()));
-    }
+    imported.written.iter().for_each(|path| out::say(&format!("wrote {}", path.display())));
     Ok(ExitCode::SUCCESS)
 }
 

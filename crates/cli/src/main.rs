@@ -13,6 +13,7 @@ mod import;
 mod list;
 mod manual;
 mod new;
+mod out;
 mod progress;
 mod reference;
 mod report;
@@ -51,7 +52,7 @@ Start with `slotline run scenarios/incast.toml`; `slotline help run` explains th
 
 fn main() -> ExitCode {
     if std::env::args_os().len() == 1 {
-        return print_text(ABOUT);
+        return ended(print_text(ABOUT));
     }
     let arguments = Arguments::parse();
     let result = match &arguments.command {
@@ -74,32 +75,50 @@ fn main() -> ExitCode {
         Command::Schema => Ok(print_text(&slotline_scenario::schema::text())),
         Command::Export(options) => export::export(options),
         Command::New(options) => new::new(options),
-        Command::Completions(options) => return manual::completions(options),
+        Command::Completions(options) => Ok(manual::completions(options)),
         Command::Man(options) => manual::man(options),
     };
-    match result {
-        Ok(code) => code,
-        Err(error) => {
-            eprintln!("{error:#}");
-            ExitCode::from(2)
+    ended(result.unwrap_or_else(|error| {
+        out::warn(format!("{error:#}"));
+        ExitCode::from(WRONG)
+    }))
+}
+
+/// Exit code of wrong input, and of output that cannot be written.
+const WRONG: u8 = 2;
+
+/// The exit code `code`, unless something could not be printed.
+fn ended(code: ExitCode) -> ExitCode {
+    match out::fault() {
+        Some(error) => {
+            out::warn(format!("cannot write to the standard output: {error}"));
+            ExitCode::from(WRONG)
         }
+        None => code,
     }
 }
 
 /// Prints what the user should know about a scenario that is valid, on the standard error output.
 fn print_notes(loaded: &slotline_scenario::Loaded) {
     print_notices(&loaded.document.notices);
-    loaded.notes.iter().for_each(|note| eprintln!("note: {note}"));
+    loaded.notes.iter().for_each(|note| out::warn(format!("note: {note}")));
+}
+
+/// Warns of runs that do not fit into the memory of this machine.
+fn print_excess(loaded: &slotline_scenario::Loaded) {
+    let at_once = sweep::pool::processors();
+    if let Some(why) = slotline_lab::footprint::excess(loaded, at_once) {
+        out::warn(format!("warning: {why}"));
+    }
 }
 
 /// Prints a line for each old name that a scenario file uses, on the standard error output.
 fn print_notices(notices: &[String]) {
-    notices.iter().for_each(|notice| eprintln!("notice: {notice}"));
+    notices.iter().for_each(|notice| out::warn(format!("notice: {notice}")));
 }
 
-/// Prints `text`; a reader that went away is no error.
+/// Prints `text`.
 fn print_text(text: &str) -> ExitCode {
-    use std::io::Write;
-    drop(writeln!(std::io::stdout(), "{}", text.trim_end()));
+    out::say(text);
     ExitCode::SUCCESS
 }

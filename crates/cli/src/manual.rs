@@ -1,10 +1,11 @@
 //! `slotline completions` and `slotline man`: made from the definitions that read the command line.
 
 use crate::arguments::Arguments;
+use crate::out;
 use anyhow::{Context, Result};
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -26,8 +27,7 @@ pub struct ManOptions {
 pub fn completions(options: &CompletionsOptions) -> ExitCode {
     let mut script = Vec::new();
     clap_complete::generate(options.shell, &mut program(), "slotline", &mut script);
-    // A reader that went away is no error.
-    drop(io::stdout().write_all(&script));
+    out::print_bytes(&script);
     ExitCode::SUCCESS
 }
 
@@ -35,7 +35,7 @@ pub fn completions(options: &CompletionsOptions) -> ExitCode {
 pub fn man(options: &ManOptions) -> Result<ExitCode> {
     match &options.dir {
         Some(dir) => pages(dir).with_context(|| format!("cannot write to {}", dir.display()))?,
-        None => drop(io::stdout().write_all(&main_page()?)),
+        None => out::print_bytes(&main_page()?),
     }
     Ok(ExitCode::SUCCESS)
 }

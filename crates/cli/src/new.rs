@@ -1,9 +1,10 @@
 //! `slotline new`: a scenario to start from.
 
+use crate::out;
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -73,8 +74,7 @@ pub fn new(options: &NewOptions) -> Result<ExitCode> {
     let text = template.called(&name)?;
     match &options.output {
         Some(path) => write(template, path, &text)?,
-        // A reader that went away is no error.
-        None => drop(io::stdout().write_all(text.as_bytes())),
+        None => out::print_bytes(text.as_bytes()),
     }
     Ok(ExitCode::SUCCESS)
 }

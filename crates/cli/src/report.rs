@@ -1,5 +1,6 @@
 //! `slotline report`.
 
+use crate::out;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use slotline_lab::output::merge::merge;
@@ -27,7 +28,7 @@ pub fn report(options: &ReportOptions) -> Result<ExitCode> {
         [run] => one(run, options.output.as_deref())?,
         runs => several(runs, options.output.as_deref())?,
     };
-    println!("Report: {}", page.display());
+    out::say(&format!("Report: {}", page.display()));
     Ok(ExitCode::SUCCESS)
 }
 

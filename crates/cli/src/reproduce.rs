@@ -1,15 +1,16 @@
 //! `slotline reproduce`.
 
 use crate::arguments::ReproduceOptions;
+use crate::out::say;
 use crate::progress;
 use crate::run::{saver, to_do};
 use anyhow::{Result, bail};
 use slotline_lab::output::Place;
 use slotline_lab::record::RunRecord;
+use slotline_lab::run::Done;
 use slotline_reproduce::{Experiment, Findings, Measured, PAPERS, Paper, Study, Work};
 use slotline_scenario::Loaded;
 use std::collections::BTreeSet;
-use std::io::Write;
 use std::process::ExitCode;
 use std::sync::Mutex;
 
@@ -119,15 +120,14 @@ fn runs(loaded: &Loaded, place: &Place, threads: usize) -> Result<Vec<RunRecord>
         save(run);
         saved.lock().unwrap_or_else(std::sync::PoisonError::into_inner).insert(name(run));
     };
-    let mut fresh = progress::watched(&jobs, end, || jobs.run_saving(loaded, threads, noted))?;
+    let Done { records: mut fresh, failed } =
+        progress::watched(&jobs, end, || jobs.run_saving(loaded, threads, noted));
     let saved = saved.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
     // The last run of a scenario is not saved on its own, because the result usually follows at once.
     fresh.iter_mut().filter(|run| !saved.contains(&name(run))).for_each(&save);
     records.append(&mut fresh);
-    Ok(records)
-}
-
-/// Prints; a reader that went away is no error.
-fn say(text: &str) {
-    drop(writeln!(std::io::stdout(), "{}", text.trim_end_matches(' ')));
+    match failed.into_iter().next() {
+        Some(failure) => Err(failure.into()),
+        None => Ok(records),
+    }
 }

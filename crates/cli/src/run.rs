@@ -1,20 +1,25 @@
 //! `slotline run`.
 
 use crate::arguments::{Engine, RunOptions};
+use crate::out::{say, warn};
 use crate::progress;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
+use slotline_lab::footprint;
 use slotline_lab::output::format::grouped;
-use slotline_lab::output::{Place, Written, terminal};
+use slotline_lab::output::{Place, Written, summary_text, terminal};
 use slotline_lab::record::{RunRecord, RunSet};
-use slotline_lab::run::Jobs;
+use slotline_lab::run::{Failure, Jobs};
 use slotline_lab::summary::Summary;
 use slotline_scenario::{EngineSpec, Loaded, Scenario};
-use std::io::Write;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 /// Exit code of a run that was interrupted: 128 + SIGINT, as shells have it.
 pub const INTERRUPTED: u8 = 130;
+/// Exit code where some runs failed.
+pub const FAILED: u8 = 1;
+/// The most failures that are printed.
+const MOST_FAILURES: usize = 10;
 
 pub fn run(options: &RunOptions) -> Result<ExitCode> {
     let mut loaded = loaded(options)?;
@@ -22,6 +27,9 @@ pub fn run(options: &RunOptions) -> Result<ExitCode> {
         loaded.reseed(options.seed, options.repeat)?;
     }
     crate::print_notes(&loaded);
+    if let Some(why) = footprint::excess(&loaded, options.common.threads()) {
+        bail!("{}: {why}", options.file.display());
+    }
     let place =
         Place::claim(&options.out, &loaded.scenario.name, &loaded.resolved(), options.force)?;
     let (jobs, mut records) = to_do(&loaded, &place);
@@ -29,8 +37,21 @@ pub fn run(options: &RunOptions) -> Result<ExitCode> {
     let threads = options.common.threads();
     let end = loaded.scenario.end.at.map(|at| at.as_ps());
     let work = || jobs.run_saving(&loaded, threads, saver(&loaded, &place));
-    records.extend(progress::watched(&jobs, end, work)?);
-    finish(&loaded, place, records, options)
+    let mut done = progress::watched(&jobs, end, work);
+    records.append(&mut done.records);
+    print_failures(&done.failed);
+    let mut set = RunSet::new(&loaded, records);
+    set.failed = done.failed.iter().map(Failure::record).collect();
+    let over = set.runs.len() + set.failed.len() == set.schemes.len() * set.seeds.len();
+    if over { finish(place, &set, options) } else { suspend(place, set, options) }
+}
+
+/// Prints the runs that failed, and why.
+pub fn print_failures(failed: &[Failure]) {
+    failed.iter().take(MOST_FAILURES).for_each(warn);
+    if failed.len() > MOST_FAILURES {
+        eprintln!("{} more runs failed", failed.len() - MOST_FAILURES);
+    }
 }
 
 /// The scenario, with the engine that the command line asks for.
@@ -67,40 +88,54 @@ pub fn saver(loaded: &Loaded, place: &Place) -> impl Fn(&mut RunRecord) + Sync {
     }
 }
 
-fn finish(
-    loaded: &Loaded,
-    place: Place,
-    records: Vec<RunRecord>,
-    options: &RunOptions,
-) -> Result<ExitCode> {
-    let set = RunSet::new(loaded, records);
+/// All runs are over: they are complete or have failed.
+fn finish(place: Place, set: &RunSet, options: &RunOptions) -> Result<ExitCode> {
+    if set.runs.is_empty() {
+        bail!("no run has a result: nothing to save");
+    }
+    let summary = Summary::of(set);
+    let json = options.common.json;
+    let written = place.write(set, &summary, options.csv, &[slotline_report::PAGE]);
+    // What could not be written can still be read.
+    if !json {
+        say(&terminal::table_of(set, &summary, width()));
+    }
+    let Written { folder, left_out } = written?;
+    if json {
+        let summary = std::fs::read_to_string(folder.join("summary.json"));
+        say(&summary.with_context(|| format!("cannot read {}", folder.display()))?);
+    } else {
+        for (file, rows) in left_out {
+            let rows = grouped(rows as u64);
+            say(&format!("Not written: {file}, of {rows} rows; --csv writes it"));
+        }
+        let folder = folder.display();
+        say(&format!("Results: {folder}   (open report.html there in a browser)"));
+    }
+    Ok(if set.complete() { ExitCode::SUCCESS } else { ExitCode::from(FAILED) })
+}
+
+/// Some runs were stopped. The complete ones are stored for the next process and shown. They are no result, so that
+/// the same command can continue.
+fn suspend(place: Place, mut set: RunSet, options: &RunOptions) -> Result<ExitCode> {
+    let of = set.schemes.len() * set.seeds.len();
     if set.runs.is_empty() {
         eprintln!("interrupted before any run was complete: nothing to save");
         return Ok(ExitCode::from(INTERRUPTED));
     }
     let summary = Summary::of(&set);
-    let Written { folder, left_out } =
-        place.write(&set, &summary, options.csv, &[slotline_report::PAGE])?;
     if options.common.json {
-        let summary = std::fs::read_to_string(folder.join("summary.json"));
-        say(&summary.with_context(|| format!("cannot read {}", folder.display()))?);
+        say(&summary_text(&set, &summary));
     } else {
         say(&terminal::table_of(&set, &summary, width()));
-        for (file, rows) in left_out {
-            say(&format!("Not written: {file}, of {} rows; --csv writes it", grouped(rows as u64)));
-        }
-        say(&format!("Results: {}   (open report.html there in a browser)", folder.display()));
     }
-    Ok(if set.complete() { ExitCode::SUCCESS } else { ExitCode::from(INTERRUPTED) })
+    let kept = place.suspend(&mut set)?;
+    eprintln!("interrupted: {kept} of {of} runs are stored; the same command continues with them");
+    Ok(ExitCode::from(INTERRUPTED))
 }
 
 /// Columns of the terminal.
 pub fn width() -> usize {
     let columns = console::Term::stdout().size_checked().map(|(_, columns)| usize::from(columns));
     columns.unwrap_or(100).clamp(40, 200)
-}
-
-/// Prints; a reader that went away is no error.
-pub fn say(text: &str) {
-    drop(writeln!(std::io::stdout(), "{}", text.trim_end()));
 }

@@ -1,6 +1,6 @@
 //! `slotline why`.
 
-use crate::progress;
+use crate::{out, progress};
 use anyhow::{Result, bail};
 use clap::Args;
 use slotline_lab::output::why;
@@ -42,7 +42,7 @@ pub fn why(options: &WhyOptions) -> Result<ExitCode> {
     let records = progress::watched(&jobs, end, || jobs.run(&loaded, threads))?;
     for record in &records {
         for row in chosen(record, &options.flows)? {
-            print!("{}", why::text(record, row));
+            out::print(&why::text(record, row));
         }
     }
     Ok(ExitCode::SUCCESS)

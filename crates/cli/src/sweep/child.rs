@@ -6,7 +6,7 @@
 
 use super::SweepOptions;
 use crate::progress;
-use crate::run::{INTERRUPTED, saver, to_do};
+use crate::run::{FAILED, INTERRUPTED, print_failures, saver, to_do};
 use anyhow::{Context, Result, bail};
 use slotline_lab::output::{Place, run_id};
 use slotline_lab::record::RunSet;
@@ -38,11 +38,13 @@ pub fn point(options: &SweepOptions, which: &str) -> Result<ExitCode> {
     let (jobs, mut records) = to_do(&loaded, &place);
     progress::stop_on_interrupt(&jobs)?;
     stop_with_lifeline(&jobs);
-    records.extend(jobs.run_saving(&loaded, options.threads, saver(&loaded, &place))?);
-    let set = RunSet::new(&loaded, records);
+    let done = jobs.run_saving(&loaded, options.threads, saver(&loaded, &place));
+    records.extend(done.records);
+    let mut set = RunSet::new(&loaded, records);
     if !set.complete() {
-        place.abandon();
-        return Ok(ExitCode::from(INTERRUPTED));
+        print_failures(&done.failed);
+        place.suspend(&mut set)?;
+        return Ok(ExitCode::from(if done.failed.is_empty() { INTERRUPTED } else { FAILED }));
     }
     match place.write(&set, &Summary::of(&set), false, &[slotline_report::PAGE]) {
         // Another process may have been faster, with the same result.

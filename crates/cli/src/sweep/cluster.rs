@@ -1,7 +1,7 @@
 //! `slotline sweep --slurm`.
 
 use super::SweepOptions;
-use crate::run::say;
+use crate::out::say;
 use anyhow::{Context, Result};
 use slotline_lab::sweep::slurm::{Job, quoted};
 use slotline_lab::sweep::{Study, store};

@@ -4,10 +4,11 @@ pub mod arguments;
 mod child;
 mod cluster;
 pub mod collect;
-mod pool;
+pub mod pool;
 mod prepare;
 
-use crate::run::{INTERRUPTED, say, width};
+use crate::out::say;
+use crate::run::{INTERRUPTED, width};
 use anyhow::Result;
 pub use arguments::SweepOptions;
 use prepare::Prepared;

@@ -4,6 +4,7 @@ use super::SweepOptions;
 use crate::run::INTERRUPTED;
 use anyhow::{Context, Result};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use slotline_lab::output::is_of;
 use slotline_lab::output::lock::{self, Attempt, Lock};
 use slotline_lab::sweep::summary_file::SummaryFile;
 use slotline_lab::sweep::{Part, State, store};
@@ -168,7 +169,9 @@ impl Pool<'_> {
     fn attempt(&self, point: usize) -> Result<Option<Outcome>> {
         let id = self.part.points[point].id.as_deref().unwrap_or("");
         let folder = self.options.out.join(id);
-        let is_done = || SummaryFile::read(&folder).is_ok_and(|s| s.complete && s.id == id);
+        let is_done = || {
+            SummaryFile::read(&folder).is_ok_and(|s| s.complete && s.id == id) && is_of(&folder, id)
+        };
         let done = Outcome { point, state: State::Done, message: None };
         if is_done() {
             return Ok(Some(done));

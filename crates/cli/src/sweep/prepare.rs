@@ -32,13 +32,15 @@ struct Checked {
 pub fn prepare(study: &Study, shard: Shard, root: &Path) -> Result<Prepared> {
     let mut part = Part::of(study, shard);
     let mut todo = vec![];
-    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+    let mut seen: BTreeMap<String, (usize, String)> = BTreeMap::new();
     for checked in check_all(study, shard)? {
         let Checked { at, name, resolved, metrics } = checked;
         let id = run_id(&name, &resolved);
-        if let Some(before) = seen.insert(id.clone(), at) {
+        if let Some((before, text)) = seen.insert(id.clone(), (at, resolved.clone())) {
+            let what =
+                if text == resolved { "are the same scenario" } else { "have the same name" };
             bail!(
-                "{}: points {before} ({}) and {at} ({}) are the same scenario",
+                "{}: points {before} ({}) and {at} ({}) {what}",
                 study.file.display(),
                 study.settings_text(before),
                 study.settings_text(at)

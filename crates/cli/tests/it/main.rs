@@ -6,6 +6,7 @@ mod design;
 mod docs;
 mod docs_links;
 mod import;
+mod output;
 mod reference;
 mod resume;
 mod routes;

@@ -40,20 +40,46 @@ struct Barrier {
     parties: usize,
     arrived: AtomicUsize,
     round: AtomicUsize,
+    /// A thread has panicked and does not arrive any more.
+    broken: AtomicBool,
 }
 
 impl Barrier {
-    fn wait(&self) {
+    fn new(parties: usize) -> Barrier {
+        let (arrived, round, broken) = Default::default();
+        Barrier { parties, arrived, round, broken }
+    }
+
+    /// Waits for all others. Returns whether they have arrived, which they do unless one of them panics.
+    fn wait(&self) -> bool {
         let round = self.round.load(Ordering::Acquire);
         if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.parties {
             self.arrived.store(0, Ordering::Release);
             self.round.store(round.wrapping_add(1), Ordering::Release);
-            return;
+            return true;
         }
         let mut spins = 0u32;
         while self.round.load(Ordering::Acquire) == round {
             spins += 1;
-            if spins < SPINS { std::hint::spin_loop() } else { std::thread::yield_now() }
+            if spins < SPINS {
+                std::hint::spin_loop();
+            } else if self.broken.load(Ordering::Relaxed) {
+                return false;
+            } else {
+                std::thread::yield_now();
+            }
+        }
+        true
+    }
+}
+
+/// Breaks the barrier if its thread panics, so that no other thread waits for ever.
+struct Breaker<'a>(&'a Barrier);
+
+impl Drop for Breaker<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.broken.store(true, Ordering::Relaxed);
         }
     }
 }
@@ -68,16 +94,18 @@ pub(crate) fn run(shards: &mut [Shard], windows: Windows, until: Until, watch: &
         mail: (0..count * count).map(|_| Mutex::default()).collect(),
     };
     let boards = [board(), board()];
-    let barrier =
-        Barrier { parties: count, arrived: AtomicUsize::new(0), round: AtomicUsize::new(0) };
+    let barrier = Barrier::new(count);
     let team = Team { boards, barrier, windows, until, watch };
     std::thread::scope(|scope| {
         let (first, rest) = shards.split_at_mut(1);
-        for (at, shard) in rest.iter_mut().enumerate() {
-            let team = &team;
-            scope.spawn(move || team.work(at + 1, shard));
-        }
+        let team = &team;
+        let start = |(at, shard)| scope.spawn(move || team.work(at + 1, shard));
+        let threads: Vec<_> = rest.iter_mut().enumerate().map(start).collect();
         team.work(0, &mut first[0]);
+        // The panic of a thread continues here with its message.
+        for thread in threads {
+            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        }
     });
 }
 
@@ -91,10 +119,13 @@ struct Team<'a> {
 
 impl Team<'_> {
     fn work(&self, me: usize, shard: &mut Shard) {
+        let _breaker = Breaker(&self.barrier);
         for round in 0usize.. {
             let board = &self.boards[round % 2];
             self.publish(board, me, shard);
-            self.barrier.wait();
+            if !self.barrier.wait() {
+                return;
+            }
             self.collect(board, me, shard);
             let Some(window) = self.agree(board) else { return };
             if me == 0 {
@@ -147,4 +178,26 @@ impl Team<'_> {
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_waits_for_a_thread_that_has_panicked() {
+        let barrier = Barrier::new(3);
+        let work = |panics: bool| {
+            let _breaker = Breaker(&barrier);
+            assert!(barrier.wait(), "all arrive");
+            assert!(!panics, "as asked");
+            barrier.wait()
+        };
+        let ended: Vec<_> = std::thread::scope(|scope| {
+            let start = |panics| scope.spawn(move || work(panics));
+            let threads = [false, true, false].map(start);
+            threads.into_iter().map(|thread| thread.join().ok()).collect()
+        });
+        assert_eq!(ended, [Some(false), None, Some(false)]);
+    }
 }

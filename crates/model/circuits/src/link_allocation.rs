@@ -274,11 +274,12 @@ impl<'a> Allocation<'a> {
                 let (side, rack) = (at / racks, at % racks);
                 let links = &mut self.links.core[side][rack];
                 let more = self.budget.cores;
-                (spare[side][rack] >= more && *links + more <= self.budget.core(rack)).then(|| {
-                    spare[side][rack] -= more;
-                    *links += more;
-                    load(self.by_core[side][rack], *links)
-                })
+                (more > 0 && spare[side][rack] >= more && *links + more <= self.budget.core(rack))
+                    .then(|| {
+                        spare[side][rack] -= more;
+                        *links += more;
+                        load(self.by_core[side][rack], *links)
+                    })
             } else {
                 let (src, dst) = (at / racks, at % racks);
                 (spare[0][src] > 0 && spare[1][dst] > 0).then(|| {
@@ -291,5 +292,21 @@ impl<'a> Allocation<'a> {
             heap.extend(again.map(|load| (load, Reverse(at))));
         }
         self.links
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// All core switches have failed, and pairs need more links than racks have.
+    #[test]
+    fn without_a_core_links_go_to_pairs() {
+        let budget = LinkBudget { uplinks: vec![1; 3], most: 2, cores: 0, existing: vec![0; 9] };
+        let demand = Demand::from_cells(3, &[0, 5, 4, 3, 0, 2, 1, 1, 0]).expect("a matrix");
+        let links = budget.plan(&demand);
+        assert!(links.core.iter().flatten().all(|&links| links == 0));
+        let sent = |src: usize| links.direct[src * 3..][..3].iter().sum::<usize>();
+        assert_eq!([0, 1, 2].map(sent), [1, 1, 1], "{:?}", links.direct);
     }
 }

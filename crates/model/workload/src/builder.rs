@@ -9,6 +9,9 @@ use slotline_base::time::Time;
 /// The most flows one run may have: about 4 GB of traffic description.
 pub const MAX_FLOWS: u64 = 1 << 26;
 
+/// The error that ends a workload of which a sample has all the flows that it may have.
+const ENOUGH: &str = "the sample has all the flows that it may have";
+
 /// A connection being built; its final [`ConnId`] is known after [`TrafficBuilder::finish`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ConnHandle(u32);
@@ -27,6 +30,24 @@ pub struct TrafficBuilder {
     exchanges: u32,
     machines: Machines,
     notes: Vec<String>,
+    /// At most so many flows of each workload are kept, if that is set.
+    most: Option<u64>,
+    /// The first flow of the present workload.
+    first: u64,
+    /// The flows that the present workload has announced, with those before.
+    announced: u64,
+    /// Flows of the present workload were left out.
+    full: bool,
+    counts: Vec<Count>,
+}
+
+/// The number of flows of a workload.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Count {
+    /// The flows that were made.
+    pub made: u64,
+    /// The flows that a run has, as far as is known before it.
+    pub all: u64,
 }
 
 fn wrong(key: &str, message: String) -> Result<(), SpecError> {
@@ -46,7 +67,70 @@ impl TrafficBuilder {
             exchanges: 0,
             machines: Machines::default(),
             notes: Vec::new(),
+            most: None,
+            first: 0,
+            announced: 0,
+            full: false,
+            counts: Vec::new(),
         }
+    }
+
+    /// As [`TrafficBuilder::new`], but of each workload only the first `most` flows are kept, and the others counted.
+    pub fn sample(hosts: u32, most: u64) -> TrafficBuilder {
+        TrafficBuilder { most: Some(most), ..TrafficBuilder::new(hosts) }
+    }
+
+    /// A new workload begins.
+    pub(super) fn begin(&mut self) {
+        (self.first, self.announced, self.full) = (self.flows.len() as u64, 0, false);
+    }
+
+    /// The present workload has ended with `made`. That there was no room for more flows in a sample is no error.
+    pub(super) fn end(&mut self, made: Result<(), SpecError>) -> Result<(), SpecError> {
+        made.or_else(|error| if error.message.contains(ENOUGH) { Ok(()) } else { Err(error) })?;
+        let made = self.flows.len() as u64 - self.first;
+        let all =
+            if self.full { self.announced.saturating_sub(self.first).max(made) } else { made };
+        self.counts.push(Count { made, all });
+        Ok(())
+    }
+
+    /// The number of flows of each workload so far.
+    pub fn counts(&self) -> &[Count] {
+        &self.counts
+    }
+
+    /// Whether flows of the present workload were left out, so that more need not be made.
+    pub fn is_full(&self) -> bool {
+        self.full
+    }
+
+    /// Counts a flow that is left out.
+    pub(super) fn count_one(&mut self, key: &str) -> Result<(), SpecError> {
+        let left_out = self.announced - (self.flows.len() as u64).min(self.announced);
+        self.check_room(key, left_out + 1)
+    }
+
+    /// `flows` of a sequence of which there are several, so that `all` flows together are as many as are kept.
+    pub(super) fn thinned(&self, flows: u64, all: u64) -> u64 {
+        match self.most {
+            Some(most) if all > most => {
+                let share = u128::from(flows) * u128::from(most) / u128::from(all);
+                (share as u64).clamp(1, flows.max(1))
+            }
+            _ => flows,
+        }
+    }
+
+    /// All sequences were made, some of them with fewer flows than a run has.
+    pub(super) fn end_thinned(&mut self) {
+        self.full = self.announced > self.flows.len() as u64;
+    }
+
+    /// All of the traffic, or what was kept of it. Only the whole can be checked for flows that never start.
+    pub fn finish_sample(self) -> Result<Traffic, SpecError> {
+        let is_whole = self.counts.iter().all(|count| count.made == count.all);
+        if is_whole { self.finish() } else { Ok(self.arranged()) }
     }
 
     /// The virtual machines of all connections from now on.
@@ -171,10 +255,14 @@ impl TrafficBuilder {
 
     fn push(&mut self, flow: Flow) -> Result<(), SpecError> {
         let Flow { conn, bytes, start, then, also, .. } = flow;
-        self.check_room("workload", 1)?;
         if bytes == 0 {
             wrong("size", "a flow of 0 bytes: at least 1 is needed".into())?;
         }
+        if self.most.is_some_and(|most| self.flows.len() as u64 - self.first >= most) {
+            self.full = true;
+            wrong("workload", ENOUGH.into())?;
+        }
+        self.check_room("workload", 1)?;
         let Conn { src, dst, .. } = self.conns[conn.at()];
         if let Start::After { trigger, .. } = start {
             self.check_local(trigger, src, "starts a flow")?;
@@ -197,8 +285,11 @@ impl TrafficBuilder {
     }
 
     /// Whether `more` flows still fit. Generators ask before they make many.
-    pub fn check_room(&self, key: &str, more: u64) -> Result<(), SpecError> {
-        let total = more.saturating_add(self.flows.len() as u64);
+    pub fn check_room(&mut self, key: &str, more: u64) -> Result<(), SpecError> {
+        let own = self.flows.len() as u64;
+        let left_out: u64 = self.counts.iter().map(|count| count.all - count.made).sum();
+        let total = more.saturating_add(own + left_out);
+        self.announced = self.announced.max(own.saturating_add(more));
         if total <= MAX_FLOWS {
             return Ok(());
         }
@@ -208,6 +299,12 @@ impl TrafficBuilder {
     /// The traffic: connections sorted by source (in order of creation for each), flows contiguous
     /// per connection. Refuses traffic in which some flow could never start.
     pub fn finish(self) -> Result<Traffic, SpecError> {
+        let traffic = self.arranged();
+        check(&traffic)?;
+        Ok(traffic)
+    }
+
+    fn arranged(self) -> Traffic {
         let mut order: Vec<u32> = (0..self.conns.len() as u32).collect();
         order.sort_by_key(|&old| self.conns[old as usize].src);
         let mut conns: Vec<Conn> = order.iter().map(|&old| self.conns[old as usize]).collect();
@@ -218,9 +315,7 @@ impl TrafficBuilder {
         }
         let flows = arrange(&self.flows, &order, &conns);
         let cuts = arrange_cuts(&self.cuts, &order);
-        let traffic = Traffic { conns, flows, triggers: self.triggers, steps: self.steps, cuts };
-        check(&traffic)?;
-        Ok(traffic)
+        Traffic { conns, flows, triggers: self.triggers, steps: self.steps, cuts }
     }
 
     fn check_host(&self, host: HostId) -> Result<(), SpecError> {

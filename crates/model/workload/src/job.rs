@@ -1,7 +1,7 @@
 //! The input of a generator: the fabric, the time, its random stream, and the traffic that it adds to.
 
 use super::cdf::{self, Cdf, DISTRIBUTIONS};
-use super::{Carrier, ConnHandle, Hosts, Role, Start, TrafficBuilder, When};
+use super::{Carrier, ConnHandle, Files, Hosts, Role, Start, TrafficBuilder, When};
 use slotline_base::error::SpecError;
 use slotline_base::id::{HostId, NodeId};
 use slotline_base::rng::Stream;
@@ -61,8 +61,8 @@ pub struct Setting<'a> {
     pub horizon: Time,
     /// Seed of the run.
     pub seed: u64,
-    /// Returns the text of a file named in the specification, or the reason why it cannot.
-    pub files: &'a dyn Fn(&str) -> Result<String, String>,
+    /// The files named in specifications.
+    pub files: &'a dyn Files,
 }
 
 /// One workload being generated.
@@ -180,7 +180,7 @@ impl Job<'_> {
 
     /// The text of a file named in the specification.
     pub fn file(&self, key: &str, name: &str) -> Result<String, SpecError> {
-        (self.setting.files)(name).map_err(|why| SpecError::new(key, format!("{name}: {why}")))
+        self.setting.files.text(name).map_err(|why| SpecError::new(key, format!("{name}: {why}")))
     }
 
     /// A published distribution, a size that all flows have, or a file.
@@ -193,7 +193,7 @@ impl Job<'_> {
             return Cdf::parse(table).map_err(|e| wrong(e.to_string()));
         }
         let known: Vec<&str> = DISTRIBUTIONS.iter().map(|(name, _)| *name).collect();
-        let table = (self.setting.files)(name).map_err(|why| {
+        let table = self.setting.files.text(name).map_err(|why| {
             wrong(format!("{why}; published distributions are {}", known.join(", ")))
         })?;
         let sizes = Cdf::parse(&table).map_err(|e| wrong(e.to_string()))?;

@@ -14,6 +14,7 @@ pub mod collective;
 pub mod csv;
 pub mod custom;
 mod decimal;
+mod files;
 pub mod goal;
 #[cfg(test)]
 mod goal_tests;
@@ -43,8 +44,9 @@ pub mod text;
 pub mod trace;
 pub mod udp;
 
-pub use builder::{ConnHandle, TrafficBuilder};
+pub use builder::{ConnHandle, Count, MAX_FLOWS, TrafficBuilder};
 pub use cdf::{Cdf, DISTRIBUTIONS};
+pub use files::{BYTE_ORDER_MARK, EachLine, Files};
 pub use hosts::Hosts;
 pub use job::{HostLocation, HostMap, Job, Setting};
 pub use spec::{Generate, WorkloadSpec};

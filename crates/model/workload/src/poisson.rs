@@ -143,6 +143,18 @@ impl Poisson {
     }
 }
 
+/// With fewer flows expected, some of a hundred seeds have none.
+const FEW: f64 = 4.6;
+
+/// What to know where few flows are expected.
+fn few(expected: f64) -> String {
+    let none = 100.0 * libm::exp(-expected);
+    format!(
+        "poisson: {expected:.1} flows are expected in a run, so that {none:.0} % of seeds have none, and their runs \
+         fail; a higher `load` or a longer run has more"
+    )
+}
+
 impl Generate for Poisson {
     fn generate(&self, job: &mut Job) -> Result<(), SpecError> {
         let sizes = job.sizes("sizes", &self.sizes)?;
@@ -152,6 +164,9 @@ impl Generate for Poisson {
         let most = self.flows.map_or(u64::MAX, u64::from);
         let expected = end.since(self.start).as_ps() as f64 / gap;
         job.out.check_room("load", most.min(expected as u64))?;
+        if expected < FEW {
+            job.out.note(few(expected));
+        }
         let mut at = self.start.as_ps() as f64;
         let mut open = BTreeMap::new();
         for _ in 0..most {

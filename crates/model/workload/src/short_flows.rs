@@ -92,13 +92,19 @@ impl ShortFlows {
 impl Generate for ShortFlows {
     fn generate(&self, job: &mut Job) -> Result<(), SpecError> {
         let (senders, receivers) = job.disjoint(&self.senders, &self.receivers)?;
-        for (&src, &dst) in senders.iter().zip(receivers.iter().cycle()) {
-            let flows = self.each(job, src)?;
-            let messages = if self.handshake { 3 } else { 1 };
-            let all = flows.saturating_mul(u64::from(self.sequences)).saturating_mul(messages);
-            job.out.check_room("sequences", all)?;
+        let each: Result<Vec<u64>, SpecError> =
+            senders.iter().map(|&src| self.each(job, src)).collect();
+        let (each, messages) = (each?, if self.handshake { 3 } else { 1 });
+        let of_sender =
+            |flows: &u64| flows.saturating_mul(self.sequences.into()).saturating_mul(messages);
+        let all = each.iter().map(of_sender).fold(0, u64::saturating_add);
+        job.out.check_room("sequences", all)?;
+        let pairs = senders.iter().zip(receivers.iter().cycle());
+        for ((&src, &dst), flows) in pairs.zip(each) {
+            let flows = job.out.thinned(flows, all);
             (0..self.sequences).try_for_each(|_| self.sequence(job, src, dst, flows))?;
         }
+        job.out.end_thinned();
         Ok(())
     }
 }

@@ -168,7 +168,9 @@ impl WorkloadSpec {
         let rng = Stream::named(setting.seed, &format!("workload.{kind}"), index.into());
         let before = out.flows();
         out.between(options.machines());
-        options.generate(&mut Job { setting, group: index, rng, out })?;
+        out.begin();
+        let made = options.generate(&mut Job { setting, group: index, rng, out });
+        out.end(made)?;
         if out.flows() == before {
             return Err(SpecError::new("kind", format!("{kind}: these options give no flow")));
         }

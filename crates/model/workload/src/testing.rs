@@ -37,7 +37,7 @@ fn generate(
     files: Files,
 ) -> Result<Traffic, SpecError> {
     let mut out = TrafficBuilder::new(fabric.hosts.len() as u32);
-    spec.generate(0, &Setting { fabric, horizon, seed: 1, files }, &mut out)?;
+    spec.generate(0, &Setting { fabric, horizon, seed: 1, files: &files }, &mut out)?;
     out.finish()
 }
 

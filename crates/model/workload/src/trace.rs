@@ -4,7 +4,7 @@ use super::cm::{self, Matrix, TimeUnit};
 use super::cm_traffic::{self, Classes, Fault};
 use super::job::Job;
 use super::options::options;
-use super::rows::{self, Entry, RowFormat};
+use super::rows::{Entry, RowFormat, Rows};
 use super::spec::Generate;
 use super::text::LineError;
 use super::{Start, goal, goal_traffic};
@@ -153,20 +153,36 @@ impl Trace {
         Ok(())
     }
 
-    fn rows(&self, format: RowFormat, text: &str, job: &mut Job) -> Result<(), SpecError> {
-        let (entries, notes) = rows::read(format, self.priorities, text.as_bytes())
-            .map_err(|e: LineError| self.wrong(e))?;
-        notes.iter().for_each(|note| job.out.note(format!("{}: {note}", self.file)));
-        if entries.is_empty() {
-            return Err(self.wrong("the trace has no flows"));
+    /// One flow per line. A long file is read line by line.
+    fn rows(&self, format: RowFormat, job: &mut Job) -> Result<(), SpecError> {
+        let mut rows = Rows::new(format, self.priorities);
+        let mut last = 1;
+        job.setting
+            .files
+            .lines(&self.source(), &mut |number, line| {
+                let Some(entry) = rows.line(line)? else { return Ok(()) };
+                last = number;
+                self.row(&entry, job).map_err(|error| error.message)
+            })
+            .map_err(|why| self.wrong(why))?;
+        rows.end().map_err(|message| self.wrong(LineError { line: last, message }))?;
+        rows.notes().iter().for_each(|note| job.out.note(format!("{}: {note}", self.file)));
+        match rows.found() {
+            0 => Err(self.wrong("the trace has no flows")),
+            _ => Ok(()),
         }
-        job.out.check_room("file", entries.len() as u64)?;
-        for Entry { src, dst, bytes, start, class } in entries {
-            let class = class.unwrap_or(self.class);
-            let conn = job.tcp(HostId(src), HostId(dst), class).map_err(|e| self.wrong(e))?;
-            job.send(conn, Bytes(bytes), Start::At(self.start.after(start)), None)?;
+    }
+
+    /// Adds a flow. Where a sample has all the flows that it may have, the flow is checked and counted.
+    fn row(&self, entry: &Entry, job: &mut Job) -> Result<(), SpecError> {
+        let Entry { src, dst, bytes, start, class } = *entry;
+        let hosts = job.setting.fabric.hosts.len() as u32;
+        if job.out.is_full() && src < hosts && dst < hosts {
+            return job.out.count_one("file");
         }
-        Ok(())
+        let conn = job.tcp(HostId(src), HostId(dst), class.unwrap_or(self.class))?;
+        let sent = job.send(conn, Bytes(bytes), Start::At(self.start.after(start)), None);
+        if job.out.is_full() { job.out.count_one("file") } else { sent }
     }
 
     fn matrix(&self, text: &str, job: &mut Job) -> Result<(), SpecError> {
@@ -239,13 +255,12 @@ impl Generate for Trace {
         if self.format.is_none() {
             job.out.note(format!("{}: read as {}, by its name", self.file, format.name()));
         }
-        let text = job.file("file", &self.source())?;
         match format {
-            TraceFormat::Csv | TraceFormat::Pcap => self.rows(RowFormat::Csv, &text, job),
-            TraceFormat::HpccFlows => self.rows(RowFormat::HpccFlows, &text, job),
-            TraceFormat::HpccFct => self.rows(RowFormat::HpccFct, &text, job),
-            TraceFormat::Cm => self.matrix(&text, job),
-            TraceFormat::Goal => self.program(&text, job),
+            TraceFormat::Csv | TraceFormat::Pcap => self.rows(RowFormat::Csv, job),
+            TraceFormat::HpccFlows => self.rows(RowFormat::HpccFlows, job),
+            TraceFormat::HpccFct => self.rows(RowFormat::HpccFct, job),
+            TraceFormat::Cm => self.matrix(&job.file("file", &self.source())?, job),
+            TraceFormat::Goal => self.program(&job.file("file", &self.source())?, job),
         }
     }
 }

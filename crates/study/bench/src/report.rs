@@ -45,6 +45,7 @@ pub fn made_up(flows: u32) -> RunSet {
         metrics: vec![],
         window: Window::ALL,
         runs: (0..).zip(&SCHEMES).map(run).collect(),
+        failed: vec![],
     }
 }
 

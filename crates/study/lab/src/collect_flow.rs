@@ -45,7 +45,7 @@ impl Scene {
 /// Bytes on the wire in place of packets.
 fn census(outcome: &FlowOutcome) -> Conservation {
     let volume = &outcome.volume;
-    let (delivered, in_flight) = (volume.delivered.round() as u64, volume.under_way.round() as u64);
+    let (delivered, in_flight) = (volume.delivered, volume.under_way);
     Conservation { sent: delivered + in_flight, delivered, in_flight, ..Conservation::default() }
 }
 

@@ -15,6 +15,7 @@ pub mod crosscheck;
 pub mod diff;
 pub mod explain;
 pub mod follow;
+pub mod footprint;
 pub mod ideal;
 pub mod metrics;
 pub mod output;

@@ -31,6 +31,25 @@ impl Window {
     }
 }
 
+/// A planned run that has no result.
+#[derive(Clone, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FailedRun {
+    /// Name of the scheme.
+    pub scheme: String,
+    /// The seed.
+    pub seed: u64,
+    /// Why it has no result.
+    pub why: String,
+}
+
+impl FailedRun {
+    /// A sentence for people.
+    pub fn text(&self) -> String {
+        format!("The run of {} with seed {} failed: {}", self.scheme, self.seed, self.why)
+    }
+}
+
 /// All runs of a scenario, and the plan for them.
 #[derive(Clone, PartialEq, Debug)]
 pub struct RunSet {
@@ -54,6 +73,8 @@ pub struct RunSet {
     pub window: Window,
     /// The complete runs, in any order.
     pub runs: Vec<RunRecord>,
+    /// The runs that failed.
+    pub failed: Vec<FailedRun>,
 }
 
 impl RunSet {
@@ -72,6 +93,23 @@ impl RunSet {
             metrics: scenario.measure.metrics.clone(),
             window: Window { from_ps: scenario.measure.warmup.as_ps(), until_ps },
             runs,
+            failed: vec![],
+        }
+    }
+    /// The plan, without runs.
+    pub fn plan(&self) -> RunSet {
+        RunSet {
+            name: self.name.clone(),
+            description: self.description.clone(),
+            scenario: self.scenario.clone(),
+            fabric: self.fabric.clone(),
+            schemes: self.schemes.clone(),
+            workloads: self.workloads.clone(),
+            seeds: self.seeds.clone(),
+            metrics: self.metrics.clone(),
+            window: self.window,
+            runs: vec![],
+            failed: vec![],
         }
     }
     /// The runs of `scheme`, by seed.

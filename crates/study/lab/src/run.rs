@@ -4,11 +4,12 @@ use crate::build::{self, Assembly};
 use crate::build_flow::{self, FlowAssembly};
 use crate::collect::Scene;
 use crate::follow::{self, Choice};
-use crate::record::RunRecord;
+use crate::record::{FailedRun, RunRecord};
 use crate::usage;
 use slotline_net::time::Time;
 use slotline_scenario::{EndWhen, Loaded, Scenario, ScenarioError};
 use slotline_sim::{Options, Outcome, Watch};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
@@ -34,6 +35,50 @@ pub struct Job {
 impl Job {
     fn cancelled(&self) -> bool {
         self.watch.cancel.load(Ordering::Relaxed)
+    }
+}
+
+/// A run that has no result.
+#[derive(Debug, thiserror::Error)]
+#[error("the run of `{scheme}` with seed {seed} failed: {error}")]
+pub struct Failure {
+    /// Name of the scheme.
+    pub scheme: String,
+    /// The seed.
+    pub seed: u64,
+    /// Why it has no result.
+    pub error: ScenarioError,
+}
+
+impl Failure {
+    /// Plain data, as results keep it.
+    pub fn record(&self) -> FailedRun {
+        let (scheme, why) = (self.scheme.clone(), self.error.to_string());
+        FailedRun { scheme, seed: self.seed, why }
+    }
+}
+
+/// What jobs have left.
+#[derive(Debug, Default)]
+pub struct Done {
+    /// The complete runs, in order.
+    pub records: Vec<RunRecord>,
+    /// The runs that failed, in order.
+    pub failed: Vec<Failure>,
+}
+
+impl Done {
+    /// Sorts the result of each job, which has the position of the job.
+    fn of(mut each: Vec<(usize, Result<RunRecord, Failure>)>) -> Done {
+        each.sort_by_key(|(at, _)| *at);
+        let mut done = Done::default();
+        for (_, result) in each {
+            match result {
+                Ok(record) => done.records.push(record),
+                Err(failure) => done.failed.push(failure),
+            }
+        }
+        done
     }
 }
 
@@ -77,33 +122,36 @@ impl Jobs {
         self.0.iter().for_each(|job| job.watch.cancel.store(true, Ordering::Relaxed));
     }
 
-    fn cancelled(&self) -> bool {
+    /// Whether the jobs were stopped.
+    pub fn cancelled(&self) -> bool {
         self.0.iter().any(Job::cancelled)
     }
 
     /// Runs the jobs, `threads` at a time. Where there are fewer runs than threads, each run uses several
-    /// threads. Returns complete runs only, in order.
+    /// threads. Returns complete runs only, in order, or the error of the first run that failed.
     pub fn run(&self, loaded: &Loaded, threads: usize) -> Result<Vec<RunRecord>, ScenarioError> {
-        self.run_saving(loaded, threads, |_| ())
+        let Done { records, failed } = self.run_saving(loaded, threads, |_| ());
+        failed.into_iter().next().map_or(Ok(records), |failure| Err(failure.error))
     }
 
-    /// As [`Jobs::run`]; calls `save` on each complete run but the last one, on the thread of the run.
+    /// Runs the jobs as [`Jobs::run`] does. A run that fails, also by an error of the program, does not concern the
+    /// others. Calls `save` on each complete run but the last one, on the thread of the run.
     pub fn run_saving(
         &self,
         loaded: &Loaded,
         threads: usize,
         save: impl Fn(&mut RunRecord) + Sync,
-    ) -> Result<Vec<RunRecord>, ScenarioError> {
+    ) -> Done {
         let left = AtomicUsize::new(self.0.len());
         let workers = threads.clamp(1, self.0.len().max(1));
         let each = (threads / workers).max(1);
         let next = AtomicUsize::new(0);
-        let done: Mutex<Vec<(usize, Result<RunRecord, ScenarioError>)>> = Mutex::default();
+        let done: Mutex<Vec<(usize, Result<RunRecord, Failure>)>> = Mutex::default();
         let work = || {
             loop {
                 let at = next.fetch_add(1, Ordering::Relaxed);
                 let Some(job) = self.0.get(at).filter(|_| !self.cancelled()) else { return };
-                let made = one(loaded, job, each, workers == 1).transpose();
+                let made = isolated(loaded, job, each, workers == 1).transpose();
                 let Some(mut record) = made else { return };
                 // A run that was stopped during its repetition lacks the recorded packets.
                 if left.fetch_sub(1, Ordering::Relaxed) > 1 && !job.cancelled() {
@@ -117,9 +165,7 @@ impl Jobs {
             (1..workers).for_each(|_| drop(scope.spawn(work)));
             work();
         });
-        let mut done = done.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-        done.sort_by_key(|(at, _)| *at);
-        done.into_iter().map(|(_, record)| record).collect()
+        Done::of(done.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner))
     }
 }
 
@@ -139,6 +185,30 @@ fn noted_until(scenario: &Scenario, job: &Job) -> Time {
     }
     let system = build::system(scenario, &scenario.scheme[job.scheme], job.seed);
     system.ok().flatten().map_or(Time::ZERO, |system| system.recorded_span(MOST_CIRCUITS))
+}
+
+/// As [`one`], but a panic ends this run only.
+fn isolated(
+    loaded: &Loaded,
+    job: &Job,
+    threads: usize,
+    alone: bool,
+) -> Result<Option<RunRecord>, Failure> {
+    // Nothing that the run has changed is used after a panic, except counters of its progress.
+    let run = AssertUnwindSafe(|| one(loaded, job, threads, alone));
+    let result = catch_unwind(run)
+        .unwrap_or_else(|panic| Err(ScenarioError::Panic(message_of(panic.as_ref()))));
+    result.map_err(|error| {
+        let scheme = loaded.scenario.scheme[job.scheme].name.clone();
+        Failure { scheme, seed: job.seed, error }
+    })
+}
+
+/// The text of a panic.
+fn message_of(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| text.to_string());
+    text.or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "it gave no message".into())
 }
 
 /// Does one run on `threads` threads; `None` where it was stopped. `alone` says that nothing else runs in the
@@ -177,8 +247,7 @@ fn first(loaded: &Loaded, job: &Job, threads: usize) -> Result<(Scene, RunRecord
         return Ok((scene, record));
     }
     let scenario = &loaded.scenario;
-    let files = |name: &str| loaded.file(name);
-    let assembly = build_flow::build(scenario, job.scheme, job.seed, &files);
+    let assembly = build_flow::build(scenario, job.scheme, job.seed, loaded);
     let FlowAssembly { network, wiring, flows } = assembly.map_err(|e| loaded.blame(e))?;
     job.flows.store(flows, Ordering::Relaxed);
     let scene = Scene {
@@ -225,8 +294,7 @@ fn simulate(
     choice: &Choice,
 ) -> Result<(Scene, Outcome), ScenarioError> {
     let scenario = &loaded.scenario;
-    let files = |name: &str| loaded.file(name);
-    let assembly = build::build(scenario, job.scheme, job.seed, &files);
+    let assembly = build::build(scenario, job.scheme, job.seed, loaded);
     let assembly = assembly.map_err(|e| loaded.blame(e))?;
     job.flows.store(assembly.flows, Ordering::Relaxed);
     let Assembly { mut network, plan, routes, wiring, flows } = assembly;
@@ -253,3 +321,7 @@ fn options(scenario: &Scenario, flows: u64, threads: usize) -> Options {
     };
     Options { threads, end: scenario.end.at.unwrap_or(Time::MAX), completions }
 }
+
+#[cfg(test)]
+#[path = "run_tests.rs"]
+mod tests;

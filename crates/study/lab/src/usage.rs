@@ -26,6 +26,17 @@ pub fn peak_rss_bytes() -> u64 {
     kilobytes.unwrap_or(0) * 1024
 }
 
+/// The memory that the process may use, in bytes: that of the machine, or less where the system limits it. `None`
+/// where the system does not say.
+pub fn machine_memory_bytes() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+    let kilobytes: u64 = line.trim().trim_end_matches("kB").trim().parse().ok()?;
+    let limit = std::fs::read_to_string("/sys/fs/cgroup/memory.max").ok();
+    let limit = limit.and_then(|text| text.trim().parse::<u64>().ok()).unwrap_or(u64::MAX);
+    Some(kilobytes.saturating_mul(1024).min(limit))
+}
+
 /// Pins the calling thread to one of the processors that it may use: the `nth`, modulo their number. Where the
 /// system does not name them, the thread is not pinned.
 #[cfg(target_os = "linux")]

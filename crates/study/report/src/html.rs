@@ -1,6 +1,7 @@
 //! The text and the tables of the page.
 
 use slotline_lab::output::format::{self, Scale};
+use slotline_lab::output::terminal;
 use slotline_lab::record::RunSet;
 use slotline_lab::summary::{Cell, EngineTotal, Summary};
 use slotline_scenario::metric::Metric;
@@ -45,6 +46,9 @@ pub fn about(id: &str, set: &RunSet) -> String {
             "<p class=\"warning\">Incomplete: {} of {planned} runs were done.</p>\n",
             set.runs.len()
         );
+    }
+    for sentence in terminal::failed(set) {
+        out += &format!("<p class=\"warning\">{}</p>\n", escape(&sentence));
     }
     out
 }

@@ -7,15 +7,17 @@ use super::paths;
 use super::spec::{EndWhen, MeasureSpec, Scenario, SchemeSpec};
 use crate::metric::Metric;
 use crate::port_names::{ports_named, switch_ports_named};
+use slotline_net::aqm::Policy;
+use slotline_net::aqm::spec::QueueSpec;
 use slotline_net::error::SpecError;
 use slotline_net::route::RoutingSpec;
 use slotline_net::scheme::CONTROL_CLASS;
 use slotline_net::time::Time;
-use slotline_net::topology::{End, Graph, Link, NodeKind};
+use slotline_net::topology::{End, FASTEST, Graph, Link, NodeKind};
 use slotline_net::transport::congestion::AlgorithmKind;
-use slotline_net::units::Rate;
+use slotline_net::units::{Bytes, Rate};
 use slotline_net::workload::{
-    Carrier, HostMap, Machines, Setting, Traffic, TrafficBuilder, WorkloadSpec,
+    Carrier, Count, HostMap, Machines, Setting, Traffic, TrafficBuilder, WorkloadSpec,
 };
 use slotline_schemes::ControlSpec;
 
@@ -27,8 +29,11 @@ const MOST_SAMPLES: u64 = 10_000_000;
 /// More packets of one port than this would not fit into the memory of most machines.
 const MOST_CAPTURED: u64 = 100_000_000;
 
-/// Returns the text of a file that a scenario names, or the reason why it cannot be read.
-pub type Files<'a> = dyn Fn(&str) -> Result<String, String> + 'a;
+/// The files that a scenario names.
+pub type Files<'a> = dyn slotline_net::workload::Files + 'a;
+
+/// So many flows of each workload are made to check and to describe a scenario. The others are counted.
+pub const SAMPLE: u64 = 100_000;
 
 /// The result of checking a whole scenario.
 pub struct Checked {
@@ -38,13 +43,15 @@ pub struct Checked {
     pub faults: Vec<SpecError>,
     /// Assumptions about files, which the user should know.
     pub notes: Vec<String>,
+    /// The number of flows of each workload.
+    pub counts: Vec<Count>,
 }
 
 /// Checks everything, up to making the traffic of the first seed.
 pub fn check(scenario: &Scenario, files: &Files<'_>) -> Checked {
     let mut checks = vec![general(scenario)];
     checks.extend(machines(scenario));
-    let mut notes = vec![];
+    let (mut notes, mut counts) = (vec![], vec![]);
     let graph = scenario.fabric.build().map_err(|e| within("fabric", e));
     checks.extend(graph.as_ref().err().map(|error| Err(error.clone())));
     checks.push(measure(&scenario.measure, scenario.end.at));
@@ -56,7 +63,9 @@ pub fn check(scenario: &Scenario, files: &Files<'_>) -> Checked {
     if let Ok(graph) = &graph {
         checks.extend(on_fabric(scenario, graph));
         checks.extend(paths::check(scenario, graph));
-        checks.extend(traffic(scenario, graph, files, &mut notes));
+        let (made, counted) = traffic(scenario, graph, files, &mut notes);
+        checks.extend(made);
+        counts = counted;
     }
     let mut faults: Vec<SpecError> = checks.into_iter().filter_map(Result::err).collect();
     faults.extend(super::flow_level::faults(scenario, graph.as_ref().ok()));
@@ -64,7 +73,7 @@ pub fn check(scenario: &Scenario, files: &Files<'_>) -> Checked {
     let hybrid = if graph.is_ok() { super::hybrid::faults(scenario) } else { vec![] };
     let new: Vec<SpecError> = hybrid.into_iter().filter(|fault| !faults.contains(fault)).collect();
     faults.extend(new);
-    Checked { graph: graph.ok(), faults, notes }
+    Checked { graph: graph.ok(), faults, notes, counts }
 }
 
 /// Checks that need the fabric, except those of the traffic.
@@ -79,8 +88,43 @@ fn on_fabric(scenario: &Scenario, graph: &Graph) -> Vec<Fit> {
         let in_event = |e| within(&format!("event[{at}]"), e);
         self::event(event, graph, &stations, end).map_err(in_event)
     });
-    let measure = [ports(&scenario.measure, graph), capture(&scenario.measure, graph)];
+    let measure = [
+        fastest(graph),
+        node_names(graph),
+        ports(&scenario.measure, graph),
+        capture(&scenario.measure, graph),
+    ];
     measure.into_iter().chain(schemes).chain(events).collect()
+}
+
+/// No link is faster than there are any.
+fn fastest(graph: &Graph) -> Fit {
+    let fast = |link: &&Link| link.ab.rate.max(link.ba.rate) > FASTEST;
+    graph.links.iter().find(fast).map_or(Ok(()), |link| {
+        let name = |end: End| &graph.nodes[end.node.at()].name;
+        let rate = link.ab.rate.max(link.ba.rate);
+        let (a, b) = (name(link.a), name(link.b));
+        let message = format!("link `{a}-{b}` has {rate}: no link has more than {FASTEST}");
+        Err(SpecError::new("fabric", message))
+    })
+}
+
+fn node_names(graph: &Graph) -> Fit {
+    graph.nodes.iter().try_for_each(|node| short("fabric", "a node's name", &node.name))
+}
+
+/// The most characters of a name.
+const LONGEST_NAME: usize = 100;
+
+/// Refuses names that fit neither into tables nor into names of files.
+fn short(key: &str, what: &str, name: &str) -> Fit {
+    let length = name.chars().count();
+    ensure(length <= LONGEST_NAME, key, || {
+        let begin: String = name.chars().take(20).collect();
+        format!(
+            "{what}, \"{begin}…\", has {length} characters: at most {LONGEST_NAME} are possible"
+        )
+    })
 }
 
 /// `error` as one of the table at `path`.
@@ -99,6 +143,7 @@ fn general(scenario: &Scenario) -> Fit {
             scenario.name
         )
     })?;
+    short("name", "`name`", &scenario.name)?;
     ensure((1..=10_000).contains(&scenario.repeat), "repeat", || {
         format!("`repeat` is {}: it has to be 1 to 10000", scenario.repeat)
     })?;
@@ -235,6 +280,7 @@ fn lacks(metric: Metric, what: &str) -> Fit {
 fn distinct(scenario: &Scenario, at: usize) -> Fit {
     let name = &scenario.scheme[at].name;
     ensure(!name.trim().is_empty(), "name", || "a scheme's `name` is empty".into())?;
+    short("name", "a scheme's `name`", name)?;
     let before = scenario.scheme[..at].iter().position(|other| other.name == *name);
     ensure(before.is_none(), "name", || {
         format!(
@@ -243,9 +289,27 @@ fn distinct(scenario: &Scenario, at: usize) -> Fit {
     })
 }
 
+/// A flow never ends if none of its full packets passes a queue.
+fn holds_a_packet(queue: &QueueSpec, packet: u64) -> Fit {
+    let holds = |key: &str, room: Bytes| {
+        ensure(room.0 >= packet, &format!("queue.{key}"), || {
+            format!(
+                "`{key}` is {room}, but a full packet of the transport has {packet}B on the wire"
+            )
+        })
+    };
+    if let Policy::Avq(avq) = &queue.policy
+        && !avq.ecn
+    {
+        holds("size", avq.size)?;
+    }
+    holds("limit", queue.limit)
+}
+
 fn scheme(scheme: &SchemeSpec) -> Fit {
     scheme.queue.validate().map_err(|e| within("queue", e))?;
-    scheme.transport.build().map_err(|e| within("transport", e))?;
+    let transport = scheme.transport.build().map_err(|e| within("transport", e))?;
+    holds_a_packet(&scheme.queue, transport.data_len(transport.mss()).into())?;
     scheme.control.build().map_err(|e| within("control", e))?;
     routing(scheme)?;
     bumps::scheme(scheme)?;
@@ -358,6 +422,9 @@ fn event(event: &EventSpec, graph: &Graph, stations: &[String], end: Option<Time
             ensure(*rate > Rate(0), "rate", || {
                 "`rate` is 0: use kind = \"link-down\" for a link that carries nothing".into()
             })?;
+            ensure(*rate <= FASTEST, "rate", || {
+                format!("`rate` = {rate}: no link has more than {FASTEST}")
+            })?;
             known_link(graph, link)
         }
     }
@@ -424,11 +491,16 @@ fn traffic(
     graph: &Graph,
     files: &Files<'_>,
     notes: &mut Vec<String>,
-) -> Vec<Fit> {
+) -> (Vec<Fit>, Vec<Count>) {
     let fabric = HostMap::of(graph);
     let horizon = scenario.end.at.unwrap_or(Time::MAX);
     let setting = Setting { fabric: &fabric, horizon, seed: scenario.seed.into(), files };
-    let mut out = TrafficBuilder::new(graph.hosts.len() as u32);
+    let hosts = graph.hosts.len() as u32;
+    // Flows that are to be followed have numbers, so that all are needed.
+    let mut out = match scenario.measure.follow.is_empty() {
+        true => TrafficBuilder::sample(hosts, SAMPLE),
+        false => TrafficBuilder::new(hosts),
+    };
     let workloads = (0u16..).zip(&scenario.workload);
     let mut made: Vec<Fit> = workloads
         .map(|(group, workload)| {
@@ -436,10 +508,11 @@ fn traffic(
             made.map_err(|e| within(&format!("workload[{group}]"), e))
         })
         .collect();
+    let counts = out.counts().to_vec();
     if made.iter().all(Result::is_ok) {
         notes.extend_from_slice(out.notes());
-        let whole = out.finish().map_err(|e| SpecError::new("workload", e.message));
+        let whole = out.finish_sample().map_err(|e| SpecError::new("workload", e.message));
         made.push(whole.and_then(|traffic| followed(&scenario.measure, &traffic)));
     }
-    made
+    (made, counts)
 }

@@ -18,6 +18,9 @@ pub enum ScenarioError {
     /// It has an error.
     #[error("{0}")]
     Fault(Box<Fault>),
+    /// A run ended with an error of the program.
+    #[error("{0}; this is an error of the program and not of the scenario, please report it")]
+    Panic(String),
 }
 
 /// An error at one place of a scenario file.

@@ -116,7 +116,7 @@ fn opened(
     chain: &mut Vec<PathBuf>,
 ) -> Result<Document, ScenarioError> {
     let file = document.file.parent().unwrap_or(Path::new("")).join(named);
-    let read = std::fs::read_to_string(&file);
+    let read = crate::read_text(&file);
     let text = read
         .map_err(|e| extends.fault(format!("`extends`: cannot read `{}`: {e}", file.display())))?;
     let real = canonical(&file);

@@ -1,6 +1,6 @@
 //! A fabric that is in a file of its own, in the format of another program.
 
-use crate::fingerprint;
+use crate::content_name;
 use slotline_formats::topology::{FORMATS, FabricFormat, ReadError, by_ending, name, read};
 use slotline_net::error::SpecError;
 use slotline_net::topology::{GraphSpec, TopologySpec};
@@ -76,9 +76,9 @@ impl Imported {
     /// Lines of remarks for the resolved scenario: which file, and what of it was not read.
     pub fn remarks(&self) -> String {
         let Imported { file, text, unread, .. } = self;
-        let print = fingerprint(text.as_bytes());
+        let print = content_name(text.as_bytes());
         let how = name(self.format);
-        let mut out = format!("# {file}: {} bytes, {print:016x}, read as {how}\n", text.len());
+        let mut out = format!("# {file}: {} bytes, {print}, read as {how}\n", text.len());
         for what in unread {
             // Writing to a string cannot fail.
             let _ = writeln!(out, "# {file}: not read: {what}");

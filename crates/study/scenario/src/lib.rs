@@ -21,6 +21,7 @@ pub mod flow_level;
 mod hybrid;
 pub mod import;
 mod imported;
+mod input;
 pub mod keys;
 pub mod load;
 pub mod merge;
@@ -30,21 +31,23 @@ mod paths;
 pub mod port_names;
 mod queue_text;
 pub mod reference;
-mod renamed;
+pub mod renamed;
 pub mod schema;
 mod shape;
 mod shape_messages;
 mod spec;
+mod text_file;
 
 pub use check::Files;
 pub use engine::{EngineSpec, FlowSpec, RatesSpec};
 pub use error::{Fault, ScenarioError};
 pub use event::{EventKind, EventSpec};
 pub use extensions::Extensions;
-pub use fingerprint::fingerprint;
+pub use fingerprint::{ContentHash, content_name, fingerprint};
 pub use load::Loaded;
 pub use queue_text::queue_from_text;
 pub use spec::{EndSpec, EndWhen, MeasureSpec, Scenario, SchemeSpec};
+pub use text_file::read_text;
 
 #[cfg(test)]
 mod tests;

@@ -7,12 +7,14 @@ use super::error::ScenarioError;
 use super::extends;
 use super::extensions::Extensions;
 use super::imported::{Imported, resolve};
+use super::input::{Input, Reader};
 use super::objects::Objects;
 use super::spec::Scenario;
-use crate::fingerprint;
 use crate::import::captures::Captures;
+use crate::read_text;
 use slotline_net::error::SpecError;
 use slotline_net::topology::{Graph, NodeKind};
+use slotline_net::workload::{Count, EachLine, Files};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -26,8 +28,10 @@ pub struct Loaded {
     pub document: Document,
     /// Assumptions about the files that it names, which the user should know.
     pub notes: Vec<String>,
-    /// The files it names, with their text.
-    inputs: BTreeMap<String, String>,
+    /// The files it names.
+    inputs: BTreeMap<String, Input>,
+    /// The number of flows of each workload with the first seed.
+    counts: Vec<Count>,
     /// The file that the fabric was in.
     imported: Option<Imported>,
     /// The object files that queues name.
@@ -43,7 +47,7 @@ impl Scenario {
 
     /// As [`Scenario::load`], for scenarios that name parts of the calling program.
     pub fn load_with(path: &Path, extensions: &Extensions) -> Result<Loaded, ScenarioError> {
-        let read = std::fs::read_to_string(path);
+        let read = read_text(path);
         let text = read.map_err(|error| ScenarioError::Read { path: path.into(), error })?;
         Scenario::parse_with(path, text, extensions)
     }
@@ -73,7 +77,7 @@ impl Scenario {
         path: &Path,
         extensions: &Extensions,
     ) -> Result<Loaded, Vec<ScenarioError>> {
-        let read = std::fs::read_to_string(path);
+        let read = read_text(path);
         let text = read.map_err(|error| vec![ScenarioError::Read { path: path.into(), error }])?;
         let document = extends::resolved(Document::new(path, text)).map_err(|error| vec![error])?;
         Loaded::all_of(document, extensions)
@@ -99,6 +103,7 @@ impl Loaded {
             document,
             notes: vec![],
             inputs: BTreeMap::new(),
+            counts: vec![],
             imported: None,
             objects: Objects::beside(Path::new("")),
             fabric: String::new(),
@@ -157,20 +162,17 @@ impl Loaded {
     /// Checks the scenario; returns every error.
     fn faults(&mut self) -> Vec<ScenarioError> {
         let folder = self.folder();
-        let inputs = RefCell::new(BTreeMap::new());
         let captures = Captures::new(&self.scenario.workload, &folder);
-        let files = |name: &str| {
-            let text = captures.flows(name).unwrap_or_else(|| read(&folder.join(name)))?;
-            inputs.borrow_mut().insert(name.to_string(), text.clone());
-            Ok(text)
-        };
+        let files = Reader { folder: &folder, captures: &captures, inputs: RefCell::default() };
         let checked = check(&self.scenario, &files);
+        let inputs = files.inputs.into_inner();
+        self.counts = checked.counts;
         self.notes = captures.notes();
         self.notes.extend(checked.notes);
         let from = self.imported.as_ref().map_or_else(String::new, Imported::description);
         let described = checked.graph.map(|graph| described(&self.scenario, &graph) + &from);
         self.fabric = described.unwrap_or_default();
-        self.inputs = inputs.into_inner();
+        self.inputs = inputs;
         checked.faults.into_iter().map(|error| self.blame(error)).collect()
     }
 
@@ -184,9 +186,18 @@ impl Loaded {
         &self.fabric
     }
 
-    /// The text of a file that the scenario names, as read when it was loaded.
-    pub fn file(&self, name: &str) -> Result<String, String> {
-        self.inputs.get(name).cloned().ok_or_else(|| format!("`{name}` was not read"))
+    /// The number of flows of each workload with the first seed. Of many flows it is an estimate.
+    pub fn counts(&self) -> &[Count] {
+        &self.counts
+    }
+
+    /// The number of flows of a run with the first seed.
+    pub fn flows(&self) -> u64 {
+        self.counts.iter().map(|count| count.all).sum()
+    }
+
+    fn input(&self, name: &str) -> Result<&Input, String> {
+        self.inputs.get(name).ok_or_else(|| format!("`{name}` was not read"))
     }
 
     /// `error`, whose key is a full path (`workload[0].load`), with file and line.
@@ -196,12 +207,24 @@ impl Loaded {
 
     /// The scenario with all defaults written out, and a fingerprint of each file that it names.
     pub fn resolved(&self) -> String {
-        let input = |(name, text): (&String, &String)| {
-            format!("# {name}: {} bytes, {:016x}\n", text.len(), fingerprint(text.as_bytes()))
+        let input = |(name, input): (&String, &Input)| {
+            let name = name.replace(char::is_control, "?");
+            format!("# {name}: {} bytes, {}\n", input.bytes, input.content)
         };
         let inputs: String = self.inputs.iter().map(input).collect();
         let imported = self.imported.as_ref().map_or_else(String::new, Imported::remarks);
         self.scenario.resolved() + &inputs + &imported + &self.objects.remarks()
+    }
+}
+
+/// Files as they were read when the scenario was loaded. A file that is read again and has changed is an error.
+impl Files for Loaded {
+    fn text(&self, name: &str) -> Result<String, String> {
+        self.input(name)?.text(name)
+    }
+
+    fn lines(&self, name: &str, each: &mut EachLine<'_>) -> Result<(), String> {
+        self.input(name)?.lines(name, &self.folder(), each)
     }
 }
 
@@ -210,8 +233,8 @@ fn first(faults: Vec<ScenarioError>) -> ScenarioError {
     faults.into_iter().next().expect("refused for a fault")
 }
 
-fn read(path: &Path) -> Result<String, String> {
-    std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
+pub(crate) fn read(path: &Path) -> Result<String, String> {
+    read_text(path).map_err(|error| format!("{}: {error}", path.display()))
 }
 
 fn described(scenario: &Scenario, graph: &Graph) -> String {

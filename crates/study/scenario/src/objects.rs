@@ -1,7 +1,7 @@
 //! Disciplines that are programs: the object files that a scenario names.
 
 use super::spec::SchemeSpec;
-use crate::fingerprint;
+use crate::content_name;
 use slotline_bump::{Loaded, ebpf};
 use slotline_net::aqm::ObjectSpec;
 use slotline_net::aqm::spec::{Policy, QueueSpec};
@@ -63,7 +63,7 @@ impl Objects {
     pub fn remarks(&self) -> String {
         let line = |(name, (bytes, _)): (&String, &(Vec<u8>, Loaded))| {
             let name = name.replace(char::is_control, "?");
-            format!("# {name}: {} bytes, {:016x}, object file\n", bytes.len(), fingerprint(bytes))
+            format!("# {name}: {} bytes, {}, object file\n", bytes.len(), content_name(bytes))
         };
         self.files.iter().map(line).collect()
     }

@@ -42,12 +42,18 @@ const fn key(place: &'static str, old: &'static str, new: &'static str) -> Renam
 }
 
 /// Whether `text` contains an old name anywhere, perhaps as part of something else.
-pub fn may_have_old_names(text: &str) -> bool {
+pub(crate) fn may_have_old_names(text: &str) -> bool {
     RENAMED.iter().any(|renamed| text.contains(renamed.old))
 }
 
+/// The present name of a metric.
+pub fn metric_name(text: &str) -> &str {
+    let of_metric = |renamed: &&Renamed| renamed.place == "measure.metrics" && renamed.old == text;
+    RENAMED.iter().find(of_metric).map_or(text, |renamed| renamed.new)
+}
+
 /// Puts the new names in place of old ones in the whole of a file; returns a notice for each.
-pub fn update(file: &mut Node) -> Vec<String> {
+pub(crate) fn update(file: &mut Node) -> Vec<String> {
     let mut notices = vec![];
     update_below(file, "", &mut notices);
     notices

@@ -87,6 +87,16 @@ const FAULTS: &[(&str, &str, &str)] = &[
     ("no workload", "[[workload]]\nkind = \"incast\"\n", ""),
     ("never ends", "end = { at = \"100ms\" }", "end = { when = \"time\" }"),
     ("no repetition", "repeat = 3", "repeat = 0"),
+    (
+        "a queue without room for a packet",
+        "threshold = \"30KB\" }",
+        "threshold = \"1KB\", limit = \"1500B\" }",
+    ),
+    (
+        "a virtual queue without room",
+        "queue = { kind = \"ecn\", threshold = \"30KB\" }",
+        "queue = { kind = \"avq\", size = \"1KB\" }",
+    ),
     ("a scheme twice", "name = \"xco\"", "name = \"tcp\""),
     ("odd k", "kind = \"star\"\nhosts = 9", "kind = \"fat-tree\"\nk = 5"),
     ("load above 1", "kind = \"incast\"", "kind = \"poisson\"\nload = 1.2"),
@@ -285,4 +295,26 @@ fn every_error_is_reported_at_once() {
         .replace("kind = \"incast\"", "kind = \"incast\"\nsenders = 20")
         .replace("\"2ms\"", "\"2ns\"");
     assert_eq!(all_faults(&sense).len(), 4, "{:?}", all_faults(&sense));
+}
+
+#[test]
+fn rates_that_no_link_has_are_refused() {
+    let refused = |old: &str, new: &str| load(&with(old, new)).expect_err("a refusal").to_string();
+    let error = refused("hosts = 9", "hosts = 9\nrate = \"1000000Tbps\"");
+    assert!(error.contains("`rate` = 1000000Tbps: no link has more than 100Tbps"), "{error}");
+    let one = "hosts = 9\noverrides = [{ link = \"h3-s0\", rate = \"101Tbps\" }]";
+    let error = refused("hosts = 9", one);
+    assert!(error.contains("`h3-s0` has 101Tbps"), "{error}");
+    assert!(load(&with("hosts = 9", "hosts = 9\nrate = \"100Tbps\"")).is_ok());
+}
+
+#[test]
+fn long_names_are_refused() {
+    let long = "x".repeat(101);
+    let error =
+        load(&with("\"incast\"\nrepeat", &format!("\"{long}\"\nrepeat"))).expect_err("too long");
+    assert!(error.to_string().contains("has 101 characters"), "{error}");
+    let error = load(&with("\"tcp\"", &format!("\"{long}\""))).expect_err("too long");
+    assert!(error.to_string().contains("scheme"), "{error}");
+    assert!(load(&with("\"tcp\"", &format!("\"{}\"", &long[1..]))).is_ok());
 }

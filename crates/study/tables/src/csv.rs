@@ -80,7 +80,12 @@ fn count(value: u64, out: &mut Vec<u8>) {
     out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
 }
 
-fn quoted(field: &str) -> Cow<'_, str> {
+/// A field as text. Spreadsheets take text that begins with one of these characters for a formula, unless there is an
+/// apostrophe before it.
+pub fn quoted(field: &str) -> Cow<'_, str> {
+    if field.starts_with(['=', '+', '-', '@', '\t', '\r']) {
+        return Cow::Owned(quoted(&format!("'{field}")).into_owned());
+    }
     if field.contains([',', '"', '\n', '\r']) {
         Cow::Owned(format!("\"{}\"", field.replace('"', "\"\"")))
     } else {

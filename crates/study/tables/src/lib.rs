@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+mod caught;
 mod csv;
 mod estimates;
 mod faults;
@@ -14,6 +15,8 @@ mod parquet_read;
 mod parquet_write;
 pub mod record;
 mod stopped;
+pub use csv::quoted;
+
 pub mod table;
 pub mod tables;
 mod voqs;

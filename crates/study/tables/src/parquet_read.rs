@@ -2,6 +2,7 @@
 
 use super::parquet_write::GROUP;
 use super::table::{Cell, Column, Put, Table};
+use crate::caught::caught;
 use crate::parallel;
 use bytes::Bytes;
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
@@ -20,10 +21,13 @@ type File = SerializedFileReader<Bytes>;
 impl<R: Clone + Send + Sync> Table<R> {
     /// The rows of each run, of which there must be as many as `rows` says.
     pub fn read(&self, bytes: Bytes, rows: &[usize]) -> Result<Vec<Vec<R>>, Fault> {
-        let file = File::new(bytes).map_err(|error| error.to_string())?;
-        self.check_schema(&file)?;
-        let shares = share_out(&file, rows)?;
-        let runs = parallel::map(&shares, |groups| self.read_run(&file, groups));
+        let (file, shares) = decoded(|| {
+            let file = File::new(bytes).map_err(|error| error.to_string())?;
+            self.check_schema(&file)?;
+            let shares = share_out(&file, rows)?;
+            Ok((file, shares))
+        })?;
+        let runs = parallel::map(&shares, |groups| decoded(|| self.read_run(&file, groups)));
         runs.into_iter().collect()
     }
     fn check_schema(&self, file: &File) -> Result<(), Fault> {
@@ -54,18 +58,22 @@ impl<R: Clone + Send + Sync> Table<R> {
     }
 }
 
+/// The result of `read`. The library for Parquet panics on some damaged files.
+fn decoded<T>(read: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
+    caught(read).unwrap_or_else(|| Err("it cannot be decoded".into()))
+}
+
 /// The row groups of each run.
 fn share_out(file: &File, rows: &[usize]) -> Result<Vec<Range<usize>>, Fault> {
-    let mut next = 0;
+    let mut next = 0usize;
     let share = |expected: &usize| {
-        let groups = next..next + expected.div_ceil(GROUP);
-        let there = groups.clone().map_while(|at| {
-            let known = at < file.metadata().num_row_groups();
-            known.then(|| file.metadata().row_group(at).num_rows())
-        });
-        let there: i64 = there.sum();
+        let end = next.saturating_add(expected.div_ceil(GROUP));
+        let groups = next..end.min(file.metadata().num_row_groups());
+        let length = |at| usize::try_from(file.metadata().row_group(at).num_rows()).ok();
+        let lengths = groups.clone().map(|at| length(at).filter(|rows| *rows <= GROUP));
+        let there: usize = lengths.sum::<Option<usize>>().ok_or("a group has too many rows")?;
         next = groups.end;
-        let fits = i64::try_from(*expected) == Ok(there);
+        let fits = *expected == there;
         fits.then_some(groups).ok_or(format!("{there} rows of a run instead of {expected}"))
     };
     let shares: Result<Vec<_>, Fault> = rows.iter().map(share).collect();

@@ -69,6 +69,9 @@ pub(super) struct Engine {
     next_tick: u64,
     /// Whether rates must be computed again.
     unsolved: bool,
+    /// See [`super::network::Volume`].
+    pub(super) missed: f64,
+    pub(super) roundable: f64,
     options: Options,
 }
 
@@ -111,6 +114,8 @@ impl Engine {
             next_sample,
             next_tick: u64::MAX,
             unsolved: false,
+            missed: 0.0,
+            roundable: 0.0,
             options,
             plan,
             fabric,
@@ -294,7 +299,9 @@ impl Engine {
     }
 
     fn stop_sending(&mut self, key: FlowKey, conn: u32) {
-        self.book(key);
+        self.missed += self.rates.left(key).abs();
+        self.may_round(key);
+        self.book_up_to(key, 0.0);
         self.tally(key);
         self.end_burst(conn);
         self.rates.remove(key);

@@ -44,7 +44,7 @@ impl Engine {
             let (wire, _) = self.plan.wire_bytes(sender.flow);
             let on_its_way = self.rates.rate(key) * latency.as_secs_f64();
             let not_there = self.rates.left(key) + on_its_way;
-            let share = (1.0 - not_there / wire as f64).max(0.0);
+            let share = (1.0 - not_there / wire as f64).clamp(0.0, 1.0);
             let payload = self.plan.traffic.flows[sender.flow as usize].bytes;
             self.flows[sender.flow as usize].delivered = (payload as f64 * share) as u64;
         }
@@ -60,16 +60,17 @@ impl Engine {
                 let wire = self.plan.wire_bytes(flow).0;
                 volume.offered += if passage.started < Time::MAX { wire } else { 0 };
                 if passage.finished < Time::MAX {
-                    volume.delivered += wire as f64;
+                    volume.delivered += wire;
                 } else if flow - info.first.0 < sent {
-                    volume.under_way += wire as f64;
+                    volume.under_way += wire;
                 }
             }
         }
         for (key, _) in self.senders.all() {
-            let sender = self.senders.of(key);
-            volume.under_way += self.plan.wire_bytes(sender.flow).0 as f64 - self.rates.left(key);
+            volume.under_way += self.senders.of(key).booked_of_flow();
         }
+        (volume.missed, volume.roundable) = (self.missed, self.roundable);
+        volume.parts = self.senders.parts;
         volume.sent = self.fabric.first_links().map(|link| self.carried(link as u32)).sum();
         volume
     }

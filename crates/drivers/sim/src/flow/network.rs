@@ -61,24 +61,42 @@ impl Passage {
         Passage { started: Time::MAX, finished: Time::MAX, delivered: 0 };
 }
 
-/// The bytes on the wire: `sent = delivered + in transit` in every run.
+/// The bytes on the wire: `sent = delivered + under way` in every run. Bytes are whole numbers, so this holds exactly
+/// unless links carry shares of flows.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Volume {
     /// The bytes that started flows must send in total.
     pub offered: u64,
-    /// The bytes that left hosts, from the rates of their links over time.
+    /// The bytes that left hosts, as booked to their links.
     pub sent: f64,
     /// The bytes that arrived, from complete flows.
-    pub delivered: f64,
+    pub delivered: u64,
     /// The bytes that have left and not arrived, from incomplete flows.
-    pub under_way: f64,
+    pub under_way: u64,
+    /// How many shares of bytes were added to links.
+    pub parts: u64,
+    /// The difference between the bytes of flows that have ended and the integral of their rates.
+    pub missed: f64,
+    /// The most that rounding to picoseconds adds to this difference: the sum of what each such flow sends in a
+    /// picosecond.
+    pub roundable: f64,
 }
 
+/// The share of all bytes by which sums of rates over time may differ from them: a sum has 52 bits, and errors of
+/// several million additions can accumulate.
+const DRIFT: f64 = 1e-6;
+
 impl Volume {
-    /// Whether the counts balance, up to the rounding of times to picoseconds.
+    /// Whether the counts balance.
     pub fn holds(&self) -> bool {
-        let accounted = self.delivered + self.under_way;
-        (self.sent - accounted).abs() <= 1e-6 * self.sent.max(accounted) + 1.0
+        let accounted = self.delivered.saturating_add(self.under_way) as f64;
+        let most = self.sent.max(accounted);
+        // An addition is rounded by half of EPSILON at most, and so is the share.
+        let rounded = self.parts as f64 * f64::EPSILON * most;
+        // Beyond 2^53 bytes a sum of whole numbers is rounded, too.
+        let exact = if most < 9e15 { 0.0 } else { DRIFT * most };
+        let drift = DRIFT * most + 1.0;
+        (self.sent - accounted).abs() <= rounded + exact && self.missed <= self.roundable + drift
     }
 }
 

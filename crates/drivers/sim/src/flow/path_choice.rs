@@ -196,6 +196,7 @@ impl Engine {
                 self.path.push(self.fabric.links() as u32);
                 self.shares.push(1.0);
             }
+            self.may_round(key);
             self.rates.reroute(key, (&self.path, &self.shares));
         }
         self.solve_later();
@@ -208,6 +209,7 @@ impl Engine {
         let (new, shares) = (std::mem::take(&mut self.path), std::mem::take(&mut self.shares));
         self.rates.path(key, &mut self.path);
         if !new.is_empty() && new != self.path {
+            self.may_round(key);
             self.book(key);
             self.rates.reroute(key, (&new, &shares));
             self.solve_later();
@@ -245,8 +247,18 @@ impl Engine {
 
     /// Books the bytes of a flow to its links up to now.
     pub(super) fn book(&mut self, key: FlowKey) {
+        self.book_up_to(key, self.rates.left(key));
+    }
+
+    /// Books the bytes of a flow to its links up to the last `left`.
+    pub(super) fn book_up_to(&mut self, key: FlowKey, left: f64) {
         self.rates.path(key, &mut self.path);
         self.rates.shares(key, &mut self.shares);
-        self.senders.book(key, self.rates.left(key), (&self.path, &self.shares));
+        self.senders.book(key, left, (&self.path, &self.shares));
+    }
+
+    /// A flow gets another rate, or ends: its time may be rounded up to the next picosecond.
+    pub(super) fn may_round(&mut self, key: FlowKey) {
+        self.roundable += self.rates.rate(key) * 1e-12;
     }
 }

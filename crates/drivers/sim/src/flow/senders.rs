@@ -12,16 +12,29 @@ pub(super) struct Sender {
     /// The flow that it sends now.
     pub flow: u32,
     /// The bytes that it must send under its key, up to this flow.
-    whole: f64,
-    /// The bytes of these that are booked to links.
-    booked: f64,
-    /// The bytes of these that were sent at the scheme's last poll.
+    whole: u64,
+    /// The bytes of this flow.
+    wire: u64,
+    /// The bytes of `whole` that are booked to links.
+    booked: u64,
+    /// The bytes of `whole` that were sent at the scheme's last poll.
     counted: f64,
 }
 
 impl Sender {
     pub fn new(conn: u32, flow: u32, wire: u64) -> Sender {
-        Sender { conn, flow, whole: wire as f64, booked: 0.0, counted: 0.0 }
+        Sender { conn, flow, whole: wire, wire, booked: 0, counted: 0.0 }
+    }
+
+    /// The whole bytes that have been sent under its key if `left` bytes are left. Times are rounded to picoseconds,
+    /// so `left` may be a little below zero, or above what the flow has.
+    fn sent(&self, left: f64) -> u64 {
+        self.whole - (left.max(0.0).ceil() as u64).min(self.wire)
+    }
+
+    /// The bytes of its flow that are booked to links.
+    pub fn booked_of_flow(&self) -> u64 {
+        (self.booked + self.wire).saturating_sub(self.whole)
     }
 }
 
@@ -43,8 +56,10 @@ pub(super) struct Senders {
     active: usize,
     /// The connections without a path.
     stranded: Vec<u32>,
-    /// By link, the booked bytes.
+    /// By link, the booked bytes. They are whole numbers if each link carries all of a flow.
     pub carried: Vec<f64>,
+    /// How many shares of bytes were added to links, each of which may be rounded.
+    pub parts: u64,
 }
 
 impl Senders {
@@ -55,6 +70,7 @@ impl Senders {
             active: 0,
             stranded: Vec::new(),
             carried: vec![0.0; links],
+            parts: 0,
         }
     }
 
@@ -106,8 +122,8 @@ impl Senders {
     /// The connection under `key` continues with `flow`.
     pub fn go_on(&mut self, key: FlowKey, flow: u32, wire: u64) {
         let sender = &mut self.senders[key.at()];
-        sender.flow = flow;
-        sender.whole += wire as f64;
+        (sender.flow, sender.wire) = (flow, wire);
+        sender.whole += wire;
     }
 
     /// `conn` sends nothing more for now.
@@ -131,21 +147,22 @@ impl Senders {
     /// The bytes that were sent under `key` since the last call. `left` bytes are left.
     pub fn count(&mut self, key: FlowKey, left: f64) -> f64 {
         let sender = &mut self.senders[key.at()];
-        let sent = sender.whole - left;
+        let sent = sender.whole as f64 - left;
         sent - std::mem::replace(&mut sender.counted, sent)
     }
 
     /// Books the sent bytes to the links of the path, if `left` bytes are left. Each link gets its share, or all if
-    /// there are no shares.
+    /// there are no shares. What is booked once stays booked.
     pub fn book(&mut self, key: FlowKey, left: f64, (path, shares): (&[u32], &[f64])) {
         let sender = &mut self.senders[key.at()];
-        let sent = sender.whole - left;
-        let new = sent - std::mem::replace(&mut sender.booked, sent);
+        let sent = sender.sent(left).max(sender.booked);
+        let new = (sent - std::mem::replace(&mut sender.booked, sent)) as f64;
         if shares.is_empty() {
             path.iter().for_each(|&link| self.carried[link as usize] += new);
         }
         for (&link, share) in path.iter().zip(shares) {
             self.carried[link as usize] += new * share;
         }
+        self.parts += shares.len() as u64;
     }
 }

@@ -16,6 +16,8 @@ use slotline_net::units::Rate;
 use slotline_net::workload::{Carrier, ConnHandle, Start, Step, TrafficBuilder, When};
 use std::sync::Arc;
 
+mod account;
+
 const SEED: u64 = 3;
 
 fn network(graph: Graph, traffic: TrafficBuilder) -> FlowNetwork {
@@ -86,7 +88,7 @@ fn flows_share_and_free_what_they_leave() {
     assert!((at(0) / wire(20e6) - 1.0).abs() < 1e-3, "{}", at(0));
     assert!((at(1) / wire(40e6) - 1.0).abs() < 1e-3, "{}", at(1));
     assert_eq!(outcome.completed, 2);
-    assert!(outcome.volume.holds() && outcome.volume.delivered > 4e7);
+    assert!(outcome.volume.holds() && outcome.volume.delivered > 40_000_000);
     let into_host: u64 = outcome.ports.iter().flatten().copied().max().expect("ports");
     assert!((into_host as f64 / outcome.volume.sent - 1.0).abs() < 1e-9);
 }

@@ -95,8 +95,15 @@ pub(super) fn count(key: &str, value: u32, high: u32) -> Result<(), SpecError> {
     Err(SpecError::new(key, format!("`{key}` = {value} must be from 1 to {high}")))
 }
 
-/// Refuses a rate of zero.
+/// A link with a higher rate is refused: it is a mistake.
+pub const FASTEST: Rate = Rate(100_000_000_000_000);
+
+/// Refuses a rate of zero, and one that no link has.
 pub(super) fn positive(key: &str, rate: Rate) -> Result<(), SpecError> {
+    if rate > FASTEST {
+        let message = format!("`{key}` = {rate}: no link has more than {FASTEST}");
+        return Err(SpecError::new(key, message));
+    }
     if rate.0 > 0 {
         return Ok(());
     }

@@ -13,6 +13,7 @@ mod tree;
 mod validate;
 mod wiring;
 
+pub use builder::FASTEST;
 pub use cores::CoreNetSpec;
 pub use fat_tree::FatTreeSpec;
 pub use graph::{FabricFormat, GraphFault, GraphLink, GraphPart, GraphSpec};

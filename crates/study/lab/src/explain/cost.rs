@@ -27,7 +27,8 @@ pub struct Estimate {
 pub(super) fn estimates(survey: &Survey<'_>, slower: f64) -> Vec<Estimate> {
     let of = |scheme: &SchemeSpec| {
         let work = work(survey, scheme);
-        let cpu_s = (START_NS + work.ns(survey, scheme)) * slower * 1e-9;
+        let flows = survey.flows() as f64 * FLOW_NS;
+        let cpu_s = (START_NS + flows + work.ns(survey, scheme)) * slower * 1e-9;
         Estimate { scheme: scheme.name.clone(), hops: work.hops, cpu_s }
     };
     survey.scenario.scheme.iter().map(of).collect()
@@ -45,6 +46,14 @@ struct Work {
 }
 
 impl Work {
+    fn times(self, factor: f64) -> Work {
+        Work {
+            hops: self.hops * factor,
+            segments: self.segments * factor,
+            datagrams: self.datagrams * factor,
+        }
+    }
+
     fn and(self, other: Work) -> Work {
         Work {
             hops: self.hops + other.hops,
@@ -72,7 +81,9 @@ fn work(survey: &Survey<'_>, scheme: &SchemeSpec) -> Work {
     let Ok(transport) = scheme.transport.build() else { return Work::default() };
     let scheduled = !matches!(scheme.control, ControlSpec::None {});
     let conns = survey.traffic.conns.iter().enumerate();
-    let each = conns.map(|(at, conn)| work_of(survey, at, conn, &transport, scheduled));
+    let each = conns.map(|(at, conn)| {
+        work_of(survey, at, conn, &transport, scheduled).times(survey.scale_of(conn))
+    });
     each.fold(Work::default(), Work::and)
 }
 
@@ -112,6 +123,8 @@ const DATAGRAM_NS: f64 = 200.0;
 const SCHEDULED_NS: f64 = 270.0;
 /// The factor of a switch that is not plain: one with priorities, a shared buffer or pause frames.
 const GENERAL: f64 = 2.5;
+/// Nanoseconds for a flow beside its packets: its state is made, measured and written.
+const FLOW_NS: f64 = 2_500.0;
 /// Nanoseconds to set up a run.
 const START_NS: f64 = 3e6;
 
@@ -208,20 +221,23 @@ fn followed(scenario: &Scenario) -> bool {
 /// The most packet-hops that are recorded, and the bytes that each of them takes.
 const RECORDED: (f64, f64) = (1.5e6, 200.0);
 
+/// Bytes for the program itself.
+const PROGRAM: f64 = 19e6;
+
 /// Bytes for the program, the network, the traffic, the records of all runs, and the packets recorded.
 fn memory(survey: &Survey<'_>, estimates: &[Estimate]) -> f64 {
     let most = estimates.iter().map(|e| e.hops).fold(0.0, f64::max);
     let recorded = if followed(survey.scenario) { most.min(RECORDED.0) * RECORDED.1 } else { 0.0 };
     let runs = (survey.scenario.scheme.len() as u32 * survey.scenario.repeat) as f64;
-    let flows = survey.traffic.flows.len() as f64;
+    let flows = survey.flows() as f64;
     let network = 5_000.0 * survey.graph.hosts.len() as f64;
-    4e6 + recorded + network + 300.0 * flows + runs * (150.0 * flows + 40.0 * samples(survey))
+    PROGRAM + recorded + network + 300.0 * flows + runs * (150.0 * flows + 40.0 * samples(survey))
 }
 
 /// Bytes of the tables of flows, samples and ports, as text and as Parquet.
 fn results(survey: &Survey<'_>) -> f64 {
     let runs = (survey.scenario.scheme.len() as u32 * survey.scenario.repeat) as f64;
-    let (flows, ports) = (survey.traffic.flows.len() as f64, survey.lanes.len() as f64);
+    let (flows, ports) = (survey.flows() as f64, survey.lanes.len() as f64);
     100_000.0 + runs * (120.0 * flows + 60.0 * samples(survey) + 60.0 * ports)
 }
 

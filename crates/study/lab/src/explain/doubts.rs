@@ -38,8 +38,8 @@ fn overload(survey: &Survey<'_>) -> Option<String> {
 fn unfinished(survey: &Survey<'_>) -> Option<String> {
     let end = survey.scenario.end.at?;
     let tcp = survey.traffic.conns.iter().enumerate().filter(|(_, conn)| {
-        let first = &survey.traffic.flows[conn.first.at()];
-        conn.carrier == Carrier::Tcp && !survey.endless(first.group)
+        let first = survey.traffic.flows.get(conn.first.at());
+        conn.carrier == Carrier::Tcp && first.is_some_and(|first| !survey.endless(first.group))
     });
     let late = |(at, conn): &(usize, &slotline_net::workload::Conn)| {
         let load = survey.load(conn, &survey.transport);
@@ -48,7 +48,8 @@ fn unfinished(survey: &Survey<'_>) -> Option<String> {
             alone > end.as_secs_f64() || link.busy() > end
         })
     };
-    let late = tcp.filter(late).count() as u64;
+    let late: f64 = tcp.filter(late).map(|(_, conn)| survey.scale_of(conn)).sum();
+    let late = late.round() as u64;
     (late > 0).then(|| {
         format!(
             "{} cannot finish before the run ends at {}: a link on the path needs longer to carry its \

@@ -36,7 +36,7 @@ const FLOW_NS: f64 = 10_000.0;
 pub(super) fn cost(survey: &Survey<'_>) -> Vec<String> {
     let scenario = survey.scenario;
     let runs = scenario.scheme.len() as u64 * u64::from(scenario.repeat);
-    let flows = survey.traffic.flows.len() as u64;
+    let flows = survey.flows();
     let seconds = runs as f64 * flows as f64 * FLOW_NS * 1e-9;
     vec![format!(
         "{} with {} each take about {} of processor time where few flows share a link, and up to some \

@@ -1,6 +1,6 @@
 //! Builds a scenario to describe it: its graph, the traffic of the first seed, and the load of each link.
 
-use crate::build::traffic;
+use crate::build::sample;
 use crate::output::format::quantity;
 use slotline_net::error::SpecError;
 use slotline_net::id::{HostId, NodeId};
@@ -10,7 +10,7 @@ use slotline_net::time::Time;
 use slotline_net::topology::{Graph, LinkParams, NodeKind, Wiring};
 use slotline_net::transport::Transport;
 use slotline_net::units::Rate;
-use slotline_net::workload::{Carrier, Conn, Start, Traffic, WorkloadSpec};
+use slotline_net::workload::{Carrier, Conn, Count, Start, Traffic, WorkloadSpec};
 use slotline_scenario::metric::Unit;
 use slotline_scenario::{EndWhen, Loaded, Scenario};
 
@@ -20,7 +20,10 @@ pub(super) struct Survey<'a> {
     pub graph: Graph,
     pub wiring: Wiring,
     pub routes: Routes,
+    /// Of each workload the first flows.
     pub traffic: Traffic,
+    /// The number of flows of each workload.
+    counts: Vec<Count>,
     /// The transport of the first scheme.
     pub transport: Transport,
     /// All directed links, in order of node and port.
@@ -62,8 +65,7 @@ impl<'a> Survey<'a> {
     pub fn of(loaded: &'a Loaded) -> Result<Survey<'a>, SpecError> {
         let scenario = &loaded.scenario;
         let graph = scenario.fabric.build()?;
-        let files = |name: &str| loaded.file(name);
-        let traffic = traffic(scenario, &graph, scenario.seed.into(), &files)?;
+        let (traffic, counts) = sample(scenario, &graph, scenario.seed.into(), loaded)?;
         let transport = scenario.scheme[0].transport.build()?;
         let wiring = graph.wiring();
         let routing = scenario.scheme[0].routing;
@@ -74,6 +76,7 @@ impl<'a> Survey<'a> {
             wiring,
             routes,
             traffic,
+            counts,
             transport,
             lanes: vec![],
             first: vec![],
@@ -117,10 +120,28 @@ impl<'a> Survey<'a> {
     fn add_loads(&mut self) {
         for (at, conn) in self.traffic.conns.iter().enumerate() {
             let load = self.load(conn, &self.transport);
+            let scale = self.scale_of(conn);
             for &lane in &self.path_lanes[self.paths[at].clone()] {
-                self.lanes[lane as usize].bytes += load.wire_bytes;
+                self.lanes[lane as usize].bytes += load.wire_bytes * scale;
             }
         }
+    }
+
+    /// How many flows of a run stand behind each flow of `group` in the sample.
+    pub fn scale(&self, group: u16) -> f64 {
+        let count = self.counts.get(usize::from(group)).copied().unwrap_or_default();
+        count.all.max(1) as f64 / count.made.max(1) as f64
+    }
+
+    /// The same for the flows of a connection.
+    pub fn scale_of(&self, conn: &Conn) -> f64 {
+        let first = self.traffic.flows.get(conn.first.at());
+        first.map_or(1.0, |flow| self.scale(flow.group))
+    }
+
+    /// The number of flows of a run.
+    pub fn flows(&self) -> u64 {
+        self.counts.iter().map(|count| count.all).sum()
     }
 
     /// The directed links of connection `at`.
@@ -206,10 +227,29 @@ impl<'a> Survey<'a> {
         })
     }
 
+    /// The first and the last start time that is known before the run, of the flows of `group`. If the sample has only
+    /// the first of the flows that arrive over time, the last one is extrapolated.
+    pub fn first_and_last(&self, group: u16) -> Option<(Time, Time)> {
+        let (first, last) = (self.starts(Some(group)).min()?, self.starts(Some(group)).max()?);
+        let count = self.counts.get(usize::from(group)).copied().unwrap_or_default();
+        let open = self.starts(Some(group)).count() as u64 == count.made;
+        let scale = if open { self.scale(group) } else { 1.0 };
+        let span = Time::from_secs_f64(last.since(first).as_secs_f64() * scale);
+        let end = self.scenario.end.at.unwrap_or(Time::MAX);
+        Some((first, if scale > 1.0 { first.after(span).min(end) } else { last }))
+    }
+
+    /// The same for all flows.
+    pub fn all_first_and_last(&self) -> Option<(Time, Time)> {
+        let groups = 0..self.counts.len() as u16;
+        let spans = groups.filter_map(|group| self.first_and_last(group));
+        spans.reduce(|one, other| (one.0.min(other.0), one.1.max(other.1)))
+    }
+
     /// The least duration of a run: until its end, or until the busiest link has carried its bytes.
     pub fn lasts(&self) -> Time {
         let busy = self.busiest().map_or(Time::ZERO, DirectedLink::busy);
-        let work = busy.max(self.starts(None).max().unwrap_or_default());
+        let work = busy.max(self.all_first_and_last().unwrap_or_default().1);
         match (self.scenario.end.at, self.scenario.end.when) {
             (Some(at), EndWhen::Time) => at,
             (Some(at), EndWhen::FlowsDone) => at.min(work),

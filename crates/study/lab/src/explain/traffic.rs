@@ -27,16 +27,18 @@ fn flows(survey: &Survey<'_>, group: u16) -> String {
     let all = survey.traffic.flows.iter().filter(|flow| flow.group == group);
     let request = |role: Role| matches!(role, Role::Request(_));
     let (asks, own): (Vec<&Flow>, Vec<&Flow>) = all.partition(|flow| request(flow.role));
-    let bytes: f64 = own.iter().map(|flow| flow.bytes as f64).sum();
+    let scale = survey.scale(group);
+    let scaled = |flows: usize| (flows as f64 * scale).round() as u64;
+    let bytes: f64 = own.iter().map(|flow| flow.bytes as f64).sum::<f64>() * scale;
     let datagrams = own
         .iter()
         .any(|flow| matches!(survey.traffic.conns[flow.conn.at()].carrier, Carrier::Udp { .. }));
     let what = if datagrams { "UDP stream" } else { "TCP flow" };
-    let count = own.len() as u64;
+    let count = scaled(own.len());
     let requests = if asks.is_empty() {
         String::new()
     } else {
-        format!(" and {}", several(asks.len() as u64, "request"))
+        format!(" and {}", several(scaled(asks.len()), "request"))
     };
     let mean = size((bytes / count.max(1) as f64).round());
     let total = if survey.endless(group) && !datagrams {
@@ -53,15 +55,15 @@ fn flows(survey: &Survey<'_>, group: u16) -> String {
 fn starts(survey: &Survey<'_>, group: u16) -> String {
     let known: Vec<Time> = survey.starts(Some(group)).collect();
     let all = survey.traffic.flows.iter().filter(|flow| flow.group == group).count();
-    let (first, last) = (known.iter().min(), known.iter().max());
-    let (first, last) = (first.copied().unwrap_or_default(), last.copied().unwrap_or_default());
+    let (first, last) = survey.first_and_last(group).unwrap_or_default();
     let whole = known.len() == all;
     let which = if whole && all == 1 {
         "It starts".into()
     } else if whole {
         "All start".into()
     } else {
-        format!("{} of them start", crate::output::format::grouped(known.len() as u64))
+        let known = (known.len() as f64 * survey.scale(group)).round() as u64;
+        format!("{} of them start", crate::output::format::grouped(known))
     };
     let when = if first == last {
         format!("at {}", span(first))
@@ -95,9 +97,9 @@ fn busiest(survey: &Survey<'_>) -> Option<String> {
 pub(super) fn offered(survey: &Survey<'_>) -> Option<f64> {
     let starts: Vec<Time> = survey.starts(None).collect();
     let known = starts.len() > 100 && starts.len() * 2 > survey.traffic.flows.len();
-    let (first, last) = (starts.iter().min()?, starts.iter().max()?);
+    let (first, last) = survey.all_first_and_last()?;
     let busy = survey.busiest()?.busy().as_secs_f64();
-    let over = last.since(*first).as_secs_f64();
+    let over = last.since(first).as_secs_f64();
     // Where all start at once there is no arrival rate.
     (known && over > busy / 100.0).then(|| busy / over)
 }

@@ -54,9 +54,17 @@ impl Place {
         if run.engine.wall_s < WORTH_S {
             return Ok(());
         }
+        self.keep(plan, run)
+    }
+
+    /// Stores `run` of `plan`, unless it is stored.
+    pub(super) fn keep(&self, plan: &RunSet, run: &mut RunRecord) -> Result<(), OutputError> {
         let scheme = plan.schemes.iter().position(|name| *name == run.scheme);
         let folder =
             self.checkpoints().join(format!("{}-{}", scheme.unwrap_or_default(), run.seed));
+        if folder.join(super::index::FILE).exists() {
+            return Ok(());
+        }
         let set = RunSet { runs: vec![std::mem::take(run)], ..plan.clone() };
         let made = fs::create_dir_all(&folder).map_err(super::at(&folder));
         let written = made.and_then(|()| written::write_data(&folder, &self.id, &set));
@@ -68,6 +76,15 @@ impl Place {
     /// Ends without a result, and leaves the stored runs to the next process.
     pub fn abandon(mut self) {
         self.preserve = true;
+    }
+
+    /// Stores the runs of `set` that are not stored yet, and ends without a result. The next process continues with
+    /// them. Returns the number of stored runs.
+    pub fn suspend(self, set: &mut RunSet) -> Result<usize, OutputError> {
+        let plan = set.plan();
+        set.runs.iter_mut().try_for_each(|run| self.keep(&plan, run))?;
+        self.abandon();
+        Ok(set.runs.len())
     }
 
     /// The folder of the stored runs. Another program of the same version may give other numbers, so its runs

@@ -1,6 +1,7 @@
 //! `runs.json`: the data of a result that is not in its tables, and the checksums of its files.
 
-use crate::record::{Conservation, EngineStats, NEVER, RunRecord, RunSet, Window};
+use super::written::checksum;
+use crate::record::{Conservation, EngineStats, FailedRun, NEVER, RunRecord, RunSet, Window};
 use serde::{Deserialize, Serialize};
 use slotline_net::node::DropReason;
 use slotline_scenario::metric::Metric;
@@ -8,7 +9,7 @@ use std::collections::BTreeMap;
 
 /// Number of the form of results that this program writes and reads. It changes with every table, column
 /// and key.
-pub const SCHEMA: u32 = 2;
+pub const SCHEMA: u32 = 3;
 
 /// The name of the file.
 pub const FILE: &str = "runs.json";
@@ -38,8 +39,38 @@ pub(super) struct Index {
     pub metrics: Vec<Metric>,
     pub window: Span,
     pub runs: Vec<Run>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failed: Vec<FailedRun>,
     /// Files that are read back: by name.
     pub files: BTreeMap<String, Note>,
+    /// The checksum of this file with [`NO_CHECKSUM`] in this place. It is the last field.
+    checksum: String,
+}
+
+/// Stands for the checksum while it is computed.
+const NO_CHECKSUM: &str = "0000000000000000";
+
+/// Where the text of a file has its checksum.
+fn checksum_at(text: &str) -> Option<std::ops::Range<usize>> {
+    const KEY: &str = "\"checksum\": \"";
+    let from = text.rfind(KEY)? + KEY.len();
+    text.is_char_boundary(from + NO_CHECKSUM.len()).then_some(from..from + NO_CHECKSUM.len())
+}
+
+/// `text` with its checksum in place.
+pub(super) fn seal(text: &str) -> String {
+    let mut sealed = text.to_string();
+    if let Some(at) = checksum_at(text) {
+        sealed.replace_range(at.clone(), NO_CHECKSUM);
+        let sum = checksum(sealed.as_bytes());
+        sealed.replace_range(at, &sum);
+    }
+    sealed
+}
+
+/// Whether `text` is as [`Index::text`] has made it.
+pub(super) fn is_unchanged(text: &str) -> bool {
+    checksum_at(text).is_some() && seal(text) == text
 }
 
 /// The length and the checksum of a file.
@@ -112,8 +143,15 @@ impl Index {
             metrics: set.metrics.clone(),
             window: Span::of(set.window),
             runs: set.in_order().into_iter().map(Run::of).collect(),
+            failed: set.failed.clone(),
             files,
+            checksum: NO_CHECKSUM.into(),
         }
+    }
+    /// The text of the file, with its checksum.
+    pub fn text(&self) -> String {
+        // Plain data with text keys always has a JSON form.
+        seal(&(serde_json::to_string_pretty(self).expect("plain data") + "\n"))
     }
     /// The set, its runs without tables.
     pub fn set(&self, scenario: String) -> Result<RunSet, String> {
@@ -129,6 +167,7 @@ impl Index {
             metrics: self.metrics.clone(),
             window: self.window.window(),
             runs: runs?,
+            failed: self.failed.clone(),
         })
     }
 }

@@ -87,6 +87,7 @@ pub fn merge(parts: Vec<Labelled>) -> Result<RunSet, MergeError> {
         seeds: common_seeds(&parts),
         window: first.set.window,
         runs: vec![],
+        failed: vec![],
     };
     let names: Vec<String> = parts.iter().flat_map(|(_, s)| s.set.schemes.clone()).collect();
     let alike = parts.iter().all(|(_, s)| s.set.workloads == first.set.workloads);
@@ -146,6 +147,7 @@ fn renamed(label: &str, mut set: RunSet, names: &[String]) -> RunSet {
         _ => format!("{label}: {scheme}"),
     };
     set.runs.iter_mut().for_each(|run| run.scheme = name(&run.scheme));
+    set.failed.iter_mut().for_each(|run| run.scheme = name(&run.scheme));
     set.schemes = set.schemes.iter().map(name).collect();
     set
 }
@@ -153,6 +155,7 @@ fn renamed(label: &str, mut set: RunSet, names: &[String]) -> RunSet {
 /// Adds `set`, whose workloads are numbered from `groups` on unless they are `shared`.
 fn add(merged: &mut RunSet, set: RunSet, groups: u16, shared: bool) {
     merged.schemes.extend(set.schemes);
+    merged.failed.extend(set.failed);
     if !shared {
         merged.workloads.extend(set.workloads);
     }
@@ -178,7 +181,7 @@ fn description(parts: &[Labelled]) -> String {
     out.push(format!("This page compares the results {}.", labels(parts).join(", ")));
     out.extend(parts.iter().skip(1).map(|other| changes_between(&parts[0], other)));
     if let Some(stopped) = parts.iter().find(|(_, s)| !s.set.complete()) {
-        out.push(format!("{} was stopped before all its runs were done.", stopped.0));
+        out.push(format!("{} is incomplete: not all its runs were done.", stopped.0));
     }
     out.join(" ")
 }

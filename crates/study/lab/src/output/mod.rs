@@ -20,9 +20,9 @@ pub(crate) use checkpoint::has_runs;
 pub use written::{CSV_ROWS, PageFile, Written};
 
 use crate::output::lock::holder;
-use crate::record::RunSet;
+use crate::record::{RunRecord, RunSet};
 use crate::summary::Summary;
-use slotline_scenario::fingerprint;
+use slotline_scenario::content_name;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -48,17 +48,35 @@ pub enum OutputError {
         /// The error of the operating system.
         error: io::Error,
     },
+    /// The result could not be written, but some runs were stored.
+    #[error("{error}. {} stored, and the same command continues with them", runs_are(*.runs))]
+    Kept {
+        /// Why the result could not be written.
+        error: Box<OutputError>,
+        /// The number of stored runs.
+        runs: usize,
+    },
 }
 
-/// Short name of a result: the scenario's name and eight hex digits that stand for the resolved
-/// scenario and the program's version.
+fn runs_are(runs: usize) -> String {
+    if runs == 1 { "1 run is".into() } else { format!("{runs} runs are") }
+}
+
+/// Short name of a result: the scenario's name and 32 hexadecimal digits that stand for the resolved scenario, with
+/// the files that it reads, and the program's version.
 pub fn run_id(name: &str, scenario: &str) -> String {
     let letter = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
     let slug: String = name.chars().map(letter).collect();
     let parts: Vec<&str> = slug.split('-').filter(|part| !part.is_empty()).collect();
     let content = format!("{}\n{scenario}", env!("CARGO_PKG_VERSION"));
-    let hash = fingerprint(content.as_bytes());
-    format!("{}-{:08x}", parts.join("-"), (hash >> 32) ^ (hash & 0xffff_ffff))
+    format!("{}-{}", parts.join("-"), content_name(content.as_bytes()))
+}
+
+/// Whether `folder` holds a result of the scenario and version for which its short name `id` stands.
+pub fn is_of(folder: &Path, id: &str) -> bool {
+    let digits = |id: &str| id.rsplit_once('-').map(|(_, digits)| digits.to_string());
+    let text = fs::read_to_string(folder.join("scenario.toml"));
+    text.is_ok_and(|text| digits(&run_id("", &text)) == digits(id))
 }
 
 /// The folder of the result in its draft.
@@ -100,9 +118,11 @@ impl Place {
         let same = || fs::read_to_string(self.folder.join("scenario.toml")).ok();
         match (there, force) {
             (false, _) => Ok(()),
+            (true, _) if same().as_ref() != Some(&self.scenario) => {
+                Err(OutputError::Foreign(self.folder.clone()))
+            }
             (true, false) => Err(OutputError::Exists(self.folder.clone())),
-            (true, true) if same().as_ref() == Some(&self.scenario) => Ok(()),
-            (true, true) => Err(OutputError::Foreign(self.folder.clone())),
+            (true, true) => Ok(()),
         }
     }
     /// Where the result will be.
@@ -120,8 +140,23 @@ impl Place {
     ) -> Result<Written, OutputError> {
         let rows = if all_csv { usize::MAX } else { CSV_ROWS };
         let written = self.fill(set, summary, rows, pages);
-        self.preserve = written.is_err() && !self.folder.exists();
-        Ok(Written { folder: self.folder.clone(), left_out: written? })
+        match written {
+            Ok(left_out) => Ok(Written { folder: self.folder.clone(), left_out }),
+            Err(error) => Err(self.keep_rest(set, error)),
+        }
+    }
+    /// The result could not be written. Its incomplete files make room for the runs that are not stored yet.
+    fn keep_rest(&mut self, set: &RunSet, error: OutputError) -> OutputError {
+        drop(fs::remove_dir_all(self.draft.join(WHOLE)));
+        if self.folder.exists() {
+            return error;
+        }
+        self.preserve = true;
+        let stored = |run: &&RunRecord| self.keep(&set.plan(), &mut (*run).clone()).is_ok();
+        match set.runs.iter().filter(stored).count() {
+            0 => error,
+            runs => OutputError::Kept { error: Box::new(error), runs },
+        }
     }
     fn fill(
         &self,
@@ -170,6 +205,11 @@ impl Drop for Place {
 fn at(path: &Path) -> impl FnOnce(io::Error) -> OutputError {
     let path = path.to_path_buf();
     move |error| OutputError::Io { path, error }
+}
+
+/// The text of `summary.json` for a result that is not written.
+pub fn summary_text(set: &RunSet, summary: &Summary) -> String {
+    summary_json::text(&run_id(&set.name, &set.scenario), set, summary)
 }
 
 /// Claims a place below `root` and writes `set` and `pages` there.

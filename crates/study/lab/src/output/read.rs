@@ -19,7 +19,7 @@ pub enum ReadError {
     /// The folder is no result.
     #[error(
         "`{}` is not a result: there is no `{}` in it. Name a folder that `slotline run` wrote, for \
-         example results/incast-0123abcd", .0.display(), index::FILE
+         example results/incast-0123456789abcdef0123456789abcdef", .0.display(), index::FILE
     )]
     NotAResult(PathBuf),
     /// Another version wrote it, in a form unknown here.
@@ -53,6 +53,9 @@ pub enum ReadError {
         error: io::Error,
     },
 }
+
+/// What is wrong with a file that is not as it was written.
+const EDITED: &str = "its checksum differs: results must not be edited";
 
 /// A result with its name and the version of the program that made it.
 #[derive(Clone, PartialEq, Debug)]
@@ -92,12 +95,16 @@ fn read_index(folder: &Path) -> Result<Index, ReadError> {
         _ => ReadError::Io { path: path.clone(), error },
     })?;
     let wrong = |error: serde_json::Error| damaged(&path, error.to_string());
-    let head: Head = serde_json::from_slice(&text).map_err(wrong)?;
+    let text = String::from_utf8(text).map_err(|error| damaged(&path, error.to_string()))?;
+    let head: Head = serde_json::from_str(&text).map_err(wrong)?;
     if head.schema != index::SCHEMA {
         let (folder, Head { schema, version }) = (folder.into(), head);
         return Err(ReadError::Schema { folder, schema, version });
     }
-    serde_json::from_slice(&text).map_err(wrong)
+    if !index::is_unchanged(&text) {
+        return Err(damaged(&path, EDITED.into()));
+    }
+    serde_json::from_str(&text).map_err(wrong)
 }
 
 /// The content of a file that the index names, as it was written; `None` where it names no such file.
@@ -118,7 +125,7 @@ fn check(bytes: &[u8], note: &Note) -> Result<(), String> {
         return Err(format!("cut off after {there} of {} bytes", note.bytes));
     }
     if there > note.bytes || checksum(bytes) != note.xxh64 {
-        return Err("its checksum differs: results must not be edited".into());
+        return Err(EDITED.into());
     }
     Ok(())
 }

@@ -206,6 +206,10 @@ prop_compose! {
     }
 }
 
+fn failed(scheme: &str, why: &str) -> crate::record::FailedRun {
+    crate::record::FailedRun { scheme: scheme.into(), seed: 7, why: why.into() }
+}
+
 prop_compose! {
     fn fault()(name in text(), switch: bool, found_ps in number(), avoided_ps in time(), cleared_ps in time()) -> FaultRow {
         FaultRow { name, switch, found_ps, avoided_ps, cleared_ps }
@@ -231,6 +235,7 @@ prop_compose! {
             done.then(|| RunRecord { scheme: scheme.clone(), seed, ..run })
         };
         RunSet {
+            failed: schemes.iter().map(|scheme| failed(scheme, &description)).collect(),
             runs: names.zip(runs).filter_map(named).collect(),
             window: Window { from_ps, until_ps },
             name, description, scenario, fabric, schemes, seeds, workloads, metrics,
@@ -285,7 +290,11 @@ fn foreign_files_and_other_versions_are_distinguished() {
     fs::write(&file, newer.replace("\"version\": \"", "\"version\": \"7.")).unwrap();
     let shown = read(&folder).unwrap_err().to_string();
     assert!(shown.contains("slotline 7.") && shown.contains("form 99"), "{shown}");
-    fs::write(&file, text.replace("\"fabric\"", "\"fabrik\"")).unwrap();
+    let other = text.replace("\"fabric\"", "\"fabrik\"");
+    fs::write(&file, &other).unwrap();
+    let shown = read(&folder).unwrap_err().to_string();
+    assert!(shown.contains("runs.json") && shown.contains("must not be edited"), "{shown}");
+    fs::write(&file, index::seal(&other)).unwrap();
     let shown = read(&folder).unwrap_err().to_string();
     assert!(shown.contains("runs.json") && shown.contains("fabrik"), "{shown}");
     fs::remove_file(&file).unwrap();
@@ -312,8 +321,7 @@ fn damage_names_its_file() {
     fs::remove_dir_all(folder).unwrap();
 }
 
-/// Every file with a byte changed, and cut off, at many places: an error or, where `runs.json` still makes
-/// sense, another content. Never a panic, never the old content from a changed table.
+/// Every file with a byte changed, and cut off, at many places: always an error, never a panic.
 #[test]
 fn no_mutation_makes_it_panic() {
     let set = RunSet::example(1);
@@ -323,7 +331,6 @@ fn no_mutation_makes_it_panic() {
     let mut rng = 7u64;
     for path in names {
         let whole = fs::read(&path).unwrap();
-        let json = path.ends_with(index::FILE);
         for _ in 0..200 {
             rng = rng.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             let at = (rng >> 33) as usize % whole.len();
@@ -331,12 +338,38 @@ fn no_mutation_makes_it_panic() {
             changed[at] ^= ((rng >> 20) as u8).max(1);
             for content in [&changed[..], &whole[..at]] {
                 fs::write(&path, content).unwrap();
-                assert!(read(&folder).is_err() || json, "{}: byte {at}", path.display());
+                assert!(read(&folder).is_err(), "{}: byte {at}", path.display());
             }
         }
         fs::write(&path, &whole).unwrap();
     }
     assert_eq!(read(&folder).unwrap(), set);
+    fs::remove_dir_all(folder).unwrap();
+}
+
+/// Where the checksum was made to fit, a damaged table is an error or has another content, and never a panic.
+#[test]
+fn damage_with_a_checksum_that_fits_is_an_error() {
+    let folder = stored("sealed", &RunSet::example(1));
+    let file = folder.join(index::FILE);
+    let text = fs::read_to_string(&file).unwrap();
+    let path = folder.join("flows.parquet");
+    let whole = fs::read(&path).unwrap();
+    let (mut rng, mut errors) = (11u64, 0);
+    for _ in 0..1_500 {
+        let mut changed = whole.clone();
+        for _ in 0..2 {
+            rng = rng.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let at = (rng >> 33) as usize % whole.len();
+            changed[at] = (rng >> 20) as u8;
+        }
+        let mut json: serde_json::Value = serde_json::from_str(&text).unwrap();
+        json["files"]["flows.parquet"]["xxh64"] = written::checksum(&changed).into();
+        fs::write(&path, &changed).unwrap();
+        fs::write(&file, index::seal(&serde_json::to_string_pretty(&json).unwrap())).unwrap();
+        errors += u32::from(read(&folder).is_err());
+    }
+    assert!(errors > 300, "{errors} of 1500");
     fs::remove_dir_all(folder).unwrap();
 }
 
@@ -359,7 +392,8 @@ fn tables_that_do_not_fit_are_refused() {
         let (bytes, sum) = note(&foreign, &source);
         json["files"][&place] = serde_json::json!({ "bytes": bytes, "xxh64": sum });
         fs::copy(foreign.join(&source), folder.join(&place)).unwrap();
-        fs::write(&file, json.to_string()).unwrap();
+        let text = serde_json::to_string_pretty(&json).unwrap();
+        fs::write(&file, index::seal(&text)).unwrap();
         let shown = read(&folder).unwrap_err().to_string();
         assert!(shown.contains(&place) && shown.contains("damaged"), "{shown}");
         fs::write(folder.join(&place), whole).unwrap();

@@ -1,6 +1,6 @@
 //! `summary.json`: what scripts read.
 
-use crate::record::RunSet;
+use crate::record::{FailedRun, RunSet};
 use crate::statistics::Comparison;
 use crate::summary::{Cell, EngineTotal, SchemeSummary, Summary};
 use serde::{Serialize, Serializer};
@@ -29,6 +29,8 @@ struct File<'a> {
     description: &'a str,
     version: &'a str,
     complete: bool,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    failed: &'a [FailedRun],
     seeds: &'a [u64],
     baseline: Option<&'a String>,
     schemes: Ordered<'a, Scheme<'a>>,
@@ -52,6 +54,7 @@ pub fn text(id: &str, set: &RunSet, summary: &Summary) -> String {
         description: &set.description,
         version: env!("CARGO_PKG_VERSION"),
         complete: set.complete(),
+        failed: &set.failed,
         seeds: &set.seeds,
         baseline: set.schemes.first(),
         schemes: Ordered(

@@ -2,11 +2,14 @@
 
 use crate::output::format::{self, Scale};
 use crate::output::{counts, faults, stopped};
-use crate::record::RunSet;
+use crate::record::{FailedRun, RunSet};
 use crate::statistics::{Comparison, Verdict};
 use crate::summary::{Cell, EngineTotal, Summary};
 use slotline_scenario::metric::Metric;
 use std::fmt::Write;
+
+/// The most failed runs that are named on the terminal.
+const MOST_FAILED: usize = 5;
 
 /// The table, the verdicts and notes on them, for a terminal `width` columns wide.
 pub fn table(set: &RunSet, width: usize) -> String {
@@ -15,6 +18,10 @@ pub fn table(set: &RunSet, width: usize) -> String {
 
 /// As [`table`], for a set whose summary is known.
 pub fn table_of(set: &RunSet, summary: &Summary, width: usize) -> String {
+    if set.schemes.iter().chain([&set.name]).any(|name| name.contains(char::is_control)) {
+        let set = with_plain_names(set.clone());
+        return table_of(&set, &Summary::of(&set), width);
+    }
     let metrics = summary.shown(set, &Metric::USUAL);
     let mut out = heading(set);
     for block in blocks(&columns(summary, &metrics), width) {
@@ -23,6 +30,20 @@ pub fn table_of(set: &RunSet, summary: &Summary, width: usize) -> String {
     out += &verdicts(summary, &metrics, set.seeds.len(), width);
     out += &notes(set, summary, width);
     out
+}
+
+/// `set` with names that neither break lines nor give commands to the terminal.
+fn with_plain_names(mut set: RunSet) -> RunSet {
+    let plain = |name: &mut String| {
+        if name.contains(char::is_control) {
+            *name = name.escape_debug().to_string();
+        }
+    };
+    plain(&mut set.name);
+    set.schemes.iter_mut().for_each(plain);
+    set.runs.iter_mut().for_each(|run| plain(&mut run.scheme));
+    set.failed.iter_mut().for_each(|run| plain(&mut run.scheme));
+    set
 }
 
 /// One line that names the schemes and seeds.
@@ -136,12 +157,22 @@ fn notes(set: &RunSet, summary: &Summary, width: usize) -> String {
     lines(&known) + gap + &lines(&trust)
 }
 
+/// A sentence for each of the first failed runs, and the number of the others.
+pub fn failed(set: &RunSet) -> Vec<String> {
+    let mut out: Vec<String> = set.failed.iter().take(MOST_FAILED).map(FailedRun::text).collect();
+    if let Some(more) = set.failed.len().checked_sub(MOST_FAILED).filter(|more| *more > 0) {
+        out.push(format!("{more} more runs failed; runs.json has all of them."));
+    }
+    out
+}
+
 fn remarks(set: &RunSet, summary: &Summary) -> Vec<String> {
     let mut out = Vec::new();
     if !set.complete() {
         let planned = set.schemes.len() * set.seeds.len();
         out.push(format!("Incomplete: {} of {planned} runs are done.", set.runs.len()));
     }
+    out.extend(failed(set));
     out.extend(format::explanations(&summary.shown(set, &Metric::USUAL)).map(str::to_string));
     let zero: Vec<&str> = summary.zero(set, &Metric::USUAL).iter().map(|m| m.title()).collect();
     if !zero.is_empty() {

@@ -143,9 +143,7 @@ fn write_all(
             notes.insert(file.name.clone(), note);
         }
     }
-    let index = Index::of(id, set, notes);
-    // Plain data with text keys always has a JSON form.
-    let text = serde_json::to_string_pretty(&index).expect("plain data") + "\n";
+    let text = Index::of(id, set, notes).text();
     let path = folder.join(index::FILE);
     put(&path, &|out| out.write_all(text.as_bytes()), lasting)
         .map_err(at(&name.join(index::FILE)))?;

@@ -23,6 +23,7 @@ impl RunSet {
             metrics: vec![],
             window: Window::ALL,
             runs: runs.collect(),
+            failed: vec![],
             seeds,
         }
     }

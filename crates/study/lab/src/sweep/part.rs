@@ -3,6 +3,7 @@
 use super::plan::{Parameter, Study};
 use super::rows::{Row, rows};
 use super::summary_file::SummaryFile;
+use crate::output::is_of;
 use serde::{Deserialize, Serialize};
 use slotline_scenario::metric::Metric;
 use std::collections::BTreeMap;
@@ -153,6 +154,9 @@ pub enum JoinError {
         "`{0}` was made by version {1} of the program, this is {2}: their numbers are not comparable"
     )]
     Version(String, String, String),
+    /// Two points are the same scenario, in parts that were made apart.
+    #[error("points {} ({}) and {} ({}) are the same scenario", .0.0, .0.1, .1.0, .1.1)]
+    Same((usize, String), (usize, String)),
     /// The same point gave different results.
     #[error(
         "point {point} ({settings_text}) has different results: digest {} in `{}`, {} in `{}`; \
@@ -259,8 +263,13 @@ pub fn join(parts: &[Found]) -> Result<Sweep, JoinError> {
         duplicates: vec![],
         peak_rss_bytes: 0,
     };
-    let mut summaries = BTreeMap::new();
+    let (mut summaries, mut seen) = (BTreeMap::new(), BTreeMap::new());
     for at in 0..first.points.len() {
+        let id = parts.iter().find_map(|(_, part)| part.points[at].id.as_deref());
+        if let Some(before) = id.and_then(|id| seen.insert(id, at)) {
+            let named = |at: usize| (at, first.settings_text(at));
+            return Err(JoinError::Same(named(before), named(at)));
+        }
         let records: Vec<&PointRecord> = parts.iter().map(|(_, part)| &part.points[at]).collect();
         let (mut record, results) = (merged(&records), results(parts, &records)?);
         check_digests(first, at, &results)?;
@@ -323,7 +332,8 @@ fn results(
     let mut folders: Vec<PathBuf> = parts.iter().map(|(root, _)| real(root).join(id)).collect();
     folders.sort();
     folders.dedup();
-    let there = folders.into_iter().filter(|folder| folder.join("summary.json").is_file());
+    let is_result = |folder: &PathBuf| folder.join("summary.json").is_file() && is_of(folder, id);
+    let there = folders.into_iter().filter(is_result);
     let read = |folder: PathBuf| {
         let summary = SummaryFile::read(&folder).map_err(JoinError::Read)?;
         Ok(Some((folder, summary)).filter(|(_, summary)| summary.complete && summary.id == id))

@@ -54,9 +54,16 @@ pub struct Study {
 type Settings = Vec<Option<Arc<Node>>>;
 
 impl Study {
+    /// Whether `file`, or a file that it extends, has a `sweep`.
+    pub fn is_in(file: &Path) -> bool {
+        let Ok(text) = slotline_scenario::read_text(file) else { return false };
+        let merged = extends::merged(&Arc::new(Document::new(file, text)));
+        merged.is_ok_and(|mut merged| merged.tree.take("sweep").is_some())
+    }
+
     /// Reads `file`. Its points are not checked yet: [`Study::point`] does that.
     pub fn load(file: &Path) -> Result<Study, ScenarioError> {
-        let read = std::fs::read_to_string(file);
+        let read = slotline_scenario::read_text(file);
         let text = read.map_err(|error| ScenarioError::Read { path: file.into(), error })?;
         Study::parse(file, text)
     }

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use slotline_net::time::Time;
 use slotline_net::units::{Bytes, Rate};
 use slotline_scenario::metric::{Metric, Unit};
+use slotline_tables::quoted;
 
 /// What a value with a unit is in that unit's base: seconds, bytes, bits per second. Plain numbers are
 /// counts.
@@ -238,9 +239,9 @@ fn number(value: Option<f64>) -> String {
 
 /// A line of CSV.
 fn line(cells: impl Iterator<Item = String>) -> String {
-    let quoted = |cell: String| {
-        let plain = !cell.contains([',', '"', '\n', '\r']);
-        if plain { cell } else { format!("\"{}\"", cell.replace('"', "\"\"")) }
+    let field = |cell: String| match cell.parse::<f64>() {
+        Ok(_) => cell,
+        Err(_) => quoted(&cell).into_owned(),
     };
-    cells.map(quoted).collect::<Vec<_>>().join(",") + "\n"
+    cells.map(field).collect::<Vec<_>>().join(",") + "\n"
 }

@@ -26,6 +26,7 @@ fn pair() -> RunSet {
         metrics: vec![],
         window: Window::ALL,
         runs: runs.collect(),
+        failed: vec![],
         schemes,
     }
 }

@@ -62,6 +62,7 @@ pub fn set(size: Size) -> RunSet {
         metrics: vec![],
         window: Window::ALL,
         runs: runs.collect(),
+        failed: vec![],
         seeds: seeds.clone(),
     }
 }

@@ -58,7 +58,7 @@ pub fn extract(
 ) -> Result<Extract, String> {
     let wrong = |path: &Path, why: String| format!("{}: {why}", path.display());
     let map = |path: &Path| -> Result<AddressMap, String> {
-        let text = std::fs::read_to_string(path).map_err(|e| wrong(path, e.to_string()))?;
+        let text = crate::read_text(path).map_err(|e| wrong(path, e.to_string()))?;
         AddressMap::parse(&text).map_err(|e| wrong(path, e.to_string()))
     };
     let addresses = addresses.map(map).transpose()?;

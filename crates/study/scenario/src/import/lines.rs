@@ -4,6 +4,9 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
+/// The mark of byte order with which some programs begin a text, in UTF-8.
+const MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// A longer line is no line of any format that is read here.
 const LONGEST: u64 = 1 << 16;
 
@@ -11,25 +14,33 @@ const LONGEST: u64 = 1 << 16;
 /// Errors have the file and the line.
 pub fn each(
     path: &Path,
+    each: impl FnMut(usize, &[u8]) -> Result<(), String>,
+) -> Result<usize, String> {
+    each_numbered(path, each).map_err(|why| format!("{}: {why}", path.display()))
+}
+
+/// As [`each`], but errors have the line alone.
+pub fn each_numbered(
+    path: &Path,
     mut each: impl FnMut(usize, &[u8]) -> Result<(), String>,
 ) -> Result<usize, String> {
-    let wrong = |why: String| format!("{}: {why}", path.display());
-    let file = File::open(path).map_err(|e| wrong(e.to_string()))?;
+    let file = File::open(path).map_err(|e| format!("{}: {e}", path.display()))?;
     let mut reader = BufReader::with_capacity(1 << 20, file);
     let mut line = Vec::new();
     let mut number = 0;
     loop {
         line.clear();
         let length = reader.by_ref().take(LONGEST).read_until(b'\n', &mut line);
-        if length.map_err(|e| wrong(e.to_string()))? == 0 {
+        if length.map_err(|e| format!("{}: {e}", path.display()))? == 0 {
             return Ok(number);
         }
         number += 1;
         let text = line.strip_suffix(b"\n").unwrap_or(&line);
         if text.len() as u64 == LONGEST {
-            return Err(wrong(format!("line {number}: longer than {LONGEST} bytes")));
+            return Err(format!("line {number}: longer than {LONGEST} bytes"));
         }
-        each(number, text).map_err(|why| wrong(format!("line {number}: {why}")))?;
+        let text = if number == 1 { text.strip_prefix(MARK).unwrap_or(text) } else { text };
+        each(number, text).map_err(|why| format!("line {number}: {why}"))?;
     }
 }
 

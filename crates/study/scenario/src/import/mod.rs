@@ -138,7 +138,7 @@ fn network(format: FabricFormat, file: &Path, options: &Options) -> Result<Impor
         return Err(format!("{option} is for traffic: it does not apply to a network"));
     }
     let name = file.display().to_string();
-    let text = std::fs::read_to_string(file).map_err(|error| format!("{name}: {error}"))?;
+    let text = crate::read_text(file).map_err(|error| format!("{name}: {error}"))?;
     let fragment = fabric::import(format, &text, &name, &options.fabric);
     Ok(Imported { fragment: fragment.map_err(|error| error.to_string())?, ..Imported::default() })
 }
@@ -151,7 +151,7 @@ fn circuits(file: &Path, options: &Options) -> Result<Imported, String> {
         return Err("options of networks do not apply to circuits".into());
     }
     let name = file.display().to_string();
-    let text = std::fs::read_to_string(file).map_err(|error| format!("{name}: {error}"))?;
+    let text = crate::read_text(file).map_err(|error| format!("{name}: {error}"))?;
     let fragment = schedule::import(&text, &name, options.dilation.unwrap_or(1))?;
     Ok(Imported { fragment, ..Imported::default() })
 }

@@ -122,7 +122,7 @@ impl Job<'_> {
     }
 
     fn text(&self) -> Result<String, String> {
-        std::fs::read_to_string(self.file).map_err(|e| self.wrong(e))
+        crate::read_text(self.file).map_err(|e| self.wrong(e))
     }
 
     /// The file beside [`Options::out`] that has the same name but for `ending`.

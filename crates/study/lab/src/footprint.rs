@@ -1,0 +1,74 @@
+//! Whether the runs of a scenario fit into the memory, from the number of their flows.
+
+use crate::output::format::{grouped, quantity};
+use crate::usage;
+use slotline_scenario::Loaded;
+use slotline_scenario::metric::Unit;
+
+/// Bytes of a flow while its run is at work, at the least: its description, its state, and its row in the result.
+const AT_WORK: u64 = 200;
+/// Bytes of a flow of a complete run.
+const COMPLETE: u64 = 90;
+
+/// The least memory that all runs need, `at_once` at a time.
+pub fn least_bytes(loaded: &Loaded, at_once: usize) -> u64 {
+    let runs = loaded.scenario.scheme.len() as u64 * u64::from(loaded.scenario.repeat);
+    let at_work = runs.min(at_once.max(1) as u64).saturating_mul(AT_WORK);
+    let each = at_work.saturating_add(runs.saturating_mul(COMPLETE));
+    loaded.flows().saturating_mul(each)
+}
+
+/// Why the runs do not fit into the memory, and what would help. `None` where they do as far as is known.
+pub fn excess(loaded: &Loaded, at_once: usize) -> Option<String> {
+    let machine = usage::machine_memory_bytes()?;
+    excess_of(loaded, at_once, machine)
+}
+
+fn excess_of(loaded: &Loaded, at_once: usize, machine: u64) -> Option<String> {
+    let need = least_bytes(loaded, at_once);
+    let bytes = |bytes: u64| quantity(Unit::Bytes, bytes as f64);
+    (need > machine).then(|| {
+        format!(
+            "{} flows in a run need at least {} of memory for all runs, and this machine has {}: use fewer flows, \
+             a shorter run, fewer repetitions, or fewer threads",
+            grouped(loaded.flows()),
+            bytes(need),
+            bytes(machine)
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use slotline_scenario::Scenario;
+    use std::time::Instant;
+
+    fn loaded(workload: &str) -> Loaded {
+        let text = format!(
+            "name = \"many\"\nend = {{ at = \"10ms\" }}\nfabric = {{ kind = \"star\", hosts = 16 }}\n\
+             workload = [{{ {workload} }}]\n[[scheme]]\nname = \"tcp\"\n"
+        );
+        Scenario::parse("many.toml".as_ref(), text).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    #[test]
+    fn many_flows_are_counted_and_not_made() {
+        let before = Instant::now();
+        // 12.5 MB in 10 ms from each of 8 hosts, and four times that for sequences that get more than others.
+        let short = loaded(
+            "kind = \"short-flows\", size = \"1B\", flows = 500000, sequences = 4, handshake = false, \
+             senders = \"0-7\", receivers = \"8-15\"",
+        );
+        assert_eq!(short.flows(), 16_000_000);
+        let poisson = loaded("kind = \"poisson\", sizes = \"10B\", load = 0.25");
+        // 16 hosts at 10 Gbit/s, of which a quarter is used, for 10 ms, in flows of 10 bytes.
+        assert!((poisson.flows() as f64 / 5e6 - 1.0).abs() < 0.01, "{}", poisson.flows());
+        // Optimised code takes some hundredths of a second.
+        assert!(before.elapsed().as_secs_f64() < 10.0);
+        assert_eq!(least_bytes(&short, 4), 16_000_000 * 290);
+        assert!(excess_of(&short, 4, 16_000_000 * 290).is_none());
+        let text = excess_of(&short, 4, 1_000_000_000).expect("too many");
+        assert!(text.contains("16,000,000 flows") && text.contains("fewer flows"), "{text}");
+    }
+}

@@ -1,0 +1,55 @@
+//! A run that fails is named, and does not concern the others.
+
+use super::*;
+use slotline_scenario::Scenario;
+
+/// Some seeds have no flow: half a flow is expected in a run.
+const SPARSE: &str = "name = \"sparse\"\nend = { at = \"1ms\", when = \"time\" }\nrepeat = 20\n\
+    fabric = { kind = \"star\", hosts = 4 }\n\
+    [[workload]]\nkind = \"poisson\"\nsizes = \"1MB\"\nload = 0.4\n\
+    [[scheme]]\nname = \"tcp\"\n[[scheme]]\nname = \"cubic\"\ntransport = \"cubic\"\n";
+
+fn sparse() -> Loaded {
+    Scenario::parse("sparse.toml".as_ref(), SPARSE.into()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn a_seed_without_flows_concerns_no_other() {
+    let loaded = sparse();
+    let jobs = Jobs::of(&loaded);
+    let saved = Mutex::new(0);
+    let done = jobs.run_saving(&loaded, 2, |_| *saved.lock().expect("no panic") += 1);
+    assert_eq!(done.records.len() + done.failed.len(), 40);
+    assert!(!done.failed.is_empty() && done.records.len() > 20, "{:?}", done.failed);
+    let failed: Vec<u64> =
+        done.failed.iter().filter(|f| f.scheme == "tcp").map(|f| f.seed).collect();
+    assert_eq!(failed.len() * 2, done.failed.len(), "both schemes have the same traffic");
+    let text = done.failed[0].to_string();
+    assert!(text.contains("`tcp` with seed") && text.contains("no flow"), "{text}");
+    // The rest is as if the others had not been there.
+    let mut one = sparse();
+    one.reseed(Some(done.records[3].seed as u32), Some(1)).expect("a scenario");
+    let alone = Jobs::of_scheme(&one, Some(1)).run(&one, 1).expect("a run");
+    let same = done
+        .records
+        .iter()
+        .find(|run| (&run.scheme, run.seed) == (&alone[0].scheme, alone[0].seed));
+    assert_eq!(same.map(|run| run.engine.digest), Some(alone[0].engine.digest));
+}
+
+#[test]
+fn a_panic_ends_one_run() {
+    let loaded = sparse();
+    let job = &Jobs::of(&loaded).0[0];
+    let broken = Job {
+        scheme: 7,
+        watch: Watch::default(),
+        again: AtomicBool::default(),
+        flows: AtomicU64::default(),
+        done: AtomicBool::default(),
+        ..*job
+    };
+    let message = catch_unwind(AssertUnwindSafe(|| one(&loaded, &broken, 1, true)))
+        .expect_err("there is no scheme of that number");
+    assert!(message_of(message.as_ref()).contains("7"), "the index is named");
+}

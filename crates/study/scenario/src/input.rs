@@ -1,0 +1,90 @@
+//! The files that a scenario names: short ones are kept, long ones are read line by line when they are needed.
+
+use crate::content_name;
+use crate::fingerprint::ContentHash;
+use crate::import::captures::Captures;
+use crate::import::lines;
+use crate::load::read;
+use slotline_net::workload::{EachLine, Files};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// A file that was read.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Input {
+    /// Its text, unless it was read line by line.
+    kept: Option<String>,
+    /// The number of its bytes.
+    pub bytes: u64,
+    /// The name of its content.
+    pub content: String,
+}
+
+impl Input {
+    fn of(text: String) -> Input {
+        let (bytes, content) = (text.len() as u64, content_name(text.as_bytes()));
+        Input { kept: Some(text), bytes, content }
+    }
+
+    /// The text of the file.
+    pub fn text(&self, name: &str) -> Result<String, String> {
+        self.kept.clone().ok_or_else(|| format!("`{name}` was read line by line"))
+    }
+
+    /// Each line of the file, which is below `folder` if it was not kept.
+    pub fn lines(&self, name: &str, folder: &Path, each: &mut EachLine<'_>) -> Result<(), String> {
+        if let Some(text) = &self.kept {
+            return (|_: &str| Ok(text.clone())).lines(name, each);
+        }
+        let now = by_line(&folder.join(name), each)?;
+        if now == *self { Ok(()) } else { Err("the file has changed since it was checked".into()) }
+    }
+}
+
+/// Reads the file at `path` line by line.
+fn by_line(path: &Path, each: &mut EachLine<'_>) -> Result<Input, String> {
+    let (mut hash, mut bytes) = (ContentHash::default(), 0);
+    lines::each_numbered(path, |number, line| {
+        hash.add(line);
+        hash.add(b"\n");
+        bytes += line.len() as u64 + 1;
+        each(number, line)
+    })?;
+    Ok(Input { kept: None, bytes, content: hash.name() })
+}
+
+/// Reads the files of a scenario for the first time.
+pub(crate) struct Reader<'a> {
+    /// Where they are.
+    pub folder: &'a Path,
+    /// Captures, of which the flows are read.
+    pub captures: &'a Captures<'a>,
+    /// What was read.
+    pub inputs: RefCell<BTreeMap<String, Input>>,
+}
+
+impl Reader<'_> {
+    fn note(&self, name: &str, input: Input) {
+        self.inputs.borrow_mut().insert(name.into(), input);
+    }
+}
+
+impl Files for Reader<'_> {
+    fn text(&self, name: &str) -> Result<String, String> {
+        let text = self.captures.flows(name).unwrap_or_else(|| read(&self.folder.join(name)))?;
+        self.note(name, Input::of(text.clone()));
+        Ok(text)
+    }
+
+    fn lines(&self, name: &str, each: &mut EachLine<'_>) -> Result<(), String> {
+        if let Some(flows) = self.captures.flows(name) {
+            let text = flows?;
+            self.note(name, Input::of(text.clone()));
+            return (|_: &str| Ok(text.clone())).lines(name, each);
+        }
+        let input = by_line(&self.folder.join(name), each)?;
+        self.note(name, input);
+        Ok(())
+    }
+}
