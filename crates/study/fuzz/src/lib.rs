@@ -1,0 +1,142 @@
+//! Fuzzers: random input for everything that reads input.
+//!
+//! A [`Target`] makes inputs from a random stream and judges each of them. An input is a sequence of bytes, and
+//! the judgement depends on nothing else, so that a failing input can be kept and tried again. [`fuzz`] drives a
+//! target. A panic is a failure, and so is a law that does not hold.
+#![forbid(unsafe_code)]
+#![warn(missing_docs)]
+
+mod corpus;
+mod driver;
+mod instructions;
+mod messages;
+mod mutate;
+mod random;
+mod readers;
+mod results;
+mod scenarios;
+mod schema_values;
+mod scratch;
+mod sessions;
+mod wire;
+
+pub use driver::{Settings, fuzz};
+
+use slotline_net::rng::Stream;
+
+/// What is tried with random input.
+#[derive(Clone, Copy)]
+pub struct Target {
+    /// The name, which the names of failing inputs begin with.
+    pub name: &'static str,
+    /// What is tried.
+    pub about: &'static str,
+    /// The number of inputs where no time is set: some seconds' worth.
+    pub inputs: u64,
+    /// Makes an input.
+    pub make: fn(&mut Stream) -> Vec<u8>,
+    /// Tries an input; the error names the law that does not hold. It may also panic.
+    pub judge: fn(&[u8]) -> Result<(), String>,
+}
+
+/// All targets.
+pub const TARGETS: [Target; 14] = [
+    Target {
+        name: "scenarios",
+        about: "scenarios made from the schema are checked, explained and run",
+        inputs: 400,
+        make: scenarios::generated,
+        judge: scenarios::judge,
+    },
+    Target {
+        name: "scenario_texts",
+        about: "mutated scenario files are checked",
+        inputs: 700,
+        make: scenarios::mutated,
+        judge: scenarios::judge,
+    },
+    Target {
+        name: "sweeps",
+        about: "mutated sweep files are read, and their first points are checked",
+        inputs: 500,
+        make: scenarios::sweep,
+        judge: scenarios::judge_sweep,
+    },
+    Target {
+        name: "imports",
+        about: "mutated files of other tools are imported: traffic, topologies, circuits, captures",
+        inputs: 4_000,
+        make: readers::import,
+        judge: readers::judge_import,
+    },
+    Target {
+        name: "traces",
+        about: "mutated traces and distributions become the traffic of a scenario",
+        inputs: 1_500,
+        make: readers::trace,
+        judge: readers::judge_trace,
+    },
+    Target {
+        name: "captures",
+        about: "mutated captures are replayed through a bump",
+        inputs: 3_000,
+        make: readers::capture,
+        judge: readers::judge_capture,
+    },
+    Target {
+        name: "frames",
+        about: "random Ethernet frames go through a bump",
+        inputs: 10_000,
+        make: readers::frame,
+        judge: readers::judge_frame,
+    },
+    Target {
+        name: "objects",
+        about: "mutated object files are loaded as a discipline, which judges packets",
+        inputs: 3_000,
+        make: instructions::object,
+        judge: instructions::judge_object,
+    },
+    Target {
+        name: "instructions",
+        about: "random and mutated eBPF programs run within their limits",
+        inputs: 20_000,
+        make: instructions::program,
+        judge: instructions::judge_program,
+    },
+    Target {
+        name: "results",
+        about: "mutated files of a result folder, with right checksums, are read, compared and shown",
+        inputs: 500,
+        make: results::file,
+        judge: results::judge_file,
+    },
+    Target {
+        name: "parts",
+        about: "mutated parts and summaries of a sweep are joined and shown",
+        inputs: 1_500,
+        make: results::part,
+        judge: results::judge_part,
+    },
+    Target {
+        name: "wire",
+        about: "mutated messages of all systems are parsed; what is read is written as the same bytes",
+        inputs: 30_000,
+        make: wire::message,
+        judge: wire::judge,
+    },
+    Target {
+        name: "sessions",
+        about: "mutated messages with right codes reach both ends of FCP",
+        inputs: 400,
+        make: sessions::script,
+        judge: sessions::judge,
+    },
+    Target {
+        name: "networks",
+        about: "control messages are changed on their way through networks with a central scheme",
+        inputs: 150,
+        make: messages::script,
+        judge: messages::judge,
+    },
+];

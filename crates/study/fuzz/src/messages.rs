@@ -1,0 +1,252 @@
+//! Networks whose control messages are changed on their way.
+//!
+//! Every node of a network is put into a [`Tampered`], which changes some of the control messages that arrive:
+//! with right codes, since it knows the keys, and with the sequence numbers of running sessions. So all state
+//! machines of all systems are reached in states in which a real network has them.
+
+use crate::mutate::mutated;
+use crate::random::{Draw, stream_of};
+use crate::scenarios::law;
+use crate::wire::{seal_fastpass, seal_fcp};
+use slotline_fastpass::wire::fcp::{self, Key, siphash};
+use slotline_lab::build::{Assembly, build};
+use slotline_net::frame::{Kind, Packet};
+use slotline_net::id::{HostId, PortId};
+use slotline_net::node::{Change, Counters, Cx, DropReason, Node, PacketAccount};
+use slotline_net::rng::Stream;
+use slotline_net::scheme::counters::IGNORED_MESSAGES;
+use slotline_net::time::Time;
+use slotline_net::topology::NodeKind;
+use slotline_scenario::{Loaded, Scenario};
+use slotline_sim::{Options, Place, Watch, run};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// A network without a scheme, with traffic that begins again and again.
+const NETWORK: &str = r#"
+name = "tampered"
+end = { at = "400us" }
+"#;
+const STAR: &str = r#"
+fabric = { kind = "star", hosts = 5, rate = "10Gbps", delay = "1us" }
+workload = [{ kind = "random-bijective", bytes = "300KB" }, { kind = "poisson", load = 0.3, sizes = "20KB" }]
+"#;
+const TREE: &str = r#"
+fabric = { kind = "fat-tree", k = 4, rate = "10Gbps", delay = "1us" }
+workload = [{ kind = "random-bijective", bytes = "300KB" }]
+"#;
+const RACKS: &str = r#"
+fabric = { kind = "hybrid", racks = 3, hosts-per-rack = 2 }
+workload = [{ kind = "random-bijective", bytes = "300KB" }]
+"#;
+
+/// A network, and what a scheme says beside its name.
+const SCHEMES: [(&str, &str); 15] = [
+    (STAR, r#"control = { kind = "xco", slice = "20us", hysteresis = "5us" }"#),
+    (STAR, r#"control = { kind = "xco", mode = "rate-limit" }"#),
+    (STAR, r#"control = { kind = "xco", mode = "on-demand" }"#),
+    (STAR, r#"control = { kind = "xco", controllers = "standby", slice = "20us" }"#),
+    (TREE, r#"control = { kind = "xco", controllers = "hierarchical", slice = "20us" }"#),
+    (STAR, r#"control = { kind = "tdma", slot = "20us" }"#),
+    (TREE, r#"control = { kind = "tdma", slot = "20us" }"#),
+    (STAR, r#"control = "fastpass""#),
+    (TREE, r#"control = { kind = "fastpass", arbiters = 2 }"#),
+    (TREE, r#"control = { kind = "fastpass", isolation = true }"#),
+    (TREE, r#"control = { kind = "hedera", poll = "30us" }"#),
+    (TREE, r#"control = { kind = "flow-scheduler", poll = "30us" }"#),
+    (RACKS, r#"control = { kind = "circuits", scheduler = "solstice" }"#),
+    (RACKS, r#"control = { kind = "circuits", scheduler = "rotation" }"#),
+    (STAR, r#"queue = { kind = "qcn" }"#),
+];
+
+/// The scheme and the seed of what happens.
+pub(crate) fn script(rng: &mut Stream) -> Vec<u8> {
+    let mut out = vec![rng.index(SCHEMES.len()) as u8];
+    out.extend(rng.noise(12));
+    out
+}
+
+fn scenario(at: usize) -> Result<Loaded, String> {
+    let (network, scheme) = SCHEMES[at];
+    let text = format!("{NETWORK}{network}[[scheme]]\nname = \"one\"\n{scheme}\n");
+    Scenario::parse(Path::new("tampered.toml"), text).map_err(|error| format!("{scheme}: {error}"))
+}
+
+/// What was done to messages.
+#[derive(Default)]
+struct Done {
+    changed: AtomicU64,
+    /// Messages for a station that are none of the scheme's, whatever the state of the station is.
+    broken: AtomicU64,
+}
+
+/// Whether bytes are a message of a scheme that counts those that are not.
+type Readable = fn(&[u8]) -> bool;
+
+fn readable(control: &str) -> Option<Readable> {
+    if control.contains("\"xco\"") && !control.contains("controllers") {
+        return Some(|bytes| slotline_xco::wire::Message::parse(bytes).is_ok());
+    }
+    if control.contains("hedera") {
+        return Some(|bytes| slotline_hedera::wire::Message::parse(bytes).is_ok());
+    }
+    None
+}
+
+/// A node to which some messages come changed.
+struct Tampered {
+    inner: Box<dyn Node>,
+    rng: Stream,
+    /// The seed of the run, from which keys are made.
+    seed: u64,
+    /// Hosts have lower numbers than stations.
+    hosts: u32,
+    here: Option<HostId>,
+    readable: Option<Readable>,
+    done: Arc<Done>,
+}
+
+impl Tampered {
+    fn key(&self, bytes: &[u8], sealed: fn(&[u8], &Key) -> bool) -> Option<Key> {
+        let word =
+            |at: usize| bytes.get(at..at + 4)?.first_chunk().map(|word| u32::from_be_bytes(*word));
+        let key = key_of(self.seed, word(4)?, word(8)?);
+        sealed(bytes, &key).then_some(key)
+    }
+
+    /// Other bytes in place of those of a message, sealed as it was.
+    fn changed(&mut self, bytes: &[u8]) -> Vec<u8> {
+        let fcp = self.key(bytes, |bytes, key| fcp::Message::parse(bytes, key).is_ok());
+        let watchdog = self.key(bytes, |bytes, key| {
+            let end = bytes.len().saturating_sub(fcp::CODE);
+            siphash(key, &bytes[..end]).to_be_bytes() == bytes[end..]
+        });
+        let head = if self.rng.once_in(2) { 0 } else { self.rng.index(bytes.len() + 1) };
+        let tail = mutated(&mut self.rng, &bytes[head..], bytes);
+        let mut out = [&bytes[..head], &tail].concat();
+        out.truncate(9_000);
+        match (fcp, watchdog) {
+            (Some(key), _) => seal_fcp(&mut out, &key),
+            (None, Some(key)) => seal_fastpass(&mut out, &key),
+            (None, None) => {}
+        }
+        out
+    }
+
+    fn tamper(&mut self, packet: &mut Packet, cx: &mut Cx<'_>) {
+        let bytes = cx.detach(packet);
+        let changed = self.changed(&bytes);
+        self.done.changed.fetch_add(1, Relaxed);
+        let at_end = self.here == Some(packet.dst) && packet.dst.0 >= self.hosts;
+        if at_end && self.readable.is_some_and(|readable| !readable(&changed)) {
+            self.done.broken.fetch_add(1, Relaxed);
+        }
+        packet.seq = cx.attach((HostId(packet.flow), packet.dst), changed, 0, packet.class).seq;
+    }
+}
+
+/// The key of two nodes of Fastpass, as its nodes derive it.
+fn key_of(seed: u64, a: u32, b: u32) -> Key {
+    let pair = u64::from(a.min(b)) << 32 | u64::from(a.max(b));
+    let mut stream = Stream::named(seed, "fastpass.key", pair);
+    let mut key = [0; 16];
+    key[..8].copy_from_slice(&stream.bits().to_le_bytes());
+    key[8..].copy_from_slice(&stream.bits().to_le_bytes());
+    Key(key)
+}
+
+impl Node for Tampered {
+    fn start(&mut self, cx: &mut Cx<'_>) {
+        self.inner.start(cx);
+    }
+    fn receive(&mut self, port: PortId, mut packet: Packet, cx: &mut Cx<'_>) {
+        if packet.kind == Kind::Control && self.rng.once_in(8) {
+            self.tamper(&mut packet, cx);
+        }
+        self.inner.receive(port, packet, cx);
+    }
+    fn transmit(&mut self, port: PortId, cx: &mut Cx<'_>) -> Option<Packet> {
+        self.inner.transmit(port, cx)
+    }
+    fn expire(&mut self, token: u32, cx: &mut Cx<'_>) {
+        self.inner.expire(token, cx);
+    }
+    fn change(&mut self, change: &Change, cx: &mut Cx<'_>) {
+        self.inner.change(change, cx);
+    }
+    fn account(&self) -> PacketAccount {
+        self.inner.account()
+    }
+    fn add_counters(&self, counters: &mut Counters) {
+        self.inner.add_counters(counters);
+    }
+    fn queued(&self, port: PortId) -> u64 {
+        self.inner.queued(port)
+    }
+}
+
+/// Packets that a run may create: some times what 16 hosts send at full rate.
+const MOST_PACKETS: u64 = 200_000;
+
+/// A network with changed messages runs to its end, its packets are accounted for, and stations count the messages
+/// that they cannot read.
+pub(crate) fn judge(input: &[u8]) -> Result<(), String> {
+    let Some((&scheme, rest)) = input.split_first() else { return Ok(()) };
+    let at = usize::from(scheme) % SCHEMES.len();
+    let loaded = scenario(at)?;
+    let seed = u64::from(loaded.scenario.seed);
+    let files = |name: &str| loaded.file(name);
+    let built = build(&loaded.scenario, 0, seed, &files).map_err(|error| error.to_string())?;
+    let Assembly { mut network, .. } = built;
+    let done = Arc::new(Done::default());
+    let readable = readable(SCHEMES[at].1);
+    let hosts =
+        loaded.scenario.fabric.build().map_err(|error| error.to_string())?.hosts.len() as u32;
+    let graph = &network.graph;
+    let host_at = |node: usize| graph.hosts.iter().position(|host| host.at() == node);
+    let wrap = |(node, place): (usize, Place)| {
+        let inner: Box<dyn Node> = match place {
+            Place::Switch => return Place::Switch,
+            Place::Host(host) => host,
+            Place::Node(node) => node,
+        };
+        let here = host_at(node).map(|host| HostId(host as u32));
+        let is_host = graph.nodes[node].kind == NodeKind::Host;
+        let mut rng = stream_of(rest, "fuzz.tampered");
+        let rng = Stream::named(rng.bits(), "fuzz.node", node as u64 + u64::from(is_host));
+        let (readable, done) = (readable, Arc::clone(&done));
+        Place::Node(Box::new(Tampered { inner, rng, seed, hosts, here, readable, done }))
+    };
+    let places = std::mem::take(&mut network.places);
+    network.places = places.into_iter().enumerate().map(wrap).collect();
+    let end = Time::us(400);
+    let outcome =
+        run(network, Options { threads: 1, end, completions: u64::MAX }, &Watch::default());
+    let count = &outcome.conservation;
+    law(count.holds(), || format!("packets are lost or invented: {count:?}"))?;
+    law(count.created < MOST_PACKETS, || format!("{} packets were created", count.created))?;
+    let ignored: u64 = outcome.places.iter().filter_map(|place| ignored(place)).sum();
+    let broken = done.broken.load(Relaxed);
+    // What waits at a stopped station is not counted by anybody.
+    let stopped = count.dropped[DropReason::Stopped as usize];
+    law(ignored + stopped >= broken, || format!("{broken} broken messages, {ignored} counted"))
+}
+
+fn ignored(place: &Place) -> Option<u64> {
+    let Place::Node(node) = place else { return None };
+    let mut counters = Counters::default();
+    node.add_counters(&mut counters);
+    counters.get(IGNORED_MESSAGES)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A fuzzer that changes nothing would find nothing.
+    #[test]
+    fn every_network_is_one_and_its_messages_are_changed() {
+        (0..SCHEMES.len()).for_each(|at| drop(scenario(at).unwrap_or_else(|why| panic!("{why}"))));
+    }
+}
