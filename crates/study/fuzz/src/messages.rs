@@ -196,8 +196,7 @@ pub(crate) fn judge(input: &[u8]) -> Result<(), String> {
     let at = usize::from(scheme) % SCHEMES.len();
     let loaded = scenario(at)?;
     let seed = u64::from(loaded.scenario.seed);
-    let files = |name: &str| loaded.file(name);
-    let built = build(&loaded.scenario, 0, seed, &files).map_err(|error| error.to_string())?;
+    let built = build(&loaded.scenario, 0, seed, &loaded).map_err(|error| error.to_string())?;
     let Assembly { mut network, .. } = built;
     let done = Arc::new(Done::default());
     let readable = readable(SCHEMES[at].1);

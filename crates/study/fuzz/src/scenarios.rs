@@ -133,8 +133,7 @@ fn shortened(mut loaded: Loaded) -> Option<Loaded> {
     }
     let scenario = &loaded.scenario;
     let graph = scenario.fabric.build().ok()?;
-    let files = |name: &str| loaded.file(name);
-    let traffic = build::traffic(scenario, &graph, scenario.seed.into(), &files).ok()?;
+    let traffic = build::traffic(scenario, &graph, scenario.seed.into(), &loaded).ok()?;
     (traffic.flows.len() <= MOST_FLOWS).then_some(loaded)
 }
 

@@ -108,7 +108,7 @@ impl Case {
         if self.sprayed {
             let transport = TransportSpec::of(AlgorithmKind::NewReno).build().expect("a transport");
             let traffic = self.traffic().0.finish().expect("traffic");
-            let plan = Plan::new(traffic, transport, Spread::PerPacket, 16, SEED);
+            let plan = Plan::new(traffic, transport, Spread::PerPacket, (0..16).collect(), SEED);
             network.plan = Arc::new(plan.expect("a plan"));
         }
         if self.sawtooth {
