@@ -66,7 +66,7 @@ fn distinct<T: PartialEq>(rows: &[Row], of: impl Fn(&Row) -> T) -> Vec<T> {
 mod tests {
     use super::super::Stated;
     use super::*;
-    use slotline_lab::statistics::Estimate;
+    use slotline_lab::statistics::{ANY, Estimate};
 
     #[test]
     fn points_go_down_and_schemes_across() {
@@ -104,7 +104,7 @@ mod tests {
             quantity,
             unit: "1",
             paper: None,
-            ours: Estimate { mean: scheme as f64 + 1.0, half: None, n: 1 },
+            ours: Estimate { mean: scheme as f64 + 1.0, half: None, n: 1, possible: ANY },
             note: String::new(),
         };
         let rows: Vec<Row> = (0..5).flat_map(|at| [row(at, "a"), row(at, "b")]).collect();

@@ -93,7 +93,7 @@ fn line(out: &mut String, cells: &[String; 7], widths: &[usize; 7]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use slotline_lab::statistics::Estimate;
+    use slotline_lab::statistics::{ANY, Estimate};
 
     #[test]
     fn notes_are_shown_once() {
@@ -104,7 +104,7 @@ mod tests {
             quantity: "goodput",
             unit: "Mbit/s",
             paper,
-            ours: Estimate { mean, half: Some(1.23), n: 3 },
+            ours: Estimate { mean, half: Some(1.23), n: 3, possible: ANY },
             note: note.into(),
         };
         let rows = [

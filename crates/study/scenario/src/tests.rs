@@ -1,4 +1,5 @@
 use super::*;
+use slotline_net::workload::Files;
 use std::path::{Path, PathBuf};
 
 const GOOD: &str = r#"name = "incast"
@@ -215,7 +216,7 @@ fn traces_are_read_beside_the_scenario_and_blamed_at_their_key() {
     assert!(fault().contains("s.toml:11:8: ") && fault().contains("flows.csv"), "{}", fault());
     std::fs::write(folder.join("flows.csv"), "src,dst,bytes,start_s\n0,1,1000,0\n").unwrap();
     let loaded = Scenario::load(&file).unwrap();
-    assert!(loaded.file("flows.csv").is_ok_and(|text| text.ends_with("0,1,1000,0\n")));
+    assert!(loaded.text("flows.csv").is_ok_and(|text| text.ends_with("0,1,1000,0\n")));
     let before = loaded.resolved();
     assert!(before.contains("# flows.csv: 33 bytes, "), "{before}");
     std::fs::write(folder.join("flows.csv"), "src,dst,bytes,start_s\n0,1,2000,0\n").unwrap();

@@ -30,8 +30,7 @@ pub fn records(text: &str, threads: usize) -> Vec<RunRecord> {
 /// The network of a scenario's first scheme, not yet run.
 pub fn assemble(text: &str, seed: u64) -> Assembly {
     let loaded = load(text);
-    let files = |name: &str| loaded.file(name);
-    build(&loaded.scenario, 0, seed, &files).unwrap_or_else(|error| panic!("{error}\n{text}"))
+    build(&loaded.scenario, 0, seed, &loaded).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
 /// Runs until nothing happens any more.

@@ -413,8 +413,7 @@ fn on_any_number_of_threads() {
 fn what_cannot_be_scheduled_is_refused() {
     let refusal = |fabric: &str, control: &str| {
         let loaded = crate::common::load(&scenario(fabric, LONG, control, ""));
-        let files = |name: &str| loaded.file(name);
-        slotline_lab::build::build(&loaded.scenario, 0, 1, &files).err().map(|e| e.to_string())
+        slotline_lab::build::build(&loaded.scenario, 0, 1, &loaded).err().map(|e| e.to_string())
     };
     for (fabric, control, expected) in [
         (r#"{ kind = "fat-tree", k = 4 }"#, "", ""),

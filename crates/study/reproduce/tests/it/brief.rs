@@ -1,7 +1,7 @@
 //! The published experiments at a fraction of their length: not their numbers, but their shape.
 
 use slotline_lab::run::Jobs;
-use slotline_lab::statistics::Estimate;
+use slotline_lab::statistics::{ANY, Estimate};
 use slotline_net::time::Time;
 use slotline_net::workload::WorkloadSpec;
 use slotline_reproduce::{Measured, PAPERS, Row, Stated, Study, experiments, find};
@@ -84,7 +84,7 @@ fn a_json_line_has_exactly_the_named_keys() {
         quantity: "goodput",
         unit: "Mbit/s",
         paper,
-        ours: Estimate { mean: 305.123_456, half: Some(1.0), n: 3 },
+        ours: Estimate { mean: 305.123_456, half: Some(1.0), n: 3, possible: ANY },
         note: "a \"quoted\" word".into(),
     };
     let line = row(Some(Stated::Over(900.0))).json("xco-2");
