@@ -1,6 +1,5 @@
 use super::{Loaded, Scenario, ScenarioError};
 use proptest::prelude::*;
-use slotline_net::workload::Files;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -207,11 +206,14 @@ fn files_are_looked_for_beside_the_file_that_names_them() {
     files.write("shared/flows.csv", "src,dst,bytes,start_s\n0,1,1000,0\n");
     files.write("deep/in/own.toml", "extends = \"../../shared/base.toml\"\nname = \"own\"\n");
     let loaded = Scenario::load(&files.0.join("deep/in/own.toml")).unwrap();
-    assert!(loaded.text("../../shared/flows.csv").is_ok());
+    assert!(slotline_net::workload::Files::text(&loaded, "../../shared/flows.csv").is_ok());
     files.write("deep/in/flows.csv", "src,dst,bytes,start_s\n1,2,1000,0\n");
     files.write("deep/in/own.toml", &format!("extends = \"../../shared/base.toml\"\n{trace}"));
     let loaded = Scenario::load(&files.0.join("deep/in/own.toml")).unwrap();
-    assert!(loaded.text("flows.csv").is_ok_and(|text| text.contains("1,2,1000")));
+    assert!(
+        slotline_net::workload::Files::text(&loaded, "flows.csv")
+            .is_ok_and(|text| text.contains("1,2,1000"))
+    );
 }
 
 /// What one of two files may say; each part by hand merges in one line.
