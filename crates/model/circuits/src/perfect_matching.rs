@@ -98,8 +98,18 @@ impl Matcher {
         }
         self.allowed.clone_from(&self.free);
     }
-    /// Matches all unmatched rows to any unmatched columns.
-    pub fn match_any(&mut self) {
+    /// Matches all unmatched rows to unmatched columns: to each other if they are one of the given pairs, then
+    /// any.
+    pub fn match_any(&mut self, pairs: &[(u16, u16)]) {
+        for &(row, column) in pairs {
+            let (word, bit) = (usize::from(column) / 64, 1 << (column % 64));
+            if self.columns[usize::from(row)] == NONE && self.free[word] & bit != 0 {
+                self.free[word] &= !bit;
+                self.add_pair(row.into(), column.into());
+            }
+        }
+        let columns = &self.columns;
+        self.unmatched.retain(|&row| columns[usize::from(row)] == NONE);
         let mut word = 0;
         while let Some(row) = self.unmatched.pop() {
             while self.free[word] == 0 {
@@ -300,7 +310,7 @@ mod tests {
             let matched = |matcher: &Matcher| matcher.columns().iter().filter(|&&column| column != NONE).count();
             prop_assert_eq!(matched(&matcher), most(size, &cells, &among, 0, 0));
             prop_assert_eq!(any, matched(&matcher) > 0);
-            matcher.match_any();
+            matcher.match_any(&among);
             prop_assert_eq!(matched(&matcher), among.len());
         }
 

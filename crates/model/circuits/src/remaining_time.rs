@@ -67,7 +67,7 @@ impl RemainingTime {
         if self.idle.len() < 2 || !self.match_rest() {
             return;
         }
-        self.matcher.match_any();
+        self.matcher.match_any(&self.idle);
         for at in 0..self.idle.len() {
             let (row, before) = self.idle[at];
             let column = self.matcher.columns()[usize::from(row)];
@@ -142,7 +142,9 @@ impl RemainingTime {
         let served = matched.map(|(&column, left)| left[usize::from(column)].clamp(0, length));
         served.map(i64::from).sum()
     }
+    /// Adds a day. Racks without demand get any circuit, as by stuffing: demand is a report of one moment.
     fn push_match(&mut self, plan: &mut Plan, length: i32) {
+        self.matcher.match_any(&[]);
         plan.push(length, self.matcher.columns());
         self.gains.push(i64::MAX);
         self.take_all(plan, plan.days() - 1, length);
@@ -234,8 +236,7 @@ mod tests {
             for day in 0..plan.days() {
                 prop_assert!(plan.length(day) >= 10);
                 let mut seen = vec![false; size];
-                let columns = plan.columns(day).iter().filter(|&&column| column != NONE);
-                for &column in columns {
+                for &column in plan.columns(day) {
                     prop_assert!(!std::mem::replace(&mut seen[usize::from(column)], true));
                 }
             }
