@@ -11,14 +11,13 @@ pub(crate) struct MaxMinFair {
     lines: Vec<Line>,
     /// The overloaded lines that are not full yet.
     open: Vec<usize>,
-    /// The demands of the current line's open cells.
-    demands: Vec<u64>,
+    /// Whether each line is full.
+    full: Vec<bool>,
 }
 
 /// A row or column. Rows come first, then columns.
 #[derive(Clone, Copy, Debug, Default)]
 struct Line {
-    full: bool,
     /// The sum of the cells that have stopped.
     used: u64,
     /// A lower bound of the level at which the line is full.
@@ -43,6 +42,8 @@ impl MaxMinFair {
     fn find_overloaded(&mut self, size: usize, cells: &[u64], budget: u64) {
         self.lines.clear();
         self.lines.resize(2 * size, Line::default());
+        self.full.clear();
+        self.full.resize(2 * size, false);
         // `used` temporarily has the sum of all cells.
         for (row, cells) in cells.chunks_exact(size).enumerate() {
             for (column, &cell) in cells.iter().enumerate() {
@@ -59,22 +60,17 @@ impl MaxMinFair {
     fn lowest(&self) -> Option<usize> {
         (0..self.open.len()).min_by_key(|&place| self.lines[self.open[place]].level)
     }
-    /// The level at which a line is full, or the maximum if it is never full.
-    fn level(&mut self, line: usize, size: usize, cells: &[u64], budget: u64) -> u64 {
-        let lines = &self.lines;
-        let open = cells_of(line, size).filter(|&(_, across)| !lines[across].full);
-        self.demands.clear();
-        self.demands.extend(open.map(|(cell, _)| cells[cell]));
+    /// The level at which a line is full, or the maximum if it is never full. It rises from the known lower
+    /// bound and ends at the same level whatever that bound is.
+    fn level(&self, line: usize, size: usize, cells: &[u64], budget: u64) -> u64 {
         let rest = budget.saturating_sub(self.lines[line].used);
-        let mut level = 0;
+        let mut level = self.lines[line].level;
         loop {
             let (mut small, mut large) = (0_u64, 0);
-            for &demand in &self.demands {
-                if demand <= level {
-                    small += demand;
-                } else {
-                    large += 1;
-                }
+            for (cell, across) in cells_of(line, size) {
+                let demand = if self.full[across] { 0 } else { cells[cell] };
+                small += if demand <= level { demand } else { 0 };
+                large += u64::from(demand > level);
             }
             if large == 0 {
                 return u64::MAX;
@@ -89,13 +85,13 @@ impl MaxMinFair {
     /// Stops all open cells of a line at a level.
     fn fill(&mut self, line: usize, size: usize, cells: &mut [u64], level: u64) {
         for (cell, across) in cells_of(line, size) {
-            if !self.lines[across].full {
+            if !self.full[across] {
                 cells[cell] = cells[cell].min(level);
                 let used = &mut self.lines[across].used;
                 *used = used.saturating_add(cells[cell]);
             }
         }
-        self.lines[line].full = true;
+        self.full[line] = true;
     }
 }
 

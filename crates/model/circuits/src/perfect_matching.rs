@@ -55,8 +55,9 @@ pub(crate) struct Matcher {
     columns: Vec<u16>,
     /// The row of each column.
     rows: Vec<u16>,
-    /// The unmatched columns.
+    /// The unmatched columns, and those that may be matched at all.
     free: Vec<u64>,
+    allowed: Vec<u64>,
     /// The column at which each row begins to look. It is the one behind the row's last column, so that equal
     /// rows rotate.
     hints: Vec<u16>,
@@ -83,6 +84,40 @@ impl Matcher {
         self.free.resize(size.div_ceil(64), u64::MAX);
         if !size.is_multiple_of(64) {
             self.free[size / 64] = (1 << (size % 64)) - 1;
+        }
+        self.allowed.clone_from(&self.free);
+    }
+    /// Removes all pairs. Only rows and columns of the given pairs are to be matched.
+    pub fn begin_among(&mut self, size: usize, pairs: &[(u16, u16)]) {
+        self.begin(size);
+        self.unmatched.clear();
+        self.unmatched.extend(pairs.iter().map(|&(row, _)| row));
+        self.free.fill(0);
+        for &(_, column) in pairs {
+            self.free[usize::from(column) / 64] |= 1 << (column % 64);
+        }
+        self.allowed.clone_from(&self.free);
+    }
+    /// Matches all unmatched rows to unmatched columns: to each other if they are one of the given pairs, then
+    /// any.
+    pub fn match_any(&mut self, pairs: &[(u16, u16)]) {
+        for &(row, column) in pairs {
+            let (word, bit) = (usize::from(column) / 64, 1 << (column % 64));
+            if self.columns[usize::from(row)] == NONE && self.free[word] & bit != 0 {
+                self.free[word] &= !bit;
+                self.add_pair(row.into(), column.into());
+            }
+        }
+        let columns = &self.columns;
+        self.unmatched.retain(|&row| columns[usize::from(row)] == NONE);
+        let mut word = 0;
+        while let Some(row) = self.unmatched.pop() {
+            while self.free[word] == 0 {
+                word += 1;
+            }
+            let column = word * 64 + self.free[word].trailing_zeros() as usize;
+            self.free[word] &= self.free[word] - 1;
+            self.add_pair(row.into(), column);
         }
     }
     /// The column of each row.
@@ -117,14 +152,14 @@ impl Matcher {
         true
     }
     /// Matches as many rows as possible, and no row that is matched loses its match. All current pairs must be
-    /// in the graph.
-    pub fn largest(&mut self, graph: &Graph) {
+    /// in the graph. Returns whether there is a pair.
+    pub fn largest(&mut self, graph: &Graph) -> bool {
         // Columns that a failed search has visited lead to no free column as long as the graph stays.
-        self.unvisited.clear();
-        self.unvisited.resize(graph.words, u64::MAX);
+        self.unvisited.clone_from(&self.allowed);
         let mut unmatched = std::mem::take(&mut self.unmatched);
         unmatched.retain(|&row| !self.take_free(row.into(), graph) && !self.search(row, graph));
         self.unmatched = unmatched;
+        self.free != self.allowed
     }
     fn add_pair(&mut self, row: usize, column: usize) {
         self.columns[row] = column as u16;
@@ -133,15 +168,19 @@ impl Matcher {
     }
     /// Matches a row to a free neighbour, if there is one. It begins at the row's hint.
     fn take_free(&mut self, row: usize, graph: &Graph) -> bool {
-        let open = |word: usize| graph.bits[row * graph.words + word] & self.free[word];
         let hint = usize::from(self.hints[row]);
-        let (first, behind) = (hint / 64, u64::MAX << (hint % 64));
-        let after = (first + 1..graph.words).chain(0..first);
-        let words = after.map(|word| (word, open(word)));
-        let mut all = std::iter::once((first, open(first) & behind))
-            .chain(words)
-            .chain(std::iter::once((first, open(first))));
-        let Some((word, bits)) = all.find(|(_, bits)| *bits != 0) else { return false };
+        let (mut word, behind) = (hint / 64, u64::MAX << (hint % 64));
+        let cells = graph.row(row);
+        let mut bits = cells[word] & self.free[word] & behind;
+        let mut more = graph.words;
+        while bits == 0 {
+            if more == 0 {
+                return false;
+            }
+            more -= 1;
+            word = if word + 1 < graph.words { word + 1 } else { 0 };
+            bits = cells[word] & self.free[word];
+        }
         let column = word * 64 + bits.trailing_zeros() as usize;
         self.free[word] &= !(1 << (column % 64));
         self.add_pair(row, column);
@@ -221,6 +260,17 @@ mod tests {
                 .any(|column| brute_force(size, cells, row + 1, taken | 1 << column))
     }
 
+    /// The size of a largest matching of the rows from place `at` on.
+    fn most(size: usize, cells: &[i32], among: &[(u16, u16)], at: usize, taken: u32) -> usize {
+        let Some(&(row, _)) = among.get(at) else { return 0 };
+        let open = |&column: &usize| {
+            taken >> column & 1 == 0 && cells[usize::from(row) * size + column] > 0
+        };
+        let columns = among.iter().map(|&(_, column)| usize::from(column)).filter(open);
+        let with = columns.map(|column| 1 + most(size, cells, among, at + 1, taken | 1 << column));
+        with.chain([most(size, cells, among, at + 1, taken)]).max().unwrap_or(0)
+    }
+
     fn valid(matcher: &Matcher, graph: &Graph) -> bool {
         let mut seen = vec![false; graph.size];
         matcher.columns().iter().enumerate().all(|(row, &column)| {
@@ -242,6 +292,26 @@ mod tests {
             let found = matcher.perfect(&graph);
             prop_assert_eq!(found, brute_force(size, &cells, 0, 0));
             prop_assert!(!found || valid(&matcher, &graph));
+        }
+
+        /// With some rows and columns left out, as many rows are matched as there are in any matching.
+        #[test]
+        fn a_largest_matching_is_found(
+            size in 1_usize..8,
+            cells in proptest::collection::vec(0..3, 64),
+            pairs in 0_usize..8,
+        ) {
+            let among: Vec<(u16, u16)> = (0..pairs.min(size) as u16).map(|at| (at, size as u16 - 1 - at)).collect();
+            let cells: Vec<i32> = cells[..size * size].iter().map(|&cell| cell / 2).collect();
+            let (mut graph, mut matcher) = (Graph::default(), Matcher::default());
+            graph.at_least(size, &cells, 1);
+            matcher.begin_among(size, &among);
+            let any = matcher.largest(&graph);
+            let matched = |matcher: &Matcher| matcher.columns().iter().filter(|&&column| column != NONE).count();
+            prop_assert_eq!(matched(&matcher), most(size, &cells, &among, 0, 0));
+            prop_assert_eq!(any, matched(&matcher) > 0);
+            matcher.match_any(&among);
+            prop_assert_eq!(matched(&matcher), among.len());
         }
 
         /// A sum of permutations has at least that number of disjoint perfect matchings.

@@ -18,8 +18,8 @@ pub(crate) struct RemainingTime {
     matcher: Matcher,
     /// An upper bound of what each day gains if it becomes a step longer.
     gains: Vec<i64>,
-    /// The sources of a day whose circuits serve nothing.
-    idle: Vec<usize>,
+    /// The circuits of a day that serve nothing.
+    idle: Vec<(u16, u16)>,
 }
 
 impl RemainingTime {
@@ -33,14 +33,13 @@ impl RemainingTime {
         ticks: &TickTiming,
     ) {
         self.measure(size, cells, plan);
-        (0..plan.days()).for_each(|day| self.reconnect_idle(plan, day));
         for ((ticks, graph), at_least) in self.levels.iter_mut().zip([least, least / 2, 1]) {
             *ticks = at_least.max(1);
             graph.at_least(size, &self.left, *ticks);
         }
+        (0..plan.days()).for_each(|day| self.reconnect_idle(plan, day));
         self.gains.clear();
         self.gains.resize(plan.days(), i64::MAX);
-        self.matcher.begin(size);
         self.add_time(least, plan, ticks);
         plan.stretch(ticks);
     }
@@ -52,60 +51,46 @@ impl RemainingTime {
             plan.circuits(day).for_each(|(cell, length)| self.left[cell] -= length);
         }
     }
-    /// Exchanges the destinations of sources whose circuits serve nothing on a day, so that each of them in
-    /// turn serves as much as possible.
+    /// Connects sources and destinations whose circuits serve nothing on a day with each other so that they
+    /// serve demand that is left.
     fn reconnect_idle(&mut self, plan: &mut Plan, day: usize) {
-        let length = plan.length(day);
-        self.find_idle(plan, day, length);
+        let (size, length) = (self.size, plan.length(day));
         let columns = plan.columns_mut(day);
-        let mut done = 0;
-        for at in 0..self.idle.len() {
-            let row = self.idle[at];
-            let value = |other: &usize| self.left[row * self.size + usize::from(columns[*other])];
-            let unserved = self.idle[done..].iter();
-            if let Some(&other) = unserved.max_by_key(|other| value(other).min(length)) {
-                if value(&other) > 0 {
-                    columns.swap(row, other);
-                    self.idle.swap(at, done);
-                    done += 1;
-                }
-            }
-        }
-        for &row in self.idle.iter().filter(|&&row| usize::from(columns[row]) != row) {
-            self.left[row * self.size + usize::from(columns[row])] -= length;
-        }
-    }
-    /// Finds the sources of a day whose circuits serve nothing, and takes these circuits away.
-    fn find_idle(&mut self, plan: &Plan, day: usize, length: i32) {
         self.idle.clear();
-        for (row, &column) in plan.columns(day).iter().enumerate() {
-            let cell = &mut self.left[row * self.size + usize::from(column)];
-            if usize::from(column) == row {
-                self.idle.push(row);
-            } else if *cell <= -length {
-                *cell += length;
-                self.idle.push(row);
+        for (row, &column) in (0_u16..).zip(&*columns) {
+            let left = self.left[usize::from(row) * size + usize::from(column)];
+            if row == column || left <= -length {
+                self.idle.push((row, column));
             }
+        }
+        self.matcher.begin_among(size, &self.idle);
+        if self.idle.len() < 2 || !self.match_rest() {
+            return;
+        }
+        self.matcher.match_any(&self.idle);
+        for at in 0..self.idle.len() {
+            let (row, before) = self.idle[at];
+            let column = self.matcher.columns()[usize::from(row)];
+            columns[usize::from(row)] = column;
+            self.left[usize::from(row) * size + usize::from(before)] += length;
+            self.take(usize::from(row) * size + usize::from(column), length);
         }
     }
     /// Adds days, or time to days, as long as something gains.
     fn add_time(&mut self, least: i32, plan: &mut Plan, ticks: &TickTiming) {
         let mut free = (i64::from(ticks.week) - plan.span(ticks)).max(0) as i32;
-        let (with_night, step) = (least + ticks.night, (least / 8).max(1));
-        let mut matched = false;
+        let (with_night, step) = (least + ticks.night, (least / 4).max(1));
+        let mut matched = None;
         while free > 0 {
             let step = step.min(free);
             let (day, gain) = self.best_day(plan, step);
             if free >= with_night {
-                if !std::mem::replace(&mut matched, true) {
-                    self.match_rest();
-                }
+                let value = self.value_of_new_day(least, &mut matched);
                 // What the new day serves per time, night included, is compared with the gain per time.
-                let value = self.value_of_match(least);
                 if value > 0 && value * i64::from(step) >= gain * i64::from(with_night) {
                     self.push_match(plan, least);
                     free -= with_night;
-                    matched = false;
+                    matched = None;
                     continue;
                 }
             }
@@ -113,7 +98,7 @@ impl RemainingTime {
                 return;
             }
             plan.lengthen(day, step);
-            self.take(plan, day, step);
+            self.take_all(plan, day, step);
             free -= step;
         }
     }
@@ -133,11 +118,22 @@ impl RemainingTime {
             }
         }
     }
+    /// The demand that the best known matching serves in a new day. `matched` is that demand when the matching
+    /// was made. Time that is added to other days takes demand from it; if a quarter is gone, there is a new
+    /// matching.
+    fn value_of_new_day(&mut self, length: i32, matched: &mut Option<i64>) -> i64 {
+        let value = matched.map(|before| (before, self.value_of_match(length)));
+        if let Some((_, value)) = value.filter(|(before, value)| value * 4 >= before * 3) {
+            return value;
+        }
+        self.matcher.begin(self.size);
+        self.match_rest();
+        *matched.insert(self.value_of_match(length))
+    }
     /// Matches as many pairs as possible that can use a whole further day, then as many more as possible that
-    /// can use half of it, then any with demand left.
-    fn match_rest(&mut self) {
-        self.matcher.remove_outside(&self.levels[0].1);
-        self.levels.iter().for_each(|(_, graph)| self.matcher.largest(graph));
+    /// can use half of it, then any with demand left. Returns whether there is a pair.
+    fn match_rest(&mut self) -> bool {
+        self.levels.iter().fold(false, |any, (_, graph)| self.matcher.largest(graph) | any)
     }
     /// The demand that a day of the current matching serves.
     fn value_of_match(&self, length: i32) -> i64 {
@@ -146,19 +142,102 @@ impl RemainingTime {
         let served = matched.map(|(&column, left)| left[usize::from(column)].clamp(0, length));
         served.map(i64::from).sum()
     }
+    /// Adds a day. Racks without demand get any circuit, as by stuffing: demand is a report of one moment.
     fn push_match(&mut self, plan: &mut Plan, length: i32) {
+        self.matcher.match_any(&[]);
         plan.push(length, self.matcher.columns());
         self.gains.push(i64::MAX);
-        self.take(plan, plan.days() - 1, length);
+        self.take_all(plan, plan.days() - 1, length);
     }
-    /// Takes time of a day's circuits from the demand that is left.
-    fn take(&mut self, plan: &Plan, day: usize, time: i32) {
-        for (cell, _) in plan.circuits(day) {
-            let before = self.left[cell];
-            self.left[cell] -= time;
-            for (ticks, graph) in &mut self.levels {
-                if (*ticks > before - time) && (*ticks <= before) {
-                    graph.remove(cell / self.size, cell % self.size);
+    /// Takes circuit time of a day from the demand that is left.
+    fn take_all(&mut self, plan: &Plan, day: usize, time: i32) {
+        plan.circuits(day).for_each(|(cell, _)| self.take(cell, time));
+    }
+    fn take(&mut self, cell: usize, time: i32) {
+        let before = self.left[cell];
+        self.left[cell] -= time;
+        for (ticks, graph) in &mut self.levels {
+            if (before - time + 1..=before).contains(ticks) {
+                graph.remove(cell / self.size, cell % self.size);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::circuit_timing::CircuitTimingSpec;
+    use proptest::prelude::*;
+
+    /// A week of 100 ticks, nights of 5, and days of at least 10.
+    fn ticks() -> TickTiming {
+        let spec = CircuitTimingSpec { week: 100, night: 5, min_day: 10, circuit: 1, packet: 0 };
+        TickTiming::new(&spec.build().expect("valid timing"))
+    }
+
+    fn served(plan: &Plan, cells: &[i32]) -> i32 {
+        let mut left = cells.to_vec();
+        for day in 0..plan.days() {
+            plan.circuits(day).for_each(|(cell, length)| left[cell] -= length);
+        }
+        cells.iter().zip(&left).map(|(cell, left)| cell - left.max(&0)).sum()
+    }
+
+    fn filled(cells: &[i32], days: &[(i32, &[u16])], ticks: &TickTiming) -> Plan {
+        let mut plan = Plan::default();
+        plan.clear(days[0].1.len());
+        days.iter().for_each(|&(length, columns)| plan.push(length, columns));
+        RemainingTime::default().fill(days[0].1.len(), cells, 10, &mut plan, ticks);
+        plan
+    }
+
+    #[test]
+    fn circuits_of_stuffing_are_given_to_pairs_with_demand() {
+        let cells = [0, 95, 0, 0, 0, 0, 0, 95, 0];
+        // Rack 2 has demand for 1, which has a circuit from rack 0 all the time.
+        let plan = filled(&cells, &[(95, &[1, 2, 0])], &ticks());
+        assert_eq!(plan.columns(0), [1, 2, 0]);
+        let cells = [0, 95, 0, 0, 0, 0, 40, 0, 0, 0, 0, 95, 0, 0, 0, 0];
+        // Racks 1 and 2 have demand for 2 and 3, but the circuits serve nothing, apart from that of rack 0.
+        let plan = filled(&cells, &[(95, &[1, 3, 0, 2])], &ticks());
+        assert_eq!((plan.days(), plan.columns(0)), (1, &[1, 2, 3, 0][..]));
+    }
+
+    #[test]
+    fn time_goes_to_whatever_serves_more() {
+        // Two pairs can use a longer day, and one a day of its own.
+        let cells = [0, 60, 30, 60, 0, 0, 0, 0, 0];
+        let plan = filled(&cells, &[(20, &[1, 0, 2])], &ticks());
+        assert_eq!((plan.days(), served(&plan, &cells)), (2, 150));
+        assert_eq!(plan.span(&ticks()), 100);
+    }
+
+    proptest! {
+        #[test]
+        fn a_filled_plan_is_whole_and_serves_no_less(
+            size in 2_usize..7,
+            cells in proptest::collection::vec(prop_oneof![Just(0), 0..100], 36),
+            days in proptest::collection::vec((10_i32..40, 0_usize..6), 1..3),
+        ) {
+            let ticks = ticks();
+            let mut cells = cells[..size * size].to_vec();
+            (0..size).for_each(|row| cells[row * size + row] = 0);
+            let mut plan = Plan::default();
+            plan.clear(size);
+            for (length, step) in days {
+                let columns: Vec<u16> = (0..size).map(|row| ((row + step) % size) as u16).collect();
+                plan.push(length, &columns);
+            }
+            let before = served(&plan, &cells);
+            RemainingTime::default().fill(size, &cells, 10, &mut plan, &ticks);
+            prop_assert!(served(&plan, &cells) >= before);
+            prop_assert_eq!(plan.span(&ticks), 100);
+            for day in 0..plan.days() {
+                prop_assert!(plan.length(day) >= 10);
+                let mut seen = vec![false; size];
+                for &column in plan.columns(day) {
+                    prop_assert!(!std::mem::replace(&mut seen[usize::from(column)], true));
                 }
             }
         }
