@@ -59,7 +59,7 @@ fn fit(scenario: &Scenario, scheme: &SchemeSpec, runs: &[&RunRecord], misfits: V
 }
 
 fn idle(scheme: &SchemeSpec, acted: impl Iterator<Item = Counter>, runs: usize) -> String {
-    let none: Vec<String> = acted.map(|counter| label(counter)).collect();
+    let none: Vec<String> = acted.map(label).collect();
     format!(
         "{} never acted: its runs ({}) counted no {}. What differs is not its doing, so there is no verdict.",
         scheme.name,

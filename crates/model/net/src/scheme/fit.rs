@@ -97,7 +97,7 @@ mod tests {
     fn proposals_have_two_digits() {
         let shown = [0, 999, 1_234, 12_345_678, 996_000, 1_760_000_000].map(Time::ps).map(rounded);
         let expected =
-            [Time::ns(1), Time::ns(1), Time::ns(1), Time::us(12), Time::ns(996), Time::us(1_800)];
+            [Time::ns(1), Time::ns(1), Time::ns(1), Time::us(12), Time::us(1), Time::us(1_800)];
         assert_eq!(shown.map(Time::as_ps), expected.map(Time::as_ps));
     }
 
