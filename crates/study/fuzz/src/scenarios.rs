@@ -6,6 +6,7 @@ use crate::random::Draw;
 use crate::schema_values::{Maker, document};
 use crate::scratch;
 use serde_json::{Value, json};
+use slotline_lab::build;
 use slotline_lab::explain::explain;
 use slotline_lab::output::terminal;
 use slotline_lab::record::{RunRecord, RunSet};
@@ -13,7 +14,6 @@ use slotline_lab::run::Jobs;
 use slotline_lab::summary::Summary;
 use slotline_lab::sweep::part::{Part, Shard};
 use slotline_lab::sweep::plan::Study;
-use slotline_lab::{build, sweep::part::json_shown};
 use slotline_net::rng::Stream;
 use slotline_net::time::Time;
 use slotline_scenario::{EndWhen, Loaded, Scenario, ScenarioError, schema};
@@ -133,8 +133,7 @@ fn shortened(mut loaded: Loaded) -> Option<Loaded> {
     }
     let scenario = &loaded.scenario;
     let graph = scenario.fabric.build().ok()?;
-    let files = |name: &str| loaded.file(name);
-    let traffic = build::traffic(scenario, &graph, scenario.seed.into(), &files).ok()?;
+    let traffic = build::traffic(scenario, &graph, scenario.seed.into(), &loaded).ok()?;
     (traffic.flows.len() <= MOST_FLOWS).then_some(loaded)
 }
 
@@ -191,14 +190,40 @@ pub(crate) fn judge_sweep(input: &[u8]) -> Result<(), String> {
     law(!study.is_empty(), || "a sweep without points".into())?;
     let part = Part::of(&study, Shard::WHOLE);
     for at in 0..study.len().min(4) {
-        law(part.settings_text(at) == study.settings_text(at), || {
+        let known = part.points[at].settings.iter().flatten().filter(|value| !value.is_null());
+        let given = study.settings(at).iter().flatten().count();
+        law(known.count() == given, || format!("a setting of point {at} is lost"))?;
+        law(study.settings_text(at).is_empty() == part.settings_text(at).is_empty(), || {
             format!("the settings of point {at} differ")
         })?;
-        part.points[at].settings.iter().flatten().for_each(|value| drop(json_shown(value)));
         match study.point(at) {
             Ok(loaded) => drop(loaded.resolved()),
             Err(error) => refused(&error, &place(), &text)?,
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Scenarios of which most are refused would try little but refusals.
+    #[test]
+    fn many_generated_scenarios_are_accepted_and_run() {
+        let (mut accepted, mut small) = (0, 0);
+        for number in 0..200 {
+            let input = generated(&mut Stream::named(1, "fuzz.acceptance", number));
+            let text = String::from_utf8(input).unwrap();
+            match Scenario::parse(&place(), text) {
+                Ok(loaded) => {
+                    accepted += 1;
+                    small += u32::from(shortened(loaded).is_some());
+                }
+                Err(error) => println!("{}", error.to_string().lines().next().unwrap_or("")),
+            }
+        }
+        println!("{accepted} accepted, {small} small");
+        assert!(accepted > 60 && small > 50, "{accepted} accepted, {small} small");
+    }
 }
