@@ -127,7 +127,7 @@ thread_local! {
 }
 
 /// Calls `work`; a panic is an error with its place and text.
-fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+pub(crate) fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     static HOOK: Once = Once::new();
     HOOK.call_once(keep_panics);
     CATCHING.set(true);

@@ -35,6 +35,10 @@ const TREE: &str = r#"
 fabric = { kind = "fat-tree", k = 4, rate = "10Gbps", delay = "1us" }
 workload = [{ kind = "random-bijective", size = "300KB" }]
 "#;
+const ROWS: &str = r#"
+fabric = { kind = "tree", racks = 3, hosts-per-rack = 2 }
+workload = [{ kind = "random-bijective", size = "300KB" }]
+"#;
 const RACKS: &str = r#"
 fabric = { kind = "hybrid", racks = 3, hosts-per-rack = 2, packet = { rate = "10Gbps" }, circuits = { rate = "80Gbps", reconfiguration = "2us" } }
 workload = [{ kind = "random-bijective", size = "300KB" }]
@@ -45,8 +49,14 @@ const SCHEMES: [(&str, &str); 15] = [
     (STAR, r#"control = { kind = "xco", slice = "20us", hysteresis = "5us" }"#),
     (STAR, r#"control = { kind = "xco", mode = "rate-limit" }"#),
     (STAR, r#"control = { kind = "xco", on-demand = { interval = "30us" } }"#),
-    (STAR, r#"control = { kind = "xco", controllers = "standby", slice = "20us" }"#),
-    (TREE, r#"control = { kind = "xco", controllers = "hierarchical", slice = "20us" }"#),
+    (
+        STAR,
+        r#"control = { kind = "xco", controllers = "standby", slice = "20us", hysteresis = "5us" }"#,
+    ),
+    (
+        ROWS,
+        r#"control = { kind = "xco", controllers = "hierarchical", slice = "20us", hysteresis = "5us" }"#,
+    ),
     (STAR, r#"control = { kind = "tdma", slot = "20us", round = "100us" }"#),
     (TREE, r#"control = { kind = "tdma", slot = "20us", round = "100us" }"#),
     (STAR, r#"control = "fastpass""#),
@@ -64,7 +74,7 @@ const SCHEMES: [(&str, &str); 15] = [
         r#"control = { kind = "flow-scheduler", poll = "30us", computing = "5us", install = "1us" }"#,
     ),
     (RACKS, r#"control = { kind = "circuits", scheduler = "solstice" }"#),
-    (RACKS, r#"control = { kind = "circuits", scheduler = "rotor" }"#),
+    (RACKS, r#"control = { kind = "circuits", scheduler = "portfolio" }"#),
     (STAR, "queue = 'qcn'\nreaction = {}"),
 ];
 

@@ -16,8 +16,8 @@ use slotline_net::rng::Stream;
 use slotline_net::time::Time;
 use slotline_net::units::{Bytes, Rate};
 use slotline_net::wire::mac_control::Mac;
-use slotline_scenario::{Loaded, Scenario};
 use slotline_scenario::import::{Kind, Options, import as read};
+use slotline_scenario::{Loaded, Scenario};
 use std::sync::OnceLock;
 
 const HTSIM: &str = "crates/study/scenario/tests/data/htsim";
