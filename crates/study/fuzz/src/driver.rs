@@ -2,6 +2,7 @@
 
 use crate::Target;
 use slotline_net::rng::Stream;
+use std::backtrace::Backtrace;
 use std::cell::{Cell, RefCell};
 use std::fs::File;
 use std::io::{self, Seek, Write};
@@ -141,7 +142,8 @@ fn keep_panics() {
     let usual = take_hook();
     set_hook(Box::new(move |info| {
         if CATCHING.get() {
-            PANIC.set(info.to_string());
+            // Empty unless RUST_BACKTRACE is set.
+            PANIC.set(format!("{info}\n{}", Backtrace::capture()));
         } else {
             usual(info);
         }

@@ -168,6 +168,9 @@ fn accepted(loaded: Loaded) -> Result<(), String> {
         format!("it resolves to something else:\n{resolved}")
     })?;
     let Some(short) = shortened(loaded) else { return Ok(()) };
+    if let Some(error) = build::central_faults(&short).into_iter().next() {
+        return law(!error.to_string().is_empty(), || "an error without a text".into());
+    }
     explain(&short, 1.0).map_err(|error| format!("accepted, but not explained: {error}"))?;
     runs(&short)
 }
