@@ -140,7 +140,7 @@ impl<C: Classify, D: Discipline, L: Levels, P: Process> Pipeline<C, D, L, P> {
         let Some(entry) = self.entries.get_mut(at) else { return self.unclassified() };
         let seen = self.levels.level(at, &entry.queue, now);
         let found = entry.queue.at_level(seen);
-        let (len, ect) = (length + self.framing, packet.ecn != NOT_ECT);
+        let (len, ect) = (length.saturating_add(self.framing), packet.ecn != NOT_ECT);
         entry.counts.packets += 1;
         let (fate, filled) = entry.judge(found, (len, frame), ect, now);
         let fits = filled.is_none() || self.levels.fill(at, &entry.queue, len, now);

@@ -2,7 +2,10 @@
 
 use crate::Target;
 use slotline_net::rng::Stream;
+use std::backtrace::Backtrace;
 use std::cell::{Cell, RefCell};
+use std::fs::File;
+use std::io::{self, Seek, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
 use std::path::{Path, PathBuf};
 use std::sync::Once;
@@ -69,25 +72,33 @@ fn replay(target: &Target, file: &Path) -> Result<(), String> {
 }
 
 fn many(target: &Target, settings: &Settings) -> Result<u64, String> {
-    let io = |error| format!("{}: {error}", settings.folder.display());
+    let io = |error: io::Error| format!("{}: {error}", settings.folder.display());
     std::fs::create_dir_all(&settings.folder).map_err(io)?;
     // It remains where an input ends the process.
-    let current = settings.folder.join(format!("{}.current", target.name));
+    let path = settings.folder.join(format!("{}.current", target.name));
+    let mut current = File::create(&path).map_err(io)?;
     let began = Instant::now();
     let more = |done| settings.span.map_or(done < target.inputs, |span| began.elapsed() < span);
     let mut done = 0;
     while more(done) {
         let input = (target.make)(&mut Stream::named(settings.seed, target.name, done));
-        std::fs::write(&current, &input).map_err(io)?;
+        replace(&mut current, &input).map_err(io)?;
         if let Err(why) = tried(target, &input) {
             let file = settings.folder.join(format!("{}-{}-{done}", target.name, settings.seed));
-            std::fs::rename(&current, &file).map_err(io)?;
+            std::fs::rename(&path, &file).map_err(io)?;
             return Err(told(target, &file, &why));
         }
         done += 1;
     }
-    drop(std::fs::remove_file(&current));
+    drop(std::fs::remove_file(&path));
     Ok(done)
+}
+
+/// Puts `content` in place of what is in `file`.
+fn replace(file: &mut File, content: &[u8]) -> io::Result<()> {
+    file.rewind()?;
+    file.write_all(content)?;
+    file.set_len(content.len() as u64)
 }
 
 fn told(target: &Target, file: &Path, why: &str) -> String {
@@ -117,7 +128,7 @@ thread_local! {
 }
 
 /// Calls `work`; a panic is an error with its place and text.
-fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+pub(crate) fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     static HOOK: Once = Once::new();
     HOOK.call_once(keep_panics);
     CATCHING.set(true);
@@ -131,7 +142,8 @@ fn keep_panics() {
     let usual = take_hook();
     set_hook(Box::new(move |info| {
         if CATCHING.get() {
-            PANIC.set(info.to_string());
+            // Empty unless RUST_BACKTRACE is set.
+            PANIC.set(format!("{info}\n{}", Backtrace::capture()));
         } else {
             usual(info);
         }

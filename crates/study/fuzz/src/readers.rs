@@ -9,14 +9,15 @@ use slotline_bump::capture::{CaptureError, Setup, through};
 use slotline_bump::notice::notice;
 use slotline_bump::pipeline::FRAMING;
 use slotline_bump::{Action, ByDestination, Content, Own, Pipeline, frame};
+use slotline_lab::build;
 use slotline_net::aqm::bank::Entry;
 use slotline_net::aqm::{Feedback, Threshold, VirtualQueue};
 use slotline_net::rng::Stream;
 use slotline_net::time::Time;
 use slotline_net::units::{Bytes, Rate};
 use slotline_net::wire::mac_control::Mac;
-use slotline_scenario::Scenario;
 use slotline_scenario::import::{Kind, Options, import as read};
+use slotline_scenario::{Loaded, Scenario};
 use std::sync::OnceLock;
 
 const HTSIM: &str = "crates/study/scenario/tests/data/htsim";
@@ -156,9 +157,17 @@ pub(crate) fn judge_trace(input: &[u8]) -> Result<(), String> {
         Scenario::parse(&scratch.path().join("scenario.toml"), text)
     });
     match loaded {
-        Ok(loaded) => law(!loaded.resolved().is_empty(), || "it resolves to nothing".into()),
+        Ok(loaded) => traffic(&loaded),
         Err(error) => law(!error.to_string().is_empty(), || "an error without a text".into()),
     }
+}
+
+/// The traffic of a scenario that was accepted can be made.
+fn traffic(loaded: &Loaded) -> Result<(), String> {
+    let scenario = &loaded.scenario;
+    let graph = scenario.fabric.build().map_err(|error| error.to_string())?;
+    let made = build::traffic(scenario, &graph, scenario.seed.into(), loaded);
+    made.map_err(|error| format!("accepted, but not made: {error}")).map(drop)
 }
 
 /// A mutated capture.

@@ -5,7 +5,6 @@ use crate::random::Draw;
 use crate::readers::label_of;
 use crate::scenarios::{law, shown};
 use crate::scratch::{self, Scratch};
-use serde_json::{Value, json};
 use slotline_lab::diff::{Diff, Question};
 use slotline_lab::output::merge::merge;
 use slotline_lab::output::read::{Stored, open};
@@ -40,6 +39,9 @@ queue = { kind = "ecn", limit = "60KB", threshold = "30KB" }
 name = "xco"
 control = { kind = "xco", slice = "100us", hysteresis = "10us" }
 "#;
+
+/// The file that names the others, with their checksums.
+const INDEX: &str = "runs.json";
 
 /// A result: the name and the bytes of each file.
 type Files = Vec<(String, Vec<u8>)>;
@@ -89,13 +91,36 @@ pub(crate) fn file(rng: &mut Stream) -> Vec<u8> {
     [name.as_bytes(), b"\n", &mutated_file(rng, name, seed, other)].concat()
 }
 
-/// The index with the length and the checksum of `bytes`, so that the file is read.
-fn resealed(index: &[u8], name: &str, bytes: &[u8]) -> Vec<u8> {
-    let mut index: Value = serde_json::from_slice(index).unwrap_or_default();
-    if let Some(note) = index["files"].get_mut(name) {
-        *note = json!({ "bytes": bytes.len(), "xxh64": format!("{:016x}", XxHash64::oneshot(0, bytes)) });
+/// The index with the length and the checksum of a file, so that the file is read.
+fn with_note(index: &str, name: &str, bytes: &[u8]) -> String {
+    let Some(at) = index.find(&format!("\"{name}\": {{")) else { return index.into() };
+    let end = at + index[at..].find('}').unwrap_or(index.len() - at);
+    let sum = checksum(bytes);
+    let note = format!("\"{name}\": {{ \"bytes\": {}, \"xxh64\": \"{sum}\" ", bytes.len());
+    [&index[..at], &note, &index[end..]].concat()
+}
+
+/// An index with the right checksum of itself, its last field.
+fn sealed(index: &str) -> String {
+    const KEY: &str = "\"checksum\": \"";
+    const NONE: &str = "0000000000000000";
+    let Some(from) = index.rfind(KEY).map(|at| at + KEY.len()) else { return index.into() };
+    let Some(rest) = index.get(from + NONE.len()..) else { return index.into() };
+    let sum = checksum([&index[..from], NONE, rest].concat().as_bytes());
+    [&index[..from], &sum, rest].concat()
+}
+
+fn checksum(bytes: &[u8]) -> String {
+    format!("{:016x}", XxHash64::oneshot(0, bytes))
+}
+
+/// The index that belongs to the mutated file `name`.
+fn index(content: &[u8], name: &str, bytes: &[u8]) -> Vec<u8> {
+    match std::str::from_utf8(if name == INDEX { bytes } else { content }) {
+        Ok(text) if name == INDEX => sealed(text).into_bytes(),
+        Ok(text) => sealed(&with_note(text, name, bytes)).into_bytes(),
+        Err(_) => bytes.to_vec(),
     }
-    index.to_string().into_bytes()
 }
 
 /// A result that is not as it was written is refused with a text, or read, compared and shown.
@@ -108,8 +133,8 @@ pub(crate) fn judge_file(input: &[u8]) -> Result<(), String> {
     let read = scratch::with(|scratch| {
         for (known, content) in files {
             match known.as_str() {
+                INDEX => scratch.write(INDEX, &index(content, &name, bytes)),
                 known if known == name => scratch.write(known, bytes),
-                known @ "runs.json" => scratch.write(known, &resealed(content, &name, bytes)),
                 known => scratch.write(known, content),
             };
         }
@@ -194,4 +219,25 @@ pub(crate) fn judge_part(input: &[u8]) -> Result<(), String> {
         law(!error.to_string().is_empty(), || "an error without a text".into())?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The checksums are those of the program: a file that only looks different is read.
+    #[test]
+    fn mutated_files_get_right_checksums() {
+        let (_, files) = result();
+        let bytes = |name: &str| &files.iter().find(|(known, _)| known == name).unwrap().1;
+        assert_eq!(index(bytes(INDEX), INDEX, bytes(INDEX)), *bytes(INDEX));
+        let scenario = [bytes("scenario.toml"), &b"# more\n"[..]].concat();
+        let folder = Scratch::new();
+        files.iter().for_each(|(name, bytes)| drop(folder.write(name, bytes)));
+        folder.write("scenario.toml", &scenario);
+        assert!(open(folder.path()).is_err(), "a file with another checksum");
+        folder.write(INDEX, &index(bytes(INDEX), "scenario.toml", &scenario));
+        let stored = open(folder.path()).unwrap();
+        assert!(stored.set.scenario.ends_with("# more\n"));
+    }
 }

@@ -5,8 +5,8 @@ use serde_json::{Map, Value, json};
 use slotline_net::rng::Stream;
 use std::fmt::Write;
 
-const TIMES: [&str; 12] =
-    ["0s", "1ps", "100ns", "1us", "2.5us", "5us", "10us", "20us", "40us", "100us", "1ms", "1s"];
+const TIMES: [&str; 11] =
+    ["0s", "100ns", "1us", "2.5us", "5us", "10us", "20us", "40us", "100us", "1ms", "1s"];
 const RATES: [&str; 8] =
     ["1Mbps", "100Mbps", "1Gbps", "2.5Gbps", "10Gbps", "25Gbps", "40Gbps", "100Gbps"];
 const SIZES: [&str; 12] =
@@ -15,6 +15,33 @@ const SIZES: [&str; 12] =
 const LINKS: [&str; 6] =
     ["s0-h0", "h1-s0", "edge0.0-agg0.0", "agg0.0-core0", "leaf0-spine0", "edge0.0-h0"];
 const NODES: [&str; 8] = ["h0", "h1", "s0", "edge0.0", "core0", "leaf0", "controller", "arbiter"];
+
+/// Hosts, as a text.
+const HOSTS: [&str; 5] = ["all", "2 random", "0-1", "0,1", "1-3"];
+/// Keys that mean something only beside others. They are left out more often.
+const CONDITIONAL: [&str; 21] = [
+    "vm",
+    "to-vm",
+    "reaction",
+    "flowlet-gap",
+    "classifier",
+    "voq",
+    "file",
+    "every",
+    "times",
+    "pfc",
+    "bump",
+    "notify",
+    "tail-loss-probe",
+    "timer-slack",
+    "update-every",
+    "update-delay",
+    "row-uplink",
+    "hold",
+    "schedule",
+    "ports",
+    "capture",
+];
 
 /// Makes values; one in so many optional keys is given.
 pub(crate) struct Maker<'a> {
@@ -33,7 +60,11 @@ impl Maker<'_> {
         }
         for choices in ["enum", "anyOf", "oneOf"] {
             if let Some(choices @ [_, ..]) = schema[choices].as_array().map(Vec::as_slice) {
-                let choice = self.rng.pick(choices);
+                let mut choice = self.rng.pick(choices);
+                // A program that is not there supplies it.
+                while is_custom(choice) && !self.rng.once_in(50) {
+                    choice = self.rng.pick(choices);
+                }
                 return if choice.is_object() { self.value(key, choice) } else { choice.clone() };
             }
         }
@@ -49,6 +80,7 @@ impl Maker<'_> {
                 (0..count).map(|_| self.value(key, &schema["items"])).collect()
             }
             Some("boolean") => self.rng.once_in(2).into(),
+            Some("integer") if key == "k" => (2 * (1 + self.rng.below(2))).into(),
             Some("integer") => self.integer(schema).into(),
             Some("number") => self.number(schema).into(),
             Some("string") => self.text(key, schema).into(),
@@ -62,7 +94,8 @@ impl Maker<'_> {
         let mut table = Map::new();
         for (key, property) in schema["properties"].as_object().into_iter().flatten() {
             let given = needed.contains(&key.as_str().into()) || key == "kind";
-            if given || self.rng.once_in(self.rare) {
+            let rare = if CONDITIONAL.contains(&key.as_str()) { 12 * self.rare } else { self.rare };
+            if given || self.rng.once_in(rare) {
                 table.insert(key.clone(), self.value(key, property));
             }
         }
@@ -73,7 +106,8 @@ impl Maker<'_> {
         let least = schema["minimum"].as_i64().unwrap_or(0);
         let most = schema["maximum"].as_i64().unwrap_or(i64::MAX);
         let up_to = *self.rng.pick(&[1, 2, 4, 4, 8, 16, 100]);
-        let drawn = least.saturating_add(self.rng.below(up_to) as i64);
+        let usual = least.max(i64::from(!self.rng.once_in(12)));
+        let drawn = usual.saturating_add(self.rng.below(up_to) as i64);
         let edge = *self.rng.pick(&[least, most.min(1_000)]);
         if self.rng.once_in(12) { edge } else { drawn.min(most) }
     }
@@ -90,12 +124,15 @@ impl Maker<'_> {
     }
 
     fn text(&mut self, key: &str, schema: &Value) -> String {
+        let selects_hosts = schema["pattern"].as_str().is_some_and(|text| text.contains("random"));
         let choices: &[&str] = match (schema["x-type"].as_str(), key) {
             (Some("time"), _) => &TIMES,
             (Some("rate"), _) => &RATES,
             (Some("size"), _) => &SIZES,
             (Some("file"), _) => &["../data/traces/incast16.cm", "none.csv"],
             (_, "link" | "ports" | "capture") => &LINKS,
+            _ if selects_hosts => &HOSTS,
+            (_, "sizes") => &["websearch", "hadoop", "20KB", "1B"],
             (_, "switch" | "controller" | "host") => &NODES,
             _ => &[],
         };
@@ -108,6 +145,10 @@ impl Maker<'_> {
             some => self.rng.pick(some).as_str().unwrap_or("all").to_string(),
         }
     }
+}
+
+fn is_custom(choice: &Value) -> bool {
+    choice == "custom" || choice["properties"]["kind"]["const"] == "custom"
 }
 
 /// `table` as a TOML document: each of its keys on a line.

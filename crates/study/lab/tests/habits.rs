@@ -26,7 +26,7 @@ const OUTSIDE_WORLD: [&str; 10] = [
     "HashMap",
     "HashSet",
 ];
-const SAFE: [&str; 21] = [
+const SAFE: [&str; 22] = [
     "arbiter",
     "xco",
     "tdma",
@@ -39,6 +39,7 @@ const SAFE: [&str; 21] = [
     "circuits",
     "design",
     "formats",
+    "fuzz",
     "lab",
     "live",
     "net",

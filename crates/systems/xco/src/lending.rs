@@ -48,9 +48,9 @@ impl Lending {
     pub fn granted(&self, at: usize) -> u32 {
         self.shares[at].granted
     }
-    /// Notes that controller number `at` has `flows` waiting V2V flows and uses the share `uses`.
+    /// Notes that controller number `at` has `flows` waiting V2V flows and uses the share `uses`, at most all.
     pub fn report(&mut self, at: usize, flows: u32, uses: u32, now: Time) {
-        let share = &mut self.shares[at];
+        let (share, uses) = (&mut self.shares[at], uses.min(WHOLE));
         (share.waiting, share.heard) = (flows, now);
         share.used = share.used.max(uses);
         if uses > share.granted {
@@ -175,6 +175,17 @@ mod tests {
         divide(21, 0, [0, 7]);
         divide(22, 0, [0, 7]);
         assert_eq!(divide(30, 0, [0, 7]), [0, 0, 16]);
+    }
+
+    /// A message can have any number.
+    #[test]
+    fn nobody_uses_more_than_there_is() {
+        let mut lending = Lending::new(2, SLICE, BEAT, TIMEOUT, Time::ZERO);
+        for at in [1, 2] {
+            lending.report(at, u32::MAX, u32::MAX, Time::ms(3));
+        }
+        lending.divide(u32::MAX, Time::ms(3));
+        assert_eq!([0, 1, 2].map(|at| lending.granted(at)), [0; 3], "all is in use");
     }
 
     proptest! {

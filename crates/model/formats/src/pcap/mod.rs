@@ -64,7 +64,7 @@ pub struct Capture {
     flows: FlowTable,
 }
 
-/// A record larger than this is damage, not data: captures keep at most 256 KiB of a packet.
+/// A record or packet larger than this is damage, not data: captures keep at most 256 KiB of a packet.
 const LARGEST: usize = 16 << 20;
 
 impl Capture {
@@ -121,6 +121,10 @@ impl Reader {
             return Ok(None);
         };
         if let Some(packet) = packet {
+            if packet.length as usize > LARGEST {
+                let length = packet.length;
+                return Err(format!("a packet of {length} bytes on the wire: the file is damaged"));
+            }
             each(&packet)?;
         }
         Ok(Some(length))

@@ -160,6 +160,19 @@ fn sections_interfaces_and_unknown_blocks_are_understood() {
     assert_eq!(rows(&extract), [(0, 1, 111, 0, true), (1, 0, 7, 1_000_000, true)]);
 }
 
+/// A length beyond any packet's, at which sums overflow later.
+#[test]
+fn a_packet_that_is_too_long_is_refused() {
+    for (file, at) in [(CLASSIC, 24 + 12), (NANOSECONDS, 24 + 12)] {
+        let mut bytes = file.to_vec();
+        bytes[at..at + 4].copy_from_slice(&[0xff; 4]);
+        let error = plain(&bytes).unwrap_err();
+        assert_eq!(error.line, 1);
+        assert!(error.message.contains("4294967295 bytes on the wire"), "{error}");
+        assert!(for_each_packet(&bytes, |_| Ok(())).is_err());
+    }
+}
+
 #[test]
 fn what_is_not_understood_is_refused() {
     let header = |link: u8| [&CLASSIC[..20], &[link, 0, 0, 0]].concat();

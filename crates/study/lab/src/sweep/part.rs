@@ -90,11 +90,10 @@ pub struct Part {
 impl Part {
     /// The state of `study` before any point is done.
     pub fn of(study: &Study, shard: Shard) -> Part {
-        // Values that came from TOML have a JSON form.
-        let json = |value: toml::Value| serde_json::to_value(value).unwrap_or_default();
+        let json = |value: Option<toml::Value>| value.as_ref().map(json_of);
         let record = |point: usize| PointRecord {
             point,
-            settings: study.settings(point).into_iter().map(|value| value.map(json)).collect(),
+            settings: study.settings(point).into_iter().map(json).collect(),
             id: None,
             state: State::Missing,
             digest: None,
@@ -109,6 +108,31 @@ impl Part {
             metrics: vec![],
             points: (0..study.len()).map(record).collect(),
         }
+    }
+
+    /// Refuses what no program writes: it would name places outside the folder, or give points the settings of
+    /// others.
+    fn checked(self) -> Result<Part, String> {
+        let is_name = |name: &str| Path::new(name).file_name() == Some(name.as_ref());
+        let parameters = self.parameters.len();
+        for (at, point) in self.points.iter().enumerate() {
+            let settings = point.settings.len();
+            if point.point != at || settings != parameters {
+                let number = point.point;
+                return Err(format!(
+                    "place {at} of its points has point {number}, with {settings} settings of {parameters} \
+                     parameters"
+                ));
+            }
+        }
+        if self.shard.index >= self.shard.of {
+            return Err(format!("it is part {} of {}", self.shard.index, self.shard.of));
+        }
+        let ids = self.points.iter().filter_map(|point| point.id.as_deref());
+        if let Some(name) = ids.chain([self.sweep.as_str()]).find(|name| !is_name(name)) {
+            return Err(format!("`{name}` is not the name of a folder"));
+        }
+        Ok(self)
     }
 
     /// The name of its file.
@@ -129,6 +153,20 @@ impl Part {
             Some(format!("{} = {}", parameter.label, json_shown(value.as_ref()?)))
         };
         pairs.filter_map(setting).collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// A value of TOML as JSON. Numbers and times that JSON has not are texts.
+fn json_of(value: &toml::Value) -> serde_json::Value {
+    match value {
+        toml::Value::Array(items) => items.iter().map(json_of).collect(),
+        toml::Value::Table(table) => {
+            table.iter().map(|(key, value)| (key.clone(), json_of(value))).collect()
+        }
+        toml::Value::Float(number) if !number.is_finite() => number.to_string().into(),
+        toml::Value::Datetime(time) => time.to_string().into(),
+        // Everything else has a JSON form.
+        plain => serde_json::to_value(plain).unwrap_or_default(),
     }
 }
 
@@ -210,8 +248,9 @@ fn parts_in(folder: &Path) -> Result<Vec<Part>, JoinError> {
     let read = |path: &PathBuf| {
         let wrong = |why: String| JoinError::Read(format!("`{}`: {why}", path.display()));
         let text = fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
-        serde_json::from_str(&text)
-            .map_err(|error| wrong(format!("not a part of a sweep: {error}")))
+        let part: Result<Part, String> =
+            serde_json::from_str(&text).map_err(|error| error.to_string());
+        part.and_then(Part::checked).map_err(|why| wrong(format!("not a part of a sweep: {why}")))
     };
     listed(folder)?.iter().filter(is_part).map(read).collect()
 }

@@ -263,6 +263,38 @@ fn parts_are_joined_or_refused() {
     std::fs::remove_dir_all(two).unwrap();
 }
 
+/// Names that lead out of the folder, and points with the settings of others.
+#[test]
+fn parts_that_no_program_writes_are_refused() {
+    let root = folder("damaged");
+    let study = study("[sweep.grid]\nfabric.hosts = [9, 10]\nseed = [1, 2]\n");
+    let part = Part::of(&study, Shard::WHOLE);
+    let refused = |change: &dyn Fn(&mut Part), why: &str| {
+        let mut damaged = part.clone();
+        change(&mut damaged);
+        std::fs::write(root.join("part-0-of-1.json"), damaged.text()).unwrap();
+        let error = find(&root).expect_err(why).to_string();
+        assert!(error.contains(why) && error.contains("part-0-of-1.json"), "{error}");
+    };
+    refused(&|part| part.sweep = "../elsewhere".into(), "`../elsewhere` is not the name");
+    refused(&|part| part.points[1].id = Some("/tmp".into()), "`/tmp` is not the name");
+    refused(&|part| drop(part.points[2].settings.pop()), "1 settings of 2 parameters");
+    refused(&|part| part.points[3].point = 0, "place 3 of its points has point 0");
+    refused(&|part| part.shard.of = 0, "part 0 of 0");
+    std::fs::remove_dir_all(root).unwrap();
+}
+
+/// JSON has no such numbers; they were taken for values that the scenario has.
+#[test]
+fn settings_of_parts_say_what_the_study_says() {
+    let study =
+        study("[sweep.grid]\n\"workload[0].jitter\" = [inf, -nan, 1979-05-27, [2.5, inf]]\n");
+    let part = Part::of(&study, Shard::WHOLE);
+    let texts: Vec<String> = (0..study.len()).map(|at| part.settings_text(at)).collect();
+    let expected = ["inf", "NaN", "1979-05-27", "[2.5,\"inf\"]"];
+    assert_eq!(texts, expected.map(|text| format!("jitter = {text}")));
+}
+
 #[test]
 fn tables_have_every_number() {
     let root = folder("tables");

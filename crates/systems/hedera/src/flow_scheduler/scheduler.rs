@@ -95,8 +95,11 @@ impl FlowScheduler {
         Memory { links: self.reserved.len(), flows: self.placed.values().map(flow).sum() }
     }
 
+    /// Flows of hosts that the network has not are ignored.
     fn report(&mut self, src: HostId, flows: &[FlowCount], now: Time) {
-        for &FlowCount { conn, dst, .. } in flows {
+        let hosts = self.network.hosts();
+        let known = |flow: &&FlowCount| src.at().max(flow.dst.at()) < hosts;
+        for &FlowCount { conn, dst, .. } in flows.iter().filter(known) {
             // Switches forget paths that are not repeated.
             if let Some(path) = self.request(src, conn, dst, now) {
                 self.plan.push(Decision::Path { src, conn, dst, path });

@@ -52,6 +52,14 @@ fn flows_of_a_subnet_go_different_ways() {
 }
 
 #[test]
+fn flows_of_unknown_hosts_are_ignored() {
+    let mut scheduler = scheduler(4);
+    let plan =
+        report(&mut scheduler, &[(0, 0, 16), (99, 1, 2), (1, 2, u32::MAX), (2, 3, 9)], Time::ZERO);
+    assert_eq!((plan.len(), scheduler.placed()), (1, 1));
+}
+
+#[test]
 fn what_is_not_heard_of_is_given_back() {
     let mut scheduler = scheduler(4);
     // Both of a subnet's uplinks are taken.

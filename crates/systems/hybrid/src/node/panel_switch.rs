@@ -457,8 +457,11 @@ impl PanelSwitch {
     fn receive_message(&mut self, packet: &Packet, cx: &mut Cx<'_>) {
         self.account.consumed += 1;
         let bytes = cx.detach(packet);
+        let roles = self.config.roles;
         match (Message::parse(&bytes), &mut self.config.weekly) {
-            (Ok(Message::Plan { week, days }), Some(weekly)) => {
+            (Ok(Message::Plan { week, days }), Some(weekly))
+                if weekly.fits(&days, roles.uplinks, roles.ends()) =>
+            {
                 weekly.plan(week, days, &mut self.config.executor, cx.now);
                 self.run_schedule(cx);
             }

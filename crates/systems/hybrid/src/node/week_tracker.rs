@@ -1,6 +1,6 @@
 //! The weeks that a scheduler plans one after another, as a rack sees them.
 
-use crate::{RackDay, ScheduleAction, ScheduleExecutor};
+use crate::{NO_RACK, RackDay, ScheduleAction, ScheduleExecutor};
 use slotline_net::time::Time;
 
 /// It says when to report demand for a week, and which days to use if a plan is late.
@@ -45,6 +45,15 @@ impl WeekTracker {
         executor.add_action(next, ScheduleAction::BeginWeek(week + 1));
         let report = Time::ps(next.as_ps().saturating_sub(self.ahead.as_ps()));
         executor.add_action(report.max(now), ScheduleAction::Report(week + 1));
+    }
+
+    /// Whether a message can mean this plan: its days are in a week, and at ports that there are.
+    pub fn fits(&self, days: &[RackDay], uplinks: u32, ends: u32) -> bool {
+        let end = |end: u16| end == NO_RACK || u32::from(end) < ends;
+        days.iter().all(|day| {
+            let within = day.from <= day.until && day.until <= self.length;
+            within && u32::from(day.uplink) < uplinks && end(day.to) && end(day.source)
+        })
     }
 
     /// The plan of a week has arrived. If it is late, it is used for the next week that has none.
@@ -93,6 +102,20 @@ mod tests {
             }
         }
         (seen, weekly.late)
+    }
+
+    #[test]
+    fn plans_beyond_the_week_or_the_network_are_none() {
+        let mut executor = ScheduleExecutor::new(LeadTimes::default());
+        let weekly = WeekTracker::new(Time::us(100), Time::us(100), vec![], &mut executor);
+        let [usual] = day(1)[..] else { panic!("one day") };
+        let fits = |day: RackDay| weekly.fits(&[usual, day], 1, 3);
+        let whole = RackDay { until: Time::us(100), to: NO_RACK, ..usual };
+        assert!(fits(usual) && fits(whole));
+        assert!(!fits(RackDay { until: Time::MAX, ..usual }));
+        assert!(!fits(RackDay { from: Time::us(60), ..usual }));
+        assert!(!fits(RackDay { uplink: 1, ..usual }));
+        assert!(!fits(RackDay { to: 3, ..usual }) && !fits(RackDay { source: 9, ..usual }));
     }
 
     #[test]
