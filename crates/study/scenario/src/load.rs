@@ -254,6 +254,11 @@ impl Loaded {
         self.counts.iter().map(|count| count.all).sum()
     }
 
+    /// The text of a file that the scenario names, as read when it was loaded. A long file of lines has no text here.
+    pub fn file(&self, name: &str) -> Result<String, String> {
+        self.input(name)?.text(name)
+    }
+
     fn input(&self, name: &str) -> Result<&Input, String> {
         self.inputs.get(name).ok_or_else(|| format!("`{name}` was not read"))
     }
@@ -278,7 +283,7 @@ impl Loaded {
 /// Files as they were read when the scenario was loaded. A file that is read again and has changed is an error.
 impl Files for Loaded {
     fn text(&self, name: &str) -> Result<String, String> {
-        self.input(name)?.text(name)
+        self.file(name)
     }
 
     fn lines(&self, name: &str, each: &mut EachLine<'_>) -> Result<(), String> {
