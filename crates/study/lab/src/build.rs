@@ -4,6 +4,7 @@ mod central;
 mod presence;
 mod queues;
 mod switches;
+mod traffic;
 
 use crate::build_flow::Parts;
 use crate::recovery::{self, Ground};
@@ -22,8 +23,6 @@ use slotline_net::scheme::{SchemeSwitches, Station, Surroundings, System};
 use slotline_net::time::Time;
 use slotline_net::topology::{Down, End, Graph, NodeKind, Wire, Wiring};
 use slotline_net::units::Rate;
-use slotline_net::workload::{Count, HostMap, Setting, Traffic, TrafficBuilder, in_order};
-use slotline_scenario::check::SAMPLE;
 use slotline_scenario::port_names::{bump_ports, limiter_ports, switch_ports_named};
 use slotline_scenario::{EventKind, EventSpec, Files, MeasureSpec, Scenario, SchemeSpec};
 use slotline_schemes as schemes;
@@ -31,6 +30,7 @@ use slotline_sim::{Follow, Network, Place};
 use std::sync::Arc;
 
 pub use central::central_faults;
+pub use traffic::{sample, traffic};
 
 /// A network ready to run, and what is needed to read its results.
 pub struct Assembly {
@@ -44,50 +44,6 @@ pub struct Assembly {
     pub wiring: Wiring,
     /// Flows that must be complete for the run to be over.
     pub flows: u64,
-}
-
-/// All traffic of `scenario` under `seed`: the same for every scheme.
-pub fn traffic(
-    scenario: &Scenario,
-    graph: &Graph,
-    seed: u64,
-    files: &Files<'_>,
-) -> Result<Traffic, SpecError> {
-    let mut out = TrafficBuilder::new(graph.hosts.len() as u32);
-    generate(scenario, graph, seed, files, &mut out)?;
-    out.finish().map_err(|e| SpecError::new("workload", e.message))
-}
-
-/// Of each workload the first flows, at most [`SAMPLE`], and the number of all.
-pub fn sample(
-    scenario: &Scenario,
-    graph: &Graph,
-    seed: u64,
-    files: &Files<'_>,
-) -> Result<(Traffic, Vec<Count>), SpecError> {
-    let mut out = TrafficBuilder::sample(graph.hosts.len() as u32, SAMPLE);
-    generate(scenario, graph, seed, files, &mut out)?;
-    let counts = out.counts().to_vec();
-    let traffic = out.finish_sample().map_err(|e| SpecError::new("workload", e.message))?;
-    Ok((traffic, counts))
-}
-
-fn generate(
-    scenario: &Scenario,
-    graph: &Graph,
-    seed: u64,
-    files: &Files<'_>,
-    out: &mut TrafficBuilder,
-) -> Result<(), SpecError> {
-    let fabric = HostMap::of(graph);
-    let setting =
-        Setting { fabric: &fabric, horizon: scenario.end.at.unwrap_or(Time::MAX), seed, files };
-    for (group, workload) in in_order(&scenario.workload) {
-        let in_table =
-            |e: SpecError| SpecError::new(format!("workload[{group}].{}", e.key), e.message);
-        workload.generate(group, &setting, out).map_err(in_table)?;
-    }
-    Ok(())
 }
 
 /// Builds one run: scheme number `at` of `scenario` under `seed`.

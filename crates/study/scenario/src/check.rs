@@ -3,9 +3,10 @@
 use super::bumps;
 use super::error::nearest;
 use super::event::{EventKind, EventSpec};
-use super::fit::{self, FlowSize};
+use super::fit;
 use super::paths;
 use super::spec::{EndWhen, MeasureSpec, Scenario, SchemeSpec};
+use super::traffic;
 use crate::metric::Metric;
 use crate::port_names::{ports_named, switch_ports_named};
 use slotline_net::aqm::Policy;
@@ -17,13 +18,10 @@ use slotline_net::time::Time;
 use slotline_net::topology::{End, FASTEST, Graph, Link, NodeKind};
 use slotline_net::transport::congestion::AlgorithmKind;
 use slotline_net::units::{Bytes, Rate};
-use slotline_net::workload::{
-    Carrier, Count, HostMap, Machines, NO_FLOW, Setting, Traffic, TrafficBuilder, WorkloadSpec,
-    in_order,
-};
+use slotline_net::workload::{Carrier, Count, Machines, Traffic, WorkloadSpec};
 use slotline_schemes::ControlSpec;
 
-type Fit = Result<(), SpecError>;
+pub(super) type Fit = Result<(), SpecError>;
 
 /// More samples would fill the memory without adding information.
 const MOST_SAMPLES: u64 = 10_000_000;
@@ -67,7 +65,7 @@ pub fn check(scenario: &Scenario, files: &Files<'_>) -> Checked {
     if let Ok(graph) = &graph {
         checks.extend(on_fabric(scenario, graph));
         checks.extend(paths::check(scenario, graph));
-        let (made, counted) = traffic(scenario, graph, files, &mut notes, &mut flows);
+        let (made, counted) = traffic::check(scenario, graph, files, &mut notes, &mut flows);
         checks.extend(made);
         counts = counted;
     }
@@ -137,7 +135,7 @@ fn short(key: &str, what: &str, name: &str) -> Fit {
 }
 
 /// `error` as one of the table at `path`.
-fn within(path: &str, error: SpecError) -> SpecError {
+pub(super) fn within(path: &str, error: SpecError) -> SpecError {
     SpecError::new(format!("{path}.{}", error.key), error.message)
 }
 
@@ -263,7 +261,7 @@ fn port_names(graph: &Graph) -> Vec<String> {
 }
 
 /// Flows to be followed exist, and have acknowledgements.
-fn followed(spec: &MeasureSpec, traffic: &Traffic) -> Fit {
+pub(super) fn followed(spec: &MeasureSpec, traffic: &Traffic) -> Fit {
     let flows = traffic.flows.len();
     for (at, &number) in spec.follow.iter().enumerate() {
         let key = format!("measure.follow[{at}]");
@@ -492,63 +490,4 @@ fn known_host(graph: &Graph, host: &str) -> Fit {
 fn perhaps(given: &str, names: &[String]) -> String {
     let near = nearest(given, names.iter().map(String::as_str));
     near.map_or(String::new(), |name| format!("; did you mean `{name}`?"))
-}
-
-/// Other seeds that are tried where the first one gives a workload no flow.
-const TRIED: usize = 50;
-
-/// Whether a workload has flows with another seed of the scenario.
-fn others_have_flows(
-    scenario: &Scenario,
-    (group, workload): (u16, &WorkloadSpec),
-    setting: &Setting<'_>,
-    hosts: u32,
-) -> bool {
-    scenario.seeds().into_iter().skip(1).take(TRIED).any(|seed| {
-        let mut out = TrafficBuilder::sample(hosts, SAMPLE);
-        workload.generate(group, &Setting { seed, ..*setting }, &mut out).is_ok()
-    })
-}
-
-/// Generates the traffic of the first seed to find the errors of generators and traces, and keeps only the sizes of
-/// `flows`.
-fn traffic(
-    scenario: &Scenario,
-    graph: &Graph,
-    files: &Files<'_>,
-    notes: &mut Vec<String>,
-    flows: &mut Vec<FlowSize>,
-) -> (Vec<Fit>, Vec<Count>) {
-    let fabric = HostMap::of(graph);
-    let horizon = scenario.end.at.unwrap_or(Time::MAX);
-    let setting = Setting { fabric: &fabric, horizon, seed: scenario.seed.into(), files };
-    let hosts = graph.hosts.len() as u32;
-    // Flows that are to be followed have numbers, so that all are needed.
-    let mut out = match scenario.measure.follow.is_empty() {
-        true => TrafficBuilder::sample(hosts, SAMPLE),
-        false => TrafficBuilder::new(hosts),
-    };
-    let mut made: Vec<Fit> = in_order(&scenario.workload)
-        .into_iter()
-        .map(|(group, workload)| {
-            let mut made = workload.generate(group, &setting, &mut out);
-            if made.as_ref().is_err_and(|e| e.message.ends_with(NO_FLOW))
-                && others_have_flows(scenario, (group, workload), &setting, hosts)
-            {
-                out.note(format!("workload[{group}] has no flow with seed {}", scenario.seed));
-                made = Ok(());
-            }
-            made.map_err(|e| within(&format!("workload[{group}]"), e))
-        })
-        .collect();
-    let counts = out.counts().to_vec();
-    if made.iter().all(Result::is_ok) {
-        notes.extend_from_slice(out.notes());
-        let whole = out.finish_sample().map_err(|e| SpecError::new("workload", e.message));
-        made.push(whole.and_then(|traffic| {
-            *flows = fit::flow_sizes(&traffic);
-            followed(&scenario.measure, &traffic)
-        }));
-    }
-    (made, counts)
 }

@@ -38,6 +38,7 @@ mod shape;
 mod shape_messages;
 mod spec;
 mod text_file;
+mod traffic;
 
 pub use check::Files;
 pub use engine::{EngineSpec, FlowSpec, RatesSpec};

@@ -1,0 +1,70 @@
+//! The check of a scenario's traffic.
+
+use super::check::{Files, Fit, SAMPLE, followed, within};
+use super::fit::{self, FlowSize};
+use super::spec::Scenario;
+use slotline_net::error::SpecError;
+use slotline_net::time::Time;
+use slotline_net::topology::Graph;
+use slotline_net::workload::{
+    Count, HostMap, NO_FLOW, Setting, TrafficBuilder, WorkloadSpec, in_order,
+};
+
+/// Other seeds that are tried where the first one gives a workload no flow.
+const TRIED: usize = 50;
+
+/// Whether a workload has flows with another seed of the scenario.
+fn others_have_flows(
+    scenario: &Scenario,
+    (group, workload): (u16, &WorkloadSpec),
+    setting: &Setting<'_>,
+    hosts: u32,
+) -> bool {
+    scenario.seeds().into_iter().skip(1).take(TRIED).any(|seed| {
+        let mut out = TrafficBuilder::sample(hosts, SAMPLE);
+        workload.generate(group, &Setting { seed, ..*setting }, &mut out).is_ok()
+    })
+}
+
+/// Generates the traffic of the first seed to find the errors of generators and traces, and keeps only the sizes of
+/// `flows`.
+pub(super) fn check(
+    scenario: &Scenario,
+    graph: &Graph,
+    files: &Files<'_>,
+    notes: &mut Vec<String>,
+    flows: &mut Vec<FlowSize>,
+) -> (Vec<Fit>, Vec<Count>) {
+    let fabric = HostMap::of(graph);
+    let horizon = scenario.end.at.unwrap_or(Time::MAX);
+    let setting = Setting { fabric: &fabric, horizon, seed: scenario.seed.into(), files };
+    let hosts = graph.hosts.len() as u32;
+    // Flows that are to be followed have numbers, so that all are needed.
+    let mut out = match scenario.measure.follow.is_empty() {
+        true => TrafficBuilder::sample(hosts, SAMPLE),
+        false => TrafficBuilder::new(hosts),
+    };
+    let mut made: Vec<Fit> = in_order(&scenario.workload)
+        .into_iter()
+        .map(|(group, workload)| {
+            let mut made = workload.generate(group, &setting, &mut out);
+            if made.as_ref().is_err_and(|e| e.message.ends_with(NO_FLOW))
+                && others_have_flows(scenario, (group, workload), &setting, hosts)
+            {
+                out.note(format!("workload[{group}] has no flow with seed {}", scenario.seed));
+                made = Ok(());
+            }
+            made.map_err(|e| within(&format!("workload[{group}]"), e))
+        })
+        .collect();
+    let counts = out.counts().to_vec();
+    if made.iter().all(Result::is_ok) {
+        notes.extend_from_slice(out.notes());
+        let whole = out.finish_sample().map_err(|e| SpecError::new("workload", e.message));
+        made.push(whole.and_then(|traffic| {
+            *flows = fit::flow_sizes(&traffic);
+            followed(&scenario.measure, &traffic)
+        }));
+    }
+    (made, counts)
+}
