@@ -3,7 +3,7 @@
 use crate::output::format::grouped;
 use crate::record::{FlowRow, RunRecord, RunSet};
 use slotline_net::node::Counter;
-use slotline_net::scheme::Deeds;
+use slotline_net::scheme::Activity;
 use slotline_net::time::Time;
 use slotline_scenario::fit::{self, FlowSize};
 use slotline_scenario::{Scenario, SchemeSpec};
@@ -15,8 +15,8 @@ const OF_BUMPS: [Counter; 3] = [net::BUMP_MARKS, net::BUMP_DROPS, net::BUMP_NOTI
 /// One scheme of a set of runs.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Fit {
-    /// What it counted of its deeds: counter, and the mean over runs.
-    pub deeds: Vec<(Counter, f64)>,
+    /// What it counted of its activity: counter, and the mean over runs.
+    pub activity: Vec<(Counter, f64)>,
     /// Whether it has a scheduler or bumps, and none of them did anything.
     pub never_acted: bool,
     /// Why, and which periods do not fit, in sentences.
@@ -40,10 +40,11 @@ pub fn of(set: &RunSet) -> Vec<Fit> {
 }
 
 fn fit(scenario: &Scenario, scheme: &SchemeSpec, runs: &[&RunRecord], misfits: Vec<String>) -> Fit {
-    let deeds = fit::system(scenario, scheme).map_or(Deeds::default(), |system| system.deeds());
+    let activity =
+        fit::system(scenario, scheme).map_or(Activity::default(), |system| system.activity());
     let marks = scheme.bump.as_ref().is_some_and(|bump| !bump.observe);
     let of_bumps: &[Counter] = if marks { &OF_BUMPS } else { &[] };
-    let acted = || deeds.acted.iter().chain(of_bumps).copied();
+    let acted = || activity.acted.iter().chain(of_bumps).copied();
     let mean = |counter: Counter| {
         let sum: u64 = runs.iter().filter_map(|run| run.counted(counter)).sum();
         (counter, sum as f64 / runs.len().max(1) as f64)
@@ -52,7 +53,7 @@ fn fit(scenario: &Scenario, scheme: &SchemeSpec, runs: &[&RunRecord], misfits: V
         acted().next().is_some() && !runs.is_empty() && acted().all(|c| mean(c).1 == 0.0);
     let idle = never_acted.then(|| idle(scheme, acted(), runs.len()));
     Fit {
-        deeds: deeds.heard.iter().copied().chain(acted()).map(mean).collect(),
+        activity: activity.heard.iter().copied().chain(acted()).map(mean).collect(),
         never_acted,
         warnings: idle.into_iter().chain(misfits).collect(),
     }
@@ -134,7 +135,7 @@ mod tests {
             let set = set(&format!("{{ kind = \"{kind}\", scale = \"auto\" }}"));
             let fit = &Summary::of(&set).schemes[1].fit;
             assert!(!fit.never_acted && fit.warnings.is_empty(), "{kind}: {fit:?}");
-            assert!(fit.deeds.iter().any(|(_, mean)| *mean > 0.0), "{kind}: {fit:?}");
+            assert!(fit.activity.iter().any(|(_, mean)| *mean > 0.0), "{kind}: {fit:?}");
         }
     }
 }

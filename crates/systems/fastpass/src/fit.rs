@@ -3,12 +3,12 @@
 use crate::counters;
 use crate::spec::{FastpassSpec, LEAST_RESERVE, MOST_RESERVE};
 use slotline_net::scheme::fit::rounded;
-use slotline_net::scheme::{Conditions, Deeds, Proposal};
+use slotline_net::scheme::{Activity, Conditions, Proposal};
 use slotline_net::time::Time;
 
 /// What Fastpass counts.
-pub const DEEDS: Deeds =
-    Deeds { heard: &[counters::SLOTS_GRANTED], acted: &[counters::SLOTS_USED] };
+pub const ACTIVITY: Activity =
+    Activity { heard: &[counters::SLOTS_GRANTED], acted: &[counters::SLOTS_USED] };
 
 /// In the paper, at 10 Gbit/s, a timeslot is 1.23 us: 53 of them are the lead, 163 the time-out, 16 the gap of the
 /// released code, and 4 the processing (sections 5.1 and 7). At another rate as many timeslots fit, but a message still

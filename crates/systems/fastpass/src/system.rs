@@ -11,7 +11,7 @@ use slotline_net::node::agent::Agent;
 use slotline_net::node::reserve::Reserve;
 use slotline_net::route::RoutingSpec;
 use slotline_net::scheme::system::{MakeNode, Station, Surroundings, System};
-use slotline_net::scheme::{Conditions, Deeds, Proposal};
+use slotline_net::scheme::{Activity, Conditions, Proposal};
 use slotline_net::topology::{Graph, NodeKind};
 use std::sync::Arc;
 
@@ -32,8 +32,8 @@ impl System for Fastpass {
     fn proposals(&self, conditions: &Conditions) -> Vec<Proposal> {
         crate::fit::proposals(self.spec(), conditions)
     }
-    fn deeds(&self) -> Deeds {
-        crate::fit::DEEDS
+    fn activity(&self) -> Activity {
+        crate::fit::ACTIVITY
     }
     /// The arbiters are attached like hosts: one to the first rack, one to the last.
     fn stations(&self, graph: &Graph) -> Result<Vec<Station>, SpecError> {

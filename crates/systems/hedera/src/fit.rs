@@ -2,11 +2,11 @@
 
 use crate::{HederaSpec, counters};
 use slotline_net::scheme::counters as shared;
-use slotline_net::scheme::{Conditions, Deeds, Proposal};
+use slotline_net::scheme::{Activity, Conditions, Proposal};
 use slotline_net::time::Time;
 
 /// What Hedera and the flow scheduler count.
-pub const DEEDS: Deeds = Deeds {
+pub const ACTIVITY: Activity = Activity {
     heard: &[counters::REPORTS, shared::FLOW_POLLS],
     acted: &[counters::DECISIONS, shared::FLOW_DECISIONS],
 };

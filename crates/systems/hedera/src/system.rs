@@ -10,7 +10,7 @@ use slotline_net::node::agent::Agent;
 use slotline_net::node::host::Spread;
 use slotline_net::route::RoutingSpec;
 use slotline_net::scheme::system::{MakeNode, PerFlow, Station, Surroundings, System};
-use slotline_net::scheme::{Conditions, Deeds, Network, Proposal};
+use slotline_net::scheme::{Activity, Conditions, Network, Proposal};
 use slotline_net::topology::Graph;
 
 impl System for Hedera {
@@ -61,8 +61,8 @@ impl System for Hedera {
     fn proposals(&self, conditions: &Conditions) -> Vec<Proposal> {
         crate::fit::proposals(self.spec(), true, conditions)
     }
-    fn deeds(&self) -> Deeds {
-        crate::fit::DEEDS
+    fn activity(&self) -> Activity {
+        crate::fit::ACTIVITY
     }
     fn per_flow(&self, network: &Network, seed: u64) -> Result<Option<PerFlow>, SpecError> {
         let spec = self.spec();

@@ -3,12 +3,12 @@
 use crate::control::{CircuitsSpec, SchedulerKind};
 use crate::counters;
 use slotline_net::scheme::fit::rounded;
-use slotline_net::scheme::{Conditions, Deeds, Proposal};
+use slotline_net::scheme::{Activity, Conditions, Proposal};
 use slotline_net::time::Time;
 use slotline_net::topology::HybridSpec;
 
 /// What hybrid fabrics count of circuits.
-pub const DEEDS: Deeds = Deeds {
+pub const ACTIVITY: Activity = Activity {
     heard: &[counters::WEEKS_PLANNED],
     acted: &[counters::CIRCUIT_DAYS, counters::LINKS_REWIRED, counters::PACKETS_BY_CORE],
 };

@@ -13,7 +13,7 @@ use slotline_net::node::agent::Agent;
 use slotline_net::node::host::{Plan, Spread};
 use slotline_net::node::station::Loss;
 use slotline_net::rng::Stream;
-use slotline_net::scheme::{Conditions, Deeds, Proposal};
+use slotline_net::scheme::{Activity, Conditions, Proposal};
 use slotline_net::scheme::{MakeNode, SchemeSwitches, Station, Surroundings, SwitchPlace, System};
 use slotline_net::time::Time;
 use slotline_net::topology::{Graph, HybridSpec, Link, Role, Roles};
@@ -266,10 +266,10 @@ impl System for HybridSystem {
         self.control.as_ref().map_or(Vec::new(), of)
     }
     /// Circuits that never change are no decision.
-    fn deeds(&self) -> Deeds {
+    fn activity(&self) -> Activity {
         let changes =
             self.control.as_ref().is_some_and(|spec| spec.scheduler != SchedulerKind::Clos);
-        if changes { crate::fit::DEEDS } else { Deeds::default() }
+        if changes { crate::fit::ACTIVITY } else { Activity::default() }
     }
     fn recorded_span(&self, entries: u64) -> Time {
         self.program.as_ref().map_or(Time::ZERO, |program| program.span_with(entries))

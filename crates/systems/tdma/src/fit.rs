@@ -3,11 +3,12 @@
 use crate::counters;
 use crate::options::TdmaSpec;
 use slotline_net::scheme::fit::rounded;
-use slotline_net::scheme::{Conditions, Deeds, Proposal};
+use slotline_net::scheme::{Activity, Conditions, Proposal};
 use slotline_net::time::Time;
 
 /// What TDMA counts.
-pub const DEEDS: Deeds = Deeds { heard: &[counters::REPORTS], acted: &[counters::SLOTS_OPENED] };
+pub const ACTIVITY: Activity =
+    Activity { heard: &[counters::REPORTS], acted: &[counters::SLOTS_OPENED] };
 
 /// Rounds in which the window of a flow grows from ten packets to two thousand.
 const ROUNDS: u64 = 8;

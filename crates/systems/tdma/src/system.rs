@@ -8,7 +8,7 @@ use slotline_net::id::{HostId, NodeId};
 use slotline_net::node::agent::Agent;
 use slotline_net::rng::Stream;
 use slotline_net::scheme::system::{MakeNode, Station, Surroundings, System};
-use slotline_net::scheme::{Conditions, Deeds, Proposal};
+use slotline_net::scheme::{Activity, Conditions, Proposal};
 use slotline_net::topology::{Graph, NodeKind};
 use slotline_net::units::{Bytes, Rate};
 
@@ -115,8 +115,8 @@ impl System for Tdma {
     fn proposals(&self, conditions: &Conditions) -> Vec<Proposal> {
         crate::fit::proposals(self.spec(), conditions)
     }
-    fn deeds(&self) -> Deeds {
-        crate::fit::DEEDS
+    fn activity(&self) -> Activity {
+        crate::fit::ACTIVITY
     }
     fn stations(&self, graph: &Graph) -> Result<Vec<Station>, SpecError> {
         let ports = graph.ports();

@@ -3,11 +3,12 @@
 use crate::counters;
 use crate::spec::{Mode, XcoSpec};
 use slotline_net::scheme::fit::rounded;
-use slotline_net::scheme::{Conditions, Deeds, Proposal};
+use slotline_net::scheme::{Activity, Conditions, Proposal};
 use slotline_net::time::Time;
 
 /// What XCo counts.
-pub const DEEDS: Deeds = Deeds { heard: &[counters::REPORTS], acted: &[counters::DECISIONS] };
+pub const ACTIVITY: Activity =
+    Activity { heard: &[counters::REPORTS], acted: &[counters::DECISIONS] };
 
 /// A timeslice holds five round trips, so that a flow can use what it is given, and eight full packets at least. It fits
 /// from one round trip on, as long as a turn of the hosts that may contend for a link takes less than the run, or than a

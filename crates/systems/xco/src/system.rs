@@ -12,7 +12,7 @@ use slotline_net::id::{HostId, NodeId};
 use slotline_net::node::agent::Agent;
 use slotline_net::rng::Stream;
 use slotline_net::scheme::system::{MakeNode, Station, Surroundings, System};
-use slotline_net::scheme::{Conditions, Control, Deeds, Network, Proposal};
+use slotline_net::scheme::{Activity, Conditions, Control, Network, Proposal};
 use slotline_net::topology::{Graph, NodeKind};
 
 impl System for Xco {
@@ -23,8 +23,8 @@ impl System for Xco {
             Some(_) => Vec::new(),
         }
     }
-    fn deeds(&self) -> Deeds {
-        crate::fit::DEEDS
+    fn activity(&self) -> Activity {
+        crate::fit::ACTIVITY
     }
     fn stations(&self, graph: &Graph) -> Result<Vec<Station>, SpecError> {
         let one_card = |links: &u16| *links == 1;

@@ -82,7 +82,7 @@ pub enum Scale {
 
 /// The counters that say what a scheme did in a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Deeds {
+pub struct Activity {
     /// What it heard or planned.
     pub heard: &'static [Counter],
     /// What it did to the traffic. A scheme of which all of these are zero never acted. Empty: it is not known.

@@ -10,7 +10,7 @@ mod map;
 pub mod network;
 pub mod system;
 
-pub use fit::{Conditions, Deeds, Proposal, Scale};
+pub use fit::{Activity, Conditions, Proposal, Scale};
 pub use map::Map;
 pub use network::Network;
 pub use system::{MakeNode, PerFlow, SchemeSwitches, Station, Surroundings, SwitchPlace, System};

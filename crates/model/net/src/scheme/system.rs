@@ -1,7 +1,7 @@
 //! What a central scheme brings into a network: stations of its own, and an agent in every host.
 
 use super::Control;
-use super::fit::{Conditions, Deeds, Proposal};
+use super::fit::{Activity, Conditions, Proposal};
 use super::map::Map;
 use super::network::Network;
 use crate::error::SpecError;
@@ -125,8 +125,8 @@ pub trait System {
         Vec::new()
     }
     /// The counters that say what it did in a run.
-    fn deeds(&self) -> Deeds {
-        Deeds::default()
+    fn activity(&self) -> Activity {
+        Activity::default()
     }
     /// What an engine without packets needs to run the scheme on `network`, whose routes are those of
     /// [`System::routing`]; `None` for a scheme that decides about packets.

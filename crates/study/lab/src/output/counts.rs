@@ -103,15 +103,15 @@ fn line(scheme: &SchemeSummary) -> Option<String> {
         let label = if alone { singular(entry.label) } else { entry.label.into() };
         Some(format!("{}{whole} {label}", shown(entry.counter.unit, found)))
     };
-    let deeds: Vec<Counter> = scheme.fit.deeds.iter().map(|(counter, _)| *counter).collect();
-    let deed = |(counter, mean): &(Counter, f64)| {
+    let activity: Vec<Counter> = scheme.fit.activity.iter().map(|(counter, _)| *counter).collect();
+    let done = |(counter, mean): &(Counter, f64)| {
         let text = shown(counter.unit, *mean);
         let label = if text == "1" { singular(&label(*counter)) } else { label(*counter) };
         (*mean > 0.0).then(|| format!("{text} {label}"))
     };
-    let told = scheme.fit.deeds.iter().filter_map(deed);
-    let more = SHOWN.iter().filter(|entry| !deeds.contains(&entry.counter)).filter_map(one);
-    let counts: Vec<String> = told.chain(more.take(MOST)).collect();
+    let first = scheme.fit.activity.iter().filter_map(done);
+    let more = SHOWN.iter().filter(|entry| !activity.contains(&entry.counter)).filter_map(one);
+    let counts: Vec<String> = first.chain(more.take(MOST)).collect();
     (!counts.is_empty()).then(|| format!("{}, mean per run: {}.", scheme.name, counts.join(", ")))
 }
 

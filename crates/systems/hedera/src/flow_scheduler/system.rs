@@ -8,7 +8,7 @@ use slotline_net::id::HostId;
 use slotline_net::node::agent::Agent;
 use slotline_net::route::RoutingSpec;
 use slotline_net::scheme::system::{MakeNode, PerFlow, Station, Surroundings, System};
-use slotline_net::scheme::{Conditions, Deeds, Network, Proposal};
+use slotline_net::scheme::{Activity, Conditions, Network, Proposal};
 use slotline_net::topology::Graph;
 
 impl System for FlowScheduling {
@@ -40,8 +40,8 @@ impl System for FlowScheduling {
     fn proposals(&self, conditions: &Conditions) -> Vec<Proposal> {
         crate::fit::proposals(self.messages.spec(), false, conditions)
     }
-    fn deeds(&self) -> Deeds {
-        crate::fit::DEEDS
+    fn activity(&self) -> Activity {
+        crate::fit::ACTIVITY
     }
     fn per_flow(&self, network: &Network, _seed: u64) -> Result<Option<PerFlow>, SpecError> {
         let spec = self.messages.spec();
