@@ -4,7 +4,7 @@ use crate::udp::{Incoming, LARGEST, UdpPort};
 use slotline_net::error::SpecError;
 use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::{NodeId, PortId};
-use slotline_net::node::{Cx, DropReason, Effects, Node, Note, Payloads, Sink};
+use slotline_net::node::{Cx, DropReason, Effects, Handover, Node, Note, Payloads, Sink};
 use slotline_net::time::Time;
 use slotline_net::topology::{Graph, Wire};
 use slotline_net::units::InverseRate;
@@ -85,6 +85,8 @@ pub struct Outcome {
     pub report: Report,
     /// What nodes noted, in order of time.
     pub notes: Vec<(Time, Note)>,
+    /// What hosts handed over to applications outside of the network, with its time.
+    pub handovers: Vec<(Time, Handover)>,
 }
 
 struct Port {
@@ -117,6 +119,7 @@ struct Surroundings {
     orders: u64,
     report: Report,
     notes: Vec<(Time, Note)>,
+    handovers: Vec<(Time, Handover)>,
 }
 
 impl Surroundings {
@@ -166,6 +169,9 @@ impl Sink for Outlet<'_> {
     fn note(&mut self, at: Time, note: Note) {
         self.around.notes.push((at, note));
     }
+    fn hand_over(&mut self, at: Time, what: Handover) {
+        self.around.handovers.push((at, what));
+    }
 }
 
 struct Driver {
@@ -187,9 +193,9 @@ pub fn run(
     let mut driver = Driver::new(nodes, graph)?;
     driver.effects.keep_notes(options.notes_until);
     driver.run(options.span, done)?;
-    let Surroundings { ports, mut report, notes, .. } = driver.around;
+    let Surroundings { ports, mut report, notes, handovers, .. } = driver.around;
     report.waiting = ports.iter().flatten().map(|port| port.queue.len() as u64).sum();
-    Ok(Outcome { nodes: driver.nodes, report, notes })
+    Ok(Outcome { nodes: driver.nodes, report, notes, handovers })
 }
 
 impl Driver {
@@ -204,6 +210,7 @@ impl Driver {
             orders: 0,
             report: Report::default(),
             notes: Vec::new(),
+            handovers: Vec::new(),
         };
         let (effects, origin) = (Effects::default(), Instant::now());
         Ok(Driver { nodes, effects, around, origin, buffer: vec![0; LARGEST] })

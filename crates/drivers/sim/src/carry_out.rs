@@ -5,7 +5,7 @@ use crate::links::{Links, own};
 use crate::shard::Shard;
 use slotline_net::frame::Packet;
 use slotline_net::id::{NodeId, PortId};
-use slotline_net::node::{Cx, DropReason, Node, Note, Payloads, Sink};
+use slotline_net::node::{Cx, DropReason, Handover, Node, Note, Payloads, Sink};
 use slotline_net::time::Time;
 
 /// Where the effects of one call go.
@@ -53,6 +53,9 @@ impl Sink for Outlet<'_> {
     }
     fn note(&mut self, at: Time, note: Note) {
         self.links.reports.notes.push((at, note));
+    }
+    fn hand_over(&mut self, at: Time, what: Handover) {
+        self.links.reports.handovers.push((at, what));
     }
 }
 

@@ -96,6 +96,15 @@ pub struct Outcome {
     pub threads: usize,
 }
 
+/// The shard of a run on one thread, and how its time is cut into windows of at most `longest`.
+pub(crate) fn single(network: Network, end: Time, longest: Time) -> (Shard, Windows) {
+    let layout = Layout::new(&network.graph);
+    let windows = Windows::new(lookahead(&network.graph).min(longest.as_ps()));
+    let whole = [0, network.graph.nodes.len()];
+    let mut shards = build(network, layout, &whole, windows, end);
+    (shards.remove(0), windows)
+}
+
 /// Runs `network` to its end.
 pub fn run(network: Network, options: Options, watch: &Watch) -> Outcome {
     let layout = Layout::new(&network.graph);
@@ -227,7 +236,7 @@ fn connect(graph: &Graph, queues: &[Vec<Queue>], layout: &Layout) -> (Vec<Line>,
     (lines, cold)
 }
 
-fn gather(mut shards: Vec<Shard>, reached: Time, threads: usize) -> Outcome {
+pub(crate) fn gather(mut shards: Vec<Shard>, reached: Time, threads: usize) -> Outcome {
     let mut outcome = Outcome {
         places: Vec::new(),
         ports: Vec::new(),

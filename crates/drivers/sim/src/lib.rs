@@ -24,9 +24,11 @@ mod node_events;
 mod parallel;
 mod sample;
 mod shard;
+mod stepper;
 
 pub use engine::{Conservation, Options, Outcome, PortCounters, run};
 pub use journal::{Follow, Hop, Journal};
 pub use network::{Network, Place, Queue};
 pub use parallel::Watch;
 pub use sample::Sample;
+pub use stepper::Stepper;

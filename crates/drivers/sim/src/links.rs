@@ -8,7 +8,7 @@ use crate::node_events::{NodeEvent, NodeEvents};
 use crate::sample::Sampler;
 use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::{NodeId, PortId};
-use slotline_net::node::{Change, DropReason, Note, Payloads};
+use slotline_net::node::{Change, DropReason, Handover, Note, Payloads};
 use slotline_net::time::Time;
 use std::sync::Arc;
 
@@ -44,6 +44,8 @@ pub(crate) struct Reports {
     pub dropped: [u64; DropReason::COUNT],
     /// What was noted, with its time.
     pub notes: Vec<(Time, Note)>,
+    /// What hosts handed over to applications outside, with its time.
+    pub handovers: Vec<(Time, Handover)>,
 }
 
 /// What all shards share. It does not change during a run.

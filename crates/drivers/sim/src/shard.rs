@@ -119,6 +119,11 @@ impl Shard {
         }
     }
 
+    /// How often the link of port `index` has failed, modulo 256.
+    pub fn epoch(&self, index: u32) -> u8 {
+        self.in_epoch[(index - self.links.first_port) as usize]
+    }
+
     fn start_node<N: Node + ?Sized>(&mut self, at: usize, node: &mut N) {
         node.start(&mut Cx::new(Time::ZERO, &mut self.effects));
         self.carry_out(node, self.first_node + at, 0);

@@ -38,7 +38,12 @@ impl Histogram {
 
     /// The value that `percent` of all do not exceed (nearest rank); none where nothing was counted.
     pub fn percentile(&self, percent: u64) -> Option<u64> {
-        let rank = (self.total * percent).div_ceil(100).max(1);
+        self.per_mille(percent * 10)
+    }
+
+    /// The value that `thousandths` of all do not exceed (nearest rank); none where nothing was counted.
+    pub fn per_mille(&self, thousandths: u64) -> Option<u64> {
+        let rank = (self.total * thousandths).div_ceil(1_000).max(1);
         let mut below = 0;
         let found = self.counts.iter().position(|count| {
             below += count;

@@ -1,6 +1,6 @@
 //! Effects as plain lists.
 
-use super::{DropReason, Effects, Note, Payloads, Sink};
+use super::{DropReason, Effects, Handover, Note, Payloads, Sink};
 use crate::frame::Packet;
 use crate::id::{NodeId, PortId};
 use crate::time::Time;
@@ -24,6 +24,8 @@ pub struct Collected {
     pub dropped: [u64; DropReason::COUNT],
     /// What was noted, with its time.
     pub notes: Vec<(Time, Note)>,
+    /// What hosts handed over to applications outside, with its time.
+    pub handovers: Vec<(Time, Handover)>,
 }
 
 impl Collected {
@@ -60,6 +62,9 @@ impl Sink for Collected {
     fn note(&mut self, at: Time, note: Note) {
         self.notes.push((at, note));
     }
+    fn hand_over(&mut self, at: Time, what: Handover) {
+        self.handovers.push((at, what));
+    }
 }
 
 #[cfg(test)]
@@ -85,6 +90,7 @@ mod tests {
             cx.complete();
             cx.drop(&message, DropReason::Early);
             cx.note(note);
+            cx.hand_over(Handover::Arrived(message));
         }
         let all = Collected::of(&mut effects);
         assert_eq!(all.hold, Time::ns(1), "the latest");
@@ -96,6 +102,10 @@ mod tests {
         assert_eq!(all.dropped, [0, 2, 0, 0, 0, 0, 0]);
         assert_eq!(all.notes, [(Time::us(1), note)], "none from 2 us on");
         assert!(all.sends.iter().all(|(_, packet)| packet.seq == 0), "the handle was free again");
+        assert_eq!(
+            all.handovers.iter().map(|(at, _)| *at).collect::<Vec<_>>(),
+            [1, 2].map(Time::us)
+        );
         let rest = Collected::of(&mut effects);
         assert!(rest.sends.is_empty() && rest.wakes.is_empty() && rest.completed == 0);
     }

@@ -1,6 +1,6 @@
 //! The context of a call to a node.
 
-use super::{DropReason, Effects, Note};
+use super::{DropReason, Effects, Handover, Note};
 use crate::frame::{Kind, Packet};
 use crate::id::{HostId, NodeId, PortId};
 use crate::time::Time;
@@ -74,6 +74,11 @@ impl<'a> Cx<'a> {
     /// Counts a flow as complete.
     pub fn complete(&mut self) {
         self.effects.rare().completed += 1;
+    }
+    /// Hands something over to applications outside of the network.
+    pub fn hand_over(&mut self, what: Handover) {
+        let now = self.now;
+        self.effects.rare().handovers.push((now, what));
     }
     /// Counts `packet` as dropped.
     pub fn drop(&mut self, packet: &Packet, reason: DropReason) {

@@ -1,6 +1,6 @@
 //! What a node asks its driver for: the contract between nodes and drivers.
 
-use super::{DropReason, Note, Payloads};
+use super::{DropReason, Handover, Note, Payloads};
 use crate::frame::Packet;
 use crate::id::{NodeId, PortId};
 use crate::time::Time;
@@ -27,6 +27,8 @@ pub trait Sink {
     fn dropped(&mut self, reason: DropReason);
     /// The node noted something at `at`; comes only while notes are kept, see [`Effects::keep_notes`].
     fn note(&mut self, at: Time, note: Note);
+    /// A host whose applications are outside of the network hands something over at `at`.
+    fn hand_over(&mut self, at: Time, what: Handover);
     /// Puts `packet` at the end of the FIFO of `port`. The driver may drop it: it then counts the drop
     /// and calls [`Payloads::discard`]. Nobody reads `packet` afterwards.
     fn send(&mut self, port: PortId, packet: &mut Packet, payloads: &mut Payloads);
@@ -61,6 +63,7 @@ pub(super) struct RareEffects {
     pub completed: u64,
     pub drops: Vec<DropReason>,
     pub notes: Vec<(Time, Note)>,
+    pub handovers: Vec<(Time, Handover)>,
 }
 
 impl Effects {
@@ -108,7 +111,7 @@ impl RareEffects {
     #[cold]
     #[inline(never)]
     fn drain(&mut self, sink: &mut impl Sink) {
-        let RareEffects { any, rewires, completed, drops, notes } = self;
+        let RareEffects { any, rewires, completed, drops, notes, handovers } = self;
         *any = false;
         each(rewires, |&mut (port, node, far)| sink.rewire(port, node, far));
         if *completed > 0 {
@@ -116,6 +119,7 @@ impl RareEffects {
         }
         each(drops, |&mut reason| sink.dropped(reason));
         each(notes, |&mut (at, note)| sink.note(at, note));
+        each(handovers, |&mut (at, what)| sink.hand_over(at, what));
     }
 }
 

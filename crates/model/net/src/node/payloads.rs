@@ -1,14 +1,17 @@
-//! The bytes of control messages.
+//! What packets carry by handle: the bytes of control messages, and frames from outside of the network.
 
 use crate::frame::{Kind, Packet};
 
 /// Bytes of the control messages that are on their way. A control packet carries a handle to its bytes
-/// in [`Packet::seq`].
+/// in [`Packet::seq`]. Where packets stand for real frames, [`Packet::stamp`] is the handle of the frame, which
+/// the driver has.
 #[derive(Default)]
 pub struct Payloads {
     /// By handle; `None` where the handle is free.
     slots: Vec<Option<Box<[u8]>>>,
     free: Vec<u32>,
+    /// Handles of the frames whose packets were dropped; none where packets are not frames.
+    lost_frames: Option<Vec<u32>>,
 }
 
 impl Payloads {
@@ -31,8 +34,18 @@ impl Payloads {
     }
     /// Frees what belongs to a packet that was dropped.
     pub fn discard(&mut self, packet: &Packet) {
-        if packet.kind == Kind::Control {
-            self.release(packet.seq);
+        match (packet.kind, &mut self.lost_frames) {
+            (Kind::Control, _) => drop(self.release(packet.seq)),
+            (Kind::Data | Kind::Ack | Kind::Datagram, Some(lost)) => lost.push(packet.stamp),
+            _ => {}
         }
+    }
+    /// From now on packets stand for frames: those of dropped packets are listed.
+    pub fn track_frames(&mut self) {
+        self.lost_frames.get_or_insert_default();
+    }
+    /// The frames whose packets were dropped since the last call.
+    pub fn lost_frames(&mut self) -> impl Iterator<Item = u32> {
+        self.lost_frames.iter_mut().flat_map(|lost| lost.drain(..))
     }
 }

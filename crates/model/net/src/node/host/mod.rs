@@ -9,7 +9,7 @@ mod steps;
 mod tcp;
 mod udp;
 
-pub use nic::Egress;
+pub use nic::{Egress, Nic, NicConfig};
 pub use plan::{Plan, Spread, pair_entropy};
 pub use results::{FlowResult, Received, Sent};
 
@@ -24,7 +24,6 @@ use crate::time::Time;
 use crate::units::Rate;
 use crate::workload::{Carrier, Flow, Start, When};
 use news::News;
-use nic::{Nic, NicConfig};
 use shaper::Shaper;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

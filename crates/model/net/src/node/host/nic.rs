@@ -31,24 +31,29 @@ enum Waiting {
 }
 
 /// The network card's ports and what waits for them.
-pub(super) struct Nic {
+pub struct Nic {
     node: NodeId,
     routes: Arc<Routes>,
     uplinks: Vec<Uplink>,
     waiting: Waiting,
     tsq_limit: u64,
     /// Own connections waiting for room, in turn.
-    pub blocked: VecDeque<u32>,
+    pub(super) blocked: VecDeque<u32>,
     /// A wake-up to resume them is under way.
-    pub resuming: bool,
+    pub(super) resuming: bool,
 }
 
 /// What a network card is made of.
-pub(super) struct NicConfig {
+pub struct NicConfig {
+    /// The host's node.
     pub node: NodeId,
+    /// Routes, for hosts with several cards.
     pub routes: Arc<Routes>,
+    /// Where packets wait.
     pub egress: Egress,
+    /// Whether [`Egress::Classes`] has eight strict priorities instead of one queue.
     pub priorities: bool,
+    /// The most bytes that transports put into the card's queue (TCP small queues).
     pub tsq_limit: Bytes,
 }
 
@@ -59,6 +64,7 @@ struct Uplink {
 }
 
 impl Nic {
+    /// A card with one port for each of `paces`.
     pub fn new(config: NicConfig, paces: &[InverseRate]) -> Nic {
         let queues = || if config.priorities { ClassQueues::strict() } else { ClassQueues::fifo() };
         Nic {
@@ -134,6 +140,7 @@ impl Nic {
         self.uplinks.iter().map(half).max().unwrap_or_default()
     }
 
+    /// Takes a packet from a transport.
     #[inline]
     pub fn send(&mut self, packet: Packet, cx: &mut Cx<'_>) {
         let port = self.port_to(packet.dst, packet.entropy);
@@ -152,6 +159,7 @@ impl Nic {
         }
     }
 
+    /// The next packet that a pulled port sends.
     pub fn transmit(&mut self, port: PortId, cx: &mut Cx<'_>) -> Option<Packet> {
         match &mut self.waiting {
             Waiting::InDriver => None,
@@ -168,10 +176,12 @@ impl Nic {
         }
     }
 
+    /// The rate of a port is another one from now on.
     pub fn set_rate(&mut self, port: PortId, pace: InverseRate) {
         self.uplinks[port.at()].pace = pace;
     }
 
+    /// Other routes are in force from now on.
     pub fn set_routes(&mut self, routes: Arc<Routes>) {
         self.routes = routes;
     }
@@ -181,6 +191,7 @@ impl Nic {
         self.agent().map_or(0, |agent| agent.queued_with(dst, conn))
     }
 
+    /// Bytes waiting for a port here.
     pub fn queued(&self, port: PortId) -> u64 {
         match &self.waiting {
             Waiting::InClasses(queues) => queues[port.at()].bytes(),

@@ -1,0 +1,344 @@
+//! The modelled network between real hosts: the simulator's engine, whose time follows a clock.
+
+use crate::classify::{Addresses, Classifier, Foreign};
+use crate::clock::{Clock, Dilation};
+use crate::lateness::Lateness;
+use crate::namespace::Host;
+use rustix::event::epoll::{self, EventData, EventFlags};
+use rustix::time::{ClockId, Timespec, clock_gettime};
+use slotline_bump::frame as marks;
+use slotline_net::frame::{CE, Packet};
+use slotline_net::id::{HostId, NodeId};
+use slotline_net::node::Handover;
+use slotline_net::time::Time;
+use slotline_sim::Stepper;
+use std::io;
+use std::net::IpAddr;
+use std::os::fd::OwnedFd;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// What the threads of an emulation share.
+#[derive(Default)]
+pub struct Shared {
+    clock: OnceLock<Clock>,
+    begin: AtomicBool,
+    stop: AtomicBool,
+}
+
+impl Shared {
+    /// Lets network time begin.
+    pub fn begin(&self) {
+        self.begin.store(true, Ordering::Release);
+    }
+    /// Ends the emulation soon.
+    pub fn stop(&self) {
+        self.stop.store(true, Ordering::Release);
+    }
+    /// Whether it is to end.
+    pub fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Acquire)
+    }
+    /// The clock; `None` before network time has begun.
+    pub fn clock(&self) -> Option<Clock> {
+        self.clock.get().copied()
+    }
+}
+
+/// What the emulation itself did to packets, beside the model.
+#[derive(Clone, Default, Debug)]
+pub struct Counts {
+    /// Packets that entered the network.
+    pub entered: u64,
+    /// Packets handed to hosts.
+    pub delivered: u64,
+    /// Packets that the modelled network dropped.
+    pub dropped: u64,
+    /// Packets that a host's kernel did not take.
+    pub refused: u64,
+    /// Packets that were not for the network: by protocol, address and length.
+    pub foreign: [u64; 3],
+}
+
+/// How well the machine kept up.
+#[derive(Clone, Default, Debug)]
+pub struct Fidelity {
+    /// How much later than planned packets were handed to hosts, in real time.
+    pub deliveries: Lateness,
+    /// How long a packet of an application waited at most before it was read, as far as is known: the time between
+    /// two looks at the hosts.
+    pub rounds: Lateness,
+    /// Processor time of the network, as a share of the real time.
+    pub cpu_share: f64,
+}
+
+/// A frame on its way.
+#[derive(Default)]
+struct Frame {
+    bytes: Vec<u8>,
+    host: u32,
+    number: u32,
+    /// Whether it has left the card of its host.
+    left: bool,
+}
+
+/// Frames on their way, by handle.
+#[derive(Default)]
+struct Frames {
+    slots: Vec<Frame>,
+    free: Vec<u32>,
+}
+
+impl Frames {
+    fn put(&mut self, bytes: &mut Vec<u8>, host: u32, number: u32) -> u32 {
+        let handle = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(Frame::default());
+            self.slots.len() as u32 - 1
+        });
+        let frame = &mut self.slots[handle as usize];
+        std::mem::swap(&mut frame.bytes, bytes);
+        (frame.host, frame.number, frame.left) = (host, number, false);
+        handle
+    }
+    fn free(&mut self, handle: u32) {
+        self.free.push(handle);
+    }
+}
+
+/// The network and its hosts.
+pub struct Fabric<'a> {
+    hosts: Vec<Host>,
+    nodes: Vec<NodeId>,
+    stepper: Stepper,
+    classifier: Classifier,
+    addresses: Addresses,
+    frames: Frames,
+    /// By host, its packets in the queue of its card.
+    waiting: Vec<u32>,
+    shared: &'a Shared,
+    buffer: Vec<u8>,
+    end: Time,
+    counts: Counts,
+    fidelity: Fidelity,
+}
+
+/// What a fabric leaves.
+pub struct Ended {
+    /// The network.
+    pub stepper: Stepper,
+    /// The hosts.
+    pub hosts: Vec<Host>,
+    /// Segments that were sent again.
+    pub classifier: Classifier,
+    /// What the emulation did to packets.
+    pub counts: Counts,
+    /// How well the machine kept up.
+    pub fidelity: Fidelity,
+    /// The network time at the end.
+    pub reached: Time,
+    /// The real time that the network ran.
+    pub wall: Duration,
+}
+
+/// Without back-pressure, a card's queue has room for so many packets, as an interface's usually has.
+const MOST_WAITING: u32 = 1_000;
+/// Most packets taken from a host before the others have their turn.
+const BURST: usize = 32;
+/// Where the next event is nearer than this, the thread does not sleep.
+const SPIN: Duration = Duration::from_micros(60);
+/// The longest sleep: how soon a request to stop is seen.
+const NAP: Duration = Duration::from_millis(5);
+
+impl<'a> Fabric<'a> {
+    /// Joins `hosts`, which are at `nodes` of the network.
+    pub fn new(
+        (hosts, nodes): (Vec<Host>, Vec<NodeId>),
+        stepper: Stepper,
+        classifier: Classifier,
+        end: Time,
+        shared: &'a Shared,
+    ) -> Fabric<'a> {
+        let addresses = Addresses { hosts: hosts.len() as u32 };
+        let waiting = vec![0; hosts.len()];
+        let (frames, counts, fidelity) = Default::default();
+        let buffer = Vec::new();
+        Fabric {
+            hosts,
+            nodes,
+            stepper,
+            classifier,
+            addresses,
+            frames,
+            waiting,
+            shared,
+            buffer,
+            end,
+            counts,
+            fidelity,
+        }
+    }
+
+    /// Runs until somebody stops it, or until its end.
+    pub fn run(mut self, dilation: Dilation) -> io::Result<Ended> {
+        let wait = self.waiting_list()?;
+        while !self.shared.begin.load(Ordering::Acquire) && !self.shared.stopped() {
+            self.pass_on()?;
+            sleep(&wait, NAP)?;
+        }
+        let clock = *self.shared.clock.get_or_init(|| Clock::start(dilation));
+        let (began, cpu) = (Instant::now(), cpu_time());
+        while !self.shared.stopped() && clock.now() < self.end {
+            self.round(&clock)?;
+            let next = self.stepper.next().map_or(NAP, |at| clock.until(at));
+            if next > SPIN {
+                sleep(&wait, (next - SPIN).min(NAP))?;
+            }
+        }
+        let wall = began.elapsed();
+        self.fidelity.cpu_share = (cpu_time() - cpu).as_secs_f64() / wall.as_secs_f64().max(1e-9);
+        let Fabric { stepper, hosts, classifier, counts, fidelity, .. } = self;
+        Ok(Ended { stepper, hosts, classifier, counts, fidelity, reached: clock.now(), wall })
+    }
+
+    /// What wakes the thread: a packet of a host.
+    fn waiting_list(&self) -> io::Result<OwnedFd> {
+        let list = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        for (at, host) in self.hosts.iter().enumerate() {
+            epoll::add(&list, host.readable(), EventData::new_u64(at as u64), EventFlags::IN)?;
+        }
+        Ok(list)
+    }
+
+    /// Hands packets from host to host at once: before network time begins, while connections are made.
+    fn pass_on(&mut self) -> io::Result<()> {
+        for at in 0..self.hosts.len() {
+            while let Some(number) = self.hosts[at].receive(&mut self.buffer)? {
+                if let Ok(packet) = self.classifier.classify(HostId(at as u32), &self.buffer) {
+                    self.hosts[packet.dst.at()].deliver(&self.buffer);
+                }
+                self.hosts[at].release(number);
+            }
+            self.hosts[at].flush()?;
+        }
+        Ok(())
+    }
+
+    /// Lets the network catch up with the clock, and moves packets between it and the hosts.
+    fn round(&mut self, clock: &Clock) -> io::Result<()> {
+        let began = Instant::now();
+        self.stepper.advance(clock.now());
+        self.carry_out(clock);
+        for at in 0..self.hosts.len() {
+            self.take_in(at, clock)?;
+            self.hosts[at].flush()?;
+        }
+        self.fidelity.rounds.add(began.elapsed());
+        Ok(())
+    }
+
+    /// Takes packets of a host's applications into the network.
+    fn take_in(&mut self, at: usize, clock: &Clock) -> io::Result<()> {
+        for _ in 0..BURST {
+            if !self.hosts[at].holds() && self.waiting[at] >= MOST_WAITING {
+                return Ok(());
+            }
+            let Some(number) = self.hosts[at].receive(&mut self.buffer)? else { return Ok(()) };
+            self.enter(at, number, clock.now());
+        }
+        Ok(())
+    }
+
+    fn enter(&mut self, at: usize, number: u32, now: Time) {
+        let packet = match self.classifier.classify(HostId(at as u32), &self.buffer) {
+            Ok(packet) => packet,
+            Err(why) => {
+                self.counts.foreign[match why {
+                    Foreign::Protocol => 0,
+                    Foreign::Address => 1,
+                    Foreign::Length => 2,
+                }] += 1;
+                return self.hosts[at].release(number);
+            }
+        };
+        let stamp = self.frames.put(&mut self.buffer, at as u32, number);
+        if self.stepper.inject(self.nodes[at], now, Packet { stamp, ..packet }) {
+            self.counts.entered += 1;
+            self.waiting[at] += 1;
+        } else {
+            self.lose(stamp);
+        }
+    }
+
+    /// Carries out what the network has handed over.
+    fn carry_out(&mut self, clock: &Clock) {
+        let mut over: Vec<(Time, Handover)> = self.stepper.handovers().collect();
+        over.sort_by_key(|(at, _)| *at);
+        for (at, what) in over {
+            match what {
+                Handover::Left(packet) => self.leave(packet.stamp),
+                Handover::Arrived(packet) => {
+                    self.deliver(&packet);
+                    self.fidelity.deliveries.add(clock.since(at));
+                }
+            }
+        }
+        let lost: Vec<u32> = self.stepper.lost_frames().collect();
+        self.counts.dropped += lost.len() as u64;
+        lost.into_iter().for_each(|handle| self.lose(handle));
+    }
+
+    /// A frame leaves its host's card: the host's kernel may let go of it.
+    fn leave(&mut self, handle: u32) {
+        let frame = &mut self.frames.slots[handle as usize];
+        if !std::mem::replace(&mut frame.left, true) {
+            self.waiting[frame.host as usize] -= 1;
+            self.hosts[frame.host as usize].release(frame.number);
+        }
+    }
+
+    fn deliver(&mut self, packet: &Packet) {
+        let frame = &mut self.frames.slots[packet.stamp as usize];
+        if packet.has(CE) {
+            mark(&mut frame.bytes, self.addresses, packet.dst);
+        }
+        let taken = self.hosts[packet.dst.at()].deliver(&frame.bytes);
+        self.counts.delivered += u64::from(taken);
+        self.counts.refused += u64::from(!taken);
+        self.frames.free(packet.stamp);
+    }
+
+    /// The network has dropped a frame.
+    fn lose(&mut self, handle: u32) {
+        let frame = &mut self.frames.slots[handle as usize];
+        if !frame.left {
+            self.waiting[frame.host as usize] = self.waiting[frame.host as usize].saturating_sub(1);
+            self.hosts[frame.host as usize].release(frame.number);
+        }
+        self.frames.free(handle);
+    }
+}
+
+/// Marks an ECN-capable IPv4 packet.
+fn mark(bytes: &mut [u8], addresses: Addresses, dst: HostId) {
+    let ecn = bytes.get(1).map_or(0, |byte| byte & 3);
+    let destination = IpAddr::V4(addresses.of(dst));
+    marks::mark(bytes, &marks::Packet { at: 0, destination, ports: (0, 0), ecn });
+}
+
+/// Sleeps until a host has a packet, at most for `span`.
+fn sleep(list: &OwnedFd, span: Duration) -> io::Result<()> {
+    let timeout =
+        Timespec { tv_sec: span.as_secs() as i64, tv_nsec: i64::from(span.subsec_nanos()) };
+    let mut events = Vec::with_capacity(16);
+    match epoll::wait(list, rustix::buffer::spare_capacity(&mut events), Some(&timeout)) {
+        Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Processor time of this thread.
+fn cpu_time() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}

@@ -1,0 +1,141 @@
+//! The fields of an IPv4 packet that the modelled network needs.
+
+use std::net::Ipv4Addr;
+
+/// Protocol number of TCP.
+pub const TCP: u8 = 6;
+/// Protocol number of UDP.
+pub const UDP: u8 = 17;
+/// TCP flags, in the byte of the header that has them.
+pub mod tcp_flags {
+    /// No more data from the sender.
+    pub const FIN: u8 = 1;
+    /// Opens a connection.
+    pub const SYN: u8 = 2;
+    /// The connection is reset.
+    pub const RST: u8 = 4;
+    /// ECN echo.
+    pub const ECE: u8 = 64;
+    /// Congestion window reduced.
+    pub const CWR: u8 = 128;
+}
+
+/// The headers of an IPv4 packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Headers {
+    /// The source address.
+    pub src: Ipv4Addr,
+    /// The destination address.
+    pub dst: Ipv4Addr,
+    /// The protocol number.
+    pub protocol: u8,
+    /// The ECN field: 0 not capable, 1 and 2 capable, 3 congestion experienced (RFC 3168).
+    pub ecn: u8,
+    /// Bytes of the IP packet.
+    pub length: u16,
+    /// The ports of TCP or UDP, source first; zeros for other protocols and for later fragments.
+    pub ports: (u16, u16),
+    /// TCP only.
+    pub tcp: Option<Tcp>,
+}
+
+/// The header of a TCP segment.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Tcp {
+    /// The sequence number.
+    pub seq: u32,
+    /// The flags.
+    pub flags: u8,
+    /// Bytes of payload.
+    pub payload: u16,
+}
+
+/// Parses the packet that `bytes` begin with; `None` where that is not a whole IPv4 packet.
+pub fn parse(bytes: &[u8]) -> Option<Headers> {
+    let header: &[u8; 20] = bytes.first_chunk()?;
+    let header_length = usize::from(header[0] & 15) * 4;
+    let length = u16::from_be_bytes([header[2], header[3]]);
+    let whole = header_length >= 20 && (header_length..=bytes.len()).contains(&usize::from(length));
+    if header[0] >> 4 != 4 || !whole {
+        return None;
+    }
+    let first_fragment = u16::from_be_bytes([header[6], header[7]]) & 0x1fff == 0;
+    let protocol = header[9];
+    let payload = bytes.get(header_length..length.into()).filter(|_| first_fragment);
+    let address =
+        |at: usize| Ipv4Addr::new(header[at], header[at + 1], header[at + 2], header[at + 3]);
+    Some(Headers {
+        src: address(12),
+        dst: address(16),
+        protocol,
+        ecn: header[1] & 3,
+        length,
+        ports: payload
+            .filter(|_| [TCP, UDP].contains(&protocol))
+            .and_then(ports)
+            .unwrap_or_default(),
+        tcp: payload.filter(|_| protocol == TCP).and_then(tcp),
+    })
+}
+
+fn ports(payload: &[u8]) -> Option<(u16, u16)> {
+    let [a, b, c, d] = *payload.first_chunk()?;
+    Some((u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d])))
+}
+
+fn tcp(segment: &[u8]) -> Option<Tcp> {
+    let header: &[u8; 20] = segment.first_chunk()?;
+    let length = usize::from(header[12] >> 4) * 4;
+    Some(Tcp {
+        seq: u32::from_be_bytes([header[4], header[5], header[6], header[7]]),
+        flags: header[13],
+        payload: segment.len().checked_sub(length)? as u16,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use etherparse::PacketBuilder;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Against etherparse.
+        #[test]
+        fn fields_are_as_another_implementation_writes_them(
+            ports: (u16, u16), seq: u32, ecn in 0u8..4, syn: bool, udp: bool,
+            payload in prop::collection::vec(any::<u8>(), 0..100),
+        ) {
+            let mut ip = etherparse::Ipv4Header::new(0, 64, etherparse::IpNumber::TCP, [10, 0, 0, 1], [10, 0, 3, 9]).unwrap();
+            ip.ecn = etherparse::IpEcn::try_new(ecn).unwrap();
+            let builder = PacketBuilder::ip(etherparse::IpHeaders::Ipv4(ip, Default::default()));
+            let mut bytes = Vec::new();
+            if udp {
+                builder.udp(ports.0, ports.1).write(&mut bytes, &payload).unwrap();
+            } else {
+                let tcp = builder.tcp(ports.0, ports.1, seq, 100);
+                let tcp = if syn { tcp.syn() } else { tcp };
+                tcp.write(&mut bytes, &payload).unwrap();
+            }
+            let headers = parse(&bytes).unwrap();
+            prop_assert_eq!((headers.src, headers.dst), ([10, 0, 0, 1].into(), [10, 0, 3, 9].into()));
+            prop_assert_eq!((headers.ports, headers.ecn), (ports, ecn));
+            prop_assert_eq!(usize::from(headers.length), bytes.len());
+            let flags = if syn { tcp_flags::SYN } else { 0 };
+            let tcp = Tcp { seq, flags, payload: payload.len() as u16 };
+            prop_assert_eq!(headers.tcp, (!udp).then_some(tcp));
+        }
+
+        #[test]
+        fn random_bytes_cause_no_panic(bytes in prop::collection::vec(any::<u8>(), 0..80)) {
+            let mut bytes = bytes;
+            parse(&bytes);
+            if let Some(first) = bytes.first_mut() {
+                *first = 0x45;
+            }
+            if let Some(headers) = parse(&bytes) {
+                prop_assert!(usize::from(headers.length) <= bytes.len());
+            }
+        }
+    }
+}

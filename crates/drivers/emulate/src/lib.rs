@@ -1,0 +1,20 @@
+//! Emulation: real Linux hosts, each in a network namespace, joined by the modelled network.
+//!
+//! The network between the hosts is the one that `slotline-sim` simulates, with the same nodes; its time follows a
+//! clock ([`clock`]), which may run slower than real time. A packet of a real application enters the model at the card
+//! of its host as a packet that stands for a frame, and is handed to the other host when the model says that it arrives,
+//! with the marks that it has got. What happens between is exact in network time, however busy the machine is. What
+//! is late is the passage between kernel and model; [`fabric::Fidelity`] says how much.
+#![forbid(unsafe_code)]
+#![warn(missing_docs)]
+
+mod applications;
+pub mod classify;
+pub mod clock;
+mod datagrams;
+pub mod fabric;
+pub mod ipv4;
+pub mod lateness;
+pub mod namespace;
+mod nfqueue;
+pub mod replay;

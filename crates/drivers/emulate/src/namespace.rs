@@ -1,0 +1,267 @@
+//! A host of an emulation: a network namespace with one interface, `eth0`, whose far end is the modelled network.
+
+use crate::nfqueue::NfQueue;
+use nix::sched::{CloneFlags, setns, unshare};
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::net::Ipv4Addr;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+use tun_rs::{DeviceBuilder, Layer, SyncDevice};
+
+/// The interface of a host.
+pub const INTERFACE: &str = "eth0";
+
+/// What the kernel's TCP of a host is to do.
+#[derive(Clone, PartialEq, Debug)]
+pub struct KernelTcp {
+    /// The kernel's name of the congestion control.
+    pub congestion: String,
+    /// Whether ECN is negotiated.
+    pub ecn: bool,
+    /// Bytes of the largest IP packet.
+    pub mtu: u32,
+    /// Initial window in segments.
+    pub initial_window: u32,
+    /// Least retransmission time-out, in real time.
+    pub least_rto: Duration,
+    /// Whether each segment is acknowledged at once.
+    pub quick_acks: bool,
+}
+
+/// How packets of a host's applications come to the modelled network.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum GateKind {
+    /// The kernel holds them until they leave the modelled card (netfilter's queue): sockets feel a busy card.
+    Queue,
+    /// They are read from the interface. Sockets do not feel how many wait.
+    Interface,
+}
+
+/// Why a host could not be made.
+#[derive(Debug, thiserror::Error)]
+#[error("host `{host}`: cannot {what}: {why}")]
+pub struct HostError {
+    /// Its name.
+    pub host: String,
+    /// What failed.
+    pub what: String,
+    /// The reason.
+    pub why: String,
+}
+
+/// A host.
+pub struct Host {
+    /// Its name in the scenario.
+    pub name: String,
+    /// Its address.
+    pub address: Ipv4Addr,
+    namespace: OwnedFd,
+    tun: SyncDevice,
+    queue: Option<NfQueue>,
+}
+
+impl Host {
+    /// Makes a host. Nothing outside of the new network namespace changes, and it vanishes with the process.
+    pub fn new(
+        name: &str,
+        (address, prefix): (Ipv4Addr, u8),
+        tcp: &KernelTcp,
+        gate: GateKind,
+    ) -> Result<Host, HostError> {
+        let make = || host_here(name, (address, prefix), tcp, gate);
+        // A namespace belongs to a thread. What was opened in it stays open when the thread ends.
+        std::thread::scope(|scope| scope.spawn(make).join()).unwrap_or_else(|_| {
+            Err(HostError {
+                host: name.into(),
+                what: "be made".into(),
+                why: "the thread failed".into(),
+            })
+        })
+    }
+
+    /// The namespace.
+    pub fn namespace(&self) -> BorrowedFd<'_> {
+        self.namespace.as_fd()
+    }
+
+    /// Runs `work` on a thread in the host's namespace. Sockets that it opens and programs that it starts belong
+    /// to the host.
+    pub fn inside<T: Send>(&self, work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
+        inside(self.namespace(), work)
+    }
+
+    /// The next packet of the host's applications, written into `packet`, and what to [`Host::release`] when it has
+    /// left the card. `None` where there is none.
+    pub fn receive(&mut self, packet: &mut Vec<u8>) -> io::Result<Option<u32>> {
+        match &mut self.queue {
+            Some(queue) => queue.receive(packet),
+            None => read(&self.tun, packet),
+        }
+    }
+
+    /// A packet has left the card.
+    pub fn release(&mut self, number: u32) {
+        self.queue.iter_mut().for_each(|queue| queue.release(number));
+    }
+
+    /// Tells the kernel of released packets, and discards what is not for the modelled network.
+    pub fn flush(&mut self) -> io::Result<()> {
+        let Some(queue) = &mut self.queue else { return Ok(()) };
+        queue.flush()
+    }
+
+    /// Hands a packet to the host's applications. Returns whether the kernel has taken it.
+    pub fn deliver(&self, packet: &[u8]) -> bool {
+        self.tun.send(packet).is_ok()
+    }
+
+    /// What to wait for: it is readable where packets of applications wait.
+    pub fn readable(&self) -> BorrowedFd<'_> {
+        match &self.queue {
+            Some(queue) => queue.as_fd(),
+            None => self.tun.as_fd(),
+        }
+    }
+
+    /// Whether sockets feel how many packets wait.
+    pub fn holds(&self) -> bool {
+        self.queue.is_some()
+    }
+}
+
+/// Runs `work` on a thread in a network namespace.
+pub fn inside<T: Send>(
+    namespace: BorrowedFd<'_>,
+    work: impl FnOnce() -> io::Result<T> + Send,
+) -> io::Result<T> {
+    let enter = || {
+        setns(namespace, CloneFlags::CLONE_NEWNET)?;
+        work()
+    };
+    let joined = std::thread::scope(|scope| scope.spawn(enter).join());
+    joined.unwrap_or_else(|_| Err(io::Error::other("a thread failed in a host's namespace")))
+}
+
+fn read(tun: &SyncDevice, packet: &mut Vec<u8>) -> io::Result<Option<u32>> {
+    packet.resize(LONGEST, 0);
+    match tun.recv(packet) {
+        Ok(length) => {
+            packet.truncate(length);
+            Ok(Some(0))
+        }
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// The longest packet.
+const LONGEST: usize = 65_536;
+
+/// Makes a host of the present thread.
+fn host_here(
+    name: &str,
+    (address, prefix): (Ipv4Addr, u8),
+    tcp: &KernelTcp,
+    gate: GateKind,
+) -> Result<Host, HostError> {
+    let failed = |what: &str, why: String| HostError { host: name.into(), what: what.into(), why };
+    unshare(CloneFlags::CLONE_NEWNET)
+        .map_err(|e| failed("make a network namespace", e.to_string()))?;
+    let namespace = File::open("/proc/thread-self/ns/net")
+        .map_err(|e| failed("open its network namespace", e.to_string()))?;
+    set_kernel(tcp).map_err(|e| failed("set its TCP", e))?;
+    let tun = DeviceBuilder::new()
+        .name(INTERFACE)
+        .layer(Layer::L3)
+        .mtu(tcp.mtu as u16)
+        .build_sync()
+        .and_then(|tun| tun.set_nonblocking(true).map(|()| tun))
+        .map_err(|e| failed("make its interface (/dev/net/tun)", e.to_string()))?;
+    command("ip", &["-batch", "-"], &interface_commands(address, prefix, tcp))
+        .map_err(|e| failed("configure its interface", e))?;
+    let queue = match gate {
+        GateKind::Interface => None,
+        GateKind::Queue => Some(open_queue().map_err(|e| failed("queue its packets", e))?),
+    };
+    Ok(Host { name: name.into(), address, namespace: namespace.into(), tun, queue })
+}
+
+/// What `ip -batch` reads.
+fn interface_commands(address: Ipv4Addr, prefix: u8, tcp: &KernelTcp) -> String {
+    let network = u32::from(address) >> (32 - prefix) << (32 - prefix);
+    let quick = if tcp.quick_acks { " quickack 1" } else { "" };
+    format!(
+        "link set lo up\nlink set {INTERFACE} txqueuelen 1000 up\naddress add {address}/{prefix} dev {INTERFACE}\n\
+         route change {}/{prefix} dev {INTERFACE} src {address} initcwnd {} initrwnd {} rto_min {}ms{quick}\n",
+        Ipv4Addr::from(network),
+        tcp.initial_window,
+        tcp.initial_window.max(10),
+        tcp.least_rto.as_millis().max(1),
+    )
+}
+
+/// Settings of the present network namespace.
+fn set_kernel(tcp: &KernelTcp) -> Result<(), String> {
+    let set = |key: &str, value: &str| {
+        fs::write(format!("/proc/sys/net/{key}"), value)
+            .map_err(|error| format!("net.{} = {value}: {error}", key.replace('/', ".")))
+    };
+    set("ipv4/tcp_congestion_control", &tcp.congestion)
+        .map_err(|why| format!("{why}; {}", congestion_controls()))?;
+    set("ipv4/tcp_ecn", if tcp.ecn { "1" } else { "0" })?;
+    // What one connection has learned must not change the next: runs are to be alike.
+    set("ipv4/tcp_no_metrics_save", "1")?;
+    set("ipv4/ip_local_port_range", "1024 6999")?;
+    set("ipv4/tcp_mtu_probing", "0")?;
+    // All connections of a workload are opened before the first is used.
+    set("core/somaxconn", "65535")?;
+    // Only what the model knows of leaves a host.
+    let _ = set("ipv6/conf/all/disable_ipv6", "1");
+    Ok(())
+}
+
+/// What the kernel offers here, for messages.
+fn congestion_controls() -> String {
+    let list = |name: &str| {
+        let text = fs::read_to_string(format!("/proc/sys/net/ipv4/{name}")).unwrap_or_default();
+        text.split_whitespace().collect::<Vec<_>>().join(", ")
+    };
+    format!(
+        "this kernel has {}, of which hosts may use {} (net.ipv4.tcp_allowed_congestion_control)",
+        list("tcp_available_congestion_control"),
+        list("tcp_allowed_congestion_control"),
+    )
+}
+
+/// Queues what leaves the interface.
+fn open_queue() -> Result<NfQueue, String> {
+    let queue = NfQueue::open().map_err(|e| format!("netfilter's queue: {e}"))?;
+    let rule = format!("*mangle\n-A POSTROUTING -o {INTERFACE} -j NFQUEUE --queue-num 0\nCOMMIT\n");
+    command("iptables-legacy-restore", &["--noflush"], &rule)?;
+    Ok(queue)
+}
+
+/// Runs a program with `input` and returns its complaint where it fails.
+fn command(program: &str, arguments: &[&str], input: &str) -> Result<(), String> {
+    let failed = |error: io::Error| match error.kind() {
+        io::ErrorKind::NotFound => format!("the program `{program}` is not installed"),
+        _ => format!("{program}: {error}"),
+    };
+    let mut child = Command::new(program)
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(failed)?;
+    if let Some(mut stdin) = child.stdin.take() {
+        stdin.write_all(input.as_bytes()).map_err(failed)?;
+    }
+    let output = child.wait_with_output().map_err(failed)?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(format!("{program}: {}", String::from_utf8_lossy(&output.stderr).trim()))
+}

@@ -1,0 +1,217 @@
+//! Packets that the kernel holds for user space: the netlink protocol of `nfnetlink_queue` (`NFQUEUE` in rules of
+//! iptables), as far as a gate needs it.
+//!
+//! A packet that is held stays charged to its socket, so that TCP sees a card that is busy (TCP small queues).
+
+use rustix::io::Errno;
+use rustix::net::netlink::{self, SocketAddrNetlink};
+use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, sockopt};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+const SUBSYSTEM: u16 = 3 << 8;
+const PACKET: u16 = SUBSYSTEM;
+const VERDICT: u16 = SUBSYSTEM | 1;
+const CONFIG: u16 = SUBSYSTEM | 2;
+const ERROR: u16 = 2;
+const REQUEST: u16 = 1;
+const ACKNOWLEDGE: u16 = 4;
+/// Attributes of configurations.
+const CONFIG_COMMAND: u16 = 1;
+const CONFIG_COPY: u16 = 2;
+const CONFIG_LENGTH: u16 = 3;
+/// Attributes of packets and verdicts.
+const PACKET_HEADER: u16 = 1;
+const VERDICT_HEADER: u16 = 2;
+const PAYLOAD: u16 = 10;
+const BIND: u8 = 1;
+const COPY_PACKET: u8 = 2;
+const DROP: u32 = 0;
+const NETLINK_HEADER: usize = 16;
+/// The headers of a message: netlink's, and one with the number of the queue.
+const HEADERS: usize = NETLINK_HEADER + 4;
+/// The largest message: a packet of 64 KiB and what the kernel says of it.
+const LARGEST: usize = 70_000;
+/// The most packets that the kernel holds.
+const MOST_HELD: u32 = 16_384;
+/// Room for messages that were not read yet.
+const RECEIVE_BUFFER: usize = 16 << 20;
+
+/// Queue number 0 of the network namespace in which it was opened.
+#[derive(Debug)]
+pub struct NfQueue {
+    socket: OwnedFd,
+    buffer: Vec<u8>,
+    verdicts: Vec<u8>,
+}
+
+impl NfQueue {
+    /// Binds queue 0 of the present network namespace.
+    ///
+    /// # Errors
+    /// The kernel's refusal: it lacks the feature, or permission.
+    pub fn open() -> io::Result<NfQueue> {
+        let flags = SocketFlags::CLOEXEC;
+        let socket = rustix::net::socket_with(
+            AddressFamily::NETLINK,
+            SocketType::RAW,
+            flags,
+            Some(netlink::NETFILTER),
+        )?;
+        rustix::net::bind(&socket, &SocketAddrNetlink::new(0, 0))?;
+        if sockopt::set_socket_recv_buffer_size_force(&socket, RECEIVE_BUFFER).is_err() {
+            sockopt::set_socket_recv_buffer_size(&socket, RECEIVE_BUFFER)?;
+        }
+        let queue = NfQueue { socket, buffer: vec![0; LARGEST], verdicts: Vec::new() };
+        let mut copy = 0xffff_u32.to_be_bytes().to_vec();
+        copy.push(COPY_PACKET);
+        queue.configure(CONFIG_COMMAND, &[BIND, 0, 0, 0])?;
+        queue.configure(CONFIG_COPY, &copy)?;
+        queue.configure(CONFIG_LENGTH, &MOST_HELD.to_be_bytes())?;
+        Ok(queue)
+    }
+
+    fn configure(&self, attribute: u16, value: &[u8]) -> io::Result<()> {
+        let mut request = Vec::new();
+        message(&mut request, CONFIG, REQUEST | ACKNOWLEDGE, (attribute, value));
+        rustix::net::send(&self.socket, &request, SendFlags::empty())?;
+        let mut answer = [0; 1024];
+        let (length, _) = rustix::net::recv(&self.socket, &mut answer, RecvFlags::empty())?;
+        match error_of(&answer[..length]) {
+            Some(0) => Ok(()),
+            Some(code) => Err(io::Error::from_raw_os_error(-code)),
+            None => Err(io::Error::other("the kernel did not acknowledge a queue's configuration")),
+        }
+    }
+
+    /// The next packet that the kernel holds, copied into `packet`, and its number; `None` where there is none.
+    pub fn receive(&mut self, packet: &mut Vec<u8>) -> io::Result<Option<u32>> {
+        loop {
+            let length =
+                match rustix::net::recv(&self.socket, &mut self.buffer[..], RecvFlags::DONTWAIT) {
+                    Ok((length, _)) => length,
+                    Err(Errno::AGAIN) => return Ok(None),
+                    // Messages were lost; the kernel drops their packets.
+                    Err(Errno::NOBUFS | Errno::INTR) => continue,
+                    Err(error) => return Err(error.into()),
+                };
+            if let Some((number, payload)) = packet_of(&self.buffer[..length.min(LARGEST)]) {
+                packet.clear();
+                packet.extend_from_slice(payload);
+                return Ok(Some(number));
+            }
+        }
+    }
+
+    /// Lets go of packet `number`: its socket has room again, and its copy travels on. It takes effect with
+    /// [`NfQueue::flush`].
+    pub fn release(&mut self, number: u32) {
+        let mut header = [0; 8];
+        header[..4].copy_from_slice(&DROP.to_be_bytes());
+        header[4..].copy_from_slice(&number.to_be_bytes());
+        message(&mut self.verdicts, VERDICT, REQUEST, (VERDICT_HEADER, &header));
+    }
+
+    /// Sends the verdicts to the kernel.
+    pub fn flush(&mut self) -> io::Result<()> {
+        if !self.verdicts.is_empty() {
+            rustix::net::send(&self.socket, &self.verdicts, SendFlags::empty())?;
+            self.verdicts.clear();
+        }
+        Ok(())
+    }
+}
+
+impl AsFd for NfQueue {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+/// Appends a message about queue 0 with one attribute.
+fn message(out: &mut Vec<u8>, kind: u16, flags: u16, (attribute, value): (u16, &[u8])) {
+    let padded = value.len().next_multiple_of(4);
+    let length = (HEADERS + 4 + padded) as u32;
+    out.extend_from_slice(&length.to_ne_bytes());
+    out.extend_from_slice(&kind.to_ne_bytes());
+    out.extend_from_slice(&flags.to_ne_bytes());
+    // Sequence number, port, address family, version and number of the queue.
+    out.extend_from_slice(&[0; 12]);
+    out.extend_from_slice(&((4 + value.len()) as u16).to_ne_bytes());
+    out.extend_from_slice(&attribute.to_ne_bytes());
+    out.extend_from_slice(value);
+    out.resize(out.len() + padded - value.len(), 0);
+}
+
+fn native16(bytes: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_ne_bytes(*bytes.get(at..)?.first_chunk()?))
+}
+
+/// The code of an error message; 0 is an acknowledgement.
+fn error_of(message: &[u8]) -> Option<i32> {
+    (native16(message, 4)? == ERROR).then_some(())?;
+    Some(i32::from_ne_bytes(*message.get(NETLINK_HEADER..)?.first_chunk()?))
+}
+
+/// The number and the bytes of the packet that a message is about.
+fn packet_of(message: &[u8]) -> Option<(u32, &[u8])> {
+    (native16(message, 4)? == PACKET).then_some(())?;
+    let number =
+        attribute(message, PACKET_HEADER)?.first_chunk().map(|b| u32::from_be_bytes(*b))?;
+    Some((number, attribute(message, PAYLOAD)?))
+}
+
+/// The value of an attribute.
+fn attribute(message: &[u8], wanted: u16) -> Option<&[u8]> {
+    let mut at = HEADERS;
+    loop {
+        let length = usize::from(native16(message, at)?);
+        let kind = native16(message, at + 2)? & 0x3fff;
+        let value = message.get(at + 4..at + length)?;
+        if kind == wanted {
+            return Some(value);
+        }
+        at += length.max(4).next_multiple_of(4);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn packet_message(number: u32, payload: &[u8]) -> Vec<u8> {
+        let mut out = Vec::new();
+        message(
+            &mut out,
+            PACKET,
+            0,
+            (PACKET_HEADER, &[&number.to_be_bytes()[..], &[8, 0, 3]].concat()),
+        );
+        let mut more = Vec::new();
+        message(&mut more, PACKET, 0, (PAYLOAD, payload));
+        out.extend_from_slice(&more[HEADERS..]);
+        out
+    }
+
+    proptest! {
+        #[test]
+        fn a_packet_is_found_in_its_message(number: u32, payload in prop::collection::vec(any::<u8>(), 0..99)) {
+            let message = packet_message(number, &payload);
+            prop_assert_eq!(packet_of(&message), Some((number, &payload[..])));
+            for cut in 0..message.len() {
+                packet_of(&message[..cut]);
+            }
+        }
+
+        #[test]
+        fn random_bytes_cause_no_panic(bytes in prop::collection::vec(any::<u8>(), 0..99)) {
+            let mut bytes = bytes;
+            if bytes.len() > 6 {
+                bytes[4..6].copy_from_slice(&PACKET.to_ne_bytes());
+            }
+            packet_of(&bytes);
+            error_of(&bytes);
+        }
+    }
+}

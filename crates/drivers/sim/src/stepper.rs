@@ -1,0 +1,84 @@
+//! A run in steps, for drivers that connect the network with something that has a clock of its own.
+
+use crate::calendar::Windows;
+use crate::engine::{self, Outcome};
+use crate::network::Network;
+use crate::shard::Shard;
+use slotline_net::frame::Packet;
+use slotline_net::id::{NodeId, PortId};
+use slotline_net::node::Handover;
+use slotline_net::time::Time;
+
+/// A network whose time advances as its driver says. Packets come in from outside by [`Stepper::inject`], and go out
+/// as what hosts hand over.
+pub struct Stepper {
+    shard: Shard,
+    windows: Windows,
+    /// Everything before it has happened.
+    reached: u64,
+    /// The last packet from outside comes at this time.
+    injected: u64,
+    end: Time,
+}
+
+impl Stepper {
+    /// Starts `network`, in which nothing happens at or after `end`. Time advances in windows of at most `resolution`.
+    pub fn new(network: Network, end: Time, resolution: Time) -> Stepper {
+        let (mut shard, windows) = engine::single(network, end, resolution);
+        shard.effects.payloads().track_frames();
+        shard.start();
+        Stepper { shard, windows, reached: 0, injected: 0, end }
+    }
+
+    /// Handles the events of all windows that end by `now`.
+    pub fn advance(&mut self, now: Time) {
+        self.process_until(now.as_ps());
+    }
+
+    fn process_until(&mut self, now: u64) {
+        while let Some(window) = self.shard.links.calendar.peek() {
+            let end = self.windows.start(window + 1);
+            if end > now {
+                break;
+            }
+            self.shard.process(window, self.windows);
+            self.reached = end;
+        }
+    }
+
+    /// When the next events can be handled: the end of their window.
+    pub fn next(&mut self) -> Option<Time> {
+        let window = self.shard.links.calendar.peek()?;
+        Some(Time::ps(self.windows.start(window + 1)))
+    }
+
+    /// A packet reaches `node` from outside at `at`, or at once where that is past. It comes by port 0, and
+    /// [`Packet::stamp`] is the handle of the frame that it stands for. Returns whether the run does not end before.
+    pub fn inject(&mut self, node: NodeId, at: Time, packet: Packet) -> bool {
+        let port = self.shard.links.shared.layout.port(node, PortId(0));
+        let to = port | u32::from(self.shard.epoch(port)) << 24;
+        let at = at.as_ps().max(self.reached);
+        let runs = at < self.end.as_ps();
+        if runs {
+            self.shard.links.calendar.push(at, to, &packet);
+            self.injected = at;
+        }
+        runs
+    }
+
+    /// Takes what hosts have handed over since the last call, in no certain order.
+    pub fn handovers(&mut self) -> impl Iterator<Item = (Time, Handover)> {
+        self.shard.links.reports.handovers.drain(..)
+    }
+
+    /// Takes the frames whose packets were dropped since the last call.
+    pub fn lost_frames(&mut self) -> impl Iterator<Item = u32> {
+        self.shard.effects.payloads().lost_frames()
+    }
+
+    /// Ends the run at `now`, or when all packets from outside have come in.
+    pub fn finish(mut self, now: Time) -> Outcome {
+        self.process_until(self.windows.start(self.windows.of(self.injected) + 1));
+        engine::gather(vec![self.shard], now.min(self.end), 1)
+    }
+}

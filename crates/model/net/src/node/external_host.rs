@@ -1,0 +1,147 @@
+//! A host whose applications are outside of the network: on a real machine, for example.
+
+use super::agent::AGENT_TOKENS;
+use super::host::{Nic, Plan, Spread};
+use super::station::Loss;
+use super::{Change, Counters, Cx, DropReason, Handover, Node, PacketAccount};
+use crate::frame::{Kind, Packet};
+use crate::id::{HostId, PortId};
+use crate::rng::{mix32, mix64};
+use crate::time::Time;
+use std::sync::Arc;
+
+/// A network card, and the agent of a central scheme if there is one, without transports.
+///
+/// Its applications hand it packets as arrivals at port 0 that are not for this host. What arrives for this host,
+/// and what has left its card, it hands over ([`Handover`]). All its ports are pulled.
+pub struct ExternalHost {
+    id: HostId,
+    plan: Arc<Plan>,
+    nic: Nic,
+    /// Messages of the scheme that get lost on arrival.
+    loss: Loss,
+    /// By connection and direction: its last packet and what that hashed by, under [`Spread::PerBurst`].
+    bursts: Vec<(Option<Time>, u16)>,
+    draws: u32,
+    salt: u32,
+    created: u64,
+    consumed: u64,
+}
+
+impl ExternalHost {
+    /// Host `id`, whose packets belong to connections of `plan` and choose paths as it says.
+    pub fn new(id: HostId, plan: Arc<Plan>, nic: Nic, loss: Loss, seed: u64) -> ExternalHost {
+        let salt = mix64(seed ^ mix64(plan.host_key(id))) as u32;
+        let (bursts, draws, created, consumed) = (Vec::new(), 0, 0, 0);
+        ExternalHost { id, plan, nic, loss, bursts, draws, salt, created, consumed }
+    }
+
+    /// A packet from an application.
+    fn leave(&mut self, mut packet: Packet, cx: &mut Cx<'_>) {
+        self.created += 1;
+        packet.entropy = match self.plan.spread {
+            Spread::PerPacket => self.draw(),
+            Spread::PerBurst(gap) => self.burst_entropy(&packet, gap, cx.now),
+            _ => packet.entropy,
+        };
+        self.nic.send(packet, cx);
+    }
+
+    /// What a packet of a connection hashes by: as the one before, unless that is longer ago than `gap`.
+    fn burst_entropy(&mut self, packet: &Packet, gap: Time, now: Time) -> u16 {
+        let back = self.plan.traffic.conns[packet.flow as usize].src != self.id;
+        let place = packet.flow as usize * 2 + usize::from(back);
+        if self.bursts.len() <= place {
+            self.bursts.resize(place + 1, (None, 0));
+        }
+        let (last, entropy) = self.bursts[place];
+        let fresh = last.is_none_or(|last| now.since(last) >= gap);
+        let entropy = if fresh { self.draw() } else { entropy };
+        self.bursts[place] = (Some(now), entropy);
+        entropy
+    }
+
+    fn draw(&mut self) -> u16 {
+        self.draws = self.draws.wrapping_add(1);
+        mix32(self.draws.wrapping_mul(0x9e37_79b9) ^ self.salt) as u16
+    }
+
+    fn arrive(&mut self, port: PortId, packet: Packet, cx: &mut Cx<'_>) {
+        if self.loss.loses(&packet) {
+            return cx.drop(&packet, DropReason::Injected);
+        }
+        if let Some(agent) = self.nic.agent_mut()
+            && !agent.arrived(&packet, cx)
+        {
+            return cx.drop(&packet, DropReason::Full);
+        }
+        self.consumed += 1;
+        match packet.kind {
+            Kind::Data | Kind::Ack | Kind::Datagram => cx.hand_over(Handover::Arrived(packet)),
+            Kind::Pause => self.nic.pause(port, &packet, cx),
+            Kind::Control => {
+                let message = cx.detach(&packet);
+                if let Some(agent) = self.nic.agent_mut() {
+                    agent.control(&message, cx);
+                }
+            }
+        }
+    }
+}
+
+impl Node for ExternalHost {
+    fn start(&mut self, cx: &mut Cx<'_>) {
+        if let Some(agent) = self.nic.agent_mut() {
+            agent.start(cx);
+        }
+    }
+
+    fn receive(&mut self, port: PortId, packet: Packet, cx: &mut Cx<'_>) {
+        if packet.dst == self.id || packet.kind == Kind::Pause {
+            self.arrive(port, packet, cx);
+        } else {
+            self.leave(packet, cx);
+        }
+    }
+
+    fn transmit(&mut self, port: PortId, cx: &mut Cx<'_>) -> Option<Packet> {
+        let packet = self.nic.transmit(port, cx)?;
+        if matches!(packet.kind, Kind::Data | Kind::Ack | Kind::Datagram) {
+            cx.hand_over(Handover::Left(packet));
+        }
+        Some(packet)
+    }
+
+    fn expire(&mut self, token: u32, cx: &mut Cx<'_>) {
+        if let Some(agent) = self.nic.agent_mut().filter(|_| token >= AGENT_TOKENS) {
+            agent.expire(token, cx);
+        }
+    }
+
+    fn change(&mut self, change: &Change, cx: &mut Cx<'_>) {
+        match change {
+            Change::Routes(routes) => self.nic.set_routes(Arc::clone(routes)),
+            Change::Rate(port, rate) => self.nic.set_rate(*port, rate.inverse_rate()),
+            Change::Up(port) => cx.kick(*port),
+            Change::Leave => self.nic.agent_mut().into_iter().for_each(|agent| agent.leave(cx)),
+            Change::Join => self.nic.agent_mut().into_iter().for_each(|agent| agent.join(cx)),
+            Change::Down(_) | Change::Elsewhere(..) | Change::Stop | Change::Restart => {}
+        }
+    }
+
+    fn account(&self) -> PacketAccount {
+        PacketAccount {
+            created: self.created + self.nic.agent().map_or(0, |agent| agent.account().created),
+            consumed: self.consumed,
+            held: self.nic.held(),
+        }
+    }
+
+    fn add_counters(&self, counters: &mut Counters) {
+        self.nic.agent().into_iter().for_each(|agent| agent.add_counters(counters));
+    }
+
+    fn queued(&self, port: PortId) -> u64 {
+        self.nic.queued(port)
+    }
+}
