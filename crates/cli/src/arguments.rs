@@ -25,6 +25,9 @@ pub struct Arguments {
 pub enum Command {
     /// Run a scenario, print the comparison and save the results.
     Run(RunOptions),
+    /// Run a scenario with real hosts on this machine, joined by the network that it describes.
+    #[cfg(target_os = "linux")]
+    Emulate(crate::emulate::EmulateOptions),
     /// Run a scenario on both engines, packet by packet and flow by flow, and show where they differ.
     Crosscheck(crate::crosscheck::CrosscheckOptions),
     /// Show where the time of single flows was spent.

@@ -7,6 +7,8 @@ mod check;
 mod crosscheck;
 mod design;
 mod diff;
+#[cfg(target_os = "linux")]
+mod emulate;
 mod explain;
 mod export;
 mod import;
@@ -34,6 +36,7 @@ Slotline compares schemes for running a datacenter network. One scenario file de
   slotline check FILE         check a scenario for errors without running it
   slotline explain FILE       describe what a scenario simulates and how long that takes
   slotline run FILE           run a scenario, print the comparison and save the results
+  slotline emulate FILE       run a scenario with real Linux hosts on this machine
   slotline why FILE           show where the time of single flows was spent
   slotline crosscheck FILE    run a scenario on both engines and show where they differ
   slotline sweep FILE         run all points of a scenario's `sweep` and compare them
@@ -57,6 +60,8 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let result = match &arguments.command {
         Command::Run(options) => run::run(options),
+        #[cfg(target_os = "linux")]
+        Command::Emulate(options) => emulate::emulate(options),
         Command::Crosscheck(options) => crosscheck::crosscheck(options),
         Command::Why(options) => why::why(options),
         Command::Sweep(options) => sweep::sweep(options),

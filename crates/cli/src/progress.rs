@@ -42,6 +42,12 @@ pub fn stop_on_interrupt(jobs: &Arc<Jobs>) -> anyhow::Result<()> {
     Ok(ctrlc::set_handler(move || jobs.cancel())?)
 }
 
+/// Lets another process, which Ctrl-C reaches, too, end before this one.
+#[cfg(target_os = "linux")]
+pub fn ignore_interrupts() -> anyhow::Result<()> {
+    Ok(ctrlc::set_handler(|| ())?)
+}
+
 fn show(jobs: &Jobs, end_ps: Option<u64>, over: &AtomicBool) {
     let bar = ProgressBar::with_draw_target(Some(STEPS), ProgressDrawTarget::stderr());
     let style = ProgressStyle::with_template("{bar:30} {percent:>3} %  {msg}  {eta} left");

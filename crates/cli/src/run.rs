@@ -7,9 +7,9 @@ use anyhow::{Context, Result, bail};
 use slotline_lab::footprint;
 use slotline_lab::output::format::grouped;
 use slotline_lab::output::{Place, Written, summary_text, terminal};
-use slotline_lab::record::{RunRecord, RunSet};
+use slotline_lab::record::{Emulation, RunRecord, RunSet};
 use slotline_lab::run::{Failure, Jobs};
-use slotline_lab::summary::Summary;
+use slotline_lab::summary::{EngineTotal, Summary};
 use slotline_scenario::{EngineSpec, Loaded, Scenario};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -22,7 +22,20 @@ pub const FAILED: u8 = 1;
 const MOST_FAILURES: usize = 10;
 
 pub fn run(options: &RunOptions) -> Result<ExitCode> {
-    let mut loaded = loaded(options)?;
+    let loaded = loaded(options)?;
+    if loaded.scenario.engine.emulated().is_some() {
+        let file = options.file.display();
+        bail!("{file}: its engine is `emulate`: use `slotline emulate {file}`, or --engine packet");
+    }
+    execute(loaded, options, options.common.threads()).map(|(code, _)| code)
+}
+
+/// Runs a scenario and saves and prints its results. Returns how well the machine kept up, too, where hosts were real.
+pub fn execute(
+    mut loaded: Loaded,
+    options: &RunOptions,
+    threads: usize,
+) -> Result<(ExitCode, Option<Emulation>)> {
     if options.seed.is_some() || options.repeat.is_some() {
         loaded.reseed(options.seed, options.repeat)?;
     }
@@ -34,7 +47,6 @@ pub fn run(options: &RunOptions) -> Result<ExitCode> {
         Place::claim(&options.out, &loaded.scenario.name, &loaded.resolved(), options.force)?;
     let (jobs, mut records) = to_do(&loaded, &place);
     progress::stop_on_interrupt(&jobs)?;
-    let threads = options.common.threads();
     let end = loaded.scenario.end.at.map(|at| at.as_ps());
     let work = || jobs.run_saving(&loaded, threads, saver(&loaded, &place));
     let mut done = progress::watched(&jobs, end, work);
@@ -43,7 +55,7 @@ pub fn run(options: &RunOptions) -> Result<ExitCode> {
     let mut set = RunSet::new(&loaded, records);
     set.failed = done.failed.iter().map(Failure::record).collect();
     let over = set.runs.len() + set.failed.len() == set.schemes.len() * set.seeds.len();
-    if over { finish(place, &set, options) } else { suspend(place, set, options) }
+    if over { finish(place, &set, options) } else { Ok((suspend(place, set, options)?, None)) }
 }
 
 /// Prints the runs that failed, and why.
@@ -89,7 +101,11 @@ pub fn saver(loaded: &Loaded, place: &Place) -> impl Fn(&mut RunRecord) + Sync {
 }
 
 /// All runs are over: they are complete or have failed.
-fn finish(place: Place, set: &RunSet, options: &RunOptions) -> Result<ExitCode> {
+fn finish(
+    place: Place,
+    set: &RunSet,
+    options: &RunOptions,
+) -> Result<(ExitCode, Option<Emulation>)> {
     if set.runs.is_empty() {
         bail!("no run has a result: nothing to save");
     }
@@ -112,7 +128,8 @@ fn finish(place: Place, set: &RunSet, options: &RunOptions) -> Result<ExitCode> 
         let folder = folder.display();
         say(&format!("Results: {folder}   (open report.html there in a browser)"));
     }
-    Ok(if set.complete() { ExitCode::SUCCESS } else { ExitCode::from(FAILED) })
+    let code = if set.complete() { ExitCode::SUCCESS } else { ExitCode::from(FAILED) };
+    Ok((code, EngineTotal::of(&set.in_order()).stats.emulation))
 }
 
 /// Some runs were stopped. The complete ones are stored for the next process and shown. They are no result, so that

@@ -3,14 +3,12 @@
 use crate::ipv4::{self, Headers, tcp_flags};
 use slotline_net::frame::{CE, CWR, ECE, ECT, Kind, Packet, RETRANSMITTED};
 use slotline_net::id::HostId;
+use slotline_net::node::external_host::SHARED_CONNS;
 use slotline_net::node::host::Plan;
 use slotline_net::rng::mix64;
-use slotline_net::workload::{Carrier, Conn, Traffic};
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
-/// Connections from each host to each other one that stand for those of applications that no workload describes.
-pub const SHARED_CONNS: u32 = 8;
 /// The port of all servers of replayed workloads.
 pub const SERVER_PORT: u16 = 7_001;
 /// The port of a host's first own connection of a workload.
@@ -43,43 +41,6 @@ impl Addresses {
     }
 }
 
-/// Adds [`SHARED_CONNS`] connections without flows between each two of the first `hosts` hosts.
-pub fn add_shared_conns(traffic: &mut Traffic, hosts: u32) {
-    let workloads = traffic.conns.len();
-    let order = |conns: &[Conn]| {
-        let mut order: Vec<usize> = (0..conns.len()).collect();
-        order.sort_by_key(|&at| conns[at].src);
-        order
-    };
-    for src in 0..hosts {
-        for dst in (0..hosts).filter(|&dst| dst != src) {
-            traffic.conns.extend((0..SHARED_CONNS).map(|n| shared(src, dst, n)));
-        }
-    }
-    let order = order(&traffic.conns);
-    let mut place = vec![0; order.len()];
-    order.iter().enumerate().for_each(|(new, &old)| place[old] = new as u32);
-    traffic.conns = order.iter().map(|&old| traffic.conns[old]).collect();
-    if workloads > 0 {
-        traffic.flows.iter_mut().for_each(|flow| flow.conn.0 = place[flow.conn.at()]);
-        traffic.cuts.iter_mut().for_each(|(conn, _)| conn.0 = place[conn.at()]);
-        traffic.cuts.sort_by_key(|(conn, _)| *conn);
-    }
-}
-
-fn shared(src: u32, dst: u32, n: u32) -> Conn {
-    Conn {
-        src: HostId(src),
-        dst: HostId(dst),
-        carrier: Carrier::Tcp,
-        class: 0,
-        machines: Default::default(),
-        first: Default::default(),
-        count: 0,
-        key: mix64(u64::from(n) ^ 0x5aa5_0000_0000),
-    }
-}
-
 /// Why a packet does not enter the network.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Foreign {
@@ -97,7 +58,6 @@ struct Numbers {
     first: Option<u32>,
     /// One past the highest byte, relative to `first`.
     highest: u32,
-    retransmitted: u32,
 }
 
 /// Classifies the packets of all hosts.
@@ -105,13 +65,16 @@ pub struct Classifier {
     addresses: Addresses,
     plan: Arc<Plan>,
     numbers: Vec<Numbers>,
+    /// By flow.
+    retransmitted: Vec<u32>,
 }
 
 impl Classifier {
     /// For connections of `plan`, which has shared ones.
     pub fn new(plan: Arc<Plan>, addresses: Addresses) -> Classifier {
         let numbers = vec![Numbers::default(); plan.traffic.conns.len()];
-        Classifier { addresses, plan, numbers }
+        let retransmitted = vec![0; plan.traffic.flows.len()];
+        Classifier { addresses, plan, numbers, retransmitted }
     }
 
     /// The packet of the model for `bytes`, which `src` sends; [`Packet::stamp`] is left to the caller.
@@ -134,9 +97,9 @@ impl Classifier {
         Ok(packet)
     }
 
-    /// How many segments of a connection were sent again.
-    pub fn retransmitted(&self, conn: u32) -> u32 {
-        self.numbers[conn as usize].retransmitted
+    /// By flow, how many segments were sent again.
+    pub fn retransmitted(&self) -> &[u32] {
+        &self.retransmitted
     }
 
     /// The connection of a packet, and its kind: data goes from the connection's source to its destination, and
@@ -190,9 +153,23 @@ impl Classifier {
         packet.seq = offset / self.plan.transport.mss();
         if tcp.payload > 0 && (beyond == 0 || beyond > u32::MAX / 2) {
             packet.flags |= RETRANSMITTED;
-            numbers.retransmitted += 1;
+            self.count_retransmission(packet.flow, offset);
         } else if beyond <= u32::MAX / 2 {
             numbers.highest = end;
+        }
+    }
+}
+
+impl Classifier {
+    /// Counts a segment of a connection that was sent again, towards the flow that byte `offset` belongs to.
+    fn count_retransmission(&mut self, conn: u32, offset: u32) {
+        let mut end = 0;
+        for flow in self.plan.flows(conn) {
+            end += self.plan.traffic.flows[flow.at()].bytes;
+            if u64::from(offset) < end {
+                self.retransmitted[flow.at()] += 1;
+                return;
+            }
         }
     }
 }

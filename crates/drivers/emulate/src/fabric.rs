@@ -4,8 +4,9 @@ use crate::classify::{Addresses, Classifier, Foreign};
 use crate::clock::{Clock, Dilation};
 use crate::lateness::Lateness;
 use crate::namespace::Host;
+use crate::wait::sleep;
 use rustix::event::epoll::{self, EventData, EventFlags};
-use rustix::time::{ClockId, Timespec, clock_gettime};
+use rustix::time::{ClockId, clock_gettime};
 use slotline_bump::frame as marks;
 use slotline_net::frame::{CE, Packet};
 use slotline_net::id::{HostId, NodeId};
@@ -324,17 +325,6 @@ fn mark(bytes: &mut [u8], addresses: Addresses, dst: HostId) {
     let ecn = bytes.get(1).map_or(0, |byte| byte & 3);
     let destination = IpAddr::V4(addresses.of(dst));
     marks::mark(bytes, &marks::Packet { at: 0, destination, ports: (0, 0), ecn });
-}
-
-/// Sleeps until a host has a packet, at most for `span`.
-fn sleep(list: &OwnedFd, span: Duration) -> io::Result<()> {
-    let timeout =
-        Timespec { tv_sec: span.as_secs() as i64, tv_nsec: i64::from(span.subsec_nanos()) };
-    let mut events = Vec::with_capacity(16);
-    match epoll::wait(list, rustix::buffer::spare_capacity(&mut events), Some(&timeout)) {
-        Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
-        Err(error) => Err(error.into()),
-    }
 }
 
 /// Processor time of this thread.

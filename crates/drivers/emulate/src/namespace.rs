@@ -249,8 +249,11 @@ fn command(program: &str, arguments: &[&str], input: &str) -> Result<(), String>
         io::ErrorKind::NotFound => format!("the program `{program}` is not installed"),
         _ => format!("{program}: {error}"),
     };
+    // A lock of its own: the rules are those of the namespace.
+    let lock = std::env::temp_dir().join(format!("slotline-{}.lock", std::process::id()));
     let mut child = Command::new(program)
         .args(arguments)
+        .env("XTABLES_LOCKFILE", &lock)
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .stderr(Stdio::piped())

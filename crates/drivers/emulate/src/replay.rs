@@ -6,6 +6,7 @@ use crate::clock::Clock;
 use crate::datagrams::Datagrams;
 use crate::fabric::Shared;
 use crate::namespace::inside;
+use crate::wait::sleep;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
@@ -187,10 +188,10 @@ impl Replay {
 
     /// Waits for sockets for a span at most, and handles those that are ready.
     fn handle(&mut self, span: Duration, clock: &Clock) -> io::Result<()> {
-        let timeout =
-            Timespec { tv_sec: span.as_secs() as i64, tv_nsec: i64::from(span.subsec_nanos()) };
+        sleep(&self.list, span)?;
         let mut events = Vec::with_capacity(256);
-        match epoll::wait(&self.list, rustix::buffer::spare_capacity(&mut events), Some(&timeout)) {
+        let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+        match epoll::wait(&self.list, rustix::buffer::spare_capacity(&mut events), Some(&at_once)) {
             Ok(_) | Err(Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }

@@ -1,6 +1,7 @@
 //! From a scenario to a network: one scheme, one seed.
 
 mod central;
+mod external;
 mod presence;
 mod queues;
 mod switches;
@@ -12,10 +13,10 @@ use presence::presence;
 use slotline_net::aqm::spec::QueueSpec;
 use slotline_net::error::SpecError;
 use slotline_net::id::{HostId, NodeId, PortId};
-use slotline_net::node::Change;
 use slotline_net::node::host::{Egress, Host, HostConfig, Plan, Spread};
 use slotline_net::node::reaction::Reaction;
 use slotline_net::node::station::{Loss, StoppableNode};
+use slotline_net::node::{Change, external_host};
 use slotline_net::rng::Stream;
 use slotline_net::route::recovery::LinkChange;
 use slotline_net::route::{Routes, RoutingSpec};
@@ -99,7 +100,11 @@ fn builder<'a>(
     let scheme = &scenario.scheme[at];
     let in_scheme = |e: SpecError| within(&format!("scheme[{at}]"), e);
     let mut graph = scenario.fabric.build().map_err(|e| within("fabric", e))?;
-    let traffic = traffic(scenario, &graph, seed, files)?;
+    let mut traffic = traffic(scenario, &graph, seed, files)?;
+    let external = scenario.engine.emulated().is_some();
+    if external {
+        external_host::add_shared_conns(&mut traffic, graph.hosts.len() as u32);
+    }
     let transport = scheme.transport.build().map_err(|e| in_scheme(within("transport", e)))?;
     let changing = changing_links(&graph, &scenario.event)?;
     let system = system(scenario, scheme, seed).map_err(|e| in_scheme(within("control", e)))?;
@@ -123,6 +128,7 @@ fn builder<'a>(
     };
     let (taps, limits) = (bumps(bump_ports), bumps(limiter_ports));
     Ok(Builder {
+        external,
         taps,
         limits,
         routes: Arc::new(routes),
@@ -222,6 +228,8 @@ fn touched(graph: &Graph, event: &EventSpec) -> Result<Vec<usize>, SpecError> {
 }
 
 struct Builder<'a> {
+    /// Whether the applications of hosts are outside of the network.
+    external: bool,
     graph: Graph,
     wiring: Wiring,
     routes: Arc<Routes>,
@@ -260,7 +268,7 @@ impl Builder<'_> {
     fn pulls(&self, wires: &[Wire]) -> bool {
         let queue = &self.queue_spec;
         let asks = self.agents().is_some() || self.scheme.notifies();
-        asks || queue.pfc.is_some() || queue.priorities || self.changes(wires)
+        self.external || asks || queue.pfc.is_some() || queue.priorities || self.changes(wires)
     }
 
     /// The scheme, where it has agents in hosts.
@@ -316,6 +324,9 @@ impl Builder<'_> {
             None if self.pulls(wires) => Egress::Classes,
             None => Egress::Fifo,
         };
+        if self.external {
+            return Ok(self.external_host(id, node, egress));
+        }
         let config = HostConfig {
             id,
             node,

@@ -13,6 +13,8 @@ pub mod collect;
 mod collect_flow;
 pub mod crosscheck;
 pub mod diff;
+#[cfg(target_os = "linux")]
+mod emulate;
 pub mod explain;
 pub mod fit;
 pub mod follow;

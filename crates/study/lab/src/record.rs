@@ -7,9 +7,9 @@ use slotline_scenario::Loaded;
 use slotline_scenario::metric::Metric;
 
 pub use slotline_tables::record::{
-    Capture, CapturedPacket, Conservation, ControlRow, EngineStats, EstimateRow, FaultRow, FlowRow,
-    LimitRow, NEVER, Part, PortRow, RunRecord, SampleRow, ScheduleRow, SequenceRow, Step,
-    StoppedRow, VoqRow, WORST_PORTS, WhyRow,
+    Capture, CapturedPacket, Conservation, ControlRow, Emulation, EngineStats, EstimateRow,
+    FaultRow, FlowRow, LimitRow, NEVER, Part, PortRow, RunRecord, SampleRow, ScheduleRow,
+    SequenceRow, Step, StoppedRow, VoqRow, WORST_PORTS, WhyRow,
 };
 
 /// The measured part of a run: flows that start in it and samples taken in it count.

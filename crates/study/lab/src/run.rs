@@ -7,7 +7,7 @@ use crate::follow::{self, Choice};
 use crate::record::{FailedRun, RunRecord};
 use crate::usage;
 use slotline_net::time::Time;
-use slotline_scenario::{EndWhen, Loaded, Scenario, ScenarioError};
+use slotline_scenario::{EmulateSpec, EndWhen, Loaded, Scenario, ScenarioError};
 use slotline_sim::{Options, Outcome, Watch};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -238,6 +238,9 @@ fn one(
 
 /// The first pass of a run, on the engine of the scenario.
 fn first(loaded: &Loaded, job: &Job, threads: usize) -> Result<(Scene, RunRecord), ScenarioError> {
+    if let Some(spec) = loaded.scenario.engine.emulated() {
+        return emulated(loaded, job, spec);
+    }
     if loaded.scenario.engine.is_packet() {
         let choice = Choice::schedule(noted_until(&loaded.scenario, job));
         let (scene, mut outcome) = simulate(loaded, job, threads, &choice)?;
@@ -263,6 +266,24 @@ fn first(loaded: &Loaded, job: &Job, threads: usize) -> Result<(Scene, RunRecord
     let outcome = slotline_sim::flow::run(network, options(scenario, flows, 1), &job.watch);
     let record = scene.record_flows(&outcome);
     Ok((scene, record))
+}
+
+#[cfg(target_os = "linux")]
+fn emulated(
+    loaded: &Loaded,
+    job: &Job,
+    spec: &EmulateSpec,
+) -> Result<(Scene, RunRecord), ScenarioError> {
+    crate::emulate::record(loaded, job, spec)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn emulated(
+    _loaded: &Loaded,
+    _job: &Job,
+    _spec: &EmulateSpec,
+) -> Result<(Scene, RunRecord), ScenarioError> {
+    Err(ScenarioError::Emulation("emulation needs Linux".into()))
 }
 
 /// Repeats a run and records the chosen packets. The record stays as it was where the repetition is stopped.

@@ -203,6 +203,10 @@ impl EngineTotal {
         sum.threads = sum.threads.max(run.threads);
         sum.sim_time_ps = sum.sim_time_ps.max(run.sim_time_ps);
         sum.flow_level |= run.flow_level;
+        sum.emulation = match (sum.emulation, run.emulation) {
+            (Some(sum), Some(run)) => Some(sum.worse(run)),
+            (sum, run) => sum.or(run),
+        };
     }
     fn add_census(&mut self, run: &Conservation) {
         let sum = &mut self.census;

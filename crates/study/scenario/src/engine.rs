@@ -19,6 +19,42 @@ pub enum EngineSpec {
     /// Flows as fluids: each has a rate at any time, and no packet is there. For very large networks
     /// and long times.
     Flow(FlowSpec),
+    /// Real hosts: network namespaces of this machine, joined by the network as it is simulated packet by packet. For
+    /// `slotline emulate`.
+    Emulate(EmulateSpec),
+}
+
+/// How a scenario is emulated.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
+#[schemars(transform = slotline_net::schema::keep_comment)]
+pub struct EmulateSpec {
+    /// How many times slower than real time the network runs, 1 to 100000.
+    #[schemars(range(min = 1, max = 100_000))]
+    pub dilation: f64,
+    /// How packets of applications come to the network.
+    pub gate: GateSpec,
+}
+
+impl Default for EmulateSpec {
+    fn default() -> EmulateSpec {
+        EmulateSpec { dilation: 1.0, gate: GateSpec::Auto }
+    }
+}
+
+/// How packets of applications come to an emulated network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum GateSpec {
+    /// `queue` where the kernel has it, else `interface`.
+    #[default]
+    Auto,
+    /// The kernel holds packets until they leave the modelled network card (netfilter's queue), so that
+    /// sockets feel a busy card.
+    Queue,
+    /// Packets are read from the interface. Sockets do not feel how many wait, and a queue of more than 1000
+    /// packets overflows.
+    Interface,
 }
 
 /// How the flow-level engine finds rates.
@@ -71,9 +107,20 @@ impl EngineSpec {
     pub fn flow() -> EngineSpec {
         EngineSpec::Flow(FlowSpec::default())
     }
-    /// Whether it simulates every packet.
+    /// Whether it models every packet.
     pub fn is_packet(&self) -> bool {
+        !matches!(self, EngineSpec::Flow(_))
+    }
+    /// Whether it is the one of scenarios that name none.
+    pub fn is_default(&self) -> bool {
         *self == EngineSpec::Packet {}
+    }
+    /// How real hosts are joined, where hosts are real.
+    pub fn emulated(&self) -> Option<&EmulateSpec> {
+        match self {
+            EngineSpec::Emulate(spec) => Some(spec),
+            _ => None,
+        }
     }
 }
 

@@ -11,6 +11,7 @@ mod bumps;
 pub mod catalogue;
 pub mod check;
 pub mod document;
+pub mod emulated;
 mod engine;
 pub mod error;
 mod event;
@@ -41,7 +42,7 @@ mod text_file;
 mod traffic;
 
 pub use check::Files;
-pub use engine::{EngineSpec, FlowSpec, RatesSpec};
+pub use engine::{EmulateSpec, EngineSpec, FlowSpec, GateSpec, RatesSpec};
 pub use error::{Fault, ScenarioError};
 pub use event::{EventKind, EventSpec};
 pub use extensions::Extensions;

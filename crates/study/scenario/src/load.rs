@@ -140,7 +140,8 @@ impl Loaded {
     /// Finds where the time of flows was spent, unless the file sets `why`. The flow engine cannot do this.
     fn follow_nothing_unasked(&mut self) {
         if !self.document.says("measure.why") {
-            self.scenario.measure.why = self.scenario.engine.is_packet();
+            let engine = &self.scenario.engine;
+            self.scenario.measure.why = engine.is_packet() && engine.emulated().is_none();
         }
     }
 

@@ -35,7 +35,7 @@ pub struct Scenario {
     #[schemars(range(min = 1, max = 10_000))]
     pub repeat: u32,
     /// Which engine simulates.
-    #[serde(default, skip_serializing_if = "EngineSpec::is_packet")]
+    #[serde(default, skip_serializing_if = "EngineSpec::is_default")]
     pub engine: EngineSpec,
     /// When a run ends.
     pub end: EndSpec,

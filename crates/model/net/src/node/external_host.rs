@@ -8,7 +8,48 @@ use crate::frame::{Kind, Packet};
 use crate::id::{HostId, PortId};
 use crate::rng::{mix32, mix64};
 use crate::time::Time;
+use crate::workload::{Carrier, Conn, Traffic};
 use std::sync::Arc;
+
+/// Connections from each host to each other one that stand for those of applications that no workload describes.
+pub const SHARED_CONNS: u32 = 8;
+
+/// Adds [`SHARED_CONNS`] connections without flows between each two of the first `hosts` hosts.
+pub fn add_shared_conns(traffic: &mut Traffic, hosts: u32) {
+    let workloads = traffic.conns.len();
+    let order = |conns: &[Conn]| {
+        let mut order: Vec<usize> = (0..conns.len()).collect();
+        order.sort_by_key(|&at| conns[at].src);
+        order
+    };
+    for src in 0..hosts {
+        for dst in (0..hosts).filter(|&dst| dst != src) {
+            traffic.conns.extend((0..SHARED_CONNS).map(|n| shared(src, dst, n)));
+        }
+    }
+    let order = order(&traffic.conns);
+    let mut place = vec![0; order.len()];
+    order.iter().enumerate().for_each(|(new, &old)| place[old] = new as u32);
+    traffic.conns = order.iter().map(|&old| traffic.conns[old]).collect();
+    if workloads > 0 {
+        traffic.flows.iter_mut().for_each(|flow| flow.conn.0 = place[flow.conn.at()]);
+        traffic.cuts.iter_mut().for_each(|(conn, _)| conn.0 = place[conn.at()]);
+        traffic.cuts.sort_by_key(|(conn, _)| *conn);
+    }
+}
+
+fn shared(src: u32, dst: u32, n: u32) -> Conn {
+    Conn {
+        src: HostId(src),
+        dst: HostId(dst),
+        carrier: Carrier::Tcp,
+        class: 0,
+        machines: Default::default(),
+        first: Default::default(),
+        count: 0,
+        key: mix64(u64::from(n) ^ 0x5aa5_0000_0000),
+    }
+}
 
 /// A network card, and the agent of a central scheme if there is one, without transports.
 ///

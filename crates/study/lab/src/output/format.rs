@@ -1,6 +1,6 @@
 //! Formats numbers and comparisons as text.
 
-use crate::record::{FlowRow, Part, PortRow, WhyRow};
+use crate::record::{Emulation, FlowRow, Part, PortRow, WhyRow};
 use crate::statistics::{Comparison, Estimate, Ratio, Verdict};
 use crate::summary::EngineTotal;
 use slotline_scenario::metric::{Metric, Unit};
@@ -103,6 +103,7 @@ pub fn engine(total: &EngineTotal, runs: usize) -> [String; 3] {
     if stats.flow_level {
         return flow_engine(total, digest);
     }
+    let last = stats.emulation.map_or(digest, |emulation| emulated(&emulation));
     [
         format!(
             "Packets: {} sent = {} delivered + {} dropped + {} in flight: {accounted}",
@@ -118,8 +119,29 @@ pub fn engine(total: &EngineTotal, runs: usize) -> [String; 3] {
             rounded(Unit::Seconds, per_hop),
             rounded(Unit::Bytes, stats.peak_rss_bytes as f64),
         ),
-        digest,
+        last,
     ]
+}
+
+/// How well the machine kept up, in the worst of all runs.
+fn emulated(emulation: &Emulation) -> String {
+    let span = |ns: u64| rounded(Unit::Seconds, ns as f64 / 1e9);
+    let valid = if emulation.is_valid() {
+        "Emulation: valid".to_owned()
+    } else {
+        format!("Emulation: NOT VALID (at most {} and no loss outside)", span(Emulation::LATEST_NS))
+    };
+    format!(
+        "{valid}; deliveries late by {} (median), {} (99 %), {} (99.9 %), {} (most); {} packets lost outside of \
+         the network; dilation {}; the network took {:.0} % of a processor",
+        span(emulation.late_p50_ns),
+        span(emulation.late_p99_ns),
+        span(emulation.late_p999_ns),
+        span(emulation.late_most_ns),
+        grouped(emulation.lost_outside),
+        emulation.dilation,
+        emulation.cpu_share * 100.0,
+    )
 }
 
 /// As [`engine`], for runs of the flow-level engine.

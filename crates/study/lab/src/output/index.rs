@@ -1,7 +1,9 @@
 //! `runs.json`: the data of a result that is not in its tables, and the checksums of its files.
 
 use super::written::checksum;
-use crate::record::{Conservation, EngineStats, FailedRun, NEVER, RunRecord, RunSet, Window};
+use crate::record::{
+    Conservation, Emulation, EngineStats, FailedRun, NEVER, RunRecord, RunSet, Window,
+};
 use serde::{Deserialize, Serialize};
 use slotline_net::node::DropReason;
 use slotline_scenario::metric::Metric;
@@ -106,6 +108,8 @@ pub(super) struct Run {
     sim_time_ps: u64,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     flow_level: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    emulation: Option<Emulation>,
     sent: u64,
     delivered: u64,
     dropped: BTreeMap<String, u64>,
@@ -207,6 +211,7 @@ impl Run {
             threads: engine.threads,
             sim_time_ps: engine.sim_time_ps,
             flow_level: engine.flow_level,
+            emulation: engine.emulation,
             sent: census.sent,
             delivered: census.delivered,
             dropped: DropReason::ALL.into_iter().map(dropped).collect(),
@@ -236,6 +241,7 @@ impl Run {
                 threads: self.threads,
                 sim_time_ps: self.sim_time_ps,
                 flow_level: self.flow_level,
+                emulation: self.emulation,
             },
             census: Conservation {
                 sent: self.sent,

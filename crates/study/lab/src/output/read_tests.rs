@@ -139,6 +139,7 @@ fn engine() -> impl Strategy<Value = (EngineStats, Conservation)> {
                 digest: n[3],
                 sim_time_ps: n[4],
                 flow_level: n[0].is_multiple_of(2),
+                emulation: None,
             };
             (engine, Conservation { sent: n[5], delivered: n[6], in_flight: n[7], dropped })
         },

@@ -131,7 +131,7 @@ fn engine(total: &EngineTotal) -> Value {
     let reason =
         |reason: DropReason| (reason.name().into(), census.dropped[reason as usize].into());
     let dropped: serde_json::Map<String, Value> = DropReason::ALL.into_iter().map(reason).collect();
-    json!({
+    let mut value = json!({
         "cpu_s": stats.cpu_s,
         "wall_s": stats.wall_s,
         "events": stats.events,
@@ -145,5 +145,10 @@ fn engine(total: &EngineTotal) -> Value {
         "dropped": dropped,
         "in_flight": census.in_flight,
         "conserved": census.holds(),
-    })
+    });
+    if let Some(emulation) = stats.emulation {
+        value["emulation"] = json!(emulation);
+        value["emulation"]["valid"] = emulation.is_valid().into();
+    }
+    value
 }

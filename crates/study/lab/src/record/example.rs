@@ -77,6 +77,7 @@ fn run(scheme: &str, fct_us: u64, seed: u64) -> RunRecord {
             threads: 1,
             sim_time_ps: 250_000 * US,
             flow_level: false,
+            emulation: None,
         },
         census: Conservation {
             sent: 11_000,

@@ -84,6 +84,7 @@ fn run(size: Size, name: &str, scheme: usize, seed: u64) -> RunRecord {
         engine: EngineStats {
             sim_time_ps: END,
             flow_level: false,
+            emulation: None,
             cpu_s: 1.5,
             packet_hops: 1_000_000,
             digest: seed,

@@ -161,6 +161,60 @@ pub struct EngineStats {
     /// Whether flows were fluids: nothing is known of packets and queues, and [`Conservation`] counts
     /// bytes on the wire.
     pub flow_level: bool,
+    /// Where hosts were real: how well the machine kept up with the network.
+    pub emulation: Option<Emulation>,
+}
+
+/// How well a machine kept up with the network that it emulated. Spans are real time, in nanoseconds.
+#[derive(Clone, Copy, PartialEq, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Emulation {
+    /// How many times slower than real time the network ran.
+    pub dilation: f64,
+    /// Packets handed to hosts.
+    pub deliveries: u64,
+    /// How much later than planned these were handed over: the mean.
+    pub late_mean_ns: u64,
+    /// The median.
+    pub late_p50_ns: u64,
+    /// The 99th percentile.
+    pub late_p99_ns: u64,
+    /// The 99.9th percentile.
+    pub late_p999_ns: u64,
+    /// The greatest.
+    pub late_most_ns: u64,
+    /// Processor time of the thread that runs the network, as a share of real time.
+    pub cpu_share: f64,
+    /// Packets that a host's kernel did not take, or that it dropped before the network saw them.
+    pub lost_outside: u64,
+    /// Packets that were not for the network, for example of other protocols.
+    pub foreign: u64,
+}
+
+impl Emulation {
+    /// A run whose 99th percentile of lateness is above this is not valid.
+    pub const LATEST_NS: u64 = 300_000;
+
+    /// Whether the machine kept up, so that the results say something of the network.
+    pub fn is_valid(&self) -> bool {
+        self.late_p99_ns <= Emulation::LATEST_NS && self.lost_outside == 0
+    }
+
+    /// The worse of two runs in each respect, and all of their packets.
+    pub fn worse(self, other: Emulation) -> Emulation {
+        Emulation {
+            dilation: self.dilation.min(other.dilation),
+            deliveries: self.deliveries + other.deliveries,
+            late_mean_ns: self.late_mean_ns.max(other.late_mean_ns),
+            late_p50_ns: self.late_p50_ns.max(other.late_p50_ns),
+            late_p99_ns: self.late_p99_ns.max(other.late_p99_ns),
+            late_p999_ns: self.late_p999_ns.max(other.late_p999_ns),
+            late_most_ns: self.late_most_ns.max(other.late_most_ns),
+            cpu_share: self.cpu_share.max(other.cpu_share),
+            lost_outside: self.lost_outside + other.lost_outside,
+            foreign: self.foreign + other.foreign,
+        }
+    }
 }
 
 /// One scheme with one seed.

@@ -1,0 +1,19 @@
+//! Sleeping until something happens.
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+use rustix::time::Timespec;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+/// Sleeps until something on an epoll list is ready, at most for `span`. The list's own time-outs are whole
+/// milliseconds on older kernels.
+pub fn sleep(list: &OwnedFd, span: Duration) -> io::Result<()> {
+    let timeout =
+        Timespec { tv_sec: span.as_secs() as i64, tv_nsec: i64::from(span.subsec_nanos()) };
+    match poll(&mut [PollFd::new(list, PollFlags::IN)], Some(&timeout)) {
+        Ok(_) | Err(Errno::INTR) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
