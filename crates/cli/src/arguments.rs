@@ -28,6 +28,15 @@ pub enum Command {
     /// Run a scenario with real hosts on this machine, joined by the network that it describes.
     #[cfg(target_os = "linux")]
     Emulate(crate::emulate::EmulateOptions),
+    /// Run a program on a host of an emulation that runs: `slotline exec h3 -- ping h7`.
+    #[cfg(target_os = "linux")]
+    Exec(crate::hosts::ExecOptions),
+    /// Run a shell on a host of an emulation that runs.
+    #[cfg(target_os = "linux")]
+    Shell(crate::hosts::ShellOptions),
+    /// Say what this machine has for emulation, and what it lacks.
+    #[cfg(target_os = "linux")]
+    Probe,
     /// Run a scenario on both engines, packet by packet and flow by flow, and show where they differ.
     Crosscheck(crate::crosscheck::CrosscheckOptions),
     /// Show where the time of single flows was spent.

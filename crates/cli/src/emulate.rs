@@ -31,6 +31,9 @@ pub struct EmulateOptions {
     /// How packets of applications come to the network, instead of the file's.
     #[arg(long, value_enum)]
     pub gate: Option<Gate>,
+    /// Stay up until Ctrl-C, also when everything is done: for `slotline exec`.
+    #[arg(long)]
+    pub stay: bool,
     /// End with success even if the machine did not keep up with the network.
     #[arg(long)]
     pub accept_late: bool,
@@ -76,14 +79,17 @@ pub fn emulate(options: &EmulateOptions) -> Result<ExitCode> {
 /// The scenario, with the engine that the command line asks for.
 fn loaded(options: &EmulateOptions) -> Result<Loaded> {
     let mut loaded = Scenario::load(&options.file)?;
-    let EmulateSpec { dilation, gate } =
+    let EmulateSpec { dilation, gate, stay } =
         loaded.scenario.engine.emulated().cloned().unwrap_or_default();
     let asked = options.gate.map(|gate| match gate {
         Gate::Queue => GateSpec::Queue,
         Gate::Interface => GateSpec::Interface,
     });
-    let spec =
-        EmulateSpec { dilation: options.dilation.unwrap_or(dilation), gate: asked.unwrap_or(gate) };
+    let spec = EmulateSpec {
+        dilation: options.dilation.unwrap_or(dilation),
+        gate: asked.unwrap_or(gate),
+        stay: stay || options.stay,
+    };
     loaded.use_engine(EngineSpec::Emulate(spec))?;
     Ok(loaded)
 }

@@ -11,6 +11,8 @@ mod diff;
 mod emulate;
 mod explain;
 mod export;
+#[cfg(target_os = "linux")]
+mod hosts;
 mod import;
 mod list;
 mod manual;
@@ -62,6 +64,12 @@ fn main() -> ExitCode {
         Command::Run(options) => run::run(options),
         #[cfg(target_os = "linux")]
         Command::Emulate(options) => emulate::emulate(options),
+        #[cfg(target_os = "linux")]
+        Command::Exec(options) => hosts::exec(options),
+        #[cfg(target_os = "linux")]
+        Command::Shell(options) => hosts::shell(options),
+        #[cfg(target_os = "linux")]
+        Command::Probe => hosts::probe(),
         Command::Crosscheck(options) => crosscheck::crosscheck(options),
         Command::Why(options) => why::why(options),
         Command::Sweep(options) => sweep::sweep(options),

@@ -4,7 +4,7 @@ use crate::classify::{Addresses, Classifier, Foreign};
 use crate::clock::{Clock, Dilation};
 use crate::lateness::Lateness;
 use crate::namespace::Host;
-use crate::wait::sleep;
+use crate::wait::{self, sleep};
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::time::{ClockId, clock_gettime};
 use slotline_bump::frame as marks;
@@ -41,6 +41,13 @@ impl Shared {
     pub fn stopped(&self) -> bool {
         self.stop.load(Ordering::Acquire)
     }
+    /// Waits until network time has begun; `None` where the emulation ends before.
+    pub fn wait_for_clock(&self) -> Option<Clock> {
+        while self.clock().is_none() && !self.stopped() {
+            std::thread::sleep(Duration::from_micros(50));
+        }
+        self.clock()
+    }
     /// The clock; `None` before network time has begun.
     pub fn clock(&self) -> Option<Clock> {
         self.clock.get().copied()
@@ -67,9 +74,6 @@ pub struct Counts {
 pub struct Fidelity {
     /// How much later than planned packets were handed to hosts, in real time.
     pub deliveries: Lateness,
-    /// How long a packet of an application waited at most before it was read, as far as is known: the time between
-    /// two looks at the hosts.
-    pub rounds: Lateness,
     /// Processor time of the network, as a share of the real time.
     pub cpu_share: f64,
 }
@@ -119,6 +123,10 @@ pub struct Fabric<'a> {
     waiting: Vec<u32>,
     shared: &'a Shared,
     buffer: Vec<u8>,
+    /// Hosts with packets to take in.
+    ready: Vec<usize>,
+    /// Hosts whose kernel is to be told of released packets.
+    released: Vec<usize>,
     end: Time,
     counts: Counts,
     fidelity: Fidelity,
@@ -147,7 +155,7 @@ const MOST_WAITING: u32 = 1_000;
 /// Most packets taken from a host before the others have their turn.
 const BURST: usize = 32;
 /// Where the next event is nearer than this, the thread does not sleep.
-const SPIN: Duration = Duration::from_micros(60);
+const SPIN: Duration = Duration::from_micros(15);
 /// The longest sleep: how soon a request to stop is seen.
 const NAP: Duration = Duration::from_millis(5);
 
@@ -162,8 +170,7 @@ impl<'a> Fabric<'a> {
     ) -> Fabric<'a> {
         let addresses = Addresses { hosts: hosts.len() as u32 };
         let waiting = vec![0; hosts.len()];
-        let (frames, counts, fidelity) = Default::default();
-        let buffer = Vec::new();
+        let (frames, counts, fidelity, buffer, ready, released) = Default::default();
         Fabric {
             hosts,
             nodes,
@@ -174,6 +181,8 @@ impl<'a> Fabric<'a> {
             waiting,
             shared,
             buffer,
+            ready,
+            released,
             end,
             counts,
             fidelity,
@@ -190,7 +199,7 @@ impl<'a> Fabric<'a> {
         let clock = *self.shared.clock.get_or_init(|| Clock::start(dilation));
         let (began, cpu) = (Instant::now(), cpu_time());
         while !self.shared.stopped() && clock.now() < self.end {
-            self.round(&clock)?;
+            self.round(&clock, &wait)?;
             let next = self.stepper.next().map_or(NAP, |at| clock.until(at));
             if next > SPIN {
                 sleep(&wait, (next - SPIN).min(NAP))?;
@@ -226,15 +235,15 @@ impl<'a> Fabric<'a> {
     }
 
     /// Lets the network catch up with the clock, and moves packets between it and the hosts.
-    fn round(&mut self, clock: &Clock) -> io::Result<()> {
-        let began = Instant::now();
+    fn round(&mut self, clock: &Clock, list: &OwnedFd) -> io::Result<()> {
         self.stepper.advance(clock.now());
-        self.carry_out(clock);
-        for at in 0..self.hosts.len() {
-            self.take_in(at, clock)?;
-            self.hosts[at].flush()?;
+        self.carry_out(clock)?;
+        let mut ready = std::mem::take(&mut self.ready);
+        wait::ready(list, &mut ready)?;
+        for host in ready.drain(..) {
+            self.take_in(host, clock)?;
         }
-        self.fidelity.rounds.add(began.elapsed());
+        self.ready = ready;
         Ok(())
     }
 
@@ -259,20 +268,21 @@ impl<'a> Fabric<'a> {
                     Foreign::Address => 1,
                     Foreign::Length => 2,
                 }] += 1;
-                return self.hosts[at].release(number);
+                self.waiting[at] += 1;
+                return self.release(at as u32, number);
             }
         };
         let stamp = self.frames.put(&mut self.buffer, at as u32, number);
+        self.waiting[at] += 1;
         if self.stepper.inject(self.nodes[at], now, Packet { stamp, ..packet }) {
             self.counts.entered += 1;
-            self.waiting[at] += 1;
         } else {
             self.lose(stamp);
         }
     }
 
     /// Carries out what the network has handed over.
-    fn carry_out(&mut self, clock: &Clock) {
+    fn carry_out(&mut self, clock: &Clock) -> io::Result<()> {
         let mut over: Vec<(Time, Handover)> = self.stepper.handovers().collect();
         over.sort_by_key(|(at, _)| *at);
         for (at, what) in over {
@@ -287,14 +297,28 @@ impl<'a> Fabric<'a> {
         let lost: Vec<u32> = self.stepper.lost_frames().collect();
         self.counts.dropped += lost.len() as u64;
         lost.into_iter().for_each(|handle| self.lose(handle));
+        for host in std::mem::take(&mut self.released) {
+            self.hosts[host].flush()?;
+        }
+        Ok(())
+    }
+
+    /// Lets go of a frame that has left the card of its host, or that never will.
+    fn release(&mut self, host: u32, number: u32) {
+        let host = host as usize;
+        self.waiting[host] -= 1;
+        self.hosts[host].release(number);
+        if self.released.last() != Some(&host) {
+            self.released.push(host);
+        }
     }
 
     /// A frame leaves its host's card: the host's kernel may let go of it.
     fn leave(&mut self, handle: u32) {
         let frame = &mut self.frames.slots[handle as usize];
+        let (host, number) = (frame.host, frame.number);
         if !std::mem::replace(&mut frame.left, true) {
-            self.waiting[frame.host as usize] -= 1;
-            self.hosts[frame.host as usize].release(frame.number);
+            self.release(host, number);
         }
     }
 
@@ -311,11 +335,7 @@ impl<'a> Fabric<'a> {
 
     /// The network has dropped a frame.
     fn lose(&mut self, handle: u32) {
-        let frame = &mut self.frames.slots[handle as usize];
-        if !frame.left {
-            self.waiting[frame.host as usize] = self.waiting[frame.host as usize].saturating_sub(1);
-            self.hosts[frame.host as usize].release(frame.number);
-        }
+        self.leave(handle);
         self.frames.free(handle);
     }
 }

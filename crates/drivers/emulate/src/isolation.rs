@@ -1,7 +1,10 @@
 //! A program that runs again in namespaces of its own, so that nothing of an emulation remains when it ends, however it
 //! ends, and nothing of the machine's own network is touched.
 
+use crate::registry;
 use std::io;
+use std::net::Ipv4Addr;
+use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
 /// Set in the environment of the isolated process; the value is the number of the process that waits for it.
@@ -31,9 +34,35 @@ pub enum IsolationError {
     },
 }
 
+/// Set in the environment of the isolated process: the folder of files about emulations that run.
+pub(crate) const RUN_DIR: &str = "SLOTLINE_RUN_DIR";
+
 /// Whether this process is isolated.
 pub fn is_inside() -> bool {
-    std::env::var_os(INSIDE).is_some()
+    outer().is_some()
+}
+
+/// The process that waits for this isolated one.
+pub(crate) fn outer() -> Option<u32> {
+    std::env::var(INSIDE).ok()?.parse().ok()
+}
+
+/// Gives the hosts of an emulation their names, in the view that this isolated process and its children have of
+/// `/etc/hosts`.
+pub fn name_hosts(hosts: &[(String, Ipv4Addr)]) -> io::Result<()> {
+    let before = std::fs::read_to_string("/etc/hosts").unwrap_or_default();
+    let lines = hosts.iter().map(|(name, address)| format!("{address}\t{name}\n"));
+    let folder = std::env::var_os(RUN_DIR).map_or_else(std::env::temp_dir, PathBuf::from);
+    std::fs::create_dir_all(&folder)?;
+    let file = folder.join(format!("hosts-{}", outer().unwrap_or_default()));
+    std::fs::write(&file, before + "\n" + &lines.collect::<String>())?;
+    let mounted = Command::new("mount").arg("--bind").arg(&file).arg("/etc/hosts").status();
+    // The mount keeps the content.
+    std::fs::remove_file(&file)?;
+    match mounted?.success() {
+        true => Ok(()),
+        false => Err(io::Error::other("`mount --bind` failed")),
+    }
 }
 
 /// The arguments of `unshare`: with the rights of the present user.
@@ -79,6 +108,7 @@ pub fn run_inside() -> Result<ExitCode, IsolationError> {
         .arg(own)
         .args(std::env::args_os().skip(1))
         .env(INSIDE, std::process::id().to_string())
+        .env(RUN_DIR, registry::folder())
         .spawn()
         .map_err(error)?;
     let status = child.wait().map_err(error)?;

@@ -18,5 +18,8 @@ pub mod isolation;
 pub mod lateness;
 pub mod namespace;
 mod nfqueue;
+pub mod probe;
+pub mod programs;
+pub mod registry;
 pub mod replay;
 mod wait;

@@ -6,11 +6,10 @@ use crate::clock::Clock;
 use crate::datagrams::Datagrams;
 use crate::fabric::Shared;
 use crate::namespace::inside;
-use crate::wait::sleep;
+use crate::wait::{self, sleep};
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
-use rustix::time::Timespec;
 use slotline_net::id::HostId;
 use slotline_net::node::host::Plan;
 use slotline_net::time::Time;
@@ -189,16 +188,11 @@ impl Replay {
     /// Waits for sockets for a span at most, and handles those that are ready.
     fn handle(&mut self, span: Duration, clock: &Clock) -> io::Result<()> {
         sleep(&self.list, span)?;
-        let mut events = Vec::with_capacity(256);
-        let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
-        match epoll::wait(&self.list, rustix::buffer::spare_capacity(&mut events), Some(&at_once)) {
-            Ok(_) | Err(Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
-        }
-        for event in events {
-            let number = event.data.u64();
-            match (number.checked_sub(2 * self.ends.len() as u64), number % 2) {
-                (Some(host), _) => self.read_datagrams(host as usize, clock)?,
+        let mut ready = Vec::new();
+        wait::ready(&self.list, &mut ready)?;
+        for number in ready {
+            match (number.checked_sub(2 * self.ends.len()), number % 2) {
+                (Some(host), _) => self.read_datagrams(host, clock)?,
                 (None, 0) => self.write((number / 2) as u32)?,
                 (None, _) => self.read((number / 2) as u32, clock)?,
             }

@@ -1,6 +1,6 @@
 //! Sleeping until something happens.
 
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, epoll, poll};
 use rustix::io::Errno;
 use rustix::time::Timespec;
 use std::io;
@@ -16,4 +16,16 @@ pub fn sleep(list: &OwnedFd, span: Duration) -> io::Result<()> {
         Ok(_) | Err(Errno::INTR) => Ok(()),
         Err(error) => Err(error.into()),
     }
+}
+
+/// Puts the numbers of what is ready on an epoll list into `numbers`, without waiting.
+pub fn ready(list: &OwnedFd, numbers: &mut Vec<usize>) -> io::Result<()> {
+    let mut events = Vec::with_capacity(256);
+    let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+    match epoll::wait(list, rustix::buffer::spare_capacity(&mut events), Some(&at_once)) {
+        Ok(_) | Err(Errno::INTR) => {}
+        Err(error) => return Err(error.into()),
+    }
+    numbers.extend(events.iter().map(|event| event.data.u64() as usize));
+    Ok(())
 }

@@ -2,23 +2,26 @@
 
 use crate::build::{self, Assembly};
 use crate::collect::Scene;
-use crate::record::{Emulation, FlowRow, NEVER, RunRecord};
+use crate::record::{AppRow, Emulation, FlowRow, NEVER, RunRecord};
 use crate::run::Job;
 use slotline_emulate::classify::{Addresses, Classifier};
 use slotline_emulate::clock::Dilation;
 use slotline_emulate::fabric::{Ended, Fabric, Shared};
 use slotline_emulate::namespace::{GateKind, Host, KernelTcp};
-use slotline_emulate::replay::{Replay, ReplayError, Replayed};
+use slotline_emulate::programs::{self, Program, Ran};
+use slotline_emulate::replay::{Replay, Replayed};
+use slotline_emulate::{isolation, registry};
 use slotline_net::id::{HostId, NodeId};
 use slotline_net::node::host::Plan;
 use slotline_net::time::Time;
 use slotline_net::transport::TransportSpec;
 use slotline_scenario::emulated::kernel_name;
-use slotline_scenario::{EmulateSpec, GateSpec, Loaded, ScenarioError};
+use slotline_scenario::{AppSpec, EmulateSpec, EndWhen, GateSpec, Loaded, ScenarioError};
 use slotline_sim::Stepper;
+use std::net::Ipv4Addr;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Network time advances in windows of at most this real time: what a packet is late by itself.
 const RESOLUTION_US: u64 = 20;
@@ -38,10 +41,14 @@ pub fn record(
     let names: Vec<String> =
         graph.hosts.iter().map(|node| graph.nodes[node.at()].name.clone()).collect();
     let hosts = hosts(&names, &kernel(transport, dilation), spec.gate)?;
-    let end = loaded.scenario.end.at.unwrap_or(Time::MAX);
-    let run = Run { hosts, nodes: graph.hosts.clone(), end, dilation, seed: job.seed };
-    let (ended, flows, scene) = run.between(assembly, loaded, job)?;
-    let record = of(ended, &flows, &scene, dilation);
+    let end = loaded.scenario.end.at.filter(|_| !spec.stay).unwrap_or(Time::MAX);
+    let programs = programs(&loaded.scenario.app, &names);
+    let (nodes, stay, seed) = (graph.hosts.clone(), spec.stay, job.seed);
+    let run = Run { hosts, nodes, programs, stay, end, dilation, seed };
+    let (ended, done, scene) = run.between(assembly, loaded, job)?;
+    let mut record = of(ended, &done.flows, &scene, dilation);
+    record.apps =
+        loaded.scenario.app.iter().zip(done.programs).map(|(app, ran)| app_row(app, ran)).collect();
     Ok((scene, record))
 }
 
@@ -79,9 +86,34 @@ fn hosts(names: &[String], tcp: &KernelTcp, gate: GateSpec) -> Result<Vec<Host>,
     made.map_err(failed)
 }
 
+/// The programs of a scenario, whose hosts exist.
+fn programs(apps: &[AppSpec], names: &[String]) -> Vec<Program> {
+    let program = |app: &AppSpec| Program {
+        host: names.iter().position(|name| *name == app.host).unwrap_or_default(),
+        run: app.run.clone(),
+        at: app.at,
+        background: app.background,
+    };
+    apps.iter().map(program).collect()
+}
+
+fn app_row(app: &AppSpec, ran: Ran) -> AppRow {
+    let ps = |at: Option<Time>| at.map_or(NEVER, Time::as_ps);
+    AppRow {
+        host: app.host.clone(),
+        run: app.run.clone(),
+        start_ps: ps(ran.started),
+        end_ps: ps(ran.ended),
+        exit: ran.exit.and_then(|code| u64::try_from(code).ok()).unwrap_or(NEVER),
+        output: ran.output,
+    }
+}
+
 struct Run {
     hosts: Vec<Host>,
     nodes: Vec<NodeId>,
+    programs: Vec<Program>,
+    stay: bool,
     end: Time,
     dilation: Dilation,
     seed: u64,
@@ -94,7 +126,7 @@ impl Run {
         assembly: Assembly,
         loaded: &Loaded,
         job: &Job,
-    ) -> Result<(Ended, Vec<Replayed>, Scene), ScenarioError> {
+    ) -> Result<(Ended, WorkDone, Scene), ScenarioError> {
         let Assembly { network, plan, routes, wiring, .. } = assembly;
         let scene = Scene {
             graph: network.graph.clone(),
@@ -107,21 +139,36 @@ impl Run {
             wiring,
         };
         let namespaces = namespaces(&self.hosts).map_err(failed)?;
+        let named: Vec<(String, Ipv4Addr)> =
+            self.hosts.iter().map(|host| (host.name.clone(), host.address)).collect();
+        if isolation::is_inside() {
+            isolation::name_hosts(&named).map_err(|e| failed(format!("cannot name hosts: {e}")))?;
+        }
+        let _registered = registry::register(&loaded.scenario.name, &named, &namespaces)
+            .map_err(|e| failed(format!("cannot register the emulation: {e}")))?;
         let resolution = self.dilation.network(std::time::Duration::from_micros(RESOLUTION_US));
         let stepper = Stepper::new(network, self.end, resolution.max(Time::ns(1)));
         let addresses = Addresses { hosts: self.hosts.len() as u32 };
         let classifier = Classifier::new(Arc::clone(&plan), addresses);
         let shared = Shared::default();
         let fabric = Fabric::new((self.hosts, self.nodes), stepper, classifier, self.end, &shared);
-        let (ended, flows) = std::thread::scope(|scope| {
-            let work = scope.spawn(|| replay(plan, &namespaces, self.seed, &shared));
+        let work = Work {
+            plan,
+            namespaces,
+            programs: self.programs,
+            until_time: self.stay || loaded.scenario.end.when == EndWhen::Time,
+            seed: self.seed,
+            shared: &shared,
+        };
+        let (ended, done) = std::thread::scope(|scope| {
+            let work = scope.spawn(|| work.run());
             scope.spawn(|| follow_progress(job, &shared));
             let ended = fabric.run(self.dilation);
             shared.stop();
-            let flows = work.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            (ended, flows)
+            let done = work.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            (ended, done)
         });
-        Ok((ended.map_err(failed)?, flows.map_err(failed)?, scene))
+        Ok((ended.map_err(failed)?, done.map_err(failed)?, scene))
     }
 }
 
@@ -129,27 +176,57 @@ fn namespaces(hosts: &[Host]) -> std::io::Result<Vec<OwnedFd>> {
     hosts.iter().map(|host| host.namespace().try_clone_to_owned()).collect()
 }
 
-fn replay(
+/// What goes on on the hosts.
+struct Work<'a> {
     plan: Arc<Plan>,
-    namespaces: &[OwnedFd],
+    namespaces: Vec<OwnedFd>,
+    programs: Vec<Program>,
+    /// Whether the run goes on when all is done.
+    until_time: bool,
     seed: u64,
-    shared: &Shared,
-) -> Result<Vec<Replayed>, ReplayError> {
-    let stop = |error| {
-        shared.stop();
-        error
-    };
-    let replay = Replay::connect(plan, namespaces, seed).map_err(stop)?;
-    shared.begin();
-    while shared.clock().is_none() && !shared.stopped() {
-        std::thread::sleep(std::time::Duration::from_micros(50));
+    shared: &'a Shared,
+}
+
+/// What became of it.
+struct WorkDone {
+    flows: Vec<Replayed>,
+    programs: Vec<Ran>,
+}
+
+impl Work<'_> {
+    /// Opens all connections, lets network time begin, and replays the workload beside the programs. It stops the
+    /// emulation when all is done, or at an error.
+    fn run(self) -> Result<WorkDone, String> {
+        let text = |error: &dyn std::fmt::Display| error.to_string();
+        let result = Replay::connect(Arc::clone(&self.plan), &self.namespaces, self.seed)
+            .map_err(|error| text(&error))
+            .and_then(|replay| self.beside(replay));
+        self.shared.stop();
+        result
     }
-    let flows = match shared.clock() {
-        Some(clock) => replay.run(&clock, shared),
-        None => Ok(vec![]),
-    };
-    shared.stop();
-    flows
+
+    fn beside(&self, replay: Replay) -> Result<WorkDone, String> {
+        self.shared.begin();
+        let Some(clock) = self.shared.wait_for_clock() else {
+            return Ok(WorkDone { flows: vec![], programs: vec![] });
+        };
+        let replayed = AtomicBool::new(false);
+        let others_done = || replayed.load(Ordering::Acquire) && !self.until_time;
+        std::thread::scope(|scope| {
+            let programs = scope.spawn(|| {
+                let at = (&clock, self.shared);
+                programs::run(&self.programs, &self.namespaces, &[], at, others_done)
+            });
+            let flows = replay.run(&clock, self.shared);
+            replayed.store(true, Ordering::Release);
+            if flows.is_err() {
+                self.shared.stop();
+            }
+            let programs = programs.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            let programs = programs.map_err(|error| format!("cannot run a program: {error}"))?;
+            Ok(WorkDone { flows: flows.map_err(|error| error.to_string())?, programs })
+        })
+    }
 }
 
 /// Shows the progress of a run, and stops it where somebody asks for that.

@@ -7,7 +7,7 @@ use slotline_scenario::Loaded;
 use slotline_scenario::metric::Metric;
 
 pub use slotline_tables::record::{
-    Capture, CapturedPacket, Conservation, ControlRow, Emulation, EngineStats, EstimateRow,
+    AppRow, Capture, CapturedPacket, Conservation, ControlRow, Emulation, EngineStats, EstimateRow,
     FaultRow, FlowRow, LimitRow, NEVER, Part, PortRow, RunRecord, SampleRow, ScheduleRow,
     SequenceRow, Step, StoppedRow, VoqRow, WORST_PORTS, WhyRow,
 };

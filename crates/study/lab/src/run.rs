@@ -222,7 +222,8 @@ fn one(
     let cpu = || if alone { usage::process_cpu_s() } else { usage::thread_cpu_s() };
     let (began, cpu_before) = (Instant::now(), cpu());
     let (scene, mut record) = first(loaded, job, threads)?;
-    if job.cancelled() {
+    let stayed = loaded.scenario.engine.emulated().is_some_and(|spec| spec.stay);
+    if job.cancelled() && !stayed {
         return Ok(None);
     }
     record.scheme.clone_from(&loaded.scenario.scheme[job.scheme].name);

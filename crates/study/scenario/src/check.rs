@@ -71,6 +71,7 @@ pub fn check(scenario: &Scenario, files: &Files<'_>) -> Checked {
     }
     let mut faults: Vec<SpecError> = checks.into_iter().filter_map(Result::err).collect();
     faults.extend(super::flow_level::faults(scenario, graph.as_ref().ok()));
+    faults.extend(super::app::faults(&scenario.app, graph.as_ref().ok()));
     faults.extend(super::emulated::faults(scenario, graph.as_ref().ok()));
     // An error of the fabric itself was reported above.
     let hybrid = if graph.is_ok() { super::hybrid::faults(scenario) } else { vec![] };
@@ -155,7 +156,9 @@ fn general(scenario: &Scenario) -> Fit {
     ensure((1..=10_000).contains(&scenario.repeat), "repeat", || {
         format!("`repeat` is {}: it has to be 1 to 10000", scenario.repeat)
     })?;
-    ensure(!scenario.workload.is_empty(), "workload", || {
+    let emulated = scenario.engine.emulated();
+    let programs = emulated.is_some_and(|spec| spec.stay || !scenario.app.is_empty());
+    ensure(!scenario.workload.is_empty() || programs, "workload", || {
         "no traffic: add a `workload`, for example [[workload]] with kind = \"incast\"".into()
     })?;
     ensure(!scenario.scheme.is_empty(), "scheme", || {

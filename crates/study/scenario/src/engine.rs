@@ -34,11 +34,14 @@ pub struct EmulateSpec {
     pub dilation: f64,
     /// How packets of applications come to the network.
     pub gate: GateSpec,
+    /// The hosts stay up until somebody ends the run, whatever `end` says.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub stay: bool,
 }
 
 impl Default for EmulateSpec {
     fn default() -> EmulateSpec {
-        EmulateSpec { dilation: 1.0, gate: GateSpec::Auto }
+        EmulateSpec { dilation: 1.0, gate: GateSpec::Auto, stay: false }
     }
 }
 

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+mod app;
 mod bumps;
 pub mod catalogue;
 pub mod check;
@@ -41,6 +42,7 @@ mod spec;
 mod text_file;
 mod traffic;
 
+pub use app::AppSpec;
 pub use check::Files;
 pub use engine::{EmulateSpec, EngineSpec, FlowSpec, GateSpec, RatesSpec};
 pub use error::{Fault, ScenarioError};

@@ -1,5 +1,6 @@
 //! A scenario as plain data.
 
+use super::app::AppSpec;
 use super::engine::EngineSpec;
 use super::event::EventSpec;
 use crate::metric::Metric;
@@ -44,9 +45,8 @@ pub struct Scenario {
     pub measure: MeasureSpec,
     /// The network.
     pub fabric: TopologySpec,
-    /// The traffic, which consists of all workloads.
+    /// The traffic, which consists of all workloads. Where hosts are real and run programs, it may be missing.
     #[serde(default)]
-    #[schemars(extend("x-required" = true))]
     pub workload: Vec<WorkloadSpec>,
     /// What is compared; the first is the baseline.
     #[serde(default)]
@@ -55,6 +55,9 @@ pub struct Scenario {
     /// Events that change the network during a run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub event: Vec<EventSpec>,
+    /// Programs on hosts, for `slotline emulate`; simulations ignore them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub app: Vec<AppSpec>,
 }
 
 /// One way to run the network.

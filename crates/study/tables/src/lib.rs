@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+mod apps;
 mod caught;
 mod csv;
 mod estimates;

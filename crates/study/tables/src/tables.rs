@@ -5,6 +5,7 @@ use crate::record::{ControlRow, FlowRow, NEVER, PortRow, RunRecord, SampleRow};
 use std::borrow::Cow;
 use std::io::{self, Write};
 
+pub use super::apps::APPS;
 pub use super::estimates::ESTIMATES;
 pub use super::faults::FAULTS;
 pub use super::followed::{CAPTURES, CapturedRow, SCHEDULE, SEQUENCE, WHY};
@@ -50,8 +51,8 @@ impl<R: Clone + Sync> AnyTable for Table<R> {
 }
 
 /// All tables.
-pub static ALL: [&dyn AnyTable; 13] = [
-    &FLOWS, &SAMPLES, &PORTS, &CONTROL, &FAULTS, &ESTIMATES, &LIMITS, &STOPPED, &VOQS, &WHY,
+pub static ALL: [&dyn AnyTable; 14] = [
+    &FLOWS, &SAMPLES, &PORTS, &CONTROL, &FAULTS, &ESTIMATES, &LIMITS, &STOPPED, &APPS, &VOQS, &WHY,
     &SEQUENCE, &SCHEDULE, &CAPTURES,
 ];
 

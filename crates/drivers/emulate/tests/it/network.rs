@@ -1,11 +1,11 @@
 //! A star of real hosts.
 
-use slotline_emulate::classify::{Addresses, Classifier, add_shared_conns};
+use slotline_emulate::classify::{Addresses, Classifier};
 use slotline_emulate::clock::Dilation;
 use slotline_emulate::fabric::{Ended, Fabric, Shared};
 use slotline_emulate::namespace::{GateKind, Host, KernelTcp};
 use slotline_net::id::{HostId, NodeId};
-use slotline_net::node::external_host::ExternalHost;
+use slotline_net::node::external_host::{ExternalHost, add_shared_conns};
 use slotline_net::node::host::{Egress, Nic, NicConfig, Plan, Spread};
 use slotline_net::node::station::Loss;
 use slotline_net::route::{Routes, RoutingSpec};

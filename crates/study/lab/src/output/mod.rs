@@ -1,5 +1,6 @@
 //! Results on the disk and on the terminal. Other crates make the pages of a result: see [`PageFile`].
 
+mod apps;
 mod checkpoint;
 mod counts;
 pub mod differences;

@@ -6,8 +6,8 @@ use crate::record::{Capture, CapturedPacket, RunRecord, RunSet};
 use bytes::Bytes;
 use slotline_tables::table::Table;
 use slotline_tables::tables::{
-    CAPTURES, CONTROL, CapturedRow, ESTIMATES, FAULTS, FLOWS, LIMITS, PORTS, SAMPLES, SCHEDULE,
-    SEQUENCE, STOPPED, VOQS, WHY,
+    APPS, CAPTURES, CONTROL, CapturedRow, ESTIMATES, FAULTS, FLOWS, LIMITS, PORTS, SAMPLES,
+    SCHEDULE, SEQUENCE, STOPPED, VOQS, WHY,
 };
 use std::fs;
 use std::io;
@@ -144,6 +144,7 @@ fn fill(folder: &Path, index: &Index, runs: &mut [RunRecord]) -> Result<(), Read
     table(folder, index, &ESTIMATES, runs, |run, rows| run.estimates = rows)?;
     table(folder, index, &LIMITS, runs, |run, rows| run.limits = rows)?;
     table(folder, index, &STOPPED, runs, |run, rows| run.stopped = rows)?;
+    table(folder, index, &APPS, runs, |run, rows| run.apps = rows)?;
     table(folder, index, &VOQS, runs, |run, rows| run.voqs = rows)?;
     table(folder, index, &WHY, runs, |run, rows| run.why = rows)?;
     table(folder, index, &SEQUENCE, runs, |run, rows| run.sequence = rows)?;

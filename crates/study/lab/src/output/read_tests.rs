@@ -184,6 +184,7 @@ prop_compose! {
         let (scheme, seed) = (String::new(), 0);
         RunRecord {
             scheme, seed, flows, ports, samples, control, faults, estimates, limits, stopped, voqs,
+            apps: vec![],
             why, sequence, schedule, captures, engine, census,
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::output::format::{self, Scale};
 use crate::output::tally::{Tally, tallies};
-use crate::output::{counts, faults, stopped};
+use crate::output::{apps, counts, faults, stopped};
 use crate::record::{FailedRun, RunSet};
 use crate::statistics::Verdict;
 use crate::summary::{Cell, EngineTotal, Summary};
@@ -186,6 +186,7 @@ fn remarks(set: &RunSet, summary: &Summary) -> Vec<String> {
     out.extend(counts::lines(summary));
     out.extend(faults::lines(set));
     out.extend(stopped::lines(set));
+    out.extend(apps::lines(set));
     if summary.is_fixed() {
         out.push("All seeds give the same numbers: nothing in this scenario is random.".into());
     }

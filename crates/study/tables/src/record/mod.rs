@@ -1,5 +1,6 @@
 //! Records of runs: plain data, in the same form for every engine.
 
+mod app;
 mod estimate;
 mod fault;
 mod followed;
@@ -8,6 +9,7 @@ mod stopped;
 mod voq;
 mod why;
 
+pub use app::AppRow;
 pub use estimate::EstimateRow;
 pub use fault::FaultRow;
 pub use followed::{Capture, CapturedPacket, ScheduleRow, SequenceRow, Step};
@@ -240,6 +242,8 @@ pub struct RunRecord {
     pub limits: Vec<LimitRow>,
     /// Queues whose discipline failed, in time order.
     pub stopped: Vec<StoppedRow>,
+    /// Programs that ran on real hosts.
+    pub apps: Vec<AppRow>,
     /// Queues by destination of a hybrid fabric's racks, in order of source and destination.
     pub voqs: Vec<VoqRow>,
     /// Parts of the completion time of followed flows, by flow number; empty if none was followed.

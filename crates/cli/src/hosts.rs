@@ -1,0 +1,71 @@
+//! `slotline exec`, `slotline shell` and `slotline probe`: the hosts of an emulation that runs, and what this machine can.
+
+use crate::out::say;
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use slotline_emulate::probe;
+use slotline_emulate::registry::{self, Entry, Running};
+use std::process::{Command, ExitCode};
+
+#[derive(Args)]
+pub struct ExecOptions {
+    /// The host.
+    pub host: String,
+    /// The program and its arguments.
+    #[arg(required = true, last = true, value_name = "PROGRAM")]
+    pub program: Vec<String>,
+}
+
+#[derive(Args)]
+pub struct ShellOptions {
+    /// The host.
+    pub host: String,
+}
+
+/// Runs a program on a host of the emulation that runs.
+pub fn exec(options: &ExecOptions) -> Result<ExitCode> {
+    let (running, host) = find(&options.host)?;
+    let command = running.command(&host, &options.program).context("the emulation has ended")?;
+    let (program, arguments) = command.split_first().context("nothing to run")?;
+    let status = Command::new(program).args(arguments).status();
+    let status = status.with_context(|| format!("cannot start `{program}` (util-linux)"))?;
+    Ok(ExitCode::from(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1)))
+}
+
+/// Runs the user's shell there.
+pub fn shell(options: &ShellOptions) -> Result<ExitCode> {
+    let shell = std::env::var("SHELL").unwrap_or_else(|_| "/bin/sh".into());
+    exec(&ExecOptions { host: options.host.clone(), program: vec![shell] })
+}
+
+fn find(name: &str) -> Result<(Running, Entry)> {
+    let all = registry::running();
+    if all.is_empty() {
+        bail!("no emulation runs: start one with `slotline emulate FILE --stay`");
+    }
+    for running in &all {
+        if let Some(host) = running.hosts.iter().find(|host| host.name == name) {
+            return Ok((running.clone(), host.clone()));
+        }
+    }
+    let first = |running: &Running| running.hosts.iter().take(8).map(|h| h.name.clone()).collect();
+    let names: Vec<String> =
+        all.iter().flat_map(|running| -> Vec<String> { first(running) }).collect();
+    bail!("no host `{name}` in the emulations that run; hosts are {}, ...", names.join(", "))
+}
+
+/// Says what this machine has for emulation, and what it lacks.
+pub fn probe() -> Result<ExitCode> {
+    let found = probe::probe();
+    let lines: Vec<String> = found
+        .iter()
+        .map(|one| {
+            let state = if one.works.is_ok() { "yes" } else { "no " };
+            let why = one.works.as_ref().err().map_or(String::new(), |why| format!(": {why}"));
+            format!("{state}  {}{why}", one.what)
+        })
+        .collect();
+    say(&lines.join("\n"));
+    let needed = found.iter().all(|one| one.works.is_ok() || !one.needed);
+    Ok(if needed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}

@@ -1,0 +1,79 @@
+//! What this machine has for emulation, and why it lacks the rest.
+
+use crate::classify::Addresses;
+use crate::isolation;
+use crate::namespace::{GateKind, Host, KernelTcp};
+use slotline_net::id::HostId;
+use std::fs;
+use std::process::Command;
+use std::time::Duration;
+
+/// One thing that an emulation can use.
+pub struct Probed {
+    /// What it is.
+    pub what: &'static str,
+    /// Whether no emulation works without it.
+    pub needed: bool,
+    /// Whether it is there, or the reason why not.
+    pub works: Result<(), String>,
+}
+
+/// Tries everything. Nothing remains of it.
+pub fn probe() -> Vec<Probed> {
+    let tried = |what, needed, works| Probed { what, needed, works };
+    let host = |gate| {
+        let address = (Addresses { hosts: 1 }.of(HostId(0)), Addresses::PREFIX);
+        Host::new("probe", address, &plain_tcp(), gate).map(drop).map_err(|error| error.to_string())
+    };
+    let inside = isolation::permitted().map_err(|error| error.to_string());
+    vec![
+        tried("network, process and mount namespaces", true, inside),
+        tried(
+            "hosts: namespaces with an interface (/dev/net/tun, ip)",
+            true,
+            host(GateKind::Interface),
+        ),
+        tried(
+            "gate `queue`: the kernel holds packets (NFQUEUE, iptables)",
+            false,
+            host(GateKind::Queue),
+        ),
+        tried("cubic", false, congestion("cubic")),
+        tried("dctcp", false, congestion("dctcp")),
+        tried("first place on a processor (chrt --fifo)", false, first_place()),
+    ]
+}
+
+fn plain_tcp() -> KernelTcp {
+    KernelTcp {
+        congestion: "reno".into(),
+        ecn: false,
+        mtu: 1_500,
+        initial_window: 10,
+        least_rto: Duration::from_millis(200),
+        quick_acks: false,
+    }
+}
+
+fn congestion(name: &str) -> Result<(), String> {
+    let list = |list: &str| {
+        let text = fs::read_to_string(format!("/proc/sys/net/ipv4/tcp_{list}_congestion_control"));
+        text.unwrap_or_default().split_whitespace().any(|one| one == name)
+    };
+    match (list("available"), list("allowed")) {
+        (true, true) => Ok(()),
+        (true, false) => Err(format!(
+            "not allowed: add it with `sysctl net.ipv4.tcp_allowed_congestion_control=\"reno {name}\"`"
+        )),
+        _ => Err(format!("this kernel lacks it (module tcp_{name})")),
+    }
+}
+
+fn first_place() -> Result<(), String> {
+    let tried = Command::new("chrt").args(["--fifo", "10", "true"]).output();
+    let output = tried.map_err(|error| format!("chrt: {error}"))?;
+    match output.status.success() {
+        true => Ok(()),
+        false => Err(String::from_utf8_lossy(&output.stderr).trim().to_owned()),
+    }
+}

@@ -1,0 +1,158 @@
+//! Programs on the hosts of an emulation.
+
+use crate::clock::Clock;
+use crate::fabric::Shared;
+use crate::namespace::inside;
+use rustix::process::{Pid, Signal, kill_process_group};
+use slotline_net::time::Time;
+use std::io::{self, PipeReader, Read};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// A program that is to run.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// The number of the host.
+    pub host: usize,
+    /// What `sh -c` is given.
+    pub run: String,
+    /// When it starts, in network time.
+    pub at: Time,
+    /// Whether the emulation does not wait for its end.
+    pub background: bool,
+}
+
+/// What became of a program.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Ran {
+    /// When it started.
+    pub started: Option<Time>,
+    /// When it ended by itself.
+    pub ended: Option<Time>,
+    /// Its exit code; 128 and the signal where a signal ended it, as shells have it.
+    pub exit: Option<i32>,
+    /// What it wrote, the standard output and the standard error output as they came.
+    pub output: String,
+}
+
+/// More output than this of one program is dropped.
+const MOST_OUTPUT: usize = 1 << 20;
+/// How often programs are looked at.
+const PERIOD: Duration = Duration::from_millis(2);
+/// How long a program that is to end has for that.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// Runs `programs` until those that are not in the background have ended, and `others` says that nothing else goes on,
+/// or until somebody stops the emulation. `environment` is added to that of each program.
+pub fn run(
+    programs: &[Program],
+    namespaces: &[OwnedFd],
+    environment: &[(String, String)],
+    (clock, shared): (&Clock, &Shared),
+    others_done: impl Fn() -> bool,
+) -> io::Result<Vec<Ran>> {
+    let mut states: Vec<State> = programs.iter().map(|_| State::default()).collect();
+    let goes_on = |states: &[State]| {
+        let awaited = programs.iter().zip(states);
+        awaited.into_iter().any(|(program, state)| !program.background && state.ran.ended.is_none())
+    };
+    while !shared.stopped() && (goes_on(&states) || !others_done()) {
+        for (program, state) in programs.iter().zip(&mut states) {
+            let due = state.ran.started.is_none() && clock.now() >= program.at;
+            if due {
+                state.start(program, &namespaces[program.host], environment, clock.now())?;
+            }
+            state.look(clock.now())?;
+        }
+        std::thread::sleep(PERIOD);
+    }
+    states.iter().for_each(|state| state.signal(Signal::TERM));
+    let patience = std::time::Instant::now();
+    while patience.elapsed() < GRACE && states.iter_mut().any(State::runs) {
+        std::thread::sleep(PERIOD);
+    }
+    states.iter().for_each(|state| state.signal(Signal::KILL));
+    Ok(states.into_iter().map(State::finish).collect())
+}
+
+#[derive(Default)]
+struct State {
+    ran: Ran,
+    child: Option<Child>,
+    output: Arc<Mutex<Vec<u8>>>,
+}
+
+impl State {
+    fn start(
+        &mut self,
+        program: &Program,
+        namespace: &OwnedFd,
+        environment: &[(String, String)],
+        now: Time,
+    ) -> io::Result<()> {
+        let (reader, writer) = io::pipe()?;
+        let mut command = Command::new("sh");
+        command
+            .args(["-c", &program.run])
+            .envs(environment.iter().map(|(key, value)| (key, value)))
+            .stdin(Stdio::null())
+            .stdout(writer.try_clone()?)
+            .stderr(writer)
+            .process_group(0);
+        self.child = Some(inside(namespace.as_fd(), || command.spawn())?);
+        drop(command);
+        self.ran.started = Some(now);
+        let output = Arc::clone(&self.output);
+        // It ends when no process has the pipe any more, which may be later than the program.
+        std::thread::spawn(move || collect(reader, &output));
+        Ok(())
+    }
+
+    /// Notes the end of the program.
+    fn look(&mut self, now: Time) -> io::Result<()> {
+        let Some(child) = self.child.as_mut().filter(|_| self.ran.ended.is_none()) else {
+            return Ok(());
+        };
+        if let Some(status) = child.try_wait()? {
+            (self.ran.ended, self.ran.exit) = (Some(now), Some(code(status)));
+        }
+        Ok(())
+    }
+
+    fn runs(&mut self) -> bool {
+        self.child.as_mut().is_some_and(|child| matches!(child.try_wait(), Ok(None)))
+    }
+
+    fn signal(&self, signal: Signal) {
+        let id = self.child.as_ref().and_then(|child| Pid::from_raw(child.id() as i32));
+        if let Some(id) = id.filter(|_| self.ran.ended.is_none()) {
+            // It may have ended meanwhile.
+            let _ = kill_process_group(id, signal);
+        }
+    }
+
+    fn finish(mut self) -> Ran {
+        if let (None, Some(child)) = (self.ran.exit, &mut self.child) {
+            self.ran.exit = child.wait().ok().map(code);
+        }
+        let output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
+        self.ran.output = String::from_utf8_lossy(&output).into_owned();
+        self.ran
+    }
+}
+
+fn code(status: ExitStatus) -> i32 {
+    status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or_default())
+}
+
+fn collect(mut reader: PipeReader, output: &Mutex<Vec<u8>>) {
+    let mut chunk = vec![0; 1 << 16];
+    while let Ok(length @ 1..) = reader.read(&mut chunk) {
+        let mut output = output.lock().unwrap_or_else(PoisonError::into_inner);
+        let room = MOST_OUTPUT.saturating_sub(output.len());
+        output.extend_from_slice(&chunk[..length.min(room)]);
+    }
+}

@@ -1,0 +1,123 @@
+//! Which emulations run on this machine: one small file for each, which `slotline exec` reads.
+
+use crate::isolation;
+use std::fs;
+use std::io;
+use std::net::Ipv4Addr;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+/// A host of an emulation that runs.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Entry {
+    /// Its name.
+    pub name: String,
+    /// Its address.
+    pub address: Ipv4Addr,
+    /// The file descriptor of its network namespace in the emulation's process.
+    descriptor: i32,
+}
+
+/// An emulation that runs.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Running {
+    /// The process that waits for it, which the user started.
+    pub process: u32,
+    /// The name of the scenario.
+    pub scenario: String,
+    /// Its hosts.
+    pub hosts: Vec<Entry>,
+}
+
+/// The file of an emulation, which is removed when this goes.
+pub struct Registered {
+    path: PathBuf,
+}
+
+impl Drop for Registered {
+    fn drop(&mut self) {
+        // A file that remains is removed by the next command that reads it.
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// The folder of this user's files. An isolated process is given it, since its user may look like another one.
+pub(crate) fn folder() -> PathBuf {
+    let given = std::env::var_os(isolation::RUN_DIR).map(PathBuf::from);
+    let own = || {
+        let id = rustix::process::getuid().as_raw();
+        std::env::temp_dir().join(format!("slotline-{id}"))
+    };
+    given.unwrap_or_else(own)
+}
+
+/// Writes the file of the emulation that this isolated process runs; `None` where it is not isolated.
+pub fn register(
+    scenario: &str,
+    hosts: &[(String, Ipv4Addr)],
+    namespaces: &[OwnedFd],
+) -> io::Result<Option<Registered>> {
+    let Some(process) = isolation::outer() else { return Ok(None) };
+    let line = |((name, address), namespace): (&(String, Ipv4Addr), &OwnedFd)| {
+        format!("{name}\t{address}\t{}\n", namespace.as_fd().as_raw_fd())
+    };
+    let lines: String = hosts.iter().zip(namespaces).map(line).collect();
+    let folder = folder();
+    fs::create_dir_all(&folder)?;
+    let path = folder.join(process.to_string());
+    fs::write(&path, format!("{}\n{lines}", scenario.replace(['\n', '\t'], " ")))?;
+    Ok(Some(Registered { path }))
+}
+
+/// The emulations of this user that run. Files of those that do not run any more are removed.
+pub fn running() -> Vec<Running> {
+    let files = fs::read_dir(folder()).into_iter().flatten().flatten();
+    files.filter_map(|file| read(&file.path())).collect()
+}
+
+fn read(path: &Path) -> Option<Running> {
+    let process: u32 = path.file_name()?.to_str()?.parse().ok()?;
+    if inner(process).is_none() {
+        let _ = fs::remove_file(path);
+        return None;
+    }
+    let text = fs::read_to_string(path).ok()?;
+    let mut lines = text.lines();
+    let scenario = lines.next()?.to_owned();
+    Some(Running { process, scenario, hosts: lines.filter_map(entry).collect() })
+}
+
+fn entry(line: &str) -> Option<Entry> {
+    let mut fields = line.split('\t');
+    let name = fields.next()?.to_owned();
+    let address = fields.next()?.parse().ok()?;
+    Some(Entry { name, address, descriptor: fields.next()?.parse().ok()? })
+}
+
+/// The first process in the namespaces of an emulation: the child of `unshare`, which is the child of `process`.
+fn inner(process: u32) -> Option<u32> {
+    child(child(process)?)
+}
+
+fn child(process: u32) -> Option<u32> {
+    let tasks = fs::read_dir(format!("/proc/{process}/task")).ok()?.flatten();
+    let children = tasks.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
+    children.flat_map(|list| list.split_whitespace().find_map(|id| id.parse().ok())).next()
+}
+
+impl Running {
+    /// The command, with its arguments, that runs `program` on a host: `nsenter`. `None` where the emulation has ended.
+    pub fn command(&self, host: &Entry, program: &[String]) -> Option<Vec<String>> {
+        let inner = inner(self.process)?;
+        let root = rustix::process::geteuid().is_root();
+        let user = [format!("--user=/proc/{inner}/ns/user"), "--preserve-credentials".into()];
+        let mut command = vec!["nsenter".to_owned()];
+        command.extend(user.into_iter().filter(|_| !root));
+        command.push(format!("--mount=/proc/{inner}/ns/mnt"));
+        command.push(format!("--pid=/proc/{inner}/ns/pid"));
+        command.push(format!("--net=/proc/{inner}/fd/{}", host.descriptor));
+        command.push("--".into());
+        command.extend_from_slice(program);
+        Some(command)
+    }
+}
