@@ -23,9 +23,24 @@ const FLAGS: [&str; 13] = [
 
 fn main() {
     println!("cargo::rerun-if-changed=c");
-    let out = PathBuf::from(env::var_os("OUT_DIR").expect("Cargo sets OUT_DIR"));
-    let done =
-        compiler().args(FLAGS).arg(out.join("libslotline.so")).args(sources()).arg("-ldl").status();
+    let out = env::var_os("OUT_DIR").expect("Cargo sets OUT_DIR");
+    let library = PathBuf::from(out).join("libslotline.so");
+    if is_supported() {
+        compile(&library);
+    } else {
+        fs::write(library, []).expect("OUT_DIR can be written");
+    }
+}
+
+/// The library knows the GNU C library, and computes with 128 bits.
+fn is_supported() -> bool {
+    let target = |what: &str| env::var(format!("CARGO_CFG_TARGET_{what}")).unwrap_or_default();
+    target("OS") == "linux" && target("ENV") == "gnu" && target("POINTER_WIDTH") == "64"
+}
+
+fn compile(library: &Path) {
+    let mut compiler = compiler();
+    let done = compiler.args(FLAGS).arg(library).args(sources()).arg("-ldl").status();
     let done = done.expect("a C compiler is installed: Rust links with it");
     assert!(done.success(), "the C compiler refused the library for LD_PRELOAD");
 }
@@ -38,9 +53,9 @@ fn compiler() -> Command {
 fn sources() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("c");
     let files = fs::read_dir(folder).expect("the sources are here");
-    let paths = files.map(|file| file.expect("a readable folder").path());
-    let mut sources: Vec<PathBuf> =
-        paths.filter(|path| path.extension().is_some_and(|e| e == "c")).collect();
-    sources.sort();
-    sources
+    let mut paths: Vec<PathBuf> =
+        files.map(|file| file.expect("a readable folder").path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "c"));
+    paths.sort();
+    paths
 }

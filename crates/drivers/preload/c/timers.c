@@ -29,19 +29,20 @@ static void virtual_rest(struct itimerspec *timer)
 }
 
 /* The kernel names the clock of a timer's descriptor in /proc. */
+#define CLOCK_LABEL "clockid: "
+
 static clockid_t clock_of_descriptor(int fd)
 {
-    char path[64], line[128];
-    int clock = CLOCK_MONOTONIC;
+    char path[64], text[512];
     snprintf(path, sizeof path, "/proc/self/fdinfo/%d", fd);
-    FILE *info = fopen(path, "re");
-    if (info == NULL)
-        return clock;
-    while (fgets(line, sizeof line, info) != NULL)
-        if (sscanf(line, "clockid: %d", &clock) == 1)
-            break;
-    REAL(fclose)(info);
-    return clock;
+    int info = open(path, O_RDONLY | O_CLOEXEC);
+    if (info < 0)
+        return CLOCK_MONOTONIC;
+    ssize_t length = read(info, text, sizeof text - 1);
+    REAL(close)(info);
+    text[length < 0 ? 0 : length] = '\0';
+    const char *label = strstr(text, CLOCK_LABEL);
+    return label == NULL ? CLOCK_MONOTONIC : atoi(label + strlen(CLOCK_LABEL));
 }
 
 EXPORT int timerfd_settime(int fd, int flags, const struct itimerspec *timer, struct itimerspec *old)

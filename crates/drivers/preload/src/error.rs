@@ -6,6 +6,11 @@ use std::path::{Path, PathBuf};
 /// The reason why virtual time or a table of demand cannot be set up or read.
 #[derive(Debug, thiserror::Error)]
 pub enum PreloadError {
+    /// This program was built for another system.
+    #[error(
+        "virtual time needs a Slotline that was built for Linux with 64 bits and the GNU C library"
+    )]
+    Unsupported,
     /// A file cannot be written or read.
     #[error("{}: {source}", path.display())]
     File {

@@ -6,15 +6,19 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf, absolute};
 
-/// The library, an ELF shared object for this system.
+/// The library, an ELF shared object for this system. It is empty where it was not built: it needs Linux with 64 bits
+/// and the GNU C library.
 pub const LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libslotline.so"));
 
 /// Writes the library into a folder that exists, as `libslotline.so`, and returns its absolute path.
 ///
 /// # Errors
-/// [`PreloadError::Separator`] where `LD_PRELOAD` could not name the file, [`PreloadError::File`] where it cannot be
-/// written.
+/// [`PreloadError::Unsupported`] where there is no library for this system, [`PreloadError::Separator`] where
+/// `LD_PRELOAD` could not name the file, [`PreloadError::File`] where it cannot be written.
 pub fn install(folder: &Path) -> Result<PathBuf, PreloadError> {
+    if LIBRARY.is_empty() {
+        return Err(PreloadError::Unsupported);
+    }
     let path = absolute(folder.join("libslotline.so")).map_err(at(folder))?;
     let separators = [b' ', b':', b'\t', b'\n', b'$'];
     if path.as_os_str().as_encoded_bytes().iter().any(|byte| separators.contains(byte)) {

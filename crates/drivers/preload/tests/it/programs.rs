@@ -2,7 +2,7 @@
 
 use crate::{Virtual, installed, run, text};
 use std::net::TcpListener;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 #[test]
@@ -95,8 +95,7 @@ fn iperf3_shows_the_virtual_rate() {
     // The port is free again when the listener is dropped.
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string();
     let mut server = time.command("iperf3");
-    let mut server =
-        server.args(["-s", "-1", "-p", &port]).stdout(std::process::Stdio::null()).spawn().unwrap();
+    let mut server = server.args(["-s", "-1", "-p", &port]).stdout(Stdio::null()).spawn().unwrap();
     let client = [
         "-c",
         "127.0.0.1",
@@ -174,6 +173,44 @@ fn curl_gives_up_in_virtual_time() {
     let (shown, real) = (text(&done.stdout).parse::<f64>().unwrap(), begin.elapsed().as_secs_f64());
     assert_eq!(done.status.code(), Some(28), "{}", text(&done.stderr));
     assert!((0.095..1.0).contains(&shown) && (1.9..20.0).contains(&real), "{shown} {real}");
+}
+
+#[test]
+fn netcat_gives_up_in_virtual_time() {
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = silent.local_addr().unwrap().port().to_string();
+    let begin = std::time::Instant::now();
+    let mut command = Virtual::new("netcat", 3).command("nc");
+    let netcat = command.args(["-w", "1", "127.0.0.1", &port]).stdin(Stdio::piped());
+    let Ok(mut netcat) = netcat.spawn() else {
+        eprintln!("skipped: nc is not installed");
+        return;
+    };
+    // It reads from this process, which is silent, too.
+    let input = netcat.stdin.take();
+    let status = netcat.wait().unwrap();
+    drop(input);
+    assert!((2.9..20.0).contains(&begin.elapsed().as_secs_f64()), "{status} {:?}", begin.elapsed());
+}
+
+/// It sends for 1.4 s, of which it says how many are measured.
+#[test]
+fn sockperf_measures_for_a_virtual_second() {
+    if !installed("sockperf", "--version") {
+        return;
+    }
+    let time = Virtual::new("sockperf", 2);
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string();
+    let address = ["-i", "127.0.0.1", "-p", &port];
+    let mut server = time.command("sockperf");
+    let mut server = server.arg("server").args(address).stdout(Stdio::null()).spawn().unwrap();
+    std::thread::sleep(Duration::from_secs(1));
+    let (out, span) =
+        run(time.command("sockperf").arg("ping-pong").args(address).args(["-t", "1"]));
+    server.kill().unwrap();
+    server.wait().unwrap();
+    assert!(out.contains("[Total Run] RunTime=1.0"), "{out}");
+    assert!(span >= Duration::from_millis(2_800), "{span:?}");
 }
 
 /// A program must not run in real time unnoticed.
