@@ -8,10 +8,13 @@ mod waits;
 
 use slotline_preload::{Clock, Dilation, Now, SharedTime, environment, install};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Stdio};
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 const HOUR_NS: i64 = 3_600_000_000_000;
+/// The time after which a program is ended.
+const LIMIT: Duration = Duration::from_secs(60);
 
 /// A folder for each test: they run side by side.
 fn folder(test: &str) -> PathBuf {
@@ -75,11 +78,21 @@ impl Virtual {
     }
 }
 
-/// Runs a program that must succeed; returns what it writes and how long it really takes.
+/// Runs a program that must succeed; returns what it writes and how long it really takes. A program that waits for a
+/// moment that was not translated is ended.
 fn run(command: &mut Command) -> (String, Duration) {
     let begin = Instant::now();
-    let done: Output = command.output().unwrap();
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let (id, (ended, ends)) = (child.id().to_string(), mpsc::channel::<()>());
+    let limit = std::thread::spawn(move || {
+        if ends.recv_timeout(LIMIT) == Err(mpsc::RecvTimeoutError::Timeout) {
+            Command::new("kill").args(["-9", &id]).status().unwrap();
+        }
+    });
+    let done = child.wait_with_output().unwrap();
     let span = begin.elapsed();
+    drop(ended);
+    limit.join().unwrap();
     assert!(done.status.success(), "{command:?}: {}{}", text(&done.stdout), text(&done.stderr));
     (text(&done.stdout), span)
 }
