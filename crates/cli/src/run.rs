@@ -27,6 +27,10 @@ pub fn run(options: &RunOptions) -> Result<ExitCode> {
         let file = options.file.display();
         bail!("{file}: its engine is `emulate`: use `slotline emulate {file}`, or --engine packet");
     }
+    if loaded.scenario.workload.is_empty() {
+        let file = options.file.display();
+        bail!("{file}: it has programs but no workload: use `slotline emulate {file}`");
+    }
     execute(loaded, options, options.common.threads()).map(|(code, _)| code)
 }
 

@@ -25,6 +25,10 @@ impl Dilation {
     pub fn factor(self) -> f64 {
         f64::from(self.thousandths) / 1e3
     }
+    /// As numerator and denominator.
+    pub fn ratio(self) -> (u64, u64) {
+        (self.thousandths.into(), 1_000)
+    }
     /// The network time that passes in a real span.
     pub fn network(self, real: Duration) -> Time {
         let ps = real.as_nanos() * 1_000_000 / u128::from(self.thousandths);

@@ -22,4 +22,5 @@ pub mod probe;
 pub mod programs;
 pub mod registry;
 pub mod replay;
+pub mod virtual_time;
 mod wait;

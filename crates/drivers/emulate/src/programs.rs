@@ -3,6 +3,7 @@
 use crate::clock::Clock;
 use crate::fabric::Shared;
 use crate::namespace::inside;
+use crate::virtual_time::Environment;
 use rustix::process::{Pid, Signal, kill_process_group};
 use slotline_net::time::Time;
 use std::io::{self, PipeReader, Read};
@@ -50,7 +51,7 @@ const GRACE: Duration = Duration::from_secs(1);
 pub fn run(
     programs: &[Program],
     namespaces: &[OwnedFd],
-    environment: &[(String, String)],
+    environment: &Environment,
     (clock, shared): (&Clock, &Shared),
     others_done: impl Fn() -> bool,
 ) -> io::Result<Vec<Ran>> {
@@ -90,14 +91,14 @@ impl State {
         &mut self,
         program: &Program,
         namespace: &OwnedFd,
-        environment: &[(String, String)],
+        environment: &Environment,
         now: Time,
     ) -> io::Result<()> {
         let (reader, writer) = io::pipe()?;
         let mut command = Command::new("sh");
         command
             .args(["-c", &program.run])
-            .envs(environment.iter().map(|(key, value)| (key, value)))
+            .envs(environment.variables().iter().map(|(key, value)| (key, value)))
             .stdin(Stdio::null())
             .stdout(writer.try_clone()?)
             .stderr(writer)

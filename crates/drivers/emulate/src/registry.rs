@@ -1,6 +1,8 @@
-//! Which emulations run on this machine: one small file for each, which `slotline exec` reads.
+//! Which emulations run on this machine: a folder for each, which `slotline exec` reads.
 
 use crate::isolation;
+use crate::virtual_time::Environment;
+use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::net::Ipv4Addr;
@@ -27,21 +29,65 @@ pub struct Running {
     pub scenario: String,
     /// Its hosts.
     pub hosts: Vec<Entry>,
+    /// What programs need in their environment, as `KEY=VALUE`.
+    variables: Vec<String>,
 }
 
-/// The file of an emulation, which is removed when this goes.
+/// The folder of an emulation that runs, which is removed when this goes.
 pub struct Registered {
-    path: PathBuf,
+    folder: PathBuf,
+}
+
+impl Registered {
+    /// A folder of this emulation alone.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    pub fn new() -> io::Result<Registered> {
+        let process = isolation::outer().unwrap_or_else(std::process::id);
+        let folder = folder().join(process.to_string());
+        fs::create_dir_all(&folder)?;
+        Ok(Registered { folder })
+    }
+
+    /// Where it is.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Tells other processes of the hosts of `scenario`, and what programs on them need in their environment.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn tell(
+        &self,
+        scenario: &str,
+        hosts: &[(String, Ipv4Addr)],
+        namespaces: &[OwnedFd],
+        environment: &Environment,
+    ) -> io::Result<()> {
+        let line = |((name, address), namespace): (&(String, Ipv4Addr), &OwnedFd)| {
+            format!("{name}\t{address}\t{}\n", namespace.as_fd().as_raw_fd())
+        };
+        let lines: String = hosts.iter().zip(namespaces).map(line).collect();
+        let variable = |(key, value): &(String, OsString)| format!("{key}={}\t", value.display());
+        let variables: String = environment.variables().iter().map(variable).collect();
+        let scenario = scenario.replace(['\n', '\t'], " ");
+        fs::write(self.folder.join(HOSTS), format!("{scenario}\n{variables}\n{lines}"))
+    }
 }
 
 impl Drop for Registered {
     fn drop(&mut self) {
-        // A file that remains is removed by the next command that reads it.
-        let _ = fs::remove_file(&self.path);
+        // A folder that remains is removed by the next command that looks.
+        let _ = fs::remove_dir_all(&self.folder);
     }
 }
 
-/// The folder of this user's files. An isolated process is given it, since its user may look like another one.
+/// The file in the folder that names the hosts.
+const HOSTS: &str = "hosts";
+
+/// The folder of this user's folders. An isolated process is given it, since its user may look like another one.
 pub(crate) fn folder() -> PathBuf {
     let given = std::env::var_os(isolation::RUN_DIR).map(PathBuf::from);
     let own = || {
@@ -51,25 +97,7 @@ pub(crate) fn folder() -> PathBuf {
     given.unwrap_or_else(own)
 }
 
-/// Writes the file of the emulation that this isolated process runs; `None` where it is not isolated.
-pub fn register(
-    scenario: &str,
-    hosts: &[(String, Ipv4Addr)],
-    namespaces: &[OwnedFd],
-) -> io::Result<Option<Registered>> {
-    let Some(process) = isolation::outer() else { return Ok(None) };
-    let line = |((name, address), namespace): (&(String, Ipv4Addr), &OwnedFd)| {
-        format!("{name}\t{address}\t{}\n", namespace.as_fd().as_raw_fd())
-    };
-    let lines: String = hosts.iter().zip(namespaces).map(line).collect();
-    let folder = folder();
-    fs::create_dir_all(&folder)?;
-    let path = folder.join(process.to_string());
-    fs::write(&path, format!("{}\n{lines}", scenario.replace(['\n', '\t'], " ")))?;
-    Ok(Some(Registered { path }))
-}
-
-/// The emulations of this user that run. Files of those that do not run any more are removed.
+/// The emulations of this user that run. Folders of those that do not run any more are removed.
 pub fn running() -> Vec<Running> {
     let files = fs::read_dir(folder()).into_iter().flatten().flatten();
     files.filter_map(|file| read(&file.path())).collect()
@@ -78,13 +106,15 @@ pub fn running() -> Vec<Running> {
 fn read(path: &Path) -> Option<Running> {
     let process: u32 = path.file_name()?.to_str()?.parse().ok()?;
     if inner(process).is_none() {
-        let _ = fs::remove_file(path);
+        let _ = fs::remove_dir_all(path);
         return None;
     }
-    let text = fs::read_to_string(path).ok()?;
+    let text = fs::read_to_string(path.join(HOSTS)).ok()?;
     let mut lines = text.lines();
     let scenario = lines.next()?.to_owned();
-    Some(Running { process, scenario, hosts: lines.filter_map(entry).collect() })
+    let variables = lines.next()?.split('\t').filter(|one| !one.is_empty());
+    let variables = variables.map(str::to_owned).collect();
+    Some(Running { process, scenario, variables, hosts: lines.filter_map(entry).collect() })
 }
 
 fn entry(line: &str) -> Option<Entry> {
@@ -116,7 +146,8 @@ impl Running {
         command.push(format!("--mount=/proc/{inner}/ns/mnt"));
         command.push(format!("--pid=/proc/{inner}/ns/pid"));
         command.push(format!("--net=/proc/{inner}/fd/{}", host.descriptor));
-        command.push("--".into());
+        command.extend(["--", "env"].map(str::to_owned));
+        command.extend_from_slice(&self.variables);
         command.extend_from_slice(program);
         Some(command)
     }

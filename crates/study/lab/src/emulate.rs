@@ -7,10 +7,12 @@ use crate::run::Job;
 use slotline_emulate::classify::{Addresses, Classifier};
 use slotline_emulate::clock::Dilation;
 use slotline_emulate::fabric::{Ended, Fabric, Shared};
+use slotline_emulate::isolation;
 use slotline_emulate::namespace::{GateKind, Host, KernelTcp};
 use slotline_emulate::programs::{self, Program, Ran};
+use slotline_emulate::registry::Registered;
 use slotline_emulate::replay::{Replay, Replayed};
-use slotline_emulate::{isolation, registry};
+use slotline_emulate::virtual_time::Environment;
 use slotline_net::id::{HostId, NodeId};
 use slotline_net::node::host::Plan;
 use slotline_net::time::Time;
@@ -144,8 +146,11 @@ impl Run {
         if isolation::is_inside() {
             isolation::name_hosts(&named).map_err(|e| failed(format!("cannot name hosts: {e}")))?;
         }
-        let _registered = registry::register(&loaded.scenario.name, &named, &namespaces)
-            .map_err(|e| failed(format!("cannot register the emulation: {e}")))?;
+        let registered = Registered::new().map_err(failed)?;
+        let environment = Environment::new(registered.folder(), self.dilation).map_err(failed)?;
+        registered
+            .tell(&loaded.scenario.name, &named, &namespaces, &environment)
+            .map_err(failed)?;
         let resolution = self.dilation.network(std::time::Duration::from_micros(RESOLUTION_US));
         let stepper = Stepper::new(network, self.end, resolution.max(Time::ns(1)));
         let addresses = Addresses { hosts: self.hosts.len() as u32 };
@@ -156,6 +161,7 @@ impl Run {
             plan,
             namespaces,
             programs: self.programs,
+            environment,
             until_time: self.stay || loaded.scenario.end.when == EndWhen::Time,
             seed: self.seed,
             shared: &shared,
@@ -181,6 +187,7 @@ struct Work<'a> {
     plan: Arc<Plan>,
     namespaces: Vec<OwnedFd>,
     programs: Vec<Program>,
+    environment: Environment,
     /// Whether the run goes on when all is done.
     until_time: bool,
     seed: u64,
@@ -215,7 +222,7 @@ impl Work<'_> {
         std::thread::scope(|scope| {
             let programs = scope.spawn(|| {
                 let at = (&clock, self.shared);
-                programs::run(&self.programs, &self.namespaces, &[], at, others_done)
+                programs::run(&self.programs, &self.namespaces, &self.environment, at, others_done)
             });
             let flows = replay.run(&clock, self.shared);
             replayed.store(true, Ordering::Release);

@@ -26,7 +26,7 @@ const OUTSIDE_WORLD: [&str; 10] = [
     "HashMap",
     "HashSet",
 ];
-const SAFE: [&str; 22] = [
+const SAFE: [&str; 23] = [
     "arbiter",
     "xco",
     "tdma",
@@ -43,6 +43,7 @@ const SAFE: [&str; 22] = [
     "lab",
     "live",
     "net",
+    "preload",
     "report",
     "reproduce",
     "scenario",

@@ -157,7 +157,7 @@ fn general(scenario: &Scenario) -> Fit {
         format!("`repeat` is {}: it has to be 1 to 10000", scenario.repeat)
     })?;
     let emulated = scenario.engine.emulated();
-    let programs = emulated.is_some_and(|spec| spec.stay || !scenario.app.is_empty());
+    let programs = emulated.is_some_and(|spec| spec.stay) || !scenario.app.is_empty();
     ensure(!scenario.workload.is_empty() || programs, "workload", || {
         "no traffic: add a `workload`, for example [[workload]] with kind = \"incast\"".into()
     })?;

@@ -1,0 +1,164 @@
+//! Virtual time: how it follows from real time, and the file that says so.
+
+use crate::PreloadError;
+use crate::error::at;
+use rustix::time::{ClockId, clock_gettime};
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf, absolute};
+
+const MAGIC: [u8; 8] = *b"SLOTTIME";
+const VERSION: u64 = 1;
+
+/// How many real seconds one virtual second takes: the time dilation factor (Etalon, §3.3). At least 1.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Dilation {
+    numerator: u64,
+    denominator: u64,
+}
+
+impl Dilation {
+    /// `numerator` real seconds for `denominator` virtual ones.
+    ///
+    /// # Errors
+    /// [`PreloadError::Dilation`] where the quotient is below 1, or a number is zero or needs more than 32 bits.
+    pub fn new(numerator: u64, denominator: u64) -> Result<Self, PreloadError> {
+        let valid = denominator > 0 && numerator >= denominator && numerator <= u64::from(u32::MAX);
+        valid
+            .then_some(Self { numerator, denominator })
+            .ok_or(PreloadError::Dilation { numerator, denominator })
+    }
+    /// The quotient.
+    pub fn factor(self) -> f64 {
+        self.numerator as f64 / self.denominator as f64
+    }
+}
+
+impl fmt::Display for Dilation {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self.denominator {
+            1 => write!(f, "{}", self.numerator),
+            denominator => write!(f, "{}/{denominator}", self.numerator),
+        }
+    }
+}
+
+/// A clock with an origin of its own. The other clocks of Linux follow one of them, except those of processor
+/// time, which stay real.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Clock {
+    /// `CLOCK_REALTIME`: the time of day.
+    Realtime,
+    /// `CLOCK_MONOTONIC`: the time since the machine started.
+    Monotonic,
+}
+
+/// A moment, on both clocks, in nanoseconds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Now {
+    /// On [`Clock::Realtime`].
+    pub realtime: i64,
+    /// On [`Clock::Monotonic`].
+    pub monotonic: i64,
+}
+
+impl Now {
+    /// Reads the machine's clocks.
+    pub fn read() -> Self {
+        Self { realtime: read(ClockId::Realtime), monotonic: read(ClockId::Monotonic) }
+    }
+    /// The reading of one clock.
+    pub fn of(self, clock: Clock) -> i64 {
+        match clock {
+            Clock::Realtime => self.realtime,
+            Clock::Monotonic => self.monotonic,
+        }
+    }
+}
+
+fn read(clock: ClockId) -> i64 {
+    let now = clock_gettime(clock);
+    now.tv_sec * 1_000_000_000 + now.tv_nsec
+}
+
+/// The virtual time of the programs of one emulation, in a file that each of them maps. It does not change.
+#[derive(Clone, Debug)]
+pub struct SharedTime {
+    path: PathBuf,
+    dilation: Dilation,
+    origin: Now,
+}
+
+impl SharedTime {
+    /// Writes the file. At `now` the virtual clocks show what the real ones show; after that they are slower by the
+    /// dilation.
+    ///
+    /// # Errors
+    /// [`PreloadError::File`] where the file cannot be written.
+    pub fn create(path: &Path, dilation: Dilation, now: Now) -> Result<Self, PreloadError> {
+        let path = absolute(path).map_err(at(path))?;
+        let time = Self { path, dilation, origin: now };
+        fs::write(&time.path, time.to_bytes()).map_err(at(&time.path))?;
+        Ok(time)
+    }
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+    /// How many real seconds a virtual one takes.
+    pub fn dilation(&self) -> Dilation {
+        self.dilation
+    }
+    /// What programs see on a clock when it really shows `real` nanoseconds, rounded down.
+    pub fn virtual_ns(&self, clock: Clock, real: i64) -> i64 {
+        let origin = i128::from(self.origin.of(clock));
+        let elapsed = (i128::from(real) - origin) * i128::from(self.dilation.denominator);
+        let shown = origin + elapsed.div_euclid(i128::from(self.dilation.numerator));
+        i64::try_from(shown)
+            .expect("between two numbers of 64 bits, since the dilation is at least 1")
+    }
+
+    /// As `struct time_file` in `c/virtual.c`: each origin is a real and a virtual moment.
+    fn to_bytes(&self) -> Vec<u8> {
+        let Now { realtime, monotonic } = self.origin;
+        let numbers = [VERSION, self.dilation.numerator, self.dilation.denominator];
+        let origins = [realtime, realtime, monotonic, monotonic];
+        let mut bytes = MAGIC.to_vec();
+        bytes.extend(numbers.iter().flat_map(|number| number.to_ne_bytes()));
+        bytes.extend(origins.iter().flat_map(|origin| origin.to_ne_bytes()));
+        bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dilation_is_at_least_1_and_has_32_bits() {
+        for (numerator, denominator) in [(0, 1), (1, 0), (1, 2), (1 << 32, 1), (u64::MAX, u64::MAX)]
+        {
+            let why = Dilation::new(numerator, denominator).unwrap_err().to_string();
+            assert!(why.contains(&format!("{numerator}/{denominator}")), "{why}");
+        }
+        assert_eq!(Dilation::new(20, 1).unwrap().to_string(), "20");
+        assert_eq!(Dilation::new(5, 2).unwrap().to_string(), "5/2");
+        assert_eq!(Dilation::new(5, 2).unwrap().factor(), 2.5);
+    }
+
+    #[test]
+    fn virtual_time_is_slower_on_both_sides_of_its_origin() {
+        let now = Now { realtime: 1_000_000, monotonic: 5_000 };
+        let dilation = Dilation::new(20, 1).unwrap();
+        let time = SharedTime { path: PathBuf::new(), dilation, origin: now };
+        for (real, shown) in
+            [(5_000, 5_000), (5_019, 5_000), (5_020, 5_001), (4_999, 4_999), (4_000, 4_950)]
+        {
+            assert_eq!(time.virtual_ns(Clock::Monotonic, real), shown, "{real}");
+        }
+        assert_eq!(time.virtual_ns(Clock::Realtime, 1_002_000), 1_000_100);
+        assert!(
+            time.virtual_ns(Clock::Realtime, i64::MAX) > time.virtual_ns(Clock::Realtime, i64::MIN)
+        );
+    }
+}
