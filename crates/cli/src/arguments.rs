@@ -34,6 +34,9 @@ pub enum Command {
     /// Run a shell on a host of an emulation that runs.
     #[cfg(target_os = "linux")]
     Shell(crate::hosts::ShellOptions),
+    /// Remove the files of emulations that were killed; their hosts are gone already.
+    #[cfg(target_os = "linux")]
+    Clean,
     /// Say what this machine has for emulation, and what it lacks.
     #[cfg(target_os = "linux")]
     Probe,

@@ -2,9 +2,9 @@
 
 use crate::arguments::{Common, RunOptions};
 use crate::out::warn;
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
-use slotline_emulate::isolation;
+use slotline_emulate::{isolation, registry};
 use slotline_scenario::{EmulateSpec, EngineSpec, GateSpec, Loaded, Scenario};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -58,10 +58,12 @@ pub fn emulate(options: &EmulateOptions) -> Result<ExitCode> {
     if !isolation::is_inside() {
         // An error of the scenario is told before anything else is tried.
         loaded(options)?;
-        crate::progress::ignore_interrupts()?;
+        crate::progress::on_interrupt(registry::interrupt_inner)?;
         return Ok(isolation::run_inside()?);
     }
     let loaded = loaded(options)?;
+    let hosts = slotline_lab::emulate::addresses(&loaded)?;
+    isolation::name_hosts(&hosts).context("cannot give the hosts their names")?;
     // One run at a time: runs beside each other would make each other late.
     let (code, emulation) = crate::run::execute(loaded, &run_options(options), 1)?;
     match emulation {

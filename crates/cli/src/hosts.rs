@@ -54,6 +54,14 @@ fn find(name: &str) -> Result<(Running, Entry)> {
     bail!("no host `{name}` in the emulations that run; hosts are {}, ...", names.join(", "))
 }
 
+/// Removes what emulations that were killed have left.
+pub fn clean() -> ExitCode {
+    let removed = registry::clean();
+    let running = registry::running().len();
+    say(&format!("{removed} removed; {running} emulations run"));
+    ExitCode::SUCCESS
+}
+
 /// Says what this machine has for emulation, and what it lacks.
 pub fn probe() -> Result<ExitCode> {
     let found = probe::probe();

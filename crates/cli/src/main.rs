@@ -69,6 +69,8 @@ fn main() -> ExitCode {
         #[cfg(target_os = "linux")]
         Command::Shell(options) => hosts::shell(options),
         #[cfg(target_os = "linux")]
+        Command::Clean => Ok(hosts::clean()),
+        #[cfg(target_os = "linux")]
         Command::Probe => hosts::probe(),
         Command::Crosscheck(options) => crosscheck::crosscheck(options),
         Command::Why(options) => why::why(options),

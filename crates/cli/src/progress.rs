@@ -42,10 +42,10 @@ pub fn stop_on_interrupt(jobs: &Arc<Jobs>) -> anyhow::Result<()> {
     Ok(ctrlc::set_handler(move || jobs.cancel())?)
 }
 
-/// Lets another process, which Ctrl-C reaches, too, end before this one.
+/// Lets Ctrl-C call `act` instead of ending the program.
 #[cfg(target_os = "linux")]
-pub fn ignore_interrupts() -> anyhow::Result<()> {
-    Ok(ctrlc::set_handler(|| ())?)
+pub fn on_interrupt(act: impl FnMut() + Send + 'static) -> anyhow::Result<()> {
+    Ok(ctrlc::set_handler(act)?)
 }
 
 fn show(jobs: &Jobs, end_ps: Option<u64>, over: &AtomicBool) {

@@ -2,6 +2,7 @@
 
 use crate::isolation;
 use crate::virtual_time::Environment;
+use rustix::process::{Pid, Signal, kill_process};
 use std::ffi::OsString;
 use std::fs;
 use std::io;
@@ -122,6 +123,21 @@ fn entry(line: &str) -> Option<Entry> {
     let name = fields.next()?.to_owned();
     let address = fields.next()?.parse().ok()?;
     Some(Entry { name, address, descriptor: fields.next()?.parse().ok()? })
+}
+
+/// Removes the folders of emulations that were killed, and returns how many there were.
+pub fn clean() -> usize {
+    let count = || fs::read_dir(folder()).into_iter().flatten().flatten().count();
+    let before = count();
+    let running = running().len();
+    before.saturating_sub(running.max(count()))
+}
+
+/// Passes Ctrl-C on to the isolated process that this process waits for.
+pub fn interrupt_inner() {
+    let inner = inner(std::process::id()).and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
+    // Without one there is nothing to interrupt yet, or any more.
+    let _ = inner.map(|inner| kill_process(inner, Signal::INT));
 }
 
 /// The first process in the namespaces of an emulation: the child of `unshare`, which is the child of `process`.

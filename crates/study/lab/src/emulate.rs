@@ -7,7 +7,6 @@ use crate::run::Job;
 use slotline_emulate::classify::{Addresses, Classifier};
 use slotline_emulate::clock::Dilation;
 use slotline_emulate::fabric::{Ended, Fabric, Shared};
-use slotline_emulate::isolation;
 use slotline_emulate::namespace::{GateKind, Host, KernelTcp};
 use slotline_emulate::programs::{self, Program, Ran};
 use slotline_emulate::registry::Registered;
@@ -52,6 +51,18 @@ pub fn record(
     record.apps =
         loaded.scenario.app.iter().zip(done.programs).map(|(app, ran)| app_row(app, ran)).collect();
     Ok((scene, record))
+}
+
+/// Names and addresses of the hosts of a scenario.
+///
+/// # Errors
+/// Its fabric cannot be built.
+pub fn addresses(loaded: &Loaded) -> Result<Vec<(String, Ipv4Addr)>, ScenarioError> {
+    let graph = loaded.scenario.fabric.build().map_err(|error| loaded.blame(error))?;
+    let addresses = Addresses { hosts: graph.hosts.len() as u32 };
+    let name = |node: &NodeId| graph.nodes[node.at()].name.clone();
+    let numbered = (0..).zip(&graph.hosts);
+    Ok(numbered.map(|(n, node)| (name(node), addresses.of(HostId(n)))).collect())
 }
 
 fn failed(what: impl std::fmt::Display) -> ScenarioError {
@@ -143,9 +154,6 @@ impl Run {
         let namespaces = namespaces(&self.hosts).map_err(failed)?;
         let named: Vec<(String, Ipv4Addr)> =
             self.hosts.iter().map(|host| (host.name.clone(), host.address)).collect();
-        if isolation::is_inside() {
-            isolation::name_hosts(&named).map_err(|e| failed(format!("cannot name hosts: {e}")))?;
-        }
         let registered = Registered::new().map_err(failed)?;
         let environment = Environment::new(registered.folder(), self.dilation).map_err(failed)?;
         registered

@@ -14,7 +14,7 @@ mod collect_flow;
 pub mod crosscheck;
 pub mod diff;
 #[cfg(target_os = "linux")]
-mod emulate;
+pub mod emulate;
 pub mod explain;
 pub mod fit;
 pub mod follow;
