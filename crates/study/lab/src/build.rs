@@ -54,7 +54,7 @@ pub fn build(
     files: &Files<'_>,
 ) -> Result<Assembly, SpecError> {
     let builder = builder(scenario, at, seed, files)?;
-    let in_scheme = |e: SpecError| within(&format!("scheme[{at}]"), e);
+    let in_scheme = |e: SpecError| e.within(format_args!("scheme[{at}]"));
     let flows = builder.plan.traffic.flows.len() as u64;
     let timeline = builder.timeline(scenario)?;
     let sampled = builder.sampled(&scenario.measure);
@@ -97,12 +97,12 @@ fn builder<'a>(
     files: &Files<'_>,
 ) -> Result<Builder<'a>, SpecError> {
     let scheme = &scenario.scheme[at];
-    let in_scheme = |e: SpecError| within(&format!("scheme[{at}]"), e);
-    let mut graph = scenario.fabric.build().map_err(|e| within("fabric", e))?;
+    let in_scheme = |e: SpecError| e.within(format_args!("scheme[{at}]"));
+    let mut graph = scenario.fabric.build().map_err(|e| e.within("fabric"))?;
     let traffic = traffic(scenario, &graph, seed, files)?;
-    let transport = scheme.transport.build().map_err(|e| in_scheme(within("transport", e)))?;
+    let transport = scheme.transport.build().map_err(|e| in_scheme(e.within("transport")))?;
     let changing = changing_links(&graph, &scenario.event)?;
-    let system = system(scenario, scheme, seed).map_err(|e| in_scheme(within("control", e)))?;
+    let system = system(scenario, scheme, seed).map_err(|e| in_scheme(e.within("control")))?;
     let attached = system.as_deref().filter(|_| scenario.engine.is_packet());
     let stations = attach_stations(&mut graph, attached).map_err(in_scheme)?;
     let routing = system.as_ref().and_then(|s| s.routing()).unwrap_or(scheme.routing);
@@ -137,10 +137,6 @@ fn builder<'a>(
         stations,
         graph,
     })
-}
-
-fn within(table: &str, error: SpecError) -> SpecError {
-    SpecError::new(format!("{table}.{}", error.key), error.message)
 }
 
 /// The central scheme on the scenario's fabric.

@@ -39,7 +39,7 @@ pub fn build(
     };
     let parts = build::parts(scenario, at, seed, files)?;
     let scheduler = scheduler(&parts, seed)
-        .map_err(|e| SpecError::new(format!("scheme[{at}].{}", e.key), e.message))?;
+        .map_err(|e| e.within(format_args!("scheme[{at}]")))?;
     let flows = parts.plan.traffic.flows.len() as u64;
     let timeline = told_once(parts.timeline);
     let network = FlowNetwork {

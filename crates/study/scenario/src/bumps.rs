@@ -16,7 +16,7 @@ fn ensure(holds: bool, key: &str, why: impl FnOnce() -> String) -> Fit {
 /// Checks that need one scheme alone.
 pub(super) fn scheme(scheme: &SchemeSpec) -> Fit {
     if let Some(bump) = &scheme.bump {
-        bump.validate().map_err(|e| SpecError::new(format!("bump.{}", e.key), e.message))?;
+        bump.validate().map_err(|e| e.within("bump"))?;
     }
     if let Some(reaction) = &scheme.reaction {
         ensure(scheme.notifies(), "reaction", || {
@@ -25,7 +25,7 @@ pub(super) fn scheme(scheme: &SchemeSpec) -> Fit {
         })?;
         reaction
             .validate()
-            .map_err(|e| SpecError::new(format!("reaction.{}", e.key), e.message))?;
+            .map_err(|e| e.within("reaction"))?;
     }
     let alone = matches!(scheme.control, ControlSpec::None {});
     ensure(alone || !scheme.notifies(), "control", || {

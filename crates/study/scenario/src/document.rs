@@ -142,6 +142,7 @@ impl Document {
             column: self.text[line_start..start].chars().count() + 1,
             width: marked.map_or(0, |text| text.chars().count()).max(1),
             hint: suggestion(&message),
+            lacks_key: missing_key(&message),
             message: in_scenario_terms(&message),
             key: path.to_string(),
             source,
@@ -230,9 +231,14 @@ fn unknown_key(message: &str) -> bool {
     message.starts_with("unknown field")
 }
 
+/// Whether serde found that a key is missing. Its errors are texts alone.
+fn missing_key(message: &str) -> bool {
+    message.starts_with("missing field")
+}
+
 /// The one value or key below `within` that `message` quotes; nothing where it could be several.
 fn culprit<'a>(spots: &'a [Spot], within: &str, message: &str) -> Option<&'a Spot> {
-    if message.starts_with("missing field") {
+    if missing_key(message) {
         return None;
     }
     let quoted = quoted(message).next()?;

@@ -154,12 +154,12 @@ impl Extensions {
         for (at, workload) in scenario.workload.iter_mut().enumerate() {
             if let WorkloadSpec::Custom(it) = workload {
                 let supplied = find(&self.workloads, "workload", &mut it.name, &it.options);
-                faults.extend(supplied.err().map(|e| within(&format!("workload[{at}]"), e)));
+                faults.extend(supplied.err().map(|e| e.within(format_args!("workload[{at}]"))));
             }
         }
         for (at, scheme) in scenario.scheme.iter_mut().enumerate() {
             let own = self.supply_scheme(scheme).into_iter();
-            faults.extend(own.map(|e| within(&format!("scheme[{at}]"), e)));
+            faults.extend(own.map(|e| e.within(format_args!("scheme[{at}]"))));
         }
         faults
     }
@@ -177,7 +177,7 @@ impl Extensions {
             ("control", self.supply_control(&mut scheme.control)),
         ];
         let fault = |(table, result): (&str, Result<(), SpecError>)| {
-            result.err().map(|error| within(table, error))
+            result.err().map(|error| error.within(table))
         };
         supplied.into_iter().filter_map(fault).collect()
     }
@@ -194,7 +194,7 @@ impl Extensions {
             }
             ControlSpec::Circuits(circuits) => match &mut circuits.custom {
                 Some(it) => find(&self.circuits, "circuit scheduler", &mut it.name, &it.options)
-                    .map_err(|e| within("custom", e)),
+                    .map_err(|e| e.within("custom")),
                 None => Ok(()),
             },
             _ => Ok(()),
@@ -212,7 +212,7 @@ fn find<T: ?Sized>(
     let read = parts.get(name.name()).ok_or_else(|| unknown(parts, what, name.name()))?;
     let part = read(options).map_err(|error| match error.key.as_str() {
         "options" => error,
-        _ => within("options", error),
+        _ => error.within("options"),
     })?;
     name.supply(part);
     Ok(())
@@ -225,11 +225,6 @@ fn unknown<T: ?Sized>(parts: &Parts<T>, what: &str, name: &str) -> SpecError {
         false => format!("is not there; this program supplies {}", known.join(", ")),
     };
     SpecError::new("name", format!("the {what} `name` = \"{name}\" {there}"))
-}
-
-/// `error` as one of the table at `path`.
-fn within(path: &str, error: SpecError) -> SpecError {
-    SpecError::new(format!("{path}.{}", error.key), error.message)
 }
 
 #[cfg(test)]

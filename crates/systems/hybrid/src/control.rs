@@ -266,8 +266,7 @@ impl CircuitsSpec {
             return fail("custom", why.into());
         }
         if let Some(custom) = &self.custom {
-            let in_table = |e: SpecError| SpecError::new(format!("custom.{}", e.key), e.message);
-            custom.name.part().map_err(in_table)?;
+            custom.name.part().map_err(|e| e.within("custom"))?;
         }
         if self.stretch.is_some() && self.scheduler != SchedulerKind::Phases {
             return fail("stretch", "`stretch` is for scheduler = \"phases\"".into());

@@ -173,7 +173,7 @@ impl Study {
                 fault.hint = Some(before + &point);
                 ScenarioError::Fault(fault)
             }
-            ScenarioError::Fault(mut fault) if fault.message.starts_with("missing key") => {
+            ScenarioError::Fault(mut fault) if fault.lacks_key => {
                 let hint = "the scenario does not have this table: write it there, then vary it";
                 fault.hint = Some(hint.into());
                 ScenarioError::Fault(fault)

@@ -151,8 +151,7 @@ fn one() -> u32 {
 impl BumpSpec {
     /// Whether the settings make sense together.
     pub fn validate(&self) -> Result<(), SpecError> {
-        let within = |e: SpecError| SpecError::new(format!("queue.{}", e.key), e.message);
-        self.queue.validate().map_err(within)?;
+        self.queue.validate().map_err(|e| e.within("queue"))?;
         let plain = self.queue.shared.is_none() && !self.queue.priorities;
         ensure(plain, "queue", || {
             "a virtual queue has neither classes nor a shared buffer: leave `priorities` and `shared` out"
