@@ -1,7 +1,6 @@
 //! `slotline design` as it is called: what it refuses, what it prints, and the files it writes.
 
 use crate::folder::{Folder, stderr, stdout};
-use std::fs;
 use std::process::Output;
 
 fn call(place: &Folder, arguments: &str) -> Output {

@@ -132,7 +132,7 @@ fn each_point_is_run_once() {
     let (listed, _) = folder.ends(0, &["sweep", "t.toml", "--dry-run"]);
     assert_eq!((listed.matches("to do").count(), listed.matches(" done ").count()), (2, 2));
     let plain = "extends = \"base.toml\"\nrepeat = 2\nfabric.hosts = 5\n";
-    folder.write("p.toml", &plain);
+    folder.write("p.toml", plain);
     let (_, printed) = folder.ends(2, &["run", "p.toml"]);
     assert!(printed.contains("holds a result already"), "{printed}");
     for file in ["sweep.csv", "sweep.json", "sweep.html", "sweep.vl.json"] {

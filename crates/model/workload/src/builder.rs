@@ -1,8 +1,8 @@
 //! Collects connections and flows from generators, and sorts them into the order of [`Traffic`].
 
 use super::check::check;
-use super::{Carrier, Conn, Flow, Machines, Role, Start, Step, Traffic, Trigger, When};
 use super::sampling::{Count, Sampling};
+use super::{Carrier, Conn, Flow, Machines, Role, Start, Step, Traffic, Trigger, When};
 use slotline_base::error::SpecError;
 use slotline_base::id::{CLASSES, ConnId, FlowId, HostId};
 use slotline_base::rng::{name_key, pair_key};

@@ -99,12 +99,7 @@ impl Sampling {
     ///
     /// # Errors
     /// They are more than a run may have.
-    pub(super) fn check_room(
-        &mut self,
-        key: &str,
-        flows: u64,
-        more: u64,
-    ) -> Result<(), SpecError> {
+    pub(super) fn check_room(&mut self, key: &str, flows: u64, more: u64) -> Result<(), SpecError> {
         let left_out: u64 = self.counts.iter().map(|count| count.all - count.made).sum();
         let total = more.saturating_add(flows + left_out);
         self.announced = self.announced.max(flows.saturating_add(more));

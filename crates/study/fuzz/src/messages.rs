@@ -1,4 +1,4 @@
-//! Networks whose control messages are changed on their way.
+//! Networks in which control messages are changed in transit.
 //!
 //! Every node of a network is put into a [`Tampered`], which changes some of the control messages that arrive:
 //! with right codes, since it knows the keys, and with the sequence numbers of running sessions. So all state
@@ -125,11 +125,11 @@ struct Common {
     done: Arc<Done>,
 }
 
-/// A node to which some messages come changed.
+/// A node that gets some messages changed.
 struct Tampered {
     inner: Box<dyn Node>,
     rng: Stream,
-    /// The host that it is.
+    /// Its number as a host.
     here: Option<HostId>,
     common: Common,
 }

@@ -209,7 +209,7 @@ fn conserved(run: &RunRecord) -> Result<(), String> {
     })
 }
 
-/// Shows a result in all ways.
+/// Shows a result in all formats.
 pub(crate) fn shown(set: &RunSet) -> Result<(), String> {
     let summary = Summary::of(set);
     let table = terminal::table_of(set, &summary, 100);

@@ -264,7 +264,7 @@ impl Builder<'_> {
         self.system.as_deref().filter(|system| system.has_agents())
     }
 
-    /// The switches of the scheme, where it brings any.
+    /// The switches of the scheme, if it has any.
     fn scheme_switches(&self) -> Option<&dyn SchemeSwitches> {
         self.system.as_deref().and_then(|system| system.switches())
     }
@@ -405,7 +405,9 @@ impl Builder<'_> {
                 out.push((at, end.node, change(&event.kind, end.port)));
             }
             if let EventKind::Rate { rate, .. } = event.kind {
-                out.extend(self.told_rates(&links, rate).map(|(node, change)| (at, node, change)));
+                out.extend(
+                    self.rate_changes(&links, rate).map(|(node, change)| (at, node, change)),
+                );
             }
             if !event.kind.changes_routes() || self.scheme_switches().is_some() {
                 continue;
@@ -437,8 +439,8 @@ impl Builder<'_> {
         Ok(out)
     }
 
-    /// That links have another rate, told to all stations.
-    fn told_rates(&self, links: &[usize], rate: Rate) -> impl Iterator<Item = (NodeId, Change)> {
+    /// The notifications of all stations that links have another rate.
+    fn rate_changes(&self, links: &[usize], rate: Rate) -> impl Iterator<Item = (NodeId, Change)> {
         let ends: Vec<End> = links.iter().flat_map(|&at| self.graph.links[at].ends()).collect();
         let nodes: Vec<NodeId> =
             self.stations.iter().map(|host| self.graph.hosts[host.at()]).collect();

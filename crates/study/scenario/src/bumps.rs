@@ -23,9 +23,7 @@ pub(super) fn scheme(scheme: &SchemeSpec) -> Fit {
             "`reaction` does nothing: no queue notifies hosts; use queue = \"qcn\", or bump = { queue = \"qcn\" }"
                 .into()
         })?;
-        reaction
-            .validate()
-            .map_err(|e| e.within("reaction"))?;
+        reaction.validate().map_err(|e| e.within("reaction"))?;
     }
     let alone = matches!(scheme.control, ControlSpec::None {});
     ensure(alone || !scheme.notifies(), "control", || {

@@ -58,7 +58,7 @@ pub fn check(scenario: &Scenario, files: &Files<'_>) -> Checked {
     checks.extend(graph.as_ref().err().map(|error| Err(error.clone())));
     checks.push(measure(&scenario.measure, scenario.end.at));
     for (at, scheme) in scenario.scheme.iter().enumerate() {
-        let in_scheme = |e| e.within(format_args!("scheme[{at}]"));
+        let in_scheme = |e: SpecError| e.within(format_args!("scheme[{at}]"));
         checks.push(distinct(scenario, at).map_err(in_scheme));
         checks.push(self::scheme(scheme).map_err(in_scheme));
     }
@@ -92,7 +92,7 @@ fn on_fabric(scenario: &Scenario, graph: &Graph) -> Vec<Fit> {
         fits.map_err(|e| e.within(format_args!("scheme[{at}]")))
     });
     let events = scenario.event.iter().enumerate().map(|(at, event)| {
-        let in_event = |e| e.within(format_args!("event[{at}]"));
+        let in_event = |e: SpecError| e.within(format_args!("event[{at}]"));
         self::event(event, graph, &stations, end).map_err(in_event)
     });
     let measure = [
@@ -163,7 +163,7 @@ fn general(scenario: &Scenario) -> Fit {
     })
 }
 
-/// Virtual machines mean something to XCo alone.
+/// Only XCo uses virtual machines.
 fn machines(scenario: &Scenario) -> Vec<Fit> {
     let known = scenario.scheme.iter().any(|scheme| scheme.control.uses_coordinators());
     let one = |(at, workload): (usize, &WorkloadSpec)| {

@@ -13,7 +13,7 @@ use slotline_net::transport::congestion::{Congestion, MakeCongestion};
 use slotline_net::workload::{Generate, WorkloadSpec};
 use slotline_schemes::{ControlSpec, Supplied};
 use std::collections::BTreeMap;
-use std::fmt::Debug;
+use std::fmt::{self, Debug, Formatter};
 use std::sync::Arc;
 
 /// The page that shows how a program supplies parts.
@@ -35,6 +35,19 @@ pub struct Extensions {
     transports: Parts<MakeCongestion>,
     circuits: Parts<MakePlanner>,
     workloads: Parts<dyn Generate + Send + Sync>,
+}
+
+impl Debug for Extensions {
+    /// The names of the parts.
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Extensions")
+            .field("controls", &self.controls.keys())
+            .field("queues", &self.queues.keys())
+            .field("transports", &self.transports.keys())
+            .field("circuits", &self.circuits.keys())
+            .field("workloads", &self.workloads.keys())
+            .finish()
+    }
 }
 
 impl Extensions {

@@ -202,7 +202,7 @@ fn with_core(scheme: &SchemeSpec, voq: &VoqSpec) -> Result<(), SpecError> {
     Ok(())
 }
 
-/// Messages about circuits do something only where there are any, and somebody acts on them.
+/// Messages about circuits have an effect only if there are circuits, and if a transport reacts to them.
 fn notified(scheme: &SchemeSpec, voq: &VoqSpec, dark: bool) -> Result<(), SpecError> {
     if voq.notify.is_none() {
         return Ok(());
@@ -221,7 +221,7 @@ fn notified(scheme: &SchemeSpec, voq: &VoqSpec, dark: bool) -> Result<(), SpecEr
     }
 }
 
-/// Links to the scheduler do not fail: news of failures goes over them.
+/// Links to the scheduler do not fail, because notifications of failures use them.
 fn happens(event: &EventSpec) -> Result<(), SpecError> {
     let sound = |switch: &str| switch == "scheduler" || switch.starts_with("tor");
     match &event.kind {

@@ -57,7 +57,7 @@ pub struct Scenario {
     pub event: Vec<EventSpec>,
 }
 
-/// One way to run the network.
+/// One configuration of the network: its routing, queues, transport and central scheduler.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct SchemeSpec {

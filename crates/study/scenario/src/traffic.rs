@@ -6,9 +6,7 @@ use super::spec::Scenario;
 use slotline_net::error::{SpecError, SpecErrorKind};
 use slotline_net::time::Time;
 use slotline_net::topology::Graph;
-use slotline_net::workload::{
-    Count, HostMap, Setting, TrafficBuilder, WorkloadSpec, in_order,
-};
+use slotline_net::workload::{Count, HostMap, Setting, TrafficBuilder, WorkloadSpec, in_order};
 
 /// Other seeds that are tried where the first one gives a workload no flow.
 const TRIED: usize = 50;

@@ -22,7 +22,7 @@
 //! level of the link that limits a flow is what the flow gets on all its paths together.
 
 use super::ends::Ends;
-use super::flow_paths::FlowPaths;
+use super::flow_paths::{FlowPath, FlowPaths};
 use super::levels::Levels;
 use super::members::Members;
 use super::shares::{Parts, Shares, Whole};
@@ -112,12 +112,12 @@ impl MaxMin<Whole> {
     /// A flow of so many `bytes` over `links`, each once, with a `weight` above zero, that never gets more
     /// than `cap`. It gets something from the next [`MaxMin::solve`] on.
     pub fn insert(&mut self, links: &[u32], weight: f64, cap: f64, bytes: f64) -> FlowKey {
-        self.insert_over((links, &[]), weight, cap, bytes)
+        self.insert_over(FlowPath::whole(links), weight, cap, bytes)
     }
 
     /// Moves a flow to another path.
     pub fn reroute(&mut self, key: FlowKey, links: &[u32]) {
-        self.reroute_over(key, (links, &[]));
+        self.reroute_over(key, FlowPath::whole(links));
     }
 }
 
@@ -132,7 +132,7 @@ impl MaxMin<Parts> {
     /// [`MaxMin::insert`].
     pub fn insert_spread(
         &mut self,
-        path: (&[u32], &[f64]),
+        path: FlowPath<'_>,
         weight: f64,
         cap: f64,
         bytes: f64,
@@ -141,7 +141,7 @@ impl MaxMin<Parts> {
     }
 
     /// Moves a flow to other links, with shares.
-    pub fn reroute_spread(&mut self, key: FlowKey, path: (&[u32], &[f64])) {
+    pub fn reroute_spread(&mut self, key: FlowKey, path: FlowPath<'_>) {
         self.reroute_over(key, path);
     }
 
@@ -179,7 +179,7 @@ impl<S: Shares> MaxMin<S> {
 
     fn insert_over(
         &mut self,
-        (links, shares): (&[u32], &[f64]),
+        FlowPath { links, shares }: FlowPath<'_>,
         weight: f64,
         cap: f64,
         bytes: f64,
@@ -202,7 +202,7 @@ impl<S: Shares> MaxMin<S> {
         self.unused_links.extend(own);
     }
 
-    fn reroute_over(&mut self, key: FlowKey, (links, shares): (&[u32], &[f64])) {
+    fn reroute_over(&mut self, key: FlowKey, FlowPath { links, shares }: FlowPath<'_>) {
         let (own, weight) = (self.own_link_of(key), self.paths.weight(key.0));
         let left = self.left(key) / weight;
         self.leave(key.0);

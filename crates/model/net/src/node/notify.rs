@@ -32,7 +32,8 @@ impl Senders {
     /// A notice for the sender of `packet`, about the queue of a switch's port.
     pub(super) fn notice(
         &self,
-        (node, port): (NodeId, PortId),
+        node: NodeId,
+        port: PortId,
         packet: &Packet,
         what: Feedback,
         cx: &mut Cx<'_>,

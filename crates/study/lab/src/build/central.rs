@@ -6,7 +6,7 @@ use slotline_scenario::check::SAMPLE;
 use slotline_scenario::{Loaded, Scenario, ScenarioError};
 use slotline_schemes::ControlSpec;
 
-/// What each central scheme of `loaded` has against the fabric together with its own options. Each fault
+/// The errors of the central schemes of `loaded` that depend on the fabric and the options of the scheme. Each error
 /// names its place in the file.
 pub fn central_faults(loaded: &Loaded) -> Vec<ScenarioError> {
     let Scenario { scheme, engine, seed, .. } = &loaded.scenario;

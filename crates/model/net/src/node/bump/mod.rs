@@ -120,8 +120,7 @@ impl Bumped {
             Bank::new(ports.iter().map(entry).collect())
         };
         let lines = limits.into_iter().map(|port| (port, ports[port.at()].rx.rate));
-        let limiters =
-            Limiters::new(reaction, spec.reaction.as_ref(), lines, (ports.len(), sample));
+        let limiters = Limiters::new(reaction, spec.reaction.as_ref(), lines, ports.len(), sample);
         let mut tap_at = vec![None; ports.len()];
         taps.iter().enumerate().for_each(|(at, port)| tap_at[port.at()] = Some(at));
         let tables: Vec<_> = (0..tables).map(table).collect();
@@ -130,7 +129,7 @@ impl Bumped {
             node,
             switch,
             tap_at,
-            links: Links::new(&spec, tables.len(), (seed, key)),
+            links: Links::new(&spec, tables.len(), seed, key),
             in_band: InBand::new(taps, &ports),
             limiters,
             shares: vec![Shares::new(ports.len()); shares],
@@ -152,12 +151,12 @@ impl Bumped {
 
     /// Estimates that were kept, in time order.
     pub fn estimates(&self) -> &[Estimate] {
-        self.accuracy.kept()
+        self.accuracy.samples()
     }
 
     /// Virtual queues of limited flows that were kept, in time order.
     pub fn limited(&self) -> &[Limited] {
-        self.limiters.kept()
+        self.limiters.samples()
     }
 
     /// How far the estimates were from the queues.
@@ -183,8 +182,8 @@ impl Bumped {
             Fate::Judged(Verdict::Notify(what)) => {
                 let shares = self.shares.get_mut(table);
                 let largest = shares.and_then(|shares| shares.largest(out, cx.now));
-                let told = self.switch.notify(out, &largest.unwrap_or(packet), what, cx);
-                self.notices += u64::from(told);
+                let sent = self.switch.notify(out, &largest.unwrap_or(packet), what, cx);
+                self.notices += u64::from(sent);
             }
             Fate::Judged(Verdict::Pass) => {}
         }
@@ -193,13 +192,13 @@ impl Bumped {
             shares.add(out, leaves, packet);
         }
         if let Some(update) = self.links.passed(table, packet.len, out) {
-            self.tell(table, &update, cx);
+            self.share(table, &update, cx);
         }
         self.forward(port, packet, Some((out, met)), cx);
     }
 
-    /// The others are sent an update of bump `from`.
-    fn tell(&mut self, from: usize, update: &[u8], cx: &mut Cx<'_>) {
+    /// Sends an update of bump `from` to the others.
+    fn share(&mut self, from: usize, update: &[u8], cx: &mut Cx<'_>) {
         match self.spec.update_path {
             UpdatePath::Dedicated => self.links.send(from, update, cx.now),
             UpdatePath::InBand => self.in_band.send(from, update, &mut self.switch, cx),
@@ -278,7 +277,7 @@ impl Node for Bumped {
         // of time that it takes there are not counted.
         loop {
             let packet = self.in_band.transmit(port, &mut self.switch, cx)?;
-            if !self.limiters.wants(port, &packet) {
+            if !self.limiters.takes(port, &packet) {
                 return Some(packet);
             }
             let notice = cx.detach(&packet);
@@ -293,7 +292,7 @@ impl Node for Bumped {
                 let (links, tables) = (&mut self.links, &mut self.tables);
                 return self
                     .in_band
-                    .take_off(cx, |ends, bytes, at| links.come(ends, bytes, tables, at));
+                    .take_off(cx, |from, to, bytes, at| links.merge(from, to, bytes, tables, at));
             }
             _ => return self.switch.expire(token, cx),
         }

@@ -50,7 +50,7 @@ pub struct BumpSpec {
     /// Whether it only estimates: nothing is marked, dropped or notified.
     #[serde(default)]
     pub observe: bool,
-    /// Whose sender is told where the discipline notifies.
+    /// Whose sender is notified, if the discipline notifies.
     #[serde(default)]
     pub notify: Notify,
     /// Bumps that limit the flows whose senders are notified, in the place of hosts.
@@ -96,7 +96,7 @@ pub enum UpdatePath {
     InBand,
 }
 
-/// Whose sender is told of congestion.
+/// Whose sender is notified of congestion.
 #[derive(
     Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, schemars::JsonSchema,
 )]
@@ -118,7 +118,7 @@ pub enum Sharing {
     /// One table of virtual queues for all: several links of one bump.
     #[default]
     Table,
-    /// Each has its own table, and tells the others what has passed it.
+    /// Each has its own table, and sends updates about the packets that passed it to the others.
     Updates,
     /// Each has its own table and knows nothing of the others.
     Nothing,

@@ -60,7 +60,7 @@ pub struct HostConfig {
     pub egress: Egress,
     /// Whether [`Egress::Classes`] has eight strict priorities instead of one queue.
     pub priorities: bool,
-    /// Whether its rack tells it of paths, and how often that gets lost.
+    /// Whether the switch of its rack sends it messages about paths, and how often they get lost.
     pub news: Option<Loss>,
     /// The run's seed.
     pub seed: u64,
@@ -192,7 +192,7 @@ impl Host {
     }
 
     /// What a packet of a connection hashes by: as the one before, unless that is longer ago than
-    /// `gap`. Bursts are told apart here, where they arise, and not at switches.
+    /// `gap`. Bursts are recognised here, where they begin, and not at switches.
     fn burst_entropy(&mut self, packet: &Packet, gap: Time, now: Time) -> u16 {
         let own = self.plan.sends(self.id);
         let place = if own.contains(&packet.flow) {

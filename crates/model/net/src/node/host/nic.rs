@@ -84,7 +84,7 @@ impl Nic {
         }
     }
 
-    /// The same, to tell it something.
+    /// The same, to change it.
     pub fn agent_mut(&mut self) -> Option<&mut Box<dyn Agent>> {
         match &mut self.waiting {
             Waiting::WithAgent(agent, _) => Some(agent),

@@ -38,7 +38,7 @@ pub(super) struct TcpSender {
     pub(super) header: Header,
     /// In the queue for room in the network card.
     blocked: bool,
-    /// It is told of paths, where hosts are.
+    /// Whether it gets messages about paths. Only hosts that have them do.
     pub(super) listening: bool,
     /// The earliest wake-up asked for and not yet had.
     wake: Time,
