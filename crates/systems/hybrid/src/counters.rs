@@ -22,13 +22,13 @@ slotline_net::counters! {
     RELAYED_PACKETS = "relayed_packets", Count, Sum, "Packets that a rack between source and destination forwarded.";
     RELAY_DROPS = "relay_drops", Count, Sum, "Packets that found no room at a relaying rack.", "packets dropped at relaying racks";
     PACKETS_BY_CORE = "packets_by_core", Count, Sum, "Packets that core switches forwarded.";
-    PACKETS_TOLD_OF_CIRCUITS = "packets_told_of_circuits", Count, Sum, "Packets that carry the notification of a circuit in a mark.";
-    HOSTS_TOLD_OF_CIRCUITS = "hosts_told_of_circuits", Count, Sum, "Messages that notify a host of circuits.";
+    PACKETS_WITH_CIRCUIT_MARK = "packets_with_circuit_mark", Count, Sum, "Packets that carry the notification of a circuit in a mark.";
+    CIRCUIT_NOTIFICATIONS = "circuit_notifications", Count, Sum, "Messages that notify a host of circuits.";
     PACKETS_CUT_BY_NIGHT = "packets_cut_by_night", Count, Sum, "Packets that a night cut off.", "packets cut off by a night";
     PACKETS_DRAINED_INTO_NIGHT = "packets_drained_into_night", Count, Sum, "Packets whose transmission ended after their day.", "packets sent during a night";
     CIRCUIT_WAITS_FOR_NIGHT = "circuit_waits_for_night", Count, Sum, "Times that a circuit waited, because the next packet would not have been complete by night.", "packets held during a night";
     PACKETS_MOVED_BY_NIGHT = "packets_moved_by_night", Count, Sum, "Packets that moved to another queue, because their link ended at night.";
-    PACKETS_WITHOUT_A_WAY = "packets_without_a_way", Count, Sum, "Packets that waited at a switch without a route.";
+    PACKETS_WITHOUT_ROUTE = "packets_without_route", Count, Sum, "Packets that waited at a switch without a route.";
     PORT_FAILURES = "port_failures", Count, Sum, "Failures of a rack's port at a circuit switch.", "failures of a rack's port at a circuit switch";
     DAYS_WITHOUT_PORT = "days_without_port", Count, Sum, "Days, or parts of days, without a circuit, because a port had failed.";
     LINKS_REWIRED = "links_rewired", Count, Sum, "Links of switches that a new day connects elsewhere.";

@@ -16,6 +16,7 @@ mod effects;
 pub mod egress;
 pub mod fault;
 pub mod host;
+pub mod intercept;
 mod note;
 pub mod notify;
 mod payloads;
