@@ -375,7 +375,7 @@ impl Builder<'_> {
         ports.into_iter().map(|(_, node, port)| (node, port)).collect()
     }
 
-    /// What the scenario's events mean for nodes, and the routes that follow them.
+    /// The changes of nodes that the events of the scenario cause, with the new routes.
     fn timeline(&self, scenario: &Scenario) -> Result<Vec<(Time, NodeId, Change)>, SpecError> {
         let (mut out, mut changes) = (Vec::new(), Vec::new());
         let mut down = Down::default();
@@ -387,13 +387,11 @@ impl Builder<'_> {
             if let EventKind::ControllerDown { controller }
             | EventKind::ControllerUp { controller } = &event.kind
             {
-                out.extend(
-                    self.station_named(controller)
-                        .map(|node| (at, node, change(&event.kind, PortId(0)))),
-                );
+                let station = self.station_named(controller);
+                out.extend(station.map(|node| (at, node, change(&event.kind, PortId(0)))));
                 continue;
             }
-            if let Some(changes) = presence(&self.graph, (at, &event.kind), self.largest()) {
+            if let Some(changes) = presence(&self.graph, at, &event.kind, self.largest()) {
                 out.extend(changes?);
                 continue;
             }
@@ -405,9 +403,8 @@ impl Builder<'_> {
                 out.push((at, end.node, change(&event.kind, end.port)));
             }
             if let EventKind::Rate { rate, .. } = event.kind {
-                out.extend(
-                    self.rate_changes(&links, rate).map(|(node, change)| (at, node, change)),
-                );
+                let changes = self.rate_changes(&links, rate);
+                out.extend(changes.map(|(node, change)| (at, node, change)));
             }
             if !event.kind.changes_routes() || self.scheme_switches().is_some() {
                 continue;

@@ -1,4 +1,4 @@
-//! Priority flow control (IEEE 802.1Qbb): who is paused, and the room that makes a class lossless.
+//! Priority flow control (IEEE 802.1Qbb): the pauses of classes, and the room that makes a class lossless.
 
 use crate::aqm::spec::PfcSpec;
 use crate::frame::{CLASSES, Kind, Packet};
@@ -63,7 +63,7 @@ impl Ingress {
     }
 
     /// Takes a packet that found no common room into the headroom, if it is of a lossless class and
-    /// fits; says whether.
+    /// fits. Returns whether it does.
     pub fn charge_reserve(&mut self, class: u8, len: u64) -> bool {
         let reserve = &mut self.reserve[usize::from(class)];
         let fits = self.lossless >> class & 1 == 1 && *reserve + len <= self.headroom;
@@ -85,7 +85,7 @@ impl Ingress {
         len - own
     }
 
-    /// A class is paused above `xoff` and whenever it needs headroom; it goes on at `xon`.
+    /// A class is paused above `xoff` and whenever it needs headroom; it resumes at `xon`.
     fn review(&mut self, class: u8) {
         let bit = 1 << class & self.lossless;
         let reserve = self.reserve[usize::from(class)];

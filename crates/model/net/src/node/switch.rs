@@ -41,7 +41,7 @@ impl SwitchPort {
     }
 }
 
-/// What a switch is made from.
+/// The parts of a switch.
 #[derive(Clone)]
 pub struct SwitchConfig {
     /// Which node it is.
@@ -56,9 +56,9 @@ pub struct SwitchConfig {
     pub mtu: u64,
     /// The run's seed.
     pub seed: u64,
-    /// Whether, and how often, it moves flows among equal ports; none: routes choose alone.
+    /// The interval at which it moves flows among equal ports. `None`: only routes choose.
     pub classifier: Option<ClassifierSpec>,
-    /// Who sent a packet, where its queues notify senders.
+    /// The senders of packets, if its queues notify them.
     pub senders: Senders,
     /// The class that has a share of each port before all others.
     pub reserve: Option<Reserve>,
@@ -103,7 +103,7 @@ impl Switch {
         }
     }
 
-    /// What happened at `port` so far.
+    /// The counters of `port` so far.
     pub fn stats(&self, port: PortId) -> PortStats {
         self.egress[port.at()].stats()
     }
@@ -235,7 +235,7 @@ impl Switch {
         }
     }
 
-    /// Takes out what waits for `port`, in order.
+    /// Takes out the packets that wait for `port`, in order.
     pub fn empty(&mut self, port: PortId, cx: &mut Cx<'_>) -> Vec<Stored> {
         let egress = &mut self.egress[port.at()];
         let all = egress.go_down(cx.now);

@@ -102,7 +102,8 @@ impl Rack {
         if srtt == Time::ZERO { quarter } else { quarter.min(srtt) }
     }
 
-    /// Marks what is lost on `board` (step 5). Returns when more of it will be, if nothing else is received.
+    /// Marks lost segments on `board` (step 5). Returns the time at which more segments will count as lost, if no others are
+    /// received.
     pub fn detect(&mut self, board: &mut Scoreboard, patience: Time, now: Time) -> Option<Time> {
         let mut later = None;
         for &(at, segment) in &self.order {

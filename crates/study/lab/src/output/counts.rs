@@ -90,8 +90,8 @@ mod tests {
         ];
         let name = &summary.schemes[0].name;
         let expected = format!(
-            "{name}, mean per run: 63.15 MB by circuits, 1 failure of a rack's port at a circuit \
-             switch, 3 of 1,200 weeks scheduled as a rotation, 2.500 ms of 4 ms of slots used."
+            "{name}, mean per run: 2.500 ms of 4 ms of slots used, 63.15 MB by circuits, 1 failure of a \
+             rack's port at a circuit switch, 3 of 1,200 weeks scheduled as a rotation."
         );
         assert_eq!(
             lines(&summary),

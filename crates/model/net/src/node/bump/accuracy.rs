@@ -4,7 +4,7 @@ use crate::id::PortId;
 use crate::node::{Counters, counters};
 use crate::time::Time;
 
-/// A virtual queue beside the real one, as a packet finds them.
+/// The virtual and the real queue that a packet finds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Estimate {
     /// When.

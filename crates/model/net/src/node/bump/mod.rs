@@ -29,24 +29,24 @@ use links::Links;
 use shares::Shares;
 use std::collections::VecDeque;
 
-/// The bump's own wake-up; all others are the switch's.
+/// The wake-up of the bump. All others are those of the switch.
 const FORWARD: u32 = u32::MAX;
 
-/// What a bumped switch is made of.
+/// The parts of a switch with bumps.
 pub struct BumpConfig {
-    /// The switch behind the bumps, which knows nothing of them.
+    /// The switch behind the bumps. It is not aware of them.
     pub switch: Switch,
-    /// Which node it is.
+    /// Its node.
     pub node: NodeId,
     /// The key of the node for random streams.
     pub key: u64,
-    /// Its ports by which packets come through a bump.
+    /// Its ports with a bump.
     pub taps: Vec<PortId>,
-    /// Its ports by which packets come through a bump that limits flows.
+    /// Its ports with a bump that limits flows.
     pub limits: Vec<PortId>,
     /// Its links, by port.
     pub ports: Vec<SwitchPort>,
-    /// What the bumps do.
+    /// The options of the bumps.
     pub spec: BumpSpec,
     /// How the rates of limited flows change.
     pub reaction: ReactionSpec,
@@ -54,11 +54,11 @@ pub struct BumpConfig {
     pub mtu: u64,
     /// The run's seed.
     pub seed: u64,
-    /// Interval between kept estimates; zero for none.
+    /// Interval between samples of estimates; zero for none.
     pub sample: Time,
 }
 
-/// A packet on its way through a bump, and what the bumps made of the queue that it goes to.
+/// A packet inside a bump, and the estimates of the queue that it will join.
 struct Passing {
     due: Time,
     port: PortId,
@@ -76,14 +76,14 @@ pub struct Bumped {
     spec: BumpSpec,
     /// By port of the switch: the bump there.
     tap_at: Vec<Option<usize>>,
-    /// By bump, its virtual queues: one for each port of the switch. One alone where all share it.
+    /// By bump, its virtual queues: one for each port of the switch. A single table if all bumps share it.
     tables: Vec<Bank<Marker>>,
     links: Links,
     in_band: InBand,
     limiters: Limiters,
-    /// By bump: who has how much in its virtual queues, where that is asked for.
+    /// By bump: the bytes of each flow in its virtual queues, if the options need them.
     shares: Vec<Shares>,
-    /// Packets on their way through bumps that take time, in order.
+    /// Packets inside bumps with a delay, in order.
     passing: VecDeque<Passing>,
     stream: Stream,
     accuracy: Accuracy,
@@ -149,12 +149,12 @@ impl Bumped {
         &self.switch
     }
 
-    /// Estimates that were kept, in time order.
+    /// The samples of estimates, in time order.
     pub fn estimates(&self) -> &[Estimate] {
         self.accuracy.samples()
     }
 
-    /// Virtual queues of limited flows that were kept, in time order.
+    /// The samples of virtual queues of limited flows, in time order.
     pub fn limited(&self) -> &[Limited] {
         self.limiters.samples()
     }
@@ -205,7 +205,7 @@ impl Bumped {
         }
     }
 
-    /// A bump that only looks on passes everything.
+    /// The verdict on a packet. A bump that only estimates passes everything.
     fn judge(&mut self, table: usize, out: PortId, packet: &Packet, now: Time) -> Fate {
         let len = u32::from(packet.len);
         let bank = &mut self.tables[table];
@@ -231,7 +231,7 @@ impl Bumped {
         cx.drop(packet, reason);
     }
 
-    /// What became of disciplines that can fail.
+    /// The disciplines that failed.
     fn guests(&self, counters: &mut Counters) {
         for (table, bank) in (0..).zip(&self.tables) {
             let guests = (0..).map(PortId).zip(bank.entries());

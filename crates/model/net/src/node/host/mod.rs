@@ -44,7 +44,7 @@ mod token {
     pub const PLACE: u32 = (1 << 28) - 1;
 }
 
-/// What a host is made of.
+/// The parts of a host.
 pub struct HostConfig {
     /// Its number among hosts.
     pub id: HostId,
@@ -100,7 +100,7 @@ pub struct Host {
     created: u64,
     consumed: u64,
     draws: u32,
-    /// What this host's draws are keyed by.
+    /// The key of the random streams of this host.
     salt: u32,
 }
 
@@ -151,7 +151,7 @@ impl Host {
         }
     }
 
-    /// What this host knows of each flow it sends or receives.
+    /// The results of each flow that this host sends or receives.
     pub fn results(&self) -> impl Iterator<Item = FlowResult> {
         let sent =
             (self.first_flow..).zip(&self.sent).map(|(f, s)| FlowResult::Sent(FlowId(f), *s));

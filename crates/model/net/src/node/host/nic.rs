@@ -22,7 +22,7 @@ pub enum Egress {
     Agent(Box<dyn Agent>, Loss),
 }
 
-/// What waits for the network card.
+/// The packets that wait for the network card.
 enum Waiting {
     InDriver,
     /// By port.
@@ -30,7 +30,7 @@ enum Waiting {
     WithAgent(Box<dyn Agent>, Loss),
 }
 
-/// The network card's ports and what waits for them.
+/// The ports of the network card, and the packets that wait for them.
 pub(super) struct Nic {
     node: NodeId,
     routes: Arc<Routes>,
@@ -39,11 +39,11 @@ pub(super) struct Nic {
     tsq_limit: u64,
     /// Own connections waiting for room, in turn.
     pub blocked: VecDeque<u32>,
-    /// A wake-up to resume them is under way.
+    /// A wake-up to resume them was requested.
     pub resuming: bool,
 }
 
-/// What a network card is made of.
+/// The parts of a network card.
 pub(super) struct NicConfig {
     pub node: NodeId,
     pub routes: Arc<Routes>,

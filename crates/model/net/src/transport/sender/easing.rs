@@ -5,7 +5,7 @@
 use super::super::reduction::Reduction;
 use super::{Congestion, Sender};
 
-/// A reduction under way.
+/// A reduction that has begun.
 #[derive(Debug)]
 pub(super) struct Easing {
     reduction: Reduction,
