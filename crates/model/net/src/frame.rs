@@ -162,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_circuits_say_is_kept_apart() {
+    fn fields_of_circuits_are_independent() {
         for bits in 0..128 {
             let said = Circuits::from_bits(bits).unwrap();
             assert_eq!(said.bits(), bits);

@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failing_input_is_kept_and_fails_again() {
+    fn a_failing_input_is_stored_and_fails_again() {
         let folder = Scratch::new();
         let targets = [
             target(|input| if input[0] % 8 == 3 { Err("a law".into()) } else { Ok(()) }),

@@ -5,7 +5,7 @@ use crate::run::Jobs;
 use crate::summary::{EngineTotal, Summary};
 use serde::Serialize;
 use slotline_net::aqm::spec::QueueSpec;
-use slotline_scenario::flow_level::{decides_about_flows, plain, unheard};
+use slotline_scenario::flow_level::{decides_about_flows, impossible, plain};
 use slotline_scenario::metric::{About, Metric, Unit};
 use slotline_scenario::{EngineSpec, EventSpec, Loaded, Scenario, ScenarioError};
 use slotline_schemes::ControlSpec;
@@ -70,12 +70,12 @@ impl Sides {
         for scheme in loaded.scenario.scheme.iter().filter(|scheme| !able(scheme)) {
             notes.push(format!("{}: omitted, because it decides packet by packet", scheme.name));
         }
-        let heard = |event: &EventSpec| unheard(&event.kind).is_none();
-        if !loaded.scenario.event.iter().all(heard) {
+        let possible = |event: &EventSpec| impossible(&event.kind).is_none();
+        if !loaded.scenario.event.iter().all(possible) {
             notes.push("events of controllers and schedulers: omitted".into());
         }
         for side in [&mut packet, &mut flow] {
-            side.scenario.event.retain(heard);
+            side.scenario.event.retain(possible);
             side.scenario.scheme.retain(able);
             side.scenario.measure.metrics.retain(|metric| !metric.is_of_packets());
             side.scenario.measure.capture.clear();

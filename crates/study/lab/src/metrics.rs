@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn small_and_large_flows_are_told_apart() {
+    fn small_and_large_flows_are_distinguished() {
         let sizes = [SMALL, SMALL + 1, LARGE - 1, LARGE];
         let flows = (1..).zip(sizes).map(|(ms, bytes)| flow(0, Some(ms), bytes));
         let mixed = run(flows.collect());

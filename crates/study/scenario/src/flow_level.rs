@@ -27,7 +27,7 @@ pub(super) fn faults(scenario: &Scenario, graph: Option<&Graph>) -> Vec<SpecErro
         given_up.then(|| SpecError::new(format!("workload[{at}].give-up"), why))
     }));
     for (at, event) in scenario.event.iter().enumerate() {
-        let why = unheard(&event.kind);
+        let why = impossible(&event.kind);
         faults.extend(why.map(|why| SpecError::new(format!("event[{at}].kind"), why)));
     }
     for (at, scheme) in scenario.scheme.iter().enumerate() {
@@ -42,8 +42,8 @@ pub(super) fn faults(scenario: &Scenario, graph: Option<&Graph>) -> Vec<SpecErro
     faults
 }
 
-/// Why an event cannot happen to flows.
-pub fn unheard(event: &EventKind) -> Option<&'static str> {
+/// The reason for which an event is impossible in the flow-level engine, if it is.
+pub fn impossible(event: &EventKind) -> Option<&'static str> {
     match event {
         EventKind::ControllerDown { .. } | EventKind::ControllerUp { .. } => {
             Some("the flow-level engine has no controllers that could stop")

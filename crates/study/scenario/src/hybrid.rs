@@ -70,7 +70,7 @@ fn on_hybrid(
     }
     let voq = scheme.voq.unwrap_or_default();
     voq.validate().map_err(|e| e.within("voq"))?;
-    heard(scheme, &voq)?;
+    has_listeners(scheme, &voq)?;
     if fabric.core.is_some() {
         return with_core(scheme, &voq);
     }
@@ -154,7 +154,7 @@ fn carries(
 }
 
 /// Messages get lost only where any are sent that may.
-fn heard(scheme: &SchemeSpec, voq: &VoqSpec) -> Result<(), SpecError> {
+fn has_listeners(scheme: &SchemeSpec, voq: &VoqSpec) -> Result<(), SpecError> {
     let planned = matches!(&scheme.control, ControlSpec::Circuits(spec)
         if spec.scheduler.looks_at_demand());
     if scheme.control_loss > 0.0 && !planned && voq.notify.is_none() {

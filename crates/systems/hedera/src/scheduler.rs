@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_gone_is_forgotten() {
+    fn a_host_that_is_gone_is_removed() {
         let mut scheduler = scheduler(PlacementKind::FirstFit);
         stride(&mut scheduler, 0..16, Time::s(5));
         assert_eq!(scheduler.flows(), 16);

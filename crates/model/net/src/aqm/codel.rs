@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_wait_ends_it_and_what_was_learnt_is_kept() {
+    fn a_short_wait_ends_it_and_the_count_stays() {
         let mut codel = codel(false);
         let dropped = (1..500).filter(|&t| leave(&mut codel, 10, t) == Verdict::Drop).count();
         assert!(dropped > 5);

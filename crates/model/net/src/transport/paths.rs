@@ -82,7 +82,7 @@ impl Paths {
     }
     /// Something was acknowledged, `nanoseconds` after it went by `path`.
     pub fn sample(&mut self, path: u8, nanoseconds: u32) {
-        self.rtt.iter_mut().for_each(Rtt::settle);
+        self.rtt.iter_mut().for_each(Rtt::end_back_off);
         self.rtt[usize::from(path)].sample(nanoseconds);
     }
 

@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn who_fills_a_link_alone_is_free() {
+    fn a_host_that_alone_fills_a_link_is_free() {
         let mut bench = Bench::new();
         assert!(bench.interval(&[(0, 1_000)]).is_empty());
         assert_eq!(bench.interval(&[(0, 1_000), (1, 10)]).len(), 2, "not alone any more");
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn who_leaves_is_forgotten() {
+    fn a_host_that_leaves_is_removed() {
         let mut bench = Bench::new();
         bench.interval(&[(0, 900), (1, 100)]);
         bench.control.observe(&News::Left(HostId(0)), bench.now);

@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn who_was_not_notified_or_comes_another_way_passes() {
+    fn flows_without_notices_and_other_ports_pass() {
         let mut limiters = limiters(Bytes(3_000), Time::ZERO);
         assert!(limiters.admits(PORT, &packet(1), Time::ZERO));
         limiters.notified(PORT, &notice(1), Time::ZERO);

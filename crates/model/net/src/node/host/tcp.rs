@@ -311,7 +311,7 @@ impl Host {
     }
 
     /// Books the results of unfinished flows at the end of a run.
-    pub fn settle(&mut self) {
+    pub fn book_unfinished(&mut self) {
         for place in 0..self.senders.len() {
             if let Some(tcp) = &self.senders[place] {
                 let conn = &self.plan.traffic.conns[tcp.header.conn as usize];

@@ -481,7 +481,7 @@ fn retcp_jumps_once_when_a_circuit_comes_and_when_it_goes() {
 /// A quarter up, and all the way down: the window is at least 1, and the threshold stays, so that slow
 /// start brings it back.
 #[test]
-fn retcp_jumps_as_far_as_told() {
+fn retcp_jumps_by_its_factors() {
     let jumps = Jumps { up: 1280, down: 0 };
     let mut retcp = Retcp::new(40, jumps);
     retcp.on_loss(Loss::Fast { flight: 40 }, Time::ZERO);

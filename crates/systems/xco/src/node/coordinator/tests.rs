@@ -262,7 +262,7 @@ fn late_and_foreign_directives_do_not_count() {
 }
 
 #[test]
-fn rates_are_kept_and_given_back() {
+fn rates_are_held_and_given_back() {
     let mut bench = Bench::new(XcoSpec { mode: Mode::RateLimit, ..strict() });
     (0..3).for_each(|_| bench.enqueue(0, 1, Kind::Data));
     bench.drain(0);
@@ -324,7 +324,7 @@ fn messages(coordinator: &mut Coordinator, us: u64, effects: &mut Effects) -> Ve
 }
 
 #[test]
-fn a_host_joins_with_its_first_report_and_tells_the_standby() {
+fn a_host_joins_with_its_first_report_and_informs_the_standby() {
     let spec = strict().build().unwrap();
     let mut coordinator = Coordinator::below(&spec, HostId(0), vec![vec![CONTROLLER, HostId(10)]]);
     let mut effects = Effects::default();
@@ -425,7 +425,7 @@ fn machines_are_distinguished() {
 
 /// Each controller decides about its own destinations.
 #[test]
-fn levels_are_kept_apart() {
+fn levels_are_independent() {
     let tree = TopologySpec::Tree(TreeSpec::new(2, 2)).build().unwrap();
     let levels = Arc::new(Levels::new(&tree, 4).unwrap());
     let spec = strict().build().unwrap();
