@@ -7,7 +7,7 @@ use slotline_net::time::Time;
 use slotline_net::topology::GraphSpec;
 use slotline_net::units::{Bytes, Rate};
 use slotline_net::workload::cm::TimeUnit;
-use slotline_scenario::import::{self, Kind, Options};
+use slotline_scenario::import::{self, Importer, Options};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -15,8 +15,8 @@ use std::process::ExitCode;
 #[derive(Args)]
 pub struct ImportOptions {
     /// Kind of the file; an unknown name prints the list of kinds.
-    #[arg(value_parser = Kind::named)]
-    pub kind: Kind,
+    #[arg(value_parser = Importer::named)]
+    pub kind: Importer,
     /// The file.
     pub file: PathBuf,
     /// Write the fragment to this file and the traffic to a file beside it, instead of printing the fragment.

@@ -33,7 +33,7 @@ pub fn print_bytes(bytes: &[u8]) {
 
 /// Prints a message on the standard error output.
 pub fn warn(message: impl Display) {
-    // Where messages cannot be written there is nobody to be told.
+    // If messages cannot be written, the error cannot be reported either.
     drop(writeln!(io::stderr(), "{}", tame(&message.to_string())));
 }
 

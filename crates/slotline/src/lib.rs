@@ -64,6 +64,7 @@ pub use slotline_scenario::{Extensions, Loaded, Scenario, ScenarioError as Error
 
 use slotline_lab::output::terminal;
 use slotline_lab::run::Jobs;
+use slotline_lab::sweep::Study;
 use std::path::Path;
 use std::thread::available_parallelism;
 
@@ -87,6 +88,16 @@ pub fn run_with(path: impl AsRef<Path>, extensions: &Extensions) -> Result<RunSe
     run_loaded(&Scenario::load_with(path.as_ref(), extensions)?)
 }
 
+/// Runs all points of the sweep at `path`, one after the other, and returns the runs of each point. The scenario may
+/// name parts that `extensions` has.
+///
+/// # Errors
+/// As [`run_with`], and the file has no `sweep`.
+pub fn sweep_with(path: impl AsRef<Path>, extensions: &Extensions) -> Result<Vec<RunSet>, Error> {
+    let study = Study::load_with(path.as_ref(), extensions)?;
+    (0..study.len()).map(|at| run_loaded(&study.point(at)?)).collect()
+}
+
 /// Runs a scenario that has been loaded and checked.
 ///
 /// # Errors
@@ -108,4 +119,28 @@ pub fn check(path: impl AsRef<Path>, extensions: &Extensions) -> Result<Loaded, 
 /// The results as a table of text, as `slotline run` prints it.
 pub fn table(results: &RunSet) -> String {
     terminal::table(results, WIDTH)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use slotline_net::transport::congestion::Reno;
+
+    const SMALL: &str = include_str!("../small.toml");
+
+    #[test]
+    fn points_of_a_sweep_may_name_parts_of_the_program() {
+        let folder = std::env::temp_dir().join(format!("slotline-facade-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let file = folder.join("sweep.toml");
+        let text = SMALL.replace("kind = \"cubic\"", "kind = \"custom\", name = \"own\"");
+        let sweep = "[sweep.grid]\n\"workload[0].block\" = [\"30KB\", \"90KB\"]\n";
+        std::fs::write(&file, format!("{text}\n{sweep}")).expect("a file");
+        let extensions = Extensions::new().transport("own", |_options| Ok(Reno::new));
+        let done = sweep_with(&file, &extensions).map(|points| points.len());
+        let missing = sweep_with(&file, &Extensions::new()).map(drop);
+        std::fs::remove_dir_all(&folder).expect("a folder");
+        assert_eq!(done.map_err(|error| error.to_string()), Ok(2));
+        assert!(missing.is_err_and(|error| error.to_string().contains("`name` = \"own\"")));
+    }
 }

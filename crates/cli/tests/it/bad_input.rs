@@ -1,13 +1,12 @@
 //! What the program does with input it cannot use, and when it is stopped: a clear message, the right
 //! exit code, and nothing half-written where results are looked for.
 
+use crate::folder::{BAD_INPUT, Folder, PROGRAM, entries, stderr, stdout, until};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, Output};
+use std::time::Duration;
 
-const PROGRAM: &str = env!("CARGO_BIN_EXE_slotline");
-const BAD_INPUT: Option<i32> = Some(2);
 const INTERRUPTED: Option<i32> = Some(130);
 
 /// A scenario that runs in no time.
@@ -36,66 +35,19 @@ name = "xco"
 control = { kind = "xco", slice = "1ms" }
 "#;
 
-/// A folder of its own for each test, with a scenario in it.
-struct Folder(PathBuf);
-
 impl Folder {
-    fn new(name: &str, scenario: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("slotline-cli-{}-{name}", std::process::id()));
-        drop(fs::remove_dir_all(&path));
-        fs::create_dir_all(&path).expect("a temporary folder");
-        fs::write(path.join("s.toml"), scenario).expect("a scenario");
-        Folder(path)
-    }
-
-    fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(PROGRAM);
-        command.args(arguments).current_dir(&self.0).stdin(Stdio::null());
-        command
-    }
-
-    fn run(&self, arguments: &[&str]) -> Output {
-        self.command(arguments).output().expect("the program starts")
-    }
-
-    /// Everything below `results`, which is where results go unless told otherwise.
-    fn results(&self) -> Vec<PathBuf> {
-        entries(&self.0.join("results"))
-    }
-
     /// `arguments` are refused with a message that has all of `parts`, and leave nothing behind.
     fn refuses(&self, title: &str, arguments: &[&str], parts: &[&str]) {
         let output = self.run(arguments);
-        let printed = error(&output);
-        assert_eq!(output.status.code(), BAD_INPUT, "{title}: {printed}");
-        assert!(output.stdout.is_empty(), "{title}: {}", text(&output.stdout));
+        let printed = stderr(&output);
+        assert_eq!(output.status.code(), Some(BAD_INPUT), "{title}: {printed}");
+        assert!(output.stdout.is_empty(), "{title}: {}", stdout(&output));
         assert!(!printed.contains("panicked") && !printed.trim().is_empty(), "{title}: {printed}");
         for part in parts {
             assert!(printed.contains(part), "{title}: `{part}` is not in\n{printed}");
         }
         assert_eq!(self.results(), [] as [PathBuf; 0], "{title}");
     }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        drop(fs::remove_dir_all(&self.0));
-    }
-}
-
-fn entries(folder: &Path) -> Vec<PathBuf> {
-    let Ok(listed) = fs::read_dir(folder) else { return Vec::new() };
-    let mut found: Vec<PathBuf> = listed.map(|entry| entry.expect("an entry").path()).collect();
-    found.sort();
-    found
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
-fn error(output: &Output) -> String {
-    text(&output.stderr)
 }
 
 /// `GOOD` with `old` replaced.
@@ -136,7 +88,7 @@ fn faults_in_a_scenario_name_file_and_line() {
         ("not TOML", "hosts = 5", "hosts = = 5", "s.toml:6:9", "extra `=`"),
     ];
     for (title, old, new, place, part) in cases {
-        let folder = Folder::new("scenario", &with(old, new));
+        let folder = Folder::new("scenario", &[("s.toml", &with(old, new))]);
         folder.refuses(title, &["run", "s.toml"], &[place, part]);
     }
 }
@@ -166,17 +118,17 @@ fn faults_in_a_trace_name_its_file_and_line() {
         ("a host that is not there", "t.csv", "src,dst,bytes,start_s\n0,9,10,0\n", "9"),
     ];
     for (title, file, content, part) in cases {
-        let folder = Folder::new("trace", &trace(file));
+        let folder = Folder::new("trace", &[("s.toml", &trace(file))]);
         fs::write(folder.0.join(file), content).expect("a trace");
         folder.refuses(title, &["run", "s.toml"], &["s.toml:10:8", file, part]);
     }
-    let folder = Folder::new("trace", &trace("none.cm"));
+    let folder = Folder::new("trace", &[("s.toml", &trace("none.cm"))]);
     folder.refuses("a missing trace", &["run", "s.toml"], &["s.toml:10:8", "none.cm"]);
 }
 
 #[test]
 fn what_the_command_line_gets_wrong_is_said() {
-    let folder = Folder::new("arguments", GOOD);
+    let folder = Folder::new("arguments", &[("s.toml", GOOD)]);
     folder.refuses("no such file", &["run", "no.toml"], &["cannot read `no.toml`"]);
     folder.refuses("a folder", &["run", "."], &["cannot read `.`"]);
     let flow = &["run", "s.toml", "--engine", "flow"];
@@ -192,26 +144,26 @@ fn what_the_command_line_gets_wrong_is_said() {
 
 #[test]
 fn a_result_is_not_overwritten_unless_asked() {
-    let folder = Folder::new("exists", GOOD);
+    let folder = Folder::new("exists", &[("s.toml", GOOD)]);
     assert_eq!(folder.run(&["run", "s.toml"]).status.code(), Some(0));
     let [result] = &folder.results()[..] else { panic!("{:?}", folder.results()) };
     fs::write(result.join("mine"), "").expect("a file");
     let again = folder.run(&["run", "s.toml"]);
-    assert_eq!(again.status.code(), BAD_INPUT);
-    let printed = error(&again);
+    assert_eq!(again.status.code(), Some(BAD_INPUT));
+    let printed = stderr(&again);
     assert!(printed.contains("--force") && printed.contains("--out"), "{printed}");
     assert!(result.join("mine").exists() && folder.results().len() == 1);
     assert_eq!(folder.run(&["run", "s.toml", "--force"]).status.code(), Some(0));
     assert!(!result.join("mine").exists() && folder.results().len() == 1);
     fs::write(result.join("scenario.toml"), "something else").expect("a file");
     let foreign = folder.run(&["run", "s.toml", "--force"]);
-    assert_eq!(foreign.status.code(), BAD_INPUT, "{}", error(&foreign));
-    assert!(error(&foreign).contains("is not replaced"), "{}", error(&foreign));
+    assert_eq!(foreign.status.code(), Some(BAD_INPUT), "{}", stderr(&foreign));
+    assert!(stderr(&foreign).contains("is not replaced"), "{}", stderr(&foreign));
 }
 
 #[test]
 fn an_output_folder_that_cannot_be_is_refused_before_the_work() {
-    let folder = Folder::new("output", GOOD);
+    let folder = Folder::new("output", &[("s.toml", GOOD)]);
     folder.refuses(
         "below a file",
         &["run", "s.toml", "--out", "s.toml"],
@@ -227,12 +179,12 @@ fn an_output_folder_that_cannot_be_is_refused_before_the_work() {
 /// next cannot.
 #[test]
 fn a_disk_that_takes_no_more_leaves_nothing() {
-    let folder = Folder::new("full", GOOD);
+    let folder = Folder::new("full", &[("s.toml", GOOD)]);
     let script = format!("trap '' XFSZ; ulimit -f 2; exec {PROGRAM} run s.toml");
     let output = Command::new("sh").args(["-c", &script]).current_dir(&folder.0).output();
     let output = output.expect("a shell");
-    let printed = error(&output);
-    assert_eq!(output.status.code(), BAD_INPUT, "{printed}");
+    let printed = stderr(&output);
+    assert_eq!(output.status.code(), Some(BAD_INPUT), "{printed}");
     assert!(
         printed.contains("cannot write") && printed.contains("no result was stored"),
         "{printed}"
@@ -243,7 +195,7 @@ fn a_disk_that_takes_no_more_leaves_nothing() {
 /// The same on a disk that is really full, where one can be had: that needs the right to mount.
 #[test]
 fn a_full_disk_leaves_nothing() {
-    let folder = Folder::new("tmpfs", GOOD);
+    let folder = Folder::new("tmpfs", &[("s.toml", GOOD)]);
     let disk = folder.0.join("disk");
     fs::create_dir(&disk).expect("a folder");
     let mount = |program: &str, arguments: &[&str]| {
@@ -257,8 +209,8 @@ fn a_full_disk_leaves_nothing() {
     let output = folder.run(&["run", "s.toml", "--out", "disk"]);
     let left = entries(&disk);
     assert!(mount("umount", &[]), "the disk stays mounted at {}", disk.display());
-    assert_eq!(output.status.code(), BAD_INPUT, "{}", error(&output));
-    assert!(error(&output).contains("cannot write"), "{}", error(&output));
+    assert_eq!(output.status.code(), Some(BAD_INPUT), "{}", stderr(&output));
+    assert!(stderr(&output).contains("cannot write"), "{}", stderr(&output));
     assert_eq!(left, [] as [PathBuf; 0]);
 }
 
@@ -288,49 +240,31 @@ transport = { kind = "newreno", max-window = "80MB" }
 
 /// Starts `folder`'s scenario and interrupts it when it has been at work for `time`.
 fn interrupted(folder: &Folder, arguments: &[&str], time: Duration) -> Output {
-    let mut command = folder.command(arguments);
-    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
-    let mut child = child.expect("the program starts");
+    let mut child = folder.start(arguments);
     // The draft is there when the scenario is read and the work begins.
-    let began = Instant::now();
-    while folder.results().is_empty() {
-        assert!(began.elapsed() < Duration::from_secs(60), "it did not begin");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    until("a draft", || !folder.results().is_empty());
     std::thread::sleep(time);
     let id = child.id().to_string();
     let sent = Command::new("sh").args(["-c", &format!("kill -INT {id}")]).status();
     assert!(sent.is_ok_and(|status| status.success()), "no signal sent");
-    wait(&mut child);
+    until("the end after an interrupt", || child.try_wait().expect("a child").is_some());
     child.wait_with_output().expect("its output")
-}
-
-/// Until `child` has ended, for a while.
-fn wait(child: &mut Child) {
-    let began = Instant::now();
-    while child.try_wait().expect("a child").is_none() {
-        if began.elapsed() > Duration::from_secs(30) {
-            drop(child.kill());
-            panic!("it goes on after an interrupt");
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
 }
 
 #[test]
 fn an_interrupt_keeps_what_is_complete() {
-    let folder = Folder::new("interrupt", LONG);
+    let folder = Folder::new("interrupt", &[("s.toml", LONG)]);
     let arguments = ["run", "s.toml", "--threads", "1"];
     let output = interrupted(&folder, &arguments, Duration::from_secs(3));
-    assert_eq!(output.status.code(), INTERRUPTED, "{}", error(&output));
-    assert!(text(&output.stdout).contains("Incomplete: 1 of 4 runs"), "{}", text(&output.stdout));
-    assert!(error(&output).contains("1 of 4 runs are stored"), "{}", error(&output));
+    assert_eq!(output.status.code(), INTERRUPTED, "{}", stderr(&output));
+    assert!(stdout(&output).contains("Incomplete: 1 of 4 runs"), "{}", stdout(&output));
+    assert!(stderr(&output).contains("1 of 4 runs are stored"), "{}", stderr(&output));
     // No result has the final name. The next process continues.
     let [draft] = &folder.results()[..] else { panic!("{:?}", folder.results()) };
     assert!(draft.extension().is_some_and(|end| end == "partial"), "{}", draft.display());
     let output = interrupted(&folder, &["run", "s.toml", "--json"], Duration::from_secs(2));
-    assert_eq!(output.status.code(), INTERRUPTED, "{}", error(&output));
-    assert!(error(&output).contains("continuing from 1 of 4 runs"), "{}", error(&output));
+    assert_eq!(output.status.code(), INTERRUPTED, "{}", stderr(&output));
+    assert!(stderr(&output).contains("continuing from 1 of 4 runs"), "{}", stderr(&output));
     let summary: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!(summary["complete"], false);
     assert!(summary["schemes"]["quick"]["runs"].as_u64() >= Some(1));
@@ -341,33 +275,33 @@ fn an_interrupt_keeps_what_is_complete() {
 fn an_interrupt_before_anything_is_complete_keeps_nothing() {
     let (quick, slow) = (LONG.find("[[scheme]]").expect("a scheme"), LONG.rfind("[[scheme]]"));
     let scenario = LONG[..quick].to_string() + &LONG[slow.expect("a scheme")..];
-    let folder = Folder::new("interrupt-early", &scenario);
+    let folder = Folder::new("interrupt-early", &[("s.toml", &scenario)]);
     let output = interrupted(&folder, &["run", "s.toml"], Duration::from_millis(300));
-    assert_eq!(output.status.code(), INTERRUPTED, "{}", error(&output));
-    assert!(error(&output).contains("nothing to save"), "{}", error(&output));
+    assert_eq!(output.status.code(), INTERRUPTED, "{}", stderr(&output));
+    assert!(stderr(&output).contains("nothing to save"), "{}", stderr(&output));
     assert_eq!(folder.results(), [] as [PathBuf; 0]);
 }
 
 #[test]
 fn the_program_says_what_it_can_do() {
-    let folder = Folder::new("about", GOOD);
+    let folder = Folder::new("about", &[("s.toml", GOOD)]);
     let about = folder.run(&[]);
     assert_eq!(about.status.code(), Some(0));
-    let lines = text(&about.stdout).lines().count();
-    assert!((5..=25).contains(&lines), "{}", text(&about.stdout));
-    let list = text(&folder.run(&["list"]).stdout);
+    let lines = stdout(&about).lines().count();
+    assert!((5..=25).contains(&lines), "{}", stdout(&about));
+    let list = stdout(&folder.run(&["list"]));
     for name in ["fat-tree", "incast", "websearch", "ecmp", "drop-tail", "dctcp", "xco"] {
         assert!(list.contains(&format!("\n  {name} ")), "{name}: {list}");
     }
-    let controls = text(&folder.run(&["list", "control"]).stdout);
+    let controls = stdout(&folder.run(&["list", "control"]));
     assert!(controls.contains("xco") && !controls.contains("dctcp"), "{controls}");
 }
 
 #[test]
 fn json_is_all_that_json_prints() {
-    let folder = Folder::new("json", GOOD);
+    let folder = Folder::new("json", &[("s.toml", GOOD)]);
     let output = folder.run(&["run", "s.toml", "--json", "--repeat", "2"]);
-    assert_eq!(output.status.code(), Some(0), "{}", error(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let printed: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!(printed["complete"], true);
     let fct = &printed["schemes"]["dctcp"]["metrics"]["fct-mean"];
@@ -376,5 +310,5 @@ fn json_is_all_that_json_prints() {
         assert!(!printed["engine"][key].is_null(), "{key}");
     }
     let kept = fs::read(folder.results()[0].join("summary.json")).expect("a summary");
-    assert_eq!(text(&kept).trim_end(), text(&output.stdout).trim_end());
+    assert_eq!(String::from_utf8_lossy(&kept).trim_end(), stdout(&output).trim_end());
 }

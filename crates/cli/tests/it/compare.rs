@@ -1,10 +1,9 @@
 //! Results on disk: reported again, put on one page, held against each other.
 
+use crate::folder::Folder;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
-
-const PROGRAM: &str = env!("CARGO_BIN_EXE_slotline");
+use std::process::Output;
 
 const SCENARIO: &str = r#"name = "small"
 repeat = 3
@@ -26,40 +25,20 @@ transport = { kind = "dctcp", min-rto = "10ms" }
 queue = { kind = "ecn", limit = "300KB", threshold = "30KB" }
 "#;
 
-/// A folder of its own for each test.
-struct Folder(PathBuf);
-
 impl Folder {
-    fn new(name: &str) -> Folder {
-        let path =
-            std::env::temp_dir().join(format!("slotline-compare-{}-{name}", std::process::id()));
-        drop(fs::remove_dir_all(&path));
-        fs::create_dir_all(&path).expect("a temporary folder");
-        Folder(path)
-    }
-    fn slotline(&self, arguments: &[&str]) -> Output {
-        let mut command = Command::new(PROGRAM);
-        command.args(arguments).current_dir(&self.0).output().expect("the program starts")
-    }
     /// Runs `SCENARIO` with `old` replaced; the result is at `name`.
-    fn result(&self, name: &str, (old, new): (&str, &str), options: &[&str]) {
+    fn make(&self, name: &str, (old, new): (&str, &str), options: &[&str]) {
         assert!(SCENARIO.contains(old), "{old}");
         fs::write(self.0.join("s.toml"), SCENARIO.replace(old, new)).expect("a scenario");
         let out = format!("out-{name}");
         let arguments = [&["run", "s.toml", "--out", &out][..], options].concat();
-        let output = self.slotline(&arguments);
+        let output = self.run(&arguments);
         assert_eq!(output.status.code(), Some(0), "{}", printed(&output));
         let made = fs::read_dir(self.0.join(&out)).expect("results").next().expect("a result");
         fs::rename(made.expect("a result").path(), self.0.join(name)).expect("a folder");
     }
     fn path(&self, name: &str) -> PathBuf {
         self.0.join(name)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        drop(fs::remove_dir_all(&self.0));
     }
 }
 
@@ -83,34 +62,34 @@ const SLOW: (&str, &str) = ("threshold = \"30KB\"", "threshold = \"300KB\"");
 
 #[test]
 fn diff_says_what_changed_and_exits_accordingly() {
-    let folder = Folder::new("diff");
-    folder.result("old", SAME, &["--threads", "1"]);
-    folder.result("same", SAME, &["--threads", "2"]);
-    folder.result("loose", SLOW, &[]);
-    expect(&folder.slotline(&["diff", "old", "same"]), 0, &["Identical results", "No regression"]);
+    let folder = Folder::new("diff", &[]);
+    folder.make("old", SAME, &["--threads", "1"]);
+    folder.make("same", SAME, &["--threads", "2"]);
+    folder.make("loose", SLOW, &[]);
+    expect(&folder.run(&["diff", "old", "same"]), 0, &["Identical results", "No regression"]);
     let queue = ["diff", "old", "loose", "--metric", "queue-max"];
-    let worse = folder.slotline(&queue);
+    let worse = folder.run(&queue);
     let key = "scheme.dctcp.queue.threshold: \"30KB\" → \"300KB\"";
     expect(&worse, 1, &["The scenarios differ", key, "paired by seed, 3 seeds", "REGRESSION"]);
-    expect(&folder.slotline(&[&queue[..], &["--tolerance", "900%"]].concat()), 0, &["900 %"]);
-    expect(&folder.slotline(&["diff", "loose", "old", "--metric", "queue-max"]), 0, &["better"]);
-    let json = folder.slotline(&[&queue[..], &["--json"]].concat());
+    expect(&folder.run(&[&queue[..], &["--tolerance", "900%"]].concat()), 0, &["900 %"]);
+    expect(&folder.run(&["diff", "loose", "old", "--metric", "queue-max"]), 0, &["better"]);
+    let json = folder.run(&[&queue[..], &["--json"]].concat());
     assert_eq!(json.status.code(), Some(1));
     let json: serde_json::Value = serde_json::from_slice(&json.stdout).expect("JSON");
     assert_eq!(json["regressions"][0]["metric"], "queue-max");
     // Other seeds, one seed, and none of both.
-    folder.result("later", SAME, &["--seed", "100"]);
-    expect(&folder.slotline(&["diff", "old", "later"]), 0, &["not paired"]);
-    folder.result("once", SAME, &["--repeat", "1"]);
-    expect(&folder.slotline(&["diff", "once", "once"]), 0, &["Identical"]);
+    folder.make("later", SAME, &["--seed", "100"]);
+    expect(&folder.run(&["diff", "old", "later"]), 0, &["not paired"]);
+    folder.make("once", SAME, &["--repeat", "1"]);
+    expect(&folder.run(&["diff", "once", "once"]), 0, &["Identical"]);
 }
 
 #[test]
 fn diff_refuses_what_cannot_be_compared() {
-    let folder = Folder::new("refuse");
-    folder.result("old", SAME, &["--repeat", "1"]);
-    folder.result("renamed", ("\"dctcp\"\ntransport", "\"other\"\ntransport"), &["--repeat", "1"]);
-    let diff = |arguments: &[&str]| folder.slotline(&[&["diff"], arguments].concat());
+    let folder = Folder::new("refuse", &[]);
+    folder.make("old", SAME, &["--repeat", "1"]);
+    folder.make("renamed", ("\"dctcp\"\ntransport", "\"other\"\ntransport"), &["--repeat", "1"]);
+    let diff = |arguments: &[&str]| folder.run(&[&["diff"], arguments].concat());
     expect(&diff(&["old", "renamed"]), 2, &["no scheme `dctcp`", "it has other"]);
     expect(&diff(&["old", "nowhere"]), 2, &["`nowhere` is not a result", "runs.json"]);
     expect(&diff(&["old", "s.toml"]), 2, &["not a result"]);
@@ -127,30 +106,30 @@ fn diff_refuses_what_cannot_be_compared() {
 
 #[test]
 fn a_report_is_made_again_and_of_several_results() {
-    let folder = Folder::new("report");
-    folder.result("a", SAME, &[]);
-    folder.result("b", SLOW, &[]);
+    let folder = Folder::new("report", &[]);
+    folder.make("a", SAME, &[]);
+    folder.make("b", SLOW, &[]);
     let page = folder.path("a/report.html");
     let first = fs::read_to_string(&page).expect("a page");
     fs::remove_file(&page).expect("a page");
-    expect(&folder.slotline(&["report", "a"]), 0, &["Report: a/report.html"]);
+    expect(&folder.run(&["report", "a"]), 0, &["Report: a/report.html"]);
     assert_eq!(fs::read_to_string(&page).expect("a page"), first, "the same page again");
-    expect(&folder.slotline(&["report", "a", "-o", "elsewhere.html"]), 0, &["elsewhere.html"]);
+    expect(&folder.run(&["report", "a", "-o", "elsewhere.html"]), 0, &["elsewhere.html"]);
     assert_eq!(fs::read_to_string(folder.path("elsewhere.html")).expect("a page"), first);
-    expect(&folder.slotline(&["report", "a", "b"]), 0, &["Report: comparison.html"]);
+    expect(&folder.run(&["report", "a", "b"]), 0, &["Report: comparison.html"]);
     let both = fs::read_to_string(folder.path("comparison.html")).expect("a page");
     for part in ["a: dctcp", "b: dctcp", "scheme.dctcp.queue.threshold"] {
         assert!(both.contains(part), "{part}");
     }
-    expect(&folder.slotline(&["report", "a", "b"]), 2, &["--output"]);
-    expect(&folder.slotline(&["report", "a", "b", "--output", "comparison.html"]), 0, &[]);
-    expect(&folder.slotline(&["report", "a", "a", "-o", "x.html"]), 2, &["named twice"]);
-    expect(&folder.slotline(&["report"]), 2, &["RUN"]);
-    expect(&folder.slotline(&["report", "nowhere"]), 2, &["not a result"]);
-    expect(&folder.slotline(&["report", "a", "-o", "no/such/folder.html"]), 2, &["cannot write"]);
-    folder.result("late", SAME, &["--seed", "50"]);
+    expect(&folder.run(&["report", "a", "b"]), 2, &["--output"]);
+    expect(&folder.run(&["report", "a", "b", "--output", "comparison.html"]), 0, &[]);
+    expect(&folder.run(&["report", "a", "a", "-o", "x.html"]), 2, &["named twice"]);
+    expect(&folder.run(&["report"]), 2, &["RUN"]);
+    expect(&folder.run(&["report", "nowhere"]), 2, &["not a result"]);
+    expect(&folder.run(&["report", "a", "-o", "no/such/folder.html"]), 2, &["cannot write"]);
+    folder.make("late", SAME, &["--seed", "50"]);
     expect(
-        &folder.slotline(&["report", "a", "late", "-o", "x.html"]),
+        &folder.run(&["report", "a", "late", "-o", "x.html"]),
         2,
         &["none in common", "slotline diff"],
     );

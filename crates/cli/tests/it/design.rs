@@ -1,32 +1,17 @@
 //! `slotline design` as it is called: what it refuses, what it prints, and the files it writes.
 
-use std::fs;
-use std::path::PathBuf;
-use std::process::{Command, Output};
+use crate::folder::{Folder, stderr, stdout};
+use std::process::Output;
 
-const PROGRAM: &str = env!("CARGO_BIN_EXE_slotline");
-
-/// A folder of its own for each test.
-fn folder(name: &str) -> PathBuf {
-    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("plan-{name}"));
-    drop(fs::remove_dir_all(&path));
-    fs::create_dir_all(&path).expect("a folder");
-    path
-}
-
-fn call(place: &PathBuf, arguments: &str) -> Output {
-    let words = arguments.split_whitespace();
-    Command::new(PROGRAM).arg("design").args(words).current_dir(place).output().expect("it starts")
-}
-
-fn printed(output: &Output) -> String {
-    String::from_utf8(output.stdout.clone()).expect("text")
+fn call(place: &Folder, arguments: &str) -> Output {
+    let words = ["design"].into_iter().chain(arguments.split_whitespace());
+    place.run(&words.collect::<Vec<_>>())
 }
 
 #[test]
 fn what_makes_no_sense_is_refused_with_what_would() {
-    let place = folder("refused");
-    fs::write(place.join("bad.toml"), "name = \"x\"\ndate = 3\n").expect("a file");
+    let place = Folder::new("refused", &[]);
+    place.write("bad.toml", "name = \"x\"\ndate = 3\n");
     let cases = [
         ("fat-tree --hosts 0 --nic 1Gbps", "not 0"),
         ("fat-tree --hosts -1 --nic 1Gbps", "unexpected argument"),
@@ -46,7 +31,7 @@ fn what_makes_no_sense_is_refused_with_what_would() {
     ];
     for (arguments, says) in cases {
         let output = call(&place, arguments);
-        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        let error = stderr(&output);
         assert_eq!(output.status.code(), Some(2), "{arguments}: {error}");
         assert!(error.contains(says), "{arguments}: {error}");
         assert!(output.stdout.is_empty(), "{arguments}");
@@ -55,11 +40,11 @@ fn what_makes_no_sense_is_refused_with_what_would() {
 
 #[test]
 fn files_are_written_once() {
-    let place = folder("files");
+    let place = Folder::new("files", &[]);
     let arguments = "fat-tree --hosts 16 --nic 1Gbps --year 2008 --csv bill.csv --drawing hall.svg";
     let first = call(&place, arguments);
-    assert!(first.status.success(), "{}", String::from_utf8_lossy(&first.stderr));
-    let bill = fs::read_to_string(place.join("bill.csv")).expect("a bill");
+    assert!(first.status.success(), "{}", stderr(&first));
+    let bill = place.read("bill.csv");
     let golden = "\
 kind,item,role,count,price,cost,currency,power_w,heat_w,examples
 switch,48-port GigE,edge,8,3000.00,24000.00,USD,100,100,power heat
@@ -68,23 +53,23 @@ switch,48-port GigE,core,4,3000.00,12000.00,USD,100,100,power heat
 ";
     assert!(bill.starts_with(golden), "{bill}");
     assert!(bill.contains("\"1G copper, 5 m\",host-edge,16,,,,0,0,\n"), "{bill}");
-    let drawing = fs::read_to_string(place.join("hall.svg")).expect("a drawing");
+    let drawing = place.read("hall.svg");
     assert!(drawing.starts_with("<svg ") && drawing.ends_with("</svg>\n"));
     let second = call(&place, arguments);
     assert_eq!(second.status.code(), Some(2));
-    assert_eq!(fs::read_to_string(place.join("bill.csv")).expect("a bill"), bill);
+    assert_eq!(place.read("bill.csv"), bill);
 }
 
 #[test]
 fn a_printed_table_is_one_that_can_be_given() {
-    let place = folder("table");
+    let place = Folder::new("table", &[]);
     for year in ["2008", "2012", "today"] {
-        let table = printed(&call(&place, &format!("parts --year {year}")));
-        fs::write(place.join("own.toml"), table).expect("a file");
+        let table = stdout(&call(&place, &format!("parts --year {year}")));
+        place.write("own.toml", &table);
         let nic = if year == "today" { "400Gbps" } else { "1Gbps" };
         let wanted = format!("tree --hosts 3000 --nic {nic} --oversubscription 3:1 --json");
-        let own = printed(&call(&place, &format!("{wanted} --parts own.toml")));
-        let shipped = printed(&call(&place, &format!("{wanted} --year {year}")));
+        let own = stdout(&call(&place, &format!("{wanted} --parts own.toml")));
+        let shipped = stdout(&call(&place, &format!("{wanted} --year {year}")));
         assert!(own.contains("\"designs\"") && own == shipped, "{year}");
     }
 }

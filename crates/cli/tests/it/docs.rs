@@ -15,16 +15,13 @@
 //!
 //! And it is complete: every name and key that a scenario may use is in `docs/`.
 
+use crate::folder::{BAD_INPUT, PROGRAM};
 use slotline_scenario::catalogue::Kind;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
 use std::thread;
-
-const PROGRAM: &str = env!("CARGO_BIN_EXE_slotline");
-/// Exit code of whatever is wrong with the input.
-const BAD_INPUT: i32 = 2;
 
 /// A fenced block of a document.
 struct Block {

@@ -1,49 +1,24 @@
 //! `slotline import`: files of other programs become parts of scenarios that run, or are refused with
 //! their line.
 
+use crate::folder::{BAD_INPUT, Folder, stderr, stdout};
 use slotline_scenario::Scenario;
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Command;
-
-const PROGRAM: &str = env!("CARGO_BIN_EXE_slotline");
-const BAD_INPUT: i32 = 2;
-
-/// A folder of a test's own.
-struct Folder(PathBuf);
+use std::path::Path;
 
 impl Folder {
-    fn new(name: &str) -> Folder {
-        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("import-{name}"));
-        drop(fs::remove_dir_all(&path));
-        fs::create_dir_all(&path).expect("a folder");
-        Folder(path)
-    }
-
-    fn bring(&self, from: &str) -> &Folder {
+    fn copy(&self, from: &str) -> &Folder {
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(from);
         let name = source.file_name().expect("a file");
         fs::copy(&source, self.0.join(name)).unwrap_or_else(|e| panic!("{from}: {e}"));
         self
     }
 
-    fn write(&self, name: &str, text: &str) -> &Folder {
-        fs::write(self.0.join(name), text).expect("a writable folder");
-        self
-    }
-
-    fn read(&self, name: &str) -> String {
-        fs::read_to_string(self.0.join(name)).unwrap_or_else(|e| panic!("{name}: {e}"))
-    }
-
     /// Exit code, standard output, standard error output.
     fn import(&self, arguments: &str) -> (i32, String, String) {
-        let arguments = arguments.split_whitespace();
-        let command =
-            Command::new(PROGRAM).arg("import").args(arguments).current_dir(&self.0).output();
-        let output = command.expect("the program starts");
-        let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
-        (output.status.code().unwrap_or(-1), text(&output.stdout), text(&output.stderr))
+        let words = ["import"].into_iter().chain(arguments.split_whitespace());
+        let output = self.run(&words.collect::<Vec<_>>());
+        (output.status.code().unwrap_or(-1), stdout(&output), stderr(&output))
     }
 
     /// The fragment in `part.toml`, completed to a scenario on `fabric`, is right.
@@ -52,12 +27,6 @@ impl Folder {
         let text = format!("{head}{fragment}\n[[scheme]]\nname = \"tcp\"\n");
         let loaded = Scenario::parse(&self.0.join("s.toml"), text.clone());
         loaded.unwrap_or_else(|e| panic!("{e}\n{text}")).scenario
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        drop(fs::remove_dir_all(&self.0));
     }
 }
 
@@ -78,8 +47,8 @@ fn every_kind_gives_a_scenario_with_and_without_a_file_of_its_own() {
         ("pcap", "model/formats/tests/data/captures/mix.pcapng", "2 flows were UDP"),
         ("sizes", "../data/distributions/websearch.txt", "read as per cent"),
     ] {
-        let folder = Folder::new(&kind.replace('/', "-"));
-        folder.bring(file);
+        let folder = Folder::new(&kind.replace('/', "-"), &[]);
+        folder.copy(file);
         let name = Path::new(file).file_name().and_then(|name| name.to_str()).expect("a name");
         let (code, fragment, printed) = folder.import(&format!("{kind} {name}"));
         assert_eq!(code, 0, "{kind}: {printed}");
@@ -103,10 +72,10 @@ fn every_kind_gives_a_scenario_with_and_without_a_file_of_its_own() {
 
 #[test]
 fn traces_are_written_exactly() {
-    let folder = Folder::new("exact");
+    let folder = Folder::new("exact", &[]);
     folder
-        .bring("study/scenario/tests/data/hpcc/flow.txt")
-        .bring("study/scenario/tests/data/hpcc/topology.txt");
+        .copy("study/scenario/tests/data/hpcc/flow.txt")
+        .copy("study/scenario/tests/data/hpcc/topology.txt");
     let import = "hpcc-flows flow.txt --topology topology.txt --priorities -o part.toml";
     let (code, _, printed) = folder.import(import);
     assert_eq!(code, 0, "{printed}");
@@ -123,7 +92,7 @@ fn traces_are_written_exactly() {
 
 #[test]
 fn failures_become_events() {
-    let folder = Folder::new("failures");
+    let folder = Folder::new("failures", &[]);
     let matrix = "Nodes 16\nConnections 1\nFailures 2\n0->5 start 0 size 1000\n\
         failure switch_type AGG switch_id 3 link_id 1\nfailure switch_type AGG switch_id 6 link_id 0\n";
     folder.write("x.cm", matrix);
@@ -150,7 +119,7 @@ fn failures_become_events() {
 
 #[test]
 fn what_cannot_be_used_is_refused_with_its_line() {
-    let folder = Folder::new("refused");
+    let folder = Folder::new("refused", &[]);
     folder
         .write("short.txt", "3\n0 1 3 100 5 1.0\n")
         .write("bad.csv", "src,dst,bytes,start_s\n0,1,5,0\n0,1,five,0\n")

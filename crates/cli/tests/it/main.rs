@@ -5,6 +5,7 @@ mod compare;
 mod design;
 mod docs;
 mod docs_links;
+mod folder;
 mod import;
 mod output;
 mod reference;

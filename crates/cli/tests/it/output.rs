@@ -1,49 +1,16 @@
 //! What is printed and written arrives, or the program says that it did not.
 
+use crate::folder::{Folder, PROGRAM, stderr, stdout};
 use std::fs;
-use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
-const PROGRAM: &str = env!("CARGO_BIN_EXE_slotline");
-
-struct Folder(PathBuf);
-
 impl Folder {
-    fn new(name: &str, scenario: &str) -> Folder {
-        let name = format!("slotline-output-{}-{name}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        drop(fs::remove_dir_all(&path));
-        fs::create_dir_all(&path).expect("a temporary folder");
-        fs::write(path.join("s.toml"), scenario).expect("a scenario");
-        Folder(path)
-    }
-
     fn shell(&self, script: &str) -> Output {
         let script = script.replace("slotline", PROGRAM);
         let mut command = Command::new("sh");
         command.args(["-c", &script]).current_dir(&self.0).stdin(Stdio::null());
         command.output().expect("a shell")
     }
-
-    /// The folders of results.
-    fn results(&self) -> Vec<PathBuf> {
-        let Ok(entries) = fs::read_dir(self.0.join("results")) else { return vec![] };
-        entries.filter_map(|entry| Some(entry.ok()?.path())).collect()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        drop(fs::remove_dir_all(&self.0));
-    }
-}
-
-fn error(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
-fn text(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
 /// Half of the seeds have a flow.
@@ -63,15 +30,15 @@ name = "tcp"
 
 #[test]
 fn a_seed_without_flows_is_named_and_the_others_stay() {
-    let folder = Folder::new("sparse", SPARSE);
+    let folder = Folder::new("sparse", &[("s.toml", SPARSE)]);
     let checked = folder.shell("slotline check s.toml");
-    let printed = error(&checked);
+    let printed = stderr(&checked);
     let expected = "poisson: 1.0 flows are expected in a run, so that 37 % of seeds have none";
     assert!(printed.contains(expected) || checked.status.code() == Some(2), "{printed}");
     let output = folder.shell("slotline run s.toml --seed 2");
-    assert_eq!(output.status.code(), Some(1), "{}", error(&output));
-    assert!(error(&output).contains("the run of `tcp` with seed"), "{}", error(&output));
-    assert!(text(&output).contains("Incomplete:"), "{}", text(&output));
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert!(stderr(&output).contains("the run of `tcp` with seed"), "{}", stderr(&output));
+    assert!(stdout(&output).contains("Incomplete:"), "{}", stdout(&output));
     let [result] = &folder.results()[..] else { panic!("{:?}", folder.results()) };
     let summary = fs::read(result.join("summary.json")).expect("a summary");
     let summary: serde_json::Value = serde_json::from_slice(&summary).expect("JSON");
@@ -98,27 +65,27 @@ name = "tcp"
 
 #[test]
 fn an_output_that_takes_nothing_is_an_error_and_a_closed_one_is_none() {
-    let folder = Folder::new("full", GOOD);
+    let folder = Folder::new("full", &[("s.toml", GOOD)]);
     for command in ["run s.toml", "check s.toml", "explain s.toml", "list", "schema", "new"] {
         let output = folder.shell(&format!("slotline {command} >/dev/full"));
-        assert_eq!(output.status.code(), Some(2), "{command}: {}", error(&output));
-        let printed = error(&output);
+        assert_eq!(output.status.code(), Some(2), "{command}: {}", stderr(&output));
+        let printed = stderr(&output);
         assert!(printed.contains("cannot write to the standard output"), "{command}: {printed}");
     }
     assert_eq!(folder.results().len(), 1, "the result is stored in any case");
     for command in ["list", "schema", "bench ports --json"] {
         let output = folder.shell(&format!("{{ slotline {command}; echo $? >code; }} | head -c 1"));
-        assert!(!error(&output).contains("panicked"), "{command}: {}", error(&output));
+        assert!(!stderr(&output).contains("panicked"), "{command}: {}", stderr(&output));
     }
 }
 
 #[test]
 fn names_do_not_reach_the_terminal_as_commands() {
     let named = GOOD.replace("\"tcp\"", "\"=1+1\\u001b[2J\\nnew\"");
-    let folder = Folder::new("names", &named);
+    let folder = Folder::new("names", &[("s.toml", &named)]);
     let output = folder.shell("slotline run s.toml && slotline explain s.toml");
-    assert!(output.status.success(), "{}", error(&output));
-    let printed = text(&output);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let printed = stdout(&output);
     assert!(!printed.contains('\u{1b}') && printed.contains("\\u{1b}"), "{printed}");
     let [result] = &folder.results()[..] else { panic!("{:?}", folder.results()) };
     let csv = fs::read_to_string(result.join("flows.csv")).expect("a table");
@@ -131,35 +98,35 @@ fn a_device_without_end_is_refused_and_a_mark_of_byte_order_is_not() {
         "kind = \"incast\"\nsenders = 4\nblock = \"100KB\"",
         "kind = \"trace\"\nfile = \"/dev/zero\"\nformat = \"csv\"",
     );
-    let folder = Folder::new("zero", &trace);
+    let folder = Folder::new("zero", &[("s.toml", &trace)]);
     let output = folder.shell("slotline check s.toml");
     assert_eq!(output.status.code(), Some(2));
-    assert!(error(&output).contains("longer than"), "{}", error(&output));
+    assert!(stderr(&output).contains("longer than"), "{}", stderr(&output));
     for format in ["cm", "goal", "hpcc-flows", "pcap"] {
-        fs::write(folder.0.join("s.toml"), trace.replace("\"csv\"", &format!("\"{format}\"")))
-            .expect("a file");
+        folder.write("s.toml", &trace.replace("\"csv\"", &format!("\"{format}\"")));
         assert_eq!(folder.shell("slotline check s.toml").status.code(), Some(2), "{format}");
     }
     let own = trace.replace("/dev/zero", "t.csv");
-    fs::write(folder.0.join("s.toml"), format!("\u{feff}{own}")).expect("a file");
-    fs::write(folder.0.join("t.csv"), "\u{feff}src,dst,bytes,start_s\n0,1,10,0\n").expect("a file");
+    folder.write("s.toml", &format!("\u{feff}{own}"));
+    folder.write("t.csv", "\u{feff}src,dst,bytes,start_s\n0,1,10,0\n");
     let output = folder.shell("slotline run s.toml");
-    assert!(output.status.success(), "{}", error(&output));
+    assert!(output.status.success(), "{}", stderr(&output));
     // The trace is not kept in memory; another one in its place is noticed by its name.
-    fs::write(folder.0.join("t.csv"), "src,dst,bytes,start_s\n0,1,11,0\n").expect("a file");
+    folder.write("t.csv", "src,dst,bytes,start_s\n0,1,11,0\n");
     assert!(folder.shell("slotline run s.toml").status.success());
     assert_eq!(folder.results().len(), 2);
 }
 
 #[test]
 fn sweeps_are_checked_point_by_point() {
-    let folder = Folder::new("sweep", &format!("{GOOD}[sweep.grid]\nseed = [1, 2, 3]\n"));
+    let folder =
+        Folder::new("sweep", &[("s.toml", &format!("{GOOD}[sweep.grid]\nseed = [1, 2, 3]\n"))]);
     let output = folder.shell("slotline check s.toml");
-    assert!(output.status.success(), "{}", error(&output));
-    assert!(text(&output).starts_with("ok: s.toml: sweep of 3 points"), "{}", text(&output));
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(stdout(&output).starts_with("ok: s.toml: sweep of 3 points"), "{}", stdout(&output));
     let wrong = format!("{GOOD}[sweep.grid]\nfabric.hosts = [5, 2]\n");
-    fs::write(folder.0.join("s.toml"), wrong).expect("a file");
+    folder.write("s.toml", &wrong);
     let output = folder.shell("slotline check s.toml");
     assert_eq!(output.status.code(), Some(2));
-    assert!(error(&output).contains("in point 1 of the sweep"), "{}", error(&output));
+    assert!(stderr(&output).contains("in point 1 of the sweep"), "{}", stderr(&output));
 }

@@ -1,5 +1,6 @@
 //! The reference below `docs/` is what the program generates.
 
+use crate::folder::PROGRAM;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -9,7 +10,7 @@ fn the_reference_is_up_to_date() {
     let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference");
     let made = Path::new(env!("CARGO_TARGET_TMPDIR")).join("reference");
     drop(fs::remove_dir_all(&made));
-    let done = Command::new(env!("CARGO_BIN_EXE_slotline")).arg("reference").arg(&made).output();
+    let done = Command::new(PROGRAM).arg("reference").arg(&made).output();
     assert!(done.expect("the program starts").status.success());
     let pages = |folder: &Path| {
         let listed = fs::read_dir(folder).expect("a folder of pages");

@@ -2,6 +2,7 @@
 //! every host by the port that the two-level table names, and every host reaches every other; and FRR takes
 //! the same routes.
 
+use crate::folder::PROGRAM;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -26,7 +27,7 @@ fn gateway(host: u32) -> String {
 fn exported(arguments: &[&str]) -> String {
     let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("routes.toml");
     fs::write(&file, SCENARIO).expect("a scenario");
-    let mut call = Command::new(env!("CARGO_BIN_EXE_slotline"));
+    let mut call = Command::new(PROGRAM);
     let output = call.arg("export").arg(arguments[0]).arg(&file).args(&arguments[1..]).output();
     String::from_utf8(output.expect("it starts").stdout).expect("text")
 }

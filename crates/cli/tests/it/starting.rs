@@ -1,56 +1,32 @@
 //! What a new user starts from works: templates, completions, manual pages, and results in other tools'
 //! formats.
 
+use crate::folder::{BAD_INPUT, Folder, stderr};
 use std::fs;
 use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
 
-const PROGRAM: &str = env!("CARGO_BIN_EXE_slotline");
 const TEMPLATES: [&str; 6] =
     ["incast", "websearch", "fat-tree", "all-reduce", "my-trace", "scheduler"];
 
-/// A folder of its own for each test.
-struct Folder(PathBuf);
-
 impl Folder {
-    fn new(name: &str) -> Folder {
-        let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("starting-{name}"));
-        drop(fs::remove_dir_all(&path));
-        fs::create_dir_all(&path).expect("a temporary folder");
-        Folder(path)
-    }
-
-    fn run(&self, arguments: &[&str]) -> Output {
-        let mut command = Command::new(PROGRAM);
-        command.args(arguments).current_dir(&self.0).stdin(Stdio::null());
-        command.output().expect("the program starts")
-    }
-
     /// What the program says when all is well.
     fn printed(&self, arguments: &[&str]) -> String {
         let output = self.run(arguments);
-        let error = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "slotline {}: {error}", arguments.join(" "));
+        assert!(output.status.success(), "{arguments:?}: {}", stderr(&output));
         String::from_utf8(output.stdout).expect("text")
     }
 
     /// What the program says when it refuses.
     fn refused(&self, arguments: &[&str]) -> String {
         let output = self.run(arguments);
-        assert_eq!(output.status.code(), Some(2), "slotline {}", arguments.join(" "));
-        String::from_utf8(output.stderr).expect("text")
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        drop(fs::remove_dir_all(&self.0));
+        assert_eq!(output.status.code(), Some(BAD_INPUT), "{arguments:?}");
+        stderr(&output)
     }
 }
 
 #[test]
 fn templates_run() {
-    let folder = Folder::new("templates");
+    let folder = Folder::new("templates", &[]);
     for name in TEMPLATES {
         let file = format!("{name}.toml");
         folder.printed(&["new", "--template", name, "-o", &file]);
@@ -68,22 +44,22 @@ fn templates_run() {
 
 #[test]
 fn a_new_scenario_has_its_name_and_replaces_nothing() {
-    let folder = Folder::new("new");
+    let folder = Folder::new("new", &[]);
     let text = folder.printed(&["new", "my \"first\" one"]);
     assert!(text.contains("\nname = \"my \\\"first\\\" one\"\n"), "{text}");
-    fs::write(folder.0.join("s.toml"), text).expect("a writable folder");
+    folder.write("s.toml", &text);
     folder.printed(&["run", "s.toml"]);
     let error = folder.refused(&["new", "-o", "s.toml"]);
     assert!(error.contains("cannot write s.toml"), "{error}");
     assert!(folder.refused(&["new", "…"]).contains("a letter or a digit"));
-    fs::write(folder.0.join("flows.csv"), "mine").expect("a writable folder");
+    folder.write("flows.csv", "mine");
     folder.printed(&["new", "--template", "my-trace", "-o", "trace.toml"]);
     assert_eq!(fs::read_to_string(folder.0.join("flows.csv")).expect("the trace"), "mine");
 }
 
 #[test]
 fn completions_and_manual_pages_have_every_command() {
-    let folder = Folder::new("manual");
+    let folder = Folder::new("manual", &[]);
     let commands = ["run", "reproduce", "bench", "list", "new", "export", "completions", "man"];
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
         let script = folder.printed(&["completions", shell]);
@@ -119,9 +95,9 @@ name = "tcp"
 
 #[test]
 fn a_result_is_exported() {
-    let folder = Folder::new("export");
+    let folder = Folder::new("export", &[]);
     let scenario = CAPTURED.replace("[1]", "\"1,2\"").replace("[0]", "\"0\"");
-    fs::write(folder.0.join("s.toml"), scenario).expect("a writable folder");
+    folder.write("s.toml", &scenario);
     folder.printed(&["run", "s.toml"]);
     let results = fs::read_dir(folder.0.join("results")).expect("results");
     let result = results.flatten().next().expect("a result").path();

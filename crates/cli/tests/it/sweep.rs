@@ -1,14 +1,12 @@
 //! Sweeps from the command line: each point once, whatever stops or kills them; shards that together are
 //! the whole; faults where they were written.
 
+use crate::folder::{Folder, entries, stderr, stdout, until};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant, SystemTime};
-
-const PROGRAM: &str = env!("CARGO_BIN_EXE_slotline");
-const PATIENCE: Duration = Duration::from_secs(120);
+use std::process::Command;
+use std::time::SystemTime;
 
 /// Points that take no time.
 const BASE: &str = r#"name = "small"
@@ -48,36 +46,12 @@ name = "tcp"
 const LONG: &str = "200ms";
 const ENDLESS: &str = "100000s";
 
-struct Folder(PathBuf);
-
 impl Folder {
-    fn new(name: &str, files: &[(&str, &str)]) -> Folder {
-        let name = format!("slotline-sweep-cli-{}-{name}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        drop(fs::remove_dir_all(&path));
-        fs::create_dir_all(&path).expect("a temporary folder");
-        for (file, text) in files {
-            fs::write(path.join(file), text).expect("a file");
-        }
-        Folder(path)
-    }
-
-    fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(PROGRAM);
-        command.args(arguments).current_dir(&self.0).stdin(Stdio::null());
-        command
-    }
-
-    fn run(&self, code: i32, arguments: &[&str]) -> (String, String) {
-        let output = self.command(arguments).output().expect("the program starts");
-        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {}", error(&output));
-        (text(&output.stdout), error(&output))
-    }
-
-    fn start(&self, arguments: &[&str]) -> Child {
-        let mut command = self.command(arguments);
-        command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        command.spawn().expect("the program starts")
+    /// Runs the program, which must end with `code`. Returns what it prints to both outputs.
+    fn ends(&self, code: i32, arguments: &[&str]) -> (String, String) {
+        let output = self.run(arguments);
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {}", stderr(&output));
+        (stdout(&output), stderr(&output))
     }
 
     /// The results of points below `out`, by name; each with the time of its making.
@@ -114,35 +88,6 @@ impl Folder {
     }
 }
 
-impl Drop for Folder {
-    fn drop(&mut self) {
-        drop(fs::remove_dir_all(&self.0));
-    }
-}
-
-fn entries(folder: &Path) -> Vec<PathBuf> {
-    let Ok(listed) = fs::read_dir(folder) else { return Vec::new() };
-    let mut found: Vec<PathBuf> = listed.filter_map(|entry| Some(entry.ok()?.path())).collect();
-    found.sort();
-    found
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
-fn error(output: &Output) -> String {
-    text(&output.stderr)
-}
-
-fn until(what: &str, mut holds: impl FnMut() -> bool) {
-    let began = Instant::now();
-    while !holds() {
-        assert!(began.elapsed() < PATIENCE, "{what}: never");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-}
-
 /// Sends a signal to one process, by its number.
 fn signal(name: &str, process: u32) {
     let sent = Command::new("kill").args([&format!("-{name}"), &process.to_string()]).status();
@@ -170,30 +115,30 @@ fn each_point_is_run_once() {
     let sweep = "extends = \"base.toml\"\nrepeat = 2\n[sweep.grid]\nfabric.hosts = [5, 6]\n\
                  \"scheme[dctcp].queue.threshold\" = [\"15KB\", \"30KB\"]\n";
     let folder = Folder::new("once", &[("base.toml", BASE), ("s.toml", sweep)]);
-    let (listed, _) = folder.run(0, &["sweep", "s.toml", "--dry-run"]);
+    let (listed, _) = folder.ends(0, &["sweep", "s.toml", "--dry-run"]);
     assert_eq!(listed.matches("to do").count(), 4, "{listed}");
     assert!(folder.points("results").is_empty(), "a dry run makes nothing");
-    let (shown, _) = folder.run(0, &["sweep", "s.toml", "--jobs", "2"]);
+    let (shown, _) = folder.ends(0, &["sweep", "s.toml", "--jobs", "2"]);
     assert!(shown.starts_with("small: 4 of 4 points\n") && shown.contains("dctcp"), "{shown}");
     let points = folder.points("results");
     assert_eq!(points.len(), 4);
     assert_eq!(folder.left_behind("results"), [] as [PathBuf; 0]);
-    let (again, printed) = folder.run(0, &["sweep", "s.toml"]);
+    let (again, printed) = folder.ends(0, &["sweep", "s.toml"]);
     assert_eq!(again, shown);
     assert_eq!(printed, "", "nothing was run");
     assert_eq!(folder.points("results"), points);
     // Another sweep shares what it has in common, and a plain run of a point is the point.
-    fs::write(folder.0.join("t.toml"), sweep.replace("[5, 6]", "[6, 7]")).expect("a file");
-    let (listed, _) = folder.run(0, &["sweep", "t.toml", "--dry-run"]);
+    folder.write("t.toml", &sweep.replace("[5, 6]", "[6, 7]"));
+    let (listed, _) = folder.ends(0, &["sweep", "t.toml", "--dry-run"]);
     assert_eq!((listed.matches("to do").count(), listed.matches(" done ").count()), (2, 2));
     let plain = "extends = \"base.toml\"\nrepeat = 2\nfabric.hosts = 5\n";
-    fs::write(folder.0.join("p.toml"), plain).expect("a file");
-    let (_, printed) = folder.run(2, &["run", "p.toml"]);
+    folder.write("p.toml", plain);
+    let (_, printed) = folder.ends(2, &["run", "p.toml"]);
     assert!(printed.contains("holds a result already"), "{printed}");
     for file in ["sweep.csv", "sweep.json", "sweep.html", "sweep.vl.json"] {
         assert!(folder.sweep("results").join(file).is_file(), "{file}");
     }
-    let (printed, _) = folder.run(0, &["sweep", "s.toml", "--json"]);
+    let (printed, _) = folder.ends(0, &["sweep", "s.toml", "--json"]);
     let printed: Value = serde_json::from_str(&printed).expect("JSON");
     assert_eq!(
         (printed["rows"].as_array().map(Vec::len), &printed["complete"]),
@@ -205,20 +150,20 @@ fn each_point_is_run_once() {
 fn a_sweep_is_not_for_run_nor_a_scenario_for_sweep() {
     let sweep = format!("{BASE}[sweep.grid]\nseed = [1, 2]\n");
     let folder = Folder::new("misused", &[("s.toml", &sweep), ("base.toml", BASE)]);
-    let (_, printed) = folder.run(2, &["run", "s.toml"]);
+    let (_, printed) = folder.ends(2, &["run", "s.toml"]);
     assert!(
         printed.starts_with("s.toml:20:2: ") && printed.contains("`slotline sweep`"),
         "{printed}"
     );
-    let (_, printed) = folder.run(2, &["sweep", "base.toml"]);
+    let (_, printed) = folder.ends(2, &["sweep", "base.toml"]);
     assert!(printed.contains("no `sweep`") && printed.contains("`slotline run`"), "{printed}");
     for wrong in ["2/2", "1", "x/y"] {
-        folder.run(2, &["sweep", "s.toml", "--shard", wrong]);
+        folder.ends(2, &["sweep", "s.toml", "--shard", wrong]);
     }
-    folder.run(2, &["sweep", "s.toml", "--time", "1:00"]);
+    folder.ends(2, &["sweep", "s.toml", "--time", "1:00"]);
     let same = format!("{BASE}[sweep.grid]\nend.at = [\"1ms\", \"1000us\"]\n");
-    fs::write(folder.0.join("same.toml"), same).expect("a file");
-    let (_, printed) = folder.run(2, &["sweep", "same.toml"]);
+    folder.write("same.toml", &same);
+    let (_, printed) = folder.ends(2, &["sweep", "same.toml"]);
     assert!(
         printed.contains("points 0 (at = 1ms) and 1 (at = 1000us) are the same scenario"),
         "{printed}"
@@ -230,17 +175,17 @@ fn a_sweep_is_not_for_run_nor_a_scenario_for_sweep() {
 fn faults_point_into_the_right_file_before_anything_runs() {
     let sweep = "extends = \"base.toml\"\n[sweep.grid]\nfabric.hosts = [5, 3]\n";
     let folder = Folder::new("faults", &[("base.toml", BASE), ("s.toml", sweep)]);
-    let (_, printed) = folder.run(2, &["sweep", "s.toml"]);
+    let (_, printed) = folder.ends(2, &["sweep", "s.toml"]);
     assert!(printed.starts_with("base.toml:10:11: "), "{printed}");
     assert!(printed.contains("in point 1 of the sweep: hosts = 3"), "{printed}");
-    fs::write(folder.0.join("s.toml"), sweep.replace("hosts", "hots")).expect("a file");
-    let (_, printed) = folder.run(2, &["sweep", "s.toml"]);
+    folder.write("s.toml", &sweep.replace("hosts", "hots"));
+    let (_, printed) = folder.ends(2, &["sweep", "s.toml"]);
     assert!(
         printed.starts_with("s.toml:3:8: ") && printed.contains("did you mean `hosts`?"),
         "{printed}"
     );
-    fs::write(folder.0.join("s.toml"), "extends = \"base.toml\"\nrepeat = 0\n").expect("a file");
-    let (_, printed) = folder.run(2, &["run", "s.toml"]);
+    folder.write("s.toml", "extends = \"base.toml\"\nrepeat = 0\n");
+    let (_, printed) = folder.ends(2, &["run", "s.toml"]);
     assert!(printed.starts_with("s.toml:2:10: "), "{printed}");
     assert!(entries(&folder.0.join("results")).is_empty(), "nothing was begun");
 }
@@ -250,16 +195,16 @@ fn shards_together_are_the_whole() {
     let sweep = "extends = \"base.toml\"\n[sweep.grid]\nseed = [1, 2, 3]\n\
                  \"workload[0].senders\" = [2, 3, 4]\n";
     let folder = Folder::new("shards", &[("base.toml", BASE), ("s.toml", sweep)]);
-    folder.run(0, &["sweep", "s.toml", "--out", "whole"]);
+    folder.ends(0, &["sweep", "s.toml", "--out", "whole"]);
     // Both at once in one folder, and a third that does everything.
     let shard = |which| folder.start(&["sweep", "s.toml", "--out", "shared", "--shard", which]);
     let both = [shard("0/2"), shard("1/2"), folder.start(&["sweep", "s.toml", "--out", "shared"])];
     for child in both {
         let output = child.wait_with_output().expect("it ends");
-        assert!(output.status.success(), "{}", error(&output));
+        assert!(output.status.success(), "{}", stderr(&output));
     }
     assert_eq!(folder.left_behind("shared"), [] as [PathBuf; 0]);
-    let (shown, _) = folder.run(0, &["collect", "shared"]);
+    let (shown, _) = folder.ends(0, &["collect", "shared"]);
     assert!(shown.starts_with("small: 9 of 9 points\n"), "{shown}");
     let same = |file: &str, other: &str| {
         let read = |out: &str| fs::read_to_string(folder.sweep(out).join(file)).expect("a file");
@@ -267,18 +212,18 @@ fn shards_together_are_the_whole() {
     };
     ["sweep.csv", "sweep.json", "sweep.html"].iter().for_each(|file| same(file, "shared"));
     // On two machines: one is not enough.
-    folder.run(0, &["sweep", "s.toml", "--out", "one", "--shard", "0/2"]);
-    folder.run(0, &["sweep", "s.toml", "--out", "two", "--shard", "1/2"]);
-    let (_, printed) = folder.run(1, &["collect", "one"]);
+    folder.ends(0, &["sweep", "s.toml", "--out", "one", "--shard", "0/2"]);
+    folder.ends(0, &["sweep", "s.toml", "--out", "two", "--shard", "1/2"]);
+    let (_, printed) = folder.ends(1, &["collect", "one"]);
     assert_eq!(printed.matches("is missing (").count(), 4, "{printed}");
-    folder.run(0, &["collect", "one", "two", "-o", "joined"]);
+    folder.ends(0, &["collect", "one", "two", "-o", "joined"]);
     ["sweep.csv", "sweep.json"].iter().for_each(|file| same(file, "joined"));
-    let (_, printed) = folder.run(0, &["collect", "one", "two", "whole", "-o", "joined"]);
+    let (_, printed) = folder.ends(0, &["collect", "one", "two", "whole", "-o", "joined"]);
     assert!(
         printed.contains("9 points were done in several folders, with equal results"),
         "{printed}"
     );
-    let (_, printed) = folder.run(2, &["collect", "nowhere"]);
+    let (_, printed) = folder.ends(2, &["collect", "nowhere"]);
     assert!(printed.contains("nowhere"), "{printed}");
 }
 
@@ -303,10 +248,10 @@ fn a_point_that_is_killed_is_one_point() {
     until("the second point", || long().is_some());
     signal("KILL", long().expect("it runs"));
     let output = child.wait_with_output().expect("it ends");
-    let printed = error(&output);
+    let printed = stderr(&output);
     assert_eq!(output.status.code(), Some(1), "{printed}");
     assert!(printed.contains("point 1 failed (at = 100000s):\n    killed (signal 9)"), "{printed}");
-    assert!(text(&output.stdout).starts_with("busy: 2 of 3 points\n"));
+    assert!(stdout(&output).starts_with("busy: 2 of 3 points\n"));
     assert_eq!(folder.points("results").len(), 2);
     assert_eq!(folder.left_behind("results"), [] as [PathBuf; 0]);
     let found = json(&folder.sweep("results").join("sweep.json"));
@@ -331,7 +276,7 @@ fn a_sweep_whose_process_is_killed_goes_on_where_it_was() {
         running.iter().all(|process| !Path::new(&format!("/proc/{process}")).exists())
     });
     assert_eq!(folder.points("results").len(), 1, "no half result");
-    let (shown, printed) = folder.run(0, &["sweep", "s.toml", "--jobs", "1"]);
+    let (shown, printed) = folder.ends(0, &["sweep", "s.toml", "--jobs", "1"]);
     assert!(shown.starts_with("busy: 3 of 3 points\n"), "{shown}");
     assert_eq!(printed.matches("  done  ").count(), 2, "{printed}");
     assert!(folder.points("results").contains(&first[0]), "the first point was not run again");
@@ -349,17 +294,17 @@ fn an_interrupted_sweep_keeps_what_is_done() {
     });
     signal("INT", child.id());
     let output = child.wait_with_output().expect("it ends");
-    let printed = error(&output);
+    let printed = stderr(&output);
     assert_eq!(output.status.code(), Some(130), "{printed}");
     assert!(printed.contains("interrupted: 2 points are left"), "{printed}");
     assert_eq!(folder.points("results").len(), 1);
     assert_eq!(folder.left_behind("results"), [] as [PathBuf; 0]);
-    let (listed, _) = folder.run(0, &["sweep", "s.toml", "--dry-run"]);
+    let (listed, _) = folder.ends(0, &["sweep", "s.toml", "--dry-run"]);
     assert_eq!(listed.matches("to do").count(), 2, "{listed}");
 }
 
 #[test]
-fn what_went_wrong_in_a_point_is_told() {
+fn what_went_wrong_in_a_point_is_reported() {
     let traced = BASE.replace(
         "kind = \"incast\"\nsenders = 4\nblock = \"100KB\"",
         "kind = \"trace\"\nfile = \"flows.csv\"\n[[workload]]\nkind = \"bulk\"",
@@ -367,15 +312,15 @@ fn what_went_wrong_in_a_point_is_told() {
     let traced = traced.replace("\"50ms\"", "\"50ms\", when = \"time\"");
     let sweep = format!("{traced}[sweep.grid]\nend.at = [{LONG:?}, \"1ms\"]\n");
     let flows = "src,dst,bytes,start_s\n0,1,1000,0\n";
-    let folder = Folder::new("told", &[("s.toml", &sweep), ("flows.csv", flows)]);
+    let folder = Folder::new("changed", &[("s.toml", &sweep), ("flows.csv", flows)]);
     let child = folder.start(&["sweep", "s.toml", "--jobs", "1"]);
     until("the first point", || {
         let partial = |path: &PathBuf| path.to_string_lossy().ends_with(".partial");
         folder.left_behind("results").iter().any(partial)
     });
-    fs::write(folder.0.join("flows.csv"), "src,dst,bytes,start_s\n0,1,2000,0\n").expect("a file");
+    folder.write("flows.csv", "src,dst,bytes,start_s\n0,1,2000,0\n");
     let output = child.wait_with_output().expect("it ends");
-    let printed = error(&output);
+    let printed = stderr(&output);
     assert_eq!(output.status.code(), Some(1), "{printed}");
     assert!(
         printed.contains(
@@ -411,7 +356,7 @@ fn a_job_array_is_written_and_does_the_sweep() {
         "--sbatch",
         "qos=low",
     ];
-    let (shown, _) = folder.run(0, &options);
+    let (shown, _) = folder.ends(0, &options);
     let script = folder.sweep("results").join("job.sbatch");
     assert!(shown.contains("sbatch ") && shown.contains("slotline collect "), "{shown}");
     assert!(folder.points("results").is_empty(), "nothing is run");
@@ -438,9 +383,10 @@ fn a_job_array_is_written_and_does_the_sweep() {
             .current_dir("/")
             .output();
         let output = done.expect("bash");
-        assert!(output.status.success(), "{}", error(&output));
+        assert!(output.status.success(), "{}", stderr(&output));
     }
-    let (shown, _) = folder.run(0, &["collect", folder.sweep("results").to_str().expect("a path")]);
+    let (shown, _) =
+        folder.ends(0, &["collect", folder.sweep("results").to_str().expect("a path")]);
     assert!(shown.starts_with("small: 4 of 4 points\n"), "{shown}");
-    folder.run(2, &["sweep", "s.toml", "--slurm", "--time", "1 hour"]);
+    folder.ends(2, &["sweep", "s.toml", "--slurm", "--time", "1 hour"]);
 }

@@ -60,7 +60,8 @@ impl Stage for Allocation {
 
 impl Allocation {
     pub(super) fn new(
-        (index, partitions): (usize, usize),
+        index: usize,
+        partitions: usize,
         partition: Partition,
         demands: Vec<Receiver>,
         neighbours: Option<(Receiver, Sender)>,

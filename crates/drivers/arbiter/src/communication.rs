@@ -50,7 +50,8 @@ impl<P: Port> Stage for Communication<'_, P> {
 impl<'a, P: Port> Communication<'a, P> {
     pub(super) fn new(
         port: &'a mut P,
-        (index, port_of): (u16, &'a [u16]),
+        index: u16,
+        port_of: &'a [u16],
         depth: u64,
         demands: Vec<Sender>,
         permits: Vec<Receiver>,

@@ -89,20 +89,19 @@ fn stages<'a, P: Port>(
     let mut stages: Vec<(usize, Box<dyn Stage + 'a>)> = Vec::new();
     let ends = demand_out.into_iter().zip(permits_in);
     for ((i, port), (demands, permits)) in ports.iter_mut().enumerate().zip(ends) {
-        let index = (i as u16, &setup.port_of[..]);
-        let port = Communication::new(port, index, setup.depth, demands, permits);
+        let (index, port_of) = (i as u16, &setup.port_of);
+        let port = Communication::new(port, index, port_of, setup.depth, demands, permits);
         stages.push((i, Box::new(port)));
     }
     let ends = demand_in.into_iter().zip(ring(partitions, capacity)).zip(grants_out);
     for (i, ((demands, neighbours), out)) in ends.enumerate() {
         let partition = partition.clone();
-        let stage = Allocation::new((i, partitions), partition, demands, neighbours, out);
+        let stage = Allocation::new(i, partitions, partition, demands, neighbours, out);
         stages.push((i, Box::new(stage)));
     }
     for (i, (grants, permits)) in grants_in.into_iter().zip(permits_out).enumerate() {
-        let tables = (&setup.racks[..], &setup.port_of[..]);
-        let batches = (i, selections);
-        let selection = Selection::new(batches, setup.paths.clone(), tables, grants, permits);
+        let (paths, racks, port_of) = (setup.paths.clone(), &setup.racks, &setup.port_of);
+        let selection = Selection::new(i, selections, paths, racks, port_of, grants, permits);
         stages.push((i, Box::new(selection)));
     }
     stages.sort_by_key(|&(number, _)| number);

@@ -47,9 +47,11 @@ impl Stage for Selection<'_> {
 
 impl<'a> Selection<'a> {
     pub(super) fn new(
-        (batch, stride): (usize, usize),
+        batch: usize,
+        stride: usize,
         selector: PathSelector,
-        (racks, port_of): (&'a [u16], &'a [u16]),
+        racks: &'a [u16],
+        port_of: &'a [u16],
         grants: Vec<Receiver>,
         permits: Vec<Sender>,
     ) -> Selection<'a> {

@@ -142,7 +142,7 @@ impl<C: Classify, D: Discipline, L: Levels, P: Process> Pipeline<C, D, L, P> {
         let found = entry.queue.at_level(seen);
         let (len, ect) = (length.saturating_add(self.framing), packet.ecn != NOT_ECT);
         entry.counts.packets += 1;
-        let (fate, filled) = entry.judge(found, (len, frame), ect, now);
+        let (fate, filled) = entry.judge(found, len, frame, ect, now);
         let fits = filled.is_none() || self.levels.fill(at, &entry.queue, len, now);
         let action = if fits { action(fate) } else { Action::Full };
         let action = self.carry_out(action, frame, &packet, queue);

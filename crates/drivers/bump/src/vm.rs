@@ -280,7 +280,7 @@ impl Run {
     fn store(&mut self, op: Op, at: usize, memory: &mut Memory<'_>) -> Result<(), Trap> {
         let address = self.regs[usize::from(op.dst & 15)].wrapping_add_signed(op.off.into());
         if op.code & 7 == class::STX && op.is_atomic() {
-            return self.exchange(op, (at, address), memory);
+            return self.exchange(op, at, address, memory);
         }
         let src = self.regs[usize::from(op.src & 15)];
         let value = if op.code & 7 == class::ST { op.imm } else { src };
@@ -293,7 +293,8 @@ impl Run {
     fn exchange(
         &mut self,
         op: Op,
-        (at, address): (usize, u64),
+        at: usize,
+        address: u64,
         memory: &mut Memory<'_>,
     ) -> Result<(), Trap> {
         let (size, src) = (op.size(), usize::from(op.src & 15));

@@ -285,7 +285,7 @@ fn absorb(outcome: &mut Outcome, shard: &mut Shard) {
     }
     for place in &mut shard.places {
         if let Place::Host(host) = place {
-            host.settle();
+            host.book_unfinished();
         }
     }
     for account in shard.places.iter().map(account) {

@@ -240,7 +240,7 @@ impl Shard {
             }
             let (time, to) = (entry.time, entry.to);
             self.handle_own_events(at, node, time);
-            self.arrival(at, node, (time, to), item.position);
+            self.arrival(at, node, time, to, item.position);
         }
         self.handle_own_events(at, node, u64::MAX);
     }
@@ -259,7 +259,8 @@ impl Shard {
         &mut self,
         at: usize,
         node: &mut N,
-        (time, to): (u64, u32),
+        time: u64,
+        to: u32,
         position: u32,
     ) {
         if time >= self.links.shared.end {

@@ -1,5 +1,7 @@
 //! The error of a specification that cannot be built.
 
+use std::fmt::Display;
+
 /// A value in a specification that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
@@ -8,11 +10,35 @@ pub struct SpecError {
     pub key: String,
     /// The error, the value, and the expected value.
     pub message: String,
+    /// The kind of error, for callers that go on after some of them.
+    pub kind: SpecErrorKind,
+}
+
+/// The kind of a [`SpecError`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum SpecErrorKind {
+    /// The value cannot be used.
+    #[default]
+    Invalid,
+    /// A workload has no flow. With another seed it may have some.
+    NoFlow,
+    /// A sample of a workload has all the flows that it may have.
+    SampleFull,
 }
 
 impl SpecError {
     /// The value of `key` is wrong, as `message` says.
     pub fn new(key: impl Into<String>, message: impl Into<String>) -> SpecError {
-        SpecError { key: key.into(), message: message.into() }
+        SpecError { key: key.into(), message: message.into(), kind: SpecErrorKind::Invalid }
+    }
+
+    /// The same error, of another kind.
+    pub fn of_kind(self, kind: SpecErrorKind) -> SpecError {
+        SpecError { kind, ..self }
+    }
+
+    /// The same error, where the key is in the table at `path`.
+    pub fn within(self, path: impl Display) -> SpecError {
+        SpecError { key: format!("{path}.{}", self.key), ..self }
     }
 }

@@ -121,7 +121,7 @@ mod tests {
     proptest! {
         /// Max-min fairness: a cell below its demand is in a full line in which no cell has more.
         #[test]
-        fn nobody_can_have_more_without_one_who_has_less((size, cells, budget) in matrices()) {
+        fn no_share_can_grow_without_a_smaller_one((size, cells, budget) in matrices()) {
             let cells: Vec<u64> = cells.iter().map(|cell| cell * 1_000).collect();
             let budget = budget * 1_000;
             let mut clipped = cells.clone();

@@ -148,7 +148,7 @@ impl Packet {
     /// class of its `active` path, and whether it has a circuit now or within the look-ahead
     /// (`announced`). Other kinds of packets stay as they are.
     #[inline]
-    pub const fn tell_circuits(&mut self, active: u8, announced: bool) {
+    pub const fn set_circuits(&mut self, active: u8, announced: bool) {
         if matches!(self.kind, Kind::Data | Kind::Ack) {
             self.circuits = self.circuits.with_news(active, announced);
         }
@@ -162,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_circuits_say_is_kept_apart() {
+    fn fields_of_circuits_are_independent() {
         for bits in 0..128 {
             let said = Circuits::from_bits(bits).unwrap();
             assert_eq!(said.bits(), bits);
@@ -176,13 +176,13 @@ mod tests {
     }
 
     #[test]
-    fn only_data_note_their_path_and_only_tcp_is_told() {
+    fn only_data_note_their_path_and_only_tcp_has_circuits() {
         let kinds = [Kind::Data, Kind::Ack, Kind::Datagram, Kind::Control, Kind::Pause];
         for kind in kinds {
             let echoed = Circuits::default().with_taken(5);
             let mut packet = Packet { kind, circuits: echoed, ..Packet::default() };
             packet.put_on_path(2);
-            packet.tell_circuits(1, true);
+            packet.set_circuits(1, true);
             let tcp = matches!(kind, Kind::Data | Kind::Ack);
             assert_eq!(packet.circuits.taken(), if kind == Kind::Data { 2 } else { 5 });
             assert_eq!((packet.circuits.active(), packet.circuits.announced()), (tcp.into(), tcp));

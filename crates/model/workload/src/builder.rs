@@ -1,18 +1,13 @@
 //! Collects connections and flows from generators, and sorts them into the order of [`Traffic`].
 
 use super::check::check;
+use super::sampling::{Count, Sampling};
 use super::{Carrier, Conn, Flow, Machines, Role, Start, Step, Traffic, Trigger, When};
 use slotline_base::error::SpecError;
 use slotline_base::id::{CLASSES, ConnId, FlowId, HostId};
 use slotline_base::rng::{name_key, pair_key};
 use slotline_base::time::Time;
 use std::collections::BTreeMap;
-
-/// The most flows one run may have: about 4 GB of traffic description.
-pub const MAX_FLOWS: u64 = 1 << 26;
-
-/// The error that ends a workload of which a sample has all the flows that it may have.
-const ENOUGH: &str = "the sample has all the flows that it may have";
 
 /// A connection being built; its final [`ConnId`] is known after [`TrafficBuilder::finish`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -32,28 +27,11 @@ pub struct TrafficBuilder {
     exchanges: u32,
     machines: Machines,
     notes: Vec<String>,
-    /// At most so many flows of each workload are kept, if that is set.
-    most: Option<u64>,
-    /// The first flow of the present workload.
-    first: u64,
-    /// The flows that the present workload has announced, with those before.
-    announced: u64,
-    /// Flows of the present workload were left out.
-    full: bool,
-    counts: Vec<Count>,
+    sampling: Sampling,
     /// How many workloads there are of each kind.
     kinds: BTreeMap<&'static str, u64>,
     /// The key of the workload, or its part, that adds connections now.
     workload: u64,
-}
-
-/// The number of flows of a workload.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Count {
-    /// The flows that were made.
-    pub made: u64,
-    /// The flows that a run has, as far as is known before it.
-    pub all: u64,
 }
 
 fn wrong(key: &str, message: String) -> Result<(), SpecError> {
@@ -73,11 +51,7 @@ impl TrafficBuilder {
             exchanges: 0,
             machines: Machines::default(),
             notes: Vec::new(),
-            most: None,
-            first: 0,
-            announced: 0,
-            full: false,
-            counts: Vec::new(),
+            sampling: Sampling::default(),
             kinds: BTreeMap::new(),
             workload: 0,
         }
@@ -85,57 +59,42 @@ impl TrafficBuilder {
 
     /// As [`TrafficBuilder::new`], but of each workload only the first `most` flows are kept, and the others counted.
     pub fn sample(hosts: u32, most: u64) -> TrafficBuilder {
-        TrafficBuilder { most: Some(most), ..TrafficBuilder::new(hosts) }
+        TrafficBuilder { sampling: Sampling::of(most), ..TrafficBuilder::new(hosts) }
     }
 
     /// Workload `group` has ended with `made`. That there was no room for more flows in a sample is no error.
     pub(super) fn end(&mut self, group: u16, made: Result<(), SpecError>) -> Result<(), SpecError> {
-        made.or_else(|error| if error.message.contains(ENOUGH) { Ok(()) } else { Err(error) })?;
-        let made = self.flows.len() as u64 - self.first;
-        let all =
-            if self.full { self.announced.saturating_sub(self.first).max(made) } else { made };
-        let groups = self.counts.len().max(usize::from(group) + 1);
-        self.counts.resize(groups, Count::default());
-        self.counts[usize::from(group)] = Count { made, all };
-        Ok(())
+        self.sampling.end(group, self.flows.len() as u64, made)
     }
 
     /// The number of flows of each workload, by its number; zero of those that have not been made.
     pub fn counts(&self) -> &[Count] {
-        &self.counts
+        self.sampling.counts()
     }
 
     /// Whether flows of the present workload were left out, so that more need not be made.
     pub fn is_full(&self) -> bool {
-        self.full
+        self.sampling.is_full()
     }
 
     /// Counts a flow that is left out.
     pub(super) fn count_one(&mut self, key: &str) -> Result<(), SpecError> {
-        let left_out = self.announced - (self.flows.len() as u64).min(self.announced);
-        self.check_room(key, left_out + 1)
+        self.sampling.count_one(key, self.flows.len() as u64)
     }
 
-    /// `flows` of a sequence of which there are several, so that `all` flows together are as many as are kept.
+    /// The flows to make of a sequence of `flows`, if all sequences together have `all`.
     pub(super) fn thinned(&self, flows: u64, all: u64) -> u64 {
-        match self.most {
-            Some(most) if all > most => {
-                let share = u128::from(flows) * u128::from(most) / u128::from(all);
-                (share as u64).clamp(1, flows.max(1))
-            }
-            _ => flows,
-        }
+        self.sampling.thinned(flows, all)
     }
 
     /// All sequences were made, some of them with fewer flows than a run has.
     pub(super) fn end_thinned(&mut self) {
-        self.full = self.announced > self.flows.len() as u64;
+        self.sampling.end_thinned(self.flows.len() as u64);
     }
 
     /// All of the traffic, or what was kept of it. Only the whole can be checked for flows that never start.
     pub fn finish_sample(self) -> Result<Traffic, SpecError> {
-        let is_whole = self.counts.iter().all(|count| count.made == count.all);
-        if is_whole { self.finish() } else { Ok(self.arranged()) }
+        if self.sampling.is_whole() { self.finish() } else { Ok(self.arranged()) }
     }
 
     /// The virtual machines of all connections from now on.
@@ -145,7 +104,7 @@ impl TrafficBuilder {
 
     /// Begins another workload of `kind`: its place among those of its kind, and its key.
     pub(crate) fn begin(&mut self, kind: &'static str) -> (u64, u64) {
-        (self.first, self.announced, self.full) = (self.flows.len() as u64, 0, false);
+        self.sampling.begin(self.flows.len() as u64);
         let count = self.kinds.entry(kind).or_default();
         let place = *count;
         *count += 1;
@@ -278,11 +237,7 @@ impl TrafficBuilder {
         if bytes == 0 {
             wrong("size", "a flow of 0 bytes: at least 1 is needed".into())?;
         }
-        if self.most.is_some_and(|most| self.flows.len() as u64 - self.first >= most) {
-            self.full = true;
-            wrong("workload", ENOUGH.into())?;
-        }
-        self.check_room("workload", 1)?;
+        self.sampling.admit(self.flows.len() as u64)?;
         let Conn { src, dst, .. } = self.conns[conn.at()];
         if let Start::After { trigger, .. } = start {
             self.check_local(trigger, src, "starts a flow")?;
@@ -306,14 +261,7 @@ impl TrafficBuilder {
 
     /// Whether `more` flows still fit. Generators ask before they make many.
     pub fn check_room(&mut self, key: &str, more: u64) -> Result<(), SpecError> {
-        let own = self.flows.len() as u64;
-        let left_out: u64 = self.counts.iter().map(|count| count.all - count.made).sum();
-        let total = more.saturating_add(own + left_out);
-        self.announced = self.announced.max(own.saturating_add(more));
-        if total <= MAX_FLOWS {
-            return Ok(());
-        }
-        wrong(key, format!("{total} flows in one run: at most {MAX_FLOWS} are possible"))
+        self.sampling.check_room(key, self.flows.len() as u64, more)
     }
 
     /// The traffic: connections sorted by source (in order of creation for each), flows contiguous
@@ -418,6 +366,7 @@ fn arrange(flows: &[Flow], order: &[u32], conns: &[Conn]) -> Vec<Flow> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::MAX_FLOWS;
     use proptest::prelude::*;
 
     const NOW: Start = Start::At(Time::ZERO);

@@ -10,7 +10,7 @@ use super::cm::{Begin, CmFlow, Matrix, Shots};
 use super::job::{Job, after};
 use super::text::LineError;
 use super::{ConnHandle, Role, Start, Step, When};
-use slotline_base::error::SpecError;
+use slotline_base::error::{SpecError, SpecErrorKind};
 use slotline_base::id::HostId;
 use slotline_base::time::Time;
 use slotline_base::units::Bytes;
@@ -67,8 +67,10 @@ pub(super) fn generate(
         plan.trigger(used)?;
     }
     for (at, flow) in matrix.flows.iter().enumerate() {
-        let wrong =
-            |error: SpecError| Fault::Line(LineError { line: flow.line, message: error.message });
+        let wrong = |error: SpecError| match error.kind {
+            SpecErrorKind::SampleFull => Fault::Spec(error),
+            _ => Fault::Line(LineError { line: flow.line, message: error.message }),
+        };
         let conn =
             plan.job.tcp(HostId(flow.src), HostId(flow.dst), classes.of(flow)).map_err(wrong)?;
         let start = match flow.begin {

@@ -35,6 +35,7 @@ mod rehearsal;
 pub mod ring;
 pub mod rows;
 pub mod rpc;
+mod sampling;
 pub mod short_flows;
 pub mod shuffle;
 pub mod spec;
@@ -44,12 +45,13 @@ pub mod text;
 pub mod trace;
 pub mod udp;
 
-pub use builder::{ConnHandle, Count, MAX_FLOWS, TrafficBuilder};
+pub use builder::{ConnHandle, TrafficBuilder};
 pub use cdf::{Cdf, DISTRIBUTIONS};
 pub use files::{BYTE_ORDER_MARK, EachLine, Files};
 pub use hosts::Hosts;
 pub use job::{HostLocation, HostMap, Job, Setting};
-pub use spec::{Generate, NO_FLOW, WorkloadSpec, in_order};
+pub use sampling::{Count, MAX_FLOWS};
+pub use spec::{Generate, WorkloadSpec, in_order};
 
 use slotline_base::id::{ConnId, FlowId, HostId};
 use slotline_base::time::Time;

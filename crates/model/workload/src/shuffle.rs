@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn as_many_start_at_once_as_told() {
+    fn as_many_start_at_once_as_the_option_allows() {
         for (order, concurrency, expected) in [
             (Order::Simultaneous, 1, 8),
             (Order::Sequential, 1, 1),

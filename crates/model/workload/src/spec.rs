@@ -20,7 +20,7 @@ use super::trace::Trace;
 use super::udp::Udp;
 use super::{Machines, TrafficBuilder};
 use serde::{Deserialize, Serialize};
-use slotline_base::error::SpecError;
+use slotline_base::error::{SpecError, SpecErrorKind};
 use slotline_base::rng::Stream;
 
 /// Makes the kinds of workloads from a list of variants, names and settings.
@@ -134,9 +134,6 @@ workloads! {
     Custom("custom", Custom),
 }
 
-/// What is wrong with a workload without flows. With another seed it may have some.
-pub const NO_FLOW: &str = "these options give no flow";
-
 /// Generates the flows of one workload.
 ///
 /// A new kind is one file with its settings and this trait, and one line in the list above.
@@ -175,7 +172,8 @@ impl WorkloadSpec {
         let made = options.generate(&mut Job { setting, group: index, key, rng, out });
         out.end(index, made)?;
         if out.flows() == before {
-            return Err(SpecError::new("kind", format!("{kind}: {NO_FLOW}")));
+            let error = SpecError::new("kind", format!("{kind}: these options give no flow"));
+            return Err(error.of_kind(SpecErrorKind::NoFlow));
         }
         Ok(())
     }

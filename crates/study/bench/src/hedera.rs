@@ -268,7 +268,7 @@ fn network(k: u32) -> Network {
     let graph = TopologySpec::FatTree(FatTreeSpec::new(k)).build();
     let graph = graph.expect("a fat-tree of an even number of pods");
     let routes = Arc::new(Routes::build(&graph, RoutingSpec::Pinned, &Down::default(), 1));
-    Map::new((graph.nodes.len(), graph.hosts.len()), &graph.wiring(), &routes, 1).network()
+    Map::new(graph.nodes.len(), graph.hosts.len(), &graph.wiring(), &routes, 1).network()
 }
 
 /// By host, its large flows: connections of a host follow each other, and each has sent its share of

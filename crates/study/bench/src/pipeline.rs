@@ -23,7 +23,7 @@ pub struct Case {
     pub quantum: u32,
 }
 
-/// How a case is run: with so many ports, ways and path selections each, on so many threads.
+/// How a case is run: the numbers of ports, partitions, path selections and threads.
 #[derive(Clone, Copy, PartialEq, Debug)]
 struct Form {
     lanes: u16,
@@ -34,7 +34,7 @@ const ONE: Form = Form { lanes: 1, threads: 1 };
 const SPLIT: Form = Form { lanes: 2, threads: 1 };
 const TWO: Form = Form { lanes: 2, threads: 2 };
 /// Batches of a run, and runs, with 256 endpoints and with more. Short runs, as some of them are not disturbed;
-/// but long enough for queues to fill, and for the memory that each way takes at its start to count for little.
+/// but long enough for queues to fill, and for the memory that each partition takes at its start to matter little.
 const SMALL: (usize, usize) = (512, 20);
 const LARGE: (usize, usize) = (256, 8);
 const RACK_HOSTS: u16 = 32;
@@ -112,7 +112,7 @@ impl Case {
             name: format!("pipeline/{name}"),
             scenario: format!("{} at {}", self.endpoints, self.load),
             scheme: format!(
-                "quantum {}, {} way{}",
+                "quantum {}, {} partition{}",
                 self.quantum,
                 form.lanes,
                 &"s"[..usize::from(form.lanes > 1)]

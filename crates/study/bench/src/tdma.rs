@@ -164,7 +164,7 @@ pub fn rows() -> Vec<Row> {
 mod tests {
     use super::*;
 
-    /// Smaller networks, but the same cases: on stars and trees nobody is idle.
+    /// Smaller networks, but the same cases: on stars and trees no host is idle.
     #[test]
     fn each_case_is_measured() {
         assert_eq!(cases().len(), 8);

@@ -175,7 +175,7 @@ pub fn rows() -> Vec<Row> {
 mod tests {
     use super::*;
 
-    /// Ten hosts of each sending row fill the row's link, whoever goes first.
+    /// Ten hosts of each sending row fill the link of the row in any order.
     #[test]
     fn the_core_is_full() {
         for case in cases().into_iter().filter(|case| case.hosts == 4_800) {

@@ -28,7 +28,7 @@ pub struct Power(pub u128);
 #[serde(try_from = "String")]
 pub struct Length(pub u64);
 
-/// How much hosts may want over what the network carries, in thousandths: 1,000 is 1:1.
+/// The capacity of all hosts over the capacity of the network, in thousandths: 1,000 is 1:1.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Ratio(pub u64);
 

@@ -33,7 +33,7 @@ pub struct Wish {
     pub hosts: u64,
     /// Rate of a host's port.
     pub nic: Rate,
-    /// How much hosts may want over what the network carries; a fat-tree has 1:1.
+    /// The capacity of all hosts over the capacity of the network; a fat-tree has 1:1.
     pub oversubscription: Ratio,
     /// Ports per switch of a fat-tree; none: the smallest even number that does.
     pub k: Option<u64>,

@@ -1,5 +1,5 @@
-//! Parts tables: what can be bought, and the hall it stands in. A table is a TOML file with a date and a
-//! source, and everybody can put one of their own in its place.
+//! Parts tables: the parts that can be bought, and the hall. A table is a TOML file with a date and a source, and users
+//! can supply their own.
 
 use super::amount::{Length, Money, Power, Price};
 use serde::Deserialize;
@@ -32,7 +32,7 @@ pub struct Parts {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct FloorSpec {
-    /// Hosts in a rack, beside which there is room for the switches of the rack.
+    /// Hosts in a rack that also has room for its switches.
     pub hosts_per_rack: u64,
     /// Rack units of a rack for switches alone.
     pub rack_units: u64,
@@ -215,7 +215,7 @@ impl Parts {
     }
 }
 
-/// No switch has more ports: all ways to divide them are tried.
+/// The most ports of a switch: all divisions of its ports are tried.
 const MOST_PORTS: u64 = 4_096;
 /// Nor more uplinks.
 const MOST_UPLINKS: u64 = 1_024;

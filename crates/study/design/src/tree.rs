@@ -187,7 +187,7 @@ fn most_down(wish: &Wish, edge: &Switch, ports: u64, hosts: u64, uplinks: u64) -
     (down > 0).then_some(down)
 }
 
-/// What the table has not, or how far it goes.
+/// The part that the table lacks, or the largest network that it allows.
 fn why_not(wish: &Wish, parts: &Parts) -> String {
     let far = most_hosts(wish, parts);
     match (pairs(wish, parts).next(), far) {

@@ -86,7 +86,7 @@ fn many(target: &Target, settings: &Settings) -> Result<u64, String> {
         if let Err(why) = tried(target, &input) {
             let file = settings.folder.join(format!("{}-{}-{done}", target.name, settings.seed));
             std::fs::rename(&path, &file).map_err(io)?;
-            return Err(told(target, &file, &why));
+            return Err(description(target, &file, &why));
         }
         done += 1;
     }
@@ -101,7 +101,7 @@ fn replace(file: &mut File, content: &[u8]) -> io::Result<()> {
     file.set_len(content.len() as u64)
 }
 
-fn told(target: &Target, file: &Path, why: &str) -> String {
+fn description(target: &Target, file: &Path, why: &str) -> String {
     format!(
         "{}: {why}\nthe input is in {file}; to try it again:\n  SLOTLINE_FUZZ_INPUT={file} cargo test -p \
          slotline-fuzz {}",
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failing_input_is_kept_and_fails_again() {
+    fn a_failing_input_is_stored_and_fails_again() {
         let folder = Scratch::new();
         let targets = [
             target(|input| if input[0] % 8 == 3 { Err("a law".into()) } else { Ok(()) }),

@@ -134,7 +134,7 @@ pub const TARGETS: [Target; 14] = [
     },
     Target {
         name: "networks",
-        about: "control messages are changed on their way through networks with a central scheme",
+        about: "control messages are changed in transit in networks with a central scheme",
         inputs: 150,
         make: messages::script,
         judge: messages::judge,

@@ -1,8 +1,8 @@
-//! Networks whose control messages are changed on their way.
+//! Networks in which control messages are changed in transit.
 //!
-//! Every node of a network is put into a [`Tampered`], which changes some of the control messages that arrive:
-//! with right codes, since it knows the keys, and with the sequence numbers of running sessions. So all state
-//! machines of all systems are reached in states in which a real network has them.
+//! Every node of a network is behind a [`Tampered`], which changes some of the control messages that arrive. They keep
+//! the sequence numbers of running sessions and get valid codes, because the keys are known. So the state machines of
+//! all systems get them in the states of a real network.
 
 use crate::mutate::mutated;
 use crate::random::{Draw, stream_of};
@@ -12,7 +12,8 @@ use slotline_fastpass::wire::fcp::{self, Key, siphash};
 use slotline_lab::build::build;
 use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::{HostId, PortId};
-use slotline_net::node::{Change, Counters, Cx, Node, PacketAccount};
+use slotline_net::node::intercept::{Intercept, Intercepted};
+use slotline_net::node::{Counters, Cx, Node};
 use slotline_net::rng::Stream;
 use slotline_net::scheme::counters::IGNORED_MESSAGES;
 use slotline_net::time::Time;
@@ -125,11 +126,10 @@ struct Common {
     done: Arc<Done>,
 }
 
-/// A node to which some messages come changed.
+/// Changes some messages for a node.
 struct Tampered {
-    inner: Box<dyn Node>,
     rng: Stream,
-    /// The host that it is.
+    /// Its number as a host.
     here: Option<HostId>,
     common: Common,
 }
@@ -184,33 +184,11 @@ fn key_of(seed: u64, a: u32, b: u32) -> Key {
     Key(key)
 }
 
-impl Node for Tampered {
-    fn start(&mut self, cx: &mut Cx<'_>) {
-        self.inner.start(cx);
-    }
-    fn receive(&mut self, port: PortId, mut packet: Packet, cx: &mut Cx<'_>) {
+impl Intercept for Tampered {
+    fn intercept(&mut self, _port: PortId, packet: &mut Packet, cx: &mut Cx<'_>) {
         if packet.kind == Kind::Control && self.rng.once_in(8) {
-            self.tamper(&mut packet, cx);
+            self.tamper(packet, cx);
         }
-        self.inner.receive(port, packet, cx);
-    }
-    fn transmit(&mut self, port: PortId, cx: &mut Cx<'_>) -> Option<Packet> {
-        self.inner.transmit(port, cx)
-    }
-    fn expire(&mut self, token: u32, cx: &mut Cx<'_>) {
-        self.inner.expire(token, cx);
-    }
-    fn change(&mut self, change: &Change, cx: &mut Cx<'_>) {
-        self.inner.change(change, cx);
-    }
-    fn account(&self) -> PacketAccount {
-        self.inner.account()
-    }
-    fn add_counters(&self, counters: &mut Counters) {
-        self.inner.add_counters(counters);
-    }
-    fn queued(&self, port: PortId) -> u64 {
-        self.inner.queued(port)
     }
 }
 
@@ -232,7 +210,7 @@ pub(crate) fn judge(input: &[u8]) -> Result<(), String> {
     law(ignored >= broken, || format!("{broken} broken messages, {ignored} counted"))
 }
 
-/// Runs a scheme's network, with all its nodes in a [`Tampered`].
+/// Runs a scheme's network, with all its nodes behind a [`Tampered`].
 fn tampered(at: usize, draws: &[u8]) -> Result<(Outcome, Arc<Done>), String> {
     let loaded = scenario(at)?;
     let scenario = &loaded.scenario;
@@ -258,12 +236,13 @@ fn tampered(at: usize, draws: &[u8]) -> Result<(Outcome, Arc<Done>), String> {
 }
 
 fn wrapped(place: Place, here: Option<HostId>, rng: Stream, common: &Common) -> Place {
-    let inner: Box<dyn Node> = match place {
+    let node: Box<dyn Node> = match place {
         Place::Switch => return Place::Switch,
         Place::Host(host) => host,
         Place::Node(node) => node,
     };
-    Place::Node(Box::new(Tampered { inner, rng, here, common: common.clone() }))
+    let interceptor = Tampered { rng, here, common: common.clone() };
+    Place::Node(Box::new(Intercepted { node, interceptor }))
 }
 
 fn ignored(place: &Place) -> Option<u64> {

@@ -16,7 +16,7 @@ use slotline_net::rng::Stream;
 use slotline_net::time::Time;
 use slotline_net::units::{Bytes, Rate};
 use slotline_net::wire::mac_control::Mac;
-use slotline_scenario::import::{Kind, Options, import as read};
+use slotline_scenario::import::{Importer, Options, import as read};
 use slotline_scenario::{Loaded, Scenario};
 use std::sync::OnceLock;
 
@@ -86,12 +86,12 @@ pub(crate) fn import(rng: &mut Stream) -> Vec<u8> {
 /// An import is refused with a text, or gives tables of a scenario.
 pub(crate) fn judge_import(input: &[u8]) -> Result<(), String> {
     let (kind, bytes) = label_of(input);
-    let Ok(kind) = Kind::named(&kind) else { return Ok(()) };
+    let Ok(kind) = Importer::named(&kind) else { return Ok(()) };
     let made =
         scratch::with(|scratch| read(kind, &scratch.write("input", bytes), &Options::default()));
     match made {
         Err(error) => law(!error.0.trim().is_empty(), || "an error without a text".into()),
-        Ok(made) if matches!(kind, Kind::Fabric(_)) => fabric(&made.fragment),
+        Ok(made) if kind.is_network() => fabric(&made.fragment),
         Ok(made) => law(!made.fragment.is_empty(), || "an import of nothing".into()),
     }
 }

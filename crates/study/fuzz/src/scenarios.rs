@@ -75,7 +75,7 @@ fn mend(scenario: &mut Value, fault: &Fault) {
     let steps: Vec<&str> =
         fault.key.split(['.', '[', ']']).filter(|step| !step.is_empty()).collect();
     let last = steps.last().copied().unwrap_or_default();
-    let lacks = fault.message.contains("missing key") || fault.message.contains(" needs ");
+    let lacks = fault.lacks_key || fault.message.contains(" needs ");
     if !lacks && !["kind", "pod", "at"].contains(&last) && steps.len() > 1 {
         return remove(scenario, &fault.key);
     }
@@ -209,7 +209,7 @@ fn conserved(run: &RunRecord) -> Result<(), String> {
     })
 }
 
-/// Shows a result in all ways.
+/// Shows a result in all formats.
 pub(crate) fn shown(set: &RunSet) -> Result<(), String> {
     let summary = Summary::of(set);
     let table = terminal::table_of(set, &summary, 100);

@@ -27,7 +27,7 @@ struct Ends {
     now: Time,
     endpoint: EndpointSession,
     arbiter: ArbiterSession,
-    /// Messages on their way: whether to the arbiter.
+    /// Messages in transit, and whether they are for the arbiter.
     channel: Vec<(bool, Vec<u8>)>,
     received: [u64; 2],
 }
@@ -69,7 +69,7 @@ impl Ends {
         let _ = self.arbiter.grant(dst, 3, self.now.as_ns() / 1_000, slots);
     }
 
-    /// Both ends say all that they want to say now.
+    /// Both ends send all packets that may leave now.
     fn send(&mut self) -> Result<(), String> {
         let mut out = vec![];
         for _ in 0..MOST_AT_ONCE {

@@ -55,7 +55,7 @@ pub fn build(
     files: &Files<'_>,
 ) -> Result<Assembly, SpecError> {
     let builder = builder(scenario, at, seed, files)?;
-    let in_scheme = |e: SpecError| within(&format!("scheme[{at}]"), e);
+    let in_scheme = |e: SpecError| e.within(format_args!("scheme[{at}]"));
     let flows = builder.plan.traffic.flows.len() as u64;
     let timeline = builder.timeline(scenario)?;
     let sampled = builder.sampled(&scenario.measure);
@@ -98,16 +98,16 @@ fn builder<'a>(
     files: &Files<'_>,
 ) -> Result<Builder<'a>, SpecError> {
     let scheme = &scenario.scheme[at];
-    let in_scheme = |e: SpecError| within(&format!("scheme[{at}]"), e);
-    let mut graph = scenario.fabric.build().map_err(|e| within("fabric", e))?;
+    let in_scheme = |e: SpecError| e.within(format_args!("scheme[{at}]"));
+    let mut graph = scenario.fabric.build().map_err(|e| e.within("fabric"))?;
     let mut traffic = traffic(scenario, &graph, seed, files)?;
     let external = scenario.engine.emulated().is_some();
     if external {
         external_host::add_shared_conns(&mut traffic, graph.hosts.len() as u32);
     }
-    let transport = scheme.transport.build().map_err(|e| in_scheme(within("transport", e)))?;
+    let transport = scheme.transport.build().map_err(|e| in_scheme(e.within("transport")))?;
     let changing = changing_links(&graph, &scenario.event)?;
-    let system = system(scenario, scheme, seed).map_err(|e| in_scheme(within("control", e)))?;
+    let system = system(scenario, scheme, seed).map_err(|e| in_scheme(e.within("control")))?;
     let attached = system.as_deref().filter(|_| scenario.engine.is_packet());
     let stations = attach_stations(&mut graph, attached).map_err(in_scheme)?;
     let routing = system.as_ref().and_then(|s| s.routing()).unwrap_or(scheme.routing);
@@ -143,10 +143,6 @@ fn builder<'a>(
         stations,
         graph,
     })
-}
-
-fn within(table: &str, error: SpecError) -> SpecError {
-    SpecError::new(format!("{table}.{}", error.key), error.message)
 }
 
 /// The central scheme on the scenario's fabric.
@@ -276,7 +272,7 @@ impl Builder<'_> {
         self.system.as_deref().filter(|system| system.has_agents())
     }
 
-    /// The switches of the scheme, where it brings any.
+    /// The switches of the scheme, if it has any.
     fn scheme_switches(&self) -> Option<&dyn SchemeSwitches> {
         self.system.as_deref().and_then(|system| system.switches())
     }
@@ -390,7 +386,7 @@ impl Builder<'_> {
         ports.into_iter().map(|(_, node, port)| (node, port)).collect()
     }
 
-    /// What the scenario's events mean for nodes, and the routes that follow them.
+    /// The changes of nodes that the events of the scenario cause, with the new routes.
     fn timeline(&self, scenario: &Scenario) -> Result<Vec<(Time, NodeId, Change)>, SpecError> {
         let (mut out, mut changes) = (Vec::new(), Vec::new());
         let mut down = Down::default();
@@ -402,13 +398,11 @@ impl Builder<'_> {
             if let EventKind::ControllerDown { controller }
             | EventKind::ControllerUp { controller } = &event.kind
             {
-                out.extend(
-                    self.station_named(controller)
-                        .map(|node| (at, node, change(&event.kind, PortId(0)))),
-                );
+                let station = self.station_named(controller);
+                out.extend(station.map(|node| (at, node, change(&event.kind, PortId(0)))));
                 continue;
             }
-            if let Some(changes) = presence(&self.graph, (at, &event.kind), self.largest()) {
+            if let Some(changes) = presence(&self.graph, at, &event.kind, self.largest()) {
                 out.extend(changes?);
                 continue;
             }
@@ -420,7 +414,8 @@ impl Builder<'_> {
                 out.push((at, end.node, change(&event.kind, end.port)));
             }
             if let EventKind::Rate { rate, .. } = event.kind {
-                out.extend(self.told_rates(&links, rate).map(|(node, change)| (at, node, change)));
+                let changes = self.rate_changes(&links, rate);
+                out.extend(changes.map(|(node, change)| (at, node, change)));
             }
             if !event.kind.changes_routes() || self.scheme_switches().is_some() {
                 continue;
@@ -452,8 +447,8 @@ impl Builder<'_> {
         Ok(out)
     }
 
-    /// That links have another rate, told to all stations.
-    fn told_rates(&self, links: &[usize], rate: Rate) -> impl Iterator<Item = (NodeId, Change)> {
+    /// The notifications of all stations that links have another rate.
+    fn rate_changes(&self, links: &[usize], rate: Rate) -> impl Iterator<Item = (NodeId, Change)> {
         let ends: Vec<End> = links.iter().flat_map(|&at| self.graph.links[at].ends()).collect();
         let nodes: Vec<NodeId> =
             self.stations.iter().map(|host| self.graph.hosts[host.at()]).collect();

@@ -38,10 +38,9 @@ pub fn build(
         return Err(SpecError::new("engine", "`engine` is not \"flow\""));
     };
     let parts = build::parts(scenario, at, seed, files)?;
-    let scheduler = scheduler(&parts, seed)
-        .map_err(|e| SpecError::new(format!("scheme[{at}].{}", e.key), e.message))?;
+    let scheduler = scheduler(&parts, seed).map_err(|e| e.within(format_args!("scheme[{at}]")))?;
     let flows = parts.plan.traffic.flows.len() as u64;
-    let timeline = told_once(parts.timeline);
+    let timeline = without_repeated_routes(parts.timeline);
     let network = FlowNetwork {
         graph: parts.graph,
         plan: parts.plan,
@@ -77,9 +76,9 @@ pub struct Parts {
     pub system: Option<Box<dyn slotline_net::scheme::System>>,
 }
 
-/// Other routes are told to many nodes; flows need to hear of them once. Routes are always those of the
-/// whole network, also where only some switches have others than before.
-fn told_once(timeline: Vec<(Time, NodeId, Change)>) -> Vec<(Time, NodeId, Change)> {
+/// Leaves out changes of routes that repeat the one before. Each node gets a change of its own, but flows need only one.
+/// Routes are always those of the whole network, even if only some switches have new ones.
+fn without_repeated_routes(timeline: Vec<(Time, NodeId, Change)>) -> Vec<(Time, NodeId, Change)> {
     let mut last: Option<Arc<Routes>> = None;
     let mut is_new = |(_, _, change): &(Time, NodeId, Change)| {
         let Change::Routes(routes) = change else { return true };
@@ -92,8 +91,8 @@ fn told_once(timeline: Vec<(Time, NodeId, Change)>) -> Vec<(Time, NodeId, Change
 
 fn scheduler(parts: &Parts, seed: u64) -> Result<Option<PerFlow>, SpecError> {
     let Some(system) = &parts.system else { return Ok(None) };
-    let size = (parts.graph.nodes.len(), parts.graph.hosts.len());
-    let network = Map::new(size, &parts.wiring, &parts.routes, seed).network();
+    let (nodes, hosts) = (parts.graph.nodes.len(), parts.graph.hosts.len());
+    let network = Map::new(nodes, hosts, &parts.wiring, &parts.routes, seed).network();
     let scheme = system.per_flow(&network, seed)?;
     let unable = || SpecError::new("control", "the scheme decides about packets, not about flows");
     scheme.ok_or_else(unable).map(Some)

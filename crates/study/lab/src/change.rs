@@ -13,7 +13,8 @@
 
 use crate::metrics::Measured;
 use crate::statistics::{
-    ANY, CONFIDENCE, Comparison, Estimate, NEGLIGIBLE, Open, Ratio, judged, log_ratio, t_quantile,
+    ANY, CONFIDENCE, Comparison, Estimate, NEGLIGIBLE, Open, Ratio, Variances, judged, log_ratio,
+    t_quantile,
 };
 use slotline_scenario::metric::{Better, Metric};
 
@@ -134,8 +135,10 @@ impl Moments {
     }
     /// The ratio of the means with Fieller's interval, where the logarithms of the values are not known.
     fn ratio(&self) -> Option<Ratio> {
-        let interval =
-            |s: Spread| Ratio::fieller((self.old, self.new), (s.old, s.new, s.both), s.t);
+        let interval = |s: Spread| {
+            let variances = Variances { base: s.old, scheme: s.new, both: s.both };
+            Ratio::fieller(self.old, self.new, variances, s.t)
+        };
         let value = self.new / self.old;
         (self.old != 0.0).then(|| Ratio { value, interval: self.spread.and_then(interval) })
     }

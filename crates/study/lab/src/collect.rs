@@ -33,7 +33,7 @@ pub struct Scene {
     pub routes: Arc<Routes>,
     /// Ports that were sampled, by series.
     pub sampled: Vec<(NodeId, PortId)>,
-    /// Whether each flow's time alone in the network is wanted.
+    /// Whether the time of each flow alone in the network is computed.
     pub ideal: bool,
     /// Circuit switches: what is sent there arrives wherever the circuit leads.
     pub circuits: Vec<NodeId>,
@@ -125,7 +125,7 @@ impl Scene {
         FaultRow { name, switch, found_ps: fault.found.as_ps(), avoided_ps, cleared_ps }
     }
 
-    /// What each flow would take alone, where that is wanted.
+    /// The time of each flow alone in the network, if it is computed.
     pub(crate) fn fill_ideal(&self, transport: &Transport, flows: &mut [FlowRow]) {
         if self.ideal {
             Ideal::new(transport, &self.routes, &self.wiring).fill(flows);
@@ -246,7 +246,7 @@ fn kept(place: &Place) -> &[Estimate] {
     node.downcast_ref().map_or(&[], Bumped::estimates)
 }
 
-/// What bumps at a place kept of flows that they limit.
+/// The samples of flows that the bumps at a place limit.
 fn limited(place: &Place) -> &[Limited] {
     let Place::Node(node) = place else { return &[] };
     node.downcast_ref().map_or(&[], Bumped::limited)

@@ -5,8 +5,8 @@ use crate::run::Jobs;
 use crate::summary::{EngineTotal, Summary};
 use serde::Serialize;
 use slotline_net::aqm::spec::QueueSpec;
-use slotline_scenario::flow_level::{decides_about_flows, plain, unheard};
-use slotline_scenario::metric::{Metric, PACKET_METRICS, Unit};
+use slotline_scenario::flow_level::{decides_about_flows, impossible, plain};
+use slotline_scenario::metric::{About, Metric, Unit};
 use slotline_scenario::{EngineSpec, EventSpec, Loaded, Scenario, ScenarioError};
 use slotline_schemes::ControlSpec;
 
@@ -70,14 +70,14 @@ impl Sides {
         for scheme in loaded.scenario.scheme.iter().filter(|scheme| !able(scheme)) {
             notes.push(format!("{}: omitted, because it decides packet by packet", scheme.name));
         }
-        let heard = |event: &EventSpec| unheard(&event.kind).is_none();
-        if !loaded.scenario.event.iter().all(heard) {
+        let possible = |event: &EventSpec| impossible(&event.kind).is_none();
+        if !loaded.scenario.event.iter().all(possible) {
             notes.push("events of controllers and schedulers: omitted".into());
         }
         for side in [&mut packet, &mut flow] {
-            side.scenario.event.retain(heard);
+            side.scenario.event.retain(possible);
             side.scenario.scheme.retain(able);
-            side.scenario.measure.metrics.retain(|metric| !PACKET_METRICS.contains(metric));
+            side.scenario.measure.metrics.retain(|metric| !metric.is_of_packets());
             side.scenario.measure.capture.clear();
             side.scenario.measure.capture_limit = slotline_scenario::MeasureSpec::CAPTURE_LIMIT;
             side.scenario.measure.follow.clear();
@@ -145,7 +145,7 @@ fn rows(sets: &[RunSet; 2]) -> Vec<Row> {
     for (at, name) in sets[0].schemes.iter().enumerate() {
         for metric in Metric::ALL {
             let of = |summary: &Summary| Some(summary.cell(at, metric)?.estimate.mean);
-            let (_, title, unit, _) = metric.about();
+            let About { title, unit, .. } = metric.about();
             if let (Some(packet), Some(flow)) = (of(&packet), of(&flow)) {
                 rows.push(row(name, metric.key(), title, unit.symbol(), [packet, flow]));
             }

@@ -9,7 +9,7 @@ use slotline_scenario::fit::{self, FlowSize};
 use slotline_scenario::{Scenario, SchemeSpec};
 use slotline_schemes::counters::net;
 
-/// What bumps do, beside estimating.
+/// The counters of what bumps do with packets.
 const OF_BUMPS: [Counter; 3] = [net::BUMP_MARKS, net::BUMP_DROPS, net::BUMP_NOTICES];
 
 /// One scheme of a set of runs.
@@ -23,8 +23,8 @@ pub struct Fit {
     pub warnings: Vec<String>,
 }
 
-/// Each scheme of `set`. Where the scenario cannot be read, as that of a calling program with parts of its own, nothing
-/// is said.
+/// Each scheme of `set`. The result is empty if the scenario cannot be read, as one that names parts of the calling
+/// program.
 pub fn of(set: &RunSet) -> Vec<Fit> {
     let Ok(scenario) = toml::from_str::<Scenario>(&set.scenario) else {
         return vec![Fit::default(); set.schemes.len()];

@@ -9,7 +9,7 @@ use slotline_schemes::counters;
 
 use crate::record::{RunRecord, Window};
 use facts::{Facts, count, exact, jain, mean, percentile, ratio};
-use slotline_scenario::metric::{Metric, PACKET_METRICS};
+use slotline_scenario::metric::Metric;
 
 /// The largest of small flows, in bytes of payload: short messages, for which latency is all (the
 /// class that "DCTCP", Alizadeh et al., SIGCOMM 2010, §4.3, reports on its own).
@@ -40,7 +40,7 @@ pub fn measure_all(run: &RunRecord, window: Window) -> Vec<Option<Measured>> {
 
 fn value(metric: Metric, facts: &Facts<'_>) -> Option<Measured> {
     let run = facts.run;
-    if run.engine.flow_level && PACKET_METRICS.contains(&metric) {
+    if run.engine.flow_level && metric.is_of_packets() {
         return None;
     }
     match metric {
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn small_and_large_flows_are_told_apart() {
+    fn small_and_large_flows_are_distinguished() {
         let sizes = [SMALL, SMALL + 1, LARGE - 1, LARGE];
         let flows = (1..).zip(sizes).map(|(ms, bytes)| flow(0, Some(ms), bytes));
         let mixed = run(flows.collect());

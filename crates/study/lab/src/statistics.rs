@@ -149,6 +149,17 @@ impl Comparison {
     }
 }
 
+/// Variances of the mean of the baseline and of that of a scheme, and their covariance.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Variances {
+    /// Of the baseline.
+    pub base: f64,
+    /// Of the scheme.
+    pub scheme: f64,
+    /// The covariance.
+    pub both: f64,
+}
+
 /// A scheme over the baseline.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Ratio {
@@ -190,9 +201,13 @@ impl Ratio {
             let products = pairs.iter().map(|(b, s)| of(b.value - base, s.value - scheme));
             products.sum::<f64>() / (n * (n - 1.0))
         };
-        let variances = || (moment(&|b, _| b * b), moment(&|_, s| s * s), moment(&|b, s| b * s));
+        let variances = || Variances {
+            base: moment(&|b, _| b * b),
+            scheme: moment(&|_, s| s * s),
+            both: moment(&|b, s| b * s),
+        };
         let t = t_quantile(pairs.len() as u32 - 1, CONFIDENCE);
-        let interval = || Ratio::fieller((base, scheme), variances(), t);
+        let interval = || Ratio::fieller(base, scheme, variances(), t);
         (base != 0.0).then(|| Ratio {
             value: scheme / base,
             interval: if pairs.len() > 1 { interval() } else { None },
@@ -201,14 +216,10 @@ impl Ratio {
     /// Fieller's interval (Fieller, "Some problems in interval estimation", 1954) of the ratio of two means, from their
     /// variances and covariance: it is without 1 exactly where the interval of the mean difference is without 0.
     /// As no metric is negative, no negative ratio is possible: the interval ends at zero.
-    pub fn fieller(
-        (base, scheme): (f64, f64),
-        (of_base, of_scheme, both): (f64, f64, f64),
-        t: f64,
-    ) -> Option<(f64, f64)> {
-        let a = base * base - t * t * of_base;
-        let b = base * scheme - t * t * both;
-        let c = scheme * scheme - t * t * of_scheme;
+    pub fn fieller(base: f64, scheme: f64, variances: Variances, t: f64) -> Option<(f64, f64)> {
+        let a = base * base - t * t * variances.base;
+        let b = base * scheme - t * t * variances.both;
+        let c = scheme * scheme - t * t * variances.scheme;
         let root = (b * b - a * c).max(0.0).sqrt();
         (a > 0.0).then(|| (((b - root) / a).max(0.0), ((b + root) / a).max(0.0)))
     }

@@ -36,7 +36,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// All runs of scheme `at` with the flows of each that have a completion time worth telling: begun
+    /// All runs of scheme `at` with the flows of each that have a meaningful completion time: begun
     /// within the part of the run that counts, over TCP, and not mere requests.
     pub fn transfers(
         &self,

@@ -211,13 +211,13 @@ mod tests {
     #[test]
     fn the_reason_why_no_flow_was_followed_is_the_true_one() {
         let mut set = RunSet::example(1);
-        let told = |set: &RunSet| figures(&View::of(set)).remove(0).unwrap_err().remedy;
-        assert_eq!(told(&set), REMEDY);
+        let remedy = |set: &RunSet| figures(&View::of(set)).remove(0).unwrap_err().remedy;
+        assert_eq!(remedy(&set), REMEDY);
         set.scenario = "measure = { why = true }".into();
-        assert_eq!(told(&set), NONE_FOLLOWED);
+        assert_eq!(remedy(&set), NONE_FOLLOWED);
         let flows = set.runs.iter_mut().flat_map(|run| &mut run.flows);
         flows.for_each(|flow| flow.finish_ps = slotline_lab::record::NEVER);
-        assert_eq!(told(&set), NONE_FINISHED);
+        assert_eq!(remedy(&set), NONE_FINISHED);
         let flows = super::super::flows::figures(
             &View::of(&set),
             &slotline_lab::summary::Summary::of(&set),

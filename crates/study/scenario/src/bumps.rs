@@ -16,16 +16,14 @@ fn ensure(holds: bool, key: &str, why: impl FnOnce() -> String) -> Fit {
 /// Checks that need one scheme alone.
 pub(super) fn scheme(scheme: &SchemeSpec) -> Fit {
     if let Some(bump) = &scheme.bump {
-        bump.validate().map_err(|e| SpecError::new(format!("bump.{}", e.key), e.message))?;
+        bump.validate().map_err(|e| e.within("bump"))?;
     }
     if let Some(reaction) = &scheme.reaction {
         ensure(scheme.notifies(), "reaction", || {
             "`reaction` does nothing: no queue notifies hosts; use queue = \"qcn\", or bump = { queue = \"qcn\" }"
                 .into()
         })?;
-        reaction
-            .validate()
-            .map_err(|e| SpecError::new(format!("reaction.{}", e.key), e.message))?;
+        reaction.validate().map_err(|e| e.within("reaction"))?;
     }
     let alone = matches!(scheme.control, ControlSpec::None {});
     ensure(alone || !scheme.notifies(), "control", || {

@@ -221,7 +221,7 @@ fn with_unit(entry: Entry) -> Entry {
         };
         let unit = match metric.unit() {
             Unit::Count => "a count".into(),
-            Unit::Ratio => "a ratio".into(),
+            Unit::Ratio | Unit::Share => "a ratio".into(),
             unit => format!("in {}", unit.symbol()),
         };
         format!("\"{}\" in tables, {unit}; {better}.", metric.title())

@@ -54,11 +54,11 @@ pub fn check(scenario: &Scenario, files: &Files<'_>) -> Checked {
     let mut checks = vec![general(scenario)];
     checks.extend(machines(scenario));
     let (mut notes, mut counts, mut flows) = (vec![], vec![], vec![]);
-    let graph = scenario.fabric.build().map_err(|e| within("fabric", e));
+    let graph = scenario.fabric.build().map_err(|e| e.within("fabric"));
     checks.extend(graph.as_ref().err().map(|error| Err(error.clone())));
     checks.push(measure(&scenario.measure, scenario.end.at));
     for (at, scheme) in scenario.scheme.iter().enumerate() {
-        let in_scheme = |e| within(&format!("scheme[{at}]"), e);
+        let in_scheme = |e: SpecError| e.within(format_args!("scheme[{at}]"));
         checks.push(distinct(scenario, at).map_err(in_scheme));
         checks.push(self::scheme(scheme).map_err(in_scheme));
     }
@@ -91,10 +91,10 @@ fn on_fabric(scenario: &Scenario, graph: &Graph) -> Vec<Fit> {
     let stations = stations(&scenario.scheme, graph);
     let schemes = scenario.scheme.iter().enumerate().map(|(at, scheme)| {
         let fits = central(scheme, graph).and_then(|()| bumps::on_fabric(scheme, graph));
-        fits.map_err(|e| within(&format!("scheme[{at}]"), e))
+        fits.map_err(|e| e.within(format_args!("scheme[{at}]")))
     });
     let events = scenario.event.iter().enumerate().map(|(at, event)| {
-        let in_event = |e| within(&format!("event[{at}]"), e);
+        let in_event = |e: SpecError| e.within(format_args!("event[{at}]"));
         self::event(event, graph, &stations, end).map_err(in_event)
     });
     let measure = [
@@ -136,11 +136,6 @@ fn short(key: &str, what: &str, name: &str) -> Fit {
     })
 }
 
-/// `error` as one of the table at `path`.
-pub(super) fn within(path: &str, error: SpecError) -> SpecError {
-    SpecError::new(format!("{path}.{}", error.key), error.message)
-}
-
 fn ensure(holds: bool, key: &str, why: impl FnOnce() -> String) -> Fit {
     if holds { Ok(()) } else { Err(SpecError::new(key, why())) }
 }
@@ -172,7 +167,7 @@ fn general(scenario: &Scenario) -> Fit {
     })
 }
 
-/// Virtual machines mean something to XCo alone.
+/// Only XCo uses virtual machines.
 fn machines(scenario: &Scenario) -> Vec<Fit> {
     let known = scenario.scheme.iter().any(|scheme| scheme.control.uses_coordinators());
     let one = |(at, workload): (usize, &WorkloadSpec)| {
@@ -318,10 +313,10 @@ fn holds_a_packet(queue: &QueueSpec, packet: u64) -> Fit {
 }
 
 fn scheme(scheme: &SchemeSpec) -> Fit {
-    scheme.queue.validate().map_err(|e| within("queue", e))?;
-    let transport = scheme.transport.build().map_err(|e| within("transport", e))?;
+    scheme.queue.validate().map_err(|e| e.within("queue"))?;
+    let transport = scheme.transport.build().map_err(|e| e.within("transport"))?;
     holds_a_packet(&scheme.queue, transport.data_len(transport.mss()).into())?;
-    scheme.control.build().map_err(|e| within("control", e))?;
+    scheme.control.build().map_err(|e| e.within("control"))?;
     routing(scheme)?;
     bumps::scheme(scheme)?;
     ensure((0.0..=1.0).contains(&scheme.control_loss), "control-loss", || {

@@ -3,7 +3,7 @@
 use super::error::{Fault, ScenarioError, suggestion};
 use super::extends::FILE_KEYS;
 use super::merge::Marks;
-use super::shape::{self, Finding};
+use super::shape::{self, Finding, Part};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use toml::Spanned;
@@ -81,17 +81,16 @@ impl Document {
             shape::findings(root.get_ref()).into_iter().map(|f| (place(&spots, &f), f)).collect();
         found.sort_by_key(|(span, _)| span.start);
         let fault = |(span, finding): (Range<usize>, Finding)| {
-            let message = match finding.key {
-                true => with_file_keys(&finding.path, finding.message),
-                false => finding.message,
+            let message = match finding.part {
+                Part::Key => with_file_keys(&finding.path, finding.message),
+                Part::Value | Part::MissingKey => finding.message,
             };
-            let fault = self.fault(&finding.path, span, message);
-            match (fault, finding.hint) {
-                (ScenarioError::Fault(fault), hint @ Some(_)) => {
-                    ScenarioError::Fault(Box::new(Fault { hint, ..*fault }))
-                }
-                (fault, _) => fault,
+            let mut fault = self.fault(&finding.path, span, message);
+            if let ScenarioError::Fault(fault) = &mut fault {
+                fault.lacks_key = finding.part == Part::MissingKey;
+                fault.hint = finding.hint.or(fault.hint.take());
             }
+            fault
         };
         found.into_iter().map(fault).collect()
     }
@@ -142,6 +141,7 @@ impl Document {
             column: self.text[line_start..start].chars().count() + 1,
             width: marked.map_or(0, |text| text.chars().count()).max(1),
             hint: suggestion(&message),
+            lacks_key: missing_key(&message),
             message: in_scenario_terms(&message),
             key: path.to_string(),
             source,
@@ -179,7 +179,10 @@ impl Document {
 /// Where a finding is, in the text.
 fn place(spots: &[Spot], finding: &Finding) -> Range<usize> {
     let spot = spots.iter().find(|spot| spot.path == finding.path);
-    spot.map_or(0..0, |spot| if finding.key { spot.key.clone() } else { spot.value.clone() })
+    spot.map_or(0..0, |spot| match finding.part {
+        Part::Key => spot.key.clone(),
+        _ => spot.value.clone(),
+    })
 }
 
 /// `message`, with the last part of `path` in front unless it is in there.
@@ -230,9 +233,14 @@ fn unknown_key(message: &str) -> bool {
     message.starts_with("unknown field")
 }
 
+/// Whether serde found that a key is missing. Its errors are texts alone.
+fn missing_key(message: &str) -> bool {
+    message.starts_with("missing field")
+}
+
 /// The one value or key below `within` that `message` quotes; nothing where it could be several.
 fn culprit<'a>(spots: &'a [Spot], within: &str, message: &str) -> Option<&'a Spot> {
-    if message.starts_with("missing field") {
+    if missing_key(message) {
         return None;
     }
     let quoted = quoted(message).next()?;

@@ -154,7 +154,7 @@ impl<'de> Visitor<'de> for NameOrTable {
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an engine: \"packet\", \"flow\", or a table with that `kind`")
     }
-    /// The name alone is the table that says no more.
+    /// Whether the table has no key but `kind`, so that the name can replace it.
     fn visit_str<E: Error>(self, name: &str) -> Result<EngineSpec, E> {
         EngineSpec::deserialize(MapDeserializer::new([("kind", name)].into_iter()))
     }

@@ -45,6 +45,8 @@ pub struct Fault {
     pub message: String,
     /// What was probably meant.
     pub hint: Option<String>,
+    /// A table lacks a key that it needs.
+    pub lacks_key: bool,
 }
 
 impl Fault {

@@ -13,7 +13,7 @@ use slotline_net::transport::congestion::{Congestion, MakeCongestion};
 use slotline_net::workload::{Generate, WorkloadSpec};
 use slotline_schemes::{ControlSpec, Supplied};
 use std::collections::BTreeMap;
-use std::fmt::Debug;
+use std::fmt::{self, Debug, Formatter};
 use std::sync::Arc;
 
 /// The page that shows how a program supplies parts.
@@ -35,6 +35,19 @@ pub struct Extensions {
     transports: Parts<MakeCongestion>,
     circuits: Parts<MakePlanner>,
     workloads: Parts<dyn Generate + Send + Sync>,
+}
+
+impl Debug for Extensions {
+    /// The names of the parts.
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Extensions")
+            .field("controls", &self.controls.keys())
+            .field("queues", &self.queues.keys())
+            .field("transports", &self.transports.keys())
+            .field("circuits", &self.circuits.keys())
+            .field("workloads", &self.workloads.keys())
+            .finish()
+    }
 }
 
 impl Extensions {
@@ -154,12 +167,12 @@ impl Extensions {
         for (at, workload) in scenario.workload.iter_mut().enumerate() {
             if let WorkloadSpec::Custom(it) = workload {
                 let supplied = find(&self.workloads, "workload", &mut it.name, &it.options);
-                faults.extend(supplied.err().map(|e| within(&format!("workload[{at}]"), e)));
+                faults.extend(supplied.err().map(|e| e.within(format_args!("workload[{at}]"))));
             }
         }
         for (at, scheme) in scenario.scheme.iter_mut().enumerate() {
             let own = self.supply_scheme(scheme).into_iter();
-            faults.extend(own.map(|e| within(&format!("scheme[{at}]"), e)));
+            faults.extend(own.map(|e| e.within(format_args!("scheme[{at}]"))));
         }
         faults
     }
@@ -177,7 +190,7 @@ impl Extensions {
             ("control", self.supply_control(&mut scheme.control)),
         ];
         let fault = |(table, result): (&str, Result<(), SpecError>)| {
-            result.err().map(|error| within(table, error))
+            result.err().map(|error| error.within(table))
         };
         supplied.into_iter().filter_map(fault).collect()
     }
@@ -194,7 +207,7 @@ impl Extensions {
             }
             ControlSpec::Circuits(circuits) => match &mut circuits.custom {
                 Some(it) => find(&self.circuits, "circuit scheduler", &mut it.name, &it.options)
-                    .map_err(|e| within("custom", e)),
+                    .map_err(|e| e.within("custom")),
                 None => Ok(()),
             },
             _ => Ok(()),
@@ -212,7 +225,7 @@ fn find<T: ?Sized>(
     let read = parts.get(name.name()).ok_or_else(|| unknown(parts, what, name.name()))?;
     let part = read(options).map_err(|error| match error.key.as_str() {
         "options" => error,
-        _ => within("options", error),
+        _ => error.within("options"),
     })?;
     name.supply(part);
     Ok(())
@@ -225,11 +238,6 @@ fn unknown<T: ?Sized>(parts: &Parts<T>, what: &str, name: &str) -> SpecError {
         false => format!("is not there; this program supplies {}", known.join(", ")),
     };
     SpecError::new("name", format!("the {what} `name` = \"{name}\" {there}"))
-}
-
-/// `error` as one of the table at `path`.
-fn within(path: &str, error: SpecError) -> SpecError {
-    SpecError::new(format!("{path}.{}", error.key), error.message)
 }
 
 #[cfg(test)]

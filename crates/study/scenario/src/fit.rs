@@ -24,7 +24,7 @@ pub struct FlowSize {
     pub start: Time,
 }
 
-/// The flows of `traffic` that carry what somebody wants.
+/// The flows of `traffic`, without requests.
 pub fn flow_sizes(traffic: &Traffic) -> Vec<FlowSize> {
     let wanted = traffic.flows.iter().filter(|flow| !matches!(flow.role, Role::Request(_)));
     let size = |flow: &slotline_net::workload::Flow| {

@@ -3,7 +3,6 @@
 use super::engine::{EngineSpec, FlowSpec, RatesSpec};
 use super::event::EventKind;
 use super::spec::{Scenario, SchemeSpec};
-use crate::metric::PACKET_METRICS;
 use slotline_net::aqm::spec::QueueSpec;
 use slotline_net::error::SpecError;
 use slotline_net::frame::CLASSES;
@@ -28,7 +27,7 @@ pub(super) fn faults(scenario: &Scenario, graph: Option<&Graph>) -> Vec<SpecErro
         given_up.then(|| SpecError::new(format!("workload[{at}].give-up"), why))
     }));
     for (at, event) in scenario.event.iter().enumerate() {
-        let why = unheard(&event.kind);
+        let why = impossible(&event.kind);
         faults.extend(why.map(|why| SpecError::new(format!("event[{at}].kind"), why)));
     }
     for (at, scheme) in scenario.scheme.iter().enumerate() {
@@ -43,8 +42,8 @@ pub(super) fn faults(scenario: &Scenario, graph: Option<&Graph>) -> Vec<SpecErro
     faults
 }
 
-/// Why an event cannot happen to flows.
-pub fn unheard(event: &EventKind) -> Option<&'static str> {
+/// The reason for which an event is impossible in the flow-level engine, if it is.
+pub fn impossible(event: &EventKind) -> Option<&'static str> {
     match event {
         EventKind::ControllerDown { .. } | EventKind::ControllerUp { .. } => {
             Some("the flow-level engine has no controllers that could stop")
@@ -105,7 +104,7 @@ fn measure(scenario: &Scenario) -> Vec<SpecError> {
     refuse(!measure.capture.is_empty(), "capture", no_packets("capture"));
     refuse(!measure.follow.is_empty(), "follow", no_packets("follow"));
     for (at, metric) in measure.metrics.iter().enumerate() {
-        let of_packets = PACKET_METRICS.contains(metric);
+        let of_packets = metric.is_of_packets();
         refuse(of_packets, &format!("metrics[{at}]"), no_packets(metric.key()));
     }
     faults
@@ -167,5 +166,5 @@ pub fn decides_about_flows(
 fn network(system: &dyn System, scheme: &SchemeSpec, graph: &Graph, seed: u64) -> Network {
     let routing = system.routing().unwrap_or(scheme.routing);
     let routes = Arc::new(Routes::build(graph, routing, &Down::default(), seed));
-    Map::new((graph.nodes.len(), graph.hosts.len()), &graph.wiring(), &routes, seed).network()
+    Map::new(graph.nodes.len(), graph.hosts.len(), &graph.wiring(), &routes, seed).network()
 }

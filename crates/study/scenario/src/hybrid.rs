@@ -22,7 +22,7 @@ pub(super) fn faults(scenario: &Scenario) -> Vec<SpecError> {
             Some(fabric) => on_hybrid(scheme, fabric, &scenario.workload).err(),
             None => elsewhere(scheme).err(),
         };
-        fault.map(|e| SpecError::new(format!("scheme[{at}].{}", e.key), e.message))
+        fault.map(|e| e.within(format_args!("scheme[{at}]")))
     });
     schemes.chain(fabric.and_then(|_| as_a_whole(scenario).err())).collect()
 }
@@ -50,7 +50,6 @@ fn on_hybrid(
     fabric: &HybridSpec,
     workloads: &[WorkloadSpec],
 ) -> Result<(), SpecError> {
-    let within = |key: &str, e: SpecError| SpecError::new(format!("{key}.{}", e.key), e.message);
     match &scheme.control {
         ControlSpec::None {} if fabric.packet.is_none() => {
             return fail(
@@ -61,7 +60,7 @@ fn on_hybrid(
         }
         ControlSpec::None {} => {}
         ControlSpec::Circuits(spec) => {
-            let program = spec.program(fabric, workloads).map_err(|e| within("control", e))?;
+            let program = spec.program(fabric, workloads).map_err(|e| e.within("control"))?;
             carries(scheme, fabric, &program)?;
         }
         _ => return fail("control", "on a hybrid fabric `control` is \"circuits\" or \"none\""),
@@ -70,8 +69,8 @@ fn on_hybrid(
         return fail("bump", "on a hybrid fabric there are no bumps: leave `bump` out");
     }
     let voq = scheme.voq.unwrap_or_default();
-    voq.validate().map_err(|e| within("voq", e))?;
-    heard(scheme, &voq)?;
+    voq.validate().map_err(|e| e.within("voq"))?;
+    has_listeners(scheme, &voq)?;
     if fabric.core.is_some() {
         return with_core(scheme, &voq);
     }
@@ -155,7 +154,7 @@ fn carries(
 }
 
 /// Messages get lost only where any are sent that may.
-fn heard(scheme: &SchemeSpec, voq: &VoqSpec) -> Result<(), SpecError> {
+fn has_listeners(scheme: &SchemeSpec, voq: &VoqSpec) -> Result<(), SpecError> {
     let planned = matches!(&scheme.control, ControlSpec::Circuits(spec)
         if spec.scheduler.looks_at_demand());
     if scheme.control_loss > 0.0 && !planned && voq.notify.is_none() {
@@ -203,7 +202,7 @@ fn with_core(scheme: &SchemeSpec, voq: &VoqSpec) -> Result<(), SpecError> {
     Ok(())
 }
 
-/// Messages about circuits do something only where there are any, and somebody acts on them.
+/// Messages about circuits have an effect only if there are circuits, and if a transport reacts to them.
 fn notified(scheme: &SchemeSpec, voq: &VoqSpec, dark: bool) -> Result<(), SpecError> {
     if voq.notify.is_none() {
         return Ok(());
@@ -222,7 +221,7 @@ fn notified(scheme: &SchemeSpec, voq: &VoqSpec, dark: bool) -> Result<(), SpecEr
     }
 }
 
-/// Links to the scheduler do not fail: news of failures goes over them.
+/// Links to the scheduler do not fail, because notifications of failures use them.
 fn happens(event: &EventSpec) -> Result<(), SpecError> {
     let sound = |switch: &str| switch == "scheduler" || switch.starts_with("tor");
     match &event.kind {
@@ -266,7 +265,7 @@ fn as_a_whole(scenario: &Scenario) -> Result<(), SpecError> {
         return fail("engine", "a hybrid fabric needs engine = \"packet\"");
     }
     for (at, event) in scenario.event.iter().enumerate() {
-        happens(event).map_err(|e| SpecError::new(format!("event[{at}].{}", e.key), e.message))?;
+        happens(event).map_err(|e| e.within(format_args!("event[{at}]")))?;
     }
     let slowdown = [Metric::SlowdownMean, Metric::SlowdownP99];
     let slowdown_at = scenario.measure.metrics.iter().position(|metric| slowdown.contains(metric));

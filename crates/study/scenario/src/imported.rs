@@ -50,11 +50,11 @@ pub fn resolve(
 
 /// What can stand as `format`.
 fn formats() -> String {
-    let names: Vec<String> = FORMATS.iter().map(|entry| format!("\"{}\"", entry.1)).collect();
+    let names: Vec<String> = FORMATS.iter().map(|row| format!("\"{}\"", row.name)).collect();
     format!("give `format`, one of {}", names.join(", "))
 }
 
-/// What is asked for is blamed where it stands, or else the file that would need it.
+/// The error at the key that is wrong, or at `file` if the file needs a key that is missing.
 fn within(asked: &GraphSpec, error: SpecError) -> SpecError {
     let is_missing = error.key == "attach-hosts" && asked.attach_hosts.is_none();
     let key = if is_missing { "file" } else { &error.key };

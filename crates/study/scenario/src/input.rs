@@ -1,4 +1,4 @@
-//! The files that a scenario names: short ones are kept, long ones are read line by line when they are needed.
+//! The files that a scenario names. Short ones are held in memory; long ones are read line by line when they are needed.
 
 use crate::content_name;
 use crate::fingerprint::ContentHash;
@@ -10,7 +10,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// A file of lines with no more bytes is kept.
+/// The largest file of lines that is held in memory, in bytes.
 const SHORT: u64 = 4 << 20;
 
 /// A file that was read.
@@ -35,7 +35,7 @@ impl Input {
         self.kept.clone().ok_or_else(|| format!("`{name}` was read line by line"))
     }
 
-    /// Each line of the file, which is below `folder` if it was not kept.
+    /// Each line of the file, which is below `folder` if it is not in memory.
     pub fn lines(&self, name: &str, folder: &Path, each: &mut EachLine<'_>) -> Result<(), String> {
         if let Some(text) = &self.kept {
             return (|_: &str| Ok(text.clone())).lines(name, each);

@@ -91,9 +91,9 @@ impl Scenario {
 }
 
 impl Loaded {
-    /// Checks `document`, which stands on its own.
-    pub fn of(document: Document) -> Result<Loaded, ScenarioError> {
-        Loaded::all_of(document, &Extensions::new()).map_err(first)
+    /// Checks `document`, which stands on its own. It may name parts of the calling program.
+    pub fn of(document: Document, extensions: &Extensions) -> Result<Loaded, ScenarioError> {
+        Loaded::all_of(document, extensions).map_err(first)
     }
 
     /// As [`Loaded::of`], but reports every error.

@@ -3,25 +3,6 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Metrics of packets and queues: a run without packets has none.
-pub const PACKET_METRICS: [Metric; 15] = [
-    Metric::Retransmissions,
-    Metric::Timeouts,
-    Metric::Drops,
-    Metric::Loss,
-    Metric::Marks,
-    Metric::Pauses,
-    Metric::QueueP50,
-    Metric::QueueP99,
-    Metric::QueueMax,
-    Metric::CircuitUtilisation,
-    Metric::FabricLatencyP50,
-    Metric::FabricLatencyP99,
-    Metric::BumpError,
-    Metric::BumpWithin2,
-    Metric::LimiterQueueMax,
-];
-
 /// Whether lower or higher values are better.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Better {
@@ -46,6 +27,8 @@ pub enum Unit {
     Count,
     /// A ratio.
     Ratio,
+    /// A share or an index: a ratio of at most one.
+    Share,
 }
 
 impl Unit {
@@ -55,220 +38,182 @@ impl Unit {
             Unit::Seconds => "s",
             Unit::BitsPerSecond => "bit/s",
             Unit::Bytes => "B",
-            Unit::Count | Unit::Ratio => "1",
+            Unit::Count | Unit::Ratio | Unit::Share => "1",
         }
     }
 }
 
-/// A quantity measured on each run.
-///
-/// Completion times are of TCP flows: a datagram stream has no completion. "Unfinished" flows began
-/// and did not end; they enter means and percentiles with the time they had at the end of the run,
-/// and a value that this touches is marked as a lower bound.
-///
-/// Flows that merely ask for others (the requests of an incast, of clients) have no part in completion
-/// times, slowdowns, goodputs and fairness, which they would otherwise dominate by their number. They
-/// count in all else.
-#[derive(
-    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize, schemars::JsonSchema,
-)]
-#[serde(rename_all = "kebab-case")]
-pub enum Metric {
+/// What a metric is measured on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Basis {
+    /// Flows: every run has them.
+    Flows,
+    /// Packets and queues: a run of the flow-level engine has none.
+    Packets,
+}
+
+/// The declaration of a metric.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct About {
+    /// Key in scenario and result files.
+    pub key: &'static str,
+    /// Title in tables and pages.
+    pub title: &'static str,
+    /// Unit of its values.
+    pub unit: Unit,
+    /// Whether lower or higher values are better.
+    pub better: Better,
+    /// What it is measured on.
+    pub basis: Basis,
+}
+
+/// Makes [`Metric`] from a list of metrics: `Name = "key", "Title", unit, better, basis;`.
+macro_rules! metrics {
+    ($($(#[$comment:meta])* $name:ident = $key:literal, $title:literal, $unit:ident, $better:ident, $basis:ident;)*) => {
+        /// A quantity measured on each run.
+        ///
+        /// Completion times are of TCP flows: a datagram stream has no completion. "Unfinished" flows began
+        /// and did not end; they enter means and percentiles with the time they had at the end of the run,
+        /// and a value that this touches is marked as a lower bound.
+        ///
+        /// Flows that merely ask for others (the requests of an incast, of clients) have no part in completion
+        /// times, slowdowns, goodputs and fairness, which they would otherwise dominate by their number. They
+        /// count in all else.
+        #[derive(
+            Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize, schemars::JsonSchema,
+        )]
+        pub enum Metric {
+            $($(#[$comment])* #[serde(rename = $key)] $name,)*
+        }
+
+        impl Metric {
+            /// All metrics, in the order in which they are shown.
+            pub const ALL: [Metric; [$($key),*].len()] = [$(Metric::$name),*];
+
+            /// Its declaration.
+            pub const fn about(self) -> About {
+                match self {
+                    $(Metric::$name => About {
+                        key: $key,
+                        title: $title,
+                        unit: Unit::$unit,
+                        better: Better::$better,
+                        basis: Basis::$basis,
+                    },)*
+                }
+            }
+        }
+    };
+}
+
+// In the order in which they are shown. The laboratory computes the values, in `metrics::value`.
+metrics! {
     /// Mean flow completion time.
-    FctMean,
+    FctMean = "fct-mean", "FCT mean", Seconds, Lower, Flows;
     /// Median flow completion time.
-    FctP50,
+    FctP50 = "fct-p50", "FCT median", Seconds, Lower, Flows;
     /// 99th percentile of the flow completion time (nearest rank).
-    FctP99,
+    FctP99 = "fct-p99", "FCT 99th", Seconds, Lower, Flows;
     /// Longest flow completion time.
-    FctMax,
+    FctMax = "fct-max", "FCT longest", Seconds, Lower, Flows;
     /// 99th percentile of the completion time of flows of up to 100 KB, where there are larger ones.
     ///
     /// Source: for the class, Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010, section 4.3.
-    FctSmallP99,
+    FctSmallP99 = "fct-small-p99", "FCT 99th, small", Seconds, Lower, Flows;
     /// Mean completion time of flows of 10 MB or more, where there are smaller ones.
-    FctLargeMean,
+    FctLargeMean = "fct-large-mean", "FCT mean, large", Seconds, Lower, Flows;
     /// Mean of completion time over the time the flow takes alone in the network.
-    SlowdownMean,
+    SlowdownMean = "slowdown-mean", "Slowdown mean", Ratio, Lower, Flows;
     /// 99th percentile of the slowdown.
-    SlowdownP99,
+    SlowdownP99 = "slowdown-p99", "Slowdown 99th", Ratio, Lower, Flows;
     /// Mean query completion time: from a request to the last byte of its response. The response of an
     /// incast is a whole block, from all servers.
-    QctMean,
+    QctMean = "qct-mean", "QCT mean", Seconds, Lower, Flows;
     /// 99th percentile of the query completion time.
-    QctP99,
+    QctP99 = "qct-p99", "QCT 99th", Seconds, Lower, Flows;
     /// From the first start to the last completion.
-    Makespan,
+    Makespan = "makespan", "All flows done", Seconds, Lower, Flows;
     /// Payload delivered, all flows, over the time in which they were active.
-    Goodput,
+    Goodput = "goodput", "Goodput", BitsPerSecond, Higher, Flows;
     /// Mean over flows of payload delivered over the flow's own time.
-    GoodputPerFlow,
+    GoodputPerFlow = "goodput-per-flow", "Goodput per flow", BitsPerSecond, Higher, Flows;
     /// Goodput of TCP flows.
-    GoodputTcp,
+    GoodputTcp = "goodput-tcp", "Goodput of TCP", BitsPerSecond, Higher, Flows;
     /// Goodput of UDP flows.
-    GoodputUdp,
+    GoodputUdp = "goodput-udp", "Goodput of UDP", BitsPerSecond, Higher, Flows;
     /// Jain's index of the flows' goodputs: 1 when all are equal.
     ///
     /// Source: Jain, Chiu and Hawe, "A Quantitative Measure of Fairness and Discrimination",
     /// DEC Research Report TR-301, 1984.
-    Fairness,
+    Fairness = "fairness", "Fairness (Jain)", Share, Higher, Flows;
     /// Segments sent again.
-    Retransmissions,
+    Retransmissions = "retransmissions", "Retransmissions", Count, Lower, Packets;
     /// Retransmission time-outs.
-    Timeouts,
+    Timeouts = "timeouts", "Time-outs", Count, Lower, Packets;
     /// Packets dropped, for any reason.
-    Drops,
+    Drops = "drops", "Drops", Count, Lower, Packets;
     /// Packets dropped over packets sent.
-    Loss,
+    Loss = "loss", "Loss", Share, Lower, Packets;
     /// Packets marked with congestion experienced.
-    Marks,
+    Marks = "marks", "ECN marks", Count, Neither, Packets;
     /// Priority pauses obeyed.
-    Pauses,
+    Pauses = "pauses", "Pauses", Count, Neither, Packets;
     /// Median queue at the switch port whose mean queue is longest, while it is in use: of the samples
     /// before which it sent something. Idle times would only say how long the run was.
-    QueueP50,
+    QueueP50 = "queue-p50", "Queue median", Bytes, Lower, Packets;
     /// 99th percentile of the queue at the switch port whose mean queue is longest, while it is in use.
-    QueueP99,
+    QueueP99 = "queue-p99", "Queue 99th", Bytes, Lower, Packets;
     /// Longest queue at any switch port, without messages of a scheme that wait in a class of their own (Fastpass).
-    QueueMax,
+    QueueMax = "queue-max", "Queue longest", Bytes, Lower, Packets;
     /// Bytes over circuits, over what these can carry in their days; of pairs of racks that have data to
     /// send.
     ///
     /// Source: "Overcoming End-to-End Challenges in Reconfigurable Datacenter Networks" (Etalon), 2018,
     /// section 4.1.
-    CircuitUtilisation,
+    CircuitUtilisation = "circuit-utilisation", "Circuit utilisation", Share, Higher, Packets;
     /// Median time of packets of more than 1,000 B from the switch of their rack to that of another: waiting
     /// there and propagation.
-    FabricLatencyP50,
+    FabricLatencyP50 = "fabric-latency-p50", "Fabric latency median", Seconds, Lower, Packets;
     /// 99th percentile of the time of packets of more than 1,000 B from the switch of their rack to that of
     /// another.
-    FabricLatencyP99,
+    FabricLatencyP99 = "fabric-latency-p99", "Fabric latency 99th", Seconds, Lower, Packets;
     /// How far bumps' virtual queues were from the queues of their switches, in the mean over packets.
-    BumpError,
+    BumpError = "bump-error", "Virtual queue off by", Bytes, Lower, Packets;
     /// Share of packets that met a virtual queue within two packets of the switch's queue.
-    #[serde(rename = "bump-within-2")]
-    BumpWithin2,
+    BumpWithin2 = "bump-within-2", "Within 2 packets", Share, Higher, Packets;
     /// Most that the virtual queue of a flow that a bump limits ever held.
-    LimiterQueueMax,
+    LimiterQueueMax = "limiter-queue-max", "Limited flow's virtual queue longest", Bytes, Lower, Packets;
     /// TCP flows completed.
-    Completed,
+    Completed = "completed", "Flows completed", Count, Higher, Flows;
     /// TCP flows that began and did not complete.
-    Unfinished,
+    Unfinished = "unfinished", "Flows unfinished", Count, Lower, Flows;
     /// TCP flows that had not begun when the run ended.
-    NotStarted,
+    NotStarted = "not-started", "Flows not begun", Count, Lower, Flows;
 }
 
 impl Metric {
-    /// All metrics, in the order in which they are shown.
-    pub const ALL: [Metric; 34] = [
-        Metric::FctMean,
-        Metric::FctP50,
-        Metric::FctP99,
-        Metric::FctMax,
-        Metric::FctSmallP99,
-        Metric::FctLargeMean,
-        Metric::SlowdownMean,
-        Metric::SlowdownP99,
-        Metric::QctMean,
-        Metric::QctP99,
-        Metric::Makespan,
-        Metric::Goodput,
-        Metric::GoodputPerFlow,
-        Metric::GoodputTcp,
-        Metric::GoodputUdp,
-        Metric::Fairness,
-        Metric::Retransmissions,
-        Metric::Timeouts,
-        Metric::Drops,
-        Metric::Loss,
-        Metric::Marks,
-        Metric::Pauses,
-        Metric::QueueP50,
-        Metric::QueueP99,
-        Metric::QueueMax,
-        Metric::CircuitUtilisation,
-        Metric::FabricLatencyP50,
-        Metric::FabricLatencyP99,
-        Metric::BumpError,
-        Metric::BumpWithin2,
-        Metric::LimiterQueueMax,
-        Metric::Completed,
-        Metric::Unfinished,
-        Metric::NotStarted,
-    ];
-
-    /// Key in scenario and result files, title, unit, and whether lower or higher is better.
-    pub const fn about(self) -> (&'static str, &'static str, Unit, Better) {
-        use {Better::*, Unit::*};
-        match self {
-            Metric::FctMean => ("fct-mean", "FCT mean", Seconds, Lower),
-            Metric::FctP50 => ("fct-p50", "FCT median", Seconds, Lower),
-            Metric::FctP99 => ("fct-p99", "FCT 99th", Seconds, Lower),
-            Metric::FctMax => ("fct-max", "FCT longest", Seconds, Lower),
-            Metric::FctSmallP99 => ("fct-small-p99", "FCT 99th, small", Seconds, Lower),
-            Metric::FctLargeMean => ("fct-large-mean", "FCT mean, large", Seconds, Lower),
-            Metric::SlowdownMean => ("slowdown-mean", "Slowdown mean", Ratio, Lower),
-            Metric::SlowdownP99 => ("slowdown-p99", "Slowdown 99th", Ratio, Lower),
-            Metric::QctMean => ("qct-mean", "QCT mean", Seconds, Lower),
-            Metric::QctP99 => ("qct-p99", "QCT 99th", Seconds, Lower),
-            Metric::Makespan => ("makespan", "All flows done", Seconds, Lower),
-            Metric::Goodput => ("goodput", "Goodput", BitsPerSecond, Higher),
-            Metric::GoodputPerFlow => {
-                ("goodput-per-flow", "Goodput per flow", BitsPerSecond, Higher)
-            }
-            Metric::GoodputTcp => ("goodput-tcp", "Goodput of TCP", BitsPerSecond, Higher),
-            Metric::GoodputUdp => ("goodput-udp", "Goodput of UDP", BitsPerSecond, Higher),
-            Metric::Fairness => ("fairness", "Fairness (Jain)", Ratio, Higher),
-            Metric::Retransmissions => ("retransmissions", "Retransmissions", Count, Lower),
-            Metric::Timeouts => ("timeouts", "Time-outs", Count, Lower),
-            Metric::Drops => ("drops", "Drops", Count, Lower),
-            Metric::Loss => ("loss", "Loss", Ratio, Lower),
-            Metric::Marks => ("marks", "ECN marks", Count, Neither),
-            Metric::Pauses => ("pauses", "Pauses", Count, Neither),
-            Metric::QueueP50 => ("queue-p50", "Queue median", Bytes, Lower),
-            Metric::QueueP99 => ("queue-p99", "Queue 99th", Bytes, Lower),
-            Metric::QueueMax => ("queue-max", "Queue longest", Bytes, Lower),
-            Metric::CircuitUtilisation => {
-                ("circuit-utilisation", "Circuit utilisation", Ratio, Higher)
-            }
-            Metric::FabricLatencyP50 => {
-                ("fabric-latency-p50", "Fabric latency median", Seconds, Lower)
-            }
-            Metric::FabricLatencyP99 => {
-                ("fabric-latency-p99", "Fabric latency 99th", Seconds, Lower)
-            }
-            Metric::BumpError => ("bump-error", "Virtual queue off by", Bytes, Lower),
-            Metric::BumpWithin2 => ("bump-within-2", "Within 2 packets", Ratio, Higher),
-            Metric::LimiterQueueMax => {
-                ("limiter-queue-max", "Limited flow's virtual queue longest", Bytes, Lower)
-            }
-            Metric::Completed => ("completed", "Flows completed", Count, Higher),
-            Metric::Unfinished => ("unfinished", "Flows unfinished", Count, Lower),
-            Metric::NotStarted => ("not-started", "Flows not begun", Count, Lower),
-        }
-    }
     /// Key in scenario and result files.
     pub const fn key(self) -> &'static str {
-        self.about().0
+        self.about().key
     }
     /// Title in tables and pages.
     pub const fn title(self) -> &'static str {
-        self.about().1
+        self.about().title
     }
     /// Unit of its values.
     pub const fn unit(self) -> Unit {
-        self.about().2
+        self.about().unit
     }
     /// Whether lower or higher values are better.
     pub const fn better(self) -> Better {
-        self.about().3
+        self.about().better
     }
-    /// The least and the largest value that it can have. None is negative, and shares and indices end at one.
-    pub const fn possible(self) -> (f64, f64) {
-        use Metric::{BumpWithin2, CircuitUtilisation, Fairness, Loss};
-        match self {
-            Fairness | Loss | CircuitUtilisation | BumpWithin2 => (0.0, 1.0),
-            _ => (0.0, f64::INFINITY),
-        }
+    /// Whether it is of packets and queues, so that a run without packets has none.
+    pub fn is_of_packets(self) -> bool {
+        self.about().basis == Basis::Packets
+    }
+    /// The least and the largest value that it can have. None is negative.
+    pub fn possible(self) -> (f64, f64) {
+        (0.0, if self.unit() == Unit::Share { 1.0 } else { f64::INFINITY })
     }
 }

@@ -15,7 +15,7 @@ pub(super) fn check(scenario: &Scenario, graph: &Graph) -> Vec<Fit> {
         fits(&scenario.fabric, scheme)
             .and_then(|()| classifies(scheme))
             .and_then(|()| recovers(scheme, graph))
-            .map_err(|e| SpecError::new(format!("scheme[{at}].{}", e.key), e.message))
+            .map_err(|e| e.within(format_args!("scheme[{at}]")))
     };
     let schemes = scenario.scheme.iter().enumerate().map(one);
     schemes.chain([rerouted(scenario)]).collect()
@@ -39,13 +39,13 @@ fn classifies(scheme: &SchemeSpec) -> Fit {
         let message = "`classifier` does nothing: it needs routing = \"classifier\"";
         return Err(SpecError::new("classifier", message));
     }
-    spec.check().map_err(|e| SpecError::new(format!("classifier.{}", e.key), e.message))
+    spec.check().map_err(|e| e.within("classifier"))
 }
 
 /// Switches that route around failures by themselves know where a host is: at one of them.
 fn recovers(scheme: &SchemeSpec, graph: &Graph) -> Fit {
     let Some(spec) = &scheme.recovery else { return Ok(()) };
-    spec.check().map_err(|e| SpecError::new(format!("recovery.{}", e.key), e.message))?;
+    spec.check().map_err(|e| e.within("recovery"))?;
     let ports = graph.ports();
     let several = graph.nodes.iter().zip(&ports).find(|(n, p)| n.kind == NodeKind::Host && **p > 1);
     several.map_or(Ok(()), |(host, ports)| {

@@ -12,12 +12,23 @@ use toml::de::{DeArray, DeTable, DeValue};
 pub(super) struct Finding {
     /// Path of the key, as `scheme[1].queue.kind`.
     pub path: String,
-    /// Whether the key is at fault, not its value.
-    pub key: bool,
+    /// The part at fault.
+    pub part: Part,
     /// What is wrong, and what would be right.
     pub message: String,
     /// What was probably meant.
     pub hint: Option<String>,
+}
+
+/// The part of an entry that is at fault.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Part {
+    /// The key.
+    Key,
+    /// The value.
+    Value,
+    /// The value is a table that lacks a key.
+    MissingKey,
 }
 
 /// The unknown keys and wrong values of `root`, and the keys that it lacks.
@@ -35,7 +46,11 @@ struct Walk<'a> {
 
 impl Walk<'_> {
     fn fault(&mut self, message: String, hint: Option<String>) {
-        self.out.push(Finding { path: self.path.clone(), key: false, message, hint });
+        self.find(Part::Value, message, hint);
+    }
+
+    fn find(&mut self, part: Part, message: String, hint: Option<String>) {
+        self.out.push(Finding { path: self.path.clone(), part, message, hint });
     }
 
     /// At `key` of this place.
@@ -138,7 +153,8 @@ impl Walk<'_> {
             Some((_, schema)) => self.table(table, schema),
             None => {
                 let choices = messages::listed(names);
-                self.fault(format!("missing key `kind`, expected {choices}"), None);
+                let message = format!("missing key `kind`, expected {choices}");
+                self.find(Part::MissingKey, message, None);
             }
         }
     }
@@ -164,10 +180,8 @@ impl Walk<'_> {
         }
         let missing = |key: &&str| !table.contains_key(*key) && !meant.contains(key);
         for key in messages::required(schema).filter(missing) {
-            self.fault(
-                format!("missing key `{key}`"),
-                messages::example(key, &schema["properties"][key]),
-            );
+            let example = messages::example(key, &schema["properties"][key]);
+            self.find(Part::MissingKey, format!("missing key `{key}`"), example);
         }
     }
 
@@ -181,7 +195,7 @@ impl Walk<'_> {
             .map(|home| home.sentence)
             .or_else(|| near.map(|near| format!("did you mean `{near}`?")));
         let path = self.at(key).path;
-        self.out.push(Finding { path, key: true, message, hint });
+        self.out.push(Finding { path, part: Part::Key, message, hint });
         near
     }
 

@@ -60,7 +60,7 @@ pub struct Scenario {
     pub app: Vec<AppSpec>,
 }
 
-/// One way to run the network.
+/// One configuration of the network: its routing, queues, transport and central scheduler.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct SchemeSpec {

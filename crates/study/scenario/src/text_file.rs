@@ -1,4 +1,4 @@
-//! Text files that people bring.
+//! Text files of users.
 
 use slotline_net::workload::BYTE_ORDER_MARK;
 use std::fs::File;

@@ -1,14 +1,12 @@
 //! The check of a scenario's traffic.
 
-use super::check::{Files, Fit, SAMPLE, followed, within};
+use super::check::{Files, Fit, SAMPLE, followed};
 use super::fit::{self, FlowSize};
 use super::spec::Scenario;
-use slotline_net::error::SpecError;
+use slotline_net::error::{SpecError, SpecErrorKind};
 use slotline_net::time::Time;
 use slotline_net::topology::Graph;
-use slotline_net::workload::{
-    Count, HostMap, NO_FLOW, Setting, TrafficBuilder, WorkloadSpec, in_order,
-};
+use slotline_net::workload::{Count, HostMap, Setting, TrafficBuilder, WorkloadSpec, in_order};
 
 /// Other seeds that are tried where the first one gives a workload no flow.
 const TRIED: usize = 50;
@@ -48,13 +46,13 @@ pub(super) fn check(
         .into_iter()
         .map(|(group, workload)| {
             let mut made = workload.generate(group, &setting, &mut out);
-            if made.as_ref().is_err_and(|e| e.message.ends_with(NO_FLOW))
+            if made.as_ref().is_err_and(|e| e.kind == SpecErrorKind::NoFlow)
                 && others_have_flows(scenario, (group, workload), &setting, hosts)
             {
                 out.note(format!("workload[{group}] has no flow with seed {}", scenario.seed));
                 made = Ok(());
             }
-            made.map_err(|e| within(&format!("workload[{group}]"), e))
+            made.map_err(|e| e.within(format_args!("workload[{group}]")))
         })
         .collect();
     let counts = out.counts().to_vec();

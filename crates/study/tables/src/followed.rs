@@ -67,7 +67,7 @@ pub static WHY: Table<WhyRow> = Table {
         part!(Queue, "queue_ps", "Waiting in queues of switch ports."),
         part!(Circuit, "circuit_ps", "Waiting in a rack's switch for a circuit, on which it left."),
         part!(Serialising, "serialising_ps", "Being put on links, bit by bit."),
-        part!(Propagating, "propagating_ps", "On the way along links."),
+        part!(Propagating, "propagating_ps", "Propagation along links."),
         part!(Host, "host_ps", "Hosts reacting: processing, delayed acknowledgements."),
         part!(Retransmitting, "retransmitting_ps", "Segments sent again, until they arrived."),
         part!(Timeout, "timeout_ps", "Silence until a retransmission timer expired."),

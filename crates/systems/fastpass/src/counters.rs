@@ -5,10 +5,10 @@ pub use slotline_net::scheme::counters::TAKE_OVERS;
 slotline_net::counters! {
     SLOTS_GRANTED = "slots_granted", Count, Sum, "Timeslots that were given out.";
     SLOTS_USED = "slots_used", Count, Sum, "Timeslots in which a packet was sent.";
-    SLOTS_UNUSED = "slots_unused", Count, Sum, "Timeslots in which nothing was waiting.";
-    SLOTS_LATE = "slots_late", Count, Sum, "Timeslots that an endpoint learned of, or could begin, too late.";
-    SLOTS_LOST = "slots_lost", Count, Sum, "Timeslots in messages that never arrived; they are requested again.";
-    SLOTS_UNPLACED = "slots_unplaced", Count, Sum, "Timeslots without a path; they are allocated again.";
+    SLOTS_UNUSED = "slots_unused", Count, Sum, "Timeslots in which nothing was waiting.", "timeslots unused" of SLOTS_GRANTED;
+    SLOTS_LATE = "slots_late", Count, Sum, "Timeslots that an endpoint learned of, or could begin, too late.", "timeslots notified too late";
+    SLOTS_LOST = "slots_lost", Count, Sum, "Timeslots in messages that never arrived; they are requested again.", "timeslots lost";
+    SLOTS_UNPLACED = "slots_unplaced", Count, Sum, "Timeslots without a path; they are allocated again.", "timeslots without a path";
     SLOTS_DENIED = "slots_denied", Count, Sum, "Timeslots whose demand was gone when they were given out.";
     SLOTS_REFUSED = "slots_refused", Count, Sum, "Timeslots of demand beyond the largest count at an endpoint.";
     DEMANDS_REFUSED = "demands_refused", Count, Sum, "Demands that are not valid at the arbiter.";
@@ -25,8 +25,8 @@ slotline_net::counters! {
     TAKE_OVER_AT_NS = "take_over_at_ns", Nanoseconds, Maximum, "Time of the last take-over.";
     TAKE_OVER_SILENCE_NS = "take_over_silence_ns", Nanoseconds, Maximum, "Longest silence of the other arbiter before a take-over.";
     TAKE_OVER_TO_GRANT_NS = "take_over_to_grant_ns", Nanoseconds, Maximum, "Longest time from a take-over to the first timeslot given out.";
-    LOSS_REPORTS = "loss_reports", Count, Sum, "Reports of lost packets.";
-    FAULTS_FOUND = "faults_found", Count, Sum, "Links and switches that the arbiter stopped using.";
+    LOSS_REPORTS = "loss_reports", Count, Sum, "Reports of lost packets.", "reports of lost packets";
+    FAULTS_FOUND = "faults_found", Count, Sum, "Links and switches that the arbiter stopped using.", "faults detected";
     FAULTS_CLEARED = "faults_cleared", Count, Sum, "Links and switches that the arbiter uses again.";
     LAST_FAULT_AT_NS = "last_fault_at_ns", Nanoseconds, Maximum, "Time at which the last faulty link or switch was found.";
 }

@@ -1,4 +1,4 @@
-//! Periods that fit a network, and what the scheme has done.
+//! Periods that fit a network, and the counters of its activity.
 
 use crate::counters;
 use crate::spec::{FastpassSpec, LEAST_RESERVE, MOST_RESERVE};
@@ -6,7 +6,7 @@ use slotline_net::scheme::fit::rounded;
 use slotline_net::scheme::{Activity, Conditions, Proposal};
 use slotline_net::time::Time;
 
-/// What Fastpass counts.
+/// The counters of the activity of Fastpass.
 pub const ACTIVITY: Activity =
     Activity { heard: &[counters::SLOTS_GRANTED], acted: &[counters::SLOTS_USED] };
 
@@ -28,7 +28,7 @@ pub fn proposals(spec: &FastpassSpec, conditions: &Conditions) -> Vec<Proposal> 
         rounded(trip)
     );
     let one = |key, given, proposed: Time, least| {
-        Proposal::new((key, given), proposed, (least, proposed.times(3)), because.clone())
+        Proposal::new(key, given, proposed, least..=proposed.times(3), because.clone())
     };
     let first = Time::ps(trip.as_ps() / 2).after(spec.processing);
     vec![

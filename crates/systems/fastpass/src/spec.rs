@@ -15,7 +15,7 @@ pub const LEAST_RESERVE: f64 = 0.01;
 /// At most this, whatever the network.
 pub const MOST_RESERVE: f64 = 0.25;
 
-/// Who gets a timeslot first.
+/// Which pair of hosts gets a timeslot first.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
 )]
@@ -35,15 +35,14 @@ pub enum Order {
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Messages {
-    /// First as long as they take no more than `reserve` of a port's time, and otherwise in the gaps between
-    /// scheduled packets: these have class 7 and messages class 6, and ports serve classes by
-    /// priority, whatever `queue.priorities` says. With exact clocks a packet waits at each port for one
-    /// message at most, and no port has one beyond those of one timeslot. Timeslots that are known
-    /// too late for that are not used.
+    /// Messages leave first as long as they take at most `reserve` of the time of a port, and otherwise in the gaps
+    /// between scheduled packets. Packets have class 7 and messages class 6, and ports serve classes by priority,
+    /// also if `queue.priorities` is not set. With exact clocks a packet waits at each port for at most one message,
+    /// and no port has more messages than those of one timeslot. Timeslots that are known too late are not used.
     #[default]
     Reserved,
-    /// At once: hosts send them before packets, in class 7, and switches serve classes where
-    /// `queue.priorities` is set. Timeslots are known in time, and a packet waits for messages on its way.
+    /// Hosts send messages before packets, in class 7, and switches serve classes by priority if `queue.priorities` is
+    /// set. Timeslots are known in time, and packets wait for messages at ports.
     First,
 }
 
@@ -51,8 +50,8 @@ pub enum Messages {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct TenantSpec {
-    /// The hosts, by index: single ones and ranges, both ends included, as `"0-3,7"`. What they send
-    /// counts, not what they receive.
+    /// The hosts, by index: single ones and ranges, both ends included, as `"0-3,7"`. Only packets that they send
+    /// count.
     pub hosts: String,
     /// Where pairs of hosts compete, timeslots per turn: 1 to 64.
     #[serde(default = "one")]
@@ -77,7 +76,7 @@ pub struct FastpassSpec {
     /// Length of a timeslot. Default: a full packet at the slowest host's rate, and `reserve` on top.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slot: Option<Time>,
-    /// Who gets a timeslot first.
+    /// Which pair of hosts gets a timeslot first.
     pub policy: Order,
     /// Timeslots that a pair of hosts gets per turn under `max-min`: 1 is fairest, more is less work for
     /// an arbiter.
@@ -116,7 +115,7 @@ pub struct FastpassSpec {
     /// Default: four timeslots; with exact clocks one, unless `messages = "first"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub late: Option<Time>,
-    /// What was not acknowledged after this time is reported anew; 200 µs in the released code.
+    /// Demand or slots that are not acknowledged after this time are reported again. 200 µs in the released code.
     pub timeout: Time,
     /// At least this long between messages of one host to the arbiter, or of the arbiter to one host;
     /// 20 µs in the released code.
@@ -124,7 +123,7 @@ pub struct FastpassSpec {
     /// Whether a second arbiter takes over when the first falls silent (§5.1). Stations are called
     /// `arbiter` and `arbiter-secondary`.
     pub secondary: bool,
-    /// How often the active arbiter says that it is there; 100 µs in the released code.
+    /// Interval between the keep-alive messages of the active arbiter. 100 µs in the released code.
     pub watchdog_interval: Time,
     /// The other arbiter takes over when the last such message is older than this; 1 ms in the paper
     /// (§5.1).
@@ -137,11 +136,11 @@ pub struct FastpassSpec {
     /// A link or switch is faulty when it loses more than this share of the timeslots allocated over it.
     #[schemars(range(min = 0, max = 1))]
     pub fault_share: f64,
-    /// Fewer lost packets than this say nothing of a link or switch.
+    /// The number of lost packets from which a link or switch can count as faulty.
     pub fault_losses: u32,
     /// Losses and timeslots are counted over one to two times this long.
     pub fault_window: Time,
-    /// How often a faulty link or switch is tried; three tries that succeed in a row bring it back.
+    /// How often a faulty link or switch is tried; after three successful tries in a row it is used again.
     pub probe_interval: Time,
     /// `"auto"`: periods that are not given get values that fit this network and traffic. The resolved scenario has
     /// these values.
@@ -190,7 +189,7 @@ impl Fastpass {
     pub fn spec(&self) -> &FastpassSpec {
         &self.0
     }
-    /// Who is served first, as the allocator has it.
+    /// The order of service, as the allocator knows it.
     pub fn policy(&self) -> Policy {
         match self.0.policy {
             Order::MaxMin => Policy::MaxMin { quantum: self.0.quantum },
@@ -299,7 +298,7 @@ impl FastpassSpec {
         check("arbiter-rate", rate, rate.0 > 0, || "above zero".into())?;
         Ok(Fastpass(self.clone()))
     }
-    /// What is said has an effect.
+    /// Refuses options that have no effect beside the others.
     fn check_effects(&self) -> Result<(), SpecError> {
         let usual = FastpassSpec::default();
         let (turns, blind) = (self.quantum != usual.quantum, !self.isolate_faults);

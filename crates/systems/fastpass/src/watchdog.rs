@@ -1,8 +1,8 @@
-//! The choice between two arbiters (§5.1). They share no state: the passive one only knows when the active
-//! one was last heard.
+//! The choice between two arbiters (§5.1). They share no state: the passive one only knows when the last message of the
+//! active one arrived.
 //!
 //! Each take-over has a term, higher than all before. The active arbiter sends its term regularly. An active
-//! arbiter that hears of a higher term becomes passive. So two arbiters are active at once for no longer than
+//! arbiter that gets a message with a higher term becomes passive. So two arbiters are active at once for no longer than
 //! such a message takes to arrive.
 
 use slotline_net::time::Time;
@@ -64,7 +64,7 @@ impl Watchdog {
         }
         Transition::Stay
     }
-    /// Checks whether the other arbiter has been silent for too long.
+    /// Checks whether the last message of the other arbiter is too old.
     pub fn check(&mut self, now: Time) -> Transition {
         let silence = now.since(self.alive);
         if self.active || silence < self.timeout {

@@ -33,7 +33,7 @@ pub fn proposals(spec: &HederaSpec, gathers: bool, conditions: &Conditions) -> V
     let one = |key, given: Time, proposed: Time| {
         // Each key is at fault by itself only if its part of the loop is too long.
         let most = if fits { Time::MAX } else { proposed.times(2) };
-        Proposal::new((key, given), proposed, (Time::ZERO, most), because.clone())
+        Proposal::new(key, given, proposed, Time::ZERO..=most, because.clone())
     };
     let gather = gathers.then(|| one("gather", spec.gather, rest));
     let others = [one("computing", spec.computing, rest), one("install", spec.install, rest)];

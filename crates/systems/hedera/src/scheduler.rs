@@ -163,7 +163,7 @@ mod tests {
     }
     fn network(graph: &Graph, down: &Down) -> Network {
         let routes = Arc::new(Routes::build(graph, RoutingSpec::Pinned, down, 1));
-        Map::new((graph.nodes.len(), graph.hosts.len()), &graph.wiring(), &routes, 1).network()
+        Map::new(graph.nodes.len(), graph.hosts.len(), &graph.wiring(), &routes, 1).network()
     }
     fn scheduler(placement: PlacementKind) -> Scheduler {
         let options = HederaSpec { placement, ..HederaSpec::default() }.build().unwrap();
@@ -188,10 +188,10 @@ mod tests {
     }
     /// How many flows are on the fullest link between switches.
     fn fullest(network: &Network, paths: &BTreeMap<u32, (u32, u32, u16)>) -> usize {
-        let (mut load, mut way) = (BTreeMap::new(), Vec::new());
+        let (mut load, mut links) = (BTreeMap::new(), Vec::new());
         for &(src, dst, path) in paths.values() {
-            network.numbered_path(HostId(src), HostId(dst), path, &mut way);
-            way.iter().for_each(|&link| *load.entry(link).or_insert(0) += 1);
+            network.numbered_path(HostId(src), HostId(dst), path, &mut links);
+            links.iter().for_each(|&link| *load.entry(link).or_insert(0) += 1);
         }
         load.into_values().max().unwrap()
     }
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_gone_is_forgotten() {
+    fn a_host_that_is_gone_is_removed() {
         let mut scheduler = scheduler(PlacementKind::FirstFit);
         stride(&mut scheduler, 0..16, Time::s(5));
         assert_eq!(scheduler.flows(), 16);

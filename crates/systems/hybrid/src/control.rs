@@ -96,7 +96,7 @@ impl SchedulerKind {
     }
 }
 
-/// What replaces a week of Solstice whose own days serve little.
+/// The replacement of a week of Solstice that serves little demand.
 #[derive(
     Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, schemars::JsonSchema,
 )]
@@ -151,7 +151,7 @@ pub struct CircuitsSpec {
     /// With `solstice`: whether demand is scaled up until it fills half of the week, as in Etalon's code.
     #[serde(skip_serializing_if = "is_false")]
     pub inflate: bool,
-    /// With `solstice`: what replaces a week whose days serve little.
+    /// With `solstice`: the replacement of a week that serves little demand.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fallback: Option<FallbackKind>,
     /// With `custom`: the scheduler of the calling program.
@@ -162,7 +162,7 @@ pub struct CircuitsSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1.0, max = 100.0))]
     pub stretch: Option<f64>,
-    /// What counts as demand.
+    /// The source of the demand.
     pub demand: DemandKind,
     /// How long before a week racks report their demand for it. Default: a whole week.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -266,8 +266,7 @@ impl CircuitsSpec {
             return fail("custom", why.into());
         }
         if let Some(custom) = &self.custom {
-            let in_table = |e: SpecError| SpecError::new(format!("custom.{}", e.key), e.message);
-            custom.name.part().map_err(in_table)?;
+            custom.name.part().map_err(|e| e.within("custom"))?;
         }
         if self.stretch.is_some() && self.scheduler != SchedulerKind::Phases {
             return fail("stretch", "`stretch` is for scheduler = \"phases\"".into());

@@ -7,7 +7,7 @@ use slotline_net::time::Time;
 use slotline_net::workload::Carrier;
 use std::sync::Arc;
 
-/// What counts as demand.
+/// The source of the demand.
 #[derive(
     Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, schemars::JsonSchema,
 )]

@@ -1,4 +1,4 @@
-//! Periods that fit a fabric and its traffic, and what circuits have done.
+//! Periods that fit a fabric and its traffic, and the counters of its activity.
 
 use crate::control::{CircuitsSpec, SchedulerKind};
 use crate::counters;
@@ -7,7 +7,7 @@ use slotline_net::scheme::{Activity, Conditions, Proposal};
 use slotline_net::time::Time;
 use slotline_net::topology::HybridSpec;
 
-/// What hybrid fabrics count of circuits.
+/// The counters of the activity of circuits.
 pub const ACTIVITY: Activity = Activity {
     heard: &[counters::WEEKS_PLANNED],
     acted: &[counters::CIRCUIT_DAYS, counters::LINKS_REWIRED, counters::PACKETS_BY_CORE],
@@ -36,7 +36,7 @@ pub fn proposals(
     let given = spec.day.unwrap_or(night.times(NIGHTS));
     let because =
         format!("a night takes {}, and a round trip {}", rounded(night), rounded(round_trip));
-    let day = Proposal::new(("day", given), shortest, (round_trip, Time::MAX), because);
+    let day = Proposal::new("day", given, shortest, round_trip..=Time::MAX, because);
     let slot = spec.day.unwrap_or(day.proposed).after(night);
     let days = if matches!(spec.scheduler, Mesh | ClosDirect) { 1 } else { 10 };
     let least = spec.gather.after(spec.computing).times(2);
@@ -49,7 +49,7 @@ pub fn proposals(
         // Rounding must not make it shorter than its days.
         let proposed = slot.times(days).max(least).after(night);
         let given = spec.week.unwrap_or(WEEK);
-        Proposal::new(("week", given), proposed, (Time::ZERO, half), because)
+        Proposal::new("week", given, proposed, Time::ZERO..=half, because)
     });
     std::iter::once(day).chain(week).collect()
 }

@@ -10,7 +10,7 @@
 //! - [`voq`] has the queues by destination rack and their options; [`demand`] estimates what they will need.
 //! - [`node`] has the switches and the scheduler, which exchange the messages of [`wire`].
 //!
-//! [`HybridSystem`] brings all of it into a network.
+//! [`HybridSystem`] adds all of it to a network.
 //!
 //! Racks report demand to the scheduler, the scheduler plans a week and sends each rack its days, and the rack's
 //! executor says when to open circuits, resize queues and notify hosts.

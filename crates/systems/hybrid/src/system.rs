@@ -1,4 +1,4 @@
-//! Circuits as a central scheme: which nodes it brings into a hybrid fabric.
+//! Circuits as a central scheme: the nodes that it adds to a hybrid fabric.
 
 use crate::control::{CircuitProgram, CircuitsSpec, SchedulerKind};
 use crate::node::{
@@ -20,7 +20,7 @@ use slotline_net::topology::{Graph, HybridSpec, Link, Role, Roles};
 use slotline_net::workload::WorkloadSpec;
 use std::sync::Arc;
 
-/// What a scheme says of circuits, beside the fabric.
+/// The options of a scheme about circuits.
 #[derive(Clone, Copy)]
 pub struct HybridOptions<'a> {
     /// The scheduler of circuits; `None`: there are no circuits.
@@ -103,7 +103,7 @@ impl HybridSystem {
         }
     }
 
-    /// What all switches behind panels do when: each knows of all circuits.
+    /// The schedule of all switches behind panels. Each switch knows all circuits.
     fn whole_executor(&self) -> (ScheduleExecutor, Option<WeekTracker>) {
         let whole = |length| LeadTimes { all_circuits: Some(length), ..LeadTimes::default() };
         let Some(program) = &self.program else {
@@ -140,7 +140,7 @@ impl HybridSystem {
         }
     }
 
-    /// What the hosts of a rack report, where that is taken for demand.
+    /// The estimator of demand, if demand is what the hosts of a rack report.
     fn estimator(&self, rack: u32, plan: &Arc<Plan>) -> Option<DemandEstimator> {
         let estimator =
             || DemandEstimator::new(Arc::clone(plan), rack, self.roles.racks, self.roles.hosts);
@@ -173,7 +173,7 @@ impl HybridSystem {
         }
     }
 
-    /// What plans weeks, or where all are known ahead merely passes news of ports on.
+    /// The node that plans weeks. If all weeks are known in advance, it only forwards the states of ports.
     fn scheduler(&self) -> Option<SchedulerConfig> {
         let usual = CircuitsSpec::default();
         let control = self.control.as_ref().unwrap_or(&usual);

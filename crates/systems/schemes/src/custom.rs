@@ -47,8 +47,7 @@ impl CustomControl {
     pub(crate) fn build(&self) -> Result<Box<dyn System>, SpecError> {
         match &**self.name.part()? {
             Supplied::Scheduler(make) => {
-                let in_xco = |e: SpecError| SpecError::new(format!("xco.{}", e.key), e.message);
-                let xco = self.xco.build().map_err(in_xco)?;
+                let xco = self.xco.build().map_err(|e| e.within("xco"))?;
                 Ok(Box::new(xco.with_scheduler(make.clone())))
             }
             Supplied::System(_) if !is_default(&self.xco) => {

@@ -1,4 +1,4 @@
-//! Periods that fit a network and its traffic, and what the scheme has done.
+//! Periods that fit a network and its traffic, and the counters of its activity.
 
 use crate::counters;
 use crate::options::TdmaSpec;
@@ -33,11 +33,11 @@ pub fn proposals(spec: &TdmaSpec, conditions: &Conditions) -> Vec<Proposal> {
         rounded(large_flow),
         rounded(run)
     );
-    let round_fits = (Time::ZERO, round.times(2));
-    let round = Proposal::new(("round", spec.round), round, round_fits, because.clone());
+    let round_fits = Time::ZERO..=round.times(2);
+    let round = Proposal::new("round", spec.round, round, round_fits, because.clone());
     // Where rounds fit, slots are what they are.
     let longest = if round.is_fit() { Time::MAX } else { slot.times(2) };
-    let slot = Proposal::new(("slot", spec.slot), slot, (Time::ZERO, longest), because);
+    let slot = Proposal::new("slot", spec.slot, slot, Time::ZERO..=longest, because);
     vec![round, slot]
 }
 

@@ -72,11 +72,6 @@ impl Tdma {
     }
 }
 
-/// The error at the key of the scheme.
-fn of_control(error: SpecError) -> SpecError {
-    SpecError::new(format!("control.{}", error.key), error.message)
-}
-
 /// The hosts that are not stations, by switch, in order of the switches.
 fn hosts_by_switch(around: &Surroundings<'_>) -> Vec<SwitchHosts> {
     let mut hosts: Vec<(NodeId, HostId)> = (0..around.hosts() as u32)
@@ -138,9 +133,9 @@ impl System for Tdma {
         Ok(stations)
     }
     fn station(&self, at: usize, around: &Surroundings<'_>) -> Result<MakeNode, SpecError> {
-        let config = self.manager(around).map_err(of_control)?;
+        let config = self.manager(around).map_err(|e| e.within("control"))?;
         if at == 0 {
-            FabricManager::new(config.clone()).map_err(of_control)?;
+            FabricManager::new(config.clone()).map_err(|e| e.within("control"))?;
             return Ok(Box::new(move || {
                 let manager = FabricManager::new(config.clone());
                 Box::new(manager.expect("the same manager was made before"))

@@ -513,7 +513,7 @@ proptest! {
     /// In every slot each host's destinations have different classes, a class has the destination that was announced, and a
     /// destination keeps its class while there are enough.
     #[test]
-    fn classes_mean_what_hosts_were_told(seed: u64, classes in 3u16..12, fast: bool, seeds in prop::collection::vec(any::<u64>(), 1..4)) {
+    fn classes_match_the_announcements(seed: u64, classes in 3u16..12, fast: bool, seeds in prop::collection::vec(any::<u64>(), 1..4)) {
         let rates: Vec<u64> = (0..12).map(|h: u32| if fast && h.is_multiple_of(4) { 3 * G } else { G }).collect();
         let net = star(&rates);
         let spec = RoundSpec { classes, ..rounds(SchedulerKind::Any) };
@@ -565,7 +565,7 @@ fn more_destinations_than_classes_in_one_slot_are_refused() {
 }
 
 #[test]
-fn demand_counts_what_it_is_told() {
+fn demand_counts_reports() {
     let mut demand = Demand::new(70);
     assert!(!demand.set(HostId(1), HostId(1), 5) && !demand.set(HostId(70), HostId(1), 5));
     demand.replace(HostId(3), &[(HostId(69), 7), (HostId(0), 1), (HostId(3), 9)]);

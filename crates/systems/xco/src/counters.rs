@@ -6,6 +6,6 @@ pub use slotline_net::scheme::counters::{
 };
 
 slotline_net::counters! {
-    SILENCES = "silences", Count, Sum, "Times that a controller was silent for too long, so that a host sent uncontrolled.";
-    FLOWS_SET_UP = "flows_set_up", Count, Sum, "Flows of virtual machines for which a host set up a queue.";
+    SILENCES = "silences", Count, Sum, "Times that a controller was silent for too long, so that a host sent uncontrolled.", "times a host missed its controller";
+    FLOWS_SET_UP = "flows_set_up", Count, Sum, "Flows of virtual machines for which a host set up a queue.", "flows set up";
 }

@@ -1,4 +1,4 @@
-//! Periods that fit a network and its traffic, and what the scheme has done.
+//! Periods that fit a network and its traffic, and the counters of its activity.
 
 use crate::counters;
 use crate::spec::{Mode, XcoSpec};
@@ -6,7 +6,7 @@ use slotline_net::scheme::fit::rounded;
 use slotline_net::scheme::{Activity, Conditions, Proposal};
 use slotline_net::time::Time;
 
-/// What XCo counts.
+/// The counters of the activity of XCo.
 pub const ACTIVITY: Activity =
     Activity { heard: &[counters::REPORTS], acted: &[counters::DECISIONS] };
 
@@ -25,7 +25,7 @@ pub fn proposals(spec: &XcoSpec, conditions: &Conditions) -> Vec<Proposal> {
         rounded(run)
     );
     let longest = turn.max(slice.times(4));
-    let slice = Proposal::new(("slice", spec.slice), slice, (round_trip, longest), because);
+    let slice = Proposal::new("slice", spec.slice, slice, round_trip..=longest, because);
     let gives_back = spec.mode == Mode::Timeslice && spec.work_conserving;
     let hysteresis = gives_back.then(|| {
         let back = Time::ps(round_trip.as_ps() * 3 / 2);
@@ -36,7 +36,7 @@ pub fn proposals(spec: &XcoSpec, conditions: &Conditions) -> Vec<Proposal> {
             rounded(round_trip),
             rounded(flow)
         );
-        Proposal::new(("hysteresis", spec.hysteresis), back, (Time::ZERO, longest), because)
+        Proposal::new("hysteresis", spec.hysteresis, back, Time::ZERO..=longest, because)
     });
     std::iter::once(slice).chain(hysteresis).collect()
 }

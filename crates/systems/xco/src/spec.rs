@@ -10,7 +10,7 @@ use slotline_net::topology::Graph;
 use slotline_net::units::Bytes;
 use std::sync::{Arc, OnceLock};
 
-/// What a directive says.
+/// The kind of decisions that directives carry.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
 )]
@@ -32,7 +32,7 @@ pub enum Fairness {
     /// As in the paper: pairs of hosts take turns; a rate is the bottleneck's over the flows through it.
     #[default]
     RoundRobin,
-    /// Max-min fair among V2V flows, in any network: what some cannot use is left to the others.
+    /// Max-min fair among V2V flows, in any network: others get the capacity that some cannot use.
     MaxMin,
 }
 
@@ -46,7 +46,7 @@ pub struct OnDemandSpec {
     /// It is calm again when its load has been below this share for three intervals.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub release: f64,
-    /// How often hosts measure and report what they send.
+    /// Interval at which hosts measure and report the bytes that they send.
     pub interval: Time,
 }
 
@@ -65,10 +65,10 @@ pub enum Controllers {
     /// One, at an uppermost switch.
     #[default]
     Single,
-    /// Two at the same switch: one stands by and takes over when the other is silent (§7).
+    /// Two at the same switch: the standby takes over if it receives no more messages of the other (§7).
     Standby,
-    /// One at each switch of a tree (§7): it decides about those pairs of hosts below it that do not
-    /// meet below a lower one, and lends what it does not need of its links to those above.
+    /// One at each switch of a tree (§7). It decides about the pairs of hosts whose lowest common switch is this one,
+    /// and lends the unused part of its links to the controllers above.
     Hierarchical,
 }
 
@@ -79,30 +79,31 @@ pub enum Controllers {
 pub struct XcoSpec {
     /// Timeslices or rates.
     pub mode: Mode,
-    /// Who gets how much.
+    /// How capacity is divided.
     pub fairness: Fairness,
     /// Length of a timeslice; the paper uses 2 ms and 10 ms (§4).
     pub slice: Time,
     /// Whether a host gives the rest of a timeslice back when it has nothing left to send (§3.1).
     pub work_conserving: bool,
-    /// How long it waits for more before it does; "a few tens of microseconds" (§3.1).
+    /// The time for which a host waits for more packets before it gives the rest back; "a few tens of microseconds"
+    /// (§3.1).
     pub hysteresis: Time,
-    /// Small flows need no permission (§4.4): what a host may send to each destination per `slice`
-    /// without asking, two full packets by default. Zero: nothing.
+    /// Small flows need no permission (§4.4): a host may send so many bytes to each destination per `slice` without
+    /// permission. Default: two full packets.
     pub small_flow: Bytes,
-    /// Whether pure acknowledgements are small flows whatever their number; otherwise the
-    /// receiver of a controlled flow needs timeslices, too.
+    /// Whether any number of pure acknowledgements counts as a small flow. Otherwise the receiver of a controlled flow
+    /// needs timeslices, too.
     pub exempt_acks: bool,
-    /// How long a host keeps a destination at least before another of its own destinations may take
-    /// over (pre-emption, §3.2.1). Default: half a slice.
+    /// The shortest time for which a host keeps a destination before another of its destinations may take the timeslice
+    /// (pre-emption, §3.2.1). Default: half a slice.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub protect: Option<Time>,
-    /// Silence at the end of each slice, to absorb different delays to the hosts.
+    /// The time at the end of each slice in which nobody sends. It absorbs different delays to the hosts.
     pub guard: Time,
-    /// From an event at the controller to the directives that answer it.
+    /// The time from an event at the controller to its directives.
     pub decision_time: Time,
-    /// A host that hears nothing for this long while it waits sends uncontrolled; a controller
-    /// that hears nothing from a busy host for this long forgets it (§7). Default: five slices, at
+    /// A host that waits and receives nothing for this long sends uncontrolled. A controller that receives nothing from
+    /// a busy host for this long removes it (§7). Default: five slices, at
     /// least two report intervals.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout: Option<Time>,

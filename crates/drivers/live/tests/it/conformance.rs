@@ -386,7 +386,7 @@ fn drops_are_counted_by_reason() {
 /// The first is noted at 1 ms, unless the machine was late, the second after the time up to which notes
 /// are kept.
 #[test]
-fn notes_are_kept_as_long_as_asked_for() {
+fn notes_are_recorded_as_long_as_requested() {
     for ran in finished() {
         let at = ran.node::<Sender>(SENDER).woken[3][0];
         let expected = if at < NOTES_UNTIL { vec![(at, note(1))] } else { vec![] };

@@ -8,6 +8,7 @@
 //! of 100 µs). If the flow's path is saturated, the flow's rate is halved and bandwidth is freed along
 //! the path." The paper does not state the length of a tick.
 
+use super::flow_paths::FlowPath;
 use super::maxmin::FlowKey;
 use slotline_net::rng::Stream;
 use slotline_net::time::Time;
@@ -85,7 +86,7 @@ impl Aimd {
 
     /// Adds a flow with a rate of at most `cap`. Each of its links carries a share of it, or all if there are no
     /// shares. It sends nothing before the next tick.
-    pub fn insert(&mut self, (links, shares): (&[u32], &[f64]), cap: f64) -> FlowKey {
+    pub fn insert(&mut self, FlowPath { links, shares }: FlowPath<'_>, cap: f64) -> FlowKey {
         let key = self.unused.pop().unwrap_or_else(|| {
             self.flows.push(Flow::default());
             self.flows.len() as u32 - 1
@@ -106,7 +107,7 @@ impl Aimd {
     }
 
     /// Moves a flow to another path. Its rate stays.
-    pub fn reroute(&mut self, key: FlowKey, (links, shares): (&[u32], &[f64])) {
+    pub fn reroute(&mut self, key: FlowKey, FlowPath { links, shares }: FlowPath<'_>) {
         let rate = self.flows[key.at()].rate;
         self.charge(key.at(), -rate);
         let flow = &mut self.flows[key.at()];
@@ -181,7 +182,7 @@ mod tests {
     fn mean_of(flows: &[Vec<u32>], capacities: &[f64]) -> Vec<f64> {
         let mut aimd = Aimd::new(capacities, OPTIONS, 1);
         let keys: Vec<FlowKey> =
-            flows.iter().map(|path| aimd.insert((path, &[]), f64::INFINITY)).collect();
+            flows.iter().map(|path| aimd.insert(FlowPath::whole(path), f64::INFINITY)).collect();
         let mut sums = vec![0.0; flows.len()];
         let ticks = 20_000;
         for tick in 0..ticks {
@@ -201,7 +202,7 @@ mod tests {
     #[test]
     fn slow_start_doubles() {
         let mut aimd = Aimd::new(&[1.25e9], OPTIONS, 1);
-        aimd.insert((&[0], &[]), f64::INFINITY);
+        aimd.insert(FlowPath::whole(&[0]), f64::INFINITY);
         let mut rates = Vec::new();
         (0..4).for_each(|_| aimd.tick(|_, rate| rates.push(rate)));
         assert_eq!(rates, [15e6, 30e6, 60e6, 120e6]);
@@ -217,7 +218,7 @@ mod tests {
     #[test]
     fn a_link_that_is_down_empties_its_flows() {
         let mut aimd = Aimd::new(&[1e9], OPTIONS, 1);
-        let key = aimd.insert((&[0], &[]), f64::INFINITY);
+        let key = aimd.insert(FlowPath::whole(&[0]), f64::INFINITY);
         (0..100).for_each(|_| aimd.tick(|_, _| ()));
         aimd.set_capacity(0, 0.0);
         let mut last = 0.0;

@@ -36,7 +36,7 @@ impl Bursts {
 
     /// A connection with this number and key starts to send, or continues. The first burst takes the path of ECMP: its
     /// entropy is `first`.
-    pub fn begin(&mut self, (conn, key): (u32, u64), now: u64, first: u16) {
+    pub fn begin(&mut self, conn: u32, key: u64, now: u64, first: u16) {
         let state = &mut self.conns[conn as usize];
         if state.last == NEVER {
             state.entropy = first;
@@ -66,17 +66,17 @@ mod tests {
     #[test]
     fn a_pause_as_long_as_the_gap_draws_anew() {
         let mut bursts = Bursts::new(100, 1, 2);
-        bursts.begin((1, 5), 0, 77);
+        bursts.begin(1, 5, 0, 77);
         assert_eq!(bursts.entropy(1), 77);
         bursts.pause(1, 1_000);
-        bursts.begin((1, 5), 1_099, 77);
+        bursts.begin(1, 5, 1_099, 77);
         assert_eq!(bursts.entropy(1), 77);
         bursts.pause(1, 2_000);
-        bursts.begin((1, 5), 2_100, 77);
+        bursts.begin(1, 5, 2_100, 77);
         let second = bursts.entropy(1);
         assert_ne!(second, 77);
         bursts.pause(1, 3_000);
-        bursts.begin((1, 5), 9_000, 77);
+        bursts.begin(1, 5, 9_000, 77);
         assert!(bursts.entropy(1) != 77 && bursts.entropy(1) != second);
     }
 }

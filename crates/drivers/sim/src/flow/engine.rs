@@ -3,6 +3,7 @@
 use super::ahead::Ahead;
 use super::applications::{Applications, Due};
 use super::fabric::Fabric;
+use super::flow_paths::FlowPath;
 use super::maxmin::FlowKey;
 use super::network::{FlowNetwork, FlowOutcome, Passage};
 use super::path_choice::PathChoice;
@@ -84,8 +85,8 @@ impl Engine {
         let mut timeline: Vec<_> =
             timeline.into_iter().map(|(at, node, change)| (at.as_ps(), node, change)).collect();
         timeline.sort_by_key(|(at, ..)| *at);
-        let size = (graph.nodes.len(), graph.hosts.len());
-        let map = || Map::new(size, fabric.wiring(), &routes, network.seed);
+        let (nodes, hosts) = (graph.nodes.len(), graph.hosts.len());
+        let map = || Map::new(nodes, hosts, fabric.wiring(), &routes, network.seed);
         let scheduled = network.scheduler.map(|scheme| Scheduled::new(scheme, map()));
         let next_sample = if interval > Time::ZERO { interval.as_ps() } else { u64::MAX };
         Engine {
@@ -248,13 +249,18 @@ impl Engine {
         self.begin_burst(conn);
         self.find_path(conn);
         if self.path.is_empty() {
-            return self.senders.wait_for_way(conn);
+            return self.senders.wait_for_path(conn);
         }
         let info = &self.plan.traffic.conns[conn as usize];
         let cap = self.cap(conn);
         let weight = self.weights[usize::from(info.class)];
         let (wire, _) = self.plan.wire_bytes(flow);
-        let key = self.rates.insert((&self.path, &self.shares), weight, cap, wire as f64);
+        let key = self.rates.insert(
+            FlowPath { links: &self.path, shares: &self.shares },
+            weight,
+            cap,
+            wire as f64,
+        );
         self.senders.put(key, Sender::new(conn, flow, wire));
         self.unsolved = true;
         if let Carrier::Udp { on, off, .. } = info.carrier
@@ -356,10 +362,10 @@ impl Engine {
                 let link = self.fabric.link(node, port);
                 self.fabric.set_rate(link, rate);
                 self.refit(link);
-                self.tell_rate(End { node, port }, rate);
+                self.notify_rate(End { node, port }, rate);
             }
             Change::Routes(routes) => {
-                self.tell_routes(&routes);
+                self.notify_routes(&routes);
                 self.fabric.set_routes(routes);
                 self.ahead.forget();
                 self.reroute_all();

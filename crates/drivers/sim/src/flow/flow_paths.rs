@@ -15,6 +15,22 @@ struct Row {
     links: [u32; HEAD],
 }
 
+/// The links of a flow's path, and the share of the flow that each of them carries.
+#[derive(Clone, Copy, Debug)]
+pub struct FlowPath<'a> {
+    /// The links, each once.
+    pub links: &'a [u32],
+    /// By link, above zero and up to one. Empty: every link carries the whole flow.
+    pub shares: &'a [f64],
+}
+
+impl FlowPath<'_> {
+    /// A path whose links all carry the whole flow.
+    pub fn whole(links: &[u32]) -> FlowPath<'_> {
+        FlowPath { links, shares: &[] }
+    }
+}
+
 /// By flow: its weight, the links of its path with their shares, and its index on each link.
 #[derive(Clone, Debug)]
 pub(super) struct FlowPaths<S> {

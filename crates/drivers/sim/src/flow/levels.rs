@@ -1,26 +1,30 @@
-//! The links of the max-min solver: their levels, and which of them may be wrong.
+//! The links of the max-min solver: their levels, and the queue of links whose level may be wrong.
+//!
+//! The level of a link is the rate of a flow of weight one that the link limits. A flow is limited by one link of its
+//! path, the one with the lowest level.
 
 use super::flow_paths::{FlowPaths, HEAD};
 use super::queue::{OUT, Queue};
 use super::shares::Shares;
 
-/// What other links tell a link, all the time: many of them fit into a cache.
+/// The values of a link that change whenever a level of another link changes. They are small, so that those of many
+/// links fit into a cache.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(16))]
 pub(super) struct Sum {
-    /// What the flows take that are limited elsewhere.
+    /// The sum of the rates of flows that other links limit.
     pub taken: f64,
-    /// No flow that is limited elsewhere gets more, for a weight of one.
+    /// An upper bound of the rates of these flows, for a weight of one.
     pub most: f32,
-    /// Where more than this is taken the link is to be looked at: infinite where it is already.
+    /// If `taken` is above this, the level has to be checked. Infinite if the link is in the queue already.
     trip: f32,
 }
 
 impl Sum {
     const NONE: Sum = Sum { taken: 0.0, most: 0.0, trip: f32::INFINITY };
 
-    /// A flow takes more by `change`, and not more than `most`; one if the link is to be looked at, else
-    /// zero, found without a branch, for nobody can tell which path it would go.
+    /// A flow that another link limits gets `change` more, and at most `most` for a weight of one. Returns one if the
+    /// level of this link has to be checked, else zero. There is no branch, because it could not be predicted.
     #[inline(always)]
     fn raise(&mut self, change: f64, most: f32) -> u32 {
         self.taken += change;
@@ -28,7 +32,7 @@ impl Sum {
         ((f64::from(self.trip) - self.taken).to_bits() >> 63) as u32
     }
 
-    /// The same where a flow takes less: that makes no link more than full.
+    /// The same for a flow that gets less. That overloads no link.
     #[inline(always)]
     fn lower(&mut self, change: f64) -> u32 {
         self.taken += change;
@@ -36,22 +40,22 @@ impl Sum {
     }
 }
 
-/// The rest of a link, without its flows. It fills a cache line.
+/// The other values of a link, without its flows. They fill a cache line.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub(super) struct Link {
     pub capacity: f64,
-    /// What a flow of weight one gets that is limited here; infinite where none is.
+    /// The rate of a flow of weight one that this link limits. Infinite if the link limits none.
     pub level: f64,
-    /// The weight of those that are limited here.
+    /// The sum of the weights of the flows that this link limits.
     pub weight: f64,
-    /// What a flow of weight one had got by `since` if it had always been limited here.
+    /// The bytes that a flow of weight one would have sent by `since`, if this link had always limited it.
     pub clock: f64,
-    /// In picoseconds.
+    /// The time of `clock`, in picoseconds.
     pub since: u64,
-    /// What the clock shows when the first of those that are limited here ends.
+    /// The value of `clock` at which the first of the flows that this link limits ends.
     pub first: f64,
-    /// Its chain in the queue.
+    /// The next link in its chain of the queue.
     next: u32,
 }
 
@@ -68,7 +72,7 @@ impl Link {
         }
     }
 
-    /// Brings the clock up to `now`.
+    /// Advances the clock to `now`.
     #[inline]
     pub fn wind(&mut self, now: u64) {
         if self.level < f64::INFINITY {
@@ -77,7 +81,7 @@ impl Link {
         self.since = now;
     }
 
-    /// When the first of the flows that are limited here ends; [`u64::MAX`] if never.
+    /// The time at which the first of the flows that this link limits ends; [`u64::MAX`] if never.
     pub fn due(&self) -> u64 {
         let span = ((self.first - self.clock) / (self.level * 1e-12)).max(0.0).ceil();
         let known = self.level > 0.0 && self.level < f64::INFINITY && span < 9e18;
@@ -85,18 +89,18 @@ impl Link {
     }
 }
 
-/// All links, and those among them whose levels may be wrong.
+/// All links, and the queue of those whose level may be wrong.
 #[derive(Clone, Debug)]
 pub(super) struct Levels {
     pub links: Vec<Link>,
     pub sums: Vec<Sum>,
     queue: Queue,
-    /// A link is more than full above this share of its capacity.
+    /// A link is overloaded above this share of its capacity.
     full: f64,
 }
 
 impl Levels {
-    /// The links of a network. What is told to the one after them, which exists for that, does not matter.
+    /// The links of a network, and one more that takes the changes of unused places of paths.
     pub fn new(capacities: &[f64], full: f64) -> Levels {
         let greatest = capacities.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
         let (links, sums) = (Vec::new(), Vec::new());
@@ -106,7 +110,7 @@ impl Levels {
         levels
     }
 
-    /// One more link.
+    /// Adds a link.
     pub fn add(&mut self, capacity: f64) {
         self.links.push(Link::new(capacity));
         self.sums.push(Sum::NONE);
@@ -123,32 +127,32 @@ impl Levels {
         &mut self.sums[link as usize]
     }
 
-    /// What a flow gets that is limited by `link`, for a weight of one.
+    /// The rate of a flow of weight one that `link` limits.
     #[inline]
     pub fn level(&self, link: u32) -> f64 {
         self.links[link as usize].level
     }
 
-    /// The level at which all is used, if none that is limited elsewhere gets more than that.
+    /// The level at which the whole capacity is used, if no flow that another link limits gets more than that.
     #[inline]
     pub fn bound(&self, link: u32) -> f64 {
         let entry = &self.links[link as usize];
         (entry.capacity - self.sums[link as usize].taken) / entry.weight
     }
 
-    /// Whether more is taken of a link than it has.
+    /// Whether other flows alone overload the link.
     #[inline]
     pub fn is_crowded(&self, link: u32) -> bool {
         self.sums[link as usize].taken > self.links[link as usize].capacity * self.full
     }
 
-    /// Some are limited by `link` from now on, which limited none.
+    /// `link`, which limited no flow, limits some from now on.
     pub fn limit(&mut self, link: u32, level: f64) {
         self.of(link).level = level;
         self.set_trip(link);
     }
 
-    /// Nobody is limited by `link` any more.
+    /// `link` limits no flow any more.
     pub fn open(&mut self, link: u32) {
         let entry = self.of(link);
         (entry.level, entry.weight, entry.clock) = (f64::INFINITY, 0.0, 0.0);
@@ -161,8 +165,8 @@ impl Levels {
         self.set_trip(link);
     }
 
-    /// A link that limits flows is looked at whatever is told to it, others when they are more than
-    /// full, and a link that is to be looked at in any case is not told again.
+    /// A link that limits flows is checked after every change. Another one is checked when it is overloaded. A link in
+    /// the queue is checked anyway.
     #[inline]
     fn set_trip(&mut self, link: u32) {
         let entry = &self.links[link as usize];
@@ -175,7 +179,7 @@ impl Levels {
         };
     }
 
-    /// A link is to be looked at.
+    /// Puts a link into the queue of those whose level has to be checked.
     pub fn doubt(&mut self, link: u32) {
         let bound = self.bound(link);
         let (entry, sum) = (&mut self.links[link as usize], &mut self.sums[link as usize]);
@@ -186,7 +190,7 @@ impl Levels {
         }
     }
 
-    /// A link that is to be looked at, roughly the one of the lowest level.
+    /// Takes a link out of the queue, roughly the one with the lowest level.
     #[inline]
     pub fn next(&mut self) -> Option<u32> {
         let links = &mut self.links;
@@ -195,15 +199,15 @@ impl Levels {
         Some(link)
     }
 
-    /// A flow that was limited by `link` gets `taken` from now on, and not more than `most` for a weight of
-    /// one, as it is limited elsewhere.
+    /// A flow that `link` limited is limited by another link from now on. It gets `taken`, and at most `most` for a
+    /// weight of one.
     pub fn give_up(&mut self, link: u32, taken: f64, most: f32) {
         self.sum(link).raise(taken, most);
         self.doubt(link);
     }
 
-    /// Each of some flows of `link` gets more, for a weight of one, by `change`, and has not more than
-    /// `most` then, which is zero if that is less than before: all other links of their paths are told.
+    /// The rates of some flows of `link` change by `change`, for a weight of one. Updates all other links of their
+    /// paths. The rates are at most `most` afterwards, for a weight of one; `most` is zero if they decrease.
     pub fn shift<S: Shares>(
         &mut self,
         link: u32,
@@ -217,7 +221,7 @@ impl Levels {
             let change = change * paths.weight(flow);
             let head = paths.head(flow);
             let part = |hop: usize| change * paths.share(flow, hop);
-            let mut doubtful = self.tell(head, change > 0.0, part, most);
+            let mut doubtful = self.update(head, change > 0.0, part, most);
             while doubtful != 0 {
                 self.doubt(head[doubtful.trailing_zeros() as usize % HEAD]);
                 doubtful &= doubtful - 1;
@@ -231,9 +235,9 @@ impl Levels {
         *self.sum(link) = sum;
     }
 
-    /// Tells the first links of a path, each its part of a change; a bit for each that is to be looked at.
+    /// Updates the first links of a path, each by its part of a change. Returns a bit for each that has to be checked.
     #[inline(always)]
-    fn tell(
+    fn update(
         &mut self,
         head: &[u32; HEAD],
         more: bool,
@@ -249,14 +253,13 @@ impl Levels {
     }
 }
 
-/// A number of less precision that is not below `level`, which is not negative: the next one where the
-/// nearest is too low.
+/// The lowest number of single precision that is at least `level`, which is not negative.
 pub(super) fn upwards(level: f64) -> f32 {
     let near = level.max(0.0) as f32;
     f32::from_bits(near.to_bits() + u32::from(f64::from(near) < level))
 }
 
-/// A number of less precision that is not above `level`.
+/// The highest number of single precision that is at most `level`.
 fn downwards(level: f64) -> f32 {
     let near = level as f32;
     if f64::from(near) > level { near.next_down() } else { near }

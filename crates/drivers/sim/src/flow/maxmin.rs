@@ -1,40 +1,39 @@
-//! Exact weighted max-min fair rates, solved again only where a change is felt.
+//! Exact weighted max-min fair rates. After a change, only the affected links are solved again.
 //!
-//! A flow is limited by one link of its path. All flows that a link limits get the same there, for a
-//! weight of one: the link's *level*. Levels are right when the flows of each such link add up to its
-//! capacity, those that are limited elsewhere counted with what they get there, no flow of it gets more
-//! than its level, and no other link is more than full: then every flow has a full link on which nobody
-//! gets more, which is what max-min fair means (Bertsekas and Gallager, "Data Networks", section 6.5.2).
+//! A flow is limited by one link of its path. All flows that a link limits have the same rate, for a weight of one: the
+//! *level* of the link. The levels are right if three conditions hold. The rates of all flows of a link that limits
+//! some, those that other links limit included, add up to its capacity. No flow of such a link has a rate above its
+//! level. No other link is overloaded. Then every flow has a full link on which no flow has a higher rate, which is the
+//! definition of max-min fairness (Bertsekas and Gallager, "Data Networks", section 6.5.2).
 //!
-//! So what is kept is a level for each link and not a rate for each flow. A link whose level may be wrong
-//! is looked at: its level follows from two sums, or, if a flow of it gets more than that elsewhere, from
-//! a look at its flows, and then it limits those. Where the level is another one, the difference is added
-//! to the sums of all other links on the paths of its own flows, which are to be looked at in turn. Links
-//! are taken in order of their levels, for a level depends on lower ones alone; the order saves work, and
-//! the result does not depend on it: when nothing is in doubt any more, the conditions above hold.
+//! So a level is stored for each link, and no rate for each flow. A link whose level may be wrong is *checked*. Its
+//! level follows from two sums. If one of its flows has a higher rate elsewhere, the level follows from a scan of its
+//! flows, and the link limits these flows from then on. If the level changes, the difference is added to the sums of
+//! all other links on the paths of its flows, and these links are checked in turn. Links are checked in the order of
+//! their levels, because a level depends only on lower ones. The order saves work, and the result does not depend on
+//! it: when no link is left to check, the conditions hold.
 //!
-//! Each link has a clock that shows what a flow of weight one has got there. A flow that is limited by it
-//! ends when the clock shows a certain number, however the level changes meanwhile. So a change costs
-//! nothing for the flows themselves; of each link, the first one that ends is known.
+//! Each link has a clock, which counts the bytes of a flow of weight one that the link limits. A flow ends when the
+//! clock of its link reaches a value that does not change with the level. So a change of a level needs no work for the
+//! flows themselves. For each link, the first flow that ends is known.
 //!
-//! A flow may be spread over several paths, so that a link carries a share of it ([`Parts`]). Then all of
-//! the above holds with what each link carries of it: a link's flows count there with their shares, and the
-//! level of the link that limits a flow is what the flow gets on all its paths together.
+//! A flow may be spread over several paths, so that a link carries a share of it ([`Parts`]). Then flows count at a
+//! link with their shares, and the level of the link that limits a flow is the rate of the flow on all its paths.
 
 use super::ends::Ends;
-use super::flow_paths::FlowPaths;
+use super::flow_paths::{FlowPath, FlowPaths};
 use super::levels::Levels;
 use super::members::Members;
 use super::shares::{Parts, Shares, Whole};
 
 mod solve;
 
-/// Names a flow until it is removed; then the key is used again.
+/// The key of a flow. It is used again after the flow is removed.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct FlowKey(pub u32);
 
 impl FlowKey {
-    /// As an array index.
+    /// The key as an array index.
     pub const fn at(self) -> usize {
         self.0 as usize
     }
@@ -42,36 +41,35 @@ impl FlowKey {
 
 /// Levels that differ by less than this share are the same in any case.
 const ROUNDING: f64 = 1e-13;
-/// A link does not limit a flow that gets more than its level by less than this share; nor is a link that
-/// is more than full by this share.
+/// Rates above a level by less than this share, and loads above a capacity by less than this share, are tolerated.
 const TIE: f64 = 1e-12;
-/// So many flows of a link are looked at ahead of time.
+/// The number of flows of a link that are prefetched.
 const GLANCED: usize = 3;
-/// In place of a link: none, the flow is free.
+/// In place of a link: the flow is free, because no link limits it.
 const NOBODY: u32 = u32::MAX;
 
 /// The work of solving so far.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Effort {
-    /// Times a link was looked at.
+    /// The number of checks of links.
     pub turns: u64,
-    /// Links looked at flow by flow.
+    /// The number of checks that scanned all flows of the link.
     pub scans: u64,
-    /// Rates that changed.
+    /// The number of rates that changed.
     pub given: u64,
 }
 
-/// Where a flow is.
+/// The state of a flow.
 #[derive(Clone, Copy, Debug)]
 struct Place {
-    /// What the clock of its link shows when it ends; while it is free, what it has left for a weight of
+    /// The value of the clock of its link at which it ends. While it is free: the bytes that are left, for a weight of
     /// one.
     finish: f64,
     /// The link that limits it.
     at: u32,
 }
 
-/// Flows on links, the rate of each, and when it ends. Times are in picoseconds, capacities and rates in
+/// Flows on links, with their rates and ends. Times are in picoseconds, capacities and rates in
 /// bytes per second.
 #[derive(Clone, Debug)]
 pub struct MaxMin<S = Whole> {
@@ -80,16 +78,16 @@ pub struct MaxMin<S = Whole> {
     paths: FlowPaths<S>,
     flows: Vec<Place>,
     now: u64,
-    /// Links of the network. One follows that is on no path; those after it belong to one flow each and limit
-    /// it.
+    /// The number of links of the network. One link follows that is on no path. Each link after that belongs to one flow
+    /// and limits it.
     fabric: usize,
     unused_flows: Vec<u32>,
     unused_links: Vec<u32>,
     /// Flows that no link limits yet.
     free: Vec<u32>,
-    /// When the first of the flows ends that a link limits.
+    /// By link, the end of the first flow that it limits.
     ends: Ends,
-    /// Links of which this has changed.
+    /// The links for which `ends` has changed.
     moved: Vec<u32>,
     effort: Effort,
     /// Levels that differ by less than this share are the same.
@@ -103,36 +101,34 @@ impl MaxMin<Whole> {
         MaxMin::rough(capacities, 0.0)
     }
 
-    /// The same where a link passes on only what changes its level by more than a share `tolerance`; zero:
-    /// rates are exact. Errors do not add up: a link's level is found from what its flows get now.
+    /// The same, but changes of a level by less than a share `tolerance` are ignored. With zero, rates are exact. Errors
+    /// do not accumulate, because a level is computed from the present rates of the flows.
     pub fn rough(capacities: &[f64], tolerance: f64) -> MaxMin {
         MaxMin::empty(capacities, tolerance)
     }
 
-    /// A flow of so many `bytes` over `links`, each once, with a `weight` above zero, that never gets more
-    /// than `cap`. It gets something from the next [`MaxMin::solve`] on.
+    /// Adds a flow of `bytes` over `links`, each once, with a `weight` above zero and a rate of at most `cap`. It has a
+    /// rate from the next [`MaxMin::solve`] on.
     pub fn insert(&mut self, links: &[u32], weight: f64, cap: f64, bytes: f64) -> FlowKey {
-        self.insert_over((links, &[]), weight, cap, bytes)
+        self.insert_over(FlowPath::whole(links), weight, cap, bytes)
     }
 
     /// Moves a flow to another path.
     pub fn reroute(&mut self, key: FlowKey, links: &[u32]) {
-        self.reroute_over(key, (links, &[]));
+        self.reroute_over(key, FlowPath::whole(links));
     }
 }
 
 impl MaxMin<Parts> {
-    /// Links with these capacities and no flows. A link passes on what changes its level by more than a
-    /// share `tolerance`, as in [`MaxMin::rough`].
+    /// Links with these capacities and no flows. `tolerance` is as in [`MaxMin::rough`].
     pub fn spread(capacities: &[f64], tolerance: f64) -> MaxMin<Parts> {
         MaxMin::empty(capacities, tolerance)
     }
 
-    /// A flow over links, each once, that carry a share of it: above zero and up to one. The rest is as in
-    /// [`MaxMin::insert`].
+    /// Adds a flow over links that carry shares of it. The rest is as in [`MaxMin::insert`].
     pub fn insert_spread(
         &mut self,
-        path: (&[u32], &[f64]),
+        path: FlowPath<'_>,
         weight: f64,
         cap: f64,
         bytes: f64,
@@ -141,7 +137,7 @@ impl MaxMin<Parts> {
     }
 
     /// Moves a flow to other links, with shares.
-    pub fn reroute_spread(&mut self, key: FlowKey, path: (&[u32], &[f64])) {
+    pub fn reroute_spread(&mut self, key: FlowKey, path: FlowPath<'_>) {
         self.reroute_over(key, path);
     }
 
@@ -179,7 +175,7 @@ impl<S: Shares> MaxMin<S> {
 
     fn insert_over(
         &mut self,
-        (links, shares): (&[u32], &[f64]),
+        FlowPath { links, shares }: FlowPath<'_>,
         weight: f64,
         cap: f64,
         bytes: f64,
@@ -202,7 +198,7 @@ impl<S: Shares> MaxMin<S> {
         self.unused_links.extend(own);
     }
 
-    fn reroute_over(&mut self, key: FlowKey, (links, shares): (&[u32], &[f64])) {
+    fn reroute_over(&mut self, key: FlowKey, FlowPath { links, shares }: FlowPath<'_>) {
         let (own, weight) = (self.own_link_of(key), self.paths.weight(key.0));
         let left = self.left(key) / weight;
         self.leave(key.0);
@@ -240,7 +236,7 @@ impl<S: Shares> MaxMin<S> {
         limit.map_or(0.0, |link| link.level * self.paths.weight(key.0))
     }
 
-    /// The bytes that a flow has not sent by now; a few too little, by rounding, where it has sent all.
+    /// The bytes that a flow has not sent by now. By rounding it may be slightly below zero at the end.
     pub fn left(&self, key: FlowKey) -> f64 {
         let Place { finish, at } = self.flows[key.at()];
         let clock = self.levels.links.get(at as usize).map_or(0.0, |link| {
@@ -305,7 +301,7 @@ impl<S: Shares> MaxMin<S> {
         self.effort
     }
 
-    /// A link for one flow alone.
+    /// A link for a single flow, which limits it to `cap`.
     fn own_link(&mut self, cap: f64) -> u32 {
         let link = self.unused_links.pop().unwrap_or_else(|| {
             self.levels.add(cap);
@@ -319,7 +315,7 @@ impl<S: Shares> MaxMin<S> {
         self.paths.of(key.0).last().filter(|&link| link as usize >= self.fabric)
     }
 
-    /// A flow with so much left, for a weight of one, is one of those of the links of its path, and free.
+    /// Adds a free flow to the links of its path. It has `left` bytes to send, for a weight of one.
     fn enter(&mut self, flow: u32, left: f64) {
         self.flows[flow as usize] = Place { finish: left, at: NOBODY };
         for hop in 0..self.paths.hops(flow) {
@@ -354,7 +350,7 @@ impl<S: Shares> MaxMin<S> {
         }
     }
 
-    /// `link` limits a flow that is free; its level stays what it is.
+    /// `link` limits a free flow from now on. Its level does not change here.
     fn join(&mut self, flow: u32, link: u32) {
         let (place, other) = self.members.adopt(link, self.paths.place(flow, link));
         self.move_to(link, flow, place, other);
@@ -367,7 +363,7 @@ impl<S: Shares> MaxMin<S> {
         self.moved.push(link);
     }
 
-    /// A flow is free; the level of its link stays what it is, if any other flow is limited there.
+    /// A flow becomes free. The level of its link does not change here, if the link limits other flows.
     fn quit(&mut self, flow: u32) {
         let Place { finish, at: link } = self.flows[flow as usize];
         let (place, other) = self.members.release(link, self.paths.place(flow, link));

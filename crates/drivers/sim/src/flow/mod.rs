@@ -34,6 +34,7 @@ mod tests;
 pub use aimd::AimdOptions;
 pub use engine::run;
 pub use fabric::Fabric;
+pub use flow_paths::FlowPath;
 pub use maxmin::{Effort, FlowKey, MaxMin};
 pub use network::{FlowNetwork, FlowOutcome, Passage, Volume};
 pub use rates::Model;

@@ -2,6 +2,7 @@
 
 use super::aimd::Aimd;
 use super::ends::Ends;
+use super::flow_paths::FlowPath;
 use super::maxmin::FlowKey;
 
 /// The progress of a flow.
@@ -50,7 +51,7 @@ impl Paced {
         self.now = now;
     }
 
-    pub fn insert(&mut self, path: (&[u32], &[f64]), cap: f64, bytes: f64) -> FlowKey {
+    pub fn insert(&mut self, path: FlowPath<'_>, cap: f64, bytes: f64) -> FlowKey {
         let key = self.aimd.insert(path, cap);
         if self.paces.len() <= key.at() {
             self.paces.resize(key.at() + 1, Progress::default());

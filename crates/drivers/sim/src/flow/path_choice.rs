@@ -5,6 +5,7 @@ use super::bursts::Bursts;
 use super::classified::Classified;
 use super::engine::Engine;
 use super::fabric::Fabric;
+use super::flow_paths::FlowPath;
 use super::maxmin::FlowKey;
 use super::network::FlowNetwork;
 use super::rates::Rates;
@@ -110,7 +111,7 @@ impl Engine {
     pub(super) fn begin_burst(&mut self, conn: u32) {
         if let PathChoice::Bursts(bursts) = &mut self.path_choice {
             let key = self.plan.conn_key(conn);
-            bursts.begin((conn, key), self.now, self.plan.entropy(conn));
+            bursts.begin(conn, key, self.now, self.plan.entropy(conn));
         }
     }
 
@@ -198,7 +199,7 @@ impl Engine {
                 self.shares.push(1.0);
             }
             self.may_round(key);
-            self.rates.reroute(key, (&self.path, &self.shares));
+            self.rates.reroute(key, FlowPath { links: &self.path, shares: &self.shares });
         }
         self.solve_later();
     }
@@ -212,7 +213,7 @@ impl Engine {
         if !new.is_empty() && new != self.path {
             self.may_round(key);
             self.book(key);
-            self.rates.reroute(key, (&new, &shares));
+            self.rates.reroute(key, FlowPath { links: &new, shares: &shares });
             self.solve_later();
         }
         (self.path, self.shares) = (new, shares);
@@ -255,7 +256,7 @@ impl Engine {
     pub(super) fn book_up_to(&mut self, key: FlowKey, left: f64) {
         self.rates.path(key, &mut self.path);
         self.rates.shares(key, &mut self.shares);
-        self.senders.book(key, left, (&self.path, &self.shares));
+        self.senders.book(key, left, FlowPath { links: &self.path, shares: &self.shares });
     }
 
     /// A flow gets another rate, or ends: its time may be rounded up to the next picosecond.

@@ -2,6 +2,7 @@
 //! paths, or TCP's sawtooth.
 
 use super::aimd::{Aimd, AimdOptions};
+use super::flow_paths::FlowPath;
 use super::maxmin::{Effort, FlowKey, MaxMin};
 use super::paced::Paced;
 use super::shares::Parts;
@@ -56,9 +57,9 @@ impl Rates {
         }
     }
     /// Adds a flow. Its links carry shares of it, or all if there are no shares.
-    pub fn insert(&mut self, path: (&[u32], &[f64]), weight: f64, cap: f64, bytes: f64) -> FlowKey {
+    pub fn insert(&mut self, path: FlowPath<'_>, weight: f64, cap: f64, bytes: f64) -> FlowKey {
         match self {
-            Rates::MaxMin(rates) => rates.insert(path.0, weight, cap, bytes),
+            Rates::MaxMin(rates) => rates.insert(path.links, weight, cap, bytes),
             Rates::Spread(rates) => rates.insert_spread(path, weight, cap, bytes),
             Rates::Aimd(rates) => rates.insert(path, cap, bytes),
         }
@@ -77,9 +78,9 @@ impl Rates {
             Rates::Aimd(rates) => rates.remove(key),
         }
     }
-    pub fn reroute(&mut self, key: FlowKey, path: (&[u32], &[f64])) {
+    pub fn reroute(&mut self, key: FlowKey, path: FlowPath<'_>) {
         match self {
-            Rates::MaxMin(rates) => rates.reroute(key, path.0),
+            Rates::MaxMin(rates) => rates.reroute(key, path.links),
             Rates::Spread(rates) => rates.reroute_spread(key, path),
             Rates::Aimd(rates) => rates.aimd.reroute(key, path),
         }

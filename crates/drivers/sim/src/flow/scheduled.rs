@@ -122,7 +122,7 @@ impl Engine {
     }
 
     /// Notifies the scheme of changed routes.
-    pub(super) fn tell_routes(&mut self, routes: &Arc<Routes>) {
+    pub(super) fn notify_routes(&mut self, routes: &Arc<Routes>) {
         if let Some(scheduled) = &mut self.scheduled {
             scheduled.map.reroute(routes);
             scheduled.scheme.control.rewire(&scheduled.map.network(), Time::ps(self.now));
@@ -130,7 +130,7 @@ impl Engine {
     }
 
     /// Notifies the scheme of a link's changed rate.
-    pub(super) fn tell_rate(&mut self, end: End, rate: Rate) {
+    pub(super) fn notify_rate(&mut self, end: End, rate: Rate) {
         if let Some(scheduled) = &mut self.scheduled {
             scheduled.map.set_rate(end, rate);
             scheduled.scheme.control.rewire(&scheduled.map.network(), Time::ps(self.now));

@@ -1,5 +1,6 @@
 //! The connections that are sending, and the bytes that links have carried.
 
+use super::flow_paths::FlowPath;
 use super::maxmin::FlowKey;
 
 /// Marks a key without a connection.
@@ -135,7 +136,7 @@ impl Senders {
         }
     }
 
-    pub fn wait_for_way(&mut self, conn: u32) {
+    pub fn wait_for_path(&mut self, conn: u32) {
         self.stranded.push(conn);
     }
 
@@ -153,14 +154,14 @@ impl Senders {
 
     /// Books the sent bytes to the links of the path, if `left` bytes are left. Each link gets its share, or all if
     /// there are no shares. What is booked once stays booked.
-    pub fn book(&mut self, key: FlowKey, left: f64, (path, shares): (&[u32], &[f64])) {
+    pub fn book(&mut self, key: FlowKey, left: f64, FlowPath { links, shares }: FlowPath<'_>) {
         let sender = &mut self.senders[key.at()];
         let sent = sender.sent(left).max(sender.booked);
         let new = (sent - std::mem::replace(&mut sender.booked, sent)) as f64;
         if shares.is_empty() {
-            path.iter().for_each(|&link| self.carried[link as usize] += new);
+            links.iter().for_each(|&link| self.carried[link as usize] += new);
         }
-        for (&link, share) in path.iter().zip(shares) {
+        for (&link, share) in links.iter().zip(shares) {
             self.carried[link as usize] += new * share;
         }
         self.parts += shares.len() as u64;

@@ -230,9 +230,9 @@ fn saw_teeth_take_longer_than_fair_shares() {
     assert!(teeth > fair && teeth < 5.0 * fair, "{teeth}, {fair}");
 }
 
-/// Sends large flows of host 1 on the last of their paths, and remembers what it was told.
+/// Sends large flows of host 1 on the last of their paths, and records the reports.
 struct Apart {
-    told: Arc<std::sync::Mutex<Vec<(Time, HostId, u64)>>>,
+    reported: Arc<std::sync::Mutex<Vec<(Time, HostId, u64)>>>,
     wanted: Vec<Decision>,
 }
 
@@ -241,7 +241,7 @@ impl Control for Apart {
         let News::Flows { host, span, flows } = *news else { return };
         assert_eq!(span, Time::ms(1));
         let bytes = flows.iter().map(|flow| flow.bytes).sum();
-        self.told.lock().expect("one thread").push((now, host, bytes));
+        self.reported.lock().expect("one thread").push((now, host, bytes));
         let path = |flow: &FlowCount| Decision::Path {
             src: host,
             conn: flow.conn,
@@ -259,16 +259,16 @@ impl Control for Apart {
 #[test]
 fn a_scheme_parts_flows_that_share_a_path() {
     // Two hosts of a switch send to another pod, both on path 0: each has half a link, until one of
-    // them is told to take path 3, after a poll, computing and installing.
+    // them is moved to path 3, after a poll, computing and installing.
     let mut traffic = TrafficBuilder::new(16);
     for (src, dst) in [(0, 14), (1, 15)] {
         let conn = tcp(&mut traffic, src, dst);
         traffic.flow(conn, 10_000_000, Start::At(Time::ZERO), None, 0).expect("a flow");
     }
     let graph = TopologySpec::FatTree(FatTreeSpec::new(4)).build().expect("a fat-tree");
-    let told = Arc::default();
+    let reported = Arc::default();
     let scheduler = PerFlow {
-        control: Box::new(Apart { told: Arc::clone(&told), wanted: vec![] }),
+        control: Box::new(Apart { reported: Arc::clone(&reported), wanted: vec![] }),
         poll: Time::ms(1),
         threshold: 0.1,
         computing: Time::us(200),
@@ -284,12 +284,12 @@ fn a_scheme_parts_flows_that_share_a_path() {
     let wire = 10e6 * 8.0 / 1e10 * 1538.0 / 1460.0;
     let took = seconds(outcome.flows[1].finished);
     assert!((took - (wire + 0.75e-3)).abs() < 2e-5, "{took}, not {}", wire + 0.75e-3);
-    let told = told.lock().expect("one thread");
-    let first = told[0];
+    let reported = reported.lock().expect("one thread");
+    let first = reported[0];
     assert_eq!((first.0, first.1), (Time::ms(1), HostId(0)));
     assert!((first.2 as f64 - 625_000.0).abs() < 2.0, "half of 1.25 MB, not {}", first.2);
-    // When both are done their hosts are told of once more, with nothing.
-    assert_eq!(told.iter().filter(|(.., bytes)| *bytes == 0).count(), 2, "{told:?}");
+    // When both are done their hosts are reported once more, without flows.
+    assert_eq!(reported.iter().filter(|(.., bytes)| *bytes == 0).count(), 2, "{reported:?}");
     assert!(
         outcome.counts.contains(&(slotline_net::scheme::counters::FLOW_DECISIONS, 9)),
         "{:?}",

@@ -136,7 +136,7 @@ impl From<GraphFault> for SpecError {
             GraphPart::Switch(at) => format!("switches[{at}]"),
             GraphPart::Link(at, key) => format!("link[{at}].{key}"),
         };
-        SpecError { key, message: fault.message }
+        SpecError::new(key, fault.message)
     }
 }
 

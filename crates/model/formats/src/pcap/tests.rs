@@ -59,7 +59,7 @@ fn silence_ends_a_flow() {
 }
 
 #[test]
-fn addresses_say_who_is_who() {
+fn addresses_name_hosts() {
     let map = "# a comment\n10.0.0.1 7\n10.0.0.2 3\n\n2001:db8::1 0\n2001:db8::2 0\n10.0.0.3 -\n";
     let addresses = Some(AddressMap::parse(map).unwrap());
     let extract = read(CLASSIC, Options { addresses, ..Options::default() }, 1000).unwrap();

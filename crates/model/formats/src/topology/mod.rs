@@ -18,18 +18,69 @@ use crate::error::FormatError;
 use slotline_net::error::SpecError;
 use slotline_net::topology::GraphSpec;
 
-/// All formats: the name, what it is, and how names of such files end where that tells the format.
-pub const FORMATS: [(FabricFormat, &str, &str, &[&str]); 5] = [
-    (FabricFormat::NodeLink, "node-link", "networkx's node-link JSON", &[".json"]),
-    (FabricFormat::Graphml, "graphml", "GraphML", &[".graphml"]),
-    (FabricFormat::HtsimTopo, "htsim-topo", "htsim's generic fat-tree", &[".topo"]),
-    (FabricFormat::HpccTopology, "hpcc-topology", "topology of HPCC's simulator", &[]),
-    (
-        FabricFormat::Containerlab,
-        "containerlab",
-        "a containerlab topology",
-        &[".clab.yml", ".clab.yaml"],
-    ),
+/// A format of files that describe a network.
+#[derive(Clone, Copy, Debug)]
+pub struct Format {
+    /// The format, as scenarios have it.
+    pub format: FabricFormat,
+    /// Its name.
+    pub name: &'static str,
+    /// What it is.
+    pub about: &'static str,
+    /// How names of such files end, where that tells the format.
+    endings: &'static [&'static str],
+    /// The keys of a scenario's fabric that may stand beside such a file.
+    keys: &'static [&'static str],
+    read: fn(&str, &GraphSpec) -> Result<Fabric, ReadError>,
+}
+
+const GRAPH_KEYS: &[&str] =
+    &["rate", "delay", "host-rate", "host-delay", "attach-hosts", "hosts", "names"];
+const LAB_KEYS: &[&str] =
+    &["rate", "delay", "host-rate", "host-delay", "attach-hosts", "hosts", "host-kinds"];
+
+/// All formats.
+pub const FORMATS: [Format; 5] = [
+    Format {
+        format: FabricFormat::NodeLink,
+        name: "node-link",
+        about: "networkx's node-link JSON",
+        endings: &[".json"],
+        keys: GRAPH_KEYS,
+        read: node_link::read,
+    },
+    Format {
+        format: FabricFormat::Graphml,
+        name: "graphml",
+        about: "GraphML",
+        endings: &[".graphml"],
+        keys: GRAPH_KEYS,
+        read: graphml::read,
+    },
+    Format {
+        format: FabricFormat::HtsimTopo,
+        name: "htsim-topo",
+        about: "htsim's generic fat-tree",
+        endings: &[".topo"],
+        keys: &[],
+        read: htsim_topo::read,
+    },
+    Format {
+        format: FabricFormat::HpccTopology,
+        name: "hpcc-topology",
+        about: "topology of HPCC's simulator",
+        endings: &[],
+        keys: &[],
+        read: hpcc_topology::read,
+    },
+    Format {
+        format: FabricFormat::Containerlab,
+        name: "containerlab",
+        about: "a containerlab topology",
+        endings: &[".clab.yml", ".clab.yaml"],
+        keys: LAB_KEYS,
+        read: containerlab::read,
+    },
 ];
 
 /// What a file says, and what of it was not read.
@@ -52,34 +103,34 @@ pub enum ReadError {
     File(#[from] FormatError),
 }
 
+/// The row of `format`.
+fn row(format: FabricFormat) -> &'static Format {
+    FORMATS.iter().find(|row| row.format == format).expect("each format has a row")
+}
+
 /// The name of `format`.
 pub fn name(format: FabricFormat) -> &'static str {
-    FORMATS.iter().find(|entry| entry.0 == format).map_or("", |entry| entry.1)
+    row(format).name
 }
 
 /// The format called `name`.
 pub fn named(name: &str) -> Option<FabricFormat> {
-    FORMATS.iter().find(|entry| entry.1 == name).map(|entry| entry.0)
+    FORMATS.iter().find(|row| row.name == name).map(|row| row.format)
 }
 
 /// The format to which the ending of a file's name belongs.
 pub fn by_ending(file: &str) -> Option<FabricFormat> {
-    let ends = |endings: &[&str]| endings.iter().any(|ending| file.ends_with(ending));
-    FORMATS.iter().find(|(.., endings)| ends(endings)).map(|entry| entry.0)
+    let fits = |row: &&Format| row.endings.iter().any(|ending| file.ends_with(ending));
+    FORMATS.iter().find(fits).map(|row| row.format)
 }
 
 /// Reads `text` as a file of `format`. Of `asked`, its rates and delays hold for links that have none in
 /// the file; `hosts`, `attach_hosts`, `names` and `host_kinds` say what the nodes are; its overrides stay as
 /// they are.
 pub fn read(format: FabricFormat, text: &str, asked: &GraphSpec) -> Result<Fabric, ReadError> {
-    check(format, asked).map_err(ReadError::Asked)?;
-    let fabric = match format {
-        FabricFormat::NodeLink => node_link::read(text, asked),
-        FabricFormat::Graphml => graphml::read(text, asked),
-        FabricFormat::HtsimTopo => htsim_topo::read(text, asked),
-        FabricFormat::HpccTopology => hpcc_topology::read(text, asked),
-        FabricFormat::Containerlab => containerlab::read(text, asked),
-    };
+    let row = row(format);
+    row.check(asked).map_err(ReadError::Asked)?;
+    let fabric = (row.read)(text, asked);
     fabric.map_err(|error| match error {
         // A parser may give up behind the last line.
         ReadError::File(FormatError { line, message }) => {
@@ -95,31 +146,30 @@ fn fail<T>(line: usize, why: impl Into<String>) -> Result<T, FormatError> {
     Err(FormatError::new(line, why))
 }
 
-/// Refuses what means nothing for a file of `format`.
-fn check(format: FabricFormat, asked: &GraphSpec) -> Result<(), SpecError> {
-    use FabricFormat::*;
-    let graphs: &[FabricFormat] = &[NodeLink, Graphml];
-    let open: &[FabricFormat] = &[NodeLink, Graphml, Containerlab];
-    let given = [
-        ("rate", asked.rate.is_some(), open),
-        ("delay", asked.delay.is_some(), open),
-        ("host-rate", asked.host_rate.is_some(), open),
-        ("host-delay", asked.host_delay.is_some(), open),
-        ("attach-hosts", asked.attach_hosts.is_some(), open),
-        ("hosts", !asked.hosts.is_empty(), open),
-        ("names", asked.names.is_some(), graphs),
-        ("host-kinds", asked.host_kinds.is_some(), &[Containerlab]),
-        ("switches", !asked.switches.is_empty(), &[]),
-        ("link", !asked.link.is_empty(), &[]),
-    ];
-    let wrong = given.into_iter().find(|(_, given, fits)| *given && !fits.contains(&format));
-    if let Some((key, ..)) = wrong {
-        let message = format!("`{key}` does not go with a {} file: leave it out", name(format));
-        return Err(SpecError::new(key, message));
+impl Format {
+    /// Refuses keys that mean nothing beside such a file.
+    fn check(&self, asked: &GraphSpec) -> Result<(), SpecError> {
+        let given = [
+            ("rate", asked.rate.is_some()),
+            ("delay", asked.delay.is_some()),
+            ("host-rate", asked.host_rate.is_some()),
+            ("host-delay", asked.host_delay.is_some()),
+            ("attach-hosts", asked.attach_hosts.is_some()),
+            ("hosts", !asked.hosts.is_empty()),
+            ("names", asked.names.is_some()),
+            ("host-kinds", asked.host_kinds.is_some()),
+            ("switches", !asked.switches.is_empty()),
+            ("link", !asked.link.is_empty()),
+        ];
+        let wrong = given.into_iter().find(|(key, given)| *given && !self.keys.contains(key));
+        if let Some((key, _)) = wrong {
+            let message = format!("`{key}` does not go with a {} file: leave it out", self.name);
+            return Err(SpecError::new(key, message));
+        }
+        if asked.attach_hosts.is_some() && !asked.hosts.is_empty() {
+            let message = "`hosts` and `attach-hosts` are both given: leave one out";
+            return Err(SpecError::new("attach-hosts", message));
+        }
+        Ok(())
     }
-    if asked.attach_hosts.is_some() && !asked.hosts.is_empty() {
-        let message = "`hosts` and `attach-hosts` are both given: leave one out";
-        return Err(SpecError::new("attach-hosts", message));
-    }
-    Ok(())
 }

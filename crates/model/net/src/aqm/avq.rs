@@ -1,5 +1,5 @@
 //! AVQ, the adaptive virtual queue (Kunniyur and Srikant, IEEE/ACM Transactions on Networking 12(2),
-//! 2004): a virtual queue whose capacity is adapted so that the link is used to a wanted degree.
+//! 2004): a virtual queue whose capacity is adapted so that the utilisation of the link approaches a target.
 
 use super::discipline::{Arrival, Discipline, Verdict, mark_or_drop};
 use super::settings::{QueueParams, Settings, ensure, marks_or_drops, positive};
@@ -13,10 +13,10 @@ use serde::{Deserialize, Serialize};
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 #[schemars(transform = crate::schema::keep_comment)]
 pub struct AvqSpec {
-    /// The wanted use of the link.
+    /// The target of the utilisation of the link.
     #[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0.0))]
     pub utilisation: f64,
-    /// How fast the virtual capacity follows, per second.
+    /// The rate at which the virtual capacity adapts, per second.
     #[schemars(extend("exclusiveMinimum" = 0.0))]
     pub gain: f64,
     /// Room of the virtual queue.

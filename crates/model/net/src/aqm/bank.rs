@@ -51,7 +51,7 @@ impl<D: Discipline> Entry<D> {
     #[inline]
     pub fn pass(&mut self, len: u32, ect: bool, now: Time) -> Fate {
         self.counts.packets += 1;
-        let (fate, filled) = self.judge(self.queue, (len, &[]), ect, now);
+        let (fate, filled) = self.judge(self.queue, len, &[], ect, now);
         if let Some(queue) = filled {
             self.queue = queue;
         }
@@ -64,7 +64,8 @@ impl<D: Discipline> Entry<D> {
     pub fn judge(
         &mut self,
         queue: VirtualQueue,
-        (len, frame): (u32, &[u8]),
+        len: u32,
+        frame: &[u8],
         ect: bool,
         now: Time,
     ) -> (Fate, Option<VirtualQueue>) {

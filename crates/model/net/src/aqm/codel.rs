@@ -14,9 +14,9 @@ use serde::{Deserialize, Serialize};
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 #[schemars(transform = crate::schema::keep_comment)]
 pub struct CodelSpec {
-    /// The wanted queueing delay.
+    /// The target of the queueing delay.
     pub target: Time,
-    /// How long the target may be exceeded before anything is dropped.
+    /// The time for which the delay may exceed the target before a packet is dropped.
     pub interval: Time,
     /// Whether chosen packets are marked, where they can be, instead of dropped.
     pub ecn: bool,
@@ -53,8 +53,8 @@ impl Settings for CodelSpec {
     }
 }
 
-/// What the packet after a dropped one means (RFC 8289, 5.5: the packet that follows a drop is taken
-/// out in the same call).
+/// What the packet after a dropped one decides (RFC 8289, 5.5: the packet that follows a drop leaves the queue in the
+/// same call).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Next {
     /// Decided like any other.
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_wait_ends_it_and_what_was_learnt_is_kept() {
+    fn a_short_wait_ends_it_and_the_count_stays() {
         let mut codel = codel(false);
         let dropped = (1..500).filter(|&t| leave(&mut codel, 10, t) == Verdict::Drop).count();
         assert!(dropped > 5);

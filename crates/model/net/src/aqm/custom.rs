@@ -78,8 +78,7 @@ impl Settings for CustomSpec {
         self.name.part().expect("a queue that is valid has its policy").make(queue)
     }
     fn validate(&self, limit: Bytes) -> Result<(), SpecError> {
-        let in_options = |e: SpecError| SpecError::new(format!("options.{}", e.key), e.message);
-        self.name.part()?.check(limit).map_err(in_options)
+        self.name.part()?.check(limit).map_err(|e| e.within("options"))
     }
     fn describe(&self, size: &dyn Fn(Bytes) -> String) -> String {
         let own = self.name.part().map(|part| part.text(size)).unwrap_or_default();

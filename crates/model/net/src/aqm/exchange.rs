@@ -78,9 +78,9 @@ mod tests {
     }
 
     proptest! {
-        /// Two bumps that share the traffic, told of each packet at once, both know the whole queue.
+        /// Two bumps that share the traffic, and get an update of each packet at once, both know the whole queue.
         #[test]
-        fn told_at_once_both_know_everything(
+        fn with_updates_at_once_both_know_everything(
             packets in prop::collection::vec((0u64..30, 64u16..1500, any::<bool>()), 1..200)
         ) {
             let (mut banks, mut whole) = ([bank(), bank()], bank());

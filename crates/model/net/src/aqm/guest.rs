@@ -47,14 +47,14 @@ impl Clone for Box<dyn Guest> {
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 #[schemars(transform = crate::schema::keep_comment)]
 pub struct ObjectSpec {
-    /// The object file, as clang makes it for eBPF; looked for beside the scenario.
+    /// The object file, as clang makes it for eBPF. Its path is relative to the scenario.
     pub file: String,
-    /// Most instructions for one packet. A program that takes more is stopped, as one that breaks another
-    /// rule: the packets of its queue pass from then on.
+    /// The most instructions for one packet. A program that takes more, or breaks another rule, is stopped: the packets
+    /// of its queue pass from then on.
     #[serde(default = "most_instructions")]
     #[schemars(range(min = 1, max = 1_000_000))]
     pub instructions: u32,
-    /// Whether the program notifies senders: then hosts have reaction points, as under `qcn`.
+    /// Whether the program notifies senders. Hosts then have reaction points, as under `qcn`.
     #[serde(default)]
     pub notifies: bool,
     /// The program. The reader of the file stores it here.

@@ -1,5 +1,5 @@
-//! PIE (RFC 8033): a chance of dropping, steered by a proportional-integral controller towards a
-//! target of the queueing delay.
+//! PIE (RFC 8033): packets are dropped with a probability. A proportional-integral controller sets it so that the
+//! queueing delay approaches a target.
 
 use super::discipline::{Arrival, Discipline, Verdict, mark_or_drop};
 use super::settings::{QueueParams, Settings, lasting, marks_or_drops, positive};
@@ -14,16 +14,16 @@ use serde::{Deserialize, Serialize};
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 #[schemars(transform = crate::schema::keep_comment)]
 pub struct PieSpec {
-    /// The wanted queueing delay.
+    /// The target of the queueing delay.
     pub target: Time,
-    /// Interval between updates of the chance.
+    /// Interval between updates of the probability.
     pub update: Time,
-    /// How long a burst after silence is let through.
+    /// The length of a burst after an idle time in which nothing is dropped.
     pub burst: Time,
-    /// Weight of how far the delay is off the target, per second.
+    /// Weight of the difference between the delay and the target, per second.
     #[schemars(extend("exclusiveMinimum" = 0.0))]
     pub alpha: f64,
-    /// Weight of how the delay changes, per second.
+    /// Weight of the change of the delay, per second.
     #[schemars(extend("exclusiveMinimum" = 0.0))]
     pub beta: f64,
     /// Whether chosen packets are marked, where they can be, instead of dropped.
@@ -57,11 +57,11 @@ impl Settings for PieSpec {
     }
 }
 
-/// Above this chance packets are dropped even where they could be marked (RFC 8033, 5.1).
+/// Above this probability packets are dropped even if they could be marked (RFC 8033, 5.1).
 const MARK_LIMIT: f64 = 0.1;
 
-/// The state of one queue. The controller's timer is kept up with when a packet arrives: between
-/// arrivals the queue only drains, so that the delay at each missed tick is known.
+/// The state of one queue. Missed ticks of the controller are made up for when a packet arrives: between arrivals the
+/// queue only drains, so that the delay at each missed tick is known.
 #[derive(Clone, Debug)]
 pub struct Pie {
     spec: PieSpec,
@@ -70,12 +70,12 @@ pub struct Pie {
     delay_before: Time,
     burst_left: Time,
     next_update: Time,
-    /// When the queue will be, or was, empty.
+    /// The time at which the queue will be, or was, empty.
     empty_at: Time,
     rng: Stream,
 }
 
-/// Ticks that are caught up with one by one; after so many without a packet nothing is left to decay.
+/// The most ticks that are made up for one by one. After so many without a packet the probability is zero.
 const MOST_TICKS: u64 = 4_096;
 
 impl Pie {
@@ -108,7 +108,7 @@ impl Pie {
         }
     }
 
-    /// RFC 8033, 4.2 and 5.2: the chance follows how far the delay is off, and how it changes.
+    /// RFC 8033, 4.2 and 5.2: the probability follows the deviation of the delay, and its change.
     fn tick(&mut self, delay: Time) {
         let PieSpec { target, alpha, beta, .. } = self.spec;
         let seconds = |time: Time| time.as_ps() as f64 / 1e12;
@@ -139,7 +139,7 @@ impl Pie {
     }
 }
 
-/// How carefully the chance is moved while it is small (RFC 8033, 4.2).
+/// The scale of changes of a small probability (RFC 8033, 4.2).
 fn scale(chance: f64) -> f64 {
     let steps = [0.000_001, 0.000_01, 0.000_1, 0.001, 0.01, 0.1];
     let parts = [2048.0, 512.0, 128.0, 32.0, 8.0, 2.0];
@@ -191,7 +191,7 @@ mod tests {
         assert!((pie.chance - second).abs() < 1e-15);
     }
 
-    /// A steady overload of 1.2: the delay settles near the target and the chance near 1/6.
+    /// A steady overload of 1.2: the delay approaches the target and the probability 1/6.
     #[test]
     fn the_delay_settles_at_the_target() {
         let pace = Rate(100_000_000).inverse_rate();

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 macro_rules! policies {
     ($($(#[$comment:meta])* $name:ident($settings:ty),)*) => {
         /// Which packets are marked or dropped before the queue is full, or whose senders are notified.
-        /// Where a port has eight queues, each looks at its own backlog.
+        /// If a port has eight queues, the policy of each sees its own backlog.
         #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
         #[serde(tag = "kind", rename_all = "kebab-case")]
         pub enum Policy {
@@ -61,7 +61,7 @@ macro_rules! policies {
             pub fn notifies(&self) -> bool {
                 match self { $(Policy::$name(settings) => settings.notifies(),)* }
             }
-            /// Whether it leaves packets alone that are in the queue.
+            /// Whether it never drops a packet that is in the queue.
             pub fn is_lossless(&self) -> bool {
                 match self { $(Policy::$name(settings) => settings.is_lossless(),)* }
             }
@@ -102,7 +102,7 @@ macro_rules! policies {
 }
 
 policies! {
-    /// Drops what does not fit.
+    /// Drops packets that do not fit.
     DropTail(DropTailSpec),
     /// Marks ECN-capable packets that find more than a threshold queued.
     ///
@@ -113,15 +113,15 @@ policies! {
     /// Source: Floyd and Jacobson, "Random Early Detection Gateways for Congestion Avoidance",
     /// IEEE/ACM Transactions on Networking 1(4), 1993, whose recommendations are the defaults.
     Red(RedSpec),
-    /// Drops or marks, more and more often, while packets wait longer than a target for an interval.
+    /// Drops or marks packets, more and more often, if they wait longer than a target during an interval.
     ///
     /// Source: RFC 8289 (CoDel), whose recommendations are the defaults; they are for the Internet.
     Codel(CodelSpec),
-    /// Drops or marks with a chance that a controller steers towards a target of the delay.
+    /// Drops or marks packets with a probability. A controller sets it so that the delay approaches a target.
     ///
     /// Source: RFC 8033 (PIE), whose recommendations are the defaults; they are for the Internet.
     Pie(PieSpec),
-    /// Drops or marks what overflows a virtual queue, whose capacity follows the wanted use of the link.
+    /// Drops or marks packets that overflow a virtual queue. Its capacity adapts to a target of the utilisation.
     ///
     /// Source: Kunniyur and Srikant, "An Adaptive Virtual Queue (AVQ) Algorithm for Active Queue
     /// Management", IEEE/ACM Transactions on Networking 12(2), 2004.
@@ -130,7 +130,7 @@ policies! {
     ///
     /// Source: IEEE 802.1Q-2018, clauses 30 to 32 (802.1Qau).
     Qcn(QcnSpec),
-    /// A program of one's own, in C or another language, compiled to an eBPF object file.
+    /// A program of the user, in C or another language, compiled to an eBPF object file.
     ///
     /// Source: RFC 9669 for its instructions.
     Object(ObjectSpec),

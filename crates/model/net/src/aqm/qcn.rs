@@ -1,5 +1,5 @@
-//! Quantized congestion notification (IEEE 802.1Q-2018, clauses 30 to 32, once 802.1Qau): the
-//! congestion point at a queue, and the recursions of the reaction point at a sender.
+//! Quantized congestion notification (IEEE 802.1Q-2018, clauses 30 to 32, formerly 802.1Qau): the congestion point
+//! at a queue, and the rate computation of the reaction point at a sender.
 
 use super::discipline::{Arrival, Discipline, Feedback, Verdict};
 use super::settings::{QueueParams, Settings, ensure, lasting};
@@ -9,7 +9,7 @@ use crate::time::Time;
 use crate::units::{Bytes, Rate};
 use serde::{Deserialize, Serialize};
 
-/// The worst quantised feedback: six bits.
+/// The highest quantised feedback: six bits.
 pub const WORST: u8 = 63;
 
 /// The settings of a QCN congestion point (IEEE 802.1Q, 32.8).
@@ -17,19 +17,19 @@ pub const WORST: u8 = 63;
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 #[schemars(transform = crate::schema::keep_comment)]
 pub struct QcnSpec {
-    /// The wanted queue.
+    /// The length of the queue that the congestion point aims at.
     pub equilibrium: Bytes,
-    /// Weight of the queue's growth in the feedback.
+    /// Weight of the growth of the queue in the feedback.
     #[schemars(range(min = 0.0))]
     pub growth_weight: f64,
-    /// Bytes from one sample to the next without congestion.
+    /// Bytes between two samples without congestion.
     pub sample: Bytes,
-    /// Bytes from one sample to the next at the worst.
+    /// Bytes between two samples at the highest congestion.
     pub least_sample: Bytes,
-    /// Quantised feedback from which samples are no more frequent.
+    /// The quantised feedback from which samples become no more frequent.
     #[schemars(range(min = 1, max = 63))]
     pub full_at: u8,
-    /// The worst quantised feedback; each step of feedback takes 1/128 of a sender's rate.
+    /// The highest quantised feedback. Each step of feedback lowers the rate of the sender by 1/128.
     #[schemars(range(min = 1, max = 63))]
     pub most_feedback: u8,
 }
@@ -83,33 +83,33 @@ impl Settings for QcnSpec {
         Ok(())
     }
     fn describe(&self, size: &dyn Fn(Bytes) -> String) -> String {
-        format!("senders are told when there is more than {}", size(self.equilibrium))
+        format!("senders are notified when the queue is longer than {}", size(self.equilibrium))
     }
     fn notifies(&self) -> bool {
         true
     }
 }
 
-/// The congestion point of one queue. Each byte brings the next sample nearer, the more the worse the
-/// congestion is as it arrives: the probability profile, counted in bytes as the standard does (30.2.1),
-/// but by what the queue is now (as the thesis has it, 5.3.3) and not by what it was at the last sample.
+/// The congestion point of one queue. It samples the queue after a number of bytes, as the standard does (30.2.1).
+/// The higher the congestion is, the fewer bytes lie between two samples. The congestion is that of the present
+/// queue (NetBump, 5.3.3), and not that of the last sample.
 #[derive(Clone, Debug)]
 pub struct CongestionPoint {
     spec: QcnSpec,
-    /// Bytes in the queue at the sample before, Q_old.
+    /// Bytes in the queue at the last sample, Q_old.
     before: i64,
-    /// What is left until the next sample: 1 is the whole of an interval.
+    /// The part of an interval that is left until the next sample, from 1 down to 0.
     until_sample: f64,
     rng: Stream,
 }
 
 impl CongestionPoint {
-    /// An empty queue.
+    /// The congestion point of an empty queue.
     pub fn new(spec: QcnSpec, rng: Stream) -> CongestionPoint {
         CongestionPoint { spec, before: 0, until_sample: 1.0, rng }
     }
 
-    /// `F_b = -(Q_off + w Q_delta)` of a queue with `bytes` in it, quantised; zero without congestion.
+    /// The quantised feedback `F_b = -(Q_off + w Q_delta)` of a queue of `bytes`. It is zero without congestion.
     pub fn feedback(&self, bytes: u64) -> Feedback {
         let equilibrium = self.spec.equilibrium.0 as i64;
         let w = self.spec.growth_weight;
@@ -118,13 +118,13 @@ impl CongestionPoint {
         let congestion = offset as f64 + w * delta as f64;
         let worst = (1.0 + 2.0 * w) * equilibrium as f64;
         let share = (congestion / worst).clamp(0.0, 1.0);
-        // Any congestion counts as 1 at least: zero would say that there is none.
+        // Zero means that there is no congestion, so any congestion counts as at least 1.
         let quantised = libm::ceil(share * f64::from(self.spec.most_feedback)) as u8;
         Feedback { quantised, offset, delta }
     }
 
-    /// Bytes from one sample to the next where feedback is `quantised`, before the spread of 15 % either
-    /// way: the chance per byte rises linearly up to where it levels off.
+    /// Bytes between two samples if the feedback is `quantised`, without the random deviation of up to 15 %. The
+    /// probability of a sample per byte rises linearly up to `full_at`, and is constant from there on.
     fn interval(&self, quantised: u8) -> f64 {
         let QcnSpec { sample, least_sample, full_at, .. } = self.spec;
         let rise = f64::from(quantised.min(full_at)) / f64::from(full_at);
@@ -147,8 +147,8 @@ impl Discipline for CongestionPoint {
     }
 }
 
-/// The reaction point of hosts (IEEE 802.1Q, 32.10): what they do when a congestion point notifies
-/// them. There is a rate limiter for each connection that was notified.
+/// The reaction point of hosts (IEEE 802.1Q, 32.10): how they react when a congestion point notifies them. Each
+/// connection that was notified has a rate limiter.
 ///
 /// Source: IEEE 802.1Q-2018, clause 32 (802.1Qau).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
@@ -158,13 +158,13 @@ pub struct ReactionSpec {
     pub cycle: Bytes,
     /// Bytes of a later cycle.
     pub later_cycle: Bytes,
-    /// Length of a cycle of the timer in fast recovery; later ones are half as long. Without it bytes
-    /// alone count.
+    /// Length of a cycle of the timer in fast recovery. Later cycles are half as long. Without a timer only the byte
+    /// counter ends cycles.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timer: Option<Time>,
-    /// What active increase adds to the target each cycle.
+    /// Active increase adds this to the target rate in each cycle.
     pub increase: Rate,
-    /// What hyper-active increase adds, once for each cycle past fast recovery.
+    /// Hyper-active increase adds this to the target rate, times the number of cycles after fast recovery.
     pub hyper_increase: Rate,
     /// The lowest rate.
     pub least: Rate,
@@ -197,8 +197,8 @@ impl ReactionSpec {
     }
 }
 
-/// The rates of one reaction point (the rate limiter of one flow), in bits per second. It knows
-/// neither packets nor clock: it is told of bytes sent, of time that has passed and of feedback.
+/// The rates of one reaction point (the rate limiter of one flow), in bits per second. It has neither packets nor a
+/// clock: its owner reports feedback, the bytes that were sent and the time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ReactionPoint {
     spec: ReactionSpec,
@@ -214,11 +214,11 @@ pub struct ReactionPoint {
 
 /// Cycles of fast recovery.
 const FAST: u32 = 5;
-/// G_d: the worst feedback takes 63/128 of the rate.
+/// The divisor of G_d: the highest feedback lowers the rate by 63/128.
 const DECREASE: u64 = 128;
 
 impl ReactionPoint {
-    /// A flow on a link of rate `line`, not limited yet.
+    /// A flow that is not limited yet, on a link of rate `line`.
     pub fn new(spec: ReactionSpec, line: Rate) -> ReactionPoint {
         ReactionPoint {
             spec,
@@ -242,20 +242,20 @@ impl ReactionPoint {
         Rate(self.target)
     }
 
-    /// Whether it is slower than the link.
+    /// Whether its rate is below that of the link.
     pub fn limits(&self) -> bool {
         self.current < self.line
     }
 
-    /// When its timer is next due, if it runs.
+    /// The time at which its timer expires, if it runs.
     pub fn due(&self) -> Option<Time> {
         self.timer
     }
 
-    /// Feedback has come: fast recovery begins (again).
+    /// Handles feedback: fast recovery begins, or begins again.
     pub fn notified(&mut self, quantised: u8, now: Time) {
         let feedback = u64::from(quantised.clamp(1, WORST));
-        // Feedback in a row is for one and the same excess: the target stays.
+        // Several feedbacks within one cycle are about the same congestion, so the target rate stays.
         if self.byte_stage + self.time_stage > 0 || !self.limits() {
             self.target = self.current;
         }
@@ -266,7 +266,7 @@ impl ReactionPoint {
         self.timer = self.spec.timer.map(|span| now + span);
     }
 
-    /// Bytes have been sent under its limit.
+    /// Handles the bytes that were sent.
     pub fn sent(&mut self, bytes: u32) {
         if !self.limits() {
             return;
@@ -281,7 +281,7 @@ impl ReactionPoint {
         }
     }
 
-    /// It is `now`: the timer may be due.
+    /// Handles the timer, if it has expired by `now`.
     pub fn passed(&mut self, now: Time) {
         let (Some(due), Some(span)) = (self.timer, self.spec.timer) else { return };
         if !self.limits() {
@@ -306,7 +306,7 @@ impl ReactionPoint {
         }
         self.target = self.target.min(self.line);
         self.current = (self.current + self.target) / 2;
-        // Halving never gets there by itself.
+        // Halving the difference alone never reaches the rate of the link.
         if self.target == self.line && self.line - self.current <= self.line / 1_000 {
             (self.current, self.timer) = (self.line, None);
         }
@@ -340,11 +340,11 @@ mod tests {
             (60_000, 20_000, 63), // 40000 + 80000: beyond
             (0, 0, 0),
         ];
-        for (bytes, before, want) in table {
+        for (bytes, before, expected) in table {
             let mut point = point(spec());
             point.before = before;
             let got = point.feedback(bytes);
-            assert_eq!(got.quantised, want, "{bytes} after {before}");
+            assert_eq!(got.quantised, expected, "{bytes} after {before}");
             assert_eq!((got.offset, got.delta), (bytes as i64 - 20_000, bytes as i64 - before));
         }
     }
@@ -377,20 +377,23 @@ mod tests {
         let pace = Rate(1_000_000_000).inverse_rate();
         for (gap_us, some) in [(12, false), (6, true)] {
             let (mut point, mut queue) = (point(spec()), VirtualQueue::new(pace, Bytes(100_000)));
-            let mut told = 0;
+            let mut notices = 0;
             for n in 0..20_000u64 {
                 let now = Time::us(gap_us * n);
                 let verdict = point.arrive(&queue.arrival(1500, false, now));
-                told += u32::from(matches!(verdict, Verdict::Notify(_)));
+                notices += u32::from(matches!(verdict, Verdict::Notify(_)));
                 queue.add(1500, now);
             }
             // A full queue of 100 KB is at 80 of 100 KB worst: 51; one in 17.9 KB.
-            let want = if some {
+            let expected = if some {
                 20_000.0 * 1_500.0 / (150_000.0 / (1.0 + 9.0 * 51.0 / 63.0))
             } else {
                 0.0
             };
-            assert!((f64::from(told) - want).abs() <= 0.03 * want, "{told} for {want}");
+            assert!(
+                (f64::from(notices) - expected).abs() <= 0.03 * expected,
+                "{notices} for {expected}"
+            );
         }
     }
 
@@ -418,8 +421,8 @@ mod tests {
         assert_eq!(point.rate(), Rate(875_000_000));
         point.notified(32, Time::ZERO);
         assert_eq!((point.rate(), point.target()), (Rate(656_250_000), Rate(875_000_000)));
-        let want = [765_625_000, 820_312_500, 847_656_250, 861_328_125, 868_164_062];
-        for rate in want {
+        let expected = [765_625_000, 820_312_500, 847_656_250, 861_328_125, 868_164_062];
+        for rate in expected {
             point.sent(150_000);
             assert_eq!((point.rate(), point.target()), (Rate(rate), Rate(875_000_000)));
         }

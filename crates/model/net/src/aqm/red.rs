@@ -15,17 +15,17 @@ use serde::{Deserialize, Serialize};
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 #[schemars(transform = crate::schema::keep_comment)]
 pub struct RedSpec {
-    /// Average backlog from which packets are chosen.
+    /// The average backlog from which packets are chosen.
     pub min: Bytes,
-    /// Average backlog where the chance reaches `max-p`.
+    /// The average backlog at which the probability reaches `max-p`.
     pub max: Bytes,
-    /// Chance at `max`.
+    /// The probability at `max`.
     #[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0.0))]
     pub max_p: f64,
-    /// Weight of a new value in the average.
+    /// The weight of a new value in the average.
     #[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0.0))]
     pub weight: f64,
-    /// Whether the chance rises to 1 between `max` and twice that, instead of at once.
+    /// Whether the probability rises linearly to 1 between `max` and twice `max`, instead of jumping to 1 at `max`.
     pub gentle: bool,
     /// Whether chosen packets are marked, where they can be, instead of dropped.
     pub ecn: bool,
@@ -70,16 +70,16 @@ impl Settings for RedSpec {
     }
 }
 
-/// The state of one RED queue. Thresholds are in bytes, so the chance of a packet is proportional to
+/// The state of one RED queue. Thresholds are in bytes, so the probability of a packet is proportional to
 /// its length (the article's section 4, for queues measured in bytes).
 #[derive(Clone, Debug)]
 pub struct Red {
     spec: RedSpec,
     mtu: u64,
-    /// How long a full-sized packet takes: the article's `s`, by which the average decays when idle.
+    /// The time of a full-sized packet: the article's `s`, by which the average decays in an idle queue.
     slot: Time,
     average: f64,
-    /// Packets passed since the last one marked.
+    /// The number of packets since the last one that was marked.
     passed: f64,
     rng: Stream,
 }
@@ -90,9 +90,9 @@ impl Red {
         Red { spec, mtu, slot: pace.time_for(mtu), average: 0.0, passed: 0.0, rng }
     }
 
-    /// A packet of `len` bytes arrives and finds `backlog` bytes, none since `idle_since` where that
-    /// is given. Between the thresholds a capable packet is marked, where the queue does ECN; when
-    /// the average is so high that every packet is meant, it is dropped in any case (RFC 3168, 7).
+    /// Handles the arrival of a packet of `len` bytes at a backlog of `backlog` bytes. If the queue is empty,
+    /// `idle_since` is the time since which it is. Between the thresholds, a packet that can be marked is marked if
+    /// the queue uses ECN. If the average is so high that every packet is chosen, packets are dropped (RFC 3168, 7).
     pub fn arrive(
         &mut self,
         backlog: u64,
@@ -130,7 +130,7 @@ impl Red {
         }
     }
 
-    /// The article's `p_b` for a full-sized packet: 0 below `min`, 1 where every packet is meant.
+    /// The article's `p_b` for a full-sized packet: 0 below `min`, 1 if every packet is chosen.
     fn chance(&self) -> f64 {
         let RedSpec { min, max, max_p, gentle, .. } = self.spec;
         let (min, max) = (min.0 as f64, max.0 as f64);
@@ -170,7 +170,7 @@ mod tests {
     use super::*;
     use crate::units::{Bytes, Rate};
 
-    /// The average is the backlog itself (weight 1), so that the chance is known.
+    /// The average is the backlog itself (weight 1), so that the probability is known.
     fn red(gentle: bool, ecn: bool) -> Red {
         let (min, max) = (Bytes(10_000), Bytes(30_000));
         let spec = RedSpec { min, max, max_p: 0.1, weight: 1.0, gentle, ecn };

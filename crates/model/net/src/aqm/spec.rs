@@ -30,12 +30,12 @@ use serde::{Deserialize, Serialize};
 /// ```
 #[derive(Clone, PartialEq, Debug)]
 pub struct QueueSpec {
-    /// Which packets are marked or dropped before the queue is full.
+    /// The policy, which marks or drops packets before the queue is full.
     pub policy: Policy,
-    /// Room of a port: an arriving packet must fit beside what is not yet sent. 150 KB (100 packets of
-    /// 1500 bytes) unless the buffer is shared: then all of that.
+    /// The size of the queue of a port, in bytes that are not yet sent. Default: 150 KB (100 packets of 1500 bytes), or
+    /// the whole buffer if it is shared.
     pub limit: Bytes,
-    /// One buffer for all ports instead of room for each.
+    /// One buffer for all ports, instead of one for each.
     pub shared: Option<SharedSpec>,
     /// Eight classes with strict priority, 7 first, instead of one FIFO.
     pub priorities: bool,
@@ -62,15 +62,15 @@ pub struct SharedSpec {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct PfcSpec {
-    /// Above this many bytes from one port in one class its sender is paused.
+    /// Above this number of bytes from one port in one class, the sender is paused.
     pub xoff: Bytes,
-    /// At this many bytes, or fewer, it may go on.
+    /// At this number of bytes, or fewer, the sender may resume.
     pub xon: Bytes,
-    /// Room per port and class for what still arrives after a pause; computed from each link's rate and
-    /// delay unless given.
+    /// Room per port and class for packets that still arrive after a pause. Default: computed from the rate and delay of
+    /// each link.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub headroom: Option<Bytes>,
-    /// The lossless classes; under `xco` leave out class 7, which has its messages.
+    /// The lossless classes. Under `xco`, class 7 has control messages and should not be one of them.
     pub classes: Vec<u8>,
 }
 
@@ -162,7 +162,7 @@ impl PfcSpec {
         at_most(("pfc.xon", self.xon), ("pfc.xoff", self.xoff))?;
         at_most(("pfc.xoff", self.xoff), ("limit", limit))?;
         ensure(self.headroom != Some(Bytes(0)), "pfc.headroom", || {
-            "`pfc.headroom` is 0B: what is under way when a pause is sent would be lost; \
+            "`pfc.headroom` is 0B: packets that are on the link when a pause is sent would be lost; \
              leave it out to have it computed from each link"
                 .into()
         })?;

@@ -15,14 +15,14 @@ use std::fmt;
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 struct Common {
-    /// Room of a port: an arriving packet must fit beside what is not yet sent. With a `shared` buffer
-    /// all of that, unless given.
+    /// The size of the queue of a port, in bytes that are not yet sent. With a `shared` buffer the default is the whole
+    /// buffer.
     #[schemars(extend("default" = QueueSpec::default().limit))]
     limit: Option<Bytes>,
     /// Eight classes with strict priority, 7 first, instead of one FIFO.
     #[serde(default)]
     priorities: bool,
-    /// One buffer for all ports, under dynamic thresholds, instead of room for each.
+    /// One buffer for all ports, under dynamic thresholds, instead of one for each.
     ///
     /// Source: Choudhury and Hahne, "Dynamic Queue Length Thresholds for Shared-Memory Packet
     /// Switches", IEEE/ACM Transactions on Networking 6(2), 1998.

@@ -1,4 +1,4 @@
-//! Marking at an instantaneous threshold, as DCTCP wants it (Alizadeh et al., SIGCOMM 2010, 3.1).
+//! Marking at an instantaneous threshold, as DCTCP needs it (Alizadeh et al., SIGCOMM 2010, 3.1).
 
 use super::discipline::{Arrival, Discipline, Verdict};
 use super::settings::{QueueParams, Settings, at_most};
@@ -12,9 +12,9 @@ use serde::{Deserialize, Serialize};
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 #[schemars(transform = crate::schema::keep_comment)]
 pub struct EcnSpec {
-    /// Packets that find more than this are marked, if they can be.
+    /// Packets that find more than this in the queue are marked, if they can be.
     pub threshold: Bytes,
-    /// Whether packets that cannot be marked are dropped where others would be marked, and not queued.
+    /// Whether packets that cannot be marked are dropped above the threshold, instead of queued.
     ///
     /// Source: RFC 3168, section 5.
     pub drop_non_ect: bool,
@@ -48,7 +48,7 @@ impl Settings for EcnSpec {
 }
 
 /// Marks ECN-capable packets that find more than `bytes` queued. Others pass unmarked, or are dropped
-/// (RFC 3168, 5). The comparison is made in time, which is what a port knows about its backlog.
+/// (RFC 3168, 5). The comparison is made in time, because a port knows its backlog as a time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Threshold {
     bytes: Bytes,

@@ -1,4 +1,4 @@
-//! What a driver can change around a node.
+//! Changes in the surroundings of a node.
 
 use crate::id::PortId;
 use crate::route::Routes;
@@ -16,7 +16,7 @@ pub enum Change {
     /// The link at this port now sends at another rate.
     Rate(PortId, Rate),
     /// The link that leaves another node by this port now sends at another rate. Only stations that
-    /// know the whole network learn of it.
+    /// know the whole network are notified.
     Elsewhere(End, Rate),
     /// Other routes are in force.
     Routes(Arc<Routes>),
@@ -24,8 +24,8 @@ pub enum Change {
     Leave,
     /// A host has come back.
     Join,
-    /// A station stops: it forgets everything and answers nobody.
+    /// A station stops: it loses its state and sends no more messages.
     Stop,
-    /// A station starts again, without any memory.
+    /// A station starts again, without its former state.
     Restart,
 }

@@ -82,7 +82,7 @@ impl<T: AsRef<Packet>> ClassQueues<T> {
         self.paused &= !mask;
     }
 
-    /// Does what a pause frame says; other packets say nothing.
+    /// Carries out a pause frame. Other packets have no effect.
     pub fn obey(&mut self, frame: &Packet) {
         if frame.kind == Kind::Pause {
             self.pause(frame.seq as u8);

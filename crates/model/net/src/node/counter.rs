@@ -63,6 +63,17 @@ pub struct Counter {
     pub combine: Combine,
     /// What it counts, in one sentence.
     pub meaning: &'static str,
+    /// How the terminal shows it; `None` where only the tables of a result have it.
+    pub phrase: Option<Phrase>,
+}
+
+/// How the terminal shows a counter: "7 timeslots lost", or "7 of 20 timeslots unused".
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Phrase {
+    /// The text after the number.
+    pub text: &'static str,
+    /// The counter that this one is a part of.
+    pub whole: Option<&'static Counter>,
 }
 
 /// The declaration of a distribution of times. Results have three counters of it.
@@ -84,10 +95,19 @@ impl Times {
 }
 
 /// Declares counters as constants, and `ALL`, the list of them:
-/// `NAME = "name_in_results", unit, how values of nodes combine, "Meaning.";`.
+/// `NAME = "name_in_results", unit, how values of nodes combine, "Meaning.";`. A counter that the terminal shows has
+/// its phrase behind that: `, "timeslots lost"`, or `, "timeslots unused" of SLOTS_GRANTED`.
 #[macro_export]
 macro_rules! counters {
-    ($($id:ident = $name:literal, $unit:ident, $combine:ident, $meaning:literal;)*) => {
+    (@phrase) => { None };
+    (@phrase $text:literal) => { Some($crate::node::counter::Phrase { text: $text, whole: None }) };
+    (@phrase $text:literal of $whole:ident) => {
+        Some($crate::node::counter::Phrase { text: $text, whole: Some(&$whole) })
+    };
+    ($(
+        $id:ident = $name:literal, $unit:ident, $combine:ident, $meaning:literal
+        $(, $phrase:literal $(of $whole:ident)?)?;
+    )*) => {
         $(
             #[doc = $meaning]
             pub const $id: $crate::node::Counter = $crate::node::Counter {
@@ -95,6 +115,7 @@ macro_rules! counters {
                 unit: $crate::node::counter::Unit::$unit,
                 combine: $crate::node::counter::Combine::$combine,
                 meaning: $meaning,
+                phrase: $crate::counters!(@phrase $($phrase $(of $whole)?)?),
             };
         )*
         /// The counters that are declared here.
@@ -115,18 +136,21 @@ macro_rules! times {
                     unit: $crate::node::counter::Unit::Count,
                     combine: $crate::node::counter::Combine::Sum,
                     meaning: concat!("Number of measurements. ", $meaning),
+                    phrase: None,
                 },
                 p50: $crate::node::Counter {
                     name: concat!($name, "_p50_ns"),
                     unit: $crate::node::counter::Unit::Nanoseconds,
                     combine: $crate::node::counter::Combine::Percentile,
                     meaning: concat!("Median. ", $meaning),
+                    phrase: None,
                 },
                 p99: $crate::node::Counter {
                     name: concat!($name, "_p99_ns"),
                     unit: $crate::node::counter::Unit::Nanoseconds,
                     combine: $crate::node::counter::Combine::Percentile,
                     meaning: concat!("99th percentile. ", $meaning),
+                    phrase: None,
                 },
             };
         )*
@@ -196,8 +220,9 @@ mod tests {
     use super::*;
 
     crate::counters! {
-        SENT = "sent", Bytes, Sum, "Bytes sent.";
+        SENT = "sent", Bytes, Sum, "Bytes sent.", "by this node";
         LONGEST = "longest", Count, Maximum, "Packets in the longest queue.";
+        LOST = "lost", Bytes, Sum, "Bytes lost.", "lost" of SENT;
     }
     crate::times! {
         WAIT = "wait", "Time that a packet waits.";
@@ -226,7 +251,9 @@ mod tests {
         ];
         assert_eq!(names.collect::<Vec<_>>(), expected);
         assert_eq!((counters.get(SENT), Counters::default().get(SENT)), (Some(30), None));
-        assert_eq!((ALL, ALL_TIMES), (&[SENT, LONGEST][..], &[WAIT][..]));
+        assert_eq!((ALL, ALL_TIMES), (&[SENT, LONGEST, LOST][..], &[WAIT][..]));
+        assert_eq!(LOST.phrase, Some(Phrase { text: "lost", whole: Some(&SENT) }));
+        assert_eq!((LONGEST.phrase, WAIT.p50.phrase), (None, None));
         assert_eq!(WAIT.p99.meaning, "99th percentile. Time that a packet waits.");
     }
 }

@@ -18,7 +18,7 @@ impl<'a> Cx<'a> {
     pub fn new(now: Time, effects: &'a mut Effects) -> Cx<'a> {
         Cx { now, effects }
     }
-    /// Puts `packet` at the end of the FIFO of `port`, which the driver keeps and may drop from.
+    /// Puts `packet` at the end of the FIFO of `port`. The driver has the FIFO and may drop packets.
     #[inline]
     pub fn send(&mut self, port: PortId, packet: Packet) {
         self.effects.sends.push((port, packet));
@@ -43,7 +43,7 @@ impl<'a> Cx<'a> {
     pub fn wake(&mut self, at: Time, token: u32) {
         self.effects.wakes.push((at, token));
     }
-    /// Records `note`, where notes are kept.
+    /// Records `note`, if notes are recorded.
     #[inline]
     pub fn note(&mut self, note: Note) {
         if self.now < self.effects.notes_until {

@@ -1,19 +1,19 @@
-//! What a node asks its driver for: the contract between nodes and drivers.
+//! The requests of a node to its driver: the contract between nodes and drivers.
 
 use super::{DropReason, Handover, Note, Payloads};
 use crate::frame::Packet;
 use crate::id::{NodeId, PortId};
 use crate::time::Time;
 
-/// What a driver does for its nodes: one method for each thing that a node can ask for with [`Cx`].
-/// After each call to a node, [`Effects::drain`] hands over what the node asked for in that call.
+/// Carries out the requests of nodes: a driver has one method for each request that a node can make with [`Cx`]. After
+/// each call to a node, [`Effects::drain`] passes on the requests of that call.
 ///
 /// No method has a default, so that every driver states what it does.
 ///
 /// [`Cx`]: super::Cx
 pub trait Sink {
-    /// What the node sends because of this call starts `span` later, except at a port that is busy until
-    /// then anyway. It applies to packets of [`Sink::send`] and of [`Node::transmit`]. A wall clock ignores
+    /// Packets that the node sends because of this call leave `span` later, except at a port that is busy until then
+    /// anyway. It applies to packets of [`Sink::send`] and of [`Node::transmit`]. A wall clock ignores
     /// it, since real processing takes its own time.
     ///
     /// [`Node::transmit`]: super::Node::transmit
@@ -25,12 +25,12 @@ pub trait Sink {
     fn complete(&mut self, flows: u64);
     /// The node dropped a packet.
     fn dropped(&mut self, reason: DropReason);
-    /// The node noted something at `at`; comes only while notes are kept, see [`Effects::keep_notes`].
+    /// The node recorded a note at `at`. Called only while notes are recorded, see [`Effects::keep_notes`].
     fn note(&mut self, at: Time, note: Note);
     /// A host whose applications are outside of the network hands something over at `at`.
     fn hand_over(&mut self, at: Time, what: Handover);
     /// Puts `packet` at the end of the FIFO of `port`. The driver may drop it: it then counts the drop
-    /// and calls [`Payloads::discard`]. Nobody reads `packet` afterwards.
+    /// and calls [`Payloads::discard`]. `packet` is not read afterwards.
     fn send(&mut self, port: PortId, packet: &mut Packet, payloads: &mut Payloads);
     /// Calls [`Node::expire`] with `token` at `at`, never earlier, or at once where `at` is past.
     ///
@@ -42,7 +42,7 @@ pub trait Sink {
     fn kick(&mut self, port: PortId);
 }
 
-/// What nodes have asked for and no driver has carried out yet.
+/// The requests of nodes that the driver has not carried out yet.
 #[derive(Default)]
 pub struct Effects {
     pub(super) hold: Option<Time>,
@@ -54,7 +54,7 @@ pub struct Effects {
     pub(super) payloads: Payloads,
 }
 
-/// What few calls ask for.
+/// The requests that few calls make.
 #[derive(Default)]
 pub(super) struct RareEffects {
     /// Whether there is anything.
@@ -67,7 +67,7 @@ pub(super) struct RareEffects {
 }
 
 impl Effects {
-    /// The lists of what few calls ask for, to add something.
+    /// The lists of rare requests, to add one.
     pub(super) fn rare(&mut self) -> &mut RareEffects {
         self.rare.any = true;
         &mut self.rare
@@ -91,7 +91,7 @@ impl Effects {
     /// [`Sink`]; among equals it is the order in which the node asked.
     ///
     /// The pattern below names every field: a new one does not compile until it is handed over too. It
-    /// runs after every call to a node, so that what few calls ask for is tested for in one branch.
+    /// runs after every call to a node, so that one branch tests for all rare requests.
     #[inline(always)]
     pub fn drain(&mut self, sink: &mut impl Sink) {
         let Effects { hold, rare, sends, wakes, kicks, notes_until: _, payloads } = self;

@@ -1,4 +1,4 @@
-//! The sending side of a switch port: its queues, what waits in them, and what went through.
+//! The sending side of a switch port: its queues, the packets in them, and its counters.
 
 use super::class_queues::ClassQueues;
 use super::reserve::Reserve;
@@ -12,7 +12,7 @@ use crate::id::PortId;
 use crate::time::Time;
 use crate::units::{Bytes, InverseRate};
 
-/// What happened to the packets of one class at one port.
+/// Counters of the packets of one class at one port.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ClassStats {
     /// Packets sent.
@@ -27,7 +27,7 @@ pub struct ClassStats {
     pub max_backlog: u64,
 }
 
-/// What happened at one port.
+/// Counters of one port.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct PortStats {
     /// Per class.
@@ -112,7 +112,7 @@ pub(super) struct Egress {
     pub stats: PortStats,
 }
 
-/// What a port's queues are made from.
+/// The parts of the queues of a port.
 pub(super) struct Place {
     /// The port's key for random streams.
     pub key: u64,
@@ -141,7 +141,7 @@ impl Egress {
         }
     }
 
-    /// What the queue's policy says about an arriving packet.
+    /// The verdict of the queue's policy on an arriving packet.
     pub fn judge(&mut self, packet: &Packet, now: Time) -> Verdict {
         let queue = self.queues.queue_of(packet);
         let backlog = self.loads[queue].backlog(now);
@@ -220,7 +220,7 @@ impl Egress {
         cx.drop(packet, reason);
     }
 
-    /// The link failed: nothing is sent, paused or accepted. Returns what was queued.
+    /// The link failed: nothing is sent, paused or accepted. Returns the packets that were queued.
     pub fn go_down(&mut self, now: Time) -> Vec<Stored> {
         self.up = false;
         self.queues.resume(u8::MAX);

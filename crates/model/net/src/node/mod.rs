@@ -1,5 +1,5 @@
-//! Nodes: what sits at the places of a network. A driver calls a node with each event; the node asks
-//! its driver for what should happen. Only the driver knows clocks, sockets and files.
+//! Nodes: hosts, switches and stations. A driver calls a node with each event, and the node makes requests to the driver.
+//! Only the driver knows clocks, sockets and files.
 
 mod account;
 pub mod agent;
@@ -18,6 +18,7 @@ pub mod external_host;
 pub mod fault;
 mod handover;
 pub mod host;
+pub mod intercept;
 mod note;
 pub mod notify;
 mod payloads;
@@ -47,9 +48,9 @@ use std::any::Any;
 
 /// Something that sits at one place in a network.
 ///
-/// Calls come in time order. What the node asks for with `cx` is carried out after the call returns.
+/// Calls come in time order. The requests that the node makes with `cx` are carried out after the call returns.
 pub trait Node: Any + Send {
-    /// Comes once, before any other call.
+    /// Called once, before any other call.
     fn start(&mut self, cx: &mut Cx<'_>);
     /// A packet arrived by `port`.
     fn receive(&mut self, port: PortId, packet: Packet, cx: &mut Cx<'_>);
@@ -62,7 +63,7 @@ pub trait Node: Any + Send {
     fn change(&mut self, _change: &Change, _cx: &mut Cx<'_>) {}
     /// Packets created, consumed and held so far.
     fn account(&self) -> PacketAccount;
-    /// Adds what it has counted over the run.
+    /// Adds its counters of the run.
     fn add_counters(&self, _counters: &mut Counters) {}
     /// Bytes waiting for `port` inside this node, for sampling.
     fn queued(&self, _port: PortId) -> u64 {

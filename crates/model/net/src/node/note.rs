@@ -1,10 +1,10 @@
-//! Notes of what a central scheduler permitted.
+//! Notes of permissions of central schedulers.
 
 use crate::id::HostId;
 use crate::time::Time;
 use crate::units::Rate;
 
-/// What a host was permitted, for the record; nothing acts upon it.
+/// A permission of a host, for the record. Nothing depends on it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Note {
     /// `host` may send to `dst` until `until`. This replaces its earlier permission for `dst`.

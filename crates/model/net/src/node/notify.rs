@@ -1,4 +1,4 @@
-//! Notices from congestion points to the senders of packets: who gets one, and what it says.
+//! Notices from congestion points to the senders of packets.
 
 use super::Cx;
 use super::host::Plan;
@@ -9,7 +9,7 @@ use crate::wire::cnm::{Cnm, OVERHEAD, units};
 use crate::wire::mac_control::Mac;
 use std::sync::Arc;
 
-/// Who sends what. A packet of the simulator does not name its sender as a frame does.
+/// The senders of packets. A packet of the simulator does not name its sender as a frame does.
 #[derive(Clone, Default)]
 pub struct Senders(Option<Arc<Plan>>);
 
@@ -19,7 +19,7 @@ impl Senders {
         Senders(Some(plan))
     }
 
-    /// Who sent `packet`; control messages and pause frames do not count.
+    /// The sender of `packet`; `None` for control messages and pause frames.
     pub fn of_packet(&self, packet: &Packet) -> Option<HostId> {
         let conn = self.0.as_ref()?.traffic.conns.get(packet.flow as usize)?;
         match packet.kind {
@@ -32,7 +32,8 @@ impl Senders {
     /// A notice for the sender of `packet`, about the queue of a switch's port.
     pub(super) fn notice(
         &self,
-        (node, port): (NodeId, PortId),
+        node: NodeId,
+        port: PortId,
         packet: &Packet,
         what: Feedback,
         cx: &mut Cx<'_>,

@@ -1,4 +1,4 @@
-//! Priority flow control (IEEE 802.1Qbb): who is paused, and the room that makes a class lossless.
+//! Priority flow control (IEEE 802.1Qbb): the pauses of classes, and the room that makes a class lossless.
 
 use crate::aqm::spec::PfcSpec;
 use crate::frame::{CLASSES, Kind, Packet};
@@ -7,9 +7,9 @@ use crate::topology::LinkParams;
 /// A pause frame on the wire: the shortest Ethernet frame (64 bytes), preamble (8) and gap (12).
 pub const PAUSE_LEN: u16 = 84;
 
-/// Bytes of one class that may still arrive after a pause is decided on: the packet that led to it,
-/// what the sender adds while the pause frame waits for one packet of `mtu` bytes on lane `back`, is
-/// sent and travels, what is then under way on lane `towards`, and the packet the sender has begun.
+/// Bytes of one class that may still arrive after the decision to pause it. They are the packet that led to the
+/// decision, the bytes that the sender sends while the pause frame waits for a packet of `mtu` bytes on lane `back`,
+/// is sent and travels, the bytes that are then on lane `towards`, and the packet that the sender has begun.
 /// With equal lanes this is 2 · delay · rate + 3 · mtu + the pause frame. Rounded up.
 pub fn headroom(towards: LinkParams, back: LinkParams, mtu: u64) -> u64 {
     let pace = back.rate.inverse_rate();
@@ -18,7 +18,7 @@ pub fn headroom(towards: LinkParams, back: LinkParams, mtu: u64) -> u64 {
     towards.rate.inverse_rate().bytes_in(reaction) + 1 + 2 * mtu
 }
 
-/// What one port has brought in that is still in the switch, per class; decides on pauses.
+/// Counts the bytes in the switch that came by one port, by class, and decides on pauses.
 #[derive(Clone, Debug)]
 pub struct Ingress {
     xoff: u64,
@@ -31,7 +31,7 @@ pub struct Ingress {
     /// Bytes in this port's own headroom.
     reserve: [u64; CLASSES],
     paused: u8,
-    /// Changes the sender has not been told of yet: subset of `paused`, and of its complement.
+    /// Changes of which the sender has not been notified: classes to pause, and classes to resume.
     pending: (u8, u8),
 }
 
@@ -63,7 +63,7 @@ impl Ingress {
     }
 
     /// Takes a packet that found no common room into the headroom, if it is of a lossless class and
-    /// fits; says whether.
+    /// fits. Returns whether it does.
     pub fn charge_reserve(&mut self, class: u8, len: u64) -> bool {
         let reserve = &mut self.reserve[usize::from(class)];
         let fits = self.lossless >> class & 1 == 1 && *reserve + len <= self.headroom;
@@ -85,7 +85,7 @@ impl Ingress {
         len - own
     }
 
-    /// A class is paused above `xoff` and whenever it needs headroom; it goes on at `xon`.
+    /// A class is paused above `xoff` and whenever it needs headroom; it resumes at `xon`.
     fn review(&mut self, class: u8) {
         let bit = 1 << class & self.lossless;
         let reserve = self.reserve[usize::from(class)];
@@ -100,14 +100,14 @@ impl Ingress {
         }
     }
 
-    /// Whether the sender has to be told something.
-    pub fn has_news(&self) -> bool {
+    /// Whether a pause frame has to be sent.
+    pub fn has_frame(&self) -> bool {
         self.pending != (0, 0)
     }
 
-    /// The frame that tells it.
-    pub fn news(&mut self) -> Option<Packet> {
-        if !self.has_news() {
+    /// The pause frame with all pending changes.
+    pub fn take_frame(&mut self) -> Option<Packet> {
+        if !self.has_frame() {
             return None;
         }
         let (stop, go) = std::mem::take(&mut self.pending);
@@ -116,7 +116,7 @@ impl Ingress {
         Some(Packet { seq, class, len: PAUSE_LEN, kind: Kind::Pause, ..Packet::default() })
     }
 
-    /// The link works again: the sender, who may have missed frames, is told where it stands.
+    /// The link works again: the next frame has the state of all classes, because the sender may have missed frames.
     pub fn restart(&mut self) {
         self.pending = (self.paused, self.lossless & !self.paused);
     }
@@ -143,19 +143,19 @@ mod tests {
     fn pauses_above_xoff_and_resumes_at_xon() {
         let mut port = ingress(0);
         port.charge(3, 3_000);
-        assert_eq!(port.news(), None);
+        assert_eq!(port.take_frame(), None);
         port.charge(3, 1);
-        assert_eq!(port.news().map(|frame| frame.seq), Some(0x0008));
-        assert_eq!((port.release(3, 2_000), port.news()), (2_000, None));
+        assert_eq!(port.take_frame().map(|frame| frame.seq), Some(0x0008));
+        assert_eq!((port.release(3, 2_000), port.take_frame()), (2_000, None));
         port.release(3, 1);
-        assert_eq!(port.news().map(|frame| frame.seq), Some(0x0800));
+        assert_eq!(port.take_frame().map(|frame| frame.seq), Some(0x0800));
     }
 
     #[test]
     fn other_classes_are_never_paused_nor_given_headroom() {
         let mut port = ingress(5_000);
         port.charge(2, 100_000);
-        assert!(!port.charge_reserve(2, 100) && !port.has_news());
+        assert!(!port.charge_reserve(2, 100) && !port.has_frame());
     }
 
     #[test]
@@ -163,20 +163,20 @@ mod tests {
         let mut port = ingress(200);
         port.charge(3, 50);
         assert!(port.charge_reserve(3, 150) && !port.charge_reserve(3, 51));
-        assert!(port.news().is_some());
+        assert!(port.take_frame().is_some());
         assert_eq!(port.release(3, 100), 0);
-        assert_eq!((port.release(3, 60), port.has_news()), (10, true));
+        assert_eq!((port.release(3, 60), port.has_frame()), (10, true));
     }
 
     #[test]
-    fn news_that_is_out_of_date_is_not_sent_and_a_new_link_is_told_again() {
+    fn outdated_changes_are_not_sent_and_a_repaired_link_gets_the_state_again() {
         let mut port = ingress(0);
         port.charge(3, 4_000);
         port.release(3, 4_000);
-        assert_eq!(port.news().map(|frame| frame.seq), Some(0x0800));
+        assert_eq!(port.take_frame().map(|frame| frame.seq), Some(0x0800));
         port.charge(3, 4_000);
-        assert!(port.news().is_some() && port.news().is_none());
+        assert!(port.take_frame().is_some() && port.take_frame().is_none());
         port.restart();
-        assert_eq!(port.news().map(|frame| frame.seq), Some(0x0008));
+        assert_eq!(port.take_frame().map(|frame| frame.seq), Some(0x0008));
     }
 }

@@ -31,7 +31,7 @@ pub struct Reaction {
     turn: usize,
     /// Whether a free packet goes before a limited one.
     free_next: bool,
-    /// The wake-up that is under way, so that none is asked for twice.
+    /// The wake-up that was requested, so that none is requested twice.
     awake_at: Time,
     notices: u64,
     unread: u64,

@@ -28,7 +28,7 @@ pub struct StoppableNode {
     make: MakeNode,
     node: Option<Box<dyn Node>>,
     loss: Loss,
-    /// Changes since the beginning of the run that the node must learn of when it starts again.
+    /// Changes since the beginning of the run, which the node gets when it starts again.
     changes: Vec<Change>,
     /// The sum over the nodes that were stopped.
     before: PacketAccount,

@@ -41,7 +41,7 @@ impl SwitchPort {
     }
 }
 
-/// What a switch is made from.
+/// The parts of a switch.
 #[derive(Clone)]
 pub struct SwitchConfig {
     /// Which node it is.
@@ -56,9 +56,9 @@ pub struct SwitchConfig {
     pub mtu: u64,
     /// The run's seed.
     pub seed: u64,
-    /// Whether, and how often, it moves flows among equal ports; none: routes choose alone.
+    /// The interval at which it moves flows among equal ports. `None`: only routes choose.
     pub classifier: Option<ClassifierSpec>,
-    /// Who sent a packet, where its queues notify senders.
+    /// The senders of packets, if its queues notify them.
     pub senders: Senders,
     /// The class that has a share of each port before all others.
     pub reserve: Option<Reserve>,
@@ -103,7 +103,7 @@ impl Switch {
         }
     }
 
-    /// What happened at `port` so far.
+    /// The counters of `port` so far.
     pub fn stats(&self, port: PortId) -> PortStats {
         self.egress[port.at()].stats()
     }
@@ -140,11 +140,12 @@ impl Switch {
         let len = u64::from(stored.packet.len);
         self.buffer.release(ingress.release(stored.packet.class, len));
         self.account.held -= 1;
-        self.tell_sender(stored.from, cx);
+        self.send_pause_frame(stored.from, cx);
     }
 
-    fn tell_sender(&self, from: PortId, cx: &mut Cx<'_>) {
-        if self.ingress[from.at()].has_news() {
+    /// Sends a pause frame to the far end of `from`, if one is due.
+    fn send_pause_frame(&self, from: PortId, cx: &mut Cx<'_>) {
+        if self.ingress[from.at()].has_frame() {
             cx.kick(from);
         }
     }
@@ -166,7 +167,7 @@ impl Switch {
         self.egress[port.at()].unsent(now)
     }
 
-    /// Tells the sender of `packet`, which goes out by `out`, about a queue; whether there is one.
+    /// Notifies the sender of `packet`, which leaves by `out`, of a queue. Returns whether the sender is known.
     pub(super) fn notify(
         &mut self,
         out: PortId,
@@ -174,7 +175,7 @@ impl Switch {
         what: Feedback,
         cx: &mut Cx<'_>,
     ) -> bool {
-        let notice = self.senders.notice((self.node, out), packet, what, cx);
+        let notice = self.senders.notice(self.node, out, packet, what, cx);
         let Some(notice) = notice else { return false };
         self.account.created += 1;
         self.forward(out, notice, cx);
@@ -185,17 +186,17 @@ impl Switch {
         let Some(out) = self.route(&packet) else {
             return cx.drop(&packet, DropReason::NoRoute);
         };
-        self.enqueue((from, out), packet, cx);
+        self.enqueue(from, out, packet, cx);
     }
 
     /// A packet that did not come by a link joins the queue of `out`, beside those from port `from`.
-    pub(super) fn inject(&mut self, ports: (PortId, PortId), packet: Packet, cx: &mut Cx<'_>) {
+    pub(super) fn inject(&mut self, from: PortId, out: PortId, packet: Packet, cx: &mut Cx<'_>) {
         self.account.created += 1;
-        self.enqueue(ports, packet, cx);
+        self.enqueue(from, out, packet, cx);
     }
 
     /// A packet that came by port `from` joins the queue of `out`.
-    pub fn enqueue(&mut self, (from, out): (PortId, PortId), packet: Packet, cx: &mut Cx<'_>) {
+    pub fn enqueue(&mut self, from: PortId, out: PortId, packet: Packet, cx: &mut Cx<'_>) {
         match self.admit(from, out, &packet, cx) {
             Ok(verdict) => {
                 let since = cx.now;
@@ -208,7 +209,7 @@ impl Switch {
             }
             Err(reason) => self.egress[out.at()].drop(&packet, reason, cx),
         }
-        self.tell_sender(from, cx);
+        self.send_pause_frame(from, cx);
     }
 
     /// The far end of `port` asks for classes to be paused or to go on.
@@ -234,7 +235,7 @@ impl Switch {
         }
     }
 
-    /// Takes out what waits for `port`, in order.
+    /// Takes out the packets that wait for `port`, in order.
     pub fn empty(&mut self, port: PortId, cx: &mut Cx<'_>) -> Vec<Stored> {
         let egress = &mut self.egress[port.at()];
         let all = egress.go_down(cx.now);
@@ -285,7 +286,7 @@ impl Node for Switch {
         if !egress.up {
             return None;
         }
-        if let Some(frame) = self.ingress[port.at()].news() {
+        if let Some(frame) = self.ingress[port.at()].take_frame() {
             egress.stats.pauses_sent += 1;
             self.account.created += 1;
             return Some(frame);

@@ -3,6 +3,7 @@
 use crate::node::Counter;
 use crate::time::Time;
 use crate::units::Rate;
+use std::ops::RangeInclusive;
 
 /// A network and its traffic, as far as the periods of a scheme have to fit them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -39,27 +40,28 @@ pub struct Proposal {
     pub given: Time,
     /// The value that fits, with two significant digits.
     pub proposed: Time,
-    /// The shortest and the longest value that fit, too.
-    pub fits: (Time, Time),
+    /// The values that fit, too.
+    pub fits: RangeInclusive<Time>,
     /// What the period is compared with, as the rest of a sentence: "flows take 80 ms alone".
     pub because: String,
 }
 
 impl Proposal {
-    /// A proposal; values from `least` to `most` fit, too.
+    /// A proposal. The values in `fits` fit, too.
     pub fn new(
-        (key, given): (&'static str, Time),
+        key: &'static str,
+        given: Time,
         proposed: Time,
-        (least, most): (Time, Time),
+        fits: RangeInclusive<Time>,
         because: String,
     ) -> Proposal {
         let proposed = rounded(proposed);
-        let fits = (least.min(proposed), most.max(proposed));
+        let fits = (*fits.start()).min(proposed)..=(*fits.end()).max(proposed);
         Proposal { key, given, proposed, fits, because }
     }
     /// Whether the value given fits.
     pub fn is_fit(&self) -> bool {
-        (self.fits.0..=self.fits.1).contains(&self.given)
+        self.fits.contains(&self.given)
     }
 }
 
@@ -105,7 +107,7 @@ mod tests {
     fn what_is_proposed_fits() {
         let of = |given| {
             let because = "flows are short".to_string();
-            Proposal::new(("poll", given), Time::ms(8), (Time::ZERO, Time::ms(2)), because)
+            Proposal::new("poll", given, Time::ms(8), Time::ZERO..=Time::ms(2), because)
         };
         assert!(of(Time::ms(8)).is_fit() && of(Time::us(1)).is_fit());
         assert!(!of(Time::s(5)).is_fit());

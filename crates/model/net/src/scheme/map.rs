@@ -23,7 +23,8 @@ pub struct Map {
 impl Map {
     /// A network of `nodes` nodes, `hosts` of them hosts, whose hosts choose paths by pairs.
     pub fn new(
-        (nodes, hosts): (usize, usize),
+        nodes: usize,
+        hosts: usize,
         wiring: &Wiring,
         routes: &Arc<Routes>,
         seed: u64,

@@ -1,4 +1,4 @@
-//! What a central scheme brings into a network: stations of its own, and an agent in every host.
+//! What a central scheme adds to a network: its stations, and an agent in every host.
 
 use super::Control;
 use super::fit::{Activity, Conditions, Proposal};
@@ -104,7 +104,7 @@ pub trait System {
     fn spread(&self, by_routing: Option<Spread>) -> Spread {
         by_routing.unwrap_or(Spread::PerPair)
     }
-    /// The switches that the scheme brings in place of the network's own.
+    /// The switches that the scheme uses in place of the network's own.
     fn switches(&self) -> Option<&dyn SchemeSwitches> {
         None
     }
@@ -203,8 +203,13 @@ impl Surroundings<'_> {
     }
     /// What a scheduler knows, as it is at the start.
     pub fn map(&self) -> Map {
-        let size = (self.graph.nodes.len(), self.graph.hosts.len());
-        Map::new(size, self.wiring, self.routes, self.seed)
+        Map::new(
+            self.graph.nodes.len(),
+            self.graph.hosts.len(),
+            self.wiring,
+            self.routes,
+            self.seed,
+        )
     }
     /// What a scheduler knows: directed links, and the path that packets of each pair of hosts take
     /// where hosts leave it to equal-cost multipath by pairs.

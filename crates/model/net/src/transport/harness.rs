@@ -96,10 +96,10 @@ pub struct Faults {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Event {
     /// At the entrance of a hop of a direction; one past the last is the far end.
-    At { way: usize, hop: usize, packet: u64 },
+    At { direction: usize, hop: usize, packet: u64 },
     /// A timer of the sender (0) or the receiver (1) may be due.
     Wake(usize),
-    /// The sender is told that the circuit comes or goes.
+    /// The sender gets a message that the circuit begins or ends.
     Tell(u64),
 }
 
@@ -119,7 +119,7 @@ pub struct World {
     sender: Sender,
     receiver: Receiver,
     /// Forward and back.
-    pub ways: [Vec<Hop>; 2],
+    pub directions: [Vec<Hop>; 2],
     pub circuit: Option<Circuit>,
     pub faults: Faults,
     rng: Stream,
@@ -140,7 +140,7 @@ impl World {
             transport: transport.clone(),
             sender: Sender::new(transport),
             receiver: Receiver::new(),
-            ways: [path, back].map(|lanes| lanes.iter().map(Hop::new).collect()),
+            directions: [path, back].map(|lanes| lanes.iter().map(Hop::new).collect()),
             circuit: None,
             faults: Faults::default(),
             rng: Stream::named(1, "harness", 0),
@@ -169,7 +169,7 @@ impl World {
             self.sender.push(FlowId(index as u32), bytes, &self.transport, self.now);
         }
         self.pump();
-        self.tell_next(0);
+        self.notify_next(0);
         let (mut received, mut acked) = (None, 0);
         while let Some(Reverse((at, _, event))) = self.queue.pop() {
             self.now = at;
@@ -223,11 +223,11 @@ impl World {
 
     fn handle(&mut self, event: Event) {
         match event {
-            Event::At { way, hop, packet: id } => {
+            Event::At { direction, hop, packet: id } => {
                 let Some(packet) = self.packets.remove(&id) else { return };
-                if hop < self.ways[way].len() {
-                    self.cross(way, hop, packet);
-                } else if way == 0 {
+                if hop < self.directions[direction].len() {
+                    self.cross(direction, hop, packet);
+                } else if direction == 0 {
                     self.data(&packet);
                 } else {
                     self.sender.on_ack(&packet, &self.transport, self.now);
@@ -235,7 +235,7 @@ impl World {
             }
             Event::Wake(end) => self.wake(end),
             Event::Tell(number) => {
-                self.tell(number);
+                self.notify(number);
                 if !self.sender.is_quiet() {
                     return;
                 }
@@ -245,7 +245,7 @@ impl World {
     }
 
     /// A message about the next change of the circuit is to come, where there are any.
-    fn tell_next(&mut self, number: u64) {
+    fn notify_next(&mut self, number: u64) {
         let Some(circuit) = self.circuit.as_ref().filter(|_| !self.sender.is_idle()) else {
             return;
         };
@@ -253,14 +253,14 @@ impl World {
         self.at(circuit.change(number).since(ahead).max(self.now), Event::Tell(number));
     }
 
-    fn tell(&mut self, number: u64) {
+    fn notify(&mut self, number: u64) {
         let Some(circuit) = &self.circuit else { return };
         let (from, up) = (circuit.change(number), number.is_multiple_of(2));
         if self.rng.unit() >= self.faults.notice_loss {
             let circuits = Circuits::default().with_news(up.into(), up);
             self.sender.on_path_news(circuits, from);
         }
-        self.tell_next(number + 1);
+        self.notify_next(number + 1);
     }
 
     fn pump(&mut self) {
@@ -309,17 +309,17 @@ impl World {
     }
 
     /// A packet leaves its host, unless something goes wrong.
-    fn emit(&mut self, way: usize, mut packet: Packet) {
+    fn emit(&mut self, direction: usize, mut packet: Packet) {
         let mut up = self.circuit.as_ref().is_some_and(|circuit| circuit.is_up(self.now));
         let mut path = u8::from(up);
         if self.faults.lies {
             (up, path) = (self.rng.below(2) == 1, self.rng.below(8) as u8);
         }
         packet.put_on_path(path);
-        packet.tell_circuits(path, up);
-        let certain = way == 0 && self.faults.lost.contains(&self.sent);
-        self.sent += u32::from(way == 0);
-        let data_loss = if way == 0 { self.faults.data_loss } else { 0.0 };
+        packet.set_circuits(path, up);
+        let certain = direction == 0 && self.faults.lost.contains(&self.sent);
+        self.sent += u32::from(direction == 0);
+        let data_loss = if direction == 0 { self.faults.data_loss } else { 0.0 };
         if self.rng.unit() < self.faults.loss + data_loss || certain {
             return;
         }
@@ -327,24 +327,24 @@ impl World {
         for _ in 0..copies {
             let late = self.rng.unit() < self.faults.reordering;
             let by = if late { self.rng.below(self.faults.lateness.as_ps()) } else { 0 };
-            self.put(self.now + Time::ps(by), way, 0, packet);
+            self.put(self.now + Time::ps(by), direction, 0, packet);
         }
     }
 
-    fn cross(&mut self, way: usize, hop: usize, mut packet: Packet) {
+    fn cross(&mut self, direction: usize, hop: usize, mut packet: Packet) {
         let circuit = self.circuit.as_mut().filter(|circuit| circuit.is_up(self.now));
-        let line = match circuit.filter(|_| (way, hop) == (0, 0)) {
+        let line = match circuit.filter(|_| (direction, hop) == (0, 0)) {
             Some(circuit) => &mut circuit.hop,
-            None => &mut self.ways[way][hop],
+            None => &mut self.directions[direction][hop],
         };
         if let Some(arrival) = line.cross(&mut packet, self.now) {
-            self.put(arrival, way, hop + 1, packet);
+            self.put(arrival, direction, hop + 1, packet);
         }
     }
 
-    fn put(&mut self, time: Time, way: usize, hop: usize, packet: Packet) {
+    fn put(&mut self, time: Time, direction: usize, hop: usize, packet: Packet) {
         self.packets.insert(self.serial, packet);
         let packet = self.serial;
-        self.at(time, Event::At { way, hop, packet });
+        self.at(time, Event::At { direction, hop, packet });
     }
 }

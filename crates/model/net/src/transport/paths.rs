@@ -21,7 +21,7 @@ pub(super) struct News {
     pub flight: u32,
     /// Loss recovery begins.
     pub lost: bool,
-    /// Loss recovery is under way.
+    /// Loss recovery has begun and has not ended.
     pub recovering: bool,
 }
 
@@ -65,11 +65,11 @@ impl Paths {
     pub fn has_waiting(&self) -> bool {
         self.board.has_waiting()
     }
-    /// The next segment goes for the first time.
+    /// The next segment is sent for the first time.
     pub fn send(&mut self) {
         self.board.send(self.active);
     }
-    /// The next lost segment goes again.
+    /// The next lost segment is sent again.
     pub fn send_again(&mut self) -> Option<u32> {
         self.board.send_again(self.active)
     }
@@ -82,7 +82,7 @@ impl Paths {
     }
     /// Something was acknowledged, `nanoseconds` after it went by `path`.
     pub fn sample(&mut self, path: u8, nanoseconds: u32) {
-        self.rtt.iter_mut().for_each(Rtt::settle);
+        self.rtt.iter_mut().for_each(Rtt::end_back_off);
         self.rtt[usize::from(path)].sample(nanoseconds);
     }
 

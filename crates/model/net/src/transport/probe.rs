@@ -17,7 +17,7 @@ struct Gone {
 pub(super) struct Probes {
     /// The time at which the next one is due; [`Time::MAX`] for never.
     pub at: Time,
-    /// A probe must be sent now, whatever the window.
+    /// A probe must be sent now, even if the window is full.
     pub pending: bool,
     gone: Option<Gone>,
 }

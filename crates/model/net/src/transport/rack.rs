@@ -102,7 +102,8 @@ impl Rack {
         if srtt == Time::ZERO { quarter } else { quarter.min(srtt) }
     }
 
-    /// Marks what is lost on `board` (step 5). Returns when more of it will be, if nothing else is received.
+    /// Marks lost segments on `board` (step 5). Returns the time at which more segments will count as lost, if no others are
+    /// received.
     pub fn detect(&mut self, board: &mut Scoreboard, patience: Time, now: Time) -> Option<Time> {
         let mut later = None;
         for &(at, segment) in &self.order {
@@ -148,7 +149,7 @@ mod tests {
     /// RFC 8985, section 3.3: of a flight whose last segment alone is received, all others are lost a quarter
     /// of a round trip later.
     #[test]
-    fn the_last_of_a_flight_tells_of_the_others() {
+    fn the_last_of_a_flight_shows_that_the_others_are_lost() {
         let (mut rack, mut board) = sent(3);
         receive(&mut rack, &mut board, 2, Time::us(2), Time::us(102));
         let patience = rack.patience(false, 1, Time::us(100));

@@ -55,16 +55,16 @@ mod tests {
     #[test]
     fn one_loss_of_twenty() {
         let mut reduction = Reduction::new(20, 10, 18);
-        let (mut pipe, mut course) = (19, Vec::new());
+        let (mut pipe, mut windows) = (19, Vec::new());
         for _ in 3..=19 {
             pipe -= 1;
             reduction.on_ack(1, pipe);
             let sent = reduction.window() - pipe;
             (0..sent).for_each(|_| reduction.send());
             pipe += sent;
-            course.push(sent);
+            windows.push(sent);
         }
-        assert_eq!(course, [1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 0]);
+        assert_eq!(windows, [1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 0]);
         assert_eq!(pipe, 10);
     }
 

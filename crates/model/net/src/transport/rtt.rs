@@ -54,8 +54,8 @@ impl Rtt {
         base.times(1 << self.backoff.min(31)).min(limits.max)
     }
 
-    /// Ends any back-off: something was acknowledged.
-    pub fn settle(&mut self) {
+    /// Ends any back-off, because a segment was acknowledged.
+    pub fn end_back_off(&mut self) {
         self.backoff = 0;
     }
 

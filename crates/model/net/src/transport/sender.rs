@@ -340,7 +340,7 @@ impl Sender {
                 rack.process_sack(
                     board,
                     packet,
-                    (una, self.nxt),
+                    una..self.nxt,
                     recovering,
                     self.rtt.smoothed(),
                     now,

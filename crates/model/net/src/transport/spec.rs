@@ -115,12 +115,12 @@ keys! { |kind|
     /// in Linux. Only with `standard = "rfc8312"`; zero for each acknowledgement.
     #[schemars(extend("x-only" = ["cubic"]))]
     update_interval: Time = Time::ZERO,
-    /// The factor of the window when a circuit comes, in steps of 1/1024.
+    /// The factor of the window when a circuit begins, in steps of 1/1024.
     ///
     /// Source: Etalon paper, section 4.4: alpha, 2 being found best.
     #[schemars(range(min = 1.0, max = 64.0), extend("x-only" = ["retcp"]))]
     circuit_increase: f64 = 2.0,
-    /// The factor of the window when the circuit goes, in steps of 1/1024.
+    /// The factor of the window when the circuit ends, in steps of 1/1024.
     ///
     /// Source: Etalon paper, section 4.4: beta, 0.5 being found best.
     #[schemars(range(min = 0.0, max = 1.0), extend("x-only" = ["retcp"]))]
@@ -138,16 +138,16 @@ keys! { |kind|
     /// 8 ms. Only with `loss-recovery = "rack"`.
     #[schemars(extend("x-except" = ["tdtcp", "fixed"]))]
     timer_slack: Time = Time::ZERO,
-    /// Most bytes that wait in the host's network card before connections take turns.
+    /// The most bytes that wait in the network card of a host before connections take turns.
     tsq_limit: Bytes = Bytes(64_000),
-    /// A host's packets pass a shaper of this rate, which lets go what was handed to it at a time as one, when all
-    /// of it would have been sent: as Linux' `netem rate` does with segments that the card is to cut (TSO). The
-    /// host's link should be faster. Default: none.
+    /// The rate of a shaper that the packets of a host pass. Packets that it gets at the same time leave together, when
+    /// all of them would have been sent, as with Linux' `netem rate` and segmentation by the card (TSO). The link of
+    /// the host should be faster. Default: no shaper.
     shaper: Option<Rate> = None,
-    /// Each time a host reacts to a packet or a timer, what it sends starts a random time later,
-    /// between zero and this (unless its card is busy that long). Without it, senders of equal rate stay in
-    /// step, and some lock others out of a full queue. At most 1 ms. Default: the time of one full packet at
-    /// the slowest link of the connection's path, at most 1 ms; 100 ns where a central scheme decides when
+    /// The longest reaction time of a host. When a host reacts to a packet or a timer, its packets leave after a random
+    /// time between zero and this (unless its card is busy that long). With zero, senders of equal rate stay
+    /// synchronised, and some lock others out of a full queue. At most 1 ms. Default: the time of one full packet at
+    /// the slowest link of the connection's path, at most 1 ms; 100 ns if a central scheme decides when
     /// packets leave.
     ///
     /// Source: Floyd and Jacobson, "On Traffic Phase Effects in Packet-Switched Gateways",
@@ -338,7 +338,7 @@ impl Transport {
     pub fn by_time(&self) -> bool {
         self.spec.loss_recovery == LossRecovery::Rack && !self.by_path()
     }
-    /// Whether the tail of what is sent is probed.
+    /// Whether probes for the loss of the last segments are sent.
     pub fn tail_loss_probe(&self) -> bool {
         self.spec.tail_loss_probe
     }
@@ -346,10 +346,10 @@ impl Transport {
     pub fn timer_slack(&self) -> Time {
         self.spec.timer_slack
     }
-    /// The longest time that a host can take to react, whatever the option says.
+    /// The longest reaction time of a host that is possible.
     pub const MOST_PROCESSING: Time = Time::ms(1);
 
-    /// The longest time that a host takes to react, where the option says it.
+    /// The longest reaction time of a host, if the option is given.
     pub fn processing(&self) -> Option<Time> {
         self.spec.processing
     }

@@ -41,8 +41,8 @@ fn lossy(kind: AlgorithmKind, loss: f64, seed: u64) -> Outcome {
     let lanes = [lane("1Gbps", Time::us(500))];
     let mut world = World::new(&transport(spec), &lanes, &lanes)
         .seeded(seed, Faults { loss, ..Faults::default() });
-    world.ways[0][0].limit = 100;
-    world.ways[0][0].mark = 40;
+    world.directions[0][0].limit = 100;
+    world.directions[0][0].mark = 40;
     world.run(&[10_000_000], 1_000_000).unwrap()
 }
 
@@ -84,7 +84,7 @@ fn a_fixed_window_fills_the_link_and_repairs_losses() {
     for (loss, least) in [(0.0, 930.0), (0.01, 200.0), (0.05, 100.0)] {
         let mut world = World::new(&transport(spec.clone()), &lanes, &lanes)
             .seeded(1, Faults { loss, ..Faults::default() });
-        world.ways[0][0].limit = 10_000;
+        world.directions[0][0].limit = 10_000;
         let outcome = world.run(&[bytes], 1_000_000).unwrap();
         assert!(goodput(bytes, &outcome) > least, "{loss}: {outcome:?}");
         assert_eq!(loss == 0.0, outcome.retransmissions == 0, "{loss}: {outcome:?}");
@@ -110,8 +110,8 @@ fn goodput_by_loss_rate_where_losses_are_found_by_time() {
             let lanes = [lane("1Gbps", Time::us(500))];
             let mut world = World::new(&transport(spec), &lanes, &lanes)
                 .seeded(1, Faults { loss, ..Faults::default() });
-            world.ways[0][0].limit = 100;
-            world.ways[0][0].mark = 40;
+            world.directions[0][0].limit = 100;
+            world.directions[0][0].mark = 40;
             let outcome = world.run(&[10_000_000], 1_000_000).unwrap();
             let mbps = goodput(10_000_000, &outcome).round();
             table += &format!("{mbps:>4} {:?}", (outcome.retransmissions, outcome.timeouts));
@@ -261,7 +261,7 @@ fn fluctuation(kind: AlgorithmKind, delay: Time, limit: usize, segments: u64) ->
     let hop = Hop::new(&lane("8Gbps", delay));
     let (day, week, notice) = (Time::us(180), Time::us(1_400), None);
     world.circuit = Some(Circuit { hop, day, week, notice });
-    world.ways[0][0].limit = limit;
+    world.directions[0][0].limit = limit;
     world
 }
 
@@ -326,11 +326,11 @@ fn dctcp_needs_less_buffer() {
         let spec = TransportSpec { min_rto: Time::ms(10), ..TransportSpec::of(kind) };
         let lanes = [lane("1Gbps", Time::us(100))];
         let mut world = World::new(&transport(spec), &lanes, &lanes);
-        world.ways[0][0].limit = 200;
-        world.ways[0][0].mark = 20;
+        world.directions[0][0].limit = 200;
+        world.directions[0][0].mark = 20;
         let outcome = world.run(&[20_000_000], 1_000_000).unwrap();
         assert!(goodput(20_000_000, &outcome) > 920.0, "{kind:?}: {outcome:?}");
-        let longest = world.ways[0][0].longest;
+        let longest = world.directions[0][0].longest;
         if kind == AlgorithmKind::Dctcp {
             assert!(longest < 60 && outcome.retransmissions == 0, "{longest}: {outcome:?}");
         } else {
@@ -431,8 +431,8 @@ proptest! {
         };
         let lanes = [lane("1Gbps", Time::us(50)), lane("100Mbps", Time::us(50))];
         let mut world = World::new(&transport(spec), &lanes, &lanes).seeded(seed, faults);
-        world.ways[0][1].limit = limit;
-        world.ways[0][1].mark = limit / 2;
+        world.directions[0][1].limit = limit;
+        world.directions[0][1].mark = limit / 2;
         let bytes: u64 = messages.iter().sum();
         // At 40 % loss there and back a segment goes 2.8 times on average; a livelock knows no bound.
         let outcome = world.run(&messages, 20_000 + bytes / 10);

@@ -24,7 +24,7 @@ const LEAST: usize = 60;
 /// A congestion notification message.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Cnm {
-    /// The sender of the sampled frame, which is told.
+    /// The sender of the sampled frame, which is notified.
     pub destination: Mac,
     /// The congestion point's port.
     pub source: Mac,

@@ -102,7 +102,7 @@ impl Classes {
         let of = |class: usize| if open >> class & 1 == 1 { Quanta::NONE } else { time };
         Classes { enabled: u8::MAX, times: std::array::from_fn(of) }
     }
-    /// The time for `class`, if it is told one.
+    /// The time for `class`, if the frame has one.
     pub fn time(&self, class: u8) -> Option<Quanta> {
         let at = usize::from(class);
         self.times.get(at).copied().filter(|_| self.enabled >> class & 1 == 1)
@@ -124,7 +124,7 @@ impl Extended {
         let entries = open.iter().map(|&class| (class, Quanta::NONE)).collect();
         Extended { others: Some(time), entries }
     }
-    /// The time for `class`, if it is told one.
+    /// The time for `class`, if the frame has one.
     pub fn time(&self, class: u16) -> Option<Quanta> {
         let at = self.entries.binary_search_by_key(&class, |entry| entry.0);
         at.map_or(self.others, |at| Some(self.entries[at].1))

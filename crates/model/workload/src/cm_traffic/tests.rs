@@ -56,7 +56,7 @@ fn a_receiver_goes_on_when_it_has_everything() {
 }
 
 #[test]
-fn other_hosts_are_told() {
+fn other_hosts_are_notified() {
     let flows = [
         "0->1 start 0 size 101 recv_done_trigger 1",
         "5->2 trigger 1 size 102",

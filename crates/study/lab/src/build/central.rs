@@ -1,12 +1,12 @@
 //! What is wrong with a central scheme and is found only when a run is built.
 
 use super::build;
-use slotline_net::workload::NO_FLOW;
+use slotline_net::error::SpecErrorKind;
 use slotline_scenario::check::SAMPLE;
 use slotline_scenario::{Loaded, Scenario, ScenarioError};
 use slotline_schemes::ControlSpec;
 
-/// What each central scheme of `loaded` has against the fabric together with its own options. Each fault
+/// The errors of the central schemes of `loaded` that depend on the fabric and the options of the scheme. Each error
 /// names its place in the file.
 pub fn central_faults(loaded: &Loaded) -> Vec<ScenarioError> {
     let Scenario { scheme, engine, seed, .. } = &loaded.scenario;
@@ -19,7 +19,7 @@ pub fn central_faults(loaded: &Loaded) -> Vec<ScenarioError> {
     let fault = |at| {
         let error = build(&loaded.scenario, at, (*seed).into(), loaded).err()?;
         // The run of this seed fails, and others need not.
-        let only_here = loaded.scenario.repeat > 1 && error.message.ends_with(NO_FLOW);
+        let only_here = loaded.scenario.repeat > 1 && error.kind == SpecErrorKind::NoFlow;
         (!only_here).then_some(error)
     };
     let faults = (0..scheme.len()).filter(central).filter_map(fault);

@@ -10,11 +10,12 @@ use slotline_scenario::EventKind;
 /// Changes of nodes, with their time and place.
 type Changes = Vec<(Time, NodeId, Change)>;
 
-/// What it means for nodes that a host leaves or joins at `at`: a host that leaves has the time of two
-/// packets of `largest` bytes to say so. `None`: the event is about something else.
+/// The changes of nodes if a host leaves or joins at `at`. A host that leaves has the time of two packets of `largest`
+/// bytes to announce it. `None`: the event is about something else.
 pub(super) fn presence(
     graph: &Graph,
-    (at, kind): (Time, &EventKind),
+    at: Time,
+    kind: &EventKind,
     largest: u64,
 ) -> Option<Result<Changes, SpecError>> {
     let (host, leaves) = match kind {

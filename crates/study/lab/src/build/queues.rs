@@ -30,7 +30,7 @@ impl Builder<'_> {
         self.graph.nodes.iter().enumerate().map(of_node).collect()
     }
 
-    /// A port of a switch that the scheme brings.
+    /// A port of a switch of the scheme.
     fn scheme_queue(
         &self,
         switches: &dyn SchemeSwitches,

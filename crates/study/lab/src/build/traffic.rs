@@ -44,8 +44,7 @@ fn generate(
     let setting =
         Setting { fabric: &fabric, horizon: scenario.end.at.unwrap_or(Time::MAX), seed, files };
     for (group, workload) in in_order(&scenario.workload) {
-        let in_table =
-            |e: SpecError| SpecError::new(format!("workload[{group}].{}", e.key), e.message);
+        let in_table = |e: SpecError| e.within(format_args!("workload[{group}]"));
         workload.generate(group, &setting, out).map_err(in_table)?;
     }
     Ok(())

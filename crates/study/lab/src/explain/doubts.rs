@@ -97,7 +97,7 @@ fn of_scheme(survey: &Survey<'_>, scheme: &SchemeSpec) -> Vec<String> {
         early(scheme, product, rate, trip),
         window(scheme, product),
         time_out(survey, scheme),
-        unheard(scheme),
+        without_notifications(scheme),
         unmarked(survey, scheme),
     ];
     let slots = super::tdma::sentences(survey, scheme, packet.0);
@@ -145,10 +145,10 @@ fn window(scheme: &SchemeSpec, product: Bytes) -> Option<String> {
 }
 
 /// reTCP and TDTCP need to be notified of circuits.
-fn unheard(scheme: &SchemeSpec) -> Option<String> {
+fn without_notifications(scheme: &SchemeSpec) -> Option<String> {
     let kind = scheme.transport.kind;
-    let listens = matches!(kind, AlgorithmKind::Retcp | AlgorithmKind::Tdtcp);
-    (listens && !matches!(scheme.control, ControlSpec::Circuits(_))).then(|| {
+    let needs_them = matches!(kind, AlgorithmKind::Retcp | AlgorithmKind::Tdtcp);
+    (needs_them && !matches!(scheme.control, ControlSpec::Circuits(_))).then(|| {
         format!("{} is not notified of circuits here: it behaves as newreno.", kind.name())
     })
 }

@@ -24,7 +24,7 @@ impl<'a> Facts<'a> {
             (none(), none(), none(), none(), none());
         Facts { run, window, times, slowdowns, query_times, rates, queue }
     }
-    /// All that count.
+    /// The flows that count: they began in the window.
     fn flows(&self) -> impl Iterator<Item = &'a FlowRow> {
         let window = self.window;
         self.run.flows.iter().filter(move |flow| flow.started() && window.contains(flow.start_ps))
@@ -32,7 +32,7 @@ impl<'a> Facts<'a> {
     fn tcp(&self) -> impl Iterator<Item = &'a FlowRow> {
         self.flows().filter(|flow| !flow.udp)
     }
-    /// Those that carry what somebody wants.
+    /// All but requests.
     fn transfers(&self) -> impl Iterator<Item = &'a FlowRow> {
         self.flows().filter(|flow| !flow.request)
     }

@@ -27,7 +27,7 @@ impl Scale {
                 (1.0, "bit/s"),
             ],
             Unit::Bytes => &[(1e9, "GB"), (1e6, "MB"), (1e3, "KB"), (1.0, "B")],
-            Unit::Count | Unit::Ratio => &[(1.0, "")],
+            Unit::Count | Unit::Ratio | Unit::Share => &[(1.0, "")],
         };
         let fits = steps.iter().find(|(factor, _)| *factor <= magnitude.abs() * (1.0 + 1e-9));
         // Zero has no magnitude: it is shown in the plain unit.

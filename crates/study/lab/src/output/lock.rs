@@ -12,7 +12,7 @@ use std::time::{Duration, SystemTime};
 
 /// How often a holder touches its locks.
 pub const HEARTBEAT: Duration = Duration::from_secs(20);
-/// Locks that nobody touched for so long are stale.
+/// Locks that were not touched for this long are stale.
 pub const SILENCE: Duration = Duration::from_secs(180);
 
 /// A lock that this process holds, until it is dropped.

@@ -17,7 +17,7 @@ pub struct Tally {
     groups: [Vec<Compared>; ORDER.len()],
 }
 
-/// Verdicts in the order in which they are told: what became worse is first.
+/// Verdicts in the order in which they are shown: what became worse is first.
 pub const ORDER: [Verdict; 6] = [
     Verdict::Worse,
     Verdict::Better,
@@ -102,9 +102,9 @@ impl Tally {
     }
     /// The metrics on which there is something to say, in the order of verdicts: title and sentence.
     pub fn sentences(&self) -> impl Iterator<Item = (&'static str, String)> {
-        let told = |verdict: &Verdict| !matches!(verdict, Verdict::NoDifference | Verdict::Idle);
+        let shown = |verdict: &Verdict| !matches!(verdict, Verdict::NoDifference | Verdict::Idle);
         let of = |verdict| self.those(verdict).iter().filter(|c| !is_same(c)).map(sentence);
-        ORDER.into_iter().filter(told).flat_map(of)
+        ORDER.into_iter().filter(shown).flat_map(of)
     }
     /// The metrics that do not differ with the only seed.
     pub fn same(&self) -> Vec<&'static str> {

@@ -192,7 +192,7 @@ pub enum JoinError {
         "`{0}` was made by version {1} of the program, this is {2}: their numbers are not comparable"
     )]
     Version(String, String, String),
-    /// Two points are the same scenario, in parts that were made apart.
+    /// Two points are the same scenario, in parts that were made separately.
     #[error("points {} ({}) and {} ({}) are the same scenario", .0.0, .0.1, .1.0, .1.1)]
     Same((usize, String), (usize, String)),
     /// The same point gave different results.

@@ -6,7 +6,7 @@ use slotline_scenario::document::Document;
 use slotline_scenario::extends::{self, Merged};
 use slotline_scenario::keys::{KeyPath, Step};
 use slotline_scenario::merge::Node;
-use slotline_scenario::{Loaded, ScenarioError};
+use slotline_scenario::{Extensions, Loaded, ScenarioError};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -47,6 +47,7 @@ pub struct Study {
     base: Node,
     paths: Vec<KeyPath>,
     points: Vec<Settings>,
+    extensions: Extensions,
 }
 
 /// A value for each parameter, by position; `None`: as the scenario has it. The key of a value from a
@@ -63,9 +64,15 @@ impl Study {
 
     /// Reads `file`. Its points are not checked yet: [`Study::point`] does that.
     pub fn load(file: &Path) -> Result<Study, ScenarioError> {
+        Study::load_with(file, &Extensions::new())
+    }
+
+    /// As [`Study::load`], for scenarios that name parts of the calling program.
+    pub fn load_with(file: &Path, extensions: &Extensions) -> Result<Study, ScenarioError> {
         let read = slotline_scenario::read_text(file);
         let text = read.map_err(|error| ScenarioError::Read { path: file.into(), error })?;
-        Study::parse(file, text)
+        let study = Study::parse(file, text)?;
+        Ok(Study { extensions: extensions.clone(), ..study })
     }
 
     /// Reads `text` as the content of `file`.
@@ -95,6 +102,7 @@ impl Study {
             base,
             paths: axes.paths,
             points,
+            extensions: Extensions::new(),
         };
         study.check_paths()?;
         study.id = run_id(&format!("{} sweep", study.name), &study.fingerprint());
@@ -132,7 +140,8 @@ impl Study {
     pub fn point(&self, at: usize) -> Result<Loaded, ScenarioError> {
         let mut tree = self.base.clone();
         self.set(&mut tree, at)?;
-        let loaded = Loaded::of(tree.document()).map_err(|error| self.in_point(at, error))?;
+        let loaded = Loaded::of(tree.document(), &self.extensions)
+            .map_err(|error| self.in_point(at, error))?;
         match self.seed(at) {
             Some(seed) if loaded.scenario.repeat != 1 => Err(seed.fault(format!(
                 "`seed` is swept: each point is one repetition, but `repeat` is {}",
@@ -173,7 +182,7 @@ impl Study {
                 fault.hint = Some(before + &point);
                 ScenarioError::Fault(fault)
             }
-            ScenarioError::Fault(mut fault) if fault.message.starts_with("missing key") => {
+            ScenarioError::Fault(mut fault) if fault.lacks_key => {
                 let hint = "the scenario does not have this table: write it there, then vary it";
                 fault.hint = Some(hint.into());
                 ScenarioError::Fault(fault)

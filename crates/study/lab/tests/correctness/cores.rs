@@ -152,7 +152,7 @@ fn at_night_the_rule_says_what_becomes_of_packets_without_another_way() {
             assert!((70 * US..250 * US).contains(&within(hop)), "{rule}: {hop:?}");
             assert!(rule == "drain" || hop.leave % (320 * US) <= 250 * US, "{rule}: {hop:?}");
         }
-        assert!(run.control(counters::hybrid::PACKETS_WITHOUT_A_WAY) > 0, "{rule}");
+        assert!(run.control(counters::hybrid::PACKETS_WITHOUT_ROUTE) > 0, "{rule}");
         assert_eq!(run.control(counters::hybrid::PACKETS_MOVED_BY_NIGHT) > 0, moved, "{rule}");
         assert_eq!(run.control(counters::hybrid::PACKETS_CUT_BY_NIGHT) > 0, cut, "{rule}");
     }
@@ -227,7 +227,7 @@ fn without_any_way_packets_wait() {
         + &event("3ms", "switch-up", "switch = \"core0\"");
     let scheme = format!("{CLOS}voq = {{ packets = 10000 }}\n");
     let run = alone(&scenario(&behind_panels(4, 1, 1, 4), &format!("{SHUFFLE}{events}"), &scheme));
-    assert!(run.control(counters::hybrid::PACKETS_WITHOUT_A_WAY) > 0);
+    assert!(run.control(counters::hybrid::PACKETS_WITHOUT_ROUTE) > 0);
     assert!(run.flows.iter().all(|flow| flow.finished()));
     let over = run.flows.iter().filter(|flow| flow.finish_ps > 3_000_000_000).count();
     let during = 500_000_000..3_000_000_000;

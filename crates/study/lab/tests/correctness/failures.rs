@@ -1,10 +1,10 @@
 //! Links and switches that fail and come back, and rates that change.
 
 use crate::common::{assemble, drain, node, records};
-use crate::nodes::{Arrival, Tap, wrap_hosts};
+use crate::nodes::{Arrival, Tap, tap_hosts};
 use slotline_lab::record::RunRecord;
 use slotline_net::node::DropReason;
-use slotline_net::node::host::Host;
+use slotline_net::node::intercept::Intercepted;
 use slotline_net::time::Time;
 
 const LINK_DOWN: usize = DropReason::LinkDown as usize;
@@ -34,11 +34,11 @@ fn stream(delay: &str, events: &str) -> String {
 fn watch(delay: &str, events: &str) -> (Vec<Arrival>, u64) {
     let mut network = assemble(&stream(delay, events), 1).network;
     let host = network.graph.hosts[1].at();
-    wrap_hosts(&mut network, Tap::on);
+    tap_hosts(&mut network);
     let outcome = drain(network, 1);
     assert!(outcome.conservation.holds(), "{:?}", outcome.conservation);
     let dropped = outcome.conservation.dropped.iter().sum();
-    (node::<Tap<Host>>(&outcome, host).seen.clone(), dropped)
+    (node::<Intercepted<Tap>>(&outcome, host).interceptor.0.clone(), dropped)
 }
 
 /// A link of 300 us, 200 packets long, fails at 1 ms and works again at 2 ms: what was on it is lost,

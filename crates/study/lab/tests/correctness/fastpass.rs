@@ -347,13 +347,13 @@ fn fault(kind: &str, name: &str) {
 }
 
 #[test]
-fn a_faulty_link_is_found_avoided_and_brought_back() {
+fn a_faulty_link_is_found_avoided_and_used_again() {
     fault("link", "leaf1-spine2");
     fault("link", "leaf0-spine0");
 }
 
 #[test]
-fn a_faulty_switch_is_found_avoided_and_brought_back() {
+fn a_faulty_switch_is_found_avoided_and_used_again() {
     fault("switch", "spine1");
 }
 

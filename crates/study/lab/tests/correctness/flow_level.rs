@@ -4,7 +4,7 @@ use crate::common::{load, mean_fct_ms, records};
 use slotline_lab::crosscheck::{Crosscheck, Sides};
 use slotline_lab::metrics::measure;
 use slotline_lab::record::{RunRecord, Window};
-use slotline_scenario::metric::{Metric, PACKET_METRICS};
+use slotline_scenario::metric::Metric;
 use slotline_scenario::{Loaded, Scenario};
 use std::path::Path;
 
@@ -158,7 +158,7 @@ fn fluids(more: &str) -> Vec<RunRecord> {
 fn what_is_about_packets_is_absent() {
     let run = &fluids("[measure]\nsample = \"100us\"")[0];
     assert!(run.engine.flow_level && run.census.holds() && run.census.sent > 1_000_000);
-    for metric in PACKET_METRICS {
+    for metric in Metric::ALL.into_iter().filter(|metric| metric.is_of_packets()) {
         assert_eq!(measure(metric, run, Window::ALL), None, "{metric:?}");
     }
     assert!(measure(Metric::FctMean, run, Window::ALL).is_some());

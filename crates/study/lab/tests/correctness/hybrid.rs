@@ -252,7 +252,7 @@ fn all_arrives_over_patch_panels() {
 
 /// A row for each queue, which together are what racks count; waits are within the run.
 #[test]
-fn queues_are_told_one_by_one() {
+fn queues_are_notified_one_by_one() {
     let voq =
         "voq = { packets = 8, resize = { to = 60, ahead = \"300us\" } }\ncontrol = \"circuits\"";
     let run = &records(&scenario(voq), 1)[0];

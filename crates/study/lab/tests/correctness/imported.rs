@@ -8,7 +8,7 @@ use std::path::PathBuf;
 /// Hosts react at once; eight of them around one switch that is never full.
 fn scenario(file: &str, keys: &str) -> String {
     format!(
-        "name = \"brought\"\nend = {{ at = \"1s\" }}\n\
+        "name = \"imported\"\nend = {{ at = \"1s\" }}\n\
          [fabric]\nkind = \"star\"\nhosts = 16\nrate = \"100Gbps\"\n\
          [[workload]]\nkind = \"trace\"\nfile = \"{file}\"\n{keys}\n\
          [[scheme]]\nname = \"tcp\"\nqueue = {{ kind = \"drop-tail\", limit = \"10MB\" }}\n\
@@ -17,20 +17,20 @@ fn scenario(file: &str, keys: &str) -> String {
 }
 
 /// A file of a test's own, with its path; it goes when the test is over.
-struct Brought(PathBuf);
+struct Imported(PathBuf);
 
-impl Brought {
-    fn new(name: &str, text: &str) -> Brought {
+impl Imported {
+    fn new(name: &str, text: &str) -> Imported {
         let path = std::env::temp_dir().join(format!("slotline-{}-{name}", std::process::id()));
         fs::write(&path, text).expect("a writable temporary folder");
-        Brought(path)
+        Imported(path)
     }
     fn run(&self, keys: &str) -> RunRecord {
         records(&scenario(&self.0.to_string_lossy(), keys), 1).remove(0)
     }
 }
 
-impl Drop for Brought {
+impl Drop for Imported {
     fn drop(&mut self) {
         drop(fs::remove_file(&self.0));
     }
@@ -48,7 +48,7 @@ const NS: u64 = 1_000;
 
 #[test]
 fn computation_and_messages_take_turns() {
-    let ping = Brought::new(
+    let ping = Imported::new(
         "ping.goal",
         "num_ranks 2\nrank 0 {\na: calc 700\nb: calc 50\ns: send 100001b to 1 tag 1\ns requires a\n\
          t: send 103b to 1 tag 3\nt requires s\nu: send 104b to 1 tag 4\nu irequires s\n\
@@ -108,12 +108,12 @@ fn triggers_of_htsim_start_flows() {
 
 #[test]
 fn messages_about_triggers_are_no_transfers() {
-    let told = Brought::new(
-        "told.cm",
+    let sent = Imported::new(
+        "sent.cm",
         "Nodes 4\nConnections 2\nTriggers 1\n0->1 start 0 size 5000 recv_done_trigger 1\n\
          2->3 trigger 1 size 6000\ntrigger id 1 oneshot\n",
     );
-    let run = told.run("");
+    let run = sent.run("");
     let (first, signal, second) = (flow(&run, 5_000), flow(&run, 64), flow(&run, 6_000));
     assert_eq!((first.request, signal.request, second.request), (false, true, false));
     assert_eq!((signal.src, signal.dst, signal.start_ps), (1, 2, first.finish_ps));

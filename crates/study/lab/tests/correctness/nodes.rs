@@ -3,8 +3,8 @@
 
 use slotline_net::frame::Packet;
 use slotline_net::id::{NodeId, PortId};
-use slotline_net::node::host::Host;
-use slotline_net::node::{Change, Cx, Node, PacketAccount};
+use slotline_net::node::intercept::{Intercept, Intercepted};
+use slotline_net::node::{Cx, Node, PacketAccount};
 use slotline_net::route::{Routes, RoutingSpec};
 use slotline_net::time::Time;
 use slotline_net::topology::{Down, Graph, TopologySpec};
@@ -103,48 +103,23 @@ impl Act for Source {
     }
 }
 
-/// Another node, with a note of all that arrives.
-pub struct Tap<N> {
-    pub inner: N,
-    pub seen: Vec<Arrival>,
-}
+/// Notes all packets that arrive at a node.
+#[derive(Default)]
+pub struct Tap(pub Vec<Arrival>);
 
-impl<N: Node> Tap<N> {
-    pub fn on(inner: N) -> Tap<N> {
-        Tap { inner, seen: Vec::new() }
-    }
-}
-
-impl<N: Node + 'static> Node for Tap<N> {
-    fn start(&mut self, cx: &mut Cx<'_>) {
-        self.inner.start(cx);
-    }
-    fn receive(&mut self, port: PortId, packet: Packet, cx: &mut Cx<'_>) {
-        self.seen.push(Arrival { at: cx.now, port, packet });
-        self.inner.receive(port, packet, cx);
-    }
-    fn transmit(&mut self, port: PortId, cx: &mut Cx<'_>) -> Option<Packet> {
-        self.inner.transmit(port, cx)
-    }
-    fn expire(&mut self, token: u32, cx: &mut Cx<'_>) {
-        self.inner.expire(token, cx);
-    }
-    fn change(&mut self, change: &Change, cx: &mut Cx<'_>) {
-        self.inner.change(change, cx);
-    }
-    fn account(&self) -> PacketAccount {
-        self.inner.account()
-    }
-    fn queued(&self, port: PortId) -> u64 {
-        self.inner.queued(port)
+impl Intercept for Tap {
+    fn intercept(&mut self, port: PortId, packet: &mut Packet, cx: &mut Cx<'_>) {
+        self.0.push(Arrival { at: cx.now, port, packet: *packet });
     }
 }
 
-/// Puts what `around` makes of it in the place of every host.
-pub fn wrap_hosts<N: Node + 'static>(network: &mut Network, around: impl Fn(Host) -> N) {
+/// Puts a [`Tap`] in front of every host.
+pub fn tap_hosts(network: &mut Network) {
     for place in &mut network.places {
         *place = match std::mem::replace(place, Place::Switch) {
-            Place::Host(host) => Place::Node(Box::new(around(*host))),
+            Place::Host(node) => {
+                Place::Node(Box::new(Intercepted { node, interceptor: Tap::default() }))
+            }
             other => other,
         };
     }

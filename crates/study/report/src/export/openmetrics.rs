@@ -291,7 +291,7 @@ const fn unit(unit: Unit) -> &'static str {
         Unit::Seconds => "seconds",
         Unit::BitsPerSecond => "bits_per_second",
         Unit::Bytes => "bytes",
-        Unit::Ratio => "ratio",
+        Unit::Ratio | Unit::Share => "ratio",
         Unit::Count => "",
     }
 }

@@ -139,7 +139,7 @@ fn measure(unit: Unit) -> Measure {
         Unit::Seconds => Measure::Seconds,
         Unit::BitsPerSecond => Measure::BitsPerSecond,
         Unit::Bytes => Measure::Bytes,
-        Unit::Count | Unit::Ratio => Measure::Number,
+        Unit::Count | Unit::Ratio | Unit::Share => Measure::Number,
     }
 }
 

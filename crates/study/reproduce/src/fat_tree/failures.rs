@@ -146,7 +146,7 @@ fn compare(points: &[Measured]) -> Vec<Row> {
                    takes some 100 us from switch to switch";
     let back = "sessions come up in three steps, with hello packets each second (RFC 5880, section 6.8.3); measured in \
                 steps of 10 ms";
-    let schemes = ["two-level", "ecmp", "told at once"];
+    let schemes = ["two-level", "ecmp", "notified at once"];
     let of = |point: &Measured| {
         let rows = schemes.iter().flat_map(|scheme| {
             [

@@ -60,7 +60,7 @@ fn measure(k: u32, seed: u64) -> Option<[f64; 4]> {
     let graph = TopologySpec::FatTree(FatTreeSpec::new(k)).build().ok()?;
     let routes = Arc::new(Routes::build(&graph, RoutingSpec::Pinned, &Down::default(), seed));
     let hosts = graph.hosts.len();
-    let map = Map::new((graph.nodes.len(), hosts), &graph.wiring(), &routes, seed);
+    let map = Map::new(graph.nodes.len(), hosts, &graph.wiring(), &routes, seed);
     let mut scheduler = FlowScheduler::new(map.network(), Time::s(1));
     let mut to: Vec<u32> = (0..hosts as u32).collect();
     Stream::named(seed, "reproduce.scheduler-cost", k.into()).shuffle(&mut to);

@@ -49,7 +49,7 @@ const TEN: Quantity = loss("ten", "packets lost at 10 Gbit/s");
 const MIX: Quantity = loss("mix", "packets lost at 1 Gbit/s beside TCP");
 const BUSIEST: Quantity = loss("busiest", "packets lost at the port that loses most of its own");
 const LOST_REPORTS: Quantity = Quantity {
-    key: "told",
+    key: "reports",
     name: "reports to the controller that were lost",
     unit: "%",
     of: |run| lost_at(run, |port| port.port == CONTROLLER),

@@ -1,59 +1,124 @@
 //! Imports: files of other programs are converted into parts of a scenario.
 //!
-//! Each kind of file is a variant of [`Kind`], which the command line selects by its name.
+//! Each kind of file has an [`Importer`], which the command line selects by its name. A new one is a file with its
+//! importer, and one line in `OWN`; a format of networks is one of [`FORMATS`].
 
 pub mod captures;
 pub mod fabric;
+mod goal;
 pub mod hpcc;
+mod htsim_cm;
+mod job;
 pub mod lines;
+mod pcap;
+mod rows;
 mod schedule;
-pub mod traffic;
+mod sizes;
 
 use fabric::{FORMATS, FabricFormat};
+use job::Job;
 use slotline_net::time::Time;
 use slotline_net::topology::GraphSpec;
 use slotline_net::units::Bytes;
 use slotline_net::workload::cm::TimeUnit;
 use std::path::{Path, PathBuf};
-use traffic::TrafficKind;
 
-/// What can be imported.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
-    /// Flows, or what they are made of.
-    Traffic(TrafficKind),
-    /// A network.
-    Fabric(FabricFormat),
-    /// Which circuits exist, and when.
-    CircuitSchedule,
+/// What reads one kind of file.
+#[derive(Clone, Copy, Debug)]
+pub struct Importer {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// What the file is.
+    pub about: &'static str,
+    /// The options that apply to it, besides those about the files that are written.
+    options: &'static [&'static str],
+    read: Reader,
 }
 
-impl Kind {
-    /// All kinds, with their names and what they are.
-    pub fn all() -> Vec<(Kind, &'static str, &'static str)> {
-        let traffic =
-            TrafficKind::ALL.map(|(kind, name, about)| (Kind::Traffic(kind), name, about));
-        let fabrics = FORMATS.map(|(format, name, about, _)| (Kind::Fabric(format), name, about));
-        let schedule =
-            (Kind::CircuitSchedule, "circuits", "Etalon's schedules of circuits, in microseconds");
-        traffic.into_iter().chain(fabrics).chain([schedule]).collect()
+#[derive(Clone, Copy, Debug)]
+enum Reader {
+    File(fn(&Job<'_>) -> Result<Imported, String>),
+    Network(FabricFormat),
+}
+
+/// The importers of files that are not networks.
+const OWN: [Importer; 8] = [
+    htsim_cm::IMPORTER,
+    rows::HPCC_FLOWS,
+    rows::HPCC_FCT,
+    sizes::IMPORTER,
+    goal::IMPORTER,
+    pcap::IMPORTER,
+    rows::CSV,
+    schedule::IMPORTER,
+];
+
+/// The options of networks. Readers refuse those that do not go with a format.
+const OF_NETWORKS: &[&str] = &[
+    "--rate",
+    "--delay",
+    "--host-rate",
+    "--host-delay",
+    "--attach-hosts",
+    "--names",
+    "--host-kind",
+];
+
+impl Importer {
+    /// All importers.
+    pub fn all() -> impl Iterator<Item = Importer> {
+        let networks = FORMATS.iter().map(|format| Importer {
+            name: format.name,
+            about: format.about,
+            options: OF_NETWORKS,
+            read: Reader::Network(format.format),
+        });
+        OWN.into_iter().chain(networks)
     }
 
-    /// The kind called `name`; the error lists them all.
-    pub fn named(name: &str) -> Result<Kind, String> {
-        let found = Kind::all().into_iter().find(|(_, known, _)| *known == name);
-        found.map(|(kind, ..)| kind).ok_or_else(|| {
-            let lines =
-                Kind::all().into_iter().map(|(_, name, about)| format!("  {name:<15}{about}"));
-            format!("there are:\n{}", lines.collect::<Vec<_>>().join("\n"))
+    /// The importer called `name`; the error lists them all.
+    pub fn named(name: &str) -> Result<Importer, String> {
+        Importer::all().find(|importer| importer.name == name).ok_or_else(|| {
+            let line = |importer: Importer| format!("  {:<15}{}", importer.name, importer.about);
+            format!("there are:\n{}", Importer::all().map(line).collect::<Vec<_>>().join("\n"))
         })
+    }
+
+    /// Whether it reads networks.
+    pub fn is_network(&self) -> bool {
+        matches!(self.read, Reader::Network(_))
+    }
+
+    /// Refuses options that do not apply.
+    fn check(&self, options: &Options) -> Result<(), String> {
+        let mut given = options.given();
+        let Some(option) = given.find(|option| !self.options.contains(option)) else {
+            return Ok(());
+        };
+        let fitting = Importer::all().filter(|other| other.options.contains(&option));
+        let names: Vec<&str> = fitting.map(|other| other.name).collect();
+        Err(format!("{option} is for {}: it does not apply to {}", names.join(", "), self.name))
+    }
+
+    fn read(&self, file: &Path, options: &Options) -> Result<Imported, String> {
+        self.check(options)?;
+        let job = Job { name: self.name, file, options };
+        match self.read {
+            Reader::File(read) => read(&job),
+            Reader::Network(format) => {
+                let name = file.display().to_string();
+                let fragment = fabric::import(format, &job.text()?, &name, &options.fabric);
+                let fragment = fragment.map_err(|error| error.to_string())?;
+                Ok(Imported { fragment, ..Imported::default() })
+            }
+        }
     }
 }
 
 /// What the command line says about an import. What does not apply to a kind is refused.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Where the fragment goes; the traffic is written beside it. Without it nothing is written.
+    /// The file for the fragment. The traffic is written to a file beside it. Without it nothing is written.
     pub out: Option<PathBuf>,
     /// Whether files that are there are replaced.
     pub force: bool,
@@ -78,9 +143,10 @@ pub struct Options {
 }
 
 impl Options {
-    /// The first option that is given and says nothing about networks.
-    fn of_traffic(&self) -> Option<&'static str> {
-        let given = [
+    /// The options that are given, besides those about the files that are written.
+    fn given(&self) -> impl Iterator<Item = &'static str> {
+        let network = &self.fabric;
+        let all = [
             ("--time-unit", self.time_unit.is_some()),
             ("--priorities", self.priorities),
             ("--fat-tree", self.fat_tree.is_some()),
@@ -88,8 +154,16 @@ impl Options {
             ("--eager", self.eager.is_some()),
             ("--idle-gap", self.idle_gap.is_some()),
             ("--addresses", self.addresses.is_some()),
+            ("--dilation", self.dilation.is_some()),
+            ("--rate", network.rate.is_some()),
+            ("--delay", network.delay.is_some()),
+            ("--host-rate", network.host_rate.is_some()),
+            ("--host-delay", network.host_delay.is_some()),
+            ("--attach-hosts", network.attach_hosts.is_some()),
+            ("--names", network.names.is_some()),
+            ("--host-kind", network.host_kinds.is_some()),
         ];
-        given.into_iter().find(|(_, given)| *given).map(|(option, _)| option)
+        all.into_iter().filter(|(_, given)| *given).map(|(option, _)| option)
     }
 }
 
@@ -109,49 +183,14 @@ pub struct Imported {
 #[error("{0}")]
 pub struct ImportError(pub String);
 
-/// Reads `file` as `kind` and makes a part of a scenario of it. Where [`Options::out`] is given, that
+/// Reads `file` with `importer` and makes a part of a scenario of it. Where [`Options::out`] is given, that
 /// part is written there.
-pub fn import(kind: Kind, file: &Path, options: &Options) -> Result<Imported, ImportError> {
-    if options.dilation.is_some() && kind != Kind::CircuitSchedule {
-        return Err(ImportError("--dilation is for schedules of circuits".into()));
-    }
-    let mut imported = match kind {
-        Kind::CircuitSchedule => circuits(file, options).map_err(ImportError)?,
-        Kind::Traffic(_) if options.fabric != GraphSpec::default() => {
-            let message = "--rate, --delay, --host-rate, --host-delay, --attach-hosts, --names and \
-                           --host-kind are for networks: they say nothing about traffic";
-            return Err(ImportError(message.into()));
-        }
-        Kind::Traffic(kind) => traffic::import(kind, file, options).map_err(ImportError)?,
-        Kind::Fabric(format) => network(format, file, options).map_err(ImportError)?,
-    };
+pub fn import(importer: Importer, file: &Path, options: &Options) -> Result<Imported, ImportError> {
+    let mut imported = importer.read(file, options).map_err(ImportError)?;
     if let Some(out) = &options.out {
         let mut whole = lines::Whole::create(out, options.force).map_err(ImportError)?;
         whole.write(imported.fragment.as_bytes()).map_err(ImportError)?;
         imported.written.insert(0, whole.done().map_err(ImportError)?);
     }
     Ok(imported)
-}
-
-fn network(format: FabricFormat, file: &Path, options: &Options) -> Result<Imported, String> {
-    if let Some(option) = options.of_traffic() {
-        return Err(format!("{option} is for traffic: it does not apply to a network"));
-    }
-    let name = file.display().to_string();
-    let text = crate::read_text(file).map_err(|error| format!("{name}: {error}"))?;
-    let fragment = fabric::import(format, &text, &name, &options.fabric);
-    Ok(Imported { fragment: fragment.map_err(|error| error.to_string())?, ..Imported::default() })
-}
-
-fn circuits(file: &Path, options: &Options) -> Result<Imported, String> {
-    if let Some(option) = options.of_traffic() {
-        return Err(format!("{option} is for traffic: it does not apply to circuits"));
-    }
-    if options.fabric != GraphSpec::default() {
-        return Err("options of networks do not apply to circuits".into());
-    }
-    let name = file.display().to_string();
-    let text = crate::read_text(file).map_err(|error| format!("{name}: {error}"))?;
-    let fragment = schedule::import(&text, &name, options.dilation.unwrap_or(1))?;
-    Ok(Imported { fragment, ..Imported::default() })
 }

@@ -1,12 +1,27 @@
 //! A schedule of circuits as Etalon has it, as the `control` of a scheme.
 
+use super::job::Job;
+use super::{Imported, Importer, Reader};
 use slotline_circuits::etalon_format::{Unit, emit, parse};
 use slotline_circuits::{Matching, Week};
+
+pub(super) const IMPORTER: Importer = Importer {
+    name: "circuits",
+    about: "Etalon's schedules of circuits, in microseconds",
+    options: &["--dilation"],
+    read: Reader::File(import),
+};
+
+fn import(job: &Job<'_>) -> Result<Imported, String> {
+    let name = job.file.display().to_string();
+    let fragment = table(&job.text()?, &name, job.options.dilation.unwrap_or(1))?;
+    Ok(Imported { fragment, ..Imported::default() })
+}
 
 /// `text` as a `[scheme.control]` table, which belongs to the `[[scheme]]` before it. Lengths are in
 /// microseconds where the text does not say, and `dilation` times as long as in the network: Etalon's
 /// emulator runs 20 times slower than what it emulates.
-pub fn import(text: &str, name: &str, dilation: u64) -> Result<String, String> {
+fn table(text: &str, name: &str, dilation: u64) -> Result<String, String> {
     if dilation == 0 {
         return Err("--dilation is 0: lengths are divided by it".into());
     }
@@ -43,7 +58,7 @@ mod tests {
     #[test]
     fn lengths_are_divided_and_the_rest_stays() {
         let text = "2 3600 1/2/0 400 -1/-1/-1\n2 3600 2/0/1 400 -1/-1/-1\n";
-        let toml = import(text, "a\nb", 20).expect("a good text");
+        let toml = table(text, "a\nb", 20).expect("a good text");
         assert!(toml.starts_with("# The schedule in a?b: 3 racks, 2 circuit switches."), "{toml}");
         let table: toml::Table = toml.parse().expect("TOML");
         let schedule = table["scheme"]["control"]["schedule"].as_str().expect("a text");
@@ -52,7 +67,7 @@ mod tests {
 
     #[test]
     fn errors_have_their_place() {
-        let wrong = |text, dilation| import(text, "s.txt", dilation).expect_err("wrong");
+        let wrong = |text, dilation| table(text, "s.txt", dilation).expect_err("wrong");
         assert_eq!(
             wrong("2 5 1/0", 1),
             "s.txt: line 1, column 8: 2 slices are announced, and 1 are there"

@@ -7,10 +7,10 @@ use super::entry::{Entry, key};
 use super::pair_filter::PairFilter;
 use super::{DemandError, Grant, Policy};
 
-/// So much less are pairs a crowd where their sets must not harm each other.
+/// With several partitions, this many times fewer pairs per endpoint count as many.
 const SHARE_FACTOR: usize = 2;
 
-/// A way.
+/// One partition.
 #[derive(Clone, Debug)]
 pub struct Partition {
     allocator: Allocator,
@@ -50,7 +50,7 @@ impl Partition {
     pub fn backlog(&self) -> impl Iterator<Item = (u16, u16, u64)> {
         self.allocator.backlog()
     }
-    /// A batch of a way that is the only one.
+    /// Allocates a batch, if there is no other partition.
     pub fn allocate_alone(&mut self, out: &mut Vec<Grant>) {
         self.allocator.allocate_batch(out);
     }
@@ -79,9 +79,9 @@ impl Partition {
         if allocator.policy == Policy::ShortestFirst {
             waiting.sort_unstable_by_key(|entry| entry.size());
         }
-        // Equal shares keep partitions from harming each other, so they are used as long as they are two
-        // slots. There is no second visit now, even where more is free. Pairs that wait again for joined
-        // demand come last.
+        // With equal shares no partition takes the slots of another, so they are used as long as a share is two
+        // slots. There is no second visit now, even if more slots are free. Pairs that wait again because demand
+        // joined come last.
         allocator.visit_first(&mut waiting, 0, &mut Vec::new(), *all / SHARE_FACTOR);
         allocator.finish_visits(&mut waiting);
         out.extend_from_slice(allocator.served.granted());

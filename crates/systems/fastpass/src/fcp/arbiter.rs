@@ -1,4 +1,4 @@
-//! The arbiter's end towards one endpoint: demand comes in, and granted slots go out.
+//! The arbiter's end of the protocol with one endpoint: it receives demand and sends granted slots.
 
 use super::flows::Flows;
 use super::grant_queue::GrantQueue;
@@ -7,15 +7,15 @@ use super::{Config, MAX_PENDING, Refused};
 use crate::wire::fcp::{Grant, Record, Total, Writer};
 use slotline_net::time::Time;
 
-/// After this number of time-outs in silence the endpoint counts as gone. Reports wait until it is heard.
+/// After this number of time-outs without a packet from it, the endpoint counts as gone. Reports wait for its next packet.
 const MAX_SILENT_TIMEOUTS: u32 = 10;
 
-/// What an arbiter learns of an endpoint.
+/// Events at an arbiter about an endpoint.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ArbiterEvent {
     /// A new epoch began. All earlier demand of this endpoint is void and will be sent again.
     Began,
-    /// The endpoint wants more slots.
+    /// The endpoint demands more slots.
     Demand {
         /// Where to.
         dst: u32,
@@ -57,7 +57,7 @@ pub struct ArbiterSession {
 }
 
 impl ArbiterSession {
-    /// An arbiter that has just started, or has not heard from this endpoint.
+    /// An arbiter that has just started, or has received no packet from this endpoint.
     pub fn new(config: Config) -> ArbiterSession {
         let (session, flows) = (Session::new(config, Role::Arbiter), Flows::new(config.nodes));
         ArbiterSession { session, flows, queue: GrantQueue::default() }

@@ -1,4 +1,4 @@
-//! The endpoint's end: demand goes out as totals, slots come in, and lost slots are demanded again.
+//! The endpoint's end of the protocol: it sends demand as totals, receives slots, and demands lost slots again.
 
 use super::arrivals::Arrivals;
 use super::flows::Flows;
@@ -7,7 +7,7 @@ use super::{Config, DemandError, MAX_PENDING, Refused};
 use crate::wire::fcp::{Grant, Message, Record, Total, Writer};
 use slotline_net::time::Time;
 
-/// What an endpoint learns.
+/// Events at an endpoint.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum EndpointEvent {
     /// A new epoch began. All pending demand is sent again.
@@ -41,7 +41,7 @@ pub struct EndpointSession {
     arrivals: Arrivals,
     /// The slots demanded and not granted yet, over all destinations.
     pending: u64,
-    /// When the arbiter was last heard or asked.
+    /// The time of the last packet from the arbiter, or of the last request to it.
     last_contact: Time,
 }
 
@@ -225,7 +225,8 @@ impl EndpointSession {
         let quiet = self.session.last_sent().map_or(Time::ZERO, |at| at.after(quiet_time));
         Some(self.session.next_send()?.max(quiet))
     }
-    /// When to ask whether the arbiter is there: while slots are pending and no packet is unacknowledged.
+    /// The time at which to ask whether the arbiter works. It is set while slots are pending and no packet is
+    /// unacknowledged.
     fn ask_at(&self) -> Option<Time> {
         let idle = self.session.is_open() && self.pending > 0 && self.session.window.is_empty();
         idle.then(|| self.last_contact.after(self.session.config().alive))

@@ -1,8 +1,8 @@
 //! The two ends of FCP as state machines (Fastpass §5.3). They keep the counts of demand and of grants equal
 //! when packets are lost, repeated or delayed, and begin again after one end has lost its counts.
 //!
-//! The ends have neither clock nor socket: bytes and the time come in, bytes and a deadline go out. Nothing
-//! is sent twice. What was not acknowledged in time is reported again with its present value.
+//! The ends have neither clock nor socket: their input is bytes and the time, and their output is bytes and a deadline.
+//! No packet is sent twice. Values that were not acknowledged in time are reported again as they are then.
 //! `docs/protocol/fcp.md` is the specification.
 //!
 //! [`Session`] has the epochs and packet numbers that both ends share. [`EndpointSession`] and
@@ -39,17 +39,17 @@ pub struct Config {
     pub peer: u32,
     /// The number of nodes in the network. A message that names node `nodes` or a higher one is refused.
     pub nodes: u32,
-    /// After this time without an acknowledgement, what a packet said is reported again. The other end may
+    /// After this time without an acknowledgement, the values of a packet are reported again. The other end may
     /// wait for a quarter of it before it acknowledges, so it has to be more than 4/3 of a round trip.
     /// Fastpass uses 200 µs.
     pub timeout: Time,
-    /// The least time between bursts of packets of one end. What comes up meanwhile goes into the next burst.
+    /// The least time between bursts of packets of one end. Later events go into the next burst.
     /// Fastpass uses 20 µs at the arbiter.
     pub gap: Time,
     /// An endpoint whose last demand is not acknowledged yet waits for this time before it sends more demand.
     /// Zero: as long as `gap`.
     pub quiet_time: Time,
-    /// An endpoint that waits for slots and hears nothing asks for an answer this often.
+    /// An endpoint that waits for slots and receives nothing requests an answer at this interval.
     pub alive: Time,
     /// The longest message that this end sends, in bytes: from [`SHORTEST`](crate::wire::fcp::SHORTEST) to
     /// [`LONGEST`].
@@ -102,8 +102,8 @@ pub enum Refused {
     /// The message is of another epoch.
     #[error("the message is of another epoch")]
     Epoch,
-    /// The packet number was received before, or is too old to tell.
-    #[error("packet {0} was received before, or is too old to tell")]
+    /// The packet number was received before, or is too old for the window.
+    #[error("packet {0} was received before, or is too old for the window")]
     Repeated(u64),
 }
 

@@ -36,7 +36,7 @@ pub struct Counters {
     pub misdirected: u64,
     /// Refused: another epoch.
     pub epoch: u64,
-    /// Refused: received before, or too old to tell.
+    /// Refused: received before, or too old for the window.
     pub repeated: u64,
 }
 
@@ -55,7 +55,7 @@ pub(super) struct Accepted<'a> {
     pub(super) message: Message<'a>,
 }
 
-/// The part of an end that handles epochs and packets, but not what they say.
+/// The part of an end that handles epochs and packets, but not their records.
 ///
 /// An epoch is a pair of nonces, one of each end, both drawn for it. Each packet carries both. So a packet
 /// with this end's nonce was sent after that nonce was drawn, by an owner of the key. No nonce is used for a
@@ -82,7 +82,7 @@ pub struct Session {
     last_sent: Option<Time>,
     received: Acks,
     pub(super) window: Window,
-    /// The number of time-outs since the other end was last heard.
+    /// The number of time-outs since the last packet of the other end.
     silent_timeouts: u32,
     counters: Counters,
 }
@@ -228,7 +228,7 @@ impl Session {
                 self.reset = Some((self.own_nonce, from));
                 return Err(Refused::Epoch);
             }
-            // The peer does not know yet that the epoch has begun. Any packet tells it.
+            // The peer does not know yet that the epoch has begun. Any packet shows it.
             Some(peer_nonce) if peer_nonce == from => {
                 self.ack_by = Some(now);
                 return Err(Refused::Repeated(0));

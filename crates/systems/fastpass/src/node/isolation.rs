@@ -1,4 +1,4 @@
-//! Fault isolation at the arbiter (§5.2): reports of lost packets come in, faulty components are avoided, and
+//! Fault isolation at the arbiter (§5.2): it receives reports of lost packets, avoids faulty components, and
 //! probes find out when they work again.
 
 use crate::FastpassSpec;

@@ -86,7 +86,7 @@ mod tests {
     use slotline_net::id::HostId;
 
     #[test]
-    fn a_retransmission_tells_of_the_path_of_the_first_one() {
+    fn a_retransmission_names_the_path_of_the_first_one() {
         let packet =
             |seq, flags| Packet { dst: HostId(4), flow: 9, seq, flags, ..Packet::default() };
         let mut trace = LossTrace::new(Time::ms(1));

@@ -14,7 +14,7 @@ fn fat_tree(k: u32) -> Graph {
 
 fn network(graph: &Graph, down: &Down) -> Network {
     let routes = Arc::new(Routes::build(graph, RoutingSpec::Pinned, down, 1));
-    Map::new((graph.nodes.len(), graph.hosts.len()), &graph.wiring(), &routes, 1).network()
+    Map::new(graph.nodes.len(), graph.hosts.len(), &graph.wiring(), &routes, 1).network()
 }
 
 fn scheduler(k: u32) -> FlowScheduler {

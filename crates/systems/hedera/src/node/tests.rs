@@ -144,8 +144,8 @@ impl Control for Seven {
 fn scheduler() -> SchedulerNode {
     let graph = TopologySpec::FatTree(FatTreeSpec::new(4)).build().unwrap();
     let routes = Arc::new(Routes::build(&graph, RoutingSpec::Pinned, &Down::default(), 1));
-    let size = (graph.nodes.len(), graph.hosts.len());
-    let map = Map::new(size, &graph.wiring(), &routes, 1);
+    let (nodes, hosts) = (graph.nodes.len(), graph.hosts.len());
+    let map = Map::new(nodes, hosts, &graph.wiring(), &routes, 1);
     SchedulerNode::new(HostId(16), spec().build().unwrap(), Box::<Seven>::default(), map)
 }
 

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 fn network(graph: &Graph, down: &Down) -> slotline_net::scheme::Network {
     let routes = Arc::new(Routes::build(graph, RoutingSpec::Pinned, down, 1));
-    Map::new((graph.nodes.len(), graph.hosts.len()), &graph.wiring(), &routes, 1).network()
+    Map::new(graph.nodes.len(), graph.hosts.len(), &graph.wiring(), &routes, 1).network()
 }
 
 fn graph(spec: TopologySpec) -> Graph {
@@ -122,14 +122,14 @@ proptest! {
         prop_assert!(fabric.is_regular());
         let [src, dst] = [ends.0, ends.1].map(|end| end.index(graph.hosts.len()) as u32);
         let flow = Flow::new(src, dst, 1.0);
-        let ways = network.path_count(flow.src, flow.dst);
+        let paths = network.path_count(flow.src, flow.dst);
         let choices = fabric.choices(&flow);
-        prop_assert_eq!(ways.max(1), choices.max(1));
+        prop_assert_eq!(paths.max(1), choices.max(1));
         // As many wires as links between switches; the same wire where the link is the same.
-        let (mut wires, mut way) = (Vec::new(), Vec::new());
+        let (mut wires, mut links) = (Vec::new(), Vec::new());
         fabric.wires(&flow, path, &mut wires);
-        network.numbered_path(flow.src, flow.dst, path, &mut way);
-        prop_assert_eq!(wires.len(), way.len().saturating_sub(2));
+        network.numbered_path(flow.src, flow.dst, path, &mut links);
+        prop_assert_eq!(wires.len(), links.len().saturating_sub(2));
     }
 
     /// Two flows share a wire exactly if their paths share a link.
@@ -144,11 +144,11 @@ proptest! {
         let host = |at: usize| ends[at].0.index(graph.hosts.len()) as u32;
         let both = [(host(0), host(1), ends[0].1), (host(2), host(3), ends[2].1)].map(|(src, dst, path)| {
             let flow = Flow::new(src, dst, 1.0);
-            let (mut wires, mut way) = (Vec::new(), Vec::new());
+            let (mut wires, mut links) = (Vec::new(), Vec::new());
             fabric.wires(&flow, path, &mut wires);
-            network.numbered_path(flow.src, flow.dst, path, &mut way);
-            let inner = way.len().saturating_sub(1).max(1);
-            (wires.into_iter().collect::<BTreeSet<_>>(), way.get(1..inner).unwrap_or(&[]).to_vec())
+            network.numbered_path(flow.src, flow.dst, path, &mut links);
+            let inner = links.len().saturating_sub(1).max(1);
+            (wires.into_iter().collect::<BTreeSet<_>>(), links.get(1..inner).unwrap_or(&[]).to_vec())
         });
         let [(a, x), (b, y)] = both;
         let y: BTreeSet<u32> = y.into_iter().collect();
@@ -215,7 +215,7 @@ fn first_fit_keeps_what_it_has_placed_and_reserves_nothing_for_the_rest() {
     flows.push(Flow::new(1, 9, 0.5));
     let load = first_fit(&mut fabric, &mut flows);
     assert_eq!(flows[2].path, Some(0), "what has a place keeps it");
-    assert_eq!(flows[3].path, None, "both ways up are full");
+    assert_eq!(flows[3].path, None, "both uplinks are full");
     assert_eq!(load.excess(), 2 * i64::from(UNIT), "two links have one flow too many");
 }
 

@@ -156,7 +156,7 @@ impl PanelSwitch {
         let to = self.rack_of.of(packet.dst);
         if to == self.config.seat {
             let host = PortId(self.rack_of.within(packet.dst, to) as u16);
-            return self.config.switch.enqueue((from, host), packet, cx);
+            return self.config.switch.enqueue(from, host, packet, cx);
         }
         if to >= self.config.roles.racks {
             return cx.drop(&packet, DropReason::NoRoute);
@@ -179,7 +179,7 @@ impl PanelSwitch {
             return self.wait(fresh, to, packet, cx);
         };
         let before = self.config.switch.account().held;
-        self.config.switch.enqueue((from, out), packet, cx);
+        self.config.switch.enqueue(from, out, packet, cx);
         let taken = self.config.switch.account().held > before;
         if fresh {
             self.traffic.queued(to, &packet, taken);

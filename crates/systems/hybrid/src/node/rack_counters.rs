@@ -119,7 +119,7 @@ impl RackCounters {
         counters.add(counters::VOQ_LONGEST, longest.unwrap_or(0));
         counters.add(counters::PACKETS_TO_RELAYS, self.first_hops);
         counters.add(counters::PACKETS_FROM_RELAYS, self.second_hops);
-        counters.add(counters::PACKETS_TOLD_OF_CIRCUITS, self.marked);
+        counters.add(counters::PACKETS_WITH_CIRCUIT_MARK, self.marked);
         counters.add(counters::CIRCUIT_WAITS_FOR_NIGHT, self.held);
         counters.add(counters::PACKETS_DRAINED_INTO_NIGHT, self.drained);
         counters.add(counters::PACKETS_CUT_BY_NIGHT, self.cut);

@@ -277,7 +277,7 @@ impl Tor {
         let conditions = self.conditions.of(to);
         packet.put_on_path(class);
         let marked = conditions.hold(Condition::Marking);
-        packet.tell_circuits(u8::from(conditions.hold(Condition::Receiving)), marked);
+        packet.set_circuits(u8::from(conditions.hold(Condition::Receiving)), marked);
         self.counters.marked += u64::from(marked);
         packet
     }

@@ -102,8 +102,8 @@ pub struct LeadTimes {
     pub enlarge: Option<Time>,
     /// Packets are marked this long before a day.
     pub mark: Time,
-    /// `Some` where the days are those of all switches and say only which circuits exist. It is how long
-    /// before its beginning a repeated week becomes known.
+    /// `Some` if the days are those of all switches, and only define which circuits exist. A repeated week becomes known
+    /// this long before it begins.
     pub all_circuits: Option<Time>,
     /// Hosts are notified so long before a day begins, and so long before it ends; `None` where they get
     /// no messages. The second time is at most the first.

@@ -1,4 +1,4 @@
-//! A queue of actions: weeks go in as they become known, and actions come out when they are due.
+//! A queue of actions: its input is weeks as they become known, and its output is actions when they are due.
 //!
 //! Each day of a pair of racks makes one interval for each thing that depends on it: the circuit itself,
 //! and the [`Condition`]s that hold around it. A condition begins before the day by its lead time. The

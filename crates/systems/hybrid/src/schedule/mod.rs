@@ -1,4 +1,4 @@
-//! What happens at which time: from planned weeks to the actions of one switch.
+//! Turns planned weeks into the actions of one switch.
 
 mod action;
 mod active;

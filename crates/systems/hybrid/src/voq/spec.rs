@@ -125,9 +125,9 @@ pub struct VoqSpec {
     /// Packets that are relayed by another rack over two circuits. Default: no packet is relayed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub relay: Option<RelaySpec>,
-    /// How long before a day acknowledgements say that a circuit is coming.
+    /// The time before a day from which acknowledgements announce the circuit.
     pub mark_ahead: Time,
-    /// Messages by which hosts are notified of circuits. Default: only marks in packets notify them.
+    /// Messages that notify hosts of circuits. Default: only marks in packets notify them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub notify: Option<NotifySpec>,
     /// What happens to the packet that is being sent when a circuit goes down.

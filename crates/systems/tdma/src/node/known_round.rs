@@ -148,33 +148,33 @@ mod tests {
         guard: Time::us(15),
     };
 
-    fn told() -> KnownRound {
+    fn known_round() -> KnownRound {
         KnownRound::new(7, Fragment::ALONE, TIMING, Time::us(20), Clock::default())
     }
 
     #[test]
     fn slots_follow_from_the_time() {
-        let mut told = told();
-        assert_eq!(told.slot_at(Time::us(10)), None);
+        let mut known = known_round();
+        assert_eq!(known.slot_at(Time::us(10)), None);
         // The message took 20 us longer than frames do.
-        assert_eq!(told.slot_at(Time::us(100)), Some(0));
-        assert_eq!(told.end(0), Time::us(400));
-        assert_eq!(told.slot_at(Time::us(420)), Some(1), "late");
-        assert_eq!(told.end(1), Time::us(715), "and yet it ends in time");
-        assert_eq!(told.slot_at(Time::us(730)), Some(2));
-        assert_eq!(told.slot_at(Time::us(1_045)), None, "there is no fourth one");
+        assert_eq!(known.slot_at(Time::us(100)), Some(0));
+        assert_eq!(known.end(0), Time::us(400));
+        assert_eq!(known.slot_at(Time::us(420)), Some(1), "late");
+        assert_eq!(known.end(1), Time::us(715), "and yet it ends in time");
+        assert_eq!(known.slot_at(Time::us(730)), Some(2));
+        assert_eq!(known.slot_at(Time::us(1_045)), None, "there is no fourth one");
     }
 
     #[test]
     fn classes_change_their_meaning_from_slot_to_slot() {
-        let mut told = told();
+        let mut known = known_round();
         let class =
             |class, from, dst| Class { class, from, dst: HostId(dst), rate: None, bytes: 9 };
-        assert!(told.add(Fragment::ALONE, &[class(0, 0, 4), class(1, 1, 5), class(0, 2, 6)]));
-        let dst = |c, slot| told.entry(c, slot).map(|at| told.at(at).dst.0);
+        assert!(known.add(Fragment::ALONE, &[class(0, 0, 4), class(1, 1, 5), class(0, 2, 6)]));
+        let dst = |c, slot| known.entry(c, slot).map(|at| known.at(at).dst.0);
         assert_eq!([dst(0, 0), dst(0, 1), dst(0, 2)], [Some(4), Some(4), Some(6)]);
         assert_eq!([dst(1, 0), dst(1, 2), dst(2, 2)], [None, Some(5), None]);
-        assert_eq!(told.classes(), [0, 1]);
+        assert_eq!(known.classes(), [0, 1]);
     }
 
     #[test]

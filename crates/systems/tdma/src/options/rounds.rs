@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_share_is_kept_free() {
+    fn a_share_stays_free() {
         let rounds = RoundSpec { reserve: 0.05, ..RoundSpec::default() }.build().unwrap();
         assert_eq!(rounds.scheduled(Rate(10_000_000_000)), Rate(9_500_000_000));
         assert_eq!(rounds.reserved(Rate(1)), Rate(1));

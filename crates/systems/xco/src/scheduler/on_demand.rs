@@ -311,7 +311,7 @@ mod tests {
         let mut bench = Bench::new();
         assert!(bench.interval(&[(0, 400), (1, 400)]).is_empty());
         assert!(bench.interval(&[(0, 400), (1, 450)]).is_empty());
-        assert_eq!(bench.backlog(&[0]), ["0 free"], "who is free is told so, and not scheduled");
+        assert_eq!(bench.backlog(&[0]), ["0 free"], "a free pair gets a message, and no schedule");
         assert_eq!(bench.interval(&[(0, 500), (1, 450)]), ["0 controlled", "1 controlled"]);
         assert_eq!(bench.backlog(&[0, 1]), ["0 sends", "1 waits"]);
         assert!(bench.next.is_some());
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn who_fills_a_link_alone_is_free() {
+    fn a_host_that_alone_fills_a_link_is_free() {
         let mut bench = Bench::new();
         assert!(bench.interval(&[(0, 1_000)]).is_empty());
         assert_eq!(bench.interval(&[(0, 1_000), (1, 10)]).len(), 2, "not alone any more");
@@ -341,14 +341,14 @@ mod tests {
 
     /// As after a take-over, when hosts still wait for the one that was in control.
     #[test]
-    fn who_waits_without_need_is_told_that_it_is_free() {
+    fn a_pair_that_waits_without_need_gets_a_message() {
         let mut bench = Bench::new();
         assert_eq!(bench.backlog(&[0]), ["0 free"]);
         assert_eq!(bench.decide(), [""; 0], "once for each report");
     }
 
     #[test]
-    fn who_leaves_is_forgotten() {
+    fn a_host_that_leaves_is_removed() {
         let mut bench = Bench::new();
         bench.interval(&[(0, 900), (1, 100)]);
         bench.control.observe(&News::Left(HostId(0)), bench.now);

@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn only_changes_and_answers_are_told() {
+    fn only_changes_and_answers_are_sent() {
         let mut control = RateLimit::new(&options(Fairness::RoundRobin), network());
         (0..2).for_each(|src| report(&mut control, src, &[5]));
         announced(&mut control);
@@ -217,7 +217,7 @@ mod tests {
     }
 
     proptest! {
-        /// What was told last never adds up to more than any link carries.
+        /// The latest rates never add up to more than the capacity of any link.
         #[test]
         fn no_link_is_promised_twice(
             reports in prop::collection::vec((0u32..30, prop::collection::btree_set(0u32..30, 0..4)), 1..40),

@@ -124,7 +124,7 @@ fn a_destination_is_protected_for_a_while() {
 /// Host 4 needs both links 8 and 9. Hosts 0 and 1 share one of them, hosts 2 and 3 the other, at times that
 /// never coincide.
 #[test]
-fn who_needs_two_links_at_once_gets_a_turn() {
+fn a_pair_that_needs_two_links_at_once_gets_a_turn() {
     let network = Network::new(10, vec![Rate(G); 20], |src, dst, out| {
         let shared: &[u32] = [&[8][..], &[8], &[9], &[9], &[8, 9]][src.at()];
         out.push(src.0);

@@ -72,12 +72,12 @@ impl<S: Shares> MaxMin<S> {
         if exceeded || self.effort.turns.is_multiple_of(RENEWED) {
             self.scan(link);
         } else if (bound - entry.level).abs() > self.same * entry.level {
-            self.settle(link, bound);
+            self.set_level(link, bound);
         }
     }
 
     /// Changes the level of `link`, which limits flows. The links on their paths are queued for a check.
-    fn settle(&mut self, link: u32, level: f64) {
+    fn set_level(&mut self, link: u32, level: f64) {
         let MaxMin { levels, members, paths, .. } = self;
         let entry = levels.of(link);
         entry.wind(self.now);
@@ -106,7 +106,7 @@ impl<S: Shares> MaxMin<S> {
             entry.wind(now);
             self.levels.limit(link, fair.level);
         } else if (fair.level - old).abs() > self.same * old {
-            self.settle(link, fair.level);
+            self.set_level(link, fair.level);
         }
         if fair.more {
             self.capture(link, fair.level * (1.0 + self.tie));

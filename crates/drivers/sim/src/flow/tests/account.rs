@@ -136,7 +136,7 @@ proptest! {
 }
 
 #[test]
-fn the_account_tells_what_is_wrong() {
+fn the_account_names_what_is_wrong() {
     let whole =
         Volume { offered: 900, sent: 900.0, delivered: 600, under_way: 300, ..Volume::default() };
     assert!(whole.holds());

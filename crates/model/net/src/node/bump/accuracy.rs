@@ -4,7 +4,7 @@ use crate::id::PortId;
 use crate::node::{Counters, counters};
 use crate::time::Time;
 
-/// A virtual queue beside the real one, as a packet finds them.
+/// The virtual and the real queue that a packet finds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Estimate {
     /// When.
@@ -35,20 +35,20 @@ pub struct Accuracy {
     sum: u64,
     worst: u64,
     every: Time,
-    /// By table: when the next estimate is kept.
+    /// By table: the time of the next sample.
     next: Vec<Time>,
-    kept: Vec<Estimate>,
+    samples: Vec<Estimate>,
 }
 
 /// Steps of the histogram in one packet.
 const STEPS: u64 = 8;
 /// The histogram ends with so many packets.
 const PACKETS: u64 = 128;
-/// Most estimates kept of one switch.
-const MOST_KEPT: usize = 1_000_000;
+/// The most samples of one switch.
+const MOST_SAMPLES: usize = 1_000_000;
 
 impl Accuracy {
-    /// Nothing compared yet. `every`: the least time between kept estimates of one table; zero for none.
+    /// Nothing is compared yet. `every`: the shortest time between two samples of one table; zero for no samples.
     pub fn new(mtu: u64, every: Time, tables: usize) -> Accuracy {
         Accuracy {
             mtu,
@@ -57,7 +57,7 @@ impl Accuracy {
             worst: 0,
             every,
             next: vec![Time::ZERO; tables],
-            kept: Vec::new(),
+            samples: Vec::new(),
         }
     }
 
@@ -71,9 +71,9 @@ impl Accuracy {
         self.worst = self.worst.max(error);
         let next = &mut self.next[usize::from(estimate.table)];
         let wanted = self.every > Time::ZERO && estimate.at >= *next;
-        if wanted && self.kept.len() < MOST_KEPT {
+        if wanted && self.samples.len() < MOST_SAMPLES {
             *next = estimate.at + self.every;
-            self.kept.push(estimate);
+            self.samples.push(estimate);
         }
     }
 
@@ -103,9 +103,9 @@ impl Accuracy {
         below.enumerate().map(move |(step, sum)| (bytes(step), sum as f64 / all))
     }
 
-    /// Estimates that were kept.
-    pub fn kept(&self) -> &[Estimate] {
-        &self.kept
+    /// The samples of estimates, in time order.
+    pub fn samples(&self) -> &[Estimate] {
+        &self.samples
     }
 
     /// Adds what it has counted.
@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn errors_are_counted_by_packets_and_some_kept() {
+    fn errors_are_counted_by_packets_and_some_are_sampled() {
         let mut accuracy = Accuracy::new(1_600, Time::us(10), 1);
         for (n, error) in [0u64, 1_600, 1_601, 3_200, 4_800, 4_801, 9_999_999].iter().enumerate() {
             let at = Time::us(5 * n as u64);
@@ -134,7 +134,7 @@ mod tests {
         assert_eq!(accuracy.count(), 7);
         assert_eq!([1, 2, 3].map(|n| accuracy.within(n)), [2, 4, 5]);
         assert_eq!(accuracy.worst(), 9_999_999);
-        assert_eq!(accuracy.kept().len(), 4);
+        assert_eq!(accuracy.samples().len(), 4);
         let distribution: Vec<_> = accuracy.distribution().collect();
         assert_eq!(distribution[0], (0.0, 1.0 / 7.0));
         assert_eq!(distribution[8], (1_600.0, 2.0 / 7.0));

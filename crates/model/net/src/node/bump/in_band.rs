@@ -56,7 +56,7 @@ impl InBand {
         for &to in self.taps.iter().filter(|to| **to != own) {
             let ends = (NEIGHBOUR, HostId(from as u32));
             let packet = cx.attach(ends, update.to_vec(), OVERHEAD, 0);
-            switch.inject((own, to), packet, cx);
+            switch.inject(own, to, packet, cx);
         }
     }
 
@@ -83,12 +83,12 @@ impl InBand {
     }
 
     /// Updates that have crossed their links: each is handed on with its sender and its receiver.
-    pub fn take_off(&mut self, cx: &mut Cx<'_>, mut come: impl FnMut((usize, usize), &[u8], Time)) {
+    pub fn take_off(&mut self, cx: &mut Cx<'_>, mut come: impl FnMut(usize, usize, &[u8], Time)) {
         for (to, port) in self.taps.iter().enumerate() {
             let due = |crossing: &mut Crossing| crossing.until <= cx.now;
             if let Some(crossed) = self.crossing[port.at()].take_if(due) {
                 self.taken_off += 1;
-                come((crossed.from, to), &crossed.bytes, cx.now);
+                come(crossed.from, to, &crossed.bytes, cx.now);
                 cx.kick(*port);
             }
         }

@@ -1,6 +1,6 @@
-//! A bump as reaction point (NetBump, 5.3.3 and Figure 5.8): it takes the notices for senders behind it off
-//! the wire, and lets no more of a flow pass than its rate allows. As no bump holds a packet, a flow has a
-//! virtual queue that drains at its rate, and what finds no room there is dropped.
+//! A bump as reaction point (NetBump, 5.3.3 and Figure 5.8). It takes the notices for senders behind it off the wire,
+//! and limits their flows to the rates that follow. A bump holds no packets: each flow has a virtual queue that drains
+//! at the rate of the flow, and packets that find no room in it are dropped.
 
 use super::spec::LimitSpec;
 use crate::aqm::spec::ReactionSpec;
@@ -12,39 +12,39 @@ use crate::time::Time;
 use crate::units::{Bytes, Rate};
 use crate::wire::cnm::Cnm;
 
-/// The virtual queue of a flow that a bump limits, as a packet leaves it.
+/// A sample of the virtual queue of a flow that a bump limits, after a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limited {
-    /// When.
+    /// The time of the sample.
     pub at: Time,
-    /// The port of the switch by which the flow comes, through the bump.
+    /// The port of the switch by which the flow arrives, through the bump.
     pub port: PortId,
     /// Its connection.
     pub flow: u32,
-    /// The rate that it has, at which its virtual queue drains.
+    /// The rate of the flow, at which its virtual queue drains.
     pub rate: Rate,
     /// Bytes in the virtual queue.
     pub bytes: u64,
 }
 
-/// A flow that came through the bump: limited, or not (any more).
+/// A flow that passes the bump. It may be limited or not.
 struct Flow {
     number: u32,
     point: ReactionPoint,
     queue: VirtualQueue,
     rate: Rate,
-    /// When its virtual queue is next kept.
-    keep_at: Time,
+    /// The time of the next sample of its virtual queue.
+    sample_at: Time,
 }
 
 impl Flow {
     fn new(number: u32, spec: ReactionSpec, line: Rate, room: Bytes) -> Flow {
         let queue = VirtualQueue::new(line.inverse_rate(), room);
         let point = ReactionPoint::new(spec, line);
-        Flow { number, point, queue, rate: line, keep_at: Time::ZERO }
+        Flow { number, point, queue, rate: line, sample_at: Time::ZERO }
     }
 
-    /// The virtual queue drains at the rate that the flow has by now.
+    /// Lets the virtual queue drain at the present rate of the flow.
     fn follow(&mut self, now: Time) {
         if self.point.rate() != self.rate {
             self.rate = self.point.rate();
@@ -87,17 +87,17 @@ pub(super) struct Limiters {
     room: Bytes,
     /// By port of the switch.
     taps: Vec<Option<Tap>>,
-    /// Least time between what is kept of one flow; zero for nothing.
+    /// The shortest time between two samples of one flow. If it is zero there are no samples.
     every: Time,
-    kept: Vec<Limited>,
+    samples: Vec<Limited>,
     most: u64,
     drops: u64,
     notices: u64,
     unread: u64,
 }
 
-/// Most that is kept of one switch.
-const MOST_KEPT: usize = 1_000_000;
+/// The most samples of one switch.
+const MOST_SAMPLES: usize = 1_000_000;
 
 impl Limiters {
     /// No flow is limited yet. `taps`: ports with a bump, and the rate of the wire to the switch.
@@ -105,7 +105,8 @@ impl Limiters {
         spec: ReactionSpec,
         limit: Option<&LimitSpec>,
         taps: impl Iterator<Item = (PortId, Rate)>,
-        (ports, every): (usize, Time),
+        ports: usize,
+        every: Time,
     ) -> Limiters {
         let mut by_port: Vec<Option<Tap>> = (0..ports).map(|_| None).collect();
         taps.for_each(|(port, line)| by_port[port.at()] = Some(Tap { line, flows: Vec::new() }));
@@ -114,7 +115,7 @@ impl Limiters {
             room: limit.map_or(LimitSpec::default().limit, |limit| limit.limit),
             taps: by_port,
             every,
-            kept: Vec::new(),
+            samples: Vec::new(),
             most: 0,
             drops: 0,
             notices: 0,
@@ -136,19 +137,19 @@ impl Limiters {
         }
         let bytes = flow.queue.bytes(now);
         self.most = self.most.max(bytes);
-        if self.every > Time::ZERO && now >= flow.keep_at && self.kept.len() < MOST_KEPT {
-            flow.keep_at = now + self.every;
-            self.kept.push(Limited { at: now, port, flow: packet.flow, rate: flow.rate, bytes });
+        if self.every > Time::ZERO && now >= flow.sample_at && self.samples.len() < MOST_SAMPLES {
+            flow.sample_at = now + self.every;
+            self.samples.push(Limited { at: now, port, flow: packet.flow, rate: flow.rate, bytes });
         }
         admitted
     }
 
     /// Whether the bump on the wire of `port` takes what leaves by it: a notice for a sender behind it.
-    pub fn wants(&self, port: PortId, packet: &Packet) -> bool {
+    pub fn takes(&self, port: PortId, packet: &Packet) -> bool {
         packet.kind == Kind::Control && self.taps[port.at()].is_some()
     }
 
-    /// A notice has come for a sender at `port`. It names its flow by the low 16 bits.
+    /// Handles a notice for a sender at `port`. It names its flow by the low 16 bits.
     pub fn notified(&mut self, port: PortId, message: &[u8], now: Time) {
         let (Ok(cnm), Some(tap)) = (Cnm::parse(message), &mut self.taps[port.at()]) else {
             self.unread += 1;
@@ -168,9 +169,9 @@ impl Limiters {
         self.notices + self.unread
     }
 
-    /// Virtual queues that were kept, in time order.
-    pub fn kept(&self) -> &[Limited] {
-        &self.kept
+    /// The samples of virtual queues, in time order.
+    pub fn samples(&self) -> &[Limited] {
+        &self.samples
     }
 
     /// Adds what was counted, where a bump limits.
@@ -199,7 +200,7 @@ mod tests {
     fn limiters(limit: Bytes, every: Time) -> Limiters {
         let spec = ReactionSpec { cycle: Bytes(u64::MAX / 4), ..ReactionSpec::default() };
         let limit = LimitSpec { limit, ..LimitSpec::default() };
-        Limiters::new(spec, Some(&limit), [(PORT, LINE)].into_iter(), (2, every))
+        Limiters::new(spec, Some(&limit), [(PORT, LINE)].into_iter(), 2, every)
     }
 
     fn packet(flow: u32) -> Packet {
@@ -249,25 +250,25 @@ mod tests {
         assert!((25_840..25_880).contains(&count), "{count}");
         assert_eq!(limiters.drops, 100_000 - count);
         assert!((98_750..=100_000).contains(&limiters.most), "{}", limiters.most);
-        let kept = limiters.kept();
-        assert!((990..=1_001).contains(&kept.len()), "{}", kept.len());
+        let samples = limiters.samples();
+        assert!((990..=1_001).contains(&samples.len()), "{}", samples.len());
         // Full after 100 KB / (1 - 0.258) Gbit/s: 1.1 ms.
-        let late = kept.iter().filter(|one| one.at > Time::ms(3));
-        assert!(late.clone().all(|one| one.bytes > 97_000 && one.flow == 70_000), "{kept:?}");
+        let late = samples.iter().filter(|one| one.at > Time::ms(3));
+        assert!(late.clone().all(|one| one.bytes > 97_000 && one.flow == 70_000), "{samples:?}");
         assert!(late.count() > 900);
     }
 
     #[test]
-    fn who_was_not_notified_or_comes_another_way_passes() {
+    fn flows_without_notices_and_other_ports_pass() {
         let mut limiters = limiters(Bytes(3_000), Time::ZERO);
         assert!(limiters.admits(PORT, &packet(1), Time::ZERO));
         limiters.notified(PORT, &notice(1), Time::ZERO);
         assert_eq!(passed(&mut limiters, PORT, 2), 100_000);
         assert_eq!(passed(&mut limiters, PortId(0), 1), 100_000);
         assert!(passed(&mut limiters, PORT, 1) < 51_000);
-        assert!(limiters.kept().is_empty());
+        assert!(limiters.samples().is_empty());
         let control = Packet { kind: Kind::Control, ..packet(1) };
-        assert!(limiters.wants(PORT, &control));
-        assert!(!limiters.wants(PortId(0), &control) && !limiters.wants(PORT, &packet(1)));
+        assert!(limiters.takes(PORT, &control));
+        assert!(!limiters.takes(PortId(0), &control) && !limiters.takes(PORT, &packet(1)));
     }
 }

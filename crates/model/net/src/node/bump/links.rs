@@ -1,9 +1,9 @@
-//! The updates between the bumps of one switch: on their way, late or lost.
+//! The updates between the bumps of one switch, which may be late or lost.
 
 use super::spec::{BumpSpec, Sharing};
+use crate::aqm::Marker;
 use crate::aqm::bank::Bank;
 use crate::aqm::exchange::{Merger, Reporter};
-use crate::aqm::{Discipline, Marker};
 use crate::id::PortId;
 use crate::node::{Counters, counters};
 use crate::rng::Stream;
@@ -11,14 +11,14 @@ use crate::time::Time;
 use crate::wire::bump::{OVERHEAD, Update};
 use std::collections::VecDeque;
 
-/// What bumps tell each other: their updates, those on their way on a link of their own, and what has come.
+/// The updates that bumps send to each other, and those that travel on links of their own.
 /// An update on a dedicated link takes a fixed time, or does not arrive.
 pub(super) struct Links {
-    /// By bump; none where nobody is told.
+    /// By bump; empty if bumps do not share their tables.
     reporters: Vec<Reporter>,
     /// By receiving bump, then sending one.
     mergers: Vec<Vec<Merger>>,
-    /// When it comes, from whom, to whom, and its bytes.
+    /// Updates that travel: time of arrival, sender, receiver and bytes.
     under_way: VecDeque<(Time, usize, usize, Vec<u8>)>,
     delay: Time,
     loss: f64,
@@ -28,11 +28,11 @@ pub(super) struct Links {
 }
 
 impl Links {
-    pub fn new(spec: &BumpSpec, bumps: usize, (seed, key): (u64, u64)) -> Links {
-        let told = if spec.sharing == Sharing::Updates { bumps } else { 0 };
+    pub fn new(spec: &BumpSpec, bumps: usize, seed: u64, key: u64) -> Links {
+        let sharing = if spec.sharing == Sharing::Updates { bumps } else { 0 };
         Links {
-            reporters: vec![Reporter::new(spec.update_every); told],
-            mergers: vec![vec![Merger::default(); told]; told],
+            reporters: vec![Reporter::new(spec.update_every); sharing],
+            mergers: vec![vec![Merger::default(); sharing]; sharing],
             under_way: VecDeque::new(),
             delay: spec.update_delay,
             loss: spec.update_loss,
@@ -42,7 +42,7 @@ impl Links {
         }
     }
 
-    /// A packet has passed `bump`: the update that its neighbours are sent now, if one is.
+    /// A packet has passed `bump`. Returns the update for the other bumps, if one is due.
     pub fn passed(&mut self, bump: usize, len: u16, port: PortId) -> Option<Vec<u8>> {
         let update = self.reporters.get_mut(bump)?.passed(len, port)?.emit();
         let others = self.mergers.len() as u64 - 1;
@@ -51,7 +51,7 @@ impl Links {
         Some(update)
     }
 
-    /// An update goes to all others on a link of its own.
+    /// Sends an update to all other bumps, each on a link of its own.
     pub fn send(&mut self, from: usize, update: &[u8], now: Time) {
         for to in (0..self.mergers.len()).filter(|to| *to != from) {
             if self.loss == 0.0 || self.stream.unit() >= self.loss {
@@ -60,23 +60,24 @@ impl Links {
         }
     }
 
-    /// An update has come: it is merged.
-    pub fn come(
+    /// Merges an update that has arrived.
+    pub fn merge(
         &mut self,
-        (from, to): (usize, usize),
+        from: usize,
+        to: usize,
         update: &[u8],
         tables: &mut [Bank<Marker>],
         at: Time,
     ) {
         if let Ok(update) = Update::parse(update) {
-            merge(&mut self.mergers[to][from], &update, &mut tables[to], at);
+            self.mergers[to][from].take(&update, &mut tables[to], at);
         }
     }
 
-    /// What has come until `now` is merged, each update at its time.
+    /// Merges all updates that arrive until `now`, each at its time.
     pub fn deliver(&mut self, tables: &mut [Bank<Marker>], now: Time) {
         while let Some((at, from, to, bytes)) = self.under_way.pop_front_if(|(at, ..)| *at <= now) {
-            self.come((from, to), &bytes, tables, at);
+            self.merge(from, to, &bytes, tables, at);
         }
     }
 
@@ -90,8 +91,4 @@ impl Links {
         counters.add(counters::BUMP_UPDATES_MERGED, mergers().map(|merger| merger.merged).sum());
         counters.add(counters::BUMP_UPDATES_LOST, mergers().map(|merger| merger.lost).sum());
     }
-}
-
-fn merge<D: Discipline>(merger: &mut Merger, update: &Update, bank: &mut Bank<D>, at: Time) {
-    merger.take(update, bank, at);
 }

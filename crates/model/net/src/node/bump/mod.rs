@@ -29,24 +29,24 @@ use links::Links;
 use shares::Shares;
 use std::collections::VecDeque;
 
-/// The bump's own wake-up; all others are the switch's.
+/// The wake-up of the bump. All others are those of the switch.
 const FORWARD: u32 = u32::MAX;
 
-/// What a bumped switch is made of.
+/// The parts of a switch with bumps.
 pub struct BumpConfig {
-    /// The switch behind the bumps, which knows nothing of them.
+    /// The switch behind the bumps. It is not aware of them.
     pub switch: Switch,
-    /// Which node it is.
+    /// Its node.
     pub node: NodeId,
     /// The key of the node for random streams.
     pub key: u64,
-    /// Its ports by which packets come through a bump.
+    /// Its ports with a bump.
     pub taps: Vec<PortId>,
-    /// Its ports by which packets come through a bump that limits flows.
+    /// Its ports with a bump that limits flows.
     pub limits: Vec<PortId>,
     /// Its links, by port.
     pub ports: Vec<SwitchPort>,
-    /// What the bumps do.
+    /// The options of the bumps.
     pub spec: BumpSpec,
     /// How the rates of limited flows change.
     pub reaction: ReactionSpec,
@@ -54,11 +54,11 @@ pub struct BumpConfig {
     pub mtu: u64,
     /// The run's seed.
     pub seed: u64,
-    /// Interval between kept estimates; zero for none.
+    /// Interval between samples of estimates; zero for none.
     pub sample: Time,
 }
 
-/// A packet on its way through a bump, and what the bumps made of the queue that it goes to.
+/// A packet inside a bump, and the estimates of the queue that it will join.
 struct Passing {
     due: Time,
     port: PortId,
@@ -76,14 +76,14 @@ pub struct Bumped {
     spec: BumpSpec,
     /// By port of the switch: the bump there.
     tap_at: Vec<Option<usize>>,
-    /// By bump, its virtual queues: one for each port of the switch. One alone where all share it.
+    /// By bump, its virtual queues: one for each port of the switch. A single table if all bumps share it.
     tables: Vec<Bank<Marker>>,
     links: Links,
     in_band: InBand,
     limiters: Limiters,
-    /// By bump: who has how much in its virtual queues, where that is asked for.
+    /// By bump: the bytes of each flow in its virtual queues, if the options need them.
     shares: Vec<Shares>,
-    /// Packets on their way through bumps that take time, in order.
+    /// Packets inside bumps with a delay, in order.
     passing: VecDeque<Passing>,
     stream: Stream,
     accuracy: Accuracy,
@@ -120,8 +120,7 @@ impl Bumped {
             Bank::new(ports.iter().map(entry).collect())
         };
         let lines = limits.into_iter().map(|port| (port, ports[port.at()].rx.rate));
-        let limiters =
-            Limiters::new(reaction, spec.reaction.as_ref(), lines, (ports.len(), sample));
+        let limiters = Limiters::new(reaction, spec.reaction.as_ref(), lines, ports.len(), sample);
         let mut tap_at = vec![None; ports.len()];
         taps.iter().enumerate().for_each(|(at, port)| tap_at[port.at()] = Some(at));
         let tables: Vec<_> = (0..tables).map(table).collect();
@@ -130,7 +129,7 @@ impl Bumped {
             node,
             switch,
             tap_at,
-            links: Links::new(&spec, tables.len(), (seed, key)),
+            links: Links::new(&spec, tables.len(), seed, key),
             in_band: InBand::new(taps, &ports),
             limiters,
             shares: vec![Shares::new(ports.len()); shares],
@@ -150,14 +149,14 @@ impl Bumped {
         &self.switch
     }
 
-    /// Estimates that were kept, in time order.
+    /// The samples of estimates, in time order.
     pub fn estimates(&self) -> &[Estimate] {
-        self.accuracy.kept()
+        self.accuracy.samples()
     }
 
-    /// Virtual queues of limited flows that were kept, in time order.
+    /// The samples of virtual queues of limited flows, in time order.
     pub fn limited(&self) -> &[Limited] {
-        self.limiters.kept()
+        self.limiters.samples()
     }
 
     /// How far the estimates were from the queues.
@@ -183,8 +182,8 @@ impl Bumped {
             Fate::Judged(Verdict::Notify(what)) => {
                 let shares = self.shares.get_mut(table);
                 let largest = shares.and_then(|shares| shares.largest(out, cx.now));
-                let told = self.switch.notify(out, &largest.unwrap_or(packet), what, cx);
-                self.notices += u64::from(told);
+                let sent = self.switch.notify(out, &largest.unwrap_or(packet), what, cx);
+                self.notices += u64::from(sent);
             }
             Fate::Judged(Verdict::Pass) => {}
         }
@@ -193,20 +192,20 @@ impl Bumped {
             shares.add(out, leaves, packet);
         }
         if let Some(update) = self.links.passed(table, packet.len, out) {
-            self.tell(table, &update, cx);
+            self.share(table, &update, cx);
         }
         self.forward(port, packet, Some((out, met)), cx);
     }
 
-    /// The others are sent an update of bump `from`.
-    fn tell(&mut self, from: usize, update: &[u8], cx: &mut Cx<'_>) {
+    /// Sends an update of bump `from` to the others.
+    fn share(&mut self, from: usize, update: &[u8], cx: &mut Cx<'_>) {
         match self.spec.update_path {
             UpdatePath::Dedicated => self.links.send(from, update, cx.now),
             UpdatePath::InBand => self.in_band.send(from, update, &mut self.switch, cx),
         }
     }
 
-    /// A bump that only looks on passes everything.
+    /// The verdict on a packet. A bump that only estimates passes everything.
     fn judge(&mut self, table: usize, out: PortId, packet: &Packet, now: Time) -> Fate {
         let len = u32::from(packet.len);
         let bank = &mut self.tables[table];
@@ -232,7 +231,7 @@ impl Bumped {
         cx.drop(packet, reason);
     }
 
-    /// What became of disciplines that can fail.
+    /// The disciplines that failed.
     fn guests(&self, counters: &mut Counters) {
         for (table, bank) in (0..).zip(&self.tables) {
             let guests = (0..).map(PortId).zip(bank.entries());
@@ -278,7 +277,7 @@ impl Node for Bumped {
         // of time that it takes there are not counted.
         loop {
             let packet = self.in_band.transmit(port, &mut self.switch, cx)?;
-            if !self.limiters.wants(port, &packet) {
+            if !self.limiters.takes(port, &packet) {
                 return Some(packet);
             }
             let notice = cx.detach(&packet);
@@ -293,7 +292,7 @@ impl Node for Bumped {
                 let (links, tables) = (&mut self.links, &mut self.tables);
                 return self
                     .in_band
-                    .take_off(cx, |ends, bytes, at| links.come(ends, bytes, tables, at));
+                    .take_off(cx, |from, to, bytes, at| links.merge(from, to, bytes, tables, at));
             }
             _ => return self.switch.expire(token, cx),
         }

@@ -1,4 +1,4 @@
-//! Who has how much in the virtual queues of one bump, so that a notice can go to the flow with most bytes.
+//! The bytes of each flow in the virtual queues of one bump, so that the flow with most bytes can be notified.
 
 use crate::frame::Packet;
 use crate::id::PortId;

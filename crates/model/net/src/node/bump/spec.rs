@@ -1,4 +1,4 @@
-//! What a scenario says about bumps.
+//! The options of bumps.
 
 use crate::aqm::spec::QueueSpec;
 use crate::error::SpecError;
@@ -7,69 +7,70 @@ use crate::units::{Bytes, Rate};
 use crate::wire::bump::MOST_PACKETS;
 use serde::{Deserialize, Serialize};
 
-/// Bumps on the wires of unmodified switches. They look at packets on their way into a switch, keep a
-/// virtual queue for each port of it, and mark, drop or notify as a switch would.
+/// Bumps on the wires of unmodified switches. They see the packets that enter a switch, have a virtual queue for each
+/// port of it, and mark packets, drop them or notify senders as a switch would.
 ///
 /// Source: M. Al-Fares, doctoral thesis, UC San Diego, chapter 5 (NetBump).
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct BumpSpec {
-    /// Where they are, as `s1-s0`: the switch, and what the port leads to by which packets come. Empty:
-    /// at all ports of switches that lead to other switches.
+    /// Their places, as `s1-s0`: the switch, and the node at the other end of the wire. Empty: at all ports of switches
+    /// that lead to other switches.
     #[serde(default)]
     pub at: Vec<String>,
     /// The virtual queues: capacity and discipline. They have no classes, shared buffers or pauses.
     #[serde(default)]
     pub queue: QueueSpec,
-    /// The rate at which virtual queues drain; that of the switch's port unless given.
+    /// The rate at which virtual queues drain. Default: the rate of the port of the switch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
-    /// What several bumps of one switch know of each other.
+    /// How several bumps of one switch share their virtual queues.
     #[serde(default)]
     pub sharing: Sharing,
-    /// With `sharing = "updates"`: packets that one update reports.
+    /// With `sharing = "updates"`: the number of packets that one update reports.
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 373))]
     pub update_every: u32,
-    /// With `sharing = "updates"`: how updates travel.
+    /// With `sharing = "updates"`: the path of updates.
     #[serde(default)]
     pub update_path: UpdatePath,
-    /// With `sharing = "updates"`: how long an update takes.
+    /// With `sharing = "updates"`: the delay of an update.
     #[serde(default)]
     pub update_delay: Time,
-    /// With `sharing = "updates"`: share of the updates that get lost.
+    /// With `sharing = "updates"`: the share of updates that get lost.
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub update_loss: f64,
-    /// How long a packet takes through a bump, after it was looked at.
+    /// The delay of a packet in a bump.
     #[serde(default)]
     pub latency: Time,
-    /// Most that it takes beyond that, evenly distributed. Packets keep their order.
+    /// The largest additional delay. It is distributed uniformly, and packets stay in order.
     #[serde(default)]
     pub jitter: Time,
-    /// Whether it only estimates: nothing is marked, dropped or notified.
+    /// Whether bumps only estimate queues, and mark, drop or notify nothing.
     #[serde(default)]
     pub observe: bool,
-    /// Whose sender is told where the discipline notifies.
+    /// Whose sender is notified, if the discipline notifies.
     #[serde(default)]
     pub notify: Notify,
-    /// Bumps that limit the flows whose senders are notified, in the place of hosts.
+    /// Bumps that limit the flows whose senders are notified, in place of the hosts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reaction: Option<LimitSpec>,
 }
 
-/// Bumps as reaction points: they take notices for the senders behind them off the wire, and drop what a
-/// flow sends beyond its rate, as they hold no packets. A flow's virtual queue drains at its rate, which the
-/// scheme's `reaction` governs as it does in hosts.
+/// Bumps as reaction points: they take notices for the senders behind them off the wire. They hold no packets, so they
+/// drop the packets of a flow beyond its rate. The virtual queue of a flow drains at its rate, and the `reaction` of the
+/// scheme sets the rate as in hosts.
 ///
 /// Source: M. Al-Fares, doctoral thesis, UC San Diego, 5.3.3, 5.5.1 and 5.5.3.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct LimitSpec {
-    /// Where they are, as `s0-h0`: the switch, and what the port leads to by which senders' packets come.
-    /// Empty: at all ports of switches that lead to hosts.
+    /// Their places, as `s0-h0`: the switch, and the node at the other end of the wire. Empty: at all ports of switches
+    /// that lead to hosts.
     pub at: Vec<String>,
-    /// What a flow's virtual queue holds; what finds no room is dropped. 100 KB, which is the thesis's.
+    /// The size of the virtual queue of a flow. Packets that find no room in it are dropped. Default: 100 KB, as in the
+    /// thesis.
     pub limit: Bytes,
 }
 
@@ -88,39 +89,39 @@ impl Default for LimitSpec {
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum UpdatePath {
-    /// On a link of their own: each takes `update-delay`, or is lost with a chance of `update-loss`.
+    /// On a link of their own: an update takes `update-delay`, or is lost with the probability `update-loss`.
     #[default]
     Dedicated,
-    /// As packets through the switch, to the port where the other bump takes them off the link: they
-    /// wait there with the traffic that leaves by it, take its time, and are lost where it is full.
+    /// As packets through the switch, to the port behind which the other bump takes them off the link. They wait in the
+    /// queue of that port, take time on its link, and are lost if the queue is full.
     InBand,
 }
 
-/// Whose sender is told of congestion.
+/// Whose sender is notified of congestion.
 #[derive(
     Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Notify {
-    /// That of the packet that was sampled, as in the standard.
+    /// The sender of the packet that was sampled, as in the standard.
     #[default]
     Sampled,
-    /// That of the flow with most bytes in the virtual queue, as in the thesis (5.5.3).
+    /// The sender of the flow with most bytes in the virtual queue, as in the thesis (5.5.3).
     Largest,
 }
 
-/// What several bumps of one switch know of each other.
+/// How several bumps of one switch share their virtual queues.
 #[derive(
     Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Sharing {
-    /// One table of virtual queues for all: several links of one bump.
+    /// All have one table of virtual queues, as one bump with several links.
     #[default]
     Table,
-    /// Each has its own table, and tells the others what has passed it.
+    /// Each has its own table, and sends updates about the packets that passed it to the others.
     Updates,
-    /// Each has its own table and knows nothing of the others.
+    /// Each has its own table, and gets no updates from the others.
     Nothing,
 }
 
@@ -151,8 +152,7 @@ fn one() -> u32 {
 impl BumpSpec {
     /// Whether the settings make sense together.
     pub fn validate(&self) -> Result<(), SpecError> {
-        let within = |e: SpecError| SpecError::new(format!("queue.{}", e.key), e.message);
-        self.queue.validate().map_err(within)?;
+        self.queue.validate().map_err(|e| e.within("queue"))?;
         let plain = self.queue.shared.is_none() && !self.queue.priorities;
         ensure(plain, "queue", || {
             "a virtual queue has neither classes nor a shared buffer: leave `priorities` and `shared` out"

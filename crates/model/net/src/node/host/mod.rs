@@ -43,7 +43,7 @@ mod token {
     pub const PLACE: u32 = (1 << 28) - 1;
 }
 
-/// What a host is made of.
+/// The parts of a host.
 pub struct HostConfig {
     /// Its number among hosts.
     pub id: HostId,
@@ -59,7 +59,7 @@ pub struct HostConfig {
     pub egress: Egress,
     /// Whether [`Egress::Classes`] has eight strict priorities instead of one queue.
     pub priorities: bool,
-    /// Whether its rack tells it of paths, and how often that gets lost.
+    /// Whether the switch of its rack sends it messages about paths, and how often they get lost.
     pub news: Option<Loss>,
     /// The run's seed.
     pub seed: u64,
@@ -99,7 +99,7 @@ pub struct Host {
     created: u64,
     consumed: u64,
     draws: u32,
-    /// What this host's draws are keyed by.
+    /// The key of the random streams of this host.
     salt: u32,
 }
 
@@ -150,7 +150,7 @@ impl Host {
         }
     }
 
-    /// What this host knows of each flow it sends or receives.
+    /// The results of each flow that this host sends or receives.
     pub fn results(&self) -> impl Iterator<Item = FlowResult> {
         let sent =
             (self.first_flow..).zip(&self.sent).map(|(f, s)| FlowResult::Sent(FlowId(f), *s));
@@ -191,7 +191,7 @@ impl Host {
     }
 
     /// What a packet of a connection hashes by: as the one before, unless that is longer ago than
-    /// `gap`. Bursts are told apart here, where they arise, and not at switches.
+    /// `gap`. Bursts are recognised here, where they begin, and not at switches.
     fn burst_entropy(&mut self, packet: &Packet, gap: Time, now: Time) -> u16 {
         let own = self.plan.sends(self.id);
         let place = if own.contains(&packet.flow) {

@@ -1,4 +1,4 @@
-//! What the switch of its rack tells a host of paths, and which connections it concerns.
+//! Messages about paths that a host gets from the switch of its rack, and the connections that they concern.
 
 use super::Host;
 use crate::frame::Packet;
@@ -8,19 +8,19 @@ use crate::node::station::Loss;
 use crate::time::Time;
 use crate::wire::path_news::PathNews;
 
-/// The last news of each rack, and the connections that listen.
+/// The latest message about each destination rack, and the connections that listen.
 pub(super) struct News {
-    /// What holds for some hosts, and from when on; by the first of them.
-    told: Vec<(PathNews, Time)>,
-    /// Connections that had something to send when they were put here, each once, in turn.
+    /// The message, and the time from which it holds. Sorted by the first host that it is about.
+    latest: Vec<(PathNews, Time)>,
+    /// Connections that had data to send when they were added, each once, in the order of their addition.
     listening: Vec<u32>,
     loss: Loss,
 }
 
 impl News {
-    /// Nothing was told.
+    /// No message has arrived yet.
     pub fn new(loss: Loss) -> News {
-        News { told: Vec::new(), listening: Vec::new(), loss }
+        News { latest: Vec::new(), listening: Vec::new(), loss }
     }
 
     /// Whether `packet` is a message that gets lost.
@@ -28,45 +28,45 @@ impl News {
         self.loss.loses(packet)
     }
 
-    fn keep(&mut self, news: PathNews, from: Time) {
-        match self.told.binary_search_by_key(&news.first, |(told, _)| told.first) {
-            Ok(at) => self.told[at] = (news, from),
-            Err(at) => self.told.insert(at, (news, from)),
+    fn store(&mut self, news: PathNews, from: Time) {
+        match self.latest.binary_search_by_key(&news.first, |(known, _)| known.first) {
+            Ok(at) => self.latest[at] = (news, from),
+            Err(at) => self.latest.insert(at, (news, from)),
         }
     }
 
-    /// What was told last of packets for `host`.
+    /// The latest message about packets for `host`.
     fn about(&self, host: HostId) -> Option<(PathNews, Time)> {
-        let after = self.told.partition_point(|(told, _)| told.first <= host);
-        let last = self.told[..after].last()?;
+        let after = self.latest.partition_point(|(known, _)| known.first <= host);
+        let last = self.latest[..after].last()?;
         Some(*last).filter(|(news, _)| news.is_about(host))
     }
 }
 
 impl Host {
-    /// A connection has something to send: it listens from now on, and knows what is known.
+    /// A connection has data to send: it listens from now on, and gets the latest message.
     pub(super) fn listen(&mut self, place: usize) {
         let Some(news) = &mut self.news else { return };
         let Some(tcp) = self.senders[place].as_mut().filter(|tcp| !tcp.listening) else { return };
         tcp.listening = true;
         news.listening.push(place as u32);
-        if let Some((told, from)) = news.about(tcp.header.peer) {
-            tcp.sender.on_path_news(told.circuits, from);
+        if let Some((known, from)) = news.about(tcp.header.peer) {
+            tcp.sender.on_path_news(known.circuits, from);
         }
     }
 
-    /// A message from the switch of the rack: those who send there send as the path now allows.
+    /// Handles a message from the switch of the rack: connections to these hosts send as the path now allows.
     pub(super) fn on_path_news(&mut self, message: &[u8], cx: &mut Cx<'_>) {
         let Some(mut own) = self.news.take() else { return };
         if let Ok(news) = PathNews::parse(message) {
             let from = cx.now.after(news.holds);
-            own.keep(news, from);
+            own.store(news, from);
             own.listening.retain(|&place| self.still_listens(place as usize, &news, from, cx));
         }
         self.news = Some(own);
     }
 
-    /// One connection is told; whether it has anything to send.
+    /// Passes a message to one connection. Returns whether the connection has data to send.
     fn still_listens(
         &mut self,
         place: usize,
@@ -96,15 +96,15 @@ mod tests {
     use crate::frame::Circuits;
 
     #[test]
-    fn the_last_news_of_each_rack_are_kept() {
+    fn the_latest_message_of_each_rack_is_stored() {
         let mut news = News::new(Loss::default());
         let of = |first: u32, bits: u8| {
             let circuits = Circuits::from_bits(bits).unwrap();
             PathNews { first: HostId(first), hosts: 4, circuits, holds: Time::ZERO }
         };
-        news.keep(of(8, 9), Time::us(1));
-        news.keep(of(0, 0), Time::us(2));
-        news.keep(of(8, 0), Time::us(3));
+        news.store(of(8, 9), Time::us(1));
+        news.store(of(0, 0), Time::us(2));
+        news.store(of(8, 0), Time::us(3));
         assert_eq!(news.about(HostId(3)), Some((of(0, 0), Time::us(2))));
         assert_eq!(news.about(HostId(11)), Some((of(8, 0), Time::us(3))));
         assert_eq!(news.about(HostId(4)), None);

@@ -22,7 +22,7 @@ pub enum Egress {
     Agent(Box<dyn Agent>, Loss),
 }
 
-/// What waits for the network card.
+/// The packets that wait for the network card.
 enum Waiting {
     InDriver,
     /// By port.
@@ -30,7 +30,7 @@ enum Waiting {
     WithAgent(Box<dyn Agent>, Loss),
 }
 
-/// The network card's ports and what waits for them.
+/// The ports of the network card, and the packets that wait for them.
 pub struct Nic {
     node: NodeId,
     routes: Arc<Routes>,
@@ -39,11 +39,11 @@ pub struct Nic {
     tsq_limit: u64,
     /// Own connections waiting for room, in turn.
     pub(super) blocked: VecDeque<u32>,
-    /// A wake-up to resume them is under way.
+    /// A wake-up to resume them was requested.
     pub(super) resuming: bool,
 }
 
-/// What a network card is made of.
+/// The parts of a network card.
 pub struct NicConfig {
     /// The host's node.
     pub node: NodeId,
@@ -90,7 +90,7 @@ impl Nic {
         }
     }
 
-    /// The same, to tell it something.
+    /// The same, to change it.
     pub fn agent_mut(&mut self) -> Option<&mut Box<dyn Agent>> {
         match &mut self.waiting {
             Waiting::WithAgent(agent, _) => Some(agent),

@@ -1,4 +1,4 @@
-//! What all hosts of a run share: the traffic, indexed the ways a host needs it.
+//! The data that all hosts of a run share: the traffic, with the indices that hosts need.
 
 use crate::error::SpecError;
 use crate::id::{ConnId, FlowId, HostId};
@@ -12,17 +12,17 @@ use crate::workload::{Carrier, Conn, Flow, Start, Step, Traffic};
 /// How packets of a connection choose among equal paths.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Spread {
-    /// All packets of a connection alike, by a hash of the connection.
+    /// All packets of a connection take one path, by a hash of the connection.
     PerFlow,
-    /// Every packet on its own.
+    /// Every packet takes a random path.
     PerPacket,
-    /// All packets of a connection alike, until it has paused for so long.
+    /// All packets of a connection take one path, until it has paused for this time.
     PerBurst(Time),
-    /// All packets for a host alike.
+    /// All packets for a host take one path.
     PerDestination,
     /// The host's n-th connection of a workload takes path n.
     Pinned,
-    /// All packets from one host to another alike, so that a central scheduler knows their path.
+    /// All packets from one host to another take one path, so that a central scheduler knows it.
     PerPair,
 }
 
@@ -144,17 +144,17 @@ impl Plan {
     pub fn receives(&self, host: HostId) -> &[u32] {
         self.rx.of(host.at())
     }
-    /// Where `conn` stands among those that its receiver gets.
+    /// The place of `conn` among the connections that its receiver gets.
     #[inline]
     pub(super) fn rx_ordinal(&self, conn: u32) -> u32 {
         self.rx_ordinal[conn as usize]
     }
-    /// What the packets of `conn` hash by, or the number of their path.
+    /// The entropy of the packets of `conn`, by which switches hash, or the number of their path.
     #[inline]
     pub fn entropy(&self, conn: u32) -> u16 {
         self.entropy[conn as usize]
     }
-    /// What acknowledgements of a connection hash by: as its packets, unless that is the destination.
+    /// The entropy of acknowledgements of a connection. It is that of its packets, unless switches hash the destination.
     pub(super) fn entropy_back(&self, conn: u32) -> u16 {
         match self.spread {
             Spread::PerDestination => {
@@ -164,17 +164,17 @@ impl Plan {
             _ => self.entropy(conn),
         }
     }
-    /// The key of a host for random streams: its name's.
+    /// The key of a host for random streams, made of its name.
     pub fn host_key(&self, host: HostId) -> u64 {
         self.host_keys[host.at()]
     }
-    /// The key of a connection for random streams: what its workload is, its ends by name, and which of those between
-    /// them it is. It stays when other workloads, hosts or links come or go.
+    /// The key of a connection for random streams. It is made of its workload, the names of its ends, and its place
+    /// among the connections between them. It does not depend on other workloads, hosts or links.
     pub fn conn_key(&self, conn: u32) -> u64 {
         conn_key(&self.traffic.conns[conn as usize], &self.host_keys)
     }
-    /// Unless an option says it, hosts take up to the time of one full packet at the slowest link of a connection's path
-    /// to react to what belongs to the connection (Floyd and Jacobson, section 5). Datagrams have a rhythm of their own.
+    /// Sets the longest reaction time of hosts for each connection to the time of one full packet at the slowest link of
+    /// its path (Floyd and Jacobson, section 5), unless an option sets it. Datagrams are sent at their own intervals.
     pub fn react_by_paths(&mut self, graph: &Graph, wiring: &Wiring, routes: &Routes) {
         if self.transport.processing().is_some() {
             return;
@@ -192,7 +192,7 @@ impl Plan {
         });
         slowest.map_or(REACTION, |rate| self.transport.packet_time(rate))
     }
-    /// The longest time that a host takes to react to what belongs to `conn`, in picoseconds.
+    /// The longest time that a host takes to react to packets and timers of `conn`, in picoseconds.
     #[inline]
     pub fn reaction(&self, conn: u32) -> u64 {
         let of_path = self.reactions.by_conn.get(conn as usize);
@@ -273,7 +273,7 @@ fn refuse_shared_datagrams(traffic: &Traffic) -> Result<(), SpecError> {
     }
 }
 
-/// What each connection's packets hash by, or the number of their path.
+/// The entropy of the packets of each connection, or the number of their path.
 fn entropy(traffic: &Traffic, spread: Spread, hosts: &[u64], seed: u64) -> Vec<u16> {
     let conns = traffic.conns.iter();
     match spread {
@@ -292,7 +292,7 @@ fn conn_key(conn: &Conn, hosts: &[u64]) -> u64 {
     pair_key(conn.key, pair_key(hosts[conn.src.at()], hosts[conn.dst.at()]))
 }
 
-/// By connection, its place among those of its host that one workload made. Each host's are together, by workload.
+/// By connection, its place among the connections of its host and workload, which follow each other.
 fn places_in_workloads(traffic: &Traffic) -> Vec<u16> {
     let workload = |conn: &Conn| traffic.flows.get(conn.first.at()).map(|flow| flow.group);
     let alike = |a: &Conn, b: &Conn| a.src == b.src && workload(a) == workload(b);
@@ -300,7 +300,7 @@ fn places_in_workloads(traffic: &Traffic) -> Vec<u16> {
     runs.flat_map(|run| (0..run.len()).map(|place| place as u16)).collect()
 }
 
-/// Where each connection stands among those its receiver gets.
+/// The place of each connection among those that its receiver gets.
 fn ordinals(rx: &Grouped, hosts: usize, count: usize) -> Vec<u32> {
     let mut ordinals = vec![0; count];
     for host in 0..hosts {

@@ -1,4 +1,4 @@
-//! What a host knows about flows when a run is over.
+//! The results of flows that a host has at the end of a run.
 
 use crate::id::FlowId;
 use crate::time::Time;

@@ -1,10 +1,10 @@
-//! A shaper behind a host's transports: what is handed to it at a time leaves as one, when all of it would have been
-//! sent at the shaper's rate.
+//! A shaper behind the transports of a host. Packets that it gets at the same time leave together, at the time at which
+//! all of them would have been sent at the rate of the shaper.
 
 use crate::time::Time;
 use crate::units::InverseRate;
 
-/// Its pace, and when it will have let go all that it has.
+/// Its rate, and the time at which all its packets have left.
 pub(super) struct Shaper {
     pace: InverseRate,
     free_at: Time,
@@ -15,7 +15,7 @@ impl Shaper {
         Shaper { pace, free_at: Time::ZERO }
     }
 
-    /// A packet of `bytes` is handed to it: how long it takes until that goes, with all that came at the same time.
+    /// Takes a packet of `bytes`. Returns the time until it leaves, with all packets that came at the same time.
     #[inline]
     pub fn hold(&mut self, bytes: u16, now: Time) -> Time {
         self.free_at = now.max(self.free_at) + self.pace.time_for(bytes.into());

@@ -7,7 +7,7 @@ use crate::workload::Start;
 use std::cmp::Reverse;
 use std::collections::VecDeque;
 
-/// What a host has to do at a time. The order is that in which things of the same time are done.
+/// An action of a host at a time. Actions of the same time are done in this order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Due {
     /// A flow starts: its think time is over.
@@ -31,7 +31,7 @@ impl Host {
         }
     }
 
-    /// Puts what is due at `at` on the list.
+    /// Adds an action that is due at `at`.
     pub(super) fn later(&mut self, at: Time, due: Due, cx: &mut Cx<'_>) {
         self.thinking.push(Reverse((at, due)));
         cx.wake(at, token::START);

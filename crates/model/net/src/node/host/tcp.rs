@@ -8,7 +8,7 @@ use crate::time::Time;
 use crate::transport::{Receiver, Sender, Transport};
 use crate::workload::When;
 
-/// What all packets of one direction of a connection share.
+/// The fields that all packets of one direction of a connection share.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Header {
     pub(super) peer: HostId,
@@ -38,13 +38,13 @@ pub(super) struct TcpSender {
     pub(super) header: Header,
     /// In the queue for room in the network card.
     blocked: bool,
-    /// It is told of paths, where hosts are.
+    /// Whether it gets messages about paths. Only hosts that have them do.
     pub(super) listening: bool,
     /// The earliest wake-up asked for and not yet had.
     wake: Time,
     /// Flow that later retransmissions and time-outs are attributed to.
     flow: u32,
-    /// What earlier flows of the connection had.
+    /// The counts of earlier flows of the connection.
     attributed: (u32, u32),
 }
 
@@ -143,7 +143,7 @@ impl Host {
         }
     }
 
-    /// Sends what the window and the network card allow.
+    /// Sends as much as the window and the network card allow.
     pub(super) fn pump(&mut self, place: usize, cx: &mut Cx<'_>) {
         let Some(mut tcp) = self.senders[place].take() else { return };
         loop {
@@ -203,7 +203,7 @@ impl Host {
         }
     }
 
-    /// Wake-ups are not cancelled: one is asked for only if none comes early enough.
+    /// Wake-ups are not cancelled: one is requested only if no other one is early enough.
     #[inline]
     fn arm_timeout(&mut self, place: usize, tcp: &mut TcpSender, cx: &mut Cx<'_>) {
         if let Some(deadline) = tcp.sender.deadline()
@@ -310,8 +310,8 @@ impl Host {
         }
     }
 
-    /// Books what unfinished flows have so far, once a run is over.
-    pub fn settle(&mut self) {
+    /// Books the results of unfinished flows at the end of a run.
+    pub fn book_unfinished(&mut self) {
         for place in 0..self.senders.len() {
             if let Some(tcp) = &self.senders[place] {
                 let conn = &self.plan.traffic.conns[tcp.header.conn as usize];

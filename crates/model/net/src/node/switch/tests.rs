@@ -50,26 +50,28 @@ impl World {
 
     fn run(&mut self) {
         for node in 0..self.nodes.len() {
-            self.tell(NodeId(node as u32), Time::ZERO, |node, cx| node.start(cx));
+            self.drive(NodeId(node as u32), Time::ZERO, |node, cx| node.start(cx));
         }
         while let Some(((now, _), event)) = self.agenda.pop_first() {
             match event {
                 Event::Arrive(end, packet) => {
-                    self.tell(end.node, now, |node, cx| node.receive(end.port, packet, cx));
+                    self.drive(end.node, now, |node, cx| node.receive(end.port, packet, cx));
                 }
                 Event::Free(end) => {
                     self.busy.remove(&(end.node, end.port));
                     self.pull(end.node, end.port, now);
                 }
-                Event::Wake(node, token) => self.tell(node, now, |node, cx| node.expire(token, cx)),
+                Event::Wake(node, token) => {
+                    self.drive(node, now, |node, cx| node.expire(token, cx))
+                }
                 Event::Change(node, change) => {
-                    self.tell(node, now, |node, cx| node.change(&change, cx));
+                    self.drive(node, now, |node, cx| node.change(&change, cx));
                 }
             }
         }
     }
 
-    fn tell(&mut self, node: NodeId, now: Time, what: impl FnOnce(&mut dyn Node, &mut Cx<'_>)) {
+    fn drive(&mut self, node: NodeId, now: Time, what: impl FnOnce(&mut dyn Node, &mut Cx<'_>)) {
         what(self.nodes[node.at()].as_mut(), &mut Cx::new(now, &mut self.effects));
         self.effects.drain(&mut self.asked);
         for (at, token) in std::mem::take(&mut self.asked.wakes) {
@@ -86,7 +88,7 @@ impl World {
             return;
         }
         let mut sent = None;
-        self.tell(node, now, |node, cx| sent = node.transmit(port, cx));
+        self.drive(node, now, |node, cx| sent = node.transmit(port, cx));
         let Some(packet) = sent else {
             self.busy.remove(&(node, port));
             return;

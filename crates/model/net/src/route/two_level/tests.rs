@@ -54,16 +54,16 @@ fn other_tables_of_a_four_port_tree() {
     assert_eq!(core.lookup(at("10.4.1.1")), None);
 }
 
-/// The switches on the way from `src` to `dst`, each with the port by which the packet leaves.
+/// The switches on the path from `src` to `dst`, each with the port by which the packet leaves.
 fn walk(plan: &Plan, src: HostId, dst: HostId) -> Vec<(Place, PortId)> {
     let edge = src.0 / plan.hosts_per_edge();
     let mut place = Place::Edge { pod: edge / plan.half(), at: edge % plan.half() };
-    let mut way = Vec::new();
+    let mut path = Vec::new();
     loop {
-        let port = plan.table(place).forward(plan.host(dst)).expect("a way");
-        way.push((place, port));
-        assert!(way.len() <= 5, "{way:?}");
-        let Some(next) = plan.behind(place, port.0.into()) else { return way };
+        let port = plan.table(place).forward(plan.host(dst)).expect("a path");
+        path.push((place, port));
+        assert!(path.len() <= 5, "{path:?}");
+        let Some(next) = plan.behind(place, port.0.into()) else { return path };
         place = next;
     }
 }
@@ -73,10 +73,10 @@ fn the_routing_example() {
     let plan = Plan::new(4, 2).unwrap();
     let [src, dst] = [HostId(2), HostId(9)];
     assert_eq!([src, dst].map(|host| plan.host(host)), [at("10.0.1.2"), at("10.2.0.3")]);
-    let way = walk(&plan, src, dst);
-    let ports: Vec<u16> = way.iter().map(|(_, port)| port.0).collect();
+    let path = walk(&plan, src, dst);
+    let ports: Vec<u16> = path.iter().map(|(_, port)| port.0).collect();
     assert_eq!(ports, [2, 3, 2, 0, 1]);
-    let addresses: Vec<Ipv4Addr> = way.iter().map(|(place, _)| plan.switch(*place)).collect();
+    let addresses: Vec<Ipv4Addr> = path.iter().map(|(place, _)| plan.switch(*place)).collect();
     // The paper calls the core switch at port 3 of 10.0.2.1 10.4.1.1; counted from the left it is the
     // second of the row.
     assert_eq!(addresses, ["10.0.1.1", "10.0.2.1", "10.4.1.2", "10.2.2.1", "10.2.0.1"].map(at));
@@ -117,7 +117,7 @@ fn every_pair_has_a_way_without_loops_evenly_spread() {
             for dst in (0..plan.hosts()).filter(|dst| *dst != src) {
                 let (mut at, mut hops, mut highest) = (home, 0, 0);
                 loop {
-                    let port = next[at][dst as usize].expect("a way");
+                    let port = next[at][dst as usize].expect("a path");
                     let far = wiring.of(plan.node(places[at]))[port.at()].far.node;
                     hops += 1;
                     let Some(behind) = plan.behind(places[at], port.0.into()) else {

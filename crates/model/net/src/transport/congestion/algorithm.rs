@@ -89,7 +89,7 @@ algorithms! {
     ///
     /// Source: Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010, and RFC 8257.
     Dctcp("dctcp", Dctcp),
-    /// NewReno whose window doubles when a circuit comes and halves when it goes; needs a fabric that
+    /// NewReno whose window doubles when a circuit begins and halves when it ends; needs a fabric that
     /// announces circuits.
     ///
     /// Source: Mukerjee et al., "Overcoming End-to-End Challenges in Reconfigurable Datacenter Networks"

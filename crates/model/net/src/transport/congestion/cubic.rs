@@ -1,5 +1,5 @@
 //! CUBIC (RFC 9438): the window is a cubic function of the time since the last reduction, and never
-//! below what NewReno would reach.
+//! below the window that NewReno would reach.
 
 use super::{Ack, Configure, Congestion, Loss, MAX_WINDOW, MIN_THRESHOLD, Tuning};
 use crate::time::Time;
@@ -26,14 +26,14 @@ const LONGEST: u64 = 1 << 27;
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Standard {
-    /// A loss takes 3/10 of what was under way; once what NewReno would have reaches the window before the last
-    /// loss, it grows as NewReno does.
+    /// A loss lowers the window to 7/10 of the segments in flight. Once the window that NewReno would have reaches the
+    /// window before the last loss, the window grows as with NewReno.
     ///
     /// Source: RFC 9438.
     #[default]
     Rfc9438,
-    /// A loss takes 3/10 of the window; what NewReno would have always grows with 9/17 of NewReno's slope. As in
-    /// Linux.
+    /// A loss lowers the window to 7/10. The window that NewReno would have always grows with 9/17 of NewReno's slope, as
+    /// in Linux.
     ///
     /// Source: RFC 8312.
     Rfc8312,
@@ -45,7 +45,7 @@ pub struct Cubic {
     window: u64,
     /// W_max: the plateau of the curve.
     plateau: u64,
-    /// W_est: what NewReno would have.
+    /// W_est: the window that NewReno would have.
     friendly: u64,
     /// Start of this stage of congestion avoidance; [`Time::MAX`] before it starts.
     epoch: Time,

@@ -43,7 +43,7 @@ pub struct Ack {
     pub srtt: Time,
     /// The window was fully used, so it may grow (RFC 7661).
     pub limited: bool,
-    /// Loss recovery is under way.
+    /// Loss recovery has begun and has not ended.
     pub recovering: bool,
 }
 
@@ -77,11 +77,11 @@ pub trait Congestion {
     /// From now on all calls but [`Self::restart`] are about paths of this class. Only algorithms with a state
     /// for each class of paths need it.
     fn select(&mut self, _path: u8) {}
-    /// A separate message says whether a circuit is announced. `recovering`: loss recovery is under way.
+    /// A separate message says whether a circuit is announced. `recovering`: loss recovery has not ended.
     fn on_circuit(&mut self, _announced: bool, _recovering: bool) {}
 }
 
-/// What an algorithm needs from the rest of the transport.
+/// The parts of the transport that an algorithm needs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Needs {
     /// Each ECN mark is echoed exactly (RFC 8257 §3.2), and packets are ECN-capable.
@@ -99,7 +99,7 @@ impl Needs {
 
 /// A congestion control algorithm that a scenario can name.
 pub trait Configure: Congestion {
-    /// What it needs from the rest of the transport.
+    /// The parts of the transport that it needs.
     const NEEDS: Needs = Needs::NOTHING;
 
     /// A fresh state. It starts from `initial_window` segments.

@@ -18,7 +18,7 @@ impl Growth {
         Growth { window: initial_window.clamp(1, MAX_WINDOW), threshold: u32::MAX, credit: 0 }
     }
 
-    /// Slow start adds what was acknowledged, up to the threshold; beyond it, one segment per window.
+    /// Slow start adds the acknowledged segments, up to the threshold. Beyond it, one segment is added per window.
     #[inline]
     pub(super) fn grow(&mut self, acked: u32) {
         let acked = acked.min(MAX_WINDOW);
@@ -38,7 +38,7 @@ impl Growth {
         self.credit = 0;
     }
 
-    /// Half of what was under way; after a time-out, slow start from one segment up to there. A
+    /// Half of the segments in flight; after a time-out, slow start from one segment up to there. A
     /// window of one has met its time-out before: the threshold is held (RFC 5681 §3.1).
     pub(super) fn lose(&mut self, loss: Loss) {
         match loss {

@@ -1,6 +1,6 @@
-//! reTCP is NewReno with a window that jumps when a circuit comes and when it goes.
+//! reTCP is NewReno with a window that jumps when a circuit begins and when it ends.
 //!
-//! Each acknowledgement says whether the path of the data has a circuit now or soon
+//! Each acknowledgement carries whether the path of the data has a circuit now or soon
 //! ([`Circuits::announced`](crate::frame::Circuits::announced)). Some networks send separate messages that say so.
 
 use super::reno::Reno;
@@ -10,9 +10,9 @@ use crate::time::Time;
 /// The factors by which the window changes, in 1/1024.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Jumps {
-    /// The factor when a circuit comes: 1024 or more.
+    /// The factor when a circuit begins: 1024 or more.
     pub up: u32,
-    /// The factor when it goes: 1024 or less.
+    /// The factor when it ends: 1024 or less.
     pub down: u32,
 }
 
@@ -46,7 +46,7 @@ impl Configure for Retcp {
 }
 
 impl Congestion for Retcp {
-    /// The jump comes after the usual growth. During loss recovery it waits.
+    /// The jump follows the usual growth. During loss recovery it is postponed.
     #[inline]
     fn on_ack(&mut self, ack: &Ack, now: Time) {
         self.reno.on_ack(ack, now);

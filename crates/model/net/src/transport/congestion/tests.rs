@@ -391,7 +391,7 @@ fn cubic_yields_when_losses_come_below_the_last_plateau() {
 /// round trips up to 20, then one in each. RFC 8312: 14, and one in 17/9 throughout.
 #[test]
 fn the_older_cubic_keeps_its_slope_and_takes_its_share_of_the_window() {
-    let course = |standard| {
+    let windows = |standard| {
         let mut cubic = Cubic::new(20, standard, Time::ZERO);
         cubic.on_loss(Loss::Fast { flight: 10 }, Time::ZERO);
         let (first, mut una) = (cubic.window(), 0);
@@ -404,7 +404,7 @@ fn the_older_cubic_keeps_its_slope_and_takes_its_share_of_the_window() {
         }
         (first, cubic.window())
     };
-    let (new, old) = (course(Standard::Rfc9438), course(Standard::Rfc8312));
+    let (new, old) = (windows(Standard::Rfc9438), windows(Standard::Rfc8312));
     assert_eq!((new.0, old.0), (7, 14));
     assert!(new.1.abs_diff(95) <= 4 && old.1.abs_diff(66) <= 3, "{new:?} {old:?}");
 }
@@ -414,7 +414,7 @@ fn the_older_cubic_keeps_its_slope_and_takes_its_share_of_the_window() {
 /// later, ten segments, for the next round trip; the window having changed, it then follows with each.
 #[test]
 fn the_growth_of_cubic_stays_as_computed_for_an_interval() {
-    let course = |interval| {
+    let windows = |interval| {
         let mut cubic = Cubic::new(20, Standard::Rfc8312, interval);
         cubic.on_loss(Loss::Fast { flight: 20 }, Time::ZERO);
         let mut una = 0;
@@ -428,7 +428,7 @@ fn the_growth_of_cubic_stays_as_computed_for_an_interval() {
         };
         (1..=24).map(round).collect::<Vec<_>>()
     };
-    let (always, seldom) = (course(Time::ZERO), course(Time::ms(2)));
+    let (always, seldom) = (windows(Time::ZERO), windows(Time::ms(2)));
     assert!(always[3] > 14 && always[18] >= 22, "{always:?}");
     assert_eq!(seldom[..19], [14; 19], "{seldom:?}");
     assert!(seldom[23].abs_diff(always[23]) <= 2, "{seldom:?} {always:?}");
@@ -481,7 +481,7 @@ fn retcp_jumps_once_when_a_circuit_comes_and_when_it_goes() {
 /// A quarter up, and all the way down: the window is at least 1, and the threshold stays, so that slow
 /// start brings it back.
 #[test]
-fn retcp_jumps_as_far_as_told() {
+fn retcp_jumps_by_its_factors() {
     let jumps = Jumps { up: 1280, down: 0 };
     let mut retcp = Retcp::new(40, jumps);
     retcp.on_loss(Loss::Fast { flight: 40 }, Time::ZERO);

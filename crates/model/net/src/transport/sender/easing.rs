@@ -5,7 +5,7 @@
 use super::super::reduction::Reduction;
 use super::{Congestion, Sender};
 
-/// A reduction under way.
+/// A reduction that has begun.
 #[derive(Debug)]
 pub(super) struct Easing {
     reduction: Reduction,
@@ -61,7 +61,7 @@ mod tests {
     use crate::transport::spec::{EcnResponse, TransportSpec};
 
     /// How many segments each acknowledgement of one lets go, the first of which echoes a mark.
-    fn course(kind: AlgorithmKind, ecn_response: EcnResponse, acks: u32) -> Vec<usize> {
+    fn windows(kind: AlgorithmKind, ecn_response: EcnResponse, acks: u32) -> Vec<usize> {
         let spec = TransportSpec { ecn: true, ecn_response, ..TransportSpec::of(kind) };
         let transport: Transport = spec.build().unwrap();
         let mut sender = Sender::new(&transport);
@@ -88,9 +88,9 @@ mod tests {
     #[test]
     fn the_window_falls_over_a_round_trip() {
         for kind in [AlgorithmKind::NewReno, AlgorithmKind::Dctcp] {
-            let gradual = course(kind, EcnResponse::Gradual, 11);
+            let gradual = windows(kind, EcnResponse::Gradual, 11);
             assert_eq!(gradual, [1, 0, 1, 0, 1, 0, 1, 0, 0, 1, 1], "{kind:?}");
-            let at_once = course(kind, EcnResponse::AtOnce, 10);
+            let at_once = windows(kind, EcnResponse::AtOnce, 10);
             // The window has grown to six again when five are left in the network.
             assert_eq!(at_once, [0, 0, 0, 0, 0, 2, 1, 1, 1, 1], "{kind:?}");
         }

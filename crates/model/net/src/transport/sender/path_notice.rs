@@ -20,8 +20,8 @@ pub(super) struct PathNotice {
 
 impl Sender {
     /// A message from the switch of its rack: the class of path that is active from `from` on, and whether a
-    /// circuit is announced. What is sent from now on is for that path. It should go with the next acknowledgement,
-    /// if one is to come ([`Self::is_quiet`]): all hosts of a rack receive it at the same time.
+    /// circuit is announced. Segments from now on are for that path. They should be sent with the next
+    /// acknowledgement, if one will arrive ([`Self::is_quiet`]), because all hosts of a rack get the message at the same time.
     pub fn on_path_news(&mut self, circuits: Circuits, from: Time) {
         self.notice = Some(PathNotice { circuits, from });
         if let Some(paths) = self.detection.paths_mut() {
@@ -58,7 +58,7 @@ mod tests {
 
     const CIRCUIT: Circuits = Circuits::from_bits(64 | 1 << 3).unwrap();
 
-    /// An acknowledgement of the first `una` segments, of what went at `sent`.
+    /// An acknowledgement of the first `una` segments, of segments that were sent at `sent`.
     fn ack(una: u32, sent: Time, circuits: Circuits) -> Packet {
         Packet { seq: una, stamp: sent.as_ns() as u32, circuits, ..Packet::default() }
     }

@@ -66,13 +66,13 @@ impl RackTlp {
         segments.for_each(|segment| self.rack.receive(segment, stamp, now));
     }
 
-    /// Handles an acknowledgement of segments up to `una` and beyond it. `nxt` is the next new segment. Returns the
-    /// number of newly acknowledged segments.
+    /// Handles an acknowledgement. The segments before `outstanding` are acknowledged, those behind it were never sent.
+    /// Returns the number of newly acknowledged segments.
     pub fn process_sack(
         &mut self,
         board: &mut Scoreboard,
         packet: &Packet,
-        (una, nxt): (u32, u32),
+        outstanding: Range<u32>,
         recovering: bool,
         srtt: Time,
         now: Time,
@@ -80,8 +80,8 @@ impl RackTlp {
         let mut spans = packet.sack;
         spans.sort_unstable_by_key(|span| span.start);
         let mut received = |segment| self.rack.receive(segment, packet.stamp, now);
-        let news =
-            board.advance(una, &mut received) + board.receive(una, &spans, nxt, &mut received);
+        let news = board.advance(outstanding.start, &mut received)
+            + board.receive(outstanding.start, &spans, outstanding.end, &mut received);
         self.detect(board, recovering, srtt, now);
         news
     }

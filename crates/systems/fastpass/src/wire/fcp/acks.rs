@@ -19,11 +19,11 @@ impl Acks {
             _ => false,
         }
     }
-    /// Whether this packet is too old for the vector to tell.
+    /// Whether this packet is too old for the vector.
     pub const fn forgot(&self, number: u64) -> bool {
         self.highest > 64 && number < self.highest - 64
     }
-    /// Adds a packet. Returns false, with nothing changed, if it is there already or too old to tell.
+    /// Adds a packet. Returns false, with nothing changed, if the vector has it already, or if it is too old.
     pub const fn note(&mut self, number: u64) -> bool {
         if number == 0 || self.has(number) || self.forgot(number) {
             return false;

@@ -63,7 +63,7 @@ impl Node for PanelSwitch {
         }
         counters.add(counters::LINKS_REWIRED, self.counts.rewirings);
         counters.add(counters::PACKETS_MOVED_BY_NIGHT, self.counts.moved);
-        counters.add(counters::PACKETS_WITHOUT_A_WAY, self.counts.waited);
+        counters.add(counters::PACKETS_WITHOUT_ROUTE, self.counts.waited);
         counters.add(counters::PACKETS_BY_CORE, self.counts.by_core);
         counters.add(counters::RELAYED_PACKETS, self.counts.by_rack);
         if let Some(weekly) = self.config.weekly.as_ref().filter(|_| self.is_rack()) {

@@ -66,7 +66,7 @@ impl Node for Tor {
             counters.add(counters::RELAY_DROPS, refused);
         }
         if let Some(notifications) = &self.notifications {
-            counters.add(counters::HOSTS_TOLD_OF_CIRCUITS, notifications.sent);
+            counters.add(counters::CIRCUIT_NOTIFICATIONS, notifications.sent);
         }
         if let Some(weekly) = &self.config.weekly {
             counters.add(counters::LATE_WEEKS, weekly.late);

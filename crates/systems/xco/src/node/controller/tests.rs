@@ -116,7 +116,7 @@ fn silent_hosts_are_forgotten() {
 }
 
 #[test]
-fn who_has_nothing_left_is_not_silent() {
+fn a_host_without_backlog_is_not_silent() {
     let mut bench = Bench::new(Mode::Timeslice);
     let both = [0, 1].map(|dst| V2v { dst: HostId(dst), machines: Machines::default() });
     // Host 0 gives back all that it waited for, host 1 leaves, host 2 gives back one of two.

@@ -78,7 +78,7 @@ pub struct Coordinator {
 struct CoordinatorCounters {
     /// V2V flows for which a queue was set up.
     flows: u64,
-    /// Times that a controller was silent for too long.
+    /// How often a controller was silent for too long.
     silences: u64,
 }
 

@@ -262,7 +262,7 @@ fn late_and_foreign_directives_do_not_count() {
 }
 
 #[test]
-fn rates_are_kept_and_given_back() {
+fn rates_are_held_and_given_back() {
     let mut bench = Bench::new(XcoSpec { mode: Mode::RateLimit, ..strict() });
     (0..3).for_each(|_| bench.enqueue(0, 1, Kind::Data));
     bench.drain(0);
@@ -324,7 +324,7 @@ fn messages(coordinator: &mut Coordinator, us: u64, effects: &mut Effects) -> Ve
 }
 
 #[test]
-fn a_host_joins_with_its_first_report_and_tells_the_standby() {
+fn a_host_joins_with_its_first_report_and_informs_the_standby() {
     let spec = strict().build().unwrap();
     let mut coordinator = Coordinator::below(&spec, HostId(0), vec![vec![CONTROLLER, HostId(10)]]);
     let mut effects = Effects::default();
@@ -332,9 +332,9 @@ fn a_host_joins_with_its_first_report_and_tells_the_standby() {
     assert!(messages(&mut coordinator, 0, &mut effects).is_empty());
     let packet = Packet { dst: HostId(1), len: 1_538, ..Packet::default() };
     coordinator.enqueue(packet, &mut Cx::new(Time::us(1), &mut effects));
-    let told = messages(&mut coordinator, 1, &mut effects);
-    let told: Vec<_> = told.into_iter().map(|(to, m)| (to, m.seq, m.body == Body::Hello)).collect();
-    assert_eq!(told, [(9, 0, true), (10, 0, true), (9, 1, false), (10, 1, false)]);
+    let sent = messages(&mut coordinator, 1, &mut effects);
+    let sent: Vec<_> = sent.into_iter().map(|(to, m)| (to, m.seq, m.body == Body::Hello)).collect();
+    assert_eq!(sent, [(9, 0, true), (10, 0, true), (9, 1, false), (10, 1, false)]);
 }
 
 #[test]
@@ -355,7 +355,7 @@ fn a_flow_waits_until_its_queue_is_set_up() {
     assert_eq!(bench.drain(80_000), ["backlog [1]"], "once is enough");
 }
 
-/// A host that measures, and holds back only what it is told to.
+/// A host that measures, and holds back only the packets that it has to.
 #[test]
 fn on_demand_only_what_is_named_is_held_back() {
     let mut bench = Bench::new(XcoSpec { on_demand: Some(OnDemandSpec::default()), ..strict() });
@@ -388,7 +388,7 @@ fn on_demand_only_what_is_named_is_held_back() {
 
 /// Two connections of different machines: each is reported, and they share a window evenly.
 #[test]
-fn machines_are_told_apart() {
+fn machines_are_distinguished() {
     let mut builder = TrafficBuilder::new(3);
     for from in [1, 2] {
         builder.between(Machines { from, to: 7 });
@@ -408,9 +408,9 @@ fn machines_are_told_apart() {
         coordinator.enqueue(packet, &mut Cx::new(Time::ZERO, &mut effects));
     }
     assert_eq!([0, 1].map(|conn| coordinator.queued_with(HostId(1), conn)), [3 * 1_538, 1_538]);
-    let told = messages(&mut coordinator, 0, &mut effects);
-    let Some((_, Message { body: Body::Backlog(flows), .. })) = told.last() else {
-        panic!("{told:?}")
+    let sent = messages(&mut coordinator, 0, &mut effects);
+    let Some((_, Message { body: Body::Backlog(flows), .. })) = sent.last() else {
+        panic!("{sent:?}")
     };
     let machines: Vec<_> = flows.iter().map(|f| (f.machines.from, f.machines.to)).collect();
     assert_eq!(machines, [(1, 7), (2, 7)]);
@@ -425,7 +425,7 @@ fn machines_are_told_apart() {
 
 /// Each controller decides about its own destinations.
 #[test]
-fn levels_are_kept_apart() {
+fn levels_are_independent() {
     let tree = TopologySpec::Tree(TreeSpec::new(2, 2)).build().unwrap();
     let levels = Arc::new(Levels::new(&tree, 4).unwrap());
     let spec = strict().build().unwrap();
@@ -436,9 +436,9 @@ fn levels_are_kept_apart() {
         let packet = Packet { dst: HostId(dst), len: 1_538, ..Packet::default() };
         coordinator.enqueue(packet, &mut Cx::new(Time::ZERO, &mut effects));
     }
-    let told = messages(&mut coordinator, 0, &mut effects);
-    let told: Vec<_> = told.iter().map(|(to, m)| (*to, m.level, m.body == Body::Hello)).collect();
-    assert_eq!(told, [(4, 0, true), (4, 0, false), (5, 1, true), (5, 1, false)]);
+    let sent = messages(&mut coordinator, 0, &mut effects);
+    let sent: Vec<_> = sent.iter().map(|(to, m)| (*to, m.level, m.body == Body::Hello)).collect();
+    assert_eq!(sent, [(4, 0, true), (4, 0, false), (5, 1, true), (5, 1, false)]);
     let mut directive = |level, dst: Option<u32>, us| {
         let rate = Some(Rate(1_000_000_000));
         let body = Body::Window { dst: dst.map(HostId), duration: Time::ms(1), rate };

@@ -3,7 +3,7 @@
 use super::*;
 
 fn enter(plain: &Plain, solver: &mut MaxMin<Parts>) -> FlowKey {
-    let path = (&plain.links[..], &plain.shares[..]);
+    let path = FlowPath { links: &plain.links, shares: &plain.shares };
     solver.insert_spread(path, plain.weight, plain.cap, f64::INFINITY)
 }
 
@@ -62,7 +62,7 @@ proptest! {
                 }
                 2 if !there.is_empty() => {
                     let (key, old) = &mut there[chosen];
-                    solver.reroute_spread(*key, (&plain.links, &plain.shares));
+                    solver.reroute_spread(*key, FlowPath { links: &plain.links, shares: &plain.shares });
                     prop_assert_eq!(solver.shares(*key).collect::<Vec<_>>(), &plain.shares[..]);
                     (old.links, old.shares) = (plain.links, plain.shares);
                 }

@@ -1,0 +1,129 @@
+//! How many flows the workloads of a run have, and how many of them a sample keeps.
+
+use slotline_base::error::{SpecError, SpecErrorKind};
+
+/// The most flows one run may have: about 4 GB of traffic description.
+pub const MAX_FLOWS: u64 = 1 << 26;
+
+/// The number of flows of a workload.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Count {
+    /// The flows that were made.
+    pub made: u64,
+    /// The flows that a run has, as far as is known before it.
+    pub all: u64,
+}
+
+/// Counts the flows of workloads. In a sample it also ends a workload that has made enough.
+///
+/// `flows` is the number of all flows that were made so far, those of earlier workloads included.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sampling {
+    /// At most so many flows of each workload are kept, if that is set.
+    most: Option<u64>,
+    /// The first flow of the present workload.
+    first: u64,
+    /// The flows that the present workload has announced, with those before.
+    announced: u64,
+    /// Flows of the present workload were left out.
+    full: bool,
+    counts: Vec<Count>,
+}
+
+impl Sampling {
+    /// Keeps the first `most` flows of each workload.
+    pub(super) fn of(most: u64) -> Sampling {
+        Sampling { most: Some(most), ..Sampling::default() }
+    }
+
+    /// The number of flows of each workload that has ended, by its number.
+    pub(super) fn counts(&self) -> &[Count] {
+        &self.counts
+    }
+
+    /// Whether flows of the present workload were left out.
+    pub(super) fn is_full(&self) -> bool {
+        self.full
+    }
+
+    /// Whether no flow of any workload was left out.
+    pub(super) fn is_whole(&self) -> bool {
+        self.counts.iter().all(|count| count.made == count.all)
+    }
+
+    /// Begins another workload.
+    pub(super) fn begin(&mut self, flows: u64) {
+        (self.first, self.announced, self.full) = (flows, 0, false);
+    }
+
+    /// Workload `group` has ended with `made`. That there was no room for more flows in a sample is no error.
+    pub(super) fn end(
+        &mut self,
+        group: u16,
+        flows: u64,
+        made: Result<(), SpecError>,
+    ) -> Result<(), SpecError> {
+        made.or_else(|error| match error.kind {
+            SpecErrorKind::SampleFull => Ok(()),
+            _ => Err(error),
+        })?;
+        let made = flows - self.first;
+        let announced = self.announced.saturating_sub(self.first);
+        let all = if self.full { announced.max(made) } else { made };
+        let groups = self.counts.len().max(usize::from(group) + 1);
+        self.counts.resize(groups, Count::default());
+        self.counts[usize::from(group)] = Count { made, all };
+        Ok(())
+    }
+
+    /// Whether there is room for one more flow.
+    ///
+    /// # Errors
+    /// A sample has all flows that it may have, or a run does.
+    pub(super) fn admit(&mut self, flows: u64) -> Result<(), SpecError> {
+        if self.most.is_some_and(|most| flows - self.first >= most) {
+            self.full = true;
+            let why = "the sample has all the flows that it may have";
+            return Err(SpecError::new("workload", why).of_kind(SpecErrorKind::SampleFull));
+        }
+        self.check_room("workload", flows, 1)
+    }
+
+    /// Counts a flow that is left out.
+    pub(super) fn count_one(&mut self, key: &str, flows: u64) -> Result<(), SpecError> {
+        let left_out = self.announced - flows.min(self.announced);
+        self.check_room(key, flows, left_out + 1)
+    }
+
+    /// Announces `more` flows.
+    ///
+    /// # Errors
+    /// They are more than a run may have.
+    pub(super) fn check_room(&mut self, key: &str, flows: u64, more: u64) -> Result<(), SpecError> {
+        let left_out: u64 = self.counts.iter().map(|count| count.all - count.made).sum();
+        let total = more.saturating_add(flows + left_out);
+        self.announced = self.announced.max(flows.saturating_add(more));
+        if total <= MAX_FLOWS {
+            return Ok(());
+        }
+        let why = format!("{total} flows in one run: at most {MAX_FLOWS} are possible");
+        Err(SpecError::new(key, why))
+    }
+
+    /// The flows to make of a sequence of `flows`, if all sequences together have `all`: each gets its share of the
+    /// sample.
+    pub(super) fn thinned(&self, flows: u64, all: u64) -> u64 {
+        match self.most {
+            Some(most) if all > most => {
+                let share = u128::from(flows) * u128::from(most) / u128::from(all);
+                (share as u64).clamp(1, flows.max(1))
+            }
+            _ => flows,
+        }
+    }
+
+    /// All sequences were made, some of them with fewer flows than a run has.
+    pub(super) fn end_thinned(&mut self, flows: u64) {
+        self.full = self.announced > flows;
+    }
+}
