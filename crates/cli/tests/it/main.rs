@@ -5,6 +5,8 @@ mod compare;
 mod design;
 mod docs;
 mod docs_links;
+#[cfg(target_os = "linux")]
+mod emulate;
 mod folder;
 mod import;
 mod output;

@@ -3,6 +3,8 @@
 use crate::common::{assemble, drain, load, records, results};
 use slotline_lab::record::RunRecord;
 use slotline_lab::run::Jobs;
+use slotline_net::time::Time;
+use slotline_sim::{Options, Stepper, Watch, run};
 
 /// All kinds of randomness, queues and changes on one fat-tree.
 fn scenario(scheme: &str, sample: &str) -> String {
@@ -83,6 +85,28 @@ fn twice_and_on_any_number_of_threads() {
             assert_eq!(again.samples, first.samples, "{threads} threads: {scheme}");
             assert_eq!(again.census, first.census, "{threads} threads: {scheme}");
         }
+    }
+}
+
+/// A run whose time advances as its driver says, in steps of any size and with shorter windows.
+#[test]
+fn in_steps() {
+    const END: Time = Time::ms(20);
+    for scheme in SCHEMES {
+        let text = scenario(scheme, SAMPLE);
+        let options = Options { threads: 1, end: END, completions: u64::MAX };
+        let whole = run(assemble(&text, 7).network, options, &Watch::default());
+        let mut stepper = Stepper::new(assemble(&text, 7).network, END, Time::ns(150));
+        for step in 0u64.. {
+            let now = Time::ns(step * step * 31);
+            stepper.advance(now);
+            if now >= END {
+                break;
+            }
+        }
+        let stepped = stepper.finish(END);
+        assert_eq!(stepped.digest, whole.digest, "{scheme}");
+        assert!(stepped.conservation.holds() && stepped.events > 10_000);
     }
 }
 

@@ -8,6 +8,7 @@ mod controllers;
 mod coordination;
 mod cores;
 mod determinism;
+mod external;
 mod failures;
 mod fastpass;
 mod fat_tree;

@@ -1,0 +1,204 @@
+//! `slotline emulate` with real hosts, as its users call it. Where this machine cannot make hosts, the tests say why and
+//! pass.
+
+use crate::folder::{BAD_INPUT, Folder, stderr};
+use serde_json::Value;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+const PLAIN: &str = r#"
+name = "plain"
+end = { at = "10s" }
+
+[fabric]
+kind = "star"
+hosts = 4
+rate = "1Gbps"
+delay = "10us"
+
+[[scheme]]
+name = "reno"
+transport = { kind = "newreno", min-rto = "10ms" }
+"#;
+
+const INCAST: &str = r#"
+[[workload]]
+kind = "incast"
+block = "1MB"
+blocks = 2
+request = "100B"
+"#;
+
+const PROGRAMS: &str = r#"
+[[app]]
+host = "h1"
+run = "iperf3 -s"
+background = true
+
+[[app]]
+host = "h0"
+run = "iperf3 -c h1 -n 20M --json"
+at = "200ms"
+
+[[app]]
+host = "h2"
+run = "ping -c 3 -i 0.1 h3"
+
+[[app]]
+host = "h3"
+run = "exit 7"
+"#;
+
+/// A folder with a scenario, unless this machine lacks what emulation needs.
+fn folder(name: &str, scenario: &[&str]) -> Option<Folder> {
+    let folder = Folder::new(name, &[("s.toml", &scenario.concat())]);
+    let probed = folder.run(&["probe"]);
+    if probed.status.success() {
+        return Some(folder);
+    }
+    println!("skipped: this machine cannot emulate:\n{}", String::from_utf8_lossy(&probed.stdout));
+    None
+}
+
+/// The summary of an emulation, however late the machine was.
+fn emulated(folder: &Folder, more: &[&str]) -> Value {
+    let fixed = ["emulate", "s.toml", "--accept-late", "--json", "--dilation", "10"];
+    let output = folder.run(&[&fixed, more].concat());
+    assert!(output.status.success(), "{}", stderr(&output));
+    serde_json::from_slice(&output.stdout).expect("a summary")
+}
+
+fn metric(summary: &Value, scheme: usize, key: &str) -> f64 {
+    let value = &summary["schemes"][scheme]["metrics"][key]["mean"];
+    value.as_f64().unwrap_or_else(|| panic!("{key}: {summary}"))
+}
+
+/// Real TCP over the modelled network does what simulated TCP does. The band is wide, since machines may be busy.
+#[test]
+fn a_workload_over_real_sockets_does_as_in_simulation() {
+    let Some(folder) = folder("replay", &[PLAIN, INCAST]) else { return };
+    for gate in ["queue", "interface"] {
+        let real = emulated(&folder, &["--gate", gate, "--force"]);
+        let output = folder.run(&["run", "s.toml", "--json", "--force"]);
+        let simulated: Value = serde_json::from_slice(&output.stdout).expect("a summary");
+        assert_eq!(real["engine"]["conserved"], true);
+        assert_eq!(real["engine"]["emulation"]["lost_outside"], 0);
+        assert_eq!(real["engine"]["emulation"]["dilation"], 10.0);
+        let key = "completed";
+        assert_eq!(metric(&real, 0, key), metric(&simulated, 0, key), "all flows end");
+        let ratio = metric(&real, 0, "fct-mean") / metric(&simulated, 0, "fct-mean");
+        assert!((0.6..2.0).contains(&ratio), "{gate}: {ratio}");
+    }
+}
+
+#[test]
+fn schedulers_lose_nothing_with_real_senders() {
+    let Some(folder) = folder("schedulers", &[PLAIN, INCAST]) else { return };
+    for control in ["fastpass", "tdma", "xco"] {
+        let scheme = format!("control = {{ kind = \"{control}\", scale = \"auto\" }}\n");
+        folder.write("s.toml", &[PLAIN, &scheme, INCAST].concat());
+        let summary = emulated(&folder, &["--force"]);
+        assert_eq!(summary["engine"]["conserved"], true, "{control}");
+        assert_eq!(metric(&summary, 0, "completed"), 12.0, "{control}");
+        assert_eq!(metric(&summary, 0, "drops"), 0.0, "{control}");
+    }
+}
+
+#[test]
+fn programs_run_on_hosts() {
+    let Some(folder) = folder("programs", &[PLAIN, PROGRAMS]) else { return };
+    emulated(&folder, &[]);
+    let results = folder.results();
+    let table = std::fs::read_to_string(results[0].join("apps.csv")).expect("a table of programs");
+    assert!(table.contains("exit 7") && table.contains(",7,"), "{table}");
+    let installed = |program: &str| Command::new(program).arg("--version").output().is_ok();
+    if installed("iperf3") {
+        let rate = table
+            .split("bits_per_second")
+            .nth(1)
+            .and_then(|rest| rest.split([':', ',']).nth(1)?.trim().parse::<f64>().ok());
+        let rate = rate.unwrap_or_else(|| panic!("{table}"));
+        assert!((5e7..1.2e9).contains(&rate), "a rate in network time: {rate}");
+    } else {
+        println!("skipped: no iperf3");
+    }
+    if Command::new("ping").arg("-V").output().is_ok() {
+        assert!(table.contains("3 packets transmitted, 3 received"), "{table}");
+    } else {
+        println!("skipped: no ping");
+    }
+}
+
+/// A killed emulation leaves no process and no interface; `exec` works before, and says what is so after.
+#[test]
+fn nothing_remains_of_a_killed_emulation() {
+    let Some(folder) = folder("killed", &[PLAIN, INCAST]) else { return };
+    let own = folder.0.join("run");
+    let links = || Command::new("ip").args(["-o", "link"]).output().expect("ip").stdout.len();
+    let before = links();
+    let command = |arguments: &[&str]| {
+        let mut command = folder.command(arguments);
+        command.env("SLOTLINE_RUN_DIR", &own);
+        command
+    };
+    let mut running = command(&["emulate", "s.toml", "--stay"]).spawn().expect("it starts");
+    let exec = |program: &[&str]| {
+        command(&[&["exec", "h2", "--"], program].concat()).output().expect("it starts")
+    };
+    let patience = Instant::now();
+    while !exec(&["true"]).status.success() {
+        assert!(patience.elapsed() < Duration::from_secs(30), "{}", stderr(&exec(&["true"])));
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    let shown = exec(&["ip", "-o", "-4", "address"]);
+    assert!(String::from_utf8_lossy(&shown.stdout).contains("10.77.0.3/16"), "{shown:?}");
+    assert_eq!(exec(&["sh", "-c", "exit 9"]).status.code(), Some(9));
+    assert_eq!(links(), before, "nothing of it is in the namespace of the user");
+    running.kill().and_then(|()| running.wait()).expect("it was killed");
+    let gone = || stderr(&exec(&["true"])).contains("no emulation runs");
+    let patience = Instant::now();
+    while !gone() {
+        assert!(patience.elapsed() < Duration::from_secs(10));
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert_eq!(std::fs::read_dir(&own).expect("the folder").count(), 0);
+}
+
+#[test]
+fn two_emulations_side_by_side() {
+    let Some(folder) = folder("side-by-side", &[PLAIN, INCAST]) else { return };
+    let arguments = |out| ["emulate", "s.toml", "--accept-late", "--dilation", "10", "--out", out];
+    let both = ["a", "b"].map(|out| folder.start(&arguments(out)));
+    for one in both {
+        let output = one.wait_with_output().expect("it ends");
+        assert!(output.status.success(), "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn what_cannot_be_emulated_is_refused() {
+    let refused = |scenario: &str, arguments: &[&str], why: &str| {
+        let folder = Folder::new("refused", &[("s.toml", scenario)]);
+        let output = folder.run(arguments);
+        assert_eq!(output.status.code(), Some(BAD_INPUT), "{why}");
+        assert!(stderr(&output).contains(why), "{}", stderr(&output));
+    };
+    let emulate = ["emulate", "s.toml"];
+    let all = [PLAIN, INCAST].concat();
+    refused(&all.replace("newreno", "swift"), &emulate, "transport");
+    refused(
+        &all,
+        &["emulate", "s.toml", "--dilation", "0.5"],
+        "`dilation` = 0.5: from 1 to 100000",
+    );
+    refused(&format!("{PLAIN}{PROGRAMS}").replace("h3\"", "h4\""), &emulate, "no host `h4`");
+    refused(PLAIN, &emulate, "no traffic");
+    refused(&format!("{PLAIN}{PROGRAMS}"), &["run", "s.toml"], "use `slotline emulate s.toml`");
+    let engine = all.replace("end =", "engine = \"emulate\"\nend =");
+    refused(&engine, &["run", "s.toml"], "use `slotline emulate s.toml`");
+    refused(
+        &format!("{all}[measure]\ncapture = [\"s0-h0\"]\n"),
+        &emulate,
+        "only followed in simulation",
+    );
+}
