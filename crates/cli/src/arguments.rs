@@ -40,7 +40,7 @@ pub enum Command {
     /// Say what this machine has for emulation, and what it lacks.
     #[cfg(target_os = "linux")]
     Probe,
-    /// Run a scenario on both engines, packet by packet and flow by flow, and show where they differ.
+    /// Run a scenario on two engines, packet by packet and flow by flow or with real hosts, and show where they differ.
     Crosscheck(crate::crosscheck::CrosscheckOptions),
     /// Show where the time of single flows was spent.
     Why(crate::why::WhyOptions),

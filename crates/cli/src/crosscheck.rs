@@ -1,23 +1,40 @@
-//! `slotline crosscheck`: one scenario on both engines.
+//! `slotline crosscheck`: one scenario on two engines.
 
 use crate::arguments::Common;
 use crate::out::say;
 use crate::progress;
 use crate::run::INTERRUPTED;
 use anyhow::Result;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use slotline_lab::crosscheck::{Crosscheck, Row, Sides};
-use slotline_lab::output::format::quantity;
-use slotline_scenario::Scenario;
+use slotline_lab::output::format::{emulated, quantity};
+use slotline_scenario::{EmulateSpec, Scenario};
 use slotline_scenario::metric::{Metric, Unit};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+/// The engines that are compared.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Engines {
+    /// Packet by packet, and flow by flow.
+    #[value(name = "packet,flow")]
+    PacketFlow,
+    /// Packet by packet, and with real hosts.
+    #[value(name = "packet,emulate")]
+    PacketEmulate,
+}
+
 #[derive(Args)]
 pub struct CrosscheckOptions {
     /// The scenario file.
     pub file: PathBuf,
+    /// The engines to compare.
+    #[arg(long, value_enum, default_value = "packet,flow")]
+    pub engines: Engines,
+    /// With `emulate`: how many times slower than real time the network runs, instead of the file's.
+    #[arg(long, value_name = "FACTOR")]
+    pub dilation: Option<f64>,
     #[command(flatten)]
     pub common: Common,
 }
@@ -25,18 +42,33 @@ pub struct CrosscheckOptions {
 pub fn crosscheck(options: &CrosscheckOptions) -> Result<ExitCode> {
     let loaded = Scenario::load(&options.file)?;
     crate::print_notes(&loaded);
-    let sides = Sides::of(&loaded)?;
+    let sides = match options.engines {
+        Engines::PacketFlow => Sides::of(&loaded)?,
+        Engines::PacketEmulate => {
+            let spec = loaded.scenario.engine.emulated().cloned().unwrap_or_default();
+            let dilation = options.dilation.unwrap_or(spec.dilation);
+            Sides::emulated(&loaded, EmulateSpec { dilation, ..spec })?
+        }
+    };
+    #[cfg(target_os = "linux")]
+    if options.engines == Engines::PacketEmulate
+        && let Some(code) = crate::emulate::isolated(&sides.other)?
+    {
+        return Ok(code);
+    }
     let threads = options.common.threads();
     let end = loaded.scenario.end.at.map(|at| at.as_ps());
-    let [packet, flow] = sides.jobs().map(Arc::new);
+    let [packet, other] = sides.jobs().map(Arc::new);
     progress::stop_on_interrupt(&packet)?;
     let packets = progress::watched(&packet, end, || packet.run(&sides.packet, threads))?;
     if packets.len() < packet.0.len() {
         eprintln!("interrupted before all runs were complete: nothing to compare");
         return Ok(ExitCode::from(INTERRUPTED));
     }
-    let flows = progress::watched(&flow, end, || flow.run(&sides.flow, threads))?;
-    let checked = sides.compare(packets, flows);
+    // Emulations beside each other would make each other late.
+    let threads = if sides.other.scenario.engine.emulated().is_some() { 1 } else { threads };
+    let others = progress::watched(&other, end, || other.run(&sides.other, threads))?;
+    let checked = sides.compare(packets, others);
     if options.common.json {
         say(&serde_json::to_string_pretty(&checked)?);
     } else {
@@ -53,23 +85,25 @@ fn table(checked: &Crosscheck) -> String {
             scheme = &row.scheme;
             lines.push(format!(
                 "\n{scheme:<22} {:>14} {:>14} {:>12}",
-                "packet", "flow", "difference"
+                "packet", checked.engine, "difference"
             ));
         }
         lines.push(line(row));
     }
     lines.push(format!(
-        "\nCPU time: packet {}, flow {}",
+        "\nCPU time: packet {}, {} {}",
         quantity(Unit::Seconds, checked.packet_cpu_s),
-        quantity(Unit::Seconds, checked.flow_cpu_s)
+        checked.engine,
+        quantity(Unit::Seconds, checked.other_cpu_s)
     ));
+    lines.extend(checked.emulation.as_ref().map(emulated));
     lines.join("\n").trim_start().to_string()
 }
 
 fn line(row: &Row) -> String {
     let (unit, title, difference) = (unit(row), &row.title, difference(row));
-    let (packet, flow) = (quantity(unit, row.packet), quantity(unit, row.flow));
-    format!("  {title:<20} {packet:>14} {flow:>14} {difference:>12}")
+    let (packet, other) = (quantity(unit, row.packet), quantity(unit, row.other));
+    format!("  {title:<20} {packet:>14} {other:>14} {difference:>12}")
 }
 
 fn unit(row: &Row) -> Unit {
@@ -80,7 +114,7 @@ fn unit(row: &Row) -> Unit {
 fn difference(row: &Row) -> String {
     match row.difference {
         Some(part) => format!("{:+.2} %", 100.0 * part),
-        None if row.flow == row.packet => "none".to_string(),
+        None if row.other == row.packet => "none".to_string(),
         None => String::new(),
     }
 }

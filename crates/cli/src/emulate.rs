@@ -55,15 +55,10 @@ pub struct EmulateOptions {
 }
 
 pub fn emulate(options: &EmulateOptions) -> Result<ExitCode> {
-    if !isolation::is_inside() {
-        // An error of the scenario is told before anything else is tried.
-        loaded(options)?;
-        crate::progress::on_interrupt(registry::interrupt_inner)?;
-        return Ok(isolation::run_inside()?);
-    }
     let loaded = loaded(options)?;
-    let hosts = slotline_lab::emulate::addresses(&loaded)?;
-    isolation::name_hosts(&hosts).context("cannot give the hosts their names")?;
+    if let Some(code) = isolated(&loaded)? {
+        return Ok(code);
+    }
     // One run at a time: runs beside each other would make each other late.
     let (code, emulation) = crate::run::execute(loaded, &run_options(options), 1)?;
     match emulation {
@@ -76,6 +71,18 @@ pub fn emulate(options: &EmulateOptions) -> Result<ExitCode> {
         }
         _ => Ok(code),
     }
+}
+
+/// Runs this program again in namespaces of its own and returns its exit code. There, prepares them for `loaded` and
+/// returns nothing.
+pub fn isolated(loaded: &Loaded) -> Result<Option<ExitCode>> {
+    if !isolation::is_inside() {
+        crate::progress::on_interrupt(registry::interrupt_inner)?;
+        return Ok(Some(isolation::run_inside()?));
+    }
+    let hosts = slotline_lab::emulate::addresses(loaded)?;
+    isolation::name_hosts(&hosts).context("cannot give the hosts their names")?;
+    Ok(None)
 }
 
 /// The scenario, with the engine that the command line asks for.

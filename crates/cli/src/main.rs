@@ -40,7 +40,7 @@ Slotline compares schemes for running a datacenter network. One scenario file de
   slotline run FILE           run a scenario, print the comparison and save the results
   slotline emulate FILE       run a scenario with real Linux hosts on this machine
   slotline why FILE           show where the time of single flows was spent
-  slotline crosscheck FILE    run a scenario on both engines and show where they differ
+  slotline crosscheck FILE    run a scenario on two engines and show where they differ
   slotline sweep FILE         run all points of a scenario's `sweep` and compare them
   slotline collect DIR...     join the parts of a sweep that ran on several machines
   slotline report RUN...      rebuild the page of a result, or compare several results on one page

@@ -1,13 +1,13 @@
-//! Runs one scenario on the packet engine and on the flow-level engine, and compares the results.
+//! Runs one scenario on the packet engine and on another one, and compares the results.
 
-use crate::record::{RunRecord, RunSet};
+use crate::record::{Emulation, RunRecord, RunSet};
 use crate::run::Jobs;
 use crate::summary::{EngineTotal, Summary};
 use serde::Serialize;
 use slotline_net::aqm::spec::QueueSpec;
 use slotline_scenario::flow_level::{decides_about_flows, impossible, plain};
 use slotline_scenario::metric::{About, Metric, Unit};
-use slotline_scenario::{EngineSpec, EventSpec, Loaded, Scenario, ScenarioError};
+use slotline_scenario::{EmulateSpec, EngineSpec, EventSpec, Loaded, Scenario, ScenarioError};
 use slotline_schemes::ControlSpec;
 
 /// One quantity as measured with both engines.
@@ -23,23 +23,27 @@ pub struct Row {
     pub unit: &'static str,
     /// Its value on the packet engine, a mean over seeds.
     pub packet: f64,
-    /// Its value on the flow-level engine.
-    pub flow: f64,
-    /// `flow` over `packet`, less one; nothing where that is zero.
+    /// Its value on the other engine.
+    pub other: f64,
+    /// `other` over `packet`, less one; nothing where that is zero.
     pub difference: Option<f64>,
 }
 
 /// The comparison of both engines.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Crosscheck {
+    /// The name of the other engine.
+    pub engine: &'static str,
     /// By scheme, then metric.
     pub rows: Vec<Row>,
     /// Parts of the scenario that the flow-level engine does not model, and schemes that it cannot run.
     pub notes: Vec<String>,
     /// Processor time of the packet engine in seconds, all schemes and seeds that were compared.
     pub packet_cpu_s: f64,
-    /// The same of the flow-level engine.
-    pub flow_cpu_s: f64,
+    /// The same of the other engine.
+    pub other_cpu_s: f64,
+    /// How well the machine kept up, where the other engine is emulation.
+    pub emulation: Option<Emulation>,
     /// Whether all runs were done.
     pub complete: bool,
 }
@@ -48,14 +52,30 @@ pub struct Crosscheck {
 pub struct Sides {
     /// For the packet engine.
     pub packet: Loaded,
-    /// For the flow-level engine.
-    pub flow: Loaded,
+    /// For the other engine.
+    pub other: Loaded,
     /// The parts that were omitted.
     pub notes: Vec<String>,
 }
 
 impl Sides {
-    /// Omits the parts of the scenario that only one of the engines models.
+    /// The packet engine, and real hosts.
+    ///
+    /// # Errors
+    /// The scenario cannot be emulated.
+    pub fn emulated(loaded: &Loaded, spec: EmulateSpec) -> Result<Sides, ScenarioError> {
+        let (mut packet, mut other) = (loaded.clone(), loaded.clone());
+        for side in [&mut packet, &mut other] {
+            side.scenario.measure.capture.clear();
+            side.scenario.measure.follow.clear();
+            side.scenario.measure.why = false;
+        }
+        other.use_engine(EngineSpec::Emulate(spec))?;
+        packet.use_engine(EngineSpec::Packet {})?;
+        Ok(Sides { packet, other, notes: vec![] })
+    }
+
+    /// The packet engine, and the flow-level engine. Omits the parts of the scenario that only one of the engines models.
     ///
     /// # Errors
     /// No scheme remains to compare, or the flow-level engine cannot run the scenario.
@@ -92,23 +112,26 @@ impl Sides {
         flow.use_engine(engine.unwrap_or_else(EngineSpec::flow))?;
         packet.use_engine(EngineSpec::Packet {})?;
         packet.scenario.measure.why = false;
-        Ok(Sides { packet, flow, notes })
+        Ok(Sides { packet, other: flow, notes })
     }
 
     /// The runs of both sides: those of the packet engine, then those of the other.
     pub fn jobs(&self) -> [Jobs; 2] {
-        [Jobs::of(&self.packet), Jobs::of(&self.flow)]
+        [Jobs::of(&self.packet), Jobs::of(&self.other)]
     }
 
     /// Compares the runs of both sides.
-    pub fn compare(self, packet: Vec<RunRecord>, flow: Vec<RunRecord>) -> Crosscheck {
-        let sets = [RunSet::new(&self.packet, packet), RunSet::new(&self.flow, flow)];
+    pub fn compare(self, packet: Vec<RunRecord>, other: Vec<RunRecord>) -> Crosscheck {
+        let sets = [RunSet::new(&self.packet, packet), RunSet::new(&self.other, other)];
         let cpu = |set: &RunSet| EngineTotal::of(&set.in_order()).stats.cpu_s;
+        let emulated = self.other.scenario.engine.emulated().is_some();
         Crosscheck {
+            engine: if emulated { "emulate" } else { "flow" },
+            emulation: EngineTotal::of(&sets[1].in_order()).stats.emulation,
             rows: rows(&sets),
             notes: self.notes,
             packet_cpu_s: cpu(&sets[0]),
-            flow_cpu_s: cpu(&sets[1]),
+            other_cpu_s: cpu(&sets[1]),
             complete: sets.iter().all(RunSet::complete),
         }
     }
@@ -140,14 +163,14 @@ fn without_packets(scenario: &mut Scenario) -> Vec<String> {
 }
 
 fn rows(sets: &[RunSet; 2]) -> Vec<Row> {
-    let [packet, flow] = [Summary::of(&sets[0]), Summary::of(&sets[1])];
+    let [packet, other] = [Summary::of(&sets[0]), Summary::of(&sets[1])];
     let mut rows = vec![];
     for (at, name) in sets[0].schemes.iter().enumerate() {
         for metric in Metric::ALL {
             let of = |summary: &Summary| Some(summary.cell(at, metric)?.estimate.mean);
             let About { title, unit, .. } = metric.about();
-            if let (Some(packet), Some(flow)) = (of(&packet), of(&flow)) {
-                rows.push(row(name, metric.key(), title, unit.symbol(), [packet, flow]));
+            if let (Some(packet), Some(other)) = (of(&packet), of(&other)) {
+                rows.push(row(name, metric.key(), title, unit.symbol(), [packet, other]));
             }
         }
         for (key, title, measure) in USE {
@@ -163,10 +186,10 @@ fn rows(sets: &[RunSet; 2]) -> Vec<Row> {
 }
 
 fn row(scheme: &str, key: &str, title: &str, unit: &'static str, both: [f64; 2]) -> Row {
-    let [packet, flow] = both;
-    let difference = (packet != 0.0).then(|| flow / packet - 1.0);
+    let [packet, other] = both;
+    let difference = (packet != 0.0).then(|| other / packet - 1.0);
     let (scheme, metric, title) = (scheme.into(), key.into(), title.into());
-    Row { scheme, metric, title, unit, packet, flow, difference }
+    Row { scheme, metric, title, unit, packet, other, difference }
 }
 
 type Use = (&'static str, &'static str, fn(&RunRecord) -> f64);

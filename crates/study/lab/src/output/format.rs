@@ -124,7 +124,7 @@ pub fn engine(total: &EngineTotal, runs: usize) -> [String; 3] {
 }
 
 /// How well the machine kept up, in the worst of all runs.
-fn emulated(emulation: &Emulation) -> String {
+pub fn emulated(emulation: &Emulation) -> String {
     let span = |ns: u64| rounded(Unit::Seconds, ns as f64 / 1e9);
     let valid = if emulation.is_valid() {
         "Emulation: valid".to_owned()
