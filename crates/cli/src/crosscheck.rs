@@ -32,7 +32,9 @@ pub fn crosscheck(options: &CrosscheckOptions) -> Result<ExitCode> {
     progress::stop_on_interrupt(&packet)?;
     let packets = progress::watched(&packet, end, || packet.run(&sides.packet, threads))?;
     if packets.len() < packet.0.len() {
-        eprintln!("interrupted before all runs were complete: nothing to compare");
+        crate::out::warn(format_args!(
+            "interrupted before all runs were complete: nothing to compare"
+        ));
         return Ok(ExitCode::from(INTERRUPTED));
     }
     let flows = progress::watched(&flow, end, || flow.run(&sides.flow, threads))?;

@@ -105,8 +105,12 @@ fn an_output_that_takes_nothing_is_an_error_and_a_closed_one_is_none() {
         let printed = error(&output);
         assert!(printed.contains("cannot write to the standard output"), "{command}: {printed}");
     }
-    assert_eq!(folder.results().len(), 1, "the result is stored in any case");
-    for command in ["list", "schema", "bench ports --json"] {
+    let [result] = &folder.results()[..] else { panic!("the result is stored in any case") };
+    let export = format!("export openmetrics {}", result.display());
+    let output = folder.shell(&format!("slotline {export} >/dev/full"));
+    assert_eq!(output.status.code(), Some(2), "{}", error(&output));
+    assert_eq!(error(&output).matches("cannot write").count(), 1, "{}", error(&output));
+    for command in ["list", "schema", "bench ports --json", &export] {
         let output = folder.shell(&format!("{{ slotline {command}; echo $? >code; }} | head -c 1"));
         assert!(!error(&output).contains("panicked"), "{command}: {}", error(&output));
     }
