@@ -167,3 +167,29 @@ fn sweeps_are_checked_point_by_point() {
     assert_eq!(output.status.code(), Some(2));
     assert!(error(&output).contains("in point 1 of the sweep"), "{}", error(&output));
 }
+
+/// The first amount of memory after `word` in a text, in bytes.
+fn memory_after(word: &str, text: &str) -> f64 {
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let (before, after) = text.split_once(word).unwrap_or_else(|| panic!("no `{word}` in {text}"));
+    let amount = if word == "of memory" { before.rsplit("and ").next() } else { Some(after) };
+    let mut words = amount.expect("text").split_whitespace();
+    let number: f64 = words.next().expect("a number").parse().expect("a number");
+    let unit = words.next().expect("a unit").trim_matches(|c: char| !c.is_alphanumeric());
+    number * if unit == "GB" { 1e9 } else { 1e6 }
+}
+
+/// The band is wide: allocators and operating systems differ.
+#[test]
+fn memory_is_as_explained() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
+    let folder = Folder::new("memory", GOOD);
+    for name in ["incast", "told"] {
+        let file = root.join(format!("{name}.toml"));
+        let explained = folder.shell(&format!("slotline explain {}", file.display()));
+        let ran = folder.shell(&format!("slotline run {}", file.display()));
+        let expected = memory_after("of memory", &text(&explained));
+        let ratio = memory_after("peak memory", &text(&ran)) / expected;
+        assert!((0.4..2.5).contains(&ratio), "{name}: {ratio} of {expected} bytes");
+    }
+}

@@ -1,6 +1,6 @@
 //! Imports of traffic.
 
-use super::captures::{extract, in_csv};
+use super::captures::{each_in_csv, extract};
 use super::lines::{Whole, each};
 use super::{Imported, Options, hpcc};
 use slotline_net::time::Time;
@@ -274,7 +274,7 @@ impl Job<'_> {
         }
         let out = self.beside("csv")?;
         let out = match out {
-            Some(mut out) => out.write(&in_csv(&extract)).map(|()| Some(out))?,
+            Some(mut out) => each_in_csv(&extract, |line| out.write(line)).map(|()| Some(out))?,
             None => None,
         };
         let written = self.written(out, seen.flows)?;
