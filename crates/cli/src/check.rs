@@ -35,7 +35,11 @@ fn is_right(file: &Path) -> bool {
         Err(faults) => {
             faults.iter().for_each(|fault| crate::out::warn(format!("{fault}\n")));
             let faults = faults.len();
-            eprintln!("{}: {faults} error{}", file.display(), if faults == 1 { "" } else { "s" });
+            crate::out::warn(format_args!(
+                "{}: {faults} error{}",
+                file.display(),
+                if faults == 1 { "" } else { "s" }
+            ));
             false
         }
     }

@@ -8,8 +8,8 @@ use anyhow::Result;
 use clap::{Args, ValueEnum};
 use slotline_lab::crosscheck::{Crosscheck, Row, Sides};
 use slotline_lab::output::format::{emulated, quantity};
-use slotline_scenario::{EmulateSpec, Scenario};
 use slotline_scenario::metric::{Metric, Unit};
+use slotline_scenario::{EmulateSpec, Scenario};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -62,7 +62,9 @@ pub fn crosscheck(options: &CrosscheckOptions) -> Result<ExitCode> {
     progress::stop_on_interrupt(&packet)?;
     let packets = progress::watched(&packet, end, || packet.run(&sides.packet, threads))?;
     if packets.len() < packet.0.len() {
-        eprintln!("interrupted before all runs were complete: nothing to compare");
+        crate::out::warn(format_args!(
+            "interrupted before all runs were complete: nothing to compare"
+        ));
         return Ok(ExitCode::from(INTERRUPTED));
     }
     // Emulations beside each other would make each other late.

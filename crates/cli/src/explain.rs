@@ -3,7 +3,7 @@
 use anyhow::Result;
 use clap::Args;
 use slotline_lab::build::central_faults;
-use slotline_lab::explain::{calibrate, explain as describe};
+use slotline_lab::explain::{Machine, calibrate, explain as describe};
 use slotline_scenario::Scenario;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -21,6 +21,7 @@ pub fn explain(options: &ExplainOptions) -> Result<ExitCode> {
     crate::print_excess(&loaded);
     let Scenario { name, description: about, .. } = &loaded.scenario;
     let colon = if about.is_empty() { "" } else { ": " };
-    let description = describe(&loaded, calibrate())?;
+    let machine = Machine { slower: calibrate(), at_once: crate::sweep::pool::processors() };
+    let description = describe(&loaded, machine)?;
     Ok(crate::print_text(&format!("{name}{colon}{about}\n\n{description}")))
 }

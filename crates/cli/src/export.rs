@@ -1,5 +1,6 @@
 //! `slotline export`: a result, or a fabric, in the format of another tool.
 
+use crate::out;
 use anyhow::{Context, Error, Result, bail};
 use clap::{Args, Subcommand};
 use slotline_lab::output;
@@ -170,7 +171,7 @@ fn report_omissions(left_out: hpcc_fct::LeftOut) {
         (left_out.requests, "requests"),
     ];
     let some = counts.iter().filter(|(count, _)| *count > 0);
-    some.for_each(|(count, what)| eprintln!("left out: {count} {what}"));
+    some.for_each(|(count, what)| out::warn(format_args!("left out: {count} {what}")));
 }
 
 type Sink = BufWriter<Box<dyn Write>>;
@@ -199,7 +200,7 @@ fn written(
 ) -> Result<()> {
     match output {
         Some(path) => to_file(path, fill),
-        None => filled(Box::new(io::stdout()), fill),
+        None => filled(Box::new(out::Stream), fill),
     }
 }
 
@@ -219,7 +220,7 @@ fn filled(
 ) -> Result<()> {
     let mut out = BufWriter::with_capacity(1 << 20, sink);
     match fill(&mut out).and_then(|()| Ok(out.flush()?)) {
-        // A reader that went away is no error.
+        // A reader that went away is no error; any other fault of the standard output is reported at the end.
         Err(ExportError::Io(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         done => Ok(done?),
     }

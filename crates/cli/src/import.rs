@@ -105,7 +105,7 @@ pub fn import(options: &ImportOptions) -> Result<ExitCode> {
             fabric: options.fabric(),
         },
     )?;
-    imported.notes.iter().for_each(|note| eprintln!("note: {note}"));
+    imported.notes.iter().for_each(|note| out::warn(format_args!("note: {note}")));
     if imported.written.is_empty() {
         out::print_bytes(imported.fragment.to_string().as_bytes());
     }

@@ -81,7 +81,7 @@ pub fn new(options: &NewOptions) -> Result<ExitCode> {
 
 fn write(template: Template, path: &Path, text: &str) -> Result<()> {
     create(path, text)?;
-    eprintln!("{}: run it with `slotline run {0}`", path.display());
+    out::warn(format_args!("{}: run it with `slotline run {0}`", path.display()));
     if template == Template::MyTrace { beside(path) } else { Ok(()) }
 }
 
@@ -90,11 +90,11 @@ fn beside(scenario: &Path) -> Result<()> {
     let (name, text) = FLOWS;
     let path = scenario.with_file_name(name);
     if path.exists() {
-        eprintln!("{}: exists already and is unchanged", path.display());
+        out::warn(format_args!("{}: exists already and is unchanged", path.display()));
         return Ok(());
     }
     create(&path, text)?;
-    eprintln!("{}: an example; replace it with your own flows", path.display());
+    out::warn(format_args!("{}: an example; replace it with your own flows", path.display()));
     Ok(())
 }
 

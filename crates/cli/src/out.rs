@@ -31,6 +31,19 @@ pub fn print_bytes(bytes: &[u8]) {
     }
 }
 
+/// The standard output, for what is written piece by piece. After an error, which [`fault`] reports, it takes no more.
+pub struct Stream;
+
+impl Write for Stream {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        print_bytes(bytes);
+        if FAULT.get().is_some() { Err(ErrorKind::BrokenPipe.into()) } else { Ok(bytes.len()) }
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 /// Prints a message on the standard error output.
 pub fn warn(message: impl Display) {
     // If messages cannot be written, the error cannot be reported either.

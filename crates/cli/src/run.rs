@@ -66,7 +66,7 @@ pub fn execute(
 pub fn print_failures(failed: &[Failure]) {
     failed.iter().take(MOST_FAILURES).for_each(warn);
     if failed.len() > MOST_FAILURES {
-        eprintln!("{} more runs failed", failed.len() - MOST_FAILURES);
+        crate::out::warn(format_args!("{} more runs failed", failed.len() - MOST_FAILURES));
     }
 }
 
@@ -85,11 +85,13 @@ fn loaded(options: &RunOptions) -> Result<Loaded> {
 /// The runs that are still to do, and the finished runs of an interrupted process.
 pub fn to_do(loaded: &Loaded, place: &Place) -> (Arc<Jobs>, Vec<RunRecord>) {
     let left = place.recover(&RunSet::new(loaded, vec![]));
-    left.notes.iter().for_each(|note| eprintln!("note: {note}"));
+    left.notes.iter().for_each(|note| crate::out::warn(format_args!("note: {note}")));
     let all = Jobs::of(loaded);
     if !left.runs.is_empty() {
         let (found, of) = (left.runs.len(), all.0.len());
-        eprintln!("continuing from {found} of {of} runs of an interrupted run");
+        crate::out::warn(format_args!(
+            "continuing from {found} of {of} runs of an interrupted run"
+        ));
     }
     (Arc::new(all.without(&left.runs, loaded)), left.runs)
 }
@@ -99,7 +101,9 @@ pub fn saver(loaded: &Loaded, place: &Place) -> impl Fn(&mut RunRecord) + Sync {
     let plan = RunSet::new(loaded, vec![]);
     move |run| {
         if let Err(error) = place.save(&plan, run) {
-            eprintln!("note: a run could not be saved before the end: {error}");
+            crate::out::warn(format_args!(
+                "note: a run could not be saved before the end: {error}"
+            ));
         }
     }
 }
@@ -141,7 +145,7 @@ fn finish(
 fn suspend(place: Place, mut set: RunSet, options: &RunOptions) -> Result<ExitCode> {
     let of = set.schemes.len() * set.seeds.len();
     if set.runs.is_empty() {
-        eprintln!("interrupted before any run was complete: nothing to save");
+        crate::out::warn(format_args!("interrupted before any run was complete: nothing to save"));
         return Ok(ExitCode::from(INTERRUPTED));
     }
     let summary = Summary::of(&set);
@@ -151,7 +155,9 @@ fn suspend(place: Place, mut set: RunSet, options: &RunOptions) -> Result<ExitCo
         say(&terminal::table_of(&set, &summary, width()));
     }
     let kept = place.suspend(&mut set)?;
-    eprintln!("interrupted: {kept} of {of} runs are stored; the same command continues with them");
+    crate::out::warn(format_args!(
+        "interrupted: {kept} of {of} runs are stored; the same command continues with them"
+    ));
     Ok(ExitCode::from(INTERRUPTED))
 }
 

@@ -18,10 +18,12 @@ pub fn collect(options: &CollectOptions) -> Result<ExitCode> {
     show(&sweep, &folder, options.json);
     if !sweep.duplicates.is_empty() {
         let n = sweep.duplicates.len();
-        eprintln!("{n} points were done in several folders, with equal results");
+        crate::out::warn(format_args!(
+            "{n} points were done in several folders, with equal results"
+        ));
     }
     let missing = sweep.points.iter().filter(|point| point.state != State::Done);
-    missing.clone().for_each(|point| eprintln!("{}", lacking(&sweep, point)));
+    missing.clone().for_each(|point| crate::out::warn(format_args!("{}", lacking(&sweep, point))));
     Ok(ExitCode::from(if missing.count() == 0 { 0 } else { INCOMPLETE }))
 }
 

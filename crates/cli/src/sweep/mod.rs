@@ -95,11 +95,17 @@ fn failures(part: &Part) -> usize {
     for point in failed.clone() {
         let why = point.message.as_deref().unwrap_or("no message");
         let why = why.trim().replace('\n', "\n    ");
-        eprintln!("point {} failed ({}):\n    {why}", point.point, part.settings_text(point.point));
+        crate::out::warn(format_args!(
+            "point {} failed ({}):\n    {why}",
+            point.point,
+            part.settings_text(point.point)
+        ));
     }
     let missing = own(part).filter(|point| point.state == State::Missing).count();
     if missing > 0 {
-        eprintln!("interrupted: {missing} points are left; the same command does them");
+        crate::out::warn(format_args!(
+            "interrupted: {missing} points are left; the same command does them"
+        ));
     }
     failed.count()
 }

@@ -228,10 +228,10 @@ impl Pool<'_> {
             };
             let (at, of) = (self.bar.position(), self.bar.length().unwrap_or(0));
             let took = began.elapsed().as_secs_f64();
-            eprintln!(
+            crate::out::warn(format_args!(
                 "{at}/{of}  {word}  {}  ({took:.1} s)",
                 self.part.settings_text(outcome.point)
-            );
+            ));
         }
         outcomes.push(outcome);
         let failed = outcomes.iter().filter(|outcome| outcome.state == State::Failed).count();

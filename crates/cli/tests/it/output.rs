@@ -72,8 +72,12 @@ fn an_output_that_takes_nothing_is_an_error_and_a_closed_one_is_none() {
         let printed = stderr(&output);
         assert!(printed.contains("cannot write to the standard output"), "{command}: {printed}");
     }
-    assert_eq!(folder.results().len(), 1, "the result is stored in any case");
-    for command in ["list", "schema", "bench ports --json"] {
+    let [result] = &folder.results()[..] else { panic!("the result is stored in any case") };
+    let export = format!("export openmetrics {}", result.display());
+    let output = folder.shell(&format!("slotline {export} >/dev/full"));
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert_eq!(stderr(&output).matches("cannot write").count(), 1, "{}", stderr(&output));
+    for command in ["list", "schema", "bench ports --json", &export] {
         let output = folder.shell(&format!("{{ slotline {command}; echo $? >code; }} | head -c 1"));
         assert!(!stderr(&output).contains("panicked"), "{command}: {}", stderr(&output));
     }
@@ -129,4 +133,30 @@ fn sweeps_are_checked_point_by_point() {
     let output = folder.shell("slotline check s.toml");
     assert_eq!(output.status.code(), Some(2));
     assert!(stderr(&output).contains("in point 1 of the sweep"), "{}", stderr(&output));
+}
+
+/// The first amount of memory after `word` in a text, in bytes.
+fn memory_after(word: &str, text: &str) -> f64 {
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let (before, after) = text.split_once(word).unwrap_or_else(|| panic!("no `{word}` in {text}"));
+    let amount = if word == "of memory" { before.rsplit("and ").next() } else { Some(after) };
+    let mut words = amount.expect("text").split_whitespace();
+    let number: f64 = words.next().expect("a number").parse().expect("a number");
+    let unit = words.next().expect("a unit").trim_matches(|c: char| !c.is_alphanumeric());
+    number * if unit == "GB" { 1e9 } else { 1e6 }
+}
+
+/// The band is wide: allocators and operating systems differ.
+#[test]
+fn memory_is_as_explained() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
+    let folder = Folder::new("memory", &[("s.toml", GOOD)]);
+    for name in ["incast", "notified"] {
+        let file = root.join(format!("{name}.toml"));
+        let explained = folder.shell(&format!("slotline explain {}", file.display()));
+        let ran = folder.shell(&format!("slotline run {}", file.display()));
+        let expected = memory_after("of memory", &stdout(&explained));
+        let ratio = memory_after("peak memory", &stdout(&ran)) / expected;
+        assert!((0.4..2.5).contains(&ratio), "{name}: {ratio} of {expected} bytes");
+    }
 }

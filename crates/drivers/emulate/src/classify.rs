@@ -89,7 +89,10 @@ impl Classifier {
         let (flow, kind) = self.connection(src, dst, &headers);
         let conn = &self.plan.traffic.conns[flow as usize];
         let packet = Packet { dst, flow, len, kind, class: conn.class, ..Packet::default() };
-        let entropy = self.plan.entropy(flow);
+        let entropy = match kind {
+            Kind::Ack => self.plan.entropy_back(flow),
+            _ => self.plan.entropy(flow),
+        };
         let mut packet = Packet { entropy, flags: flags(&headers), ..packet };
         if let Some(tcp) = headers.tcp.filter(|_| kind == Kind::Data) {
             self.number(&mut packet, &tcp);

@@ -139,9 +139,8 @@ impl Rounds {
             false => self.size,
         }
     }
-    /// The arrival times of flows of `host`; none if they follow one another instead.
-    fn arrivals(&self, job: &mut Job, host: HostId) -> Result<Option<Vec<Time>>, SpecError> {
-        let Some(load) = self.load else { return Ok(None) };
+    /// The mean time between arrivals of flows at `host` and the time during which they arrive, in picoseconds.
+    fn process(&self, job: &Job, load: f64, host: HostId) -> Result<(f64, f64), SpecError> {
         if !(load > 0.0 && load <= 1.0) {
             let message = format!(
                 "`load` = {load}: expected a share of the link's rate, above 0 and at most 1"
@@ -154,14 +153,17 @@ impl Rounds {
         };
         let gap = 8e12 * self.size.0.max(1) as f64 / (load * job.place(host).rate.0.max(1) as f64);
         let span = duration.min(job.setting.horizon.since(self.start)).as_ps() as f64;
-        job.out.check_room("load", (span / gap) as u64)?;
+        Ok((gap, span))
+    }
+    /// The times of at most the first `most` arrivals.
+    fn arrivals(&self, job: &mut Job, (gap, span): (f64, f64), most: u64) -> Vec<Time> {
         let mut at = job.rng.exponential(gap);
         let mut times = Vec::new();
-        while at < span {
+        while at < span && (times.len() as u64) < most {
             times.push(self.start.after(Time::ps(at as u64)));
             at += job.rng.exponential(gap);
         }
-        Ok(Some(times))
+        times
     }
 }
 
@@ -201,8 +203,8 @@ fn generate(
     redraw: bool,
     mut draw: impl FnMut(&mut Stream) -> Vec<HostId>,
 ) -> Result<(), SpecError> {
-    if rounds.load.is_some() {
-        return open_loop(job, hosts, &rounds, redraw, draw);
+    if let Some(load) = rounds.load {
+        return open_loop(job, hosts, (&rounds, load), redraw, draw);
     }
     let counts: Result<Vec<u64>, _> = hosts.iter().map(|&host| rounds.count(job, host)).collect();
     let counts = counts?;
@@ -226,18 +228,28 @@ fn generate(
     Ok(())
 }
 
-/// Adds flows that arrive whether or not others are done.
+/// Adds flows that arrive whether or not others are done. Of a sample each host makes its first flows.
 fn open_loop(
     job: &mut Job,
     hosts: &[HostId],
-    rounds: &Rounds,
+    (rounds, load): (&Rounds, f64),
     redraw: bool,
     mut draw: impl FnMut(&mut Stream) -> Vec<HostId>,
 ) -> Result<(), SpecError> {
-    let arrivals: Result<Vec<Option<Vec<Time>>>, _> =
-        hosts.iter().map(|&host| rounds.arrivals(job, host)).collect();
-    let arrivals: Vec<Vec<Time>> = arrivals?.into_iter().flatten().collect();
-    job.out.check_room("load", arrivals.iter().map(|times| times.len() as u64).sum())?;
+    let processes: Result<Vec<(f64, f64)>, _> =
+        hosts.iter().map(|&host| rounds.process(job, load, host)).collect();
+    let processes = processes?;
+    let expected = |(gap, span): (f64, f64)| (span / gap) as u64;
+    let all = processes.iter().copied().map(expected).fold(0, u64::saturating_add);
+    job.out.check_room("load", all)?;
+    let is_sample = job.out.thinned(all, all) < all;
+    let mut arrivals = Vec::new();
+    for process in processes {
+        let kept = job.out.thinned(expected(process), all);
+        arrivals.push(rounds.arrivals(job, process, if is_sample { kept } else { u64::MAX }));
+    }
+    let made = arrivals.iter().map(|times| times.len() as u64).sum();
+    job.out.check_room("load", made)?;
     let mut to = draw(&mut job.rng);
     for round in 0..arrivals.iter().map(Vec::len).max().unwrap_or(0) {
         if redraw && round > 0 {
@@ -249,6 +261,9 @@ fn open_loop(
             let size = rounds.draw(&mut job.rng);
             job.send(conn, size, Start::At(at), None)?;
         }
+    }
+    if is_sample {
+        job.out.end_thinned();
     }
     Ok(())
 }

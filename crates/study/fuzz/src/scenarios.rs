@@ -8,7 +8,7 @@ use crate::schema_values::{Maker, document};
 use crate::scratch;
 use serde_json::{Value, json};
 use slotline_lab::build;
-use slotline_lab::explain::explain;
+use slotline_lab::explain::{Machine, explain};
 use slotline_lab::output::terminal;
 use slotline_lab::record::{RunRecord, RunSet};
 use slotline_lab::run::Jobs;
@@ -171,7 +171,8 @@ fn accepted(loaded: Loaded) -> Result<(), String> {
     if let Some(error) = build::central_faults(&short).into_iter().next() {
         return law(!error.to_string().is_empty(), || "an error without a text".into());
     }
-    explain(&short, 1.0).map_err(|error| format!("accepted, but not explained: {error}"))?;
+    explain(&short, Machine { slower: 1.0, at_once: 2 })
+        .map_err(|error| format!("accepted, but not explained: {error}"))?;
     runs(&short)
 }
 

@@ -119,6 +119,9 @@ fn builder<'a>(
     let mut plan = Plan::new(traffic, transport, spread, graph.host_keys(), seed)?;
     let routes = Routes::build(&graph, routing, &scenario.fabric.unrouted(), seed);
     let wiring = graph.wiring();
+    if routes.is_pinned() && spread == Spread::PerFlow {
+        plan.number_hashed_paths(&graph, &wiring, &routes);
+    }
     if scenario.engine.is_packet() && !system.as_ref().is_some_and(|system| system.times_packets())
     {
         plan.react_by_paths(&graph, &wiring, &routes);

@@ -64,7 +64,11 @@ mod tests {
         // 16 hosts at 10 Gbit/s, of which a quarter is used, for 10 ms, in flows of 10 bytes.
         assert!((poisson.flows() as f64 / 5e6 - 1.0).abs() < 0.01, "{}", poisson.flows());
         let made = |loaded: &Loaded| loaded.counts()[0].made;
-        assert!(made(&short) <= SAMPLE && made(&poisson) <= SAMPLE, "the others are only counted");
+        let pairs = loaded("kind = \"random\", size = \"10B\", load = 0.25, duration = \"10ms\"");
+        assert!((pairs.flows() as f64 / 5e6 - 1.0).abs() < 0.01, "{}", pairs.flows());
+        for loaded in [&short, &poisson, &pairs] {
+            assert!(made(loaded) <= SAMPLE, "the others are only counted");
+        }
         assert_eq!(least_bytes(&short, 4), 16_000_000 * 290);
         assert!(excess_of(&short, 4, 16_000_000 * 290).is_none());
         let text = excess_of(&short, 4, 1_000_000_000).expect("too many");

@@ -1,9 +1,11 @@
 //! What `explain` says is what was computed: whole texts, and estimates held against real runs.
 
-use slotline_lab::explain::explain;
+use slotline_lab::explain::{Machine, explain};
 use slotline_lab::run::Jobs;
 use slotline_scenario::{Loaded, Scenario};
 use std::path::{Path, PathBuf};
+
+const MACHINE: Machine = Machine { slower: 1.0, at_once: 2 };
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..")
@@ -14,7 +16,7 @@ fn repository(file: &str) -> Loaded {
 }
 
 fn text(loaded: &Loaded) -> String {
-    explain(loaded, 1.0).unwrap_or_else(|error| panic!("{error}")).to_string()
+    explain(loaded, MACHINE).unwrap_or_else(|error| panic!("{error}")).to_string()
 }
 
 /// Everything that is doubtful at once.
@@ -109,7 +111,7 @@ fn estimates_are_within_a_factor_of_two() {
     for file in ["incast.toml", "bench/perm128.toml"] {
         let mut loaded = repository(file);
         loaded.reseed(None, Some(1)).unwrap();
-        let estimates = explain(&loaded, 1.0).unwrap().estimates;
+        let estimates = explain(&loaded, MACHINE).unwrap().estimates;
         let runs = Jobs::of(&loaded).run(&loaded, 2).unwrap();
         assert_eq!(runs.len(), estimates.len());
         for (run, estimate) in runs.iter().zip(&estimates) {

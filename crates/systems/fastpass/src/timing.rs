@@ -31,6 +31,8 @@ pub struct Timing {
     /// Bytes that the links between an arbiter's switch and other switches carry in a batch, where messages
     /// share these links with packets and have only their reserve.
     pub message_links: Option<u64>,
+    /// Bytes that the arbiter's own link carries in a batch, where messages go on to shared links.
+    pub arbiter_link: Option<u64>,
 }
 
 impl Timing {
@@ -45,7 +47,8 @@ impl Timing {
         let slowest = slowest.ok_or_else(|| SpecError::new("control", "no hosts"))?;
         let packet = largest_packet(around);
         let message = longest_message(options, around, packet);
-        let needs = options.is_reserved().then(|| busiest_need(around, message, packet)).flatten();
+        let slot_of = Slot { rate: slowest, packet };
+        let needs = options.is_reserved().then(|| busiest_need(around, message, slot_of)).flatten();
         let reserve = spec.reserve.unwrap_or_else(|| {
             needs.map_or(0.0, |need| need.share()).clamp(LEAST_RESERVE, MOST_RESERVE)
         });
@@ -80,7 +83,8 @@ impl Timing {
         // This is half of the time before the batch begins and before the next one is allocated.
         let room = spec.lead.min(slot.times(BATCH.into())).since(spec.processing);
         let grant_span = Time::ps(room.as_ps() / 2);
-        let message_links = needs.map(|need| need.links);
+        let (message_links, arbiter_link) =
+            (needs.map(|need| need.links), needs.map(|need| need.card));
         Ok(Timing {
             slot,
             capacity,
@@ -90,6 +94,7 @@ impl Timing {
             message,
             reserve,
             message_links,
+            arbiter_link,
         })
     }
     /// When a timeslot begins.
@@ -126,6 +131,8 @@ fn longest_message(options: &Fastpass, around: &Surroundings<'_>, packet: u64) -
 struct Need {
     messages: u64,
     links: u64,
+    /// What the arbiter's own link carries, on which there are messages alone.
+    card: u64,
 }
 
 impl Need {
@@ -135,23 +142,41 @@ impl Need {
     }
 }
 
+/// What one timeslot carries: a packet of so many bytes at the slowest host's rate.
+#[derive(Clone, Copy)]
+struct Slot {
+    rate: Rate,
+    packet: u64,
+}
+
+impl Slot {
+    /// Bytes that a link of `rate` carries in a batch.
+    fn batch(self, rate: Rate) -> u64 {
+        let slots = u128::from(BATCH) * u128::from(self.packet);
+        let bytes = slots * u128::from(rate.0) / u128::from(self.rate.0.max(1));
+        bytes.min(u64::MAX.into()) as u64
+    }
+}
+
 /// The need at the arbiter whose links are needed most. None if no host is beyond them.
-fn busiest_need(around: &Surroundings<'_>, message: u16, packet: u64) -> Option<Need> {
-    let needs =
-        around.stations.iter().filter_map(|&station| need(around, station, message, packet));
+fn busiest_need(around: &Surroundings<'_>, message: u16, slot: Slot) -> Option<Need> {
+    let needs = around.stations.iter().filter_map(|&station| need(around, station, message, slot));
     needs.max_by(|a, b| a.share().total_cmp(&b.share()))
 }
 
-fn need(around: &Surroundings<'_>, arbiter: HostId, message: u16, packet: u64) -> Option<Need> {
+fn need(around: &Surroundings<'_>, arbiter: HostId, message: u16, slot: Slot) -> Option<Need> {
+    let card = around.wiring.of(around.graph.hosts[arbiter.at()])[0];
     let switch_of = |host: HostId| around.wiring.of(around.graph.hosts[host.at()])[0].far.node;
     let switch = switch_of(arbiter);
     let is_switch = |wire: &&Wire| around.graph.nodes[wire.far.node.at()].kind == NodeKind::Switch;
-    let links = around.wiring.of(switch).iter().filter(is_switch).count() as u64;
+    let uplinks = around.wiring.of(switch).iter().filter(is_switch);
+    let links = uplinks.fold(0, |sum: u64, wire| sum.saturating_add(slot.batch(wire.lane.rate)));
     let beyond =
         (0..around.hosts() as u32).filter(|&host| switch_of(HostId(host)) != switch).count() as u64;
     let paths = Reach::from(around.graph, switch).most_paths;
     let messages = beyond * batch_bytes(paths, message);
-    (beyond > 0).then_some(Need { messages, links: links * u64::from(BATCH) * packet })
+    let card = slot.batch(card.lane.rate);
+    (beyond > 0).then_some(Need { messages, links, card })
 }
 
 /// Bytes of a host's messages in a batch: one of the longest or two of the shortest, or as many as the grants of one
@@ -246,4 +271,72 @@ pub fn lanes(around: &Surroundings<'_>) -> Result<Vec<u16>, SpecError> {
         u16::try_from(rate.0 / slowest).map_err(|_| SpecError::new("control", message))
     };
     rates.iter().map(lanes).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::FastpassSpec;
+    use slotline_net::node::host::{Plan, Spread};
+    use slotline_net::route::{Routes, RoutingSpec};
+    use slotline_net::scheme::system::System;
+    use slotline_net::topology::{Down, TopologySpec};
+    use slotline_net::transport::TransportSpec;
+    use slotline_net::transport::congestion::AlgorithmKind;
+    use slotline_net::workload::Traffic;
+    use std::sync::Arc;
+
+    /// The timing with all defaults in this fabric.
+    fn timing(fabric: &str) -> Timing {
+        let mut graph = toml::from_str::<TopologySpec>(fabric).unwrap().build().unwrap();
+        let options = FastpassSpec::default().build().unwrap();
+        let stations = options.stations(&graph).unwrap();
+        let attach =
+            |s: slotline_net::scheme::system::Station| graph.attach_host(s.name, s.switch, s.lane);
+        let stations: Vec<HostId> = stations.into_iter().map(attach).collect();
+        let transport = TransportSpec::of(AlgorithmKind::NewReno).build().unwrap();
+        let keys = graph.host_keys();
+        let plan = Plan::new(Traffic::default(), transport, Spread::Pinned, keys, 1).unwrap();
+        let around = Surroundings {
+            wiring: &graph.wiring(),
+            routes: &Arc::new(Routes::build(&graph, RoutingSpec::Pinned, &Down::default(), 1)),
+            plan: &Arc::new(plan),
+            stations: &stations,
+            seed: 1,
+            graph: &graph,
+        };
+        Timing::new(&options, &around).unwrap()
+    }
+
+    /// Per cent of a timeslot that are in reserve.
+    fn reserve(fabric: &str) -> f64 {
+        100.0 * timing(fabric).reserve
+    }
+
+    /// These are the values of docs/fastpass.md.
+    #[test]
+    fn the_reserve_follows_paths_and_hosts() {
+        for (fabric, low, high) in [
+            ("kind = \"star\"\nhosts = 16", 1.0, 1.0),
+            ("kind = \"fat-tree\"\nk = 4", 2.5, 3.5),
+            ("kind = \"fat-tree\"\nk = 8", 25.0, 25.0),
+        ] {
+            let found = reserve(fabric);
+            assert!((low..=high).contains(&found), "{fabric}: {found}");
+        }
+    }
+
+    #[test]
+    fn links_count_by_their_rate() {
+        let fabric = |uplink: &str| {
+            format!(
+                "kind = \"leaf-spine\"\nleaves = 16\nspines = 4\nhosts-per-leaf = 8\nuplink-rate = \"{uplink}\""
+            )
+        };
+        let (slow, fast) = (timing(&fabric("10Gbps")), timing(&fabric("40Gbps")));
+        assert!(slow.reserve > 2.0 * LEAST_RESERVE && slow.reserve < MOST_RESERVE);
+        assert!((slow.reserve / 4.0).max(LEAST_RESERVE) - fast.reserve < 1e-9, "{fast:?}");
+        assert_eq!(slow.message_links.map(|bytes| 4 * bytes), fast.message_links);
+        assert_eq!(slow.arbiter_link, fast.arbiter_link);
+    }
 }

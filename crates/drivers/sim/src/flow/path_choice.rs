@@ -150,7 +150,7 @@ impl Engine {
             bundles.spread(&self.fabric, info.dst, info.src, fan);
             self.path.clone_from(&fan.slowest);
         } else {
-            self.fabric.path(info.dst, info.src, self.plan.entropy(conn), &mut self.path);
+            self.fabric.path(info.dst, info.src, self.plan.entropy_back(conn), &mut self.path);
         }
     }
 

@@ -73,8 +73,19 @@ impl Routes {
             Choice::Suffix => places(graph),
             Choice::Hashed => salts(graph, seed),
         };
-        routes.nodes.iter_mut().zip(keys).for_each(|(node, key)| node.key = key);
+        routes.set_keys(keys);
         routes
+    }
+
+    /// The same routes of `graph`, where a hash chooses among equal ports ([`RoutingSpec::Ecmp`]).
+    pub fn hashed(&self, graph: &Graph, seed: u64) -> Routes {
+        let mut routes = Routes { choice: Choice::Hashed, ..self.clone() };
+        routes.set_keys(salts(graph, seed));
+        routes
+    }
+
+    fn set_keys(&mut self, keys: Vec<u32>) {
+        self.nodes.iter_mut().zip(keys).for_each(|(node, key)| node.key = key);
     }
 }
 

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 pub enum RoutingSpec {
     /// Always the lowest of equal-cost ports.
     Shortest,
-    /// Equal-cost multipath by a hash of the flow; under a central scheduler, of the pair of hosts.
+    /// Equal-cost multipath by a hash of the flow; under a central scheduler other than Hedera, of the pair of hosts.
     ///
     /// Source: RFC 2992.
     #[default]

@@ -257,6 +257,30 @@ impl Routes {
         most.min(1 << u16::BITS)
     }
 
+    /// The number of the pinned path that `other`, routes of the same network, gives packets with `entropy`. `None` if no
+    /// number names that path, as where a packet chooses among equal ports on its way down.
+    pub fn number_of(
+        &self,
+        wiring: &Wiring,
+        ends: (HostId, HostId),
+        other: &Routes,
+        entropy: u16,
+    ) -> Option<u16> {
+        let (mut hops, mut number) = (Vec::new(), 0u32);
+        let reaches = other.visit(wiring, ends, entropy, |end| {
+            let node = self.row(end.node);
+            let mut ports = node.choices(ends.1).iter();
+            let digit = ports.position(|port| port == end.port).unwrap_or(0) as u32;
+            number = number.saturating_add(digit.saturating_mul(node.key));
+            hops.push(end);
+        });
+        let number = u16::try_from(number).ok().filter(|_| reaches)?;
+        let mut at = hops.iter();
+        let mut same = true;
+        let arrives = self.visit(wiring, ends, number, |end| same &= at.next() == Some(&end));
+        (arrives && same && at.next().is_none()).then_some(number)
+    }
+
     /// The sizes of the tables.
     pub fn table_sizes(&self) -> TableSizes {
         let rows = self.cells.len().checked_div(self.groups).unwrap_or(0);

@@ -2,6 +2,7 @@
 
 use super::survey::{DirectedLink, Load, Survey};
 use super::{several, span};
+use crate::follow::choose::{HOPS_PER_SEGMENT, MOST_HOPS};
 use crate::output::format::Scale;
 use crate::run::Jobs;
 use crate::usage;
@@ -12,6 +13,15 @@ use slotline_scenario::metric::Unit;
 use slotline_scenario::{Scenario, SchemeSpec};
 use slotline_schemes::ControlSpec;
 use std::path::Path;
+
+/// The machine that a scenario is to run on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Machine {
+    /// How many times as long it takes as the machine of docs/performance.md.
+    pub slower: f64,
+    /// Runs that are at work at once.
+    pub at_once: usize,
+}
 
 /// What one run of a scheme is expected to cost.
 #[derive(Clone, Debug, PartialEq)]
@@ -137,7 +147,11 @@ fn switch_ns(hosts: usize) -> f64 {
     low.1 + along * (high.1 - low.1)
 }
 
-pub(super) fn sentences(survey: &Survey<'_>, estimates: &[Estimate]) -> Vec<String> {
+pub(super) fn sentences(
+    survey: &Survey<'_>,
+    estimates: &[Estimate],
+    at_once: usize,
+) -> Vec<String> {
     let scenario = survey.scenario;
     let (schemes, repeat) = (scenario.scheme.len() as u64, u64::from(scenario.repeat));
     let seeds = scenario.seeds();
@@ -169,7 +183,7 @@ pub(super) fn sentences(survey: &Survey<'_>, estimates: &[Estimate]) -> Vec<Stri
             rough(Unit::Count, hops),
             rough(Unit::Seconds, cpu),
             each.join(", "),
-            rough(Unit::Bytes, memory(survey, estimates))
+            rough(Unit::Bytes, memory(survey, estimates, at_once))
         ),
         format!("The results take about {}.", rough(Unit::Bytes, results(survey))),
     ]
@@ -218,20 +232,43 @@ fn followed(scenario: &Scenario) -> bool {
     measure.why || !measure.follow.is_empty() || !measure.capture.is_empty()
 }
 
-/// The most packet-hops that are recorded, and the bytes that each of them takes.
-const RECORDED: (f64, f64) = (1.5e6, 200.0);
+/// The most packet-hops that are recorded in a run, and the bytes that each of them takes with what is found from it.
+const RECORDED: (f64, f64) = (MOST_HOPS as f64, 250.0);
 
 /// Bytes for the program itself.
-const PROGRAM: f64 = 19e6;
+const PROGRAM: f64 = 24e6;
 
-/// Bytes for the program, the network, the traffic, the records of all runs, and the packets recorded.
-fn memory(survey: &Survey<'_>, estimates: &[Estimate]) -> f64 {
-    let most = estimates.iter().map(|e| e.hops).fold(0.0, f64::max);
-    let recorded = if followed(survey.scenario) { most.min(RECORDED.0) * RECORDED.1 } else { 0.0 };
+/// Bytes for the program, the network, the traffic, the records of all runs, and the packets recorded by the runs that
+/// are at work `at_once`.
+fn memory(survey: &Survey<'_>, estimates: &[Estimate], at_once: usize) -> f64 {
+    let recorded =
+        if followed(survey.scenario) { recorded(survey, estimates, at_once) } else { 0.0 };
     let runs = (survey.scenario.scheme.len() as u32 * survey.scenario.repeat) as f64;
     let flows = survey.flows() as f64;
     let network = 5_000.0 * survey.graph.hosts.len() as f64;
     PROGRAM + recorded + network + 300.0 * flows + runs * (150.0 * flows + 40.0 * samples(survey))
+}
+
+/// Bytes of the packets that are recorded at once: one run of each scheme is followed.
+fn recorded(survey: &Survey<'_>, estimates: &[Estimate], at_once: usize) -> f64 {
+    let share = followed_share(survey);
+    let mut hops: Vec<f64> = estimates.iter().map(|e| (e.hops * share).min(RECORDED.0)).collect();
+    hops.sort_unstable_by(|a, b| b.total_cmp(a));
+    hops.iter().take(at_once.max(1)).sum::<f64>() * RECORDED.1
+}
+
+/// The share of packets that belong to connections which can be followed: those of TCP with few enough packets.
+fn followed_share(survey: &Survey<'_>) -> f64 {
+    let Ok(transport) = survey.scenario.scheme[0].transport.build() else { return 1.0 };
+    let (mut all, mut few) = (0.0, 0.0);
+    for conn in &survey.traffic.conns {
+        let packets = survey.load(conn, &transport).packets * survey.scale_of(conn);
+        let is_followed = conn.carrier == Carrier::Tcp
+            && survey.load(conn, &transport).packets * (HOPS_PER_SEGMENT as f64) <= RECORDED.0;
+        all += packets;
+        few += if is_followed { packets } else { 0.0 };
+    }
+    if all > 0.0 { few / all } else { 0.0 }
 }
 
 /// Bytes of the tables of flows, samples and ports, as text and as Parquet.

@@ -13,7 +13,7 @@ mod survey;
 mod tdma;
 mod traffic;
 
-pub use cost::{Estimate, calibrate};
+pub use cost::{Estimate, Machine, calibrate};
 
 use crate::output::format::quantity;
 use slotline_net::time::Time;
@@ -32,15 +32,16 @@ pub struct Explanation {
     pub estimates: Vec<Estimate>,
 }
 
-/// Explains `loaded`, for a machine that takes `slower` times as long as the one that
-/// docs/performance.md speaks of.
-pub fn explain(loaded: &Loaded, slower: f64) -> Result<Explanation, ScenarioError> {
+/// Explains `loaded` and estimates what it costs on `machine`.
+pub fn explain(loaded: &Loaded, machine: Machine) -> Result<Explanation, ScenarioError> {
     let survey = Survey::of(loaded).map_err(|error| loaded.blame(error))?;
     let scenario = &loaded.scenario;
-    let estimates = cost::estimates(&survey, slower);
+    let estimates = cost::estimates(&survey, machine.slower);
     let flow_level = !scenario.engine.is_packet();
-    let cost =
-        if flow_level { flow_level::cost(&survey) } else { cost::sentences(&survey, &estimates) };
+    let cost = match flow_level {
+        true => flow_level::cost(&survey, machine.slower),
+        false => cost::sentences(&survey, &estimates, machine.at_once),
+    };
     let mut sections = vec![
         ("Engine", flow_level::sentences(&scenario.engine)),
         ("Fabric", fabric::sentences(&survey, loaded.fabric())),

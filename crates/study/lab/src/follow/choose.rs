@@ -12,9 +12,9 @@ use slotline_sim::Follow;
 use std::collections::BTreeSet;
 
 /// The approximate number of packet-hops that are recorded in one run. Each takes 64 bytes.
-const MOST_HOPS: u64 = 1_500_000;
+pub(crate) const MOST_HOPS: u64 = 1_500_000;
 /// The approximate number of links that a segment and its acknowledgement cross.
-const HOPS_PER_SEGMENT: u64 = 12;
+pub(crate) const HOPS_PER_SEGMENT: u64 = 12;
 
 /// What is followed in a run.
 #[derive(Clone, Debug, Default)]

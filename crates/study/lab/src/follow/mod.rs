@@ -4,7 +4,7 @@
 //! same run with recorded packets, and must end with the same digest. So the first pass is not slowed
 //! down, and every followed run also checks that runs can be repeated.
 
-mod choose;
+pub(crate) mod choose;
 mod days;
 mod permits;
 mod sequence;

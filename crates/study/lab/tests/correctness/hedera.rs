@@ -2,7 +2,7 @@
 //! hashes decide. Flowlets and hashes of destinations.
 
 use crate::common::records;
-use slotline_lab::record::{FlowRow, RunRecord};
+use slotline_lab::record::{FlowRow, PortRow, RunRecord};
 use slotline_schemes::counters;
 
 const LOOP: &str = r#"poll = "2ms", gather = "100us", computing = "100us", install = "100us""#;
@@ -89,6 +89,56 @@ fn threads_change_nothing() {
     let scheme = hedera("placement = \"annealing\"");
     let digests = [1, 3].map(|threads| run(&scheme, "", threads).engine.digest);
     assert_eq!(digests[0], digests[1]);
+}
+
+/// A run of flows that share links with few others, under a scheme.
+fn lightly_loaded(engine: &str, fabric: &str, scheme: &str) -> RunRecord {
+    let text = format!(
+        r#"
+        name = "hashed"
+        engine = "{engine}"
+        end = {{ at = "20ms" }}
+        fabric = {{ {fabric} }}
+        [[workload]]
+        kind = "poisson"
+        load = 0.05
+        sizes = "10KB"
+        until = "15ms"
+        [[scheme]]
+        name = "paths"
+        {scheme}
+        "#
+    );
+    records(&text, 1).remove(0)
+}
+
+/// Until the scheduler says otherwise, each flow has the path that equal-cost multipath gives it, and so have its
+/// acknowledgements: without packets flows end at the same time, and with packets each link carries as many.
+#[test]
+fn a_scheduler_that_never_polls_is_multipath_by_flow() {
+    let fabrics = [
+        "kind = \"fat-tree\", k = 4",
+        "kind = \"fat-tree\", k = 6, rate = \"1Gbps\"",
+        "kind = \"leaf-spine\", leaves = 4, spines = 3, hosts-per-leaf = 4",
+    ];
+    let course = |flow: &FlowRow| (flow.src, flow.dst, flow.bytes, flow.start_ps, flow.finish_ps);
+    let courses = |run: &RunRecord| run.flows.iter().map(course).collect::<Vec<_>>();
+    for fabric in fabrics {
+        let both = |engine| {
+            let never = "control = { kind = \"hedera\", poll = \"1s\" }";
+            ["", never].map(|scheme| lightly_loaded(engine, fabric, scheme))
+        };
+        let [ecmp, hedera] = both("flow");
+        assert!(ecmp.flows.len() > 100, "{fabric}: {}", ecmp.flows.len());
+        assert_eq!(courses(&ecmp), courses(&hedera), "{fabric}");
+        let [ecmp, hedera] = both("packet");
+        for port in &ecmp.ports {
+            let same = |other: &&PortRow| (&other.node, &other.port) == (&port.node, &port.port);
+            let other = hedera.ports.iter().find(same).expect("the same fabric");
+            let sent = |port: &PortRow| (port.tx_packets, port.tx_bytes, port.drops);
+            assert_eq!(sent(port), sent(other), "{fabric}: {} {}", port.node, port.port);
+        }
+    }
 }
 
 /// A scheduler that never speaks leaves all to hashes; one that stops is forgotten.

@@ -40,7 +40,7 @@ impl<'a> Captures<'a> {
         Some(extract.map(|extract| {
             let notes = extract.notes().into_iter().map(|note| format!("{}: {note}", trace.file));
             self.notes.borrow_mut().extend(notes);
-            String::from_utf8_lossy(&in_csv(&extract)).into_owned()
+            in_csv(&extract)
         }))
     }
 
@@ -79,13 +79,31 @@ pub fn extract(
     capture.finish().map_err(in_record)
 }
 
-/// The flows of a capture as a trace.
-pub fn in_csv(extract: &Extract) -> Vec<u8> {
-    let mut out = format!("{HEADER}\n").into_bytes();
+/// The flows of a capture as the lines of a trace, one at a time.
+pub fn each_in_csv<E>(
+    extract: &Extract,
+    mut each: impl FnMut(&[u8]) -> Result<(), E>,
+) -> Result<(), E> {
+    each(format!("{HEADER}\n").as_bytes())?;
+    let mut line = Vec::new();
     for CapturedFlow { src, dst, bytes, start_ps, .. } in &extract.flows {
         let start = Time::ps(*start_ps);
         let entry = Entry { src: *src, dst: *dst, bytes: *bytes, start, class: None };
-        write(&entry, false, &mut out);
+        line.clear();
+        write(&entry, false, &mut line);
+        each(&line)?;
     }
-    out
+    Ok(())
+}
+
+/// The same as a whole.
+fn in_csv(extract: &Extract) -> String {
+    let mut out = String::new();
+    let add = |line: &[u8]| -> Result<(), std::convert::Infallible> {
+        out.push_str(&String::from_utf8_lossy(line));
+        Ok(())
+    };
+    match each_in_csv(extract, add) {
+        Ok(()) => out,
+    }
 }

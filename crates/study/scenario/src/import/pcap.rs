@@ -1,6 +1,6 @@
 //! A capture of packets, as a trace of its flows.
 
-use super::captures::{extract, in_csv};
+use super::captures::{each_in_csv, extract};
 use super::job::{Job, Summary, quoted};
 use super::{Imported, Importer, Options, Reader};
 use slotline_net::time::Time;
@@ -23,7 +23,7 @@ fn import(job: &Job<'_>) -> Result<Imported, String> {
     }
     let out = job.beside("csv")?;
     let out = match out {
-        Some(mut out) => out.write(&in_csv(&extract)).map(|()| Some(out))?,
+        Some(mut out) => each_in_csv(&extract, |line| out.write(line)).map(|()| Some(out))?,
         None => None,
     };
     let written = job.written(out, seen.flows)?;

@@ -50,6 +50,8 @@ pub struct Plan {
     host_keys: Vec<u64>,
     reactions: Reactions,
     entropy: Vec<u16>,
+    /// By connection, what acknowledgements hash by; none where that is as for its packets.
+    entropy_back: Vec<u16>,
     /// First connection of each sending host, and the total.
     tx_first: Vec<u32>,
     /// By connection: its place among those its receiver gets.
@@ -133,6 +135,7 @@ impl Plan {
             seed,
             host_keys,
             reactions: Reactions { other: transport_reaction, by_conn: Vec::new() },
+            entropy_back: Vec::new(),
         })
     }
 
@@ -155,14 +158,28 @@ impl Plan {
         self.entropy[conn as usize]
     }
     /// The entropy of acknowledgements of a connection. It is that of its packets, unless switches hash the destination.
-    pub(super) fn entropy_back(&self, conn: u32) -> u16 {
+    pub fn entropy_back(&self, conn: u32) -> u16 {
         match self.spread {
             Spread::PerDestination => {
                 let src = self.traffic.conns[conn as usize].src;
                 destination_entropy(self.seed, self.host_keys[src.at()])
             }
-            _ => self.entropy(conn),
+            _ => {
+                let own = self.entropy_back.get(conn as usize).copied();
+                own.unwrap_or_else(|| self.entropy(conn))
+            }
         }
+    }
+    /// Gives each connection and its acknowledgements the numbers of the paths that equal-cost multipath takes, where
+    /// `pinned` routes have such numbers, so that a scheme which moves no connection changes no path.
+    pub fn number_hashed_paths(&mut self, graph: &Graph, wiring: &Wiring, pinned: &Routes) {
+        let hashed = pinned.hashed(graph, self.seed);
+        let number = |ends, hash| pinned.number_of(wiring, ends, &hashed, hash).unwrap_or(hash);
+        let both = self.traffic.conns.iter().zip(&self.entropy);
+        let numbers = both.map(|(conn, &hash)| {
+            (number((conn.src, conn.dst), hash), number((conn.dst, conn.src), hash))
+        });
+        (self.entropy, self.entropy_back) = numbers.unzip();
     }
     /// The key of a host for random streams, made of its name.
     pub fn host_key(&self, host: HostId) -> u64 {
