@@ -26,7 +26,7 @@ const OUTSIDE_WORLD: [&str; 10] = [
     "HashMap",
     "HashSet",
 ];
-const SAFE: [&str; 23] = [
+const SAFE: [&str; 24] = [
     "arbiter",
     "xco",
     "tdma",
@@ -38,6 +38,7 @@ const SAFE: [&str; 23] = [
     "bump",
     "circuits",
     "design",
+    "emulate",
     "formats",
     "fuzz",
     "lab",
