@@ -60,6 +60,8 @@ pub struct Host {
     namespace: OwnedFd,
     tun: SyncDevice,
     queue: Option<NfQueue>,
+    /// What the interface is read into; empty where the queue is read.
+    buffer: Vec<u8>,
 }
 
 impl Host {
@@ -97,7 +99,7 @@ impl Host {
     pub fn receive(&mut self, packet: &mut Vec<u8>) -> io::Result<Option<u32>> {
         match &mut self.queue {
             Some(queue) => queue.receive(packet),
-            None => read(&self.tun, packet),
+            None => read(&self.tun, &mut self.buffer, packet),
         }
     }
 
@@ -144,11 +146,11 @@ pub fn inside<T: Send>(
     joined.unwrap_or_else(|_| Err(io::Error::other("a thread failed in a host's namespace")))
 }
 
-fn read(tun: &SyncDevice, packet: &mut Vec<u8>) -> io::Result<Option<u32>> {
-    packet.resize(LONGEST, 0);
-    match tun.recv(packet) {
+fn read(tun: &SyncDevice, buffer: &mut [u8], packet: &mut Vec<u8>) -> io::Result<Option<u32>> {
+    match tun.recv(buffer) {
         Ok(length) => {
-            packet.truncate(length);
+            packet.clear();
+            packet.extend_from_slice(&buffer[..length]);
             Ok(Some(0))
         }
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
@@ -185,7 +187,8 @@ fn host_here(
         GateKind::Interface => None,
         GateKind::Queue => Some(open_queue().map_err(|e| failed("queue its packets", e))?),
     };
-    Ok(Host { name: name.into(), address, namespace: namespace.into(), tun, queue })
+    let buffer = if queue.is_none() { vec![0; LONGEST] } else { Vec::new() };
+    Ok(Host { name: name.into(), address, namespace: namespace.into(), tun, queue, buffer })
 }
 
 /// What `ip -batch` reads.
