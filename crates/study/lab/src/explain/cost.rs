@@ -235,6 +235,9 @@ fn followed(scenario: &Scenario) -> bool {
 /// The most packet-hops that are recorded in a run, and the bytes that each of them takes with what is found from it.
 const RECORDED: (f64, f64) = (MOST_HOPS as f64, 250.0);
 
+/// Bytes of what is found about a flow that is followed.
+const FOLLOWED_FLOW: f64 = 2_500.0;
+
 /// Bytes for the program itself.
 const PROGRAM: f64 = 24e6;
 
@@ -251,24 +254,32 @@ fn memory(survey: &Survey<'_>, estimates: &[Estimate], at_once: usize) -> f64 {
 
 /// Bytes of the packets that are recorded at once: one run of each scheme is followed.
 fn recorded(survey: &Survey<'_>, estimates: &[Estimate], at_once: usize) -> f64 {
-    let share = followed_share(survey);
-    let mut hops: Vec<f64> = estimates.iter().map(|e| (e.hops * share).min(RECORDED.0)).collect();
-    hops.sort_unstable_by(|a, b| b.total_cmp(a));
-    hops.iter().take(at_once.max(1)).sum::<f64>() * RECORDED.1
+    let Some((share, links)) = followed_part(survey) else { return 0.0 };
+    let most = RECORDED.0 * (2.0 * links / HOPS_PER_SEGMENT as f64).min(1.0);
+    let bytes = |e: &Estimate| {
+        let hops = (e.hops * share).min(most);
+        hops * RECORDED.1 + survey.flows() as f64 * hops / e.hops.max(1.0) * FOLLOWED_FLOW
+    };
+    let mut each: Vec<f64> = estimates.iter().map(bytes).collect();
+    each.sort_unstable_by(|a, b| b.total_cmp(a));
+    each.iter().take(at_once.max(1)).sum()
 }
 
-/// The share of packets that belong to connections which can be followed: those of TCP with few enough packets.
-fn followed_share(survey: &Survey<'_>) -> f64 {
-    let Ok(transport) = survey.scenario.scheme[0].transport.build() else { return 1.0 };
-    let (mut all, mut few) = (0.0, 0.0);
-    for conn in &survey.traffic.conns {
-        let packets = survey.load(conn, &transport).packets * survey.scale_of(conn);
-        let is_followed = conn.carrier == Carrier::Tcp
-            && survey.load(conn, &transport).packets * (HOPS_PER_SEGMENT as f64) <= RECORDED.0;
+/// The share of packets that belong to connections which can be followed, those of TCP with few enough packets, and the
+/// mean number of links that these packets cross.
+fn followed_part(survey: &Survey<'_>) -> Option<(f64, f64)> {
+    let transport = survey.scenario.scheme[0].transport.build().ok()?;
+    let (mut all, mut few, mut crossed) = (0.0, 0.0, 0.0);
+    for (at, conn) in survey.traffic.conns.iter().enumerate() {
+        let own = survey.load(conn, &transport).packets;
+        let packets = own * survey.scale_of(conn);
         all += packets;
-        few += if is_followed { packets } else { 0.0 };
+        if conn.carrier == Carrier::Tcp && own * HOPS_PER_SEGMENT as f64 <= RECORDED.0 {
+            few += packets;
+            crossed += packets * survey.path(at).count() as f64;
+        }
     }
-    if all > 0.0 { few / all } else { 0.0 }
+    (few > 0.0).then(|| (few / all, crossed / few))
 }
 
 /// Bytes of the tables of flows, samples and ports, as text and as Parquet.
