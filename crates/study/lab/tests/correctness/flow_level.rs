@@ -12,7 +12,7 @@ fn checked(loaded: &Loaded) -> Crosscheck {
     let sides = Sides::of(loaded).unwrap_or_else(|error| panic!("{error}"));
     let [packet, flow] = sides.jobs();
     let packet = packet.run(&sides.packet, 1).unwrap_or_else(|error| panic!("{error}"));
-    let flow = flow.run(&sides.flow, 1).unwrap_or_else(|error| panic!("{error}"));
+    let flow = flow.run(&sides.other, 1).unwrap_or_else(|error| panic!("{error}"));
     sides.compare(packet, flow)
 }
 
@@ -25,7 +25,7 @@ fn of(checked: &Crosscheck, metric: &str) -> (f64, f64, f64) {
 fn of_scheme(checked: &Crosscheck, scheme: &str, metric: &str) -> (f64, f64, f64) {
     let row = checked.rows.iter().find(|row| row.metric == metric && row.scheme == scheme);
     let row = row.unwrap_or_else(|| panic!("no {metric}: {checked:?}"));
-    (row.packet, row.flow, row.difference.unwrap_or(0.0))
+    (row.packet, row.other, row.difference.unwrap_or(0.0))
 }
 
 fn lone(size: &str) -> String {
