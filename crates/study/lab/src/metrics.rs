@@ -40,7 +40,9 @@ pub fn measure_all(run: &RunRecord, window: Window) -> Vec<Option<Measured>> {
 
 fn value(metric: Metric, facts: &Facts<'_>) -> Option<Measured> {
     let run = facts.run;
-    if run.engine.flow_level && metric.is_of_packets() {
+    // Time-outs of real hosts are not known by flow.
+    let unknown = run.engine.emulation.is_some() && metric == Metric::Timeouts;
+    if unknown || run.engine.flow_level && metric.is_of_packets() {
         return None;
     }
     match metric {
