@@ -16,7 +16,7 @@ pub struct Calls(AtomicU64);
 
 impl Calls {
     /// None yet.
-    pub const fn new() -> Calls {
+    pub const fn none() -> Calls {
         Calls(AtomicU64::new(0))
     }
     /// One more.

@@ -4,7 +4,7 @@ use crate::Calls;
 use serde::Deserialize;
 use slotline::prelude::*;
 
-pub static CALLS: Calls = Calls::new();
+pub static CALLS: Calls = Calls::none();
 
 /// The settings, as the scenario has them in `options`.
 #[derive(Clone, Copy, Debug, Deserialize)]

@@ -200,7 +200,7 @@ impl<'a> Fabric<'a> {
         let (began, cpu) = (Instant::now(), cpu_time());
         while !self.shared.stopped() && clock.now() < self.end {
             self.round(&clock, &wait)?;
-            let next = self.stepper.next().map_or(NAP, |at| clock.until(at));
+            let next = self.stepper.next_event().map_or(NAP, |at| clock.until(at));
             if next > SPIN {
                 sleep(&wait, (next - SPIN).min(NAP))?;
             }

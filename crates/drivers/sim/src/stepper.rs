@@ -47,7 +47,7 @@ impl Stepper {
     }
 
     /// When the next events can be handled: the end of their window.
-    pub fn next(&mut self) -> Option<Time> {
+    pub fn next_event(&mut self) -> Option<Time> {
         let window = self.shard.links.calendar.peek()?;
         Some(Time::ps(self.windows.start(window + 1)))
     }
