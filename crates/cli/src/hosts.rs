@@ -3,8 +3,8 @@
 use crate::out::say;
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use slotline_emulate::probe;
 use slotline_emulate::registry::{self, Entry, Running};
+use slotline_emulate::{isolation, probe};
 use std::process::{Command, ExitCode};
 
 #[derive(Args)]
@@ -64,6 +64,10 @@ pub fn clean() -> ExitCode {
 
 /// Says what this machine has for emulation, and what it lacks.
 pub fn probe() -> Result<ExitCode> {
+    // An ordinary user has the rights only inside.
+    if !isolation::is_inside() && isolation::permitted().is_ok() {
+        return Ok(isolation::run_inside()?);
+    }
     let found = probe::probe();
     let lines: Vec<String> = found
         .iter()

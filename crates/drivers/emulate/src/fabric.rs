@@ -63,7 +63,7 @@ pub struct Counts {
     pub delivered: u64,
     /// Packets that the modelled network dropped.
     pub dropped: u64,
-    /// Packets that a host's kernel did not take.
+    /// Packets that a host's kernel did not take, or that it dropped before the network saw them.
     pub refused: u64,
     /// Packets that were not for the network: by protocol, address and length.
     pub foreign: [u64; 3],
@@ -207,6 +207,9 @@ impl<'a> Fabric<'a> {
         }
         let wall = began.elapsed();
         self.fidelity.cpu_share = (cpu_time() - cpu).as_secs_f64() / wall.as_secs_f64().max(1e-9);
+        for host in &self.hosts {
+            self.counts.refused += host.dropped_outside()?;
+        }
         let Fabric { stepper, hosts, classifier, counts, fidelity, .. } = self;
         Ok(Ended { stepper, hosts, classifier, counts, fidelity, reached: clock.now(), wall })
     }

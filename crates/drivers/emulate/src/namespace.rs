@@ -114,6 +114,16 @@ impl Host {
         queue.flush()
     }
 
+    /// Packets of applications that the kernel dropped before the network saw them.
+    pub fn dropped_outside(&self) -> io::Result<u64> {
+        self.inside(|| {
+            let read = |file: &str| fs::read_to_string(format!("/proc/thread-self/net/{file}"));
+            // Without a queue the kernel has no such file.
+            let queue = read("netfilter/nfnetlink_queue").unwrap_or_default();
+            Ok(dropped_by_queue(&queue) + dropped_by_interface(&read("dev")?))
+        })
+    }
+
     /// Hands a packet to the host's applications. Returns whether the kernel has taken it.
     pub fn deliver(&self, packet: &[u8]) -> bool {
         self.tun.send(packet).is_ok()
@@ -131,6 +141,19 @@ impl Host {
     pub fn holds(&self) -> bool {
         self.queue.is_some()
     }
+}
+
+/// The sixth and the seventh column: packets for which there was no room in the queue, or none in its socket.
+fn dropped_by_queue(table: &str) -> u64 {
+    let columns = table.lines().flat_map(|line| line.split_whitespace().skip(5).take(2));
+    columns.filter_map(|column| column.parse::<u64>().ok()).sum()
+}
+
+/// The twelfth column after the name: packets that the interface could not send.
+fn dropped_by_interface(table: &str) -> u64 {
+    let line =
+        table.lines().find_map(|line| line.trim().strip_prefix(INTERFACE)?.strip_prefix(':'));
+    line.and_then(|line| line.split_whitespace().nth(11)?.parse().ok()).unwrap_or_default()
 }
 
 /// Runs `work` on a thread in a network namespace.
@@ -270,4 +293,20 @@ fn command(program: &str, arguments: &[&str], input: &str) -> Result<(), String>
         return Ok(());
     }
     Err(format!("{program}: {}", String::from_utf8_lossy(&output.stderr).trim()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernels_tables_of_drops_are_read() {
+        let queue = "    0  31337     3 2 65535     7     5     1234  1\n";
+        assert_eq!(dropped_by_queue(queue), 12);
+        assert_eq!(dropped_by_queue(""), 0);
+        let dev = "Inter-|   Receive  |  Transmit\n face |bytes packets errs drop fifo frame compressed \
+                   multicast|bytes packets errs drop\n    lo: 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n  eth0: 1 2 3 4 5 6 7 8 \
+                   9 10 11 12 13 14 15 16\n";
+        assert_eq!(dropped_by_interface(dev), 12);
+    }
 }
