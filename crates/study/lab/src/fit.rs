@@ -1,7 +1,7 @@
 //! Whether the central schemes of a set of runs acted, and whether their periods fit the traffic that there was.
 
 use crate::output::format::grouped;
-use crate::record::{FlowRow, RunRecord, RunSet};
+use crate::record::{Emulation, FlowRow, RunRecord, RunSet};
 use slotline_net::node::Counter;
 use slotline_net::scheme::Activity;
 use slotline_net::time::Time;
@@ -55,8 +55,21 @@ fn fit(scenario: &Scenario, scheme: &SchemeSpec, runs: &[&RunRecord], misfits: V
     Fit {
         activity: activity.heard.iter().copied().chain(acted()).map(mean).collect(),
         never_acted,
-        warnings: idle.into_iter().chain(misfits).collect(),
+        warnings: late(scheme, runs).into_iter().chain(idle).chain(misfits).collect(),
     }
+}
+
+/// Where hosts were real and the machine did not keep up, nothing follows from the results.
+fn late(scheme: &SchemeSpec, runs: &[&RunRecord]) -> Option<String> {
+    let worst = runs.iter().filter_map(|run| run.engine.emulation).reduce(Emulation::worse);
+    let late = worst.filter(|worst| !worst.is_valid())?;
+    Some(format!(
+        "{} is not valid: the machine did not keep up with the network ({} us late at 99 %, {} packets lost \
+         outside of it). Raise the dilation.",
+        scheme.name,
+        grouped(late.late_p99_ns / 1_000),
+        grouped(late.lost_outside)
+    ))
 }
 
 fn idle(scheme: &SchemeSpec, acted: impl Iterator<Item = Counter>, runs: usize) -> String {
