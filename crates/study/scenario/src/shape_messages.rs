@@ -205,7 +205,6 @@ pub fn example(key: &str, schema: &Value) -> Option<String> {
         "end" => "give the latest end of a run, for example: end = { at = \"100ms\" }",
         "fabric" => "describe the network, for example: fabric = { kind = \"star\", hosts = 9 }",
         "name" => "for example: name = \"incast\"",
-        "workload" => "describe the traffic, for example [[workload]] with kind = \"incast\"",
         "scheme" => "name a scheme to compare, for example [[scheme]] with name = \"tcp\"",
         _ => {
             let about = schema["description"].as_str()?.lines().next()?;
