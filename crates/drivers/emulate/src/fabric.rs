@@ -1,6 +1,6 @@
 //! The modelled network between real hosts: the simulator's engine, whose time follows a clock.
 
-use crate::classify::{Addresses, Classifier, Foreign};
+use crate::classify::{Addresses, Classifier};
 use crate::clock::{Clock, Dilation};
 use crate::lateness::Lateness;
 use crate::namespace::Host;
@@ -54,19 +54,17 @@ impl Shared {
     }
 }
 
-/// What the emulation itself did to packets, beside the model.
+/// What happened to packets outside of the model.
 #[derive(Clone, Default, Debug)]
 pub struct Counts {
     /// Packets that entered the network.
     pub entered: u64,
     /// Packets handed to hosts.
     pub delivered: u64,
-    /// Packets that the modelled network dropped.
-    pub dropped: u64,
     /// Packets that a host's kernel did not take, or that it dropped before the network saw them.
     pub refused: u64,
-    /// Packets that were not for the network: by protocol, address and length.
-    pub foreign: [u64; 3],
+    /// Packets that were not for the network: of another protocol, for another address, or too long.
+    pub foreign: u64,
 }
 
 /// How well the machine kept up.
@@ -125,6 +123,9 @@ pub struct Fabric<'a> {
     buffer: Vec<u8>,
     /// Hosts with packets to take in.
     ready: Vec<usize>,
+    /// What the network has handed over, and frames that it has lost.
+    over: Vec<(Time, Handover)>,
+    lost: Vec<u32>,
     /// Hosts whose kernel is to be told of released packets.
     released: Vec<usize>,
     end: Time,
@@ -136,9 +137,7 @@ pub struct Fabric<'a> {
 pub struct Ended {
     /// The network.
     pub stepper: Stepper,
-    /// The hosts.
-    pub hosts: Vec<Host>,
-    /// Segments that were sent again.
+    /// It knows which segments were sent again.
     pub classifier: Classifier,
     /// What the emulation did to packets.
     pub counts: Counts,
@@ -146,8 +145,6 @@ pub struct Ended {
     pub fidelity: Fidelity,
     /// The network time at the end.
     pub reached: Time,
-    /// The real time that the network ran.
-    pub wall: Duration,
 }
 
 /// Without back-pressure, a card's queue has room for so many packets, as an interface's usually has.
@@ -170,7 +167,8 @@ impl<'a> Fabric<'a> {
     ) -> Fabric<'a> {
         let addresses = Addresses { hosts: hosts.len() as u32 };
         let waiting = vec![0; hosts.len()];
-        let (frames, counts, fidelity, buffer, ready, released) = Default::default();
+        let (frames, counts, fidelity, buffer) = Default::default();
+        let (ready, over, lost, released) = Default::default();
         Fabric {
             hosts,
             nodes,
@@ -182,6 +180,8 @@ impl<'a> Fabric<'a> {
             shared,
             buffer,
             ready,
+            over,
+            lost,
             released,
             end,
             counts,
@@ -210,8 +210,8 @@ impl<'a> Fabric<'a> {
         for host in &self.hosts {
             self.counts.refused += host.dropped_outside()?;
         }
-        let Fabric { stepper, hosts, classifier, counts, fidelity, .. } = self;
-        Ok(Ended { stepper, hosts, classifier, counts, fidelity, reached: clock.now(), wall })
+        let Fabric { stepper, classifier, counts, fidelity, .. } = self;
+        Ok(Ended { stepper, classifier, counts, fidelity, reached: clock.now() })
     }
 
     /// What wakes the thread: a packet of a host.
@@ -263,20 +263,12 @@ impl<'a> Fabric<'a> {
     }
 
     fn enter(&mut self, at: usize, number: u32, now: Time) {
-        let packet = match self.classifier.classify(HostId(at as u32), &self.buffer) {
-            Ok(packet) => packet,
-            Err(why) => {
-                self.counts.foreign[match why {
-                    Foreign::Protocol => 0,
-                    Foreign::Address => 1,
-                    Foreign::Length => 2,
-                }] += 1;
-                self.waiting[at] += 1;
-                return self.release(at as u32, number);
-            }
+        self.waiting[at] += 1;
+        let Ok(packet) = self.classifier.classify(HostId(at as u32), &self.buffer) else {
+            self.counts.foreign += 1;
+            return self.release(at as u32, number);
         };
         let stamp = self.frames.put(&mut self.buffer, at as u32, number);
-        self.waiting[at] += 1;
         if self.stepper.inject(self.nodes[at], now, Packet { stamp, ..packet }) {
             self.counts.entered += 1;
         } else {
@@ -286,9 +278,10 @@ impl<'a> Fabric<'a> {
 
     /// Carries out what the network has handed over.
     fn carry_out(&mut self, clock: &Clock) -> io::Result<()> {
-        let mut over: Vec<(Time, Handover)> = self.stepper.handovers().collect();
+        let mut over = std::mem::take(&mut self.over);
+        over.extend(self.stepper.handovers());
         over.sort_by_key(|(at, _)| *at);
-        for (at, what) in over {
+        for (at, what) in over.drain(..) {
             match what {
                 Handover::Left(packet) => self.leave(packet.stamp),
                 Handover::Arrived(packet) => {
@@ -297,10 +290,12 @@ impl<'a> Fabric<'a> {
                 }
             }
         }
-        let lost: Vec<u32> = self.stepper.lost_frames().collect();
-        self.counts.dropped += lost.len() as u64;
-        lost.into_iter().for_each(|handle| self.lose(handle));
-        for host in std::mem::take(&mut self.released) {
+        self.over = over;
+        let mut lost = std::mem::take(&mut self.lost);
+        lost.extend(self.stepper.lost_frames());
+        lost.drain(..).for_each(|handle| self.lose(handle));
+        self.lost = lost;
+        while let Some(host) = self.released.pop() {
             self.hosts[host].flush()?;
         }
         Ok(())

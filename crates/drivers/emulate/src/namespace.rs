@@ -30,6 +30,20 @@ pub struct KernelTcp {
     pub quick_acks: bool,
 }
 
+impl Default for KernelTcp {
+    /// Reno as it is without any setting.
+    fn default() -> KernelTcp {
+        KernelTcp {
+            congestion: "reno".into(),
+            ecn: false,
+            mtu: 1_500,
+            initial_window: 10,
+            least_rto: Duration::from_millis(200),
+            quick_acks: false,
+        }
+    }
+}
+
 /// How packets of a host's applications come to the modelled network.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum GateKind {
@@ -108,7 +122,7 @@ impl Host {
         self.queue.iter_mut().for_each(|queue| queue.release(number));
     }
 
-    /// Tells the kernel of released packets, and discards what is not for the modelled network.
+    /// Tells the kernel of released packets.
     pub fn flush(&mut self) -> io::Result<()> {
         let Some(queue) = &mut self.queue else { return Ok(()) };
         queue.flush()

@@ -6,7 +6,6 @@ use crate::namespace::{GateKind, Host, KernelTcp};
 use slotline_net::id::HostId;
 use std::fs;
 use std::process::Command;
-use std::time::Duration;
 
 /// One thing that an emulation can use.
 pub struct Probed {
@@ -23,7 +22,9 @@ pub fn probe() -> Vec<Probed> {
     let tried = |what, needed, works| Probed { what, needed, works };
     let host = |gate| {
         let address = (Addresses { hosts: 1 }.of(HostId(0)), Addresses::PREFIX);
-        Host::new("probe", address, &plain_tcp(), gate).map(drop).map_err(|error| error.to_string())
+        Host::new("probe", address, &KernelTcp::default(), gate)
+            .map(drop)
+            .map_err(|error| error.to_string())
     };
     let inside = isolation::permitted().map_err(|error| error.to_string());
     vec![
@@ -42,17 +43,6 @@ pub fn probe() -> Vec<Probed> {
         tried("dctcp", false, congestion("dctcp")),
         tried("first place on a processor (chrt --fifo)", false, first_place()),
     ]
-}
-
-fn plain_tcp() -> KernelTcp {
-    KernelTcp {
-        congestion: "reno".into(),
-        ecn: false,
-        mtu: 1_500,
-        initial_window: 10,
-        least_rto: Duration::from_millis(200),
-        quick_acks: false,
-    }
 }
 
 fn congestion(name: &str) -> Result<(), String> {

@@ -17,6 +17,7 @@ use slotline_net::time::Time;
 use slotline_net::topology::{Graph, NodeKind, Wiring};
 use slotline_net::transport::Transport;
 use slotline_net::workload::{Carrier, Flow, Role};
+use slotline_scenario::Scenario;
 use slotline_sim::{Outcome, Place};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -42,6 +43,27 @@ pub struct Scene {
 }
 
 impl Scene {
+    /// The scene of a network that `scenario` describes.
+    pub fn of(
+        scenario: &Scenario,
+        graph: Graph,
+        wiring: Wiring,
+        plan: &Arc<Plan>,
+        routes: Arc<Routes>,
+        sampled: Vec<(NodeId, PortId)>,
+    ) -> Scene {
+        Scene {
+            ideal: scenario.measure.ideal && scenario.fabric.hybrid().is_none(),
+            circuits: scenario.fabric.circuit_switches(),
+            by_port: scenario.fabric.has_core(),
+            plan: Arc::clone(plan),
+            graph,
+            wiring,
+            routes,
+            sampled,
+        }
+    }
+
     /// Everything that `outcome` says. Panics where packets were lost or invented: that is a fault of
     /// this program, and no number of such a run could be trusted.
     pub fn record(&self, outcome: &mut Outcome) -> RunRecord {

@@ -141,16 +141,8 @@ impl Run {
         job: &Job,
     ) -> Result<(Ended, WorkDone, Scene), ScenarioError> {
         let Assembly { network, plan, routes, wiring, .. } = assembly;
-        let scene = Scene {
-            graph: network.graph.clone(),
-            sampled: network.sampled.clone(),
-            ideal: loaded.scenario.measure.ideal && loaded.scenario.fabric.hybrid().is_none(),
-            circuits: loaded.scenario.fabric.circuit_switches(),
-            by_port: loaded.scenario.fabric.has_core(),
-            plan: Arc::clone(&plan),
-            routes,
-            wiring,
-        };
+        let (graph, sampled) = (network.graph.clone(), network.sampled.clone());
+        let scene = Scene::of(&loaded.scenario, graph, wiring, &plan, routes, sampled);
         let namespaces = namespaces(&self.hosts).map_err(failed)?;
         let named: Vec<(String, Ipv4Addr)> =
             self.hosts.iter().map(|host| (host.name.clone(), host.address)).collect();
@@ -258,7 +250,7 @@ fn follow_progress(job: &Job, shared: &Shared) {
 
 /// What the network counted, and what happened to flows.
 fn of(ended: Ended, replayed: &[Replayed], scene: &Scene, dilation: Dilation) -> RunRecord {
-    let Ended { stepper, classifier, counts, fidelity, reached, .. } = ended;
+    let Ended { stepper, classifier, counts, fidelity, reached } = ended;
     let mut outcome = stepper.finish(reached);
     let mut record = scene.record(&mut outcome);
     for (row, flow) in record.flows.iter_mut().zip(replayed) {
@@ -280,7 +272,7 @@ fn of(ended: Ended, replayed: &[Replayed], scene: &Scene, dilation: Dilation) ->
         late_most_ns: ns(late.most()),
         cpu_share: fidelity.cpu_share,
         lost_outside: counts.refused,
-        foreign: counts.foreign.iter().sum(),
+        foreign: counts.foreign,
     });
     record
 }

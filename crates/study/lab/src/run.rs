@@ -254,16 +254,9 @@ fn first(loaded: &Loaded, job: &Job, threads: usize) -> Result<(Scene, RunRecord
     let assembly = build_flow::build(scenario, job.scheme, job.seed, loaded);
     let FlowAssembly { network, wiring, flows } = assembly.map_err(|e| loaded.blame(e))?;
     job.flows.store(flows, Ordering::Relaxed);
-    let scene = Scene {
-        graph: network.graph.clone(),
-        sampled: network.sampled.clone(),
-        ideal: scenario.measure.ideal && scenario.fabric.hybrid().is_none(),
-        circuits: scenario.fabric.circuit_switches(),
-        by_port: scenario.fabric.has_core(),
-        plan: Arc::clone(&network.plan),
-        routes: Arc::clone(&network.routes),
-        wiring,
-    };
+    let (graph, sampled) = (network.graph.clone(), network.sampled.clone());
+    let routes = Arc::clone(&network.routes);
+    let scene = Scene::of(scenario, graph, wiring, &network.plan, routes, sampled);
     let outcome = slotline_sim::flow::run(network, options(scenario, flows, 1), &job.watch);
     let record = scene.record_flows(&outcome);
     Ok((scene, record))
@@ -321,16 +314,8 @@ fn simulate(
     job.flows.store(assembly.flows, Ordering::Relaxed);
     let Assembly { mut network, plan, routes, wiring, flows } = assembly;
     network.follow = choice.follow();
-    let scene = Scene {
-        graph: network.graph.clone(),
-        sampled: network.sampled.clone(),
-        ideal: scenario.measure.ideal && scenario.fabric.hybrid().is_none(),
-        circuits: scenario.fabric.circuit_switches(),
-        by_port: scenario.fabric.has_core(),
-        plan,
-        routes,
-        wiring,
-    };
+    let (graph, sampled) = (network.graph.clone(), network.sampled.clone());
+    let scene = Scene::of(scenario, graph, wiring, &plan, routes, sampled);
     let outcome = slotline_sim::run(network, options(scenario, flows, threads), &job.watch);
     Ok((scene, outcome))
 }

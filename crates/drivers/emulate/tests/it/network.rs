@@ -16,26 +16,14 @@ use slotline_net::units::Bytes;
 use slotline_net::workload::Traffic;
 use slotline_sim::{Follow, Network, Place, Queue, Stepper};
 use std::sync::Arc;
-use std::time::Duration;
-
-/// What the kernel is to do.
-pub fn kernel() -> KernelTcp {
-    KernelTcp {
-        congestion: "reno".into(),
-        ecn: false,
-        mtu: 1_500,
-        initial_window: 10,
-        least_rto: Duration::from_millis(200),
-        quick_acks: false,
-    }
-}
 
 /// Hosts, or the reason why this machine cannot make any.
 pub fn hosts(count: u32, gate: GateKind) -> Result<Vec<Host>, String> {
     let addresses = Addresses { hosts: count };
     let make = |n| {
         let address = (addresses.of(HostId(n)), Addresses::PREFIX);
-        Host::new(&format!("h{n}"), address, &kernel(), gate).map_err(|error| error.to_string())
+        Host::new(&format!("h{n}"), address, &KernelTcp::default(), gate)
+            .map_err(|error| error.to_string())
     };
     (0..count).map(make).collect()
 }

@@ -160,26 +160,15 @@ impl Node for ExternalHost {
     }
 
     fn change(&mut self, change: &Change, cx: &mut Cx<'_>) {
-        match change {
-            Change::Routes(routes) => self.nic.set_routes(Arc::clone(routes)),
-            Change::Rate(port, rate) => self.nic.set_rate(*port, rate.inverse_rate()),
-            Change::Up(port) => cx.kick(*port),
-            Change::Leave => self.nic.agent_mut().into_iter().for_each(|agent| agent.leave(cx)),
-            Change::Join => self.nic.agent_mut().into_iter().for_each(|agent| agent.join(cx)),
-            Change::Down(_) | Change::Elsewhere(..) | Change::Stop | Change::Restart => {}
-        }
+        self.nic.change(change, cx);
     }
 
     fn account(&self) -> PacketAccount {
-        PacketAccount {
-            created: self.created + self.nic.agent().map_or(0, |agent| agent.account().created),
-            consumed: self.consumed,
-            held: self.nic.held(),
-        }
+        self.nic.account(self.created, self.consumed)
     }
 
     fn add_counters(&self, counters: &mut Counters) {
-        self.nic.agent().into_iter().for_each(|agent| agent.add_counters(counters));
+        self.nic.add_counters(counters);
     }
 
     fn queued(&self, port: PortId) -> u64 {

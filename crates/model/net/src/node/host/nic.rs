@@ -2,10 +2,10 @@
 
 use crate::frame::Packet;
 use crate::id::{HostId, NodeId, PortId};
-use crate::node::Cx;
 use crate::node::agent::Agent;
 use crate::node::class_queues::ClassQueues;
 use crate::node::station::Loss;
+use crate::node::{Change, Counters, Cx, PacketAccount};
 use crate::route::Routes;
 use crate::time::Time;
 use crate::units::{Bytes, InverseRate};
@@ -176,14 +176,27 @@ impl Nic {
         }
     }
 
-    /// The rate of a port is another one from now on.
-    pub fn set_rate(&mut self, port: PortId, pace: InverseRate) {
-        self.uplinks[port.at()].pace = pace;
+    /// Something about the host's surroundings changed.
+    pub fn change(&mut self, change: &Change, cx: &mut Cx<'_>) {
+        match change {
+            Change::Routes(routes) => self.routes = Arc::clone(routes),
+            Change::Rate(port, rate) => self.uplinks[port.at()].pace = rate.inverse_rate(),
+            Change::Up(port) => cx.kick(*port),
+            Change::Leave => self.agent_mut().into_iter().for_each(|agent| agent.leave(cx)),
+            Change::Join => self.agent_mut().into_iter().for_each(|agent| agent.join(cx)),
+            Change::Down(_) | Change::Elsewhere(..) | Change::Stop | Change::Restart => {}
+        }
     }
 
-    /// Other routes are in force from now on.
-    pub fn set_routes(&mut self, routes: Arc<Routes>) {
-        self.routes = routes;
+    /// The account of a host that has created and consumed so many packets, with what its card and its agent have.
+    pub fn account(&self, created: u64, consumed: u64) -> PacketAccount {
+        let of_agent = self.agent().map_or(0, |agent| agent.account().created);
+        PacketAccount { created: created + of_agent, consumed, held: self.held() }
+    }
+
+    /// Adds what the agent has counted.
+    pub fn add_counters(&self, counters: &mut Counters) {
+        self.agent().into_iter().for_each(|agent| agent.add_counters(counters));
     }
 
     /// Bytes that wait for `dst` under a central scheduler, as connection `conn` sees it.
