@@ -4,7 +4,7 @@ use crate::arguments::Common;
 use crate::out::say;
 use crate::progress;
 use crate::run::INTERRUPTED;
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use slotline_lab::crosscheck::{Crosscheck, Row, Sides};
 use slotline_lab::output::format::{emulated, quantity};
@@ -40,6 +40,9 @@ pub struct CrosscheckOptions {
 }
 
 pub fn crosscheck(options: &CrosscheckOptions) -> Result<ExitCode> {
+    if options.dilation.is_some() && options.engines != Engines::PacketEmulate {
+        bail!("--dilation is for --engines packet,emulate");
+    }
     let loaded = Scenario::load(&options.file)?;
     crate::print_notes(&loaded);
     let sides = match options.engines {
@@ -75,6 +78,10 @@ pub fn crosscheck(options: &CrosscheckOptions) -> Result<ExitCode> {
         say(&serde_json::to_string_pretty(&checked)?);
     } else {
         say(&table(&checked));
+    }
+    #[cfg(target_os = "linux")]
+    if checked.emulation.is_some_and(|emulation| !emulation.is_valid()) {
+        return Ok(ExitCode::from(crate::emulate::NOT_VALID));
     }
     Ok(if checked.complete { ExitCode::SUCCESS } else { ExitCode::from(INTERRUPTED) })
 }

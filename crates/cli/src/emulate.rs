@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Exit code where the machine did not keep up.
-const NOT_VALID: u8 = 3;
+pub const NOT_VALID: u8 = 3;
 
 /// How packets of applications come to the network.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -3,7 +3,7 @@
 use crate::classify::{Addresses, Classifier};
 use crate::clock::{Clock, Dilation};
 use crate::lateness::Lateness;
-use crate::namespace::Host;
+use crate::namespace::{GateKind, Host};
 use crate::wait::{self, sleep};
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::time::{ClockId, clock_gettime};
@@ -253,7 +253,7 @@ impl<'a> Fabric<'a> {
     /// Takes packets of a host's applications into the network.
     fn take_in(&mut self, at: usize, clock: &Clock) -> io::Result<()> {
         for _ in 0..BURST {
-            if !self.hosts[at].holds() && self.waiting[at] >= MOST_WAITING {
+            if self.hosts[at].gate() == GateKind::Interface && self.waiting[at] >= MOST_WAITING {
                 return Ok(());
             }
             let Some(number) = self.hosts[at].receive(&mut self.buffer)? else { return Ok(()) };

@@ -4,7 +4,6 @@
 use crate::registry;
 use std::io;
 use std::net::Ipv4Addr;
-use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
 /// Set in the environment of the isolated process; the value is the number of the process that waits for it.
@@ -52,9 +51,7 @@ pub(crate) fn outer() -> Option<u32> {
 pub fn name_hosts(hosts: &[(String, Ipv4Addr)]) -> io::Result<()> {
     let before = std::fs::read_to_string("/etc/hosts").unwrap_or_default();
     let lines = hosts.iter().map(|(name, address)| format!("{address}\t{name}\n"));
-    let folder = std::env::var_os(RUN_DIR).map_or_else(std::env::temp_dir, PathBuf::from);
-    std::fs::create_dir_all(&folder)?;
-    let file = folder.join(format!("hosts-{}", outer().unwrap_or_default()));
+    let file = registry::own_folder()?.join(format!("hosts-{}", outer().unwrap_or_default()));
     std::fs::write(&file, before + "\n" + &lines.collect::<String>())?;
     let mounted = Command::new("mount").arg("--bind").arg(&file).arg("/etc/hosts").status();
     // The mount keeps the content.

@@ -151,9 +151,9 @@ impl Host {
         }
     }
 
-    /// Whether sockets feel how many packets wait.
-    pub fn holds(&self) -> bool {
-        self.queue.is_some()
+    /// How its packets come to the network.
+    pub fn gate(&self) -> GateKind {
+        if self.queue.is_some() { GateKind::Queue } else { GateKind::Interface }
     }
 }
 
@@ -279,7 +279,7 @@ fn congestion_controls() -> String {
 fn open_queue() -> Result<NfQueue, String> {
     let queue = NfQueue::open().map_err(|e| format!("netfilter's queue: {e}"))?;
     let rule = format!("*mangle\n-A POSTROUTING -o {INTERFACE} -j NFQUEUE --queue-num 0\nCOMMIT\n");
-    command("iptables-legacy-restore", &["--noflush"], &rule)?;
+    command("iptables-legacy-restore", &["--noflush", "--wait"], &rule)?;
     Ok(queue)
 }
 
@@ -289,11 +289,10 @@ fn command(program: &str, arguments: &[&str], input: &str) -> Result<(), String>
         io::ErrorKind::NotFound => format!("the program `{program}` is not installed"),
         _ => format!("{program}: {error}"),
     };
-    // A lock of its own: the rules are those of the namespace.
-    let lock = std::env::temp_dir().join(format!("slotline-{}.lock", std::process::id()));
     let mut child = Command::new(program)
         .args(arguments)
-        .env("XTABLES_LOCKFILE", &lock)
+        // The usual lock needs a folder that ordinary users lack, and a file of its own would remain.
+        .env("XTABLES_LOCKFILE", "/dev/null")
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .stderr(Stdio::piped())

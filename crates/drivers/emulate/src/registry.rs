@@ -8,6 +8,7 @@ use std::fs;
 use std::io;
 use std::net::Ipv4Addr;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 /// A host of an emulation that runs.
@@ -46,7 +47,7 @@ impl Registered {
     /// It cannot be made.
     pub fn new() -> io::Result<Registered> {
         let process = isolation::outer().unwrap_or_else(std::process::id);
-        let folder = folder().join(process.to_string());
+        let folder = own_folder()?.join(process.to_string());
         fs::create_dir_all(&folder)?;
         Ok(Registered { folder })
     }
@@ -98,9 +99,33 @@ pub(crate) fn folder() -> PathBuf {
     given.unwrap_or_else(own)
 }
 
+/// Makes the folder, for this user alone: programs on hosts load a library from there.
+///
+/// # Errors
+/// It cannot be made, or it is somebody else's.
+pub(crate) fn own_folder() -> io::Result<PathBuf> {
+    let folder = folder();
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
+    match is_own(&folder) {
+        true => Ok(folder),
+        false => Err(io::Error::other(format!(
+            "the folder {} belongs to somebody else, or others may write there: remove it",
+            folder.display()
+        ))),
+    }
+}
+
+/// Whether a folder is this user's, and nobody else may write there.
+fn is_own(folder: &Path) -> bool {
+    let owner = rustix::process::geteuid().as_raw();
+    let found = fs::symlink_metadata(folder);
+    found.is_ok_and(|found| found.is_dir() && found.uid() == owner && found.mode() & 0o022 == 0)
+}
+
 /// The emulations of this user that run. Folders of those that do not run any more are removed.
 pub fn running() -> Vec<Running> {
-    let files = fs::read_dir(folder()).into_iter().flatten().flatten();
+    let own = Some(folder()).filter(|folder| is_own(folder));
+    let files = own.and_then(|own| fs::read_dir(own).ok()).into_iter().flatten().flatten();
     files.filter_map(|file| read(&file.path())).collect()
 }
 
@@ -166,5 +191,22 @@ impl Running {
         command.extend_from_slice(&self.variables);
         command.extend_from_slice(program);
         Some(command)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn a_folder_that_others_may_write_to_is_not_used() {
+        let folder = std::env::temp_dir().join(format!("slotline-own-{}", std::process::id()));
+        fs::DirBuilder::new().mode(0o700).create(&folder).unwrap();
+        assert!(is_own(&folder));
+        fs::set_permissions(&folder, fs::Permissions::from_mode(0o777)).unwrap();
+        assert!(!is_own(&folder));
+        fs::remove_dir(&folder).unwrap();
+        assert!(!is_own(&folder));
     }
 }

@@ -2,11 +2,12 @@
 
 use crate::build::{self, Assembly};
 use crate::collect::Scene;
-use crate::record::{AppRow, Emulation, FlowRow, NEVER, RunRecord};
+use crate::record::{AppRow, Emulation, FlowRow, Gate, NEVER, RunRecord};
 use crate::run::Job;
 use slotline_emulate::classify::{Addresses, Classifier};
 use slotline_emulate::clock::Dilation;
 use slotline_emulate::fabric::{Ended, Fabric, Shared};
+use slotline_emulate::isolation;
 use slotline_emulate::namespace::{GateKind, Host, KernelTcp};
 use slotline_emulate::programs::{self, Program, Ran};
 use slotline_emulate::registry::Registered;
@@ -33,6 +34,11 @@ pub fn record(
     job: &Job,
     spec: &EmulateSpec,
 ) -> Result<(Scene, RunRecord), ScenarioError> {
+    if !isolation::is_inside() {
+        return Err(failed(
+            "its engine is `emulate`: only `slotline emulate` and `slotline crosscheck` have real hosts",
+        ));
+    }
     let assembly = build::build(&loaded.scenario, job.scheme, job.seed, loaded);
     let assembly = assembly.map_err(|error| loaded.blame(error))?;
     job.flows.store(assembly.flows, Ordering::Relaxed);
@@ -42,12 +48,16 @@ pub fn record(
     let names: Vec<String> =
         graph.hosts.iter().map(|node| graph.nodes[node.at()].name.clone()).collect();
     let hosts = hosts(&names, &kernel(transport, dilation), spec.gate)?;
+    let gate = match hosts.first().map(Host::gate) {
+        Some(GateKind::Interface) => Gate::Interface,
+        _ => Gate::Queue,
+    };
     let end = loaded.scenario.end.at.filter(|_| !spec.stay).unwrap_or(Time::MAX);
     let programs = programs(&loaded.scenario.app, &names);
     let (nodes, stay, seed) = (graph.hosts.clone(), spec.stay, job.seed);
     let run = Run { hosts, nodes, programs, stay, end, dilation, seed };
     let (ended, done, scene) = run.between(assembly, loaded, job)?;
-    let mut record = of(ended, &done.flows, &scene, dilation);
+    let mut record = of(ended, &done.flows, &scene, (dilation, gate));
     record.apps =
         loaded.scenario.app.iter().zip(done.programs).map(|(app, ran)| app_row(app, ran)).collect();
     Ok((scene, record))
@@ -249,7 +259,12 @@ fn follow_progress(job: &Job, shared: &Shared) {
 }
 
 /// What the network counted, and what happened to flows.
-fn of(ended: Ended, replayed: &[Replayed], scene: &Scene, dilation: Dilation) -> RunRecord {
+fn of(
+    ended: Ended,
+    replayed: &[Replayed],
+    scene: &Scene,
+    (dilation, gate): (Dilation, Gate),
+) -> RunRecord {
     let Ended { stepper, classifier, counts, fidelity, reached } = ended;
     let mut outcome = stepper.finish(reached);
     let mut record = scene.record(&mut outcome);
@@ -264,6 +279,7 @@ fn of(ended: Ended, replayed: &[Replayed], scene: &Scene, dilation: Dilation) ->
     let ns = |span: std::time::Duration| span.as_nanos() as u64;
     record.engine.emulation = Some(Emulation {
         dilation: dilation.factor(),
+        gate,
         deliveries: counts.delivered,
         late_mean_ns: ns(late.mean()),
         late_p50_ns: ns(late.per_mille(500)),

@@ -8,7 +8,7 @@ use slotline_scenario::metric::Metric;
 
 pub use slotline_tables::record::{
     AppRow, Capture, CapturedPacket, Conservation, ControlRow, Emulation, EngineStats, EstimateRow,
-    FaultRow, FlowRow, LimitRow, NEVER, Part, PortRow, RunRecord, SampleRow, ScheduleRow,
+    FaultRow, FlowRow, Gate, LimitRow, NEVER, Part, PortRow, RunRecord, SampleRow, ScheduleRow,
     SequenceRow, Step, StoppedRow, VoqRow, WORST_PORTS, WhyRow,
 };
 

@@ -72,6 +72,7 @@ pub fn check(scenario: &Scenario, files: &Files<'_>) -> Checked {
     let mut faults: Vec<SpecError> = checks.into_iter().filter_map(Result::err).collect();
     faults.extend(super::flow_level::faults(scenario, graph.as_ref().ok()));
     faults.extend(super::app::faults(&scenario.app, graph.as_ref().ok()));
+    notes.extend(super::emulated::notes(scenario));
     faults.extend(super::emulated::faults(scenario, graph.as_ref().ok()));
     // An error of the fabric itself was reported above.
     let hybrid = if graph.is_ok() { super::hybrid::faults(scenario) } else { vec![] };

@@ -1,9 +1,11 @@
 //! Refuses what cannot be emulated with real hosts, with the key and the reason.
 
-use super::spec::Scenario;
+use super::spec::{Scenario, SchemeSpec};
 use slotline_net::error::SpecError;
 use slotline_net::topology::Graph;
+use slotline_net::transport::TransportSpec;
 use slotline_net::transport::congestion::AlgorithmKind;
+use slotline_net::workload::WorkloadSpec;
 
 /// Most hosts of an emulation.
 const MOST_HOSTS: usize = 1_000;
@@ -18,6 +20,35 @@ pub fn kernel_name(kind: AlgorithmKind) -> Option<&'static str> {
         AlgorithmKind::Dctcp => Some("dctcp"),
         _ => None,
     }
+}
+
+/// The settings of transports that real hosts have, too.
+const FOLLOWED: [&str; 7] =
+    ["kind", "mtu", "framing", "initial-window", "min-rto", "delayed-ack", "ecn"];
+
+/// Settings of transports that only simulated hosts have, as notes.
+pub(super) fn notes(scenario: &Scenario) -> Vec<String> {
+    if scenario.engine.emulated().is_none() {
+        return vec![];
+    }
+    let note = |scheme: &SchemeSpec| {
+        let ignored = ignored(&scheme.transport);
+        let all = ignored.join("`, `");
+        let name = &scheme.name;
+        (!ignored.is_empty())
+            .then(|| format!("{name}: real hosts do not have its transport's `{all}`"))
+    };
+    scenario.scheme.iter().filter_map(note).collect()
+}
+
+/// The keys that differ from their defaults and that a real host does not follow.
+fn ignored(spec: &TransportSpec) -> Vec<String> {
+    let value = |spec: &TransportSpec| serde_json::to_value(spec).unwrap_or_default();
+    let (own, usual) = (value(spec), value(&TransportSpec::of(spec.kind)));
+    let keys = own.as_object().into_iter().flat_map(|table| table.iter());
+    let differs = keys.filter(|(key, value)| usual[key.as_str()] != **value);
+    let ignored = differs.filter(|(key, _)| !FOLLOWED.contains(&key.as_str()));
+    ignored.map(|(key, _)| key.clone()).collect()
 }
 
 /// The errors of a scenario that is to be emulated.
@@ -42,6 +73,12 @@ pub(super) fn faults(scenario: &Scenario, graph: Option<&Graph>) -> Vec<SpecErro
     for (key, _) in recorded.into_iter().filter(|(_, asked)| *asked) {
         let why = "single packets are only followed in simulation: leave it out";
         refuse(format!("measure.{key}"), format!("`{key}`: {why}"));
+    }
+    for (at, workload) in scenario.workload.iter().enumerate() {
+        if matches!(workload, WorkloadSpec::RackRings(spec) if spec.give_up.is_some()) {
+            let why = "an emulation never aborts a flow: leave `give-up` out";
+            refuse(format!("workload[{at}].give-up"), why.into());
+        }
     }
     for (at, scheme) in scenario.scheme.iter().enumerate() {
         let kind = scheme.transport.kind;

@@ -133,12 +133,13 @@ pub fn emulated(emulation: &Emulation) -> String {
     };
     format!(
         "{valid}; deliveries late by {} (median), {} (99 %), {} (99.9 %), {} (most); {} packets lost outside of \
-         the network; dilation {}; the network took {:.0} % of a processor",
+         the network; gate `{}`; dilation {}; the network took {:.0} % of a processor",
         span(emulation.late_p50_ns),
         span(emulation.late_p99_ns),
         span(emulation.late_p999_ns),
         span(emulation.late_most_ns),
         grouped(emulation.lost_outside),
+        emulation.gate.name(),
         emulation.dilation,
         emulation.cpu_share * 100.0,
     )

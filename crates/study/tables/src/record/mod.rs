@@ -167,12 +167,35 @@ pub struct EngineStats {
     pub emulation: Option<Emulation>,
 }
 
+/// How packets of real hosts came to the network.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Gate {
+    /// The kernel held them until they left the modelled card.
+    #[default]
+    Queue,
+    /// They were read from the interface: sockets did not feel how many waited.
+    Interface,
+}
+
+impl Gate {
+    /// The name in scenarios.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Gate::Queue => "queue",
+            Gate::Interface => "interface",
+        }
+    }
+}
+
 /// How well a machine kept up with the network that it emulated. Spans are real time, in nanoseconds.
 #[derive(Clone, Copy, PartialEq, Debug, Default, serde::Serialize, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Emulation {
     /// How many times slower than real time the network ran.
     pub dilation: f64,
+    /// How packets came to the network.
+    pub gate: Gate,
     /// Packets handed to hosts.
     pub deliveries: u64,
     /// How much later than planned these were handed over: the mean.
@@ -206,6 +229,7 @@ impl Emulation {
     pub fn worse(self, other: Emulation) -> Emulation {
         Emulation {
             dilation: self.dilation.min(other.dilation),
+            gate: if self.gate == Gate::Queue { other.gate } else { self.gate },
             deliveries: self.deliveries + other.deliveries,
             late_mean_ns: self.late_mean_ns.max(other.late_mean_ns),
             late_p50_ns: self.late_p50_ns.max(other.late_p50_ns),
