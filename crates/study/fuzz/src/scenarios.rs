@@ -192,8 +192,12 @@ fn shortened(mut loaded: Loaded) -> Option<Loaded> {
     (flows <= MOST_FLOWS).then_some(loaded)
 }
 
-/// A scenario that was accepted runs without an error, and its packets are accounted for.
+/// A scenario that was accepted runs without an error, and its packets are accounted for. One with real hosts
+/// is not run: its programs would be, too.
 fn runs(loaded: &Loaded) -> Result<(), String> {
+    if loaded.scenario.engine.emulated().is_some() {
+        return Ok(());
+    }
     let records = Jobs::of(loaded).run(loaded, 1);
     let records = records.map_err(|error| format!("accepted, but not run: {error}"))?;
     law(records.len() == loaded.scenario.scheme.len(), || "a run is missing".into())?;
