@@ -11,6 +11,7 @@ pub use crate::sweep::arguments::{CollectOptions, SweepOptions};
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use slotline_bench::{BENCHMARKS, Benchmark};
+use slotline_net::time::Time;
 use std::path::PathBuf;
 
 /// Compare ways to run a datacenter network.
@@ -93,6 +94,15 @@ pub enum Engine {
     Flow,
 }
 
+/// Which engines reproduce.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ReproduceEngine {
+    /// Every packet is simulated.
+    Packet,
+    /// Simulation, and real hosts beside it.
+    Emulate,
+}
+
 /// What means the same everywhere.
 #[derive(Args)]
 pub struct Common {
@@ -155,6 +165,18 @@ pub struct ReproduceOptions {
     /// Print Markdown tables instead, for documents.
     #[arg(long, conflicts_with = "json")]
     pub markdown: bool,
+    /// Run the experiments with real hosts, too.
+    #[arg(long, value_enum, default_value = "packet")]
+    pub engine: ReproduceEngine,
+    /// With `emulate`: how many times slower than real time the network runs.
+    #[arg(long, value_name = "FACTOR", default_value_t = 1.0)]
+    pub dilation: f64,
+    /// End each run at this network time, if the experiment does not end before, for example 200ms.
+    #[arg(long, value_name = "TIME")]
+    pub end: Option<Time>,
+    /// End with success even if the machine did not keep up with real hosts.
+    #[arg(long)]
+    pub accept_late: bool,
     /// Folder that receives a new folder with a page for each experiment.
     #[arg(long, value_name = "DIR", default_value = "results/reproduce")]
     pub out: PathBuf,

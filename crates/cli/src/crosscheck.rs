@@ -3,7 +3,7 @@
 use crate::arguments::Common;
 use crate::out::say;
 use crate::progress;
-use crate::run::INTERRUPTED;
+use crate::run::{INTERRUPTED, NOT_VALID};
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use slotline_lab::crosscheck::{Crosscheck, Row, Sides};
@@ -79,9 +79,8 @@ pub fn crosscheck(options: &CrosscheckOptions) -> Result<ExitCode> {
     } else {
         say(&table(&checked));
     }
-    #[cfg(target_os = "linux")]
     if checked.emulation.is_some_and(|emulation| !emulation.is_valid()) {
-        return Ok(ExitCode::from(crate::emulate::NOT_VALID));
+        return Ok(ExitCode::from(NOT_VALID));
     }
     Ok(if checked.complete { ExitCode::SUCCESS } else { ExitCode::from(INTERRUPTED) })
 }

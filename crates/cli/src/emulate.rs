@@ -1,16 +1,16 @@
 //! `slotline emulate`.
 
 use crate::arguments::{Common, RunOptions};
-use crate::out::warn;
+use crate::out::{say, warn};
+use crate::run::NOT_VALID;
 use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
 use slotline_emulate::{isolation, registry};
+use slotline_lab::calibrate;
+use slotline_lab::record::Emulation;
 use slotline_scenario::{EmulateSpec, EngineSpec, GateSpec, Loaded, Scenario};
 use std::path::PathBuf;
 use std::process::ExitCode;
-
-/// Exit code where the machine did not keep up.
-pub const NOT_VALID: u8 = 3;
 
 /// How packets of applications come to the network.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -31,6 +31,9 @@ pub struct EmulateOptions {
     /// How packets of applications come to the network, instead of the file's.
     #[arg(long, value_enum)]
     pub gate: Option<Gate>,
+    /// Find the dilation that the scenario needs on this machine, and run nothing else.
+    #[arg(long, conflicts_with_all = ["dilation", "stay", "accept_late", "json"])]
+    pub calibrate: bool,
     /// Stay up until Ctrl-C, also when everything is done: for `slotline exec`.
     #[arg(long)]
     pub stay: bool,
@@ -59,6 +62,9 @@ pub fn emulate(options: &EmulateOptions) -> Result<ExitCode> {
     if let Some(code) = isolated(&loaded)? {
         return Ok(code);
     }
+    if options.calibrate {
+        return calibrate(&loaded);
+    }
     // One run at a time: runs beside each other would make each other late.
     let (code, emulation) = crate::run::execute(loaded, &run_options(options), 1)?;
     match emulation {
@@ -73,12 +79,47 @@ pub fn emulate(options: &EmulateOptions) -> Result<ExitCode> {
     }
 }
 
-/// Runs this program again in namespaces of its own and returns its exit code. There, prepares them for `loaded` and
-/// returns nothing.
+/// Tries dilations, and proposes the least with which this machine keeps up.
+fn calibrate(loaded: &Loaded) -> Result<ExitCode> {
+    say(&format!(
+        "{:>8} {:>12} {:>12} {:>6} {:>5}",
+        "dilation", "late (99 %)", "late (most)", "lost", "CPU"
+    ));
+    let found = calibrate::calibrate(loaded, |tried| say(&trial(tried)))?;
+    let Some(dilation) = found else {
+        warn("no dilation in this series suffices: this machine is too small or too busy");
+        return Ok(ExitCode::from(NOT_VALID));
+    };
+    say(&format!("This machine keeps up with --dilation {dilation}"));
+    Ok(ExitCode::SUCCESS)
+}
+
+fn trial(tried: &Emulation) -> String {
+    let us = |ns: u64| format!("{} us", ns / 1_000);
+    format!(
+        "{:>8} {:>12} {:>12} {:>6} {:>3.0} % {}",
+        tried.dilation,
+        us(tried.late_p99_ns),
+        us(tried.late_most_ns),
+        tried.lost_outside,
+        tried.cpu_share * 100.0,
+        if calibrate::suffices(tried) { "suffices" } else { "" },
+    )
+}
+
+/// Runs this program again in namespaces of its own and returns its exit code. There, returns nothing.
+pub fn isolated_process() -> Result<Option<ExitCode>> {
+    if isolation::is_inside() {
+        return Ok(None);
+    }
+    crate::progress::on_interrupt(registry::interrupt_inner)?;
+    Ok(Some(isolation::run_inside()?))
+}
+
+/// As [`isolated_process`]. In the other process, gives the hosts of `loaded` their names.
 pub fn isolated(loaded: &Loaded) -> Result<Option<ExitCode>> {
-    if !isolation::is_inside() {
-        crate::progress::on_interrupt(registry::interrupt_inner)?;
-        return Ok(Some(isolation::run_inside()?));
+    if let Some(code) = isolated_process()? {
+        return Ok(Some(code));
     }
     let hosts = slotline_lab::emulate::addresses(loaded)?;
     isolation::name_hosts(&hosts).context("cannot give the hosts their names")?;

@@ -1,15 +1,18 @@
 //! `slotline reproduce`.
 
-use crate::arguments::ReproduceOptions;
+use crate::arguments::{ReproduceEngine, ReproduceOptions};
 use crate::out::say;
 use crate::progress;
-use crate::run::{saver, to_do};
+use crate::run::{NOT_VALID, saver, to_do};
 use anyhow::{Result, bail};
 use slotline_lab::output::Place;
+use slotline_lab::output::format::emulated as emulation_line;
 use slotline_lab::record::RunRecord;
 use slotline_lab::run::Done;
-use slotline_reproduce::{Experiment, Findings, Measured, PAPERS, Paper, Study, Work};
-use slotline_scenario::Loaded;
+use slotline_reproduce::{
+    Emulated, Experiment, Findings, Measured, PAPERS, Paper, Point, Study, Work,
+};
+use slotline_scenario::{EmulateSpec, Loaded};
 use std::collections::BTreeSet;
 use std::process::ExitCode;
 use std::sync::Mutex;
@@ -19,8 +22,17 @@ pub fn reproduce(options: &ReproduceOptions) -> Result<ExitCode> {
         PAPERS.iter().for_each(|paper| say(&listed(paper)));
         return Ok(ExitCode::SUCCESS);
     }
-    chosen(options)?.into_iter().try_for_each(|experiment| one(experiment, options))?;
-    Ok(ExitCode::SUCCESS)
+    let chosen = chosen(options)?;
+    #[cfg(target_os = "linux")]
+    if options.engine == ReproduceEngine::Emulate
+        && let Some(code) = crate::emulate::isolated_process()?
+    {
+        return Ok(code);
+    }
+    let valid = chosen.into_iter().map(|experiment| one(experiment, options));
+    let valid = valid.collect::<Result<Vec<bool>>>()?;
+    let accepted = options.accept_late || valid.into_iter().all(|valid| valid);
+    Ok(if accepted { ExitCode::SUCCESS } else { ExitCode::from(NOT_VALID) })
 }
 
 /// A paper with its experiments.
@@ -57,11 +69,13 @@ fn known(id: &str) -> Result<&'static Experiment> {
     bail!("no experiment `{id}`: there are {}", ids.join(", "))
 }
 
-/// Runs an experiment, prints the comparison and writes the page.
-fn one(experiment: &'static Experiment, options: &ReproduceOptions) -> Result<()> {
-    let threads = options.common.threads();
+/// Runs an experiment, prints the comparison and writes the page. Returns whether it is valid.
+fn one(experiment: &'static Experiment, options: &ReproduceOptions) -> Result<bool> {
     let (mut findings, places) = match &experiment.work {
-        Work::Computed { find, .. } => (find(threads), vec![]),
+        Work::Computed { .. } if options.engine == ReproduceEngine::Emulate => {
+            bail!("{}: it has no scenario, so there is nothing to emulate", experiment.id)
+        }
+        Work::Computed { find, .. } => (find(options.common.threads()), vec![]),
         Work::Runs(study) => measured(study, options)?,
     };
     let folder = slotline_reproduce::write(&options.out, experiment, &mut findings)?;
@@ -71,27 +85,49 @@ fn one(experiment: &'static Experiment, options: &ReproduceOptions) -> Result<()
     if !options.common.json && !options.markdown {
         say(&format!("Page: {}\n", folder.join("report.html").display()));
     }
-    Ok(())
+    Ok(findings.emulated.is_none_or(|emulated| emulated.emulation.is_valid()))
 }
 
 fn print(experiment: &Experiment, findings: &Findings, options: &ReproduceOptions) {
-    let rows = &findings.rows;
     if options.common.json {
-        rows.iter().for_each(|row| say(&row.json(experiment.id)));
+        findings.json(experiment.id).iter().for_each(|line| say(line));
     } else if options.markdown {
         say(&format!("## {}: {}\n", experiment.id, experiment.about));
-        say(&slotline_reproduce::markdown(rows));
+        say(&slotline_reproduce::markdown(&findings.rows));
     } else {
         let file = experiment.study().map_or(String::new(), |study| format!("{}\n", study.file));
         say(&format!("{}\n{file}", line(experiment)));
-        say(&slotline_reproduce::table(rows));
+        say(&slotline_reproduce::table(findings));
+        findings.emulated.iter().for_each(|emulated| say(&emulation_line(&emulated.emulation)));
     }
 }
 
 /// All points of a study, and the places that keep their runs in case this is killed.
 fn measured(study: &Study, options: &ReproduceOptions) -> Result<(Findings, Vec<Place>)> {
+    let mut points = study.points()?;
+    points.iter_mut().for_each(|point| options.end.iter().for_each(|end| point.shorten(*end)));
+    let (simulated, mut places) = all_of(&points, options, options.common.threads())?;
+    let mut findings = study.findings(&simulated);
+    if options.engine == ReproduceEngine::Emulate {
+        let spec = EmulateSpec { dilation: options.dilation, ..EmulateSpec::default() };
+        let points = points.iter().map(|point| point.emulated(&spec));
+        let points = points.collect::<Result<Vec<Point>, _>>()?;
+        // Emulations beside each other would make each other late.
+        let (real, more) = all_of(&points, options, 1)?;
+        places.extend(more);
+        findings.emulated = Some(Emulated::of(study, &real, &findings.rows));
+    }
+    Ok((findings, places))
+}
+
+/// Runs points, and keeps their runs in places.
+fn all_of(
+    points: &[Point],
+    options: &ReproduceOptions,
+    threads: usize,
+) -> Result<(Vec<Measured>, Vec<Place>)> {
     let (mut done, mut texts, mut places) = (Vec::<Measured>::new(), vec![], vec![]);
-    for point in study.points()? {
+    for point in points {
         let (loaded, text) = (&point.loaded, point.loaded.resolved());
         // Axes of different figures may have a point in common.
         let same = texts.iter().position(|other| *other == text);
@@ -99,7 +135,7 @@ fn measured(study: &Study, options: &ReproduceOptions) -> Result<(Findings, Vec<
             Some(at) => done[at].runs.clone(),
             None => {
                 let place = Place::claim(&options.out, &loaded.scenario.name, &text, false)?;
-                let runs = runs(loaded, &place, options.common.threads())?;
+                let runs = runs(loaded, &place, threads)?;
                 places.push(place);
                 runs
             }
@@ -107,7 +143,7 @@ fn measured(study: &Study, options: &ReproduceOptions) -> Result<(Findings, Vec<
         done.push(point.with(runs));
         texts.push(text);
     }
-    Ok((study.findings(&done), places))
+    Ok((done, places))
 }
 
 /// All runs of a scenario. Each is saved in `place` as soon as it is done.

@@ -18,6 +18,8 @@ use std::sync::Arc;
 pub const INTERRUPTED: u8 = 130;
 /// Exit code where some runs failed.
 pub const FAILED: u8 = 1;
+/// Exit code where the machine did not keep up with real hosts.
+pub const NOT_VALID: u8 = 3;
 /// The most failures that are printed.
 const MOST_FAILURES: usize = 10;
 

@@ -9,12 +9,18 @@
 #![warn(missing_docs)]
 
 mod alu;
+/// The atomics of [`shared`]; tests have others.
+mod atomics {
+    pub(crate) use std::sync::atomic::{AtomicU64, Ordering};
+}
 mod btf;
 pub mod capture;
 pub mod classify;
 pub mod ebpf;
 pub mod frame;
 pub mod guard;
+#[cfg(test)]
+mod interleavings;
 pub mod levels;
 pub mod link;
 pub mod maps;
@@ -23,6 +29,8 @@ pub mod notice;
 pub mod object;
 pub mod pipeline;
 pub mod shared;
+#[cfg(test)]
+mod shared_tests;
 pub mod vm;
 pub mod watch;
 

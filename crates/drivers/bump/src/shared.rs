@@ -18,15 +18,12 @@
 //! and the queue has been empty, by its estimate, for the time in which the slacks of all other pipelines
 //! drain.
 
+use super::atomics::{AtomicU64, Ordering};
 use crate::levels::Levels;
-#[cfg(all(feature = "loom", test))]
-use loom::sync::atomic::{AtomicU64, Ordering};
 use slotline_net::aqm::VirtualQueue;
 use slotline_net::time::Time;
 use slotline_net::units::Bytes;
 use std::sync::Arc;
-#[cfg(not(all(feature = "loom", test)))]
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The published level of a queue, on a cache line of its own: the time at which the queue is empty.
 #[derive(Debug)]
@@ -68,6 +65,12 @@ impl Shared {
             estimates: vec![Estimate::default(); queues],
         };
         (0..pipelines).map(one).collect()
+    }
+
+    /// The unpublished amount of a queue, as the time that it takes to drain.
+    #[cfg(test)]
+    pub(crate) fn unpublished(&self, queue: usize) -> Time {
+        self.estimates[queue].pending
     }
 }
 
@@ -135,7 +138,3 @@ impl Levels for Shared {
             || own.publish(&word.0, queue, len, now)
     }
 }
-
-#[cfg(test)]
-#[path = "shared_tests.rs"]
-mod tests;

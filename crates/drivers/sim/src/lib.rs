@@ -31,4 +31,4 @@ pub use journal::{Follow, Hop, Journal};
 pub use network::{Network, Place, Queue};
 pub use parallel::Watch;
 pub use sample::Sample;
-pub use stepper::Stepper;
+pub use stepper::{PortState, Stepper};

@@ -3,8 +3,8 @@
 use crate::calendar::Windows;
 use crate::links::Mail;
 use crate::shard::Shard;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// Shows the progress of a run, and can cancel it.
 #[derive(Default)]
@@ -35,19 +35,24 @@ struct Board {
 
 /// How often a waiting thread looks before it yields the processor: some microseconds.
 const SPINS: u32 = 300;
+/// How often it yields before it sleeps. Threads that wait must not take the processors from those that they wait for.
+const YIELDS: u32 = 400;
 
+#[derive(Default)]
 struct Barrier {
     parties: usize,
     arrived: AtomicUsize,
     round: AtomicUsize,
     /// A thread has panicked and does not arrive any more.
     broken: AtomicBool,
+    sleepers: AtomicUsize,
+    bed: Mutex<()>,
+    wake: Condvar,
 }
 
 impl Barrier {
     fn new(parties: usize) -> Barrier {
-        let (arrived, round, broken) = Default::default();
-        Barrier { parties, arrived, round, broken }
+        Barrier { parties, ..Barrier::default() }
     }
 
     /// Waits for all others. Returns whether they have arrived, which they do unless one of them panics.
@@ -55,21 +60,41 @@ impl Barrier {
         let round = self.round.load(Ordering::Acquire);
         if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.parties {
             self.arrived.store(0, Ordering::Release);
-            self.round.store(round.wrapping_add(1), Ordering::Release);
+            self.round.store(round.wrapping_add(1), Ordering::SeqCst);
+            self.wake_all();
             return true;
         }
-        let mut spins = 0u32;
-        while self.round.load(Ordering::Acquire) == round {
-            spins += 1;
+        for spins in 0..SPINS + YIELDS {
+            if self.round.load(Ordering::Acquire) != round {
+                return true;
+            }
             if spins < SPINS {
                 std::hint::spin_loop();
-            } else if self.broken.load(Ordering::Relaxed) {
-                return false;
             } else {
                 std::thread::yield_now();
             }
         }
-        true
+        self.sleep(round)
+    }
+
+    #[cold]
+    fn sleep(&self, round: usize) -> bool {
+        let mut bed = lock(&self.bed);
+        // Whoever ends the round after this sees a sleeper.
+        self.sleepers.fetch_add(1, Ordering::SeqCst);
+        let goes_on = || self.round.load(Ordering::SeqCst) == round;
+        while goes_on() && !self.broken.load(Ordering::SeqCst) {
+            bed = self.wake.wait(bed).unwrap_or_else(PoisonError::into_inner);
+        }
+        self.sleepers.fetch_sub(1, Ordering::SeqCst);
+        !goes_on()
+    }
+
+    fn wake_all(&self) {
+        if self.sleepers.load(Ordering::SeqCst) > 0 {
+            drop(lock(&self.bed));
+            self.wake.notify_all();
+        }
     }
 }
 
@@ -79,7 +104,8 @@ struct Breaker<'a>(&'a Barrier);
 impl Drop for Breaker<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            self.0.broken.store(true, Ordering::Relaxed);
+            self.0.broken.store(true, Ordering::SeqCst);
+            self.0.wake_all();
         }
     }
 }
@@ -176,8 +202,8 @@ impl Team<'_> {
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -2,12 +2,27 @@
 
 use crate::calendar::Windows;
 use crate::engine::{self, Outcome};
-use crate::network::Network;
+use crate::network::{Network, Place};
 use crate::shard::Shard;
 use slotline_net::frame::Packet;
 use slotline_net::id::{NodeId, PortId};
-use slotline_net::node::Handover;
+use slotline_net::node::{Counters, Handover};
 use slotline_net::time::Time;
+
+/// A port at one moment.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PortState {
+    /// The node that it belongs to.
+    pub node: NodeId,
+    /// Its number there.
+    pub port: PortId,
+    /// Bytes that wait or are being sent.
+    pub queued: u64,
+    /// Bytes sent so far.
+    pub sent: u64,
+    /// Packets lost here so far.
+    pub dropped: u64,
+}
 
 /// A network whose time advances as its driver says. Packets come in from outside by [`Stepper::inject`], and go out
 /// as what hosts hand over.
@@ -74,6 +89,45 @@ impl Stepper {
     /// Takes the frames whose packets were dropped since the last call.
     pub fn lost_frames(&mut self) -> impl Iterator<Item = u32> {
         self.shard.effects.payloads().lost_frames()
+    }
+
+    /// All ports at present, by node.
+    pub fn ports(&self) -> Vec<PortState> {
+        let layout = &self.shard.links.shared.layout;
+        let of = |node: usize| {
+            let own = layout.first[node]..layout.first[node + 1] - 1;
+            (0..).zip(own).map(move |(port, index)| (node, PortId(port), index))
+        };
+        let state = |(node, port, index)| self.port(node, port, index);
+        (0..self.shard.places.len()).flat_map(of).map(state).collect()
+    }
+
+    fn port(&self, node: usize, port: PortId, index: u32) -> PortState {
+        let (line, cold) =
+            (&self.shard.links.lines[index as usize], &self.shard.links.cold[index as usize]);
+        let unsent = line.backlog_bytes(self.reached);
+        let queued = match &self.shard.places[node] {
+            Place::Node(own) => own.queued(port).max(unsent),
+            _ => unsent,
+        };
+        PortState {
+            node: NodeId(node as u32),
+            port,
+            queued,
+            sent: line.bytes().saturating_sub(unsent),
+            dropped: cold.full + cold.early + cold.lost_down,
+        }
+    }
+
+    /// What nodes have counted so far.
+    pub fn counters(&self) -> Counters {
+        let mut counters = Counters::default();
+        for place in &self.shard.places {
+            if let Place::Node(node) = place {
+                node.add_counters(&mut counters);
+            }
+        }
+        counters
     }
 
     /// Ends the run at `now`, or when all packets from outside have come in.

@@ -6,8 +6,12 @@
 
 pub mod arbiter;
 pub mod arbiter_quality;
+#[cfg(target_os = "linux")]
+mod bridge;
 pub mod bump;
 pub mod circuits;
+#[cfg(target_os = "linux")]
+pub mod emulate;
 pub mod engine;
 pub mod fcp;
 pub mod flow;

@@ -1,5 +1,7 @@
 //! The list of all benchmarks.
 
+#[cfg(target_os = "linux")]
+use crate::emulate;
 use crate::{
     Row, arbiter, arbiter_quality, bump, circuits, engine, fcp, flow, hedera, pipeline, report,
     tdma, xco,
@@ -64,7 +66,7 @@ const fn separate(name: &'static str, help: &'static str, work: Separate) -> Ben
 }
 
 /// All benchmarks, in the order in which they are listed.
-pub static BENCHMARKS: [Benchmark; 9] = [
+pub static BENCHMARKS: &[Benchmark] = &[
     separate(
         "engine",
         "The packet engine: CPU time per packet-hop, memory, threads",
@@ -105,6 +107,12 @@ pub static BENCHMARKS: [Benchmark; 9] = [
         "circuits",
         "The schedulers of circuit switches: time per week, and how much of the demand is served",
         circuits::rows,
+    ),
+    #[cfg(target_os = "linux")]
+    separate(
+        "emulate",
+        "Emulation: packets per second beside the kernel's bridge, delays, slots, hosts that come and go",
+        emulate::SEPARATE,
     ),
 ];
 

@@ -8,6 +8,8 @@
 
 pub mod build;
 pub mod build_flow;
+#[cfg(target_os = "linux")]
+pub mod calibrate;
 pub mod change;
 pub mod collect;
 mod collect_flow;

@@ -5,6 +5,7 @@
 //! No parameter is tuned to match a paper.
 
 pub mod draw;
+mod emulated;
 mod etalon;
 mod fastpass;
 mod fat_tree;
@@ -17,6 +18,7 @@ mod table;
 mod tdma;
 mod xco;
 
+pub use emulated::Emulated;
 pub use markdown::markdown;
 pub use page::write;
 pub use quantity::Quantity;
@@ -104,6 +106,8 @@ pub struct Findings {
     pub rows: Vec<Row>,
     /// The figures, in the shape of the paper's.
     pub figures: Vec<Figure>,
+    /// What real hosts did, if that was asked for.
+    pub emulated: Option<Emulated>,
 }
 
 /// A point of a figure's axis, to be run.
@@ -185,6 +189,14 @@ impl Experiment {
     }
 }
 
+impl Findings {
+    /// The rows as lines of JSON.
+    pub fn json(&self, id: &str) -> Vec<String> {
+        let line = |(at, row): (usize, &Row)| row.json(id, table::emulated(self, at));
+        self.rows.iter().enumerate().map(line).collect()
+    }
+}
+
 impl Study {
     /// Its points, ready to run.
     pub fn points(&self) -> Result<Vec<Point>, ScenarioError> {
@@ -201,7 +213,7 @@ impl Study {
         let rows = (self.compare)(points);
         let view = View::of(points, &rows);
         let figures = (self.figures)(&view);
-        Findings { names: view.names, rows, figures }
+        Findings { names: view.names, rows, figures, emulated: None }
     }
 }
 
@@ -275,6 +287,8 @@ struct Line<'a> {
     unit: &'a str,
     paper: Option<f64>,
     ours: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    emulated: Option<f64>,
     note: &'a str,
 }
 
@@ -287,12 +301,13 @@ impl Row {
             (point, scheme) => format!("{point}, {scheme}"),
         }
     }
-    /// As one line of JSON. `ours` is the mean, to three decimal places.
-    pub fn json(&self, id: &str) -> String {
+    /// As one line of JSON, with the value of real hosts if there is one. Means are rounded to three decimal places.
+    pub fn json(&self, id: &str, emulated: Option<&Estimate>) -> String {
         let Row { quantity, unit, note, .. } = self;
-        let ours = (self.ours.mean * 1e3).round() / 1e3;
+        let rounded = |value: &Estimate| (value.mean * 1e3).round() / 1e3;
+        let (ours, emulated) = (rounded(&self.ours), emulated.map(rounded));
         let paper = self.paper.map(Stated::value);
-        let line = Line { id, setup: &self.setup(), quantity, unit, paper, ours, note };
+        let line = Line { id, setup: &self.setup(), quantity, unit, paper, ours, emulated, note };
         // Text and finite numbers.
         serde_json::to_string(&line).expect("plain data")
     }

@@ -47,7 +47,7 @@ fn joined(first: &str, between: &str, second: &str) -> String {
 }
 
 fn cell(row: &Row) -> String {
-    let ours = estimate(row);
+    let ours = estimate(&row.ours);
     row.paper.map_or(ours.clone(), |paper| format!("{ours} ({})", stated(paper)))
 }
 

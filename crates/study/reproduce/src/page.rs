@@ -1,8 +1,9 @@
 //! The folder of an experiment: a self-contained page, and the comparison as JSON.
 
-use super::table::{estimate, notes, stated};
+use super::table::{emulated, estimate, notes, stated};
 use super::{Experiment, Findings, Row, Work};
 use slotline_lab::output::OutputError;
+use slotline_lab::output::format::emulated as emulated_line;
 use slotline_report::frame::{Page, Section};
 use slotline_report::html::{escape, list, paragraph};
 use std::fs;
@@ -24,8 +25,9 @@ pub fn write(
         return Err(OutputError::Foreign(folder));
     }
     fs::create_dir_all(&folder).map_err(at(&folder))?;
+    let rows = format!("[\n{}\n]\n", findings.json(experiment.id).join(",\n"));
     let page = html(experiment, findings);
-    for (name, text) in [(ROWS, json(experiment.id, &findings.rows)), ("report.html", page)] {
+    for (name, text) in [(ROWS, rows), ("report.html", page)] {
         // A file with its final name is complete.
         let (draft, file) = (folder.join(format!(".{name}")), folder.join(name));
         fs::write(&draft, text).map_err(at(&draft))?;
@@ -39,25 +41,20 @@ fn at(path: &Path) -> impl FnOnce(std::io::Error) -> OutputError {
     move |error| OutputError::Io { path, error }
 }
 
-/// All rows, as one array.
-fn json(id: &str, rows: &[Row]) -> String {
-    let lines: Vec<String> = rows.iter().map(|row| row.json(id)).collect();
-    format!("[\n{}\n]\n", lines.join(",\n"))
-}
-
 /// The page. It takes the figures out of `findings`.
 fn html(experiment: &Experiment, findings: &mut Findings) -> String {
     let figures = std::mem::take(&mut findings.figures);
     let section = |id, title, text, figures| Section { id, title, text, figures };
     let title = format!("{}: {}", experiment.id, experiment.about);
+    let how = made(experiment) + &emulation(findings);
     let page = Page {
         title: &title,
         head: head(experiment),
         names: &findings.names,
         sections: vec![
             section("figures", "Figures", String::new(), figures),
-            section("comparison", "Paper and ours", table(&findings.rows), vec![]),
-            section("made", "How it was made", made(experiment), vec![]),
+            section("comparison", "Paper and ours", table(findings), vec![]),
+            section("made", "How it was made", how, vec![]),
         ],
     };
     page.html()
@@ -72,13 +69,21 @@ fn head(experiment: &Experiment) -> String {
         ])
 }
 
-fn table(rows: &[Row]) -> String {
-    let notes = notes(rows);
-    let heads = ["Setup", "Quantity", "Paper", "Ours", "Unit", "Note"];
-    let class = |at: usize| if matches!(at, 1 | 4) { " class=\"text\"" } else { "" };
-    let head = |(at, text): (usize, &&str)| format!("<th scope=\"col\"{}>{text}</th>", class(at));
-    let heads: String = heads.iter().enumerate().map(head).collect();
-    let body: String = rows.iter().map(|row| line(row, &notes)).collect();
+fn table(findings: &Findings) -> String {
+    let notes = notes(&findings.rows);
+    let mut heads = vec!["Setup", "Quantity", "Paper", "Ours", "Unit", "Note"];
+    if findings.emulated.is_some() {
+        heads.splice(3..4, ["Simulated", "Emulated"]);
+    }
+    let head = |text: &&str| {
+        let class = if matches!(*text, "Quantity" | "Unit") { " class=\"text\"" } else { "" };
+        format!("<th scope=\"col\"{class}>{text}</th>")
+    };
+    let heads: String = heads.iter().map(head).collect();
+    let value = |at| emulated(findings, at).map_or("–".into(), estimate);
+    let cell = |at| findings.emulated.as_ref().map(|_| format!("<td>{}</td>", value(at)));
+    let body = |(at, row)| line(row, &cell(at).unwrap_or_default(), &notes);
+    let body: String = findings.rows.iter().enumerate().map(body).collect();
     let notes: String = notes.iter().map(|note| format!("<li>{}</li>\n", escape(note))).collect();
     format!(
         "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Paper and ours\"><table>\n\
@@ -88,19 +93,28 @@ fn table(rows: &[Row]) -> String {
     )
 }
 
-fn line(row: &Row, notes: &[&str]) -> String {
+/// `emulated` is the cell with the value of real hosts.
+fn line(row: &Row, emulated: &str, notes: &[&str]) -> String {
     let note = notes.iter().position(|note| *note == row.note);
     let paper = row.paper.map_or("–".into(), stated);
     format!(
-        "<tr><th scope=\"row\">{}</th><td class=\"text\">{}</td><td>{}</td><td>{}</td>\
+        "<tr><th scope=\"row\">{}</th><td class=\"text\">{}</td><td>{}</td><td>{}</td>{emulated}\
          <td class=\"text\">{}</td><td>{}</td></tr>\n",
         escape(&row.setup()),
         escape(row.quantity),
         escape(&paper),
-        estimate(row),
+        estimate(&row.ours),
         escape(if row.unit == "1" { "" } else { row.unit }),
         note.map_or(String::new(), |at| (at + 1).to_string()),
     )
+}
+
+/// How well the machine kept up with real hosts.
+fn emulation(findings: &Findings) -> String {
+    findings
+        .emulated
+        .as_ref()
+        .map_or(String::new(), |found| paragraph(&emulated_line(&found.emulation)))
 }
 
 fn made(experiment: &Experiment) -> String {

@@ -1,18 +1,27 @@
 //! The comparison as a table for the terminal.
 
-use super::{Row, Stated};
+use super::{Findings, Row, Stated};
+use slotline_lab::statistics::Estimate;
 use std::fmt::Write;
 
+/// Columns of the table. Those of real hosts are shown where there are any.
+const HEADER: [&str; 9] =
+    ["setup", "quantity", "paper", "ours", "", "emulated", "", "unit", "note"];
+const EMULATED: usize = 5;
+
 /// Aligns columns, and shows the notes below the rows, each note once.
-pub fn table(rows: &[Row]) -> String {
-    let notes = notes(rows);
-    let header = ["setup", "quantity", "paper", "ours", "", "unit", "note"].map(String::from);
-    let lines: Vec<[String; 7]> = rows.iter().map(|row| cells(row, &notes)).collect();
-    let all = || std::iter::once(&header).chain(&lines);
-    let width = |at: usize| all().map(|cells| cells[at].chars().count()).max().unwrap_or(0);
-    let widths: [usize; 7] = std::array::from_fn(width);
+pub fn table(findings: &Findings) -> String {
+    let notes = notes(&findings.rows);
+    let cells = |(at, row)| cells(row, emulated(findings, at), &notes);
+    let mut all = vec![HEADER.map(String::from)];
+    all.extend(findings.rows.iter().enumerate().map(cells));
+    if findings.emulated.is_none() {
+        all.iter_mut().for_each(|cells| cells[EMULATED].clear());
+    }
+    let width = |at: usize| all.iter().map(|cells| cells[at].chars().count()).max().unwrap_or(0);
+    let widths: [usize; 9] = std::array::from_fn(width);
     let mut out = String::new();
-    all().for_each(|cells| line(&mut out, cells, &widths));
+    all.iter().for_each(|cells| line(&mut out, cells, &widths));
     out.push('\n');
     for (number, note) in (1..).zip(notes) {
         let _ = writeln!(out, "[{number}] {note}");
@@ -31,14 +40,21 @@ pub(super) fn notes(rows: &[Row]) -> Vec<&str> {
     notes
 }
 
-fn cells(row: &Row, notes: &[&str]) -> [String; 7] {
+/// What real hosts did in row `at`.
+pub(super) fn emulated(findings: &Findings, at: usize) -> Option<&Estimate> {
+    findings.emulated.as_ref()?.values.get(at)?.as_ref()
+}
+
+fn cells(row: &Row, emulated: Option<&Estimate>, notes: &[&str]) -> [String; 9] {
     let number = notes.iter().position(|note| *note == row.note);
     [
         row.setup(),
         row.quantity.into(),
         row.paper.map_or("-".into(), stated),
         short(row.ours.mean),
-        half(row),
+        half(&row.ours),
+        emulated.map_or("-".into(), |value| short(value.mean)),
+        emulated.map_or(String::new(), half),
         row.unit.into(),
         number.map_or(String::new(), |at| format!("[{}]", at + 1)),
     ]
@@ -49,17 +65,17 @@ pub(super) fn stated(stated: Stated) -> String {
     format!("{} {}", stated.sign(), short(stated.value()))
 }
 
-/// Our value, as `925 ± 1.2`.
-pub(super) fn estimate(row: &Row) -> String {
-    let half = half(row);
-    short(row.ours.mean) + if half.is_empty() { "" } else { " " } + &half
+/// A value, as `925 ± 1.2`.
+pub(super) fn estimate(value: &Estimate) -> String {
+    let half = half(value);
+    short(value.mean) + if half.is_empty() { "" } else { " " } + &half
 }
 
 /// Half of the interval, as `± 1.2`; nothing where it is only a rounding error.
-fn half(row: &Row) -> String {
-    let rounding = row.ours.mean.abs() * 1e-9;
+fn half(value: &Estimate) -> String {
+    let rounding = value.mean.abs() * 1e-9;
     let zero = |half: f64| if half > rounding { half } else { 0.0 };
-    row.ours.half.map_or(String::new(), |half| format!("± {}", short(zero(half))))
+    value.half.map_or(String::new(), |half| format!("± {}", short(zero(half))))
 }
 
 /// The number of significant digits that are shown, at least two.
@@ -76,14 +92,16 @@ pub(super) fn short(value: f64) -> String {
     }
 }
 
-/// Numbers to the right, text to the left.
-fn line(out: &mut String, cells: &[String; 7], widths: &[usize; 7]) {
+/// Numbers to the right, text to the left. Columns without any text are left out.
+fn line(out: &mut String, cells: &[String; 9], widths: &[usize; 9]) {
     let mut text = String::new();
     for (at, (cell, &width)) in cells.iter().zip(widths).enumerate() {
         let gap = if at == 0 { "" } else { "  " };
         let _ = match at {
-            2 | 3 => write!(text, "{gap}{cell:>width$}"),
-            4 => write!(text, " {cell:<width$}"),
+            EMULATED if width == 0 => Ok(()),
+            2 | 3 | EMULATED => write!(text, "{gap}{cell:>width$}"),
+            6 if width == 0 => Ok(()),
+            4 | 6 => write!(text, " {cell:<width$}"),
             _ => write!(text, "{gap}{cell:<width$}"),
         };
     }
@@ -93,7 +111,8 @@ fn line(out: &mut String, cells: &[String; 7], widths: &[usize; 7]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use slotline_lab::statistics::{ANY, Estimate};
+    use crate::Emulated;
+    use slotline_lab::statistics::ANY;
 
     #[test]
     fn notes_are_shown_once() {
@@ -120,7 +139,19 @@ N=10, xco  goodput   ~ 200   200 ± 1.2  Mbit/s
 
 [1] lost figure
 ";
-        assert_eq!(table(&rows), expected);
+        let mut findings = Findings { rows: rows.to_vec(), ..Findings::default() };
+        assert_eq!(table(&findings), expected);
+        let value = Estimate { mean: 901.0, half: None, n: 1, possible: ANY };
+        findings.emulated =
+            Some(Emulated { values: vec![Some(value), None, None], emulation: Default::default() });
+        let shown = table(&findings);
+        let first: Vec<&str> = shown.lines().take(3).collect();
+        let expected = [
+            "setup      quantity  paper  ours        emulated  unit    note",
+            "N=1, tcp   goodput       -   925 ± 1.2       901  Mbit/s  [1]",
+            "N=10, tcp  goodput   > 900   5.2 ± 1.2         -  Mbit/s  [1]",
+        ];
+        assert_eq!(first, expected);
     }
 
     #[test]

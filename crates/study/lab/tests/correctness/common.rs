@@ -21,9 +21,11 @@ pub fn load(text: &str) -> Loaded {
     parse(text).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
-/// All runs of a scenario, on `threads` threads.
+/// All runs of a scenario, on `threads` threads. With several, packets are not recorded in a second pass unless the text
+/// asks for it.
 pub fn records(text: &str, threads: usize) -> Vec<RunRecord> {
-    let loaded = load(text);
+    let mut loaded = load(text);
+    loaded.scenario.measure.why &= threads == 1 || text.contains("why = true");
     Jobs::of(&loaded).run(&loaded, threads).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 

@@ -13,7 +13,7 @@ fn scenario(scheme: &str, sample: &str) -> String {
         name = "determinism"
         seed = 7
         end = {{ at = "20ms" }}
-        measure = {{ ideal = false, {sample} }}
+        measure = {{ ideal = false, why = true, {sample} }}
         [fabric]
         kind = "fat-tree"
         k = 4

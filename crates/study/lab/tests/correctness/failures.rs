@@ -124,6 +124,7 @@ fn through_a_failure(
         r#"
         name = "failure"
         end = {{ at = "1s" }}
+        measure = {{ why = false }}
         fabric = {fabric}
         [[workload]]
         kind = "stride"

@@ -367,7 +367,7 @@ fn timeslots_follow_other_routes() {
             let line = format!("link = \"{link}\"\nreroute-after = \"{after}\"");
             let down = event("2ms", &format!("kind = \"link-down\"\n{line}"));
             let up = event("12ms", &format!("kind = \"link-up\"\n{line}"));
-            let events = format!("measure = {{ sample = \"10us\" }}\n{down}{up}");
+            let events = format!("measure = {{ why = false, sample = \"10us\" }}\n{down}{up}");
             let run = one(&scenario(fabric, LONG, "", &events));
             assert!(run.flows.iter().all(|flow| flow.finished()), "{fabric} {after}");
             assert_eq!(run.faults.len(), 0, "{fabric} {after}: {:?}", run.faults);

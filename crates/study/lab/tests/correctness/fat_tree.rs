@@ -74,6 +74,7 @@ fn through_a_failure(scheme: &str, kind: &str, what: &str, threads: usize) -> Ru
         r#"
         name = "failure"
         end = {{ at = "1s" }}
+        measure = {{ why = false }}
         fabric = {{ kind = "fat-tree", k = 4 }}
         [[workload]]
         kind = "stride"

@@ -58,6 +58,7 @@ fn findings() -> Findings {
             figure("cost-2008", "Cost in 2008 (Figure 2.2a)", &then, 34.0),
             figure("cost-2012", "Cost in 2012 (Figure 2.2b)", &later, 3.2),
         ],
+        emulated: None,
     }
 }
 

@@ -39,7 +39,7 @@ fn findings(k: u32, points: &[(u32, u64)]) -> Findings {
     let rows: Vec<Row> = points.iter().flat_map(|&(flows, runs)| rows(k, flows, runs)).collect();
     let view = View::of(&[], &rows);
     let figures: Vec<Figure> = vec![view.against("flows per host", &LOST)];
-    Findings { names: view.names, rows, figures }
+    Findings { names: view.names, rows, figures, emulated: None }
 }
 
 fn rows(k: u32, flows: u32, runs: u64) -> Vec<Row> {

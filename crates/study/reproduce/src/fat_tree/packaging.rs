@@ -41,6 +41,7 @@ fn findings() -> Findings {
         names: vec!["grid".into(), "row".into()],
         rows: rows.into_iter().flatten().collect(),
         figures: vec![figure(&packed.runs, &row)],
+        emulated: None,
     }
 }
 

@@ -52,6 +52,7 @@ fn findings() -> Findings {
         names: vec!["tree 1.2:1".into(), "fat-tree".into()],
         rows: rows.into_iter().flatten().collect(),
         figures: vec![figure(&tree.1, &fat_tree.1)],
+        emulated: None,
     }
 }
 

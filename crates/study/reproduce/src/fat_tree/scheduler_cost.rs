@@ -86,7 +86,7 @@ fn findings(cases: &[Case], runs: u64) -> Findings {
     let view = View::of(&[], &rows);
     let figures: Vec<Figure> =
         [TIME, LINKS, FLOWS].iter().map(|quantity| view.against("k", quantity)).collect();
-    Findings { names: view.names, rows, figures }
+    Findings { names: view.names, rows, figures, emulated: None }
 }
 
 fn rows(case: &Case, runs: u64) -> Vec<Row> {

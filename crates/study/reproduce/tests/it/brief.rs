@@ -87,10 +87,10 @@ fn a_json_line_has_exactly_the_named_keys() {
         ours: Estimate { mean: 305.123_456, half: Some(1.0), n: 3, possible: ANY },
         note: "a \"quoted\" word".into(),
     };
-    let line = row(Some(Stated::Over(900.0))).json("xco-2");
+    let line = row(Some(Stated::Over(900.0))).json("xco-2", None);
     let expected = r#"{"id":"xco-2","setup":"N=8, tcp","quantity":"goodput","unit":"Mbit/s","paper":900.0,"ours":305.123,"note":"a \"quoted\" word"}"#;
     assert_eq!(line, expected);
-    assert!(row(None).json("xco-2").contains(r#""paper":null"#));
+    assert!(row(None).json("xco-2", None).contains(r#""paper":null"#));
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn every_row_is_a_line_of_json() {
     let rows = brief("xco-9", &[5], Time::ms(50), 0);
     assert!(!rows.is_empty());
     for row in rows {
-        let line = row.json("xco-9");
+        let line = row.json("xco-9", None);
         let value: serde_json::Value = serde_json::from_str(&line).expect("JSON");
         let keys: Vec<&String> = value.as_object().expect("an object").keys().collect();
         let mut named = ["id", "setup", "quantity", "unit", "paper", "ours", "note"];

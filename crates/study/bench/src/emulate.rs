@@ -1,0 +1,211 @@
+//! Measures emulation: what the network between real hosts carries, how late it is, how well slots are kept, and how long
+//! hosts take to come and go. The kernel's bridge, packet by packet, is the standard of comparison.
+
+use crate::Row;
+use crate::bridge::Bridge;
+use crate::table::{Choice, Outcome, Separate};
+use slotline_emulate::isolation;
+use slotline_emulate::namespace::{GateKind, Host, HostError, KernelTcp};
+use slotline_lab::record::{Emulation, RunRecord};
+use slotline_lab::run::Jobs;
+use slotline_scenario::{Loaded, Scenario, ScenarioError};
+use std::net::Ipv4Addr;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// The real time that each transfer takes.
+const SPAN: Duration = Duration::from_secs(2);
+
+/// The benchmark for the command line.
+pub const SEPARATE: Separate =
+    Separate { cases: names, run: run_named, has_large: false, takes_threads: false };
+
+const CASES: [(&str, fn(&str) -> Outcome); 4] =
+    [("switch", switch), ("delay", delay), ("slots", slots), ("hosts", hosts)];
+
+fn names(_: &Choice<'_>) -> Vec<String> {
+    let cases = [
+        "switch:1500",
+        "switch:9000",
+        "delay:2",
+        "delay:4",
+        "slots:1ms",
+        "slots:250us",
+        "slots:100us",
+        "hosts:64",
+    ];
+    cases.map(String::from).into()
+}
+
+/// Runs one case in namespaces of its own.
+fn run_named(case: &str, _scenarios: &Path) -> Outcome {
+    if !isolation::is_inside() {
+        // The isolated process prints the rows.
+        let code = isolation::run_inside()?;
+        let done = code == std::process::ExitCode::SUCCESS;
+        return if done { Ok(vec![]) } else { Err("the isolated process failed".into()) };
+    }
+    let (kind, value) = case.split_once(':').unwrap_or((case, ""));
+    match CASES.iter().find(|(name, _)| *name == kind) {
+        Some((_, run)) => run(value),
+        None => Err(format!("a case is one of {}", names_text()).into()),
+    }
+}
+
+fn names_text() -> String {
+    CASES.map(|(name, _)| name).join(", ") + ", with a colon and a value"
+}
+
+fn row(case: &str, scheme: &str, name: &str, value: f64, unit: &str) -> Row {
+    Row {
+        name: format!("emulate/{name}"),
+        scenario: case.into(),
+        scheme: scheme.into(),
+        threads: 1,
+        value,
+        unit: unit.into(),
+    }
+}
+
+/// A run of a scenario, and how well the machine kept up with it.
+fn emulated(text: String) -> Result<(RunRecord, Emulation), ScenarioError> {
+    let run = run(text)?;
+    let emulation = run.engine.emulation;
+    Ok((run, emulation.unwrap_or_default()))
+}
+
+fn run(text: String) -> Result<RunRecord, ScenarioError> {
+    let loaded: Loaded = Scenario::parse(Path::new("bench.toml"), text)?;
+    let runs = Jobs::of(&loaded).run(&loaded, 1)?;
+    Ok(runs.into_iter().next().unwrap_or_default())
+}
+
+/// What all flows carried, in Mbit/s of network time.
+fn goodput(run: &RunRecord) -> f64 {
+    let bytes: u64 = run.flows.iter().map(|flow| flow.delivered_bytes).sum();
+    bytes as f64 * 8e6 / run.engine.sim_time_ps as f64
+}
+
+/// A bulk transfer between two hosts, over a network that is faster than this machine, and over the kernel's bridge.
+fn switch(mtu: &str) -> Outcome {
+    let case = format!("switch:{mtu}");
+    let kernel = Bridge::new(mtu.parse()?)?.goodput(SPAN)?;
+    let mut rows = vec![row(&case, "bridge", "goodput", kernel, "Mbit/s")];
+    for gate in ["queue", "interface"] {
+        let (run, emulation) = emulated(bulk(gate, mtu))?;
+        let carried = goodput(&run);
+        let busy = emulation.cpu_share * run.engine.sim_time_ps as f64 * 1e-12;
+        rows.extend([
+            row(&case, gate, "goodput", carried, "Mbit/s"),
+            row(&case, gate, "of_bridge", carried / kernel, "times"),
+            row(&case, gate, "packets", emulation.deliveries as f64 / busy, "packets/s of a core"),
+            row(&case, gate, "lost_outside", emulation.lost_outside as f64, "packets"),
+        ]);
+    }
+    Ok(rows)
+}
+
+fn bulk(gate: &str, mtu: &str) -> String {
+    format!(
+        "name = \"switch\"\nengine = {{ kind = \"emulate\", gate = \"{gate}\" }}\n\
+         [fabric]\nkind = \"star\"\nhosts = 2\nrate = \"100Gbps\"\ndelay = \"1us\"\n\
+         [[workload]]\nkind = \"bulk\"\nsenders = \"0\"\nreceivers = \"1\"\n\
+         [[scheme]]\nname = \"tcp\"\ntransport = {{ kind = \"newreno\", mtu = \"{mtu}B\" }}\n\
+         queue = {{ kind = \"drop-tail\", limit = \"4MB\" }}\n[end]\nat = \"{}s\"\n",
+        SPAN.as_secs()
+    )
+}
+
+/// Probes over a chain of so many switches, with links of 100 us, beside datagrams that take half of it: what the round
+/// trip is longer than in simulation, for each link.
+fn delay(switches: &str) -> Outcome {
+    let switches: u32 = switches.parse()?;
+    let case = format!("delay:{switches}");
+    let [simulated, real] = ["packet", "emulate"].map(|engine| run(line(engine, switches)));
+    let (simulated, real) = (simulated?, real?);
+    let emulation = real.engine.emulation.unwrap_or_default();
+    let excess = (round_trip_us(&real) - round_trip_us(&simulated)) / f64::from(2 * (switches + 1));
+    let us = |ns: u64| ns as f64 / 1e3;
+    Ok(vec![
+        row(&case, "queue", "round_trip_simulated", round_trip_us(&simulated), "us"),
+        row(&case, "queue", "round_trip", round_trip_us(&real), "us"),
+        row(&case, "queue", "excess_per_link", excess, "us"),
+        row(&case, "queue", "late_p99", us(emulation.late_p99_ns), "us"),
+        row(&case, "queue", "cpu", emulation.cpu_share * 100.0, "% of a core"),
+    ])
+}
+
+/// A chain of switches with two hosts at each end.
+fn line(engine: &str, switches: u32) -> String {
+    let link = |a: &str, b: &str| format!("[[fabric.link]]\na = \"{a}\"\nb = \"{b}\"\n");
+    let switches: Vec<String> = (0..switches.max(2)).map(|n| format!("s{n}")).collect();
+    let last = &switches[switches.len() - 1];
+    let trunk: String = switches.windows(2).map(|pair| link(&pair[0], &pair[1])).collect();
+    let ends = [("a0", "s0"), ("a1", "s0"), ("b0", last), ("b1", last)];
+    let access = ends.map(|(host, at)| link(host, at)).concat();
+    format!(
+        "name = \"delay\"\nengine = {{ kind = \"{engine}\" }}\n[fabric]\nkind = \"graph\"\n\
+         hosts = [\"a0\", \"a1\", \"b0\", \"b1\"]\nswitches = {switches:?}\nrate = \"1Gbps\"\ndelay = \"100us\"\n\
+         {trunk}{access}[[workload]]\nkind = \"probe\"\nclients = \"0\"\nservers = \"2\"\nevery = \"2ms\"\n\
+         [[workload]]\nkind = \"udp\"\nsenders = \"1\"\nreceivers = \"3\"\nrate = \"500Mbps\"\n\
+         [[scheme]]\nname = \"udp\"\ntransport = {{ kind = \"newreno\" }}\n[end]\nat = \"{}s\"\n",
+        SPAN.as_secs()
+    )
+}
+
+/// The mean time from a probe to its answer.
+fn round_trip_us(run: &RunRecord) -> f64 {
+    let asked = |flow: &&slotline_lab::record::FlowRow| flow.finished();
+    let spans: Vec<f64> =
+        run.flows.iter().filter(asked).map(|f| (f.finish_ps - f.start_ps) as f64 * 1e-6).collect();
+    spans.iter().sum::<f64>() / spans.len().max(1) as f64
+}
+
+/// Two senders take turns in slots of TDMA: what they carry, against simulation.
+fn slots(slot: &str) -> Outcome {
+    let case = format!("slots:{slot}");
+    let [simulated, real] = ["packet", "emulate"].map(|engine| run(turns(engine, slot)));
+    let (simulated, real) = (simulated?, real?);
+    let emulation = real.engine.emulation.unwrap_or_default();
+    let (model, carried) = (goodput(&simulated), goodput(&real));
+    Ok(vec![
+        row(&case, "simulated", "goodput", model, "Mbit/s"),
+        row(&case, "queue", "goodput", carried, "Mbit/s"),
+        row(&case, "queue", "of_simulated", carried / model, "times"),
+        row(&case, "queue", "late_p99", emulation.late_p99_ns as f64 / 1e3, "us"),
+        row(&case, "queue", "cpu", emulation.cpu_share * 100.0, "% of a core"),
+    ])
+}
+
+fn turns(engine: &str, slot: &str) -> String {
+    format!(
+        "name = \"slots\"\nengine = {{ kind = \"{engine}\" }}\n\
+         [fabric]\nkind = \"star\"\nhosts = 3\nrate = \"1Gbps\"\ndelay = \"1us\"\n\
+         [[workload]]\nkind = \"bulk\"\nsenders = \"0,1\"\nreceivers = \"2\"\n\
+         [[scheme]]\nname = \"tdma\"\ntransport = {{ kind = \"newreno\" }}\n\
+         control = {{ kind = \"tdma\", slot = \"{slot}\" }}\n[end]\nat = \"{}s\"\n",
+        SPAN.as_secs()
+    )
+}
+
+/// So many hosts are made and removed.
+fn hosts(number: &str) -> Outcome {
+    let number: u32 = number.parse()?;
+    let case = format!("hosts:{number}");
+    let mut rows = Vec::new();
+    for (gate, name) in [(GateKind::Queue, "queue"), (GateKind::Interface, "interface")] {
+        let began = Instant::now();
+        let hosts = (0..number).map(|n| host(n, gate)).collect::<Result<Vec<Host>, _>>()?;
+        let up = began.elapsed();
+        let began = Instant::now();
+        drop(hosts);
+        rows.push(row(&case, name, "up", up.as_secs_f64(), "s"));
+        rows.push(row(&case, name, "down", began.elapsed().as_secs_f64(), "s"));
+    }
+    Ok(rows)
+}
+
+fn host(n: u32, gate: GateKind) -> Result<Host, HostError> {
+    let address = Ipv4Addr::from(u32::from_be_bytes([10, 77, 0, 1]) + n);
+    Host::new(&format!("h{n}"), (address, 16), &KernelTcp::default(), gate)
+}

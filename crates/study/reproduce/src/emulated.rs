@@ -1,0 +1,51 @@
+//! The points of a study with real hosts, beside those that were simulated.
+
+use crate::{Measured, Point, Row, Study};
+use slotline_lab::record::Emulation;
+use slotline_lab::statistics::Estimate;
+use slotline_net::time::Time;
+use slotline_scenario::{EmulateSpec, EngineSpec, ScenarioError};
+
+/// What real hosts did at the points of a study.
+#[derive(Debug)]
+pub struct Emulated {
+    /// For each row of the comparison, the value with real hosts; none where nothing was measured.
+    pub values: Vec<Option<Estimate>>,
+    /// How well the machine kept up: the worst of all runs.
+    pub emulation: Emulation,
+}
+
+impl Point {
+    /// The same point with real hosts.
+    ///
+    /// # Errors
+    /// It cannot be emulated.
+    pub fn emulated(&self, spec: &EmulateSpec) -> Result<Point, ScenarioError> {
+        let mut loaded = self.loaded.clone();
+        loaded.use_engine(EngineSpec::Emulate(spec.clone()))?;
+        Ok(Point { x: self.x, setup: self.setup.clone(), loaded })
+    }
+
+    /// Ends it earlier.
+    pub fn shorten(&mut self, end: Time) {
+        let at = &mut self.loaded.scenario.end.at;
+        *at = Some(at.map_or(end, |at| at.min(end)));
+    }
+}
+
+impl Emulated {
+    /// Compares the points with real hosts in the same way as those that gave `rows`.
+    pub fn of(study: &Study, points: &[Measured], rows: &[Row]) -> Emulated {
+        let found = (study.compare)(points);
+        let same = |a: &Row, b: &Row| {
+            (&a.point, &a.scheme, a.quantity) == (&b.point, &b.scheme, b.quantity)
+        };
+        let value = |row: &Row| found.iter().find(|other| same(row, other)).map(|other| other.ours);
+        let runs = points.iter().flat_map(|point| &point.runs);
+        let each = runs.filter_map(|run| run.engine.emulation);
+        Emulated {
+            values: rows.iter().map(value).collect(),
+            emulation: each.reduce(Emulation::worse).unwrap_or_default(),
+        }
+    }
+}
