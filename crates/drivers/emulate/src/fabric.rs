@@ -4,6 +4,7 @@ use crate::classify::{Addresses, Classifier};
 use crate::clock::{Clock, Dilation};
 use crate::lateness::Lateness;
 use crate::namespace::{GateKind, Host};
+use crate::processors::Pinned;
 use crate::wait::{self, sleep};
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::time::{ClockId, clock_gettime};
@@ -72,7 +73,7 @@ pub struct Counts {
 pub struct Fidelity {
     /// How much later than planned packets were handed to hosts, in real time.
     pub deliveries: Lateness,
-    /// Processor time of the network, as a share of the real time.
+    /// Processor time of the network without that in which it only waited, as a share of the real time.
     pub cpu_share: f64,
 }
 
@@ -152,7 +153,7 @@ const MOST_WAITING: u32 = 1_000;
 /// Most packets taken from a host before the others have their turn.
 const BURST: usize = 32;
 /// Where the next event is nearer than this, the thread does not sleep.
-const SPIN: Duration = Duration::from_micros(15);
+const SPIN: Duration = Duration::from_micros(25);
 /// The longest sleep: how soon a request to stop is seen.
 const NAP: Duration = Duration::from_millis(5);
 
@@ -191,6 +192,7 @@ impl<'a> Fabric<'a> {
 
     /// Runs until somebody stops it, or until its end.
     pub fn run(mut self, dilation: Dilation) -> io::Result<Ended> {
+        let _pinned = Pinned::here();
         let wait = self.waiting_list()?;
         while !self.shared.begin.load(Ordering::Acquire) && !self.shared.stopped() {
             self.pass_on()?;
@@ -198,15 +200,19 @@ impl<'a> Fabric<'a> {
         }
         let clock = *self.shared.clock.get_or_init(|| Clock::start(dilation));
         let (began, cpu) = (Instant::now(), cpu_time());
+        let mut idle = Duration::ZERO;
         while !self.shared.stopped() && clock.now() < self.end {
-            self.round(&clock, &wait)?;
+            let start = Instant::now();
+            let worked = self.round(&clock, &wait)?;
             let next = self.stepper.next_event().map_or(NAP, |at| clock.until(at));
             if next > SPIN {
                 sleep(&wait, (next - SPIN).min(NAP))?;
+            } else if !worked {
+                idle += start.elapsed();
             }
         }
-        let wall = began.elapsed();
-        self.fidelity.cpu_share = (cpu_time() - cpu).as_secs_f64() / wall.as_secs_f64().max(1e-9);
+        let (wall, busy) = (began.elapsed(), (cpu_time() - cpu).saturating_sub(idle));
+        self.fidelity.cpu_share = busy.as_secs_f64() / wall.as_secs_f64().max(1e-9);
         for host in &self.hosts {
             self.counts.refused += host.dropped_outside()?;
         }
@@ -237,17 +243,19 @@ impl<'a> Fabric<'a> {
         Ok(())
     }
 
-    /// Lets the network catch up with the clock, and moves packets between it and the hosts.
-    fn round(&mut self, clock: &Clock, list: &OwnedFd) -> io::Result<()> {
-        self.stepper.advance(clock.now());
+    /// Lets the network catch up with the clock, and moves packets between it and the hosts. Returns whether there was
+    /// anything to do.
+    fn round(&mut self, clock: &Clock, list: &OwnedFd) -> io::Result<bool> {
+        let advanced = self.stepper.advance(clock.now());
         self.carry_out(clock)?;
         let mut ready = std::mem::take(&mut self.ready);
         wait::ready(list, &mut ready)?;
+        let worked = advanced || !ready.is_empty();
         for host in ready.drain(..) {
             self.take_in(host, clock)?;
         }
         self.ready = ready;
-        Ok(())
+        Ok(worked)
     }
 
     /// Takes packets of a host's applications into the network.

@@ -19,6 +19,7 @@ pub mod lateness;
 pub mod namespace;
 mod nfqueue;
 pub mod probe;
+mod processors;
 pub mod programs;
 pub mod registry;
 pub mod replay;

@@ -1,6 +1,7 @@
 //! A host of an emulation: a network namespace with one interface, `eth0`, whose far end is the modelled network.
 
 use crate::nfqueue::NfQueue;
+use crate::processors;
 use nix::sched::{CloneFlags, setns, unshare};
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -257,6 +258,8 @@ fn set_kernel(tcp: &KernelTcp) -> Result<(), String> {
     set("ipv4/tcp_mtu_probing", "0")?;
     // All connections of a workload are opened before the first is used.
     set("core/somaxconn", "65535")?;
+    // What arrives is received on other processors than the network's. Older kernels lack this.
+    let _ = processors::receivers().map(|mask| set("core/rps_default_mask", &mask));
     // Only what the model knows of leaves a host.
     let _ = set("ipv6/conf/all/disable_ipv6", "1");
     Ok(())

@@ -45,9 +45,11 @@ impl Stepper {
         Stepper { shard, windows, reached: 0, injected: 0, end }
     }
 
-    /// Handles the events of all windows that end by `now`.
-    pub fn advance(&mut self, now: Time) {
+    /// Handles the events of all windows that end by `now`. Returns whether there were any.
+    pub fn advance(&mut self, now: Time) -> bool {
+        let before = self.reached;
         self.process_until(now.as_ps());
+        self.reached != before
     }
 
     fn process_until(&mut self, now: u64) {

@@ -208,7 +208,7 @@ pub struct Emulation {
     pub late_p999_ns: u64,
     /// The greatest.
     pub late_most_ns: u64,
-    /// Processor time of the thread that runs the network, as a share of real time.
+    /// Processor time of the thread that runs the network, without that in which it only waited, as a share of real time.
     pub cpu_share: f64,
     /// Packets that a host's kernel did not take, or that it dropped before the network saw them.
     pub lost_outside: u64,
