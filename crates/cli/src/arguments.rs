@@ -35,6 +35,9 @@ pub enum Command {
     /// Run a shell on a host of an emulation that runs.
     #[cfg(target_os = "linux")]
     Shell(crate::hosts::ShellOptions),
+    /// Show what goes on in an emulation that runs: links, queues, and what the scheme has counted.
+    #[cfg(target_os = "linux")]
+    Top(crate::top::TopOptions),
     /// Remove the files of emulations that were killed; their hosts are gone already.
     #[cfg(target_os = "linux")]
     Clean,

@@ -2,7 +2,7 @@
 
 use crate::arguments::{Common, RunOptions};
 use crate::out::{say, warn};
-use crate::run::NOT_VALID;
+use crate::run::{INTERRUPTED, NOT_VALID};
 use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
 use slotline_emulate::{isolation, registry};
@@ -63,6 +63,7 @@ pub fn emulate(options: &EmulateOptions) -> Result<ExitCode> {
         return Ok(code);
     }
     if options.calibrate {
+        crate::progress::on_interrupt(|| std::process::exit(INTERRUPTED.into()))?;
         return calibrate(&loaded);
     }
     // One run at a time: runs beside each other would make each other late.

@@ -24,6 +24,8 @@ mod report;
 mod reproduce;
 mod run;
 mod sweep;
+#[cfg(target_os = "linux")]
+mod top;
 mod why;
 
 use arguments::{Arguments, Command};
@@ -68,6 +70,8 @@ fn main() -> ExitCode {
         Command::Exec(options) => hosts::exec(options),
         #[cfg(target_os = "linux")]
         Command::Shell(options) => hosts::shell(options),
+        #[cfg(target_os = "linux")]
+        Command::Top(options) => top::top(options),
         #[cfg(target_os = "linux")]
         Command::Clean => Ok(hosts::clean()),
         #[cfg(target_os = "linux")]

@@ -3,7 +3,7 @@
 use crate::arguments::{ReproduceEngine, ReproduceOptions};
 use crate::out::say;
 use crate::progress;
-use crate::run::{NOT_VALID, saver, to_do};
+use crate::run::{INTERRUPTED, NOT_VALID, saver, to_do};
 use anyhow::{Result, bail};
 use slotline_lab::output::Place;
 use slotline_lab::output::format::emulated as emulation_line;
@@ -28,6 +28,11 @@ pub fn reproduce(options: &ReproduceOptions) -> Result<ExitCode> {
         && let Some(code) = crate::emulate::isolated_process()?
     {
         return Ok(code);
+    }
+    // The first process in namespaces of its own would not end by a signal otherwise. Complete runs are stored.
+    #[cfg(target_os = "linux")]
+    if options.engine == ReproduceEngine::Emulate {
+        progress::on_interrupt(|| std::process::exit(INTERRUPTED.into()))?;
     }
     let valid = chosen.into_iter().map(|experiment| one(experiment, options));
     let valid = valid.collect::<Result<Vec<bool>>>()?;

@@ -153,6 +153,9 @@ fn nothing_remains_of_a_killed_emulation() {
     assert!(String::from_utf8_lossy(&shown.stdout).contains("10.77.0.3/16"), "{shown:?}");
     assert_eq!(exec(&["sh", "-c", "exit 9"]).status.code(), Some(9));
     assert_eq!(links(), before, "nothing of it is in the namespace of the user");
+    let top = command(&["top", "--once"]).output().expect("it starts");
+    let text = String::from_utf8_lossy(&top.stdout);
+    assert!(text.contains("plain, reno: ") && text.contains("packets entered"), "{top:?}");
     running.kill().and_then(|()| running.wait()).expect("it was killed");
     let gone = || stderr(&exec(&["true"])).contains("no emulation runs");
     let patience = Instant::now();
@@ -161,6 +164,36 @@ fn nothing_remains_of_a_killed_emulation() {
         std::thread::sleep(Duration::from_millis(50));
     }
     assert_eq!(std::fs::read_dir(&own).expect("the folder").count(), 0);
+}
+
+#[test]
+fn a_dilation_is_proposed_for_this_machine() {
+    let Some(folder) = folder("calibrate", &[PLAIN, INCAST]) else { return };
+    let output = folder.run(&["emulate", "s.toml", "--calibrate"]);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let found = output.status.success();
+    assert!(found || output.status.code() == Some(3), "{}", stderr(&output));
+    assert_eq!(text.contains("This machine keeps up with --dilation "), found, "{text}");
+    assert!(folder.results().is_empty());
+}
+
+/// The paper, simulation and real hosts, in one table.
+#[test]
+fn an_experiment_is_reproduced_with_real_hosts() {
+    let Some(folder) = folder("reproduce", &[PLAIN, INCAST]) else { return };
+    let run = |id: &str| {
+        let fixed = ["--engine", "emulate", "--dilation", "20", "--end", "20ms", "--accept-late"];
+        folder.run(&[&["reproduce", id, "--json"], &fixed[..]].concat())
+    };
+    let output = run("xco-9");
+    assert!(output.status.success(), "{}", stderr(&output));
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let rows: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(rows.len() > 2 && rows.iter().all(|row| row["emulated"].is_number()), "{text}");
+    let page = folder.0.join("results/reproduce/xco-9/report.html");
+    let page = std::fs::read_to_string(page).expect("a page");
+    assert!(page.contains("Emulated") && page.contains("dilation 20"));
+    assert!(stderr(&run("ft-1")).contains("nothing to emulate"));
 }
 
 #[test]

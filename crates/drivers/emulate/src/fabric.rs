@@ -11,15 +11,32 @@ use rustix::time::{ClockId, clock_gettime};
 use slotline_bump::frame as marks;
 use slotline_net::frame::{CE, Packet};
 use slotline_net::id::{HostId, NodeId};
-use slotline_net::node::Handover;
+use slotline_net::node::{Counters, Handover};
 use slotline_net::time::Time;
-use slotline_sim::Stepper;
+use slotline_sim::{PortState, Stepper};
 use std::io;
 use std::net::IpAddr;
 use std::os::fd::OwnedFd;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
+
+/// The network at one moment.
+#[derive(Clone, Default, Debug)]
+pub struct Snapshot {
+    /// Network time.
+    pub at: Time,
+    /// What happened to packets outside of the model so far.
+    pub counts: Counts,
+    /// How well the machine kept up so far.
+    pub fidelity: Fidelity,
+    /// Packets that the network has dropped so far.
+    pub dropped: u64,
+    /// All ports, by node.
+    pub ports: Vec<PortState>,
+    /// What nodes have counted so far.
+    pub counters: Counters,
+}
 
 /// What the threads of an emulation share.
 #[derive(Default)]
@@ -27,6 +44,7 @@ pub struct Shared {
     clock: OnceLock<Clock>,
     begin: AtomicBool,
     stop: AtomicBool,
+    latest: Mutex<Option<Snapshot>>,
 }
 
 impl Shared {
@@ -48,6 +66,10 @@ impl Shared {
             std::thread::sleep(Duration::from_micros(50));
         }
         self.clock()
+    }
+    /// The latest snapshot, if there is one that nobody has taken.
+    pub fn snapshot(&self) -> Option<Snapshot> {
+        self.latest.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
     /// The clock; `None` before network time has begun.
     pub fn clock(&self) -> Option<Clock> {
@@ -154,6 +176,8 @@ const MOST_WAITING: u32 = 1_000;
 const BURST: usize = 32;
 /// Where the next event is nearer than this, the thread does not sleep.
 const SPIN: Duration = Duration::from_micros(25);
+/// How often a snapshot is taken.
+const SNAPSHOTS: Duration = Duration::from_millis(500);
 /// The longest sleep: how soon a request to stop is seen.
 const NAP: Duration = Duration::from_millis(5);
 
@@ -200,10 +224,15 @@ impl<'a> Fabric<'a> {
         }
         let clock = *self.shared.clock.get_or_init(|| Clock::start(dilation));
         let (began, cpu) = (Instant::now(), cpu_time());
-        let mut idle = Duration::ZERO;
+        let (mut idle, mut shown) = (Duration::ZERO, began);
         while !self.shared.stopped() && clock.now() < self.end {
             let start = Instant::now();
             let worked = self.round(&clock, &wait)?;
+            if start - shown >= SNAPSHOTS {
+                shown = start;
+                self.fidelity.cpu_share = share((cpu_time() - cpu).saturating_sub(idle), began);
+                self.show(&clock);
+            }
             let next = self.stepper.next_event().map_or(NAP, |at| clock.until(at));
             if next > SPIN {
                 sleep(&wait, (next - SPIN).min(NAP))?;
@@ -211,13 +240,25 @@ impl<'a> Fabric<'a> {
                 idle += start.elapsed();
             }
         }
-        let (wall, busy) = (began.elapsed(), (cpu_time() - cpu).saturating_sub(idle));
-        self.fidelity.cpu_share = busy.as_secs_f64() / wall.as_secs_f64().max(1e-9);
+        self.fidelity.cpu_share = share((cpu_time() - cpu).saturating_sub(idle), began);
         for host in &self.hosts {
             self.counts.refused += host.dropped_outside()?;
         }
         let Fabric { stepper, classifier, counts, fidelity, .. } = self;
         Ok(Ended { stepper, classifier, counts, fidelity, reached: clock.now() })
+    }
+
+    /// Leaves a snapshot, unless somebody is just taking one.
+    fn show(&self, clock: &Clock) {
+        let Ok(mut latest) = self.shared.latest.try_lock() else { return };
+        *latest = Some(Snapshot {
+            at: clock.now(),
+            counts: self.counts.clone(),
+            fidelity: self.fidelity.clone(),
+            dropped: self.stepper.dropped(),
+            ports: self.stepper.ports(),
+            counters: self.stepper.counters(),
+        });
     }
 
     /// What wakes the thread: a packet of a host.
@@ -351,6 +392,11 @@ fn mark(bytes: &mut [u8], addresses: Addresses, dst: HostId) {
     let ecn = bytes.get(1).map_or(0, |byte| byte & 3);
     let destination = IpAddr::V4(addresses.of(dst));
     marks::mark(bytes, &marks::Packet { at: 0, destination, ports: (0, 0), ecn });
+}
+
+/// A span as a share of the time since `began`.
+fn share(span: Duration, began: Instant) -> f64 {
+    span.as_secs_f64() / began.elapsed().as_secs_f64().max(1e-9)
 }
 
 /// Processor time of this thread.

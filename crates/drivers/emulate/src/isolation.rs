@@ -2,6 +2,7 @@
 //! ends, and nothing of the machine's own network is touched.
 
 use crate::registry;
+use rustix::process::{Resource, Rlimit, setrlimit};
 use std::io;
 use std::net::Ipv4Addr;
 use std::process::{Command, ExitCode};
@@ -91,10 +92,23 @@ fn first_served() -> impl Iterator<Item = &'static str> {
     FIRST_SERVED.into_iter().filter(move |_| permitted)
 }
 
+/// What kernels permit unless somebody has changed that (fs.nr_open).
+const MOST_FILES: u64 = 1 << 20;
+
+/// Hosts, connections and programs need many open files: as many as this user may have.
+fn allow_many_files() {
+    let limit = rustix::process::getrlimit(Resource::Nofile);
+    let most =
+        |maximum: Option<u64>| setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
+    // Root may have more than its limit. Where the limit stays as it is, opening a file says so.
+    let _ = most(Some(MOST_FILES)).or_else(|_| most(limit.maximum));
+}
+
 /// Runs this program again with the same arguments in namespaces for networks, processes and mounts, and returns its
 /// exit code. When this process is killed, the kernel ends all processes of the other.
 pub fn run_inside() -> Result<ExitCode, IsolationError> {
     permitted()?;
+    allow_many_files();
     let program = "/proc/self/exe";
     let error = |error| IsolationError::Program { program: "setpriv", error };
     let own = std::fs::read_link(program).map_err(error)?;

@@ -250,7 +250,7 @@ fn set_kernel(tcp: &KernelTcp) -> Result<(), String> {
             .map_err(|error| format!("net.{} = {value}: {error}", key.replace('/', ".")))
     };
     set("ipv4/tcp_congestion_control", &tcp.congestion)
-        .map_err(|why| format!("{why}; {}", congestion_controls()))?;
+        .map_err(|why| permitted(&tcp.congestion).err().unwrap_or(why))?;
     set("ipv4/tcp_ecn", if tcp.ecn { "1" } else { "0" })?;
     // What one connection has learned must not change the next: runs are to be alike.
     set("ipv4/tcp_no_metrics_save", "1")?;
@@ -265,17 +265,26 @@ fn set_kernel(tcp: &KernelTcp) -> Result<(), String> {
     Ok(())
 }
 
-/// What the kernel offers here, for messages.
-fn congestion_controls() -> String {
-    let list = |name: &str| {
-        let text = fs::read_to_string(format!("/proc/sys/net/ipv4/{name}")).unwrap_or_default();
-        text.split_whitespace().collect::<Vec<_>>().join(", ")
+/// Whether hosts may use a congestion control; if not, why, and what would change that.
+pub(crate) fn permitted(name: &str) -> Result<(), String> {
+    let list = |kind: &str| {
+        let file = format!("/proc/sys/net/ipv4/tcp_{kind}_congestion_control");
+        fs::read_to_string(file).unwrap_or_default()
     };
-    format!(
-        "this kernel has {}, of which hosts may use {} (net.ipv4.tcp_allowed_congestion_control)",
-        list("tcp_available_congestion_control"),
-        list("tcp_allowed_congestion_control"),
-    )
+    let (available, allowed) = (list("available"), list("allowed"));
+    let among = |list: &str| list.split_whitespace().any(|one| one == name);
+    match (among(&available), among(&allowed)) {
+        (true, true) => Ok(()),
+        (true, false) => Err(format!(
+            "this kernel does not let hosts use `{name}`; to permit it, as root: sysctl \
+             net.ipv4.tcp_allowed_congestion_control=\"{} {name}\"",
+            allowed.trim()
+        )),
+        _ => Err(format!(
+            "this kernel lacks `{name}` (module tcp_{name}); it has {}",
+            available.trim().replace(' ', ", ")
+        )),
+    }
 }
 
 /// Queues what leaves the interface.

@@ -2,9 +2,8 @@
 
 use crate::classify::Addresses;
 use crate::isolation;
-use crate::namespace::{GateKind, Host, KernelTcp};
+use crate::namespace::{self, GateKind, Host, KernelTcp};
 use slotline_net::id::HostId;
-use std::fs;
 use std::process::Command;
 
 /// One thing that an emulation can use.
@@ -39,24 +38,10 @@ pub fn probe() -> Vec<Probed> {
             false,
             host(GateKind::Queue),
         ),
-        tried("cubic", false, congestion("cubic")),
-        tried("dctcp", false, congestion("dctcp")),
+        tried("cubic", false, namespace::permitted("cubic")),
+        tried("dctcp", false, namespace::permitted("dctcp")),
         tried("first place on a processor (chrt --fifo)", false, first_place()),
     ]
-}
-
-fn congestion(name: &str) -> Result<(), String> {
-    let list = |list: &str| {
-        let text = fs::read_to_string(format!("/proc/sys/net/ipv4/tcp_{list}_congestion_control"));
-        text.unwrap_or_default().split_whitespace().any(|one| one == name)
-    };
-    match (list("available"), list("allowed")) {
-        (true, true) => Ok(()),
-        (true, false) => Err(format!(
-            "not allowed: add it with `sysctl net.ipv4.tcp_allowed_congestion_control=\"reno {name}\"`"
-        )),
-        _ => Err(format!("this kernel lacks it (module tcp_{name})")),
-    }
 }
 
 fn first_place() -> Result<(), String> {

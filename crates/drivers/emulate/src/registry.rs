@@ -79,6 +79,18 @@ impl Registered {
     }
 }
 
+impl Registered {
+    /// Shows other processes what goes on. A reader sees a whole text, this one or the one before.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn show(&self, status: &str) -> io::Result<()> {
+        let draft = self.folder.join(".status");
+        fs::write(&draft, status)?;
+        fs::rename(draft, self.folder.join(STATUS))
+    }
+}
+
 impl Drop for Registered {
     fn drop(&mut self) {
         // A folder that remains is removed by the next command that looks.
@@ -88,6 +100,8 @@ impl Drop for Registered {
 
 /// The file in the folder that names the hosts.
 const HOSTS: &str = "hosts";
+/// The file that says what goes on.
+const STATUS: &str = "status";
 
 /// The folder of this user's folders. An isolated process is given it, since its user may look like another one.
 pub(crate) fn folder() -> PathBuf {
@@ -177,6 +191,11 @@ fn child(process: u32) -> Option<u32> {
 }
 
 impl Running {
+    /// What it has shown last ([`Registered::show`]); `None` before it has, and after its end.
+    pub fn status(&self) -> Option<String> {
+        fs::read_to_string(folder().join(self.process.to_string()).join(STATUS)).ok()
+    }
+
     /// The command, with its arguments, that runs `program` on a host: `nsenter`. `None` where the emulation has ended.
     pub fn command(&self, host: &Entry, program: &[String]) -> Option<Vec<String>> {
         let inner = inner(self.process)?;

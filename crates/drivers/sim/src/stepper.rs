@@ -20,8 +20,6 @@ pub struct PortState {
     pub queued: u64,
     /// Bytes sent so far.
     pub sent: u64,
-    /// Packets lost here so far.
-    pub dropped: u64,
 }
 
 /// A network whose time advances as its driver says. Packets come in from outside by [`Stepper::inject`], and go out
@@ -105,8 +103,7 @@ impl Stepper {
     }
 
     fn port(&self, node: usize, port: PortId, index: u32) -> PortState {
-        let (line, cold) =
-            (&self.shard.links.lines[index as usize], &self.shard.links.cold[index as usize]);
+        let line = &self.shard.links.lines[index as usize];
         let unsent = line.backlog_bytes(self.reached);
         let queued = match &self.shard.places[node] {
             Place::Node(own) => own.queued(port).max(unsent),
@@ -117,8 +114,12 @@ impl Stepper {
             port,
             queued,
             sent: line.bytes().saturating_sub(unsent),
-            dropped: cold.full + cold.early + cold.lost_down,
         }
+    }
+
+    /// Packets that the network has dropped so far.
+    pub fn dropped(&self) -> u64 {
+        self.shard.links.reports.dropped.iter().sum()
     }
 
     /// What nodes have counted so far.

@@ -4,9 +4,10 @@ use crate::build::{self, Assembly};
 use crate::collect::Scene;
 use crate::record::{AppRow, Emulation, FlowRow, Gate, NEVER, RunRecord};
 use crate::run::Job;
+use crate::status::Status;
 use slotline_emulate::classify::{Addresses, Classifier};
 use slotline_emulate::clock::Dilation;
-use slotline_emulate::fabric::{Ended, Fabric, Shared};
+use slotline_emulate::fabric::{Ended, Fabric, Shared, Snapshot};
 use slotline_emulate::isolation;
 use slotline_emulate::namespace::{GateKind, Host, KernelTcp};
 use slotline_emulate::programs::{self, Program, Ran};
@@ -165,6 +166,7 @@ impl Run {
         let stepper = Stepper::new(network, self.end, resolution.max(Time::ns(1)));
         let addresses = Addresses { hosts: self.hosts.len() as u32 };
         let classifier = Classifier::new(Arc::clone(&plan), addresses);
+        let scheme = &loaded.scenario.scheme[job.scheme].name;
         let shared = Shared::default();
         let fabric = Fabric::new((self.hosts, self.nodes), stepper, classifier, self.end, &shared);
         let work = Work {
@@ -178,7 +180,13 @@ impl Run {
         };
         let (ended, done) = std::thread::scope(|scope| {
             let work = scope.spawn(|| work.run());
-            scope.spawn(|| follow_progress(job, &shared));
+            let show = |taken: &Snapshot| {
+                let status = Status::of(taken, &scene, scheme, self.dilation);
+                // Who looks sees the state before.
+                let _ = serde_json::to_string(&status).map(|text| registered.show(&text));
+            };
+            let shared = &shared;
+            scope.spawn(move || follow_progress(job, shared, show));
             let ended = fabric.run(self.dilation);
             shared.stop();
             let done = work.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
@@ -247,8 +255,9 @@ impl Work<'_> {
 }
 
 /// Shows the progress of a run, and stops it where somebody asks for that.
-fn follow_progress(job: &Job, shared: &Shared) {
+fn follow_progress(job: &Job, shared: &Shared, show: impl Fn(&Snapshot)) {
     while !shared.stopped() {
+        shared.snapshot().iter().for_each(&show);
         if job.watch.cancel.load(Ordering::Relaxed) {
             shared.stop();
         }

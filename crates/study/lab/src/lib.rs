@@ -28,6 +28,8 @@ pub mod record;
 pub mod recovery;
 pub mod run;
 pub mod statistics;
+#[cfg(target_os = "linux")]
+pub mod status;
 pub mod summary;
 pub mod sweep;
 pub mod usage;

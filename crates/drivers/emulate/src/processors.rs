@@ -1,0 +1,69 @@
+//! Which processors do what: one has the network, and the others receive packets for hosts. On a single processor all share
+//! it.
+
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
+/// The processors that this thread may use, if there are several: the network's, and all others.
+fn shares() -> Option<(usize, Vec<usize>)> {
+    let allowed = sched_getaffinity(None).ok()?;
+    let mut all: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|&cpu| allowed.is_set(cpu)).collect();
+    let network = all.pop()?;
+    (!all.is_empty()).then_some((network, all))
+}
+
+/// The others, as the kernel's files have sets of processors: hexadecimal, in groups of 32 bits.
+pub(crate) fn receivers() -> Option<String> {
+    let (_, others) = shares()?;
+    Some(mask(&others))
+}
+
+fn mask(processors: &[usize]) -> String {
+    let groups = processors.iter().max().map_or(1, |most| most / 32 + 1);
+    let mut bits = vec![0u32; groups];
+    processors.iter().for_each(|cpu| bits[cpu / 32] |= 1 << (cpu % 32));
+    bits.iter().rev().map(|group| format!("{group:08x}")).collect::<Vec<_>>().join(",")
+}
+
+/// While it exists, its thread has the network's processor.
+pub(crate) struct Pinned(Option<CpuSet>);
+
+impl Pinned {
+    /// Pins the present thread. Where that is not permitted, it goes on as before.
+    pub(crate) fn here() -> Pinned {
+        let pin = || {
+            let before = sched_getaffinity(None).ok()?;
+            let mut own = CpuSet::new();
+            own.set(shares()?.0);
+            sched_setaffinity(None, &own).ok()?;
+            Some(before)
+        };
+        Pinned(pin())
+    }
+}
+
+impl Drop for Pinned {
+    fn drop(&mut self) {
+        if let Some(before) = &self.0 {
+            // The thread stays where it is if not.
+            let _ = sched_setaffinity(None, before);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sets_of_processors_as_the_kernel_writes_them() {
+        assert_eq!(mask(&[1]), "00000002");
+        assert_eq!(mask(&[0, 33]), "00000002,00000001");
+    }
+
+    #[test]
+    fn a_pinned_thread_is_free_again() {
+        let before = sched_getaffinity(None).unwrap();
+        drop(Pinned::here());
+        assert_eq!(sched_getaffinity(None).unwrap(), before);
+    }
+}
