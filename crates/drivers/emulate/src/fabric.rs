@@ -13,6 +13,7 @@ use slotline_net::frame::{CE, Packet};
 use slotline_net::id::{HostId, NodeId};
 use slotline_net::node::{Counters, Handover};
 use slotline_net::time::Time;
+use slotline_net::units::Rate;
 use slotline_sim::{PortState, Stepper};
 use std::io;
 use std::net::IpAddr;
@@ -99,12 +100,24 @@ pub struct Fidelity {
     pub cpu_share: f64,
 }
 
+/// A host, and where it is in the network.
+pub struct Seat {
+    /// The host.
+    pub host: Host,
+    /// Its node.
+    pub node: NodeId,
+    /// The rate of its card.
+    pub rate: Rate,
+}
+
 /// A frame on its way.
 #[derive(Default)]
 struct Frame {
     bytes: Vec<u8>,
     host: u32,
     number: u32,
+    /// Its bytes, if the kernel has let go of it before it left the card.
+    ahead: u64,
     /// Whether it has left the card of its host.
     left: bool,
 }
@@ -124,7 +137,7 @@ impl Frames {
         });
         let frame = &mut self.slots[handle as usize];
         std::mem::swap(&mut frame.bytes, bytes);
-        (frame.host, frame.number, frame.left) = (host, number, false);
+        (frame.host, frame.number, frame.ahead, frame.left) = (host, number, 0, false);
         handle
     }
     fn free(&mut self, handle: u32) {
@@ -142,6 +155,9 @@ pub struct Fabric<'a> {
     frames: Frames,
     /// By host, its packets in the queue of its card.
     waiting: Vec<u32>,
+    /// By host, bytes that the kernel may let go of before they leave the card, and those that it has.
+    ahead: Vec<(u64, u64)>,
+    rates: Vec<Rate>,
     shared: &'a Shared,
     buffer: Vec<u8>,
     /// Hosts with packets to take in.
@@ -170,6 +186,9 @@ pub struct Ended {
     pub reached: Time,
 }
 
+/// The kernel lets a connection have so much time of its data on the way to the wire (TCP small queues). With dilation this
+/// is less network time, which is made up for: packets may wait long for their turn.
+const SMALL_QUEUE: Time = Time::ms(1);
 /// Without back-pressure, a card's queue has room for so many packets, as an interface's usually has.
 const MOST_WAITING: u32 = 1_000;
 /// Most packets taken from a host before the others have their turn.
@@ -182,16 +201,19 @@ const SNAPSHOTS: Duration = Duration::from_millis(500);
 const NAP: Duration = Duration::from_millis(5);
 
 impl<'a> Fabric<'a> {
-    /// Joins `hosts`, which are at `nodes` of the network.
+    /// Joins hosts, each at a node of the network.
     pub fn new(
-        (hosts, nodes): (Vec<Host>, Vec<NodeId>),
+        seats: Vec<Seat>,
         stepper: Stepper,
         classifier: Classifier,
         end: Time,
         shared: &'a Shared,
     ) -> Fabric<'a> {
+        let rates = seats.iter().map(|seat| seat.rate).collect();
+        let (hosts, nodes): (Vec<Host>, Vec<NodeId>) =
+            seats.into_iter().map(|seat| (seat.host, seat.node)).unzip();
         let addresses = Addresses { hosts: hosts.len() as u32 };
-        let waiting = vec![0; hosts.len()];
+        let (waiting, ahead) = (vec![0; hosts.len()], vec![(0, 0); hosts.len()]);
         let (frames, counts, fidelity, buffer) = Default::default();
         let (ready, over, lost, released) = Default::default();
         Fabric {
@@ -202,6 +224,8 @@ impl<'a> Fabric<'a> {
             addresses,
             frames,
             waiting,
+            ahead,
+            rates,
             shared,
             buffer,
             ready,
@@ -217,6 +241,10 @@ impl<'a> Fabric<'a> {
     /// Runs until somebody stops it, or until its end.
     pub fn run(mut self, dilation: Dilation) -> io::Result<Ended> {
         let _pinned = Pinned::here();
+        let own = SMALL_QUEUE.as_ps() as f64 * (1.0 - 1.0 / dilation.factor());
+        for (ahead, rate) in self.ahead.iter_mut().zip(&self.rates) {
+            ahead.0 = rate.inverse_rate().bytes_in(Time::ps(own as u64));
+        }
         let wait = self.waiting_list()?;
         while !self.shared.begin.load(Ordering::Acquire) && !self.shared.stopped() {
             self.pass_on()?;
@@ -318,6 +346,7 @@ impl<'a> Fabric<'a> {
             return self.release(at as u32, number);
         };
         let stamp = self.frames.put(&mut self.buffer, at as u32, number);
+        self.let_go_ahead(stamp, packet.len.into());
         if self.stepper.inject(self.nodes[at], now, Packet { stamp, ..packet }) {
             self.counts.entered += 1;
         } else {
@@ -350,11 +379,28 @@ impl<'a> Fabric<'a> {
         Ok(())
     }
 
+    /// Lets the kernel go of a frame that has just come, if not too many bytes wait of which it did.
+    fn let_go_ahead(&mut self, handle: u32, len: u64) {
+        let frame = &mut self.frames.slots[handle as usize];
+        let (most, ahead) = &mut self.ahead[frame.host as usize];
+        if *ahead + len <= *most {
+            *ahead += len;
+            frame.ahead = len;
+            let (host, number) = (frame.host as usize, frame.number);
+            self.hosts[host].release(number);
+            self.note_released(host);
+        }
+    }
+
     /// Lets go of a frame that has left the card of its host, or that never will.
     fn release(&mut self, host: u32, number: u32) {
         let host = host as usize;
         self.waiting[host] -= 1;
         self.hosts[host].release(number);
+        self.note_released(host);
+    }
+
+    fn note_released(&mut self, host: usize) {
         if self.released.last() != Some(&host) {
             self.released.push(host);
         }
@@ -363,10 +409,15 @@ impl<'a> Fabric<'a> {
     /// A frame leaves its host's card: the host's kernel may let go of it.
     fn leave(&mut self, handle: u32) {
         let frame = &mut self.frames.slots[handle as usize];
-        let (host, number) = (frame.host, frame.number);
-        if !std::mem::replace(&mut frame.left, true) {
-            self.release(host, number);
+        let (host, number, ahead) = (frame.host, frame.number, frame.ahead);
+        if std::mem::replace(&mut frame.left, true) {
+            return;
         }
+        if ahead == 0 {
+            return self.release(host, number);
+        }
+        self.ahead[host as usize].1 -= ahead;
+        self.waiting[host as usize] -= 1;
     }
 
     fn deliver(&mut self, packet: &Packet) {

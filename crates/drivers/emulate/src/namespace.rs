@@ -1,5 +1,6 @@
 //! A host of an emulation: a network namespace with one interface, `eth0`, whose far end is the modelled network.
 
+use crate::classify::Addresses;
 use crate::nfqueue::NfQueue;
 use crate::processors;
 use nix::sched::{CloneFlags, setns, unshare};
@@ -80,14 +81,14 @@ pub struct Host {
 }
 
 impl Host {
-    /// Makes a host. Nothing outside of the new network namespace changes, and it vanishes with the process.
+    /// Makes a host, whose network has the prefix [`Addresses::PREFIX`]. Nothing outside of the new network namespace changes, and it vanishes with the process.
     pub fn new(
         name: &str,
-        (address, prefix): (Ipv4Addr, u8),
+        address: Ipv4Addr,
         tcp: &KernelTcp,
         gate: GateKind,
     ) -> Result<Host, HostError> {
-        let make = || host_here(name, (address, prefix), tcp, gate);
+        let make = || host_here(name, address, tcp, gate);
         // A namespace belongs to a thread. What was opened in it stays open when the thread ends.
         std::thread::scope(|scope| scope.spawn(make).join()).unwrap_or_else(|_| {
             Err(HostError {
@@ -202,7 +203,7 @@ const LONGEST: usize = 65_536;
 /// Makes a host of the present thread.
 fn host_here(
     name: &str,
-    (address, prefix): (Ipv4Addr, u8),
+    address: Ipv4Addr,
     tcp: &KernelTcp,
     gate: GateKind,
 ) -> Result<Host, HostError> {
@@ -219,7 +220,7 @@ fn host_here(
         .build_sync()
         .and_then(|tun| tun.set_nonblocking(true).map(|()| tun))
         .map_err(|e| failed("make its interface (/dev/net/tun)", e.to_string()))?;
-    command("ip", &["-batch", "-"], &interface_commands(address, prefix, tcp))
+    command("ip", &["-batch", "-"], &interface_commands(address, tcp))
         .map_err(|e| failed("configure its interface", e))?;
     let queue = match gate {
         GateKind::Interface => None,
@@ -230,7 +231,8 @@ fn host_here(
 }
 
 /// What `ip -batch` reads.
-fn interface_commands(address: Ipv4Addr, prefix: u8, tcp: &KernelTcp) -> String {
+fn interface_commands(address: Ipv4Addr, tcp: &KernelTcp) -> String {
+    let prefix = Addresses::PREFIX;
     let network = u32::from(address) >> (32 - prefix) << (32 - prefix);
     let quick = if tcp.quick_acks { " quickack 1" } else { "" };
     format!(

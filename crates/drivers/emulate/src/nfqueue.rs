@@ -73,7 +73,7 @@ impl NfQueue {
 
     fn configure(&self, attribute: u16, value: &[u8]) -> io::Result<()> {
         let mut request = Vec::new();
-        message(&mut request, CONFIG, REQUEST | ACKNOWLEDGE, (attribute, value));
+        message(&mut request, CONFIG, REQUEST | ACKNOWLEDGE, attribute, value);
         rustix::net::send(&self.socket, &request, SendFlags::empty())?;
         let mut answer = [0; 1024];
         let (length, _) = rustix::net::recv(&self.socket, &mut answer, RecvFlags::empty())?;
@@ -109,7 +109,7 @@ impl NfQueue {
         let mut header = [0; 8];
         header[..4].copy_from_slice(&DROP.to_be_bytes());
         header[4..].copy_from_slice(&number.to_be_bytes());
-        message(&mut self.verdicts, VERDICT, REQUEST, (VERDICT_HEADER, &header));
+        message(&mut self.verdicts, VERDICT, REQUEST, VERDICT_HEADER, &header);
     }
 
     /// Sends the verdicts to the kernel.
@@ -129,7 +129,7 @@ impl AsFd for NfQueue {
 }
 
 /// Appends a message about queue 0 with one attribute.
-fn message(out: &mut Vec<u8>, kind: u16, flags: u16, (attribute, value): (u16, &[u8])) {
+fn message(out: &mut Vec<u8>, kind: u16, flags: u16, attribute: u16, value: &[u8]) {
     let padded = value.len().next_multiple_of(4);
     let length = (HEADERS + 4 + padded) as u32;
     out.extend_from_slice(&length.to_ne_bytes());
@@ -186,10 +186,11 @@ mod tests {
             &mut out,
             PACKET,
             0,
-            (PACKET_HEADER, &[&number.to_be_bytes()[..], &[8, 0, 3]].concat()),
+            PACKET_HEADER,
+            &[&number.to_be_bytes()[..], &[8, 0, 3]].concat(),
         );
         let mut more = Vec::new();
-        message(&mut more, PACKET, 0, (PAYLOAD, payload));
+        message(&mut more, PACKET, 0, PAYLOAD, payload);
         out.extend_from_slice(&more[HEADERS..]);
         out
     }

@@ -20,7 +20,7 @@ pub struct Probed {
 pub fn probe() -> Vec<Probed> {
     let tried = |what, needed, works| Probed { what, needed, works };
     let host = |gate| {
-        let address = (Addresses { hosts: 1 }.of(HostId(0)), Addresses::PREFIX);
+        let address = Addresses { hosts: 1 }.of(HostId(0));
         Host::new("probe", address, &KernelTcp::default(), gate)
             .map(drop)
             .map_err(|error| error.to_string())

@@ -74,7 +74,7 @@ impl Drop for Bridge {
 fn host(n: usize, mtu: u32) -> Result<Host, HostError> {
     let tcp = KernelTcp { mtu, ..KernelTcp::default() };
     let spare = Ipv4Addr::new(10, 77, 0, n as u8 + 1);
-    Host::new(&format!("h{n}"), (spare, 24), &tcp, GateKind::Interface)
+    Host::new(&format!("h{n}"), spare, &tcp, GateKind::Interface)
 }
 
 fn ip(command: &str) -> io::Result<()> {

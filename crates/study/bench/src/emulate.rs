@@ -208,5 +208,5 @@ fn hosts(number: &str) -> Outcome {
 
 fn host(n: u32, gate: GateKind) -> Result<Host, HostError> {
     let address = Ipv4Addr::from(u32::from_be_bytes([10, 77, 0, 1]) + n);
-    Host::new(&format!("h{n}"), (address, 16), &KernelTcp::default(), gate)
+    Host::new(&format!("h{n}"), address, &KernelTcp::default(), gate)
 }

@@ -7,7 +7,7 @@ use crate::run::Job;
 use crate::status::Status;
 use slotline_emulate::classify::{Addresses, Classifier};
 use slotline_emulate::clock::Dilation;
-use slotline_emulate::fabric::{Ended, Fabric, Shared, Snapshot};
+use slotline_emulate::fabric::{Ended, Fabric, Seat, Shared, Snapshot};
 use slotline_emulate::isolation;
 use slotline_emulate::namespace::{GateKind, Host, KernelTcp};
 use slotline_emulate::programs::{self, Program, Ran};
@@ -58,7 +58,7 @@ pub fn record(
     let (nodes, stay, seed) = (graph.hosts.clone(), spec.stay, job.seed);
     let run = Run { hosts, nodes, programs, stay, end, dilation, seed };
     let (ended, done, scene) = run.between(assembly, loaded, job)?;
-    let mut record = of(ended, &done.flows, &scene, (dilation, gate));
+    let mut record = of(ended, &done.flows, &scene, dilation, gate);
     record.apps =
         loaded.scenario.app.iter().zip(done.programs).map(|(app, ran)| app_row(app, ran)).collect();
     Ok((scene, record))
@@ -96,10 +96,7 @@ fn kernel(transport: &TransportSpec, dilation: Dilation) -> KernelTcp {
 fn hosts(names: &[String], tcp: &KernelTcp, gate: GateSpec) -> Result<Vec<Host>, ScenarioError> {
     let addresses = Addresses { hosts: names.len() as u32 };
     let make = |gate: GateKind| {
-        let one = |(n, name): (u32, &String)| {
-            let address = (addresses.of(HostId(n)), Addresses::PREFIX);
-            Host::new(name, address, tcp, gate)
-        };
+        let one = |(n, name): (u32, &String)| Host::new(name, addresses.of(HostId(n)), tcp, gate);
         (0..).zip(names).map(one).collect::<Result<Vec<Host>, _>>()
     };
     let made = match gate {
@@ -168,7 +165,10 @@ impl Run {
         let classifier = Classifier::new(Arc::clone(&plan), addresses);
         let scheme = &loaded.scenario.scheme[job.scheme].name;
         let shared = Shared::default();
-        let fabric = Fabric::new((self.hosts, self.nodes), stepper, classifier, self.end, &shared);
+        let rate = |node: NodeId| scene.wiring.of(node)[0].lane.rate;
+        let seat = |(host, node)| Seat { host, node, rate: rate(node) };
+        let seats = self.hosts.into_iter().zip(self.nodes).map(seat).collect();
+        let fabric = Fabric::new(seats, stepper, classifier, self.end, &shared);
         let work = Work {
             plan,
             namespaces,
@@ -239,8 +239,8 @@ impl Work<'_> {
         let others_done = || replayed.load(Ordering::Acquire) && !self.until_time;
         std::thread::scope(|scope| {
             let programs = scope.spawn(|| {
-                let at = (&clock, self.shared);
-                programs::run(&self.programs, &self.namespaces, &self.environment, at, others_done)
+                let (namespaces, environment) = (&self.namespaces, &self.environment);
+                programs::run(&self.programs, namespaces, environment, self.shared, others_done)
             });
             let flows = replay.run(&clock, self.shared);
             replayed.store(true, Ordering::Release);
@@ -272,7 +272,8 @@ fn of(
     ended: Ended,
     replayed: &[Replayed],
     scene: &Scene,
-    (dilation, gate): (Dilation, Gate),
+    dilation: Dilation,
+    gate: Gate,
 ) -> RunRecord {
     let Ended { stepper, classifier, counts, fidelity, reached } = ended;
     let mut outcome = stepper.finish(reached);

@@ -2,7 +2,7 @@
 
 use slotline_emulate::classify::{Addresses, Classifier};
 use slotline_emulate::clock::Dilation;
-use slotline_emulate::fabric::{Ended, Fabric, Shared};
+use slotline_emulate::fabric::{Ended, Fabric, Seat, Shared};
 use slotline_emulate::namespace::{GateKind, Host, KernelTcp};
 use slotline_net::id::{HostId, NodeId};
 use slotline_net::node::external_host::{ExternalHost, add_shared_conns};
@@ -12,7 +12,7 @@ use slotline_net::route::{Routes, RoutingSpec};
 use slotline_net::time::Time;
 use slotline_net::topology::{Down, StarSpec, TopologySpec};
 use slotline_net::transport::TransportSpec;
-use slotline_net::units::Bytes;
+use slotline_net::units::{Bytes, Rate};
 use slotline_net::workload::Traffic;
 use slotline_sim::{Follow, Network, Place, Queue, Stepper};
 use std::sync::Arc;
@@ -21,8 +21,7 @@ use std::sync::Arc;
 pub fn hosts(count: u32, gate: GateKind) -> Result<Vec<Host>, String> {
     let addresses = Addresses { hosts: count };
     let make = |n| {
-        let address = (addresses.of(HostId(n)), Addresses::PREFIX);
-        Host::new(&format!("h{n}"), address, &KernelTcp::default(), gate)
+        Host::new(&format!("h{n}"), addresses.of(HostId(n)), &KernelTcp::default(), gate)
             .map_err(|error| error.to_string())
     };
     (0..count).map(make).collect()
@@ -85,8 +84,14 @@ pub fn joined<T: Send>(
     let shared = Shared::default();
     let namespaces: Vec<_> =
         hosts.iter().map(|host| host.namespace().try_clone_to_owned().unwrap()).collect();
-    let fabric =
-        Fabric::new((hosts, nodes), stepper, Classifier::new(plan, addresses), Time::MAX, &shared);
+    let seat = |(host, node)| Seat { host, node, rate: Rate(1_000_000_000) };
+    let fabric = Fabric::new(
+        hosts.into_iter().zip(nodes).map(seat).collect(),
+        stepper,
+        Classifier::new(plan, addresses),
+        Time::MAX,
+        &shared,
+    );
     std::thread::scope(|scope| {
         let work = scope.spawn(|| {
             use std::os::fd::AsFd;

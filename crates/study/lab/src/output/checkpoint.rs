@@ -162,9 +162,11 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// A fingerprint of the program file: its length and its time of modification.
+/// A fingerprint of the program file: its length and its time of modification. Linux finds the file of this process also
+/// when another one has taken its place meanwhile.
 fn program() -> u64 {
-    let file = std::env::current_exe().and_then(fs::metadata);
+    let own = fs::metadata("/proc/self/exe");
+    let file = own.or_else(|_| std::env::current_exe().and_then(fs::metadata));
     let identity = file.and_then(|file| Ok(format!("{} {:?}", file.len(), file.modified()?)));
     fingerprint(identity.unwrap_or_default().as_bytes())
 }
