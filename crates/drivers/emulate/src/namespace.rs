@@ -74,8 +74,9 @@ pub struct Host {
     /// Its address.
     pub address: Ipv4Addr,
     namespace: OwnedFd,
-    tun: SyncDevice,
+    // Closed before the interface, which would wait for the packets that it holds.
     queue: Option<NfQueue>,
+    tun: SyncDevice,
     /// What the interface is read into; empty where the queue is read.
     buffer: Vec<u8>,
 }
@@ -213,6 +214,13 @@ fn host_here(
     let namespace = File::open("/proc/thread-self/ns/net")
         .map_err(|e| failed("open its network namespace", e.to_string()))?;
     set_kernel(tcp).map_err(|e| failed("set its TCP", e))?;
+    // It is opened before the interface, so that a process that is killed closes it first.
+    let queue = match gate {
+        GateKind::Interface => None,
+        GateKind::Queue => Some(
+            NfQueue::open().map_err(|e| failed("queue its packets (netfilter)", e.to_string()))?,
+        ),
+    };
     let tun = DeviceBuilder::new()
         .name(INTERFACE)
         .layer(Layer::L3)
@@ -222,10 +230,11 @@ fn host_here(
         .map_err(|e| failed("make its interface (/dev/net/tun)", e.to_string()))?;
     command("ip", &["-batch", "-"], &interface_commands(address, tcp))
         .map_err(|e| failed("configure its interface", e))?;
-    let queue = match gate {
-        GateKind::Interface => None,
-        GateKind::Queue => Some(open_queue().map_err(|e| failed("queue its packets", e))?),
-    };
+    if queue.is_some() {
+        let arguments = ["--noflush", "--wait"];
+        command("iptables-legacy-restore", &arguments, &queue_rule())
+            .map_err(|e| failed("queue its packets", e))?;
+    }
     let buffer = if queue.is_none() { vec![0; LONGEST] } else { Vec::new() };
     Ok(Host { name: name.into(), address, namespace: namespace.into(), tun, queue, buffer })
 }
@@ -289,12 +298,9 @@ pub(crate) fn permitted(name: &str) -> Result<(), String> {
     }
 }
 
-/// Queues what leaves the interface.
-fn open_queue() -> Result<NfQueue, String> {
-    let queue = NfQueue::open().map_err(|e| format!("netfilter's queue: {e}"))?;
-    let rule = format!("*mangle\n-A POSTROUTING -o {INTERFACE} -j NFQUEUE --queue-num 0\nCOMMIT\n");
-    command("iptables-legacy-restore", &["--noflush", "--wait"], &rule)?;
-    Ok(queue)
+/// What `iptables-restore` reads: what leaves the interface is queued.
+fn queue_rule() -> String {
+    format!("*mangle\n-A POSTROUTING -o {INTERFACE} -j NFQUEUE --queue-num 0\nCOMMIT\n")
 }
 
 /// Runs a program with `input` and returns its complaint where it fails.
