@@ -3,8 +3,8 @@
 mod atomics {
     pub(super) use loom::sync::atomic::{AtomicU64, Ordering};
 }
-// Only some of it is tried here.
-#[allow(dead_code)]
+// The same file as `crate::shared`, on other atomics; only some of it is tried here.
+#[allow(clippy::duplicate_mod, dead_code)]
 #[path = "shared.rs"]
 mod shared;
 

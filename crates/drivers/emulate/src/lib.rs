@@ -4,7 +4,7 @@
 //! clock ([`clock`]), which may run slower than real time. A packet of a real application enters the model at the card
 //! of its host as a packet that stands for a frame, and is handed to the other host when the model says that it arrives,
 //! with the marks that it has got. What happens between is exact in network time, however busy the machine is. What
-//! is late is the passage between kernel and model; [`fabric::Fidelity`] says how much.
+//! is late is the passage between kernel and model; [`shared::Fidelity`] says how much.
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
@@ -13,6 +13,7 @@ pub mod classify;
 pub mod clock;
 mod datagrams;
 pub mod fabric;
+mod frames;
 pub mod ipv4;
 pub mod isolation;
 pub mod lateness;
@@ -23,5 +24,7 @@ mod processors;
 pub mod programs;
 pub mod registry;
 pub mod replay;
+pub mod seat;
+pub mod shared;
 pub mod virtual_time;
 mod wait;

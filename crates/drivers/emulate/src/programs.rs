@@ -1,7 +1,7 @@
 //! Programs on the hosts of an emulation.
 
-use crate::fabric::Shared;
 use crate::namespace::inside;
+use crate::shared::Shared;
 use crate::virtual_time::Environment;
 use rustix::process::{Pid, Signal, kill_process_group};
 use slotline_net::time::Time;

@@ -20,15 +20,12 @@ const SPAN: Duration = Duration::from_secs(2);
 pub const SEPARATE: Separate =
     Separate { cases: names, run: run_named, has_large: false, takes_threads: false };
 
-const CASES: [(&str, fn(&str) -> Outcome); 4] =
-    [("switch", switch), ("delay", delay), ("slots", slots), ("hosts", hosts)];
-
 fn names(_: &Choice<'_>) -> Vec<String> {
     let cases = [
         "switch:1500",
         "switch:9000",
-        "delay:2",
-        "delay:4",
+        "delay:50Mbps",
+        "delay:500Mbps",
         "slots:1ms",
         "slots:250us",
         "slots:100us",
@@ -45,15 +42,13 @@ fn run_named(case: &str, _scenarios: &Path) -> Outcome {
         let done = code == std::process::ExitCode::SUCCESS;
         return if done { Ok(vec![]) } else { Err("the isolated process failed".into()) };
     }
-    let (kind, value) = case.split_once(':').unwrap_or((case, ""));
-    match CASES.iter().find(|(name, _)| *name == kind) {
-        Some((_, run)) => run(value),
-        None => Err(format!("a case is one of {}", names_text()).into()),
+    match case.split_once(':') {
+        Some(("switch", mtu)) => switch(mtu),
+        Some(("delay", rate)) => delay(rate),
+        Some(("slots", slot)) => slots(slot),
+        Some(("hosts", number)) => hosts(number),
+        _ => Err("a case is switch:MTU, delay:RATE, slots:TIME or hosts:NUMBER".into()),
     }
-}
-
-fn names_text() -> String {
-    CASES.map(|(name, _)| name).join(", ") + ", with a colon and a value"
 }
 
 fn row(case: &str, scheme: &str, name: &str, value: f64, unit: &str) -> Row {

@@ -7,12 +7,14 @@ use crate::run::Job;
 use crate::status::Status;
 use slotline_emulate::classify::{Addresses, Classifier};
 use slotline_emulate::clock::Dilation;
-use slotline_emulate::fabric::{Ended, Fabric, Seat, Shared, Snapshot};
+use slotline_emulate::fabric::{Ended, Fabric};
 use slotline_emulate::isolation;
 use slotline_emulate::namespace::{GateKind, Host, KernelTcp};
 use slotline_emulate::programs::{self, Program, Ran};
 use slotline_emulate::registry::Registered;
 use slotline_emulate::replay::{Replay, Replayed};
+use slotline_emulate::seat::Seat;
+use slotline_emulate::shared::{Shared, Snapshot};
 use slotline_emulate::virtual_time::Environment;
 use slotline_net::id::{HostId, NodeId};
 use slotline_net::node::host::Plan;
@@ -166,7 +168,7 @@ impl Run {
         let scheme = &loaded.scenario.scheme[job.scheme].name;
         let shared = Shared::default();
         let rate = |node: NodeId| scene.wiring.of(node)[0].lane.rate;
-        let seat = |(host, node)| Seat { host, node, rate: rate(node) };
+        let seat = |(host, node)| Seat::new(host, node, rate(node));
         let seats = self.hosts.into_iter().zip(self.nodes).map(seat).collect();
         let fabric = Fabric::new(seats, stepper, classifier, self.end, &shared);
         let work = Work {

@@ -4,7 +4,7 @@ use crate::collect::Scene;
 use crate::record::PortRow;
 use serde::{Deserialize, Serialize};
 use slotline_emulate::clock::Dilation;
-use slotline_emulate::fabric::Snapshot;
+use slotline_emulate::shared::Snapshot;
 
 /// The state of a running emulation.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]

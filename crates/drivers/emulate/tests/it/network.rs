@@ -2,8 +2,10 @@
 
 use slotline_emulate::classify::{Addresses, Classifier};
 use slotline_emulate::clock::Dilation;
-use slotline_emulate::fabric::{Ended, Fabric, Seat, Shared};
+use slotline_emulate::fabric::{Ended, Fabric};
 use slotline_emulate::namespace::{GateKind, Host, KernelTcp};
+use slotline_emulate::seat::Seat;
+use slotline_emulate::shared::Shared;
 use slotline_net::id::{HostId, NodeId};
 use slotline_net::node::external_host::{ExternalHost, add_shared_conns};
 use slotline_net::node::host::{Egress, Nic, NicConfig, Plan, Spread};
@@ -84,7 +86,7 @@ pub fn joined<T: Send>(
     let shared = Shared::default();
     let namespaces: Vec<_> =
         hosts.iter().map(|host| host.namespace().try_clone_to_owned().unwrap()).collect();
-    let seat = |(host, node)| Seat { host, node, rate: Rate(1_000_000_000) };
+    let seat = |(host, node)| Seat::new(host, node, Rate(1_000_000_000));
     let fabric = Fabric::new(
         hosts.into_iter().zip(nodes).map(seat).collect(),
         stepper,
