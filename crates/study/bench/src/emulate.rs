@@ -6,7 +6,7 @@ use crate::bridge::Bridge;
 use crate::table::{Choice, Outcome, Separate};
 use slotline_emulate::isolation;
 use slotline_emulate::namespace::{GateKind, Host, HostError, KernelTcp};
-use slotline_lab::record::{Emulation, RunRecord};
+use slotline_lab::record::{FlowRow, RunRecord};
 use slotline_lab::run::Jobs;
 use slotline_scenario::{Loaded, Scenario, ScenarioError};
 use std::net::Ipv4Addr;
@@ -20,18 +20,19 @@ const SPAN: Duration = Duration::from_secs(2);
 pub const SEPARATE: Separate =
     Separate { cases: names, run: run_named, has_large: false, takes_threads: false };
 
+const CASES: [&str; 8] = [
+    "switch:1500",
+    "switch:9000",
+    "delay:50Mbps",
+    "delay:500Mbps",
+    "slots:1ms",
+    "slots:250us",
+    "slots:100us",
+    "hosts:64",
+];
+
 fn names(_: &Choice<'_>) -> Vec<String> {
-    let cases = [
-        "switch:1500",
-        "switch:9000",
-        "delay:50Mbps",
-        "delay:500Mbps",
-        "slots:1ms",
-        "slots:250us",
-        "slots:100us",
-        "hosts:64",
-    ];
-    cases.map(String::from).into()
+    CASES.map(String::from).into()
 }
 
 /// Runs one case in namespaces of its own.
@@ -62,13 +63,6 @@ fn row(case: &str, scheme: &str, name: &str, value: f64, unit: &str) -> Row {
     }
 }
 
-/// A run of a scenario, and how well the machine kept up with it.
-fn emulated(text: String) -> Result<(RunRecord, Emulation), ScenarioError> {
-    let run = run(text)?;
-    let emulation = run.engine.emulation;
-    Ok((run, emulation.unwrap_or_default()))
-}
-
 fn run(text: String) -> Result<RunRecord, ScenarioError> {
     let loaded: Loaded = Scenario::parse(Path::new("bench.toml"), text)?;
     let runs = Jobs::of(&loaded).run(&loaded, 1)?;
@@ -87,17 +81,23 @@ fn switch(mtu: &str) -> Outcome {
     let kernel = Bridge::new(mtu.parse()?)?.goodput(SPAN)?;
     let mut rows = vec![row(&case, "bridge", "goodput", kernel, "Mbit/s")];
     for gate in ["queue", "interface"] {
-        let (run, emulation) = emulated(bulk(gate, mtu))?;
-        let carried = goodput(&run);
-        let busy = emulation.cpu_share * run.engine.sim_time_ps as f64 * 1e-12;
-        rows.extend([
-            row(&case, gate, "goodput", carried, "Mbit/s"),
-            row(&case, gate, "of_bridge", carried / kernel, "times"),
-            row(&case, gate, "packets", emulation.deliveries as f64 / busy, "packets/s of a core"),
-            row(&case, gate, "lost_outside", emulation.lost_outside as f64, "packets"),
-        ]);
+        rows.extend(through(&case, gate, mtu, kernel)?);
     }
     Ok(rows)
+}
+
+/// The transfer through a gate. The bridge carries `kernel` Mbit/s.
+fn through(case: &str, gate: &str, mtu: &str, kernel: f64) -> Outcome {
+    let run = run(bulk(gate, mtu))?;
+    let emulation = run.engine.emulation.unwrap_or_default();
+    let carried = goodput(&run);
+    let busy = emulation.cpu_share * run.engine.sim_time_ps as f64 * 1e-12;
+    Ok(vec![
+        row(case, gate, "goodput", carried, "Mbit/s"),
+        row(case, gate, "of_bridge", carried / kernel, "times"),
+        row(case, gate, "packets", emulation.deliveries as f64 / busy, "packets/s of a core"),
+        row(case, gate, "lost_outside", emulation.lost_outside as f64, "packets"),
+    ])
 }
 
 fn bulk(gate: &str, mtu: &str) -> String {
@@ -117,16 +117,14 @@ fn delay(rate: &str) -> Outcome {
     let case = format!("delay:{rate}");
     let [simulated, real] = ["packet", "emulate"].map(|engine| run(line(engine, rate)));
     let (simulated, real) = (simulated?, real?);
-    let emulation = real.engine.emulation.unwrap_or_default();
     let excess = (round_trip_us(&real) - round_trip_us(&simulated)) / f64::from(2 * (SWITCHES + 1));
-    let us = |ns: u64| ns as f64 / 1e3;
-    Ok(vec![
+    let mut rows = vec![
         row(&case, "queue", "round_trip_simulated", round_trip_us(&simulated), "us"),
         row(&case, "queue", "round_trip", round_trip_us(&real), "us"),
         row(&case, "queue", "excess_per_link", excess, "us"),
-        row(&case, "queue", "late_p99", us(emulation.late_p99_ns), "us"),
-        row(&case, "queue", "cpu", emulation.cpu_share * 100.0, "% of a core"),
-    ])
+    ];
+    rows.extend(kept_up(&case, &real));
+    Ok(rows)
 }
 
 const SWITCHES: u32 = 4;
@@ -151,7 +149,7 @@ fn line(engine: &str, rate: &str) -> String {
 
 /// The mean time from a probe to its answer.
 fn round_trip_us(run: &RunRecord) -> f64 {
-    let asked = |flow: &&slotline_lab::record::FlowRow| flow.finished();
+    let asked = |flow: &&FlowRow| flow.finished();
     let spans: Vec<f64> =
         run.flows.iter().filter(asked).map(|f| (f.finish_ps - f.start_ps) as f64 * 1e-6).collect();
     spans.iter().sum::<f64>() / spans.len().max(1) as f64
@@ -162,15 +160,14 @@ fn slots(slot: &str) -> Outcome {
     let case = format!("slots:{slot}");
     let [simulated, real] = ["packet", "emulate"].map(|engine| run(turns(engine, slot)));
     let (simulated, real) = (simulated?, real?);
-    let emulation = real.engine.emulation.unwrap_or_default();
     let (model, carried) = (goodput(&simulated), goodput(&real));
-    Ok(vec![
+    let mut rows = vec![
         row(&case, "simulated", "goodput", model, "Mbit/s"),
         row(&case, "queue", "goodput", carried, "Mbit/s"),
         row(&case, "queue", "of_simulated", carried / model, "times"),
-        row(&case, "queue", "late_p99", emulation.late_p99_ns as f64 / 1e3, "us"),
-        row(&case, "queue", "cpu", emulation.cpu_share * 100.0, "% of a core"),
-    ])
+    ];
+    rows.extend(kept_up(&case, &real));
+    Ok(rows)
 }
 
 fn turns(engine: &str, slot: &str) -> String {
@@ -184,21 +181,35 @@ fn turns(engine: &str, slot: &str) -> String {
     )
 }
 
+/// How well the machine kept up with a run.
+fn kept_up(case: &str, run: &RunRecord) -> [Row; 2] {
+    let emulation = run.engine.emulation.unwrap_or_default();
+    [
+        row(case, "queue", "late_p99", emulation.late_p99_ns as f64 / 1e3, "us"),
+        row(case, "queue", "cpu", emulation.cpu_share * 100.0, "% of a core"),
+    ]
+}
+
 /// So many hosts are made and removed.
 fn hosts(number: &str) -> Outcome {
-    let number: u32 = number.parse()?;
-    let case = format!("hosts:{number}");
+    let number = number.parse()?;
     let mut rows = Vec::new();
     for (gate, name) in [(GateKind::Queue, "queue"), (GateKind::Interface, "interface")] {
-        let began = Instant::now();
-        let hosts = (0..number).map(|n| host(n, gate)).collect::<Result<Vec<Host>, _>>()?;
-        let up = began.elapsed();
-        let began = Instant::now();
-        drop(hosts);
-        rows.push(row(&case, name, "up", up.as_secs_f64(), "s"));
-        rows.push(row(&case, name, "down", began.elapsed().as_secs_f64(), "s"));
+        let case = format!("hosts:{number}");
+        let make = || (0..number).map(|n| host(n, gate)).collect::<Result<Vec<_>, _>>();
+        let (made, up) = timed(make);
+        let hosts = made?;
+        let ((), down) = timed(|| drop(hosts));
+        rows.extend([row(&case, name, "up", up, "s"), row(&case, name, "down", down, "s")]);
     }
     Ok(rows)
+}
+
+/// What `work` gives, and how many seconds it takes.
+fn timed<T>(work: impl FnOnce() -> T) -> (T, f64) {
+    let began = Instant::now();
+    let made = work();
+    (made, began.elapsed().as_secs_f64())
 }
 
 fn host(n: u32, gate: GateKind) -> Result<Host, HostError> {
