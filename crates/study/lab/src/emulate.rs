@@ -20,6 +20,7 @@ use slotline_net::id::{HostId, NodeId};
 use slotline_net::node::host::Plan;
 use slotline_net::time::Time;
 use slotline_net::transport::TransportSpec;
+use slotline_net::workload::{Carrier, Conn};
 use slotline_scenario::emulated::kernel_name;
 use slotline_scenario::{AppSpec, EmulateSpec, EndWhen, GateSpec, Loaded, ScenarioError};
 use slotline_sim::Stepper;
@@ -28,6 +29,8 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+/// Bytes of the headers of IPv4 and UDP.
+const UDP_HEADERS: u32 = 28;
 /// Network time advances in windows of at most this real time: what a packet is late by itself.
 const RESOLUTION_US: u64 = 20;
 
@@ -50,7 +53,8 @@ pub fn record(
     let graph = loaded.scenario.fabric.build().map_err(|error| loaded.blame(error))?;
     let names: Vec<String> =
         graph.hosts.iter().map(|node| graph.nodes[node.at()].name.clone()).collect();
-    let hosts = hosts(&names, &kernel(transport, dilation), spec.gate)?;
+    let gate = gate_for(spec.gate, &assembly.plan);
+    let hosts = hosts(&names, &kernel(transport, dilation), gate)?;
     let gate = match hosts.first().map(Host::gate) {
         Some(GateKind::Interface) => Gate::Interface,
         _ => Gate::Queue,
@@ -91,6 +95,17 @@ fn kernel(transport: &TransportSpec, dilation: Dilation) -> KernelTcp {
         initial_window: transport.initial_window,
         least_rto: dilation.real(transport.min_rto),
         quick_acks: transport.delayed_ack == Time::ZERO,
+    }
+}
+
+/// The gate that is asked for. The queue has datagrams before the kernel fragments them, so longer ones than fit into a
+/// packet need the other gate.
+fn gate_for(asked: GateSpec, plan: &Plan) -> GateSpec {
+    let most = plan.transport.mtu().saturating_sub(UDP_HEADERS);
+    let long = |conn: &Conn| matches!(conn.carrier, Carrier::Udp { message, .. } if message > most);
+    match asked {
+        GateSpec::Auto if plan.traffic.conns.iter().any(long) => GateSpec::Interface,
+        _ => asked,
     }
 }
 
