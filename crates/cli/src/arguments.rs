@@ -172,8 +172,8 @@ pub struct ReproduceOptions {
     #[arg(long, value_enum, default_value = "packet")]
     pub engine: ReproduceEngine,
     /// With `emulate`: how many times slower than real time the network runs.
-    #[arg(long, value_name = "FACTOR", default_value_t = 1.0)]
-    pub dilation: f64,
+    #[arg(long, value_name = "FACTOR")]
+    pub dilation: Option<f64>,
     /// End each run at this network time, if the experiment does not end before, for example 200ms.
     #[arg(long, value_name = "TIME")]
     pub end: Option<Time>,

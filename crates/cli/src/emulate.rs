@@ -32,7 +32,7 @@ pub struct EmulateOptions {
     #[arg(long, value_enum)]
     pub gate: Option<Gate>,
     /// Find the dilation that the scenario needs on this machine, and run nothing else.
-    #[arg(long, conflicts_with_all = ["dilation", "stay", "accept_late", "json"])]
+    #[arg(long, conflicts_with_all = ["dilation", "stay", "accept_late", "json", "seed", "repeat", "force"])]
     pub calibrate: bool,
     /// Stay up until Ctrl-C, also when everything is done: for `slotline exec`.
     #[arg(long)]

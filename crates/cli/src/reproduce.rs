@@ -23,21 +23,45 @@ pub fn reproduce(options: &ReproduceOptions) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let chosen = chosen(options)?;
+    refuse_without_effect(options)?;
     #[cfg(target_os = "linux")]
-    if options.engine == ReproduceEngine::Emulate
+    if emulates(options)
         && let Some(code) = crate::emulate::isolated_process()?
     {
         return Ok(code);
     }
     // The first process in namespaces of its own would not end by a signal otherwise. Complete runs are stored.
     #[cfg(target_os = "linux")]
-    if options.engine == ReproduceEngine::Emulate {
+    if emulates(options) {
         progress::on_interrupt(|| std::process::exit(INTERRUPTED.into()))?;
     }
     let valid = chosen.into_iter().map(|experiment| one(experiment, options));
     let valid = valid.collect::<Result<Vec<bool>>>()?;
     let accepted = options.accept_late || valid.into_iter().all(|valid| valid);
     Ok(if accepted { ExitCode::SUCCESS } else { ExitCode::from(NOT_VALID) })
+}
+
+/// Whether real hosts are asked for.
+fn emulates(options: &ReproduceOptions) -> bool {
+    options.engine == ReproduceEngine::Emulate
+}
+
+/// How real hosts run.
+fn emulation(options: &ReproduceOptions) -> EmulateSpec {
+    let spec = EmulateSpec::default();
+    EmulateSpec { dilation: options.dilation.unwrap_or(spec.dilation), ..spec }
+}
+
+/// Options that would do nothing are errors.
+fn refuse_without_effect(options: &ReproduceOptions) -> Result<()> {
+    let emulates = emulates(options);
+    if !emulates && (options.dilation.is_some() || options.accept_late) {
+        bail!("--dilation and --accept-late are for --engine emulate");
+    }
+    if emulates && options.markdown {
+        bail!("--markdown has no column for real hosts: leave it out, or use --json");
+    }
+    Ok(())
 }
 
 /// A paper with its experiments.
@@ -77,7 +101,7 @@ fn known(id: &str) -> Result<&'static Experiment> {
 /// Runs an experiment, prints the comparison and writes the page. Returns whether it is valid.
 fn one(experiment: &'static Experiment, options: &ReproduceOptions) -> Result<bool> {
     let (mut findings, places) = match &experiment.work {
-        Work::Computed { .. } if options.engine == ReproduceEngine::Emulate => {
+        Work::Computed { .. } if emulates(options) => {
             bail!("{}: it has no scenario, so there is nothing to emulate", experiment.id)
         }
         Work::Computed { find, .. } => (find(options.common.threads()), vec![]),
@@ -111,14 +135,15 @@ fn print(experiment: &Experiment, findings: &Findings, options: &ReproduceOption
 fn measured(study: &Study, options: &ReproduceOptions) -> Result<(Findings, Vec<Place>)> {
     let mut points = study.points()?;
     points.iter_mut().for_each(|point| options.end.iter().for_each(|end| point.shorten(*end)));
+    let (spec, emulates) = (emulation(options), emulates(options));
+    // What cannot be emulated is refused before anything runs.
+    let real = points.iter().filter(|_| emulates).map(|point| point.emulated(&spec));
+    let real = real.collect::<Result<Vec<Point>, _>>()?;
     let (simulated, mut places) = all_of(&points, options, options.common.threads())?;
     let mut findings = study.findings(&simulated);
-    if options.engine == ReproduceEngine::Emulate {
-        let spec = EmulateSpec { dilation: options.dilation, ..EmulateSpec::default() };
-        let points = points.iter().map(|point| point.emulated(&spec));
-        let points = points.collect::<Result<Vec<Point>, _>>()?;
+    if emulates {
         // Emulations beside each other would make each other late.
-        let (real, more) = all_of(&points, options, 1)?;
+        let (real, more) = all_of(&real, options, 1)?;
         places.extend(more);
         findings.emulated = Some(Emulated::of(study, &real, &findings.rows));
     }

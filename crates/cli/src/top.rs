@@ -73,14 +73,19 @@ fn newer(running: &Running, before: Option<&Status>) -> Option<Status> {
     None
 }
 
+/// In seconds of network time.
+fn seconds(now: &Status) -> f64 {
+    now.at_ns as f64 / 1e9
+}
+
 fn page(running: &Running, before: &Status, now: &Status, links: usize) -> String {
-    let span = now.at_ns.saturating_sub(before.at_ns) as f64 / 1e9;
+    let span = seconds(now) - seconds(before);
     let mut out = format!(
         "{}, {}: {:.3} s of network time, dilation {}\n\
          {} packets entered, {} delivered, {} dropped, {} lost outside; late by {} us (99 %), {} us (most); CPU {:.0} %\n",
         running.scenario,
         now.scheme,
-        now.at_ns as f64 / 1e9,
+        seconds(now),
         now.dilation,
         grouped(now.entered),
         grouped(now.delivered),

@@ -82,7 +82,8 @@ pub struct Host {
 }
 
 impl Host {
-    /// Makes a host, whose network has the prefix [`Addresses::PREFIX`]. Nothing outside of the new network namespace changes, and it vanishes with the process.
+    /// Makes a host, whose network has the prefix [`Addresses::PREFIX`]. Nothing outside of the new network namespace
+    /// changes, and it vanishes with the process.
     pub fn new(
         name: &str,
         address: Ipv4Addr,

@@ -46,7 +46,7 @@ struct Barrier {
     /// A thread has panicked and does not arrive any more.
     broken: AtomicBool,
     sleepers: AtomicUsize,
-    bed: Mutex<()>,
+    asleep: Mutex<()>,
     wake: Condvar,
 }
 
@@ -79,12 +79,12 @@ impl Barrier {
 
     #[cold]
     fn sleep(&self, round: usize) -> bool {
-        let mut bed = lock(&self.bed);
+        let mut asleep = lock(&self.asleep);
         // Whoever ends the round after this sees a sleeper.
         self.sleepers.fetch_add(1, Ordering::SeqCst);
         let goes_on = || self.round.load(Ordering::SeqCst) == round;
         while goes_on() && !self.broken.load(Ordering::SeqCst) {
-            bed = self.wake.wait(bed).unwrap_or_else(PoisonError::into_inner);
+            asleep = self.wake.wait(asleep).unwrap_or_else(PoisonError::into_inner);
         }
         self.sleepers.fetch_sub(1, Ordering::SeqCst);
         !goes_on()
@@ -92,7 +92,7 @@ impl Barrier {
 
     fn wake_all(&self) {
         if self.sleepers.load(Ordering::SeqCst) > 0 {
-            drop(lock(&self.bed));
+            drop(lock(&self.asleep));
             self.wake.notify_all();
         }
     }

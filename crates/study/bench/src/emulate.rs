@@ -119,9 +119,9 @@ fn delay(rate: &str) -> Outcome {
     let (simulated, real) = (simulated?, real?);
     let excess = (round_trip_us(&real) - round_trip_us(&simulated)) / f64::from(2 * (SWITCHES + 1));
     let mut rows = vec![
-        row(&case, "queue", "round_trip_simulated", round_trip_us(&simulated), "us"),
-        row(&case, "queue", "round_trip", round_trip_us(&real), "us"),
-        row(&case, "queue", "excess_per_link", excess, "us"),
+        row(&case, "simulated", "round_trip", round_trip_us(&simulated), "us"),
+        row(&case, gate(&real), "round_trip", round_trip_us(&real), "us"),
+        row(&case, gate(&real), "excess_per_link", excess, "us"),
     ];
     rows.extend(kept_up(&case, &real));
     Ok(rows)
@@ -163,8 +163,8 @@ fn slots(slot: &str) -> Outcome {
     let (model, carried) = (goodput(&simulated), goodput(&real));
     let mut rows = vec![
         row(&case, "simulated", "goodput", model, "Mbit/s"),
-        row(&case, "queue", "goodput", carried, "Mbit/s"),
-        row(&case, "queue", "of_simulated", carried / model, "times"),
+        row(&case, gate(&real), "goodput", carried, "Mbit/s"),
+        row(&case, gate(&real), "of_simulated", carried / model, "times"),
     ];
     rows.extend(kept_up(&case, &real));
     Ok(rows)
@@ -181,12 +181,17 @@ fn turns(engine: &str, slot: &str) -> String {
     )
 }
 
+/// How packets came to the network.
+fn gate(run: &RunRecord) -> &'static str {
+    run.engine.emulation.unwrap_or_default().gate.name()
+}
+
 /// How well the machine kept up with a run.
 fn kept_up(case: &str, run: &RunRecord) -> [Row; 2] {
     let emulation = run.engine.emulation.unwrap_or_default();
     [
-        row(case, "queue", "late_p99", emulation.late_p99_ns as f64 / 1e3, "us"),
-        row(case, "queue", "cpu", emulation.cpu_share * 100.0, "% of a core"),
+        row(case, gate(run), "late_p99", emulation.late_p99_ns as f64 / 1e3, "us"),
+        row(case, gate(run), "cpu", emulation.cpu_share * 100.0, "% of a core"),
     ]
 }
 
