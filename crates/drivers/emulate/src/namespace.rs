@@ -1,14 +1,14 @@
 //! A host of an emulation: a network namespace with one interface, `eth0`, whose far end is the modelled network.
 
 use crate::classify::Addresses;
-use crate::nfqueue::NfQueue;
 use crate::processors;
 use nix::sched::{CloneFlags, setns, unshare};
+use slotline_linux::command::command;
+use slotline_linux::nfqueue::{NfQueue, Settings, Verdict};
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io;
 use std::net::Ipv4Addr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::process::{Command, Stdio};
 use std::time::Duration;
 use tun_rs::{DeviceBuilder, Layer, SyncDevice};
 
@@ -199,6 +199,8 @@ fn read(tun: &SyncDevice, buffer: &mut [u8], packet: &mut Vec<u8>) -> io::Result
     }
 }
 
+/// Whole packets are copied. What the model lets leave does not leave the host by itself: its copy travels on.
+const QUEUE: Settings = Settings { number: 0, copied: u16::MAX, verdict: Verdict::Drop };
 /// The longest packet.
 const LONGEST: usize = 65_536;
 
@@ -219,7 +221,8 @@ fn host_here(
     let queue = match gate {
         GateKind::Interface => None,
         GateKind::Queue => Some(
-            NfQueue::open().map_err(|e| failed("queue its packets (netfilter)", e.to_string()))?,
+            NfQueue::open(QUEUE)
+                .map_err(|e| failed("queue its packets (netfilter)", e.to_string()))?,
         ),
     };
     let tun = DeviceBuilder::new()
@@ -302,31 +305,6 @@ pub(crate) fn permitted(name: &str) -> Result<(), String> {
 /// What `iptables-restore` reads: what leaves the interface is queued.
 fn queue_rule() -> String {
     format!("*mangle\n-A POSTROUTING -o {INTERFACE} -j NFQUEUE --queue-num 0\nCOMMIT\n")
-}
-
-/// Runs a program with `input` and returns its complaint where it fails.
-fn command(program: &str, arguments: &[&str], input: &str) -> Result<(), String> {
-    let failed = |error: io::Error| match error.kind() {
-        io::ErrorKind::NotFound => format!("the program `{program}` is not installed"),
-        _ => format!("{program}: {error}"),
-    };
-    let mut child = Command::new(program)
-        .args(arguments)
-        // The usual lock needs a folder that ordinary users lack, and a file of its own would remain.
-        .env("XTABLES_LOCKFILE", "/dev/null")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .map_err(failed)?;
-    if let Some(mut stdin) = child.stdin.take() {
-        stdin.write_all(input.as_bytes()).map_err(failed)?;
-    }
-    let output = child.wait_with_output().map_err(failed)?;
-    if output.status.success() {
-        return Ok(());
-    }
-    Err(format!("{program}: {}", String::from_utf8_lossy(&output.stderr).trim()))
 }
 
 #[cfg(test)]

@@ -1,23 +1,18 @@
 //! The wall-clock driver: one thread that runs all nodes.
 
+use crate::seat::{Io, Seat, SeatReport};
 use crate::udp::{Incoming, LARGEST, UdpPort};
 use slotline_net::error::SpecError;
-use slotline_net::frame::{Kind, Packet};
+use slotline_net::frame::Packet;
 use slotline_net::id::{NodeId, PortId};
-use slotline_net::node::{Cx, DropReason, Effects, Handover, Node, Note, Payloads, Sink};
+use slotline_net::node::{DropReason, Handover, Node, Note};
 use slotline_net::time::Time;
-use slotline_net::topology::{Graph, Wire};
-use slotline_net::units::InverseRate;
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use slotline_net::topology::{End, Graph};
 use std::io;
-use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 /// The longest time for which the thread sleeps when nothing is due: the interval of looking at sockets.
 const NAP: Duration = Duration::from_micros(50);
-/// A busy port sends without pauses until it has caught up with its rate, for at most this much lost time.
-const SLACK: Time = Time::ms(5);
 /// Datagrams taken from one socket before the next socket.
 const BATCH: usize = 64;
 
@@ -89,97 +84,30 @@ pub struct Outcome {
     pub handovers: Vec<(Time, Handover)>,
 }
 
-struct Port {
-    socket: UdpPort,
-    /// The socket at the far end of the link.
-    far: SocketAddr,
-    pace: InverseRate,
-    /// What the node put there with [`Cx::send`], and where it goes.
-    queue: VecDeque<(Packet, SocketAddr)>,
-    /// Whether the node may have something to [`Node::transmit`].
-    kicked: bool,
-    /// Whether the port has been sending up to `free_at`.
-    busy: bool,
-    free_at: Time,
-}
+/// The sockets of all ports, by node.
+struct Sockets(Vec<Vec<UdpPort>>);
 
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Wake {
-    at: Time,
-    order: u64,
-    node: usize,
-    token: u32,
-}
-
-/// Everything but the nodes themselves: what their effects act upon.
-struct Surroundings {
-    ports: Vec<Vec<Port>>,
-    wakes: BinaryHeap<Reverse<Wake>>,
-    /// How many wake-ups were asked for.
-    orders: u64,
-    report: Report,
-    notes: Vec<(Time, Note)>,
-    handovers: Vec<(Time, Handover)>,
-}
-
-impl Surroundings {
-    /// Takes the next wake-up that is due at `now`.
-    fn due(&mut self, now: Time) -> Option<Wake> {
-        let due = self.wakes.peek().is_some_and(|Reverse(wake)| wake.at <= now);
-        due.then(|| self.wakes.pop()).flatten().map(|Reverse(wake)| wake)
+impl Sockets {
+    fn open(graph: &Graph) -> io::Result<Sockets> {
+        let wiring = graph.wiring();
+        let of = |node: u32| wiring.of(NodeId(node)).iter().map(|_| UdpPort::bind()).collect();
+        (0..graph.nodes.len() as u32).map(of).collect::<io::Result<_>>().map(Sockets)
     }
 }
 
-/// Where the effects of one call to a node go.
-struct Outlet<'a> {
-    around: &'a mut Surroundings,
+/// The ports of one node.
+struct Place<'a> {
+    sockets: &'a Sockets,
     node: usize,
 }
 
-impl Outlet<'_> {
-    fn port(&mut self, port: PortId) -> &mut Port {
-        &mut self.around.ports[self.node][port.at()]
+impl Io for Place<'_> {
+    /// Any socket of the node will do: who receives goes by the socket at which a packet arrives.
+    fn send(&mut self, far: End, packet: &Packet, payload: &[u8]) -> io::Result<bool> {
+        let Sockets(sockets) = self.sockets;
+        let to = sockets[far.node.at()][far.port.at()].address();
+        sockets[self.node][0].send(packet, payload, to)
     }
-}
-
-impl Sink for Outlet<'_> {
-    /// The time that the processing really takes has passed already.
-    fn hold(&mut self, _span: Time) {}
-    fn rewire(&mut self, port: PortId, node: NodeId, far: PortId) {
-        self.port(port).far = self.around.ports[node.at()][far.at()].socket.address();
-    }
-    fn send(&mut self, port: PortId, packet: &mut Packet, _payloads: &mut Payloads) {
-        let port = self.port(port);
-        port.queue.push_back((*packet, port.far));
-    }
-    fn wake(&mut self, at: Time, token: u32) {
-        self.around.orders += 1;
-        let wake = Wake { at, order: self.around.orders, node: self.node, token };
-        self.around.wakes.push(Reverse(wake));
-    }
-    fn kick(&mut self, port: PortId) {
-        self.port(port).kicked = true;
-    }
-    fn complete(&mut self, flows: u64) {
-        self.around.report.completed += flows;
-    }
-    fn dropped(&mut self, reason: DropReason) {
-        self.around.report.dropped[reason as usize] += 1;
-    }
-    fn note(&mut self, at: Time, note: Note) {
-        self.around.notes.push((at, note));
-    }
-    fn hand_over(&mut self, at: Time, what: Handover) {
-        self.around.handovers.push((at, what));
-    }
-}
-
-struct Driver {
-    nodes: Vec<Box<dyn Node>>,
-    effects: Effects,
-    around: Surroundings,
-    origin: Instant,
-    buffer: Vec<u8>,
 }
 
 /// Runs `nodes` at the places of `graph` for a span of time, or until `done`. Ports send at the rates of
@@ -188,192 +116,126 @@ pub fn run(
     nodes: Vec<Box<dyn Node>>,
     graph: &Graph,
     options: Options,
-    done: impl FnMut(&[Box<dyn Node>]) -> bool,
+    done: impl FnMut(&[Seat]) -> bool,
 ) -> Result<Outcome, LiveError> {
-    let mut driver = Driver::new(nodes, graph)?;
-    driver.effects.keep_notes(options.notes_until);
+    let mut driver = Driver::new(nodes, graph, options.notes_until)?;
     driver.run(options.span, done)?;
-    let Surroundings { ports, mut report, notes, handovers, .. } = driver.around;
-    report.waiting = ports.iter().flatten().map(|port| port.queue.len() as u64).sum();
-    Ok(Outcome { nodes: driver.nodes, report, notes, handovers })
+    Ok(driver.outcome())
+}
+
+struct Driver {
+    seats: Vec<Seat>,
+    sockets: Sockets,
+    origin: Instant,
+    received: u64,
+    malformed: u64,
+    notes: Vec<(Time, Note)>,
+    handovers: Vec<(Time, Handover)>,
+    buffer: Vec<u8>,
 }
 
 impl Driver {
-    fn new(nodes: Vec<Box<dyn Node>>, graph: &Graph) -> Result<Driver, LiveError> {
+    fn new(
+        nodes: Vec<Box<dyn Node>>,
+        graph: &Graph,
+        notes_until: Time,
+    ) -> Result<Driver, LiveError> {
         graph.validate()?;
         if nodes.len() != graph.nodes.len() {
             return Err(LiveError::Nodes { nodes: nodes.len(), expected: graph.nodes.len() });
         }
-        let around = Surroundings {
-            ports: ports(graph)?,
-            wakes: BinaryHeap::new(),
-            orders: 0,
-            report: Report::default(),
+        let wiring = graph.wiring();
+        let seat = |(at, node)| Seat::new(node, wiring.of(NodeId(at)), notes_until);
+        Ok(Driver {
+            seats: (0..).zip(nodes).map(seat).collect(),
+            sockets: Sockets::open(graph)?,
+            origin: Instant::now(),
+            received: 0,
+            malformed: 0,
             notes: Vec::new(),
             handovers: Vec::new(),
-        };
-        let (effects, origin) = (Effects::default(), Instant::now());
-        Ok(Driver { nodes, effects, around, origin, buffer: vec![0; LARGEST] })
+            buffer: vec![0; LARGEST],
+        })
     }
     fn now(&self) -> Time {
         Time::ns(self.origin.elapsed().as_nanos() as u64)
     }
-    fn run(
-        &mut self,
-        span: Duration,
-        mut done: impl FnMut(&[Box<dyn Node>]) -> bool,
-    ) -> io::Result<()> {
-        for node in 0..self.nodes.len() {
-            self.call(node, |node, cx| node.start(cx));
-        }
-        while self.origin.elapsed() < span && !done(&self.nodes) {
-            let woken = self.expire();
-            let received = self.receive()?;
-            let sent = self.transmit()?;
-            if !(woken || received || sent) {
-                std::thread::sleep(self.nap());
+    fn run(&mut self, span: Duration, mut done: impl FnMut(&[Seat]) -> bool) -> io::Result<()> {
+        let now = self.now();
+        self.seats.iter_mut().for_each(|seat| seat.start(now));
+        while self.origin.elapsed() < span && !done(&self.seats) {
+            let (received, next) = self.round()?;
+            let nap = NAP.min(Duration::from_nanos(next.since(self.now()).as_ns()));
+            if !received && !nap.is_zero() {
+                std::thread::sleep(nap);
             }
         }
         Ok(())
     }
-    /// How long to sleep: until the next wake-up, but at most [`NAP`].
-    fn nap(&self) -> Duration {
-        let due = self.around.wakes.peek().map_or(Time::MAX, |Reverse(wake)| wake.at);
-        NAP.min(Duration::from_nanos(due.since(self.now()).as_ns()))
-    }
-
-    /// Calls a node and carries out what it asks for.
-    fn call<T>(&mut self, node: usize, call: impl FnOnce(&mut dyn Node, &mut Cx<'_>) -> T) -> T {
-        let mut cx = Cx::new(self.now(), &mut self.effects);
-        let result = call(self.nodes[node].as_mut(), &mut cx);
-        self.effects.drain(&mut Outlet { around: &mut self.around, node });
-        result
-    }
-
-    /// Calls nodes whose wake-ups are due. Whether there were any.
-    fn expire(&mut self) -> bool {
-        let (now, mut any) = (self.now(), false);
-        while let Some(Wake { at, node, token, .. }) = self.around.due(now) {
-            let latest = &mut self.around.report.latest;
-            *latest = now.since(at).max(*latest);
-            self.call(node, |node, cx| node.expire(token, cx));
-            any = true;
+    /// Whether anything arrived, and when something is to be done next.
+    fn round(&mut self) -> io::Result<(bool, Time)> {
+        let (mut any, mut next) = (false, Time::MAX);
+        for at in 0..self.seats.len() {
+            any |= self.receive(at)?;
+            let (now, place) = (self.now(), &mut Place { sockets: &self.sockets, node: at });
+            next = next.min(self.seats[at].step(now, place)?);
+            self.notes.extend(self.seats[at].notes());
+            self.handovers.extend(self.seats[at].handovers());
         }
-        any
+        Ok((any, next))
     }
-    /// Hands packets that have arrived to their nodes. Whether there were any.
-    fn receive(&mut self) -> io::Result<bool> {
+    /// Hands packets that have arrived to a node. Whether there were any.
+    fn receive(&mut self, node: usize) -> io::Result<bool> {
         let mut any = false;
-        for node in 0..self.nodes.len() {
-            for port in 0..self.around.ports[node].len() {
-                for _ in 0..BATCH {
-                    if !self.take(node, port)? {
-                        break;
-                    }
-                    any = true;
+        for port in 0..self.sockets.0[node].len() {
+            for _ in 0..BATCH {
+                if !self.take(node, port)? {
+                    break;
                 }
+                any = true;
             }
         }
         Ok(any)
     }
     /// Takes one datagram from a socket, if there is one.
     fn take(&mut self, node: usize, port: usize) -> io::Result<bool> {
-        match self.around.ports[node][port].socket.receive(&mut self.buffer)? {
-            Incoming::Nothing => return Ok(false),
-            Incoming::Malformed => self.around.report.malformed += 1,
-            Incoming::Packet(mut packet, payload) => {
-                self.around.report.received += 1;
-                if packet.kind == Kind::Control {
-                    packet.seq = self.effects.payloads().keep(payload.into());
-                }
-                self.call(node, |node, cx| node.receive(PortId(port as u16), packet, cx));
-            }
-        }
-        Ok(true)
-    }
-    /// Sends from ports that are free and have something to send. Whether there were any.
-    fn transmit(&mut self) -> io::Result<bool> {
-        let mut any = false;
-        for node in 0..self.nodes.len() {
-            for port in 0..self.around.ports[node].len() {
-                while self.around.ports[node][port].free_at <= self.now()
-                    && self.serve(node, port)?
-                {
-                    any = true;
-                }
-            }
-        }
-        Ok(any)
-    }
-    /// Sends the next packet of a free port, if there is one.
-    fn serve(&mut self, node: usize, port: usize) -> io::Result<bool> {
-        let Some((packet, far)) = self.next(node, port) else {
-            self.around.ports[node][port].busy = false;
-            return Ok(false);
-        };
         let now = self.now();
-        let Port { socket, pace, busy, free_at, .. } = &mut self.around.ports[node][port];
-        let begin = if *busy { (*free_at).max(now.since(SLACK)) } else { now };
-        (*busy, *free_at) = (true, begin + pace.time_for(packet.len.into()));
-        let control = packet.kind == Kind::Control;
-        let payload =
-            if control { self.effects.payloads().release(packet.seq) } else { Box::default() };
-        let sent = socket.send(&packet, &payload, far)?;
-        self.around.report.sent += u64::from(sent);
-        self.around.report.lost += u64::from(!sent);
+        match self.sockets.0[node][port].receive(&mut self.buffer)? {
+            Incoming::Nothing => return Ok(false),
+            Incoming::Malformed => self.malformed += 1,
+            Incoming::Packet(packet, payload) => {
+                self.received += 1;
+                self.seats[node].receive(PortId(port as u16), packet, payload, now);
+            }
+        }
         Ok(true)
     }
-    /// The next packet of a port, and where it goes.
-    fn next(&mut self, node: usize, at: usize) -> Option<(Packet, SocketAddr)> {
-        let port = &mut self.around.ports[node][at];
-        if let Some(next) = port.queue.pop_front() {
-            return Some(next);
-        }
-        if !std::mem::take(&mut port.kicked) {
-            return None;
-        }
-        let packet = self.call(node, |node, cx| node.transmit(PortId(at as u16), cx));
-        let port = &mut self.around.ports[node][at];
-        port.kicked |= packet.is_some();
-        packet.map(|packet| (packet, port.far))
+    fn outcome(self) -> Outcome {
+        let (received, malformed) = (self.received, self.malformed);
+        let mut report = Report { received, malformed, ..Report::default() };
+        self.seats.iter().for_each(|seat| report.add(&seat.report(), seat.waiting()));
+        let nodes = self.seats.into_iter().map(Seat::into_node).collect();
+        Outcome { nodes, report, notes: self.notes, handovers: self.handovers }
     }
 }
 
-/// A socket for every port, each sending to the one at the far end of its link.
-fn ports(graph: &Graph) -> io::Result<Vec<Vec<Port>>> {
-    let wiring = graph.wiring();
-    let wires = |node: usize| wiring.of(NodeId(node as u32));
-    let mut ports = Vec::new();
-    for node in 0..graph.nodes.len() {
-        ports.push(wires(node).iter().map(port).collect::<io::Result<Vec<Port>>>()?);
+impl Report {
+    fn add(&mut self, seat: &SeatReport, waiting: u64) {
+        self.sent += seat.sent;
+        self.lost += seat.lost;
+        self.completed += seat.completed;
+        self.waiting += waiting;
+        self.latest = self.latest.max(seat.latest);
+        self.dropped.iter_mut().zip(seat.dropped).for_each(|(all, one)| *all += one);
     }
-    for node in 0..ports.len() {
-        for (port, wire) in wires(node).iter().enumerate() {
-            ports[node][port].far = ports[wire.far.node.at()][wire.far.port.at()].socket.address();
-        }
-    }
-    Ok(ports)
-}
-
-/// A port that sends to itself.
-fn port(wire: &Wire) -> io::Result<Port> {
-    let socket = UdpPort::bind()?;
-    Ok(Port {
-        far: socket.address(),
-        socket,
-        pace: wire.lane.rate.inverse_rate(),
-        queue: VecDeque::new(),
-        kicked: false,
-        busy: false,
-        free_at: Time::ZERO,
-    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use slotline_net::frame::Kind;
     use slotline_net::id::HostId;
-    use slotline_net::node::PacketAccount;
+    use slotline_net::node::{Cx, PacketAccount};
     use slotline_net::topology::{StarSpec, TopologySpec};
     use slotline_net::units::Rate;
 
@@ -439,7 +301,7 @@ mod tests {
         let nodes =
             (0..3).map(|n| Box::new(Probe { sends: n == 0, ..Probe::default() }) as Box<dyn Node>);
         let begin = Instant::now();
-        let all = |nodes: &[Box<dyn Node>]| probe(&*nodes[1]).received == EACH;
+        let all = |seats: &[Seat]| probe(seats[1].node()).received == EACH;
         let outcome =
             run(nodes.collect(), &graph, Options::new(Duration::from_secs(5)), all).unwrap();
         assert!(begin.elapsed() >= Duration::from_millis(20 + u64::from(EACH) - 1), "paced");

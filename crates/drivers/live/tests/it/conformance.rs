@@ -1,6 +1,7 @@
 //! The contract between nodes and drivers: the same nodes under every driver. Where a driver is late that
 //! is no failure, since a machine may be busy; where it is early that is one.
 
+use slotline_live::seat::Seat;
 use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::{HostId, NodeId, PortId};
 use slotline_net::node::{Cx, DropReason, Node, Note, PacketAccount};
@@ -187,7 +188,7 @@ impl Ran {
 }
 
 /// Runs nodes until `end`; a driver without a clock of its own may stop as soon as it is `done`.
-type Driver = fn(Vec<Box<dyn Node>>, &Graph, Time, fn(&[Box<dyn Node>]) -> bool) -> Ran;
+type Driver = fn(Vec<Box<dyn Node>>, &Graph, Time, fn(&[Seat]) -> bool) -> Ran;
 
 const DRIVERS: [Driver; 2] = [in_simulated_time, by_the_wall_clock];
 
@@ -195,7 +196,7 @@ fn in_simulated_time(
     nodes: Vec<Box<dyn Node>>,
     graph: &Graph,
     end: Time,
-    _done: fn(&[Box<dyn Node>]) -> bool,
+    _done: fn(&[Seat]) -> bool,
 ) -> Ran {
     let queues = |(node, ports): (usize, u16)| {
         vec![Queue { pulled: node == SWITCH, ..Queue::default() }; ports.into()]
@@ -234,7 +235,7 @@ fn by_the_wall_clock(
     nodes: Vec<Box<dyn Node>>,
     graph: &Graph,
     end: Time,
-    done: fn(&[Box<dyn Node>]) -> bool,
+    done: fn(&[Seat]) -> bool,
 ) -> Ran {
     let options = slotline_live::Options {
         span: Duration::from_nanos(end.as_ns()),
@@ -263,12 +264,7 @@ fn note(dst: u32) -> Note {
 }
 
 /// Runs a sender with this script in the star.
-fn run(
-    driver: Driver,
-    script: Vec<(Time, Vec<Ask>)>,
-    end: Time,
-    done: fn(&[Box<dyn Node>]) -> bool,
-) -> Ran {
+fn run(driver: Driver, script: Vec<(Time, Vec<Ask>)>, end: Time, done: fn(&[Seat]) -> bool) -> Ran {
     let star = StarSpec { rate: RATE, ..StarSpec::new(3) };
     let graph = TopologySpec::Star(star).build().expect("a star");
     let nodes: Vec<Box<dyn Node>> = vec![
@@ -296,13 +292,13 @@ fn busy() -> Vec<(Time, Vec<Ask>)> {
 }
 
 /// Everything of [`busy`] has arrived.
-fn all_arrived(nodes: &[Box<dyn Node>]) -> bool {
-    let forwarder = nodes[SWITCH].downcast_ref::<Forwarder>();
-    let near = nodes[NEAR].downcast_ref::<Receiver>();
+fn all_arrived(seats: &[Seat]) -> bool {
+    let forwarder = seats[SWITCH].node().downcast_ref::<Forwarder>();
+    let near = seats[NEAR].node().downcast_ref::<Receiver>();
     let messages = near.map_or(0, |near| near.messages.len());
     messages == 1
         && forwarder.is_some_and(|f| f.arrived.len() == 12)
-        && nodes[1..=OTHER].iter().map(|node| node.account().consumed).sum::<u64>() == 8
+        && seats[1..=OTHER].iter().map(|seat| seat.node().account().consumed).sum::<u64>() == 8
 }
 
 fn finished() -> [Ran; 2] {
@@ -352,7 +348,7 @@ fn assert_paced(times: &[Time], begin: Time, driver: &str) {
 #[test]
 fn ports_send_at_their_rate() {
     let script = || vec![(Time::ZERO, (0..8).map(|number| data(NEAR, number)).collect())];
-    let all = |nodes: &[Box<dyn Node>]| nodes[NEAR].account().consumed == 8;
+    let all = |seats: &[Seat]| seats[NEAR].node().account().consumed == 8;
     for driver in DRIVERS {
         let ran = run(driver, script(), LONG, all);
         let forwarder = ran.node::<Forwarder>(SWITCH);
@@ -410,8 +406,8 @@ fn a_rewired_port_sends_to_its_new_end() {
         let rewired = vec![Ask::Rewire(NEAR), Ask::Rewire(OTHER), data(NEAR, 3), data(NEAR, 4)];
         vec![(Time::ZERO, first), (Time::us(500), rewired), (Time::ms(20), vec![data(NEAR, 5)])]
     };
-    let all = |nodes: &[Box<dyn Node>]| {
-        nodes[NEAR].account().consumed == 3 && nodes[OTHER].account().consumed == 3
+    let all = |seats: &[Seat]| {
+        seats[NEAR].node().account().consumed == 3 && seats[OTHER].node().account().consumed == 3
     };
     for driver in DRIVERS {
         let ran = run(driver, script(), LONG, all);

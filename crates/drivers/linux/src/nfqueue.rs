@@ -26,7 +26,6 @@ const VERDICT_HEADER: u16 = 2;
 const PAYLOAD: u16 = 10;
 const BIND: u8 = 1;
 const COPY_PACKET: u8 = 2;
-const DROP: u32 = 0;
 const NETLINK_HEADER: usize = 16;
 /// The headers of a message: netlink's, and one with the number of the queue.
 const HEADERS: usize = NETLINK_HEADER + 4;
@@ -37,20 +36,41 @@ const MOST_HELD: u32 = 16_384;
 /// Room for messages that were not read yet.
 const RECEIVE_BUFFER: usize = 16 << 20;
 
-/// Queue number 0 of the network namespace in which it was opened.
+/// What becomes of a packet that is released.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    /// It is dropped: who released it sends a copy.
+    Drop = 0,
+    /// It goes on.
+    Accept = 1,
+}
+
+/// Which queue, and what happens to its packets.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// The number of the queue in its network namespace.
+    pub number: u16,
+    /// How many bytes of each packet are copied.
+    pub copied: u16,
+    /// What becomes of packets that are released.
+    pub verdict: Verdict,
+}
+
+/// A queue of the network namespace in which it was opened.
 #[derive(Debug)]
 pub struct NfQueue {
     socket: OwnedFd,
+    settings: Settings,
     buffer: Vec<u8>,
     verdicts: Vec<u8>,
 }
 
 impl NfQueue {
-    /// Binds queue 0 of the present network namespace.
+    /// Binds a queue of the present network namespace.
     ///
     /// # Errors
     /// The kernel's refusal: it lacks the feature, or permission.
-    pub fn open() -> io::Result<NfQueue> {
+    pub fn open(settings: Settings) -> io::Result<NfQueue> {
         let flags = SocketFlags::CLOEXEC;
         let socket = rustix::net::socket_with(
             AddressFamily::NETLINK,
@@ -62,8 +82,8 @@ impl NfQueue {
         if sockopt::set_socket_recv_buffer_size_force(&socket, RECEIVE_BUFFER).is_err() {
             sockopt::set_socket_recv_buffer_size(&socket, RECEIVE_BUFFER)?;
         }
-        let queue = NfQueue { socket, buffer: vec![0; LARGEST], verdicts: Vec::new() };
-        let mut copy = 0xffff_u32.to_be_bytes().to_vec();
+        let queue = NfQueue { socket, settings, buffer: vec![0; LARGEST], verdicts: Vec::new() };
+        let mut copy = u32::from(settings.copied).to_be_bytes().to_vec();
         copy.push(COPY_PACKET);
         queue.configure(CONFIG_COMMAND, &[BIND, 0, 0, 0])?;
         queue.configure(CONFIG_COPY, &copy)?;
@@ -73,7 +93,8 @@ impl NfQueue {
 
     fn configure(&self, attribute: u16, value: &[u8]) -> io::Result<()> {
         let mut request = Vec::new();
-        message(&mut request, CONFIG, REQUEST | ACKNOWLEDGE, attribute, value);
+        let number = self.settings.number;
+        message(&mut request, number, [CONFIG, REQUEST | ACKNOWLEDGE], attribute, value);
         rustix::net::send(&self.socket, &request, SendFlags::empty())?;
         let mut answer = [0; 1024];
         let (length, _) = rustix::net::recv(&self.socket, &mut answer, RecvFlags::empty())?;
@@ -103,13 +124,13 @@ impl NfQueue {
         }
     }
 
-    /// Lets go of packet `number`: its socket has room again, and its copy travels on. It takes effect with
-    /// [`NfQueue::flush`].
+    /// Lets go of packet `number`: its socket has room again. It takes effect with [`NfQueue::flush`].
     pub fn release(&mut self, number: u32) {
         let mut header = [0; 8];
-        header[..4].copy_from_slice(&DROP.to_be_bytes());
+        header[..4].copy_from_slice(&(self.settings.verdict as u32).to_be_bytes());
         header[4..].copy_from_slice(&number.to_be_bytes());
-        message(&mut self.verdicts, VERDICT, REQUEST, VERDICT_HEADER, &header);
+        let number = self.settings.number;
+        message(&mut self.verdicts, number, [VERDICT, REQUEST], VERDICT_HEADER, &header);
     }
 
     /// Sends the verdicts to the kernel.
@@ -128,15 +149,16 @@ impl AsFd for NfQueue {
     }
 }
 
-/// Appends a message about queue 0 with one attribute.
-fn message(out: &mut Vec<u8>, kind: u16, flags: u16, attribute: u16, value: &[u8]) {
+/// Appends a message of a type and with flags about a queue, with one attribute.
+fn message(out: &mut Vec<u8>, queue: u16, [kind, flags]: [u16; 2], attribute: u16, value: &[u8]) {
     let padded = value.len().next_multiple_of(4);
     let length = (HEADERS + 4 + padded) as u32;
     out.extend_from_slice(&length.to_ne_bytes());
     out.extend_from_slice(&kind.to_ne_bytes());
     out.extend_from_slice(&flags.to_ne_bytes());
-    // Sequence number, port, address family, version and number of the queue.
-    out.extend_from_slice(&[0; 12]);
+    // Sequence number, port, address family, version.
+    out.extend_from_slice(&[0; 10]);
+    out.extend_from_slice(&queue.to_be_bytes());
     out.extend_from_slice(&((4 + value.len()) as u16).to_ne_bytes());
     out.extend_from_slice(&attribute.to_ne_bytes());
     out.extend_from_slice(value);
@@ -184,13 +206,13 @@ mod tests {
         let mut out = Vec::new();
         message(
             &mut out,
-            PACKET,
             0,
+            [PACKET, 0],
             PACKET_HEADER,
             &[&number.to_be_bytes()[..], &[8, 0, 3]].concat(),
         );
         let mut more = Vec::new();
-        message(&mut more, PACKET, 0, PAYLOAD, payload);
+        message(&mut more, 0, [PACKET, 0], PAYLOAD, payload);
         out.extend_from_slice(&more[HEADERS..]);
         out
     }

@@ -1,0 +1,270 @@
+//! One node under the wall clock.
+
+use slotline_net::frame::{Kind, Packet};
+use slotline_net::id::{NodeId, PortId};
+use slotline_net::node::{Cx, DropReason, Effects, Handover, Node, Note, Payloads, Sink};
+use slotline_net::time::Time;
+use slotline_net::topology::{End, Wire};
+use slotline_net::units::InverseRate;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::io;
+
+/// A busy port sends without pauses until it has caught up with its rate, for at most this much lost time.
+const SLACK: Time = Time::ms(5);
+/// Most packets that one port sends in a step, so that what arrives is not neglected.
+const BURST: usize = 64;
+
+/// What a node is connected to.
+pub trait Io {
+    /// Sends a packet by a port to its far end. Control messages have a payload. Returns whether it could be sent; it is
+    /// lost otherwise.
+    ///
+    /// # Errors
+    /// Nothing can be sent any more.
+    fn send(&mut self, far: End, packet: &Packet, payload: &[u8]) -> io::Result<bool>;
+}
+
+/// What a seat did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct SeatReport {
+    /// Packets sent.
+    pub sent: u64,
+    /// Packets that could not be sent.
+    pub lost: u64,
+    /// Packets that the node dropped, by reason.
+    pub dropped: [u64; DropReason::COUNT],
+    /// Flows completed.
+    pub completed: u64,
+    /// The longest time by which a wake-up came late: it shows how well this machine keeps up.
+    pub latest: Time,
+}
+
+struct Port {
+    far: End,
+    pace: InverseRate,
+    /// What the node put there with [`Cx::send`], and where it goes.
+    queue: VecDeque<(Packet, End)>,
+    /// Whether the node may have something to [`Node::transmit`].
+    kicked: bool,
+    /// Whether the port has been sending up to `free_at`.
+    busy: bool,
+    free_at: Time,
+}
+
+impl Port {
+    fn new(wire: &Wire) -> Port {
+        let pace = wire.lane.rate.inverse_rate();
+        let (queue, free_at) = (VecDeque::new(), Time::ZERO);
+        Port { far: wire.far, pace, queue, kicked: false, busy: false, free_at }
+    }
+    fn has_work(&self) -> bool {
+        self.kicked || !self.queue.is_empty()
+    }
+    /// The line is busy for a packet of `len` bytes from `now` on.
+    fn occupy(&mut self, len: u16, now: Time) {
+        let begin = if self.busy { self.free_at.max(now.since(SLACK)) } else { now };
+        (self.busy, self.free_at) = (true, begin + self.pace.time_for(len.into()));
+    }
+}
+
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Wake {
+    at: Time,
+    order: u64,
+    token: u32,
+}
+
+/// Everything but the node itself: what its effects act upon.
+struct Surroundings {
+    ports: Vec<Port>,
+    wakes: BinaryHeap<Reverse<Wake>>,
+    /// How many wake-ups were asked for.
+    orders: u64,
+    report: SeatReport,
+    notes: Vec<(Time, Note)>,
+    handovers: Vec<(Time, Handover)>,
+}
+
+impl Surroundings {
+    /// Takes the next wake-up that is due at `now`.
+    fn due(&mut self, now: Time) -> Option<Wake> {
+        let due = self.wakes.peek().is_some_and(|Reverse(wake)| wake.at <= now);
+        due.then(|| self.wakes.pop()).flatten().map(|Reverse(wake)| wake)
+    }
+    /// When something is to be done next.
+    fn next(&self) -> Time {
+        let woken = self.wakes.peek().map_or(Time::MAX, |Reverse(wake)| wake.at);
+        let free = self.ports.iter().filter(|port| port.has_work()).map(|port| port.free_at);
+        free.fold(woken, Time::min)
+    }
+}
+
+impl Sink for Surroundings {
+    /// The time that the processing really takes has passed already.
+    fn hold(&mut self, _span: Time) {}
+    fn rewire(&mut self, port: PortId, node: NodeId, far: PortId) {
+        self.ports[port.at()].far = End { node, port: far };
+    }
+    fn send(&mut self, port: PortId, packet: &mut Packet, _payloads: &mut Payloads) {
+        let port = &mut self.ports[port.at()];
+        port.queue.push_back((*packet, port.far));
+    }
+    fn wake(&mut self, at: Time, token: u32) {
+        self.orders += 1;
+        self.wakes.push(Reverse(Wake { at, order: self.orders, token }));
+    }
+    fn kick(&mut self, port: PortId) {
+        self.ports[port.at()].kicked = true;
+    }
+    fn complete(&mut self, flows: u64) {
+        self.report.completed += flows;
+    }
+    fn dropped(&mut self, reason: DropReason) {
+        self.report.dropped[reason as usize] += 1;
+    }
+    fn note(&mut self, at: Time, note: Note) {
+        self.notes.push((at, note));
+    }
+    fn hand_over(&mut self, at: Time, what: Handover) {
+        self.handovers.push((at, what));
+    }
+}
+
+/// A node, its ports, which send at the rates of their links, and its wake-ups. The caller says what time it is, and when
+/// packets have arrived.
+pub struct Seat {
+    node: Box<dyn Node>,
+    effects: Effects,
+    around: Surroundings,
+}
+
+impl Seat {
+    /// Puts a node at a place with these links. Notes of events before `notes_until` are kept.
+    pub fn new(node: Box<dyn Node>, wires: &[Wire], notes_until: Time) -> Seat {
+        let mut effects = Effects::default();
+        effects.keep_notes(notes_until);
+        let around = Surroundings {
+            ports: wires.iter().map(Port::new).collect(),
+            wakes: BinaryHeap::new(),
+            orders: 0,
+            report: SeatReport::default(),
+            notes: Vec::new(),
+            handovers: Vec::new(),
+        };
+        Seat { node, effects, around }
+    }
+
+    /// From now on packets stand for frames: those of dropped packets are listed.
+    pub fn track_frames(&mut self) {
+        self.effects.payloads().track_frames();
+    }
+    /// The node.
+    pub fn node(&self) -> &dyn Node {
+        self.node.as_ref()
+    }
+    /// The node itself, at the end.
+    pub fn into_node(self) -> Box<dyn Node> {
+        self.node
+    }
+    /// What it did so far.
+    pub fn report(&self) -> SeatReport {
+        self.around.report
+    }
+    /// Packets that wait in the FIFOs of ports.
+    pub fn waiting(&self) -> u64 {
+        self.around.ports.iter().map(|port| port.queue.len() as u64).sum()
+    }
+    /// Takes what the node noted since the last call.
+    pub fn notes(&mut self) -> impl Iterator<Item = (Time, Note)> {
+        self.around.notes.drain(..)
+    }
+    /// Takes what the node handed over since the last call.
+    pub fn handovers(&mut self) -> impl Iterator<Item = (Time, Handover)> {
+        self.around.handovers.drain(..)
+    }
+    /// Takes the frames whose packets the node dropped since the last call.
+    pub fn lost_frames(&mut self) -> impl Iterator<Item = u32> {
+        self.effects.payloads().lost_frames()
+    }
+
+    /// The node begins.
+    pub fn start(&mut self, now: Time) {
+        self.call(now, |node, cx| node.start(cx));
+    }
+
+    /// A packet has arrived at a port; `payload` is that of a control message.
+    pub fn receive(&mut self, port: PortId, packet: Packet, payload: &[u8], now: Time) {
+        let mut packet = packet;
+        if packet.kind == Kind::Control {
+            packet.seq = self.effects.payloads().keep(payload.into());
+        }
+        self.call(now, |node, cx| node.receive(port, packet, cx));
+    }
+
+    /// Does what is due at `now`: wake-ups, and sending from ports that are free. Returns when it is to be called next, if
+    /// nothing arrives before.
+    ///
+    /// # Errors
+    /// That of `io`.
+    pub fn step(&mut self, now: Time, io: &mut impl Io) -> io::Result<Time> {
+        while let Some(Wake { at, token, .. }) = self.around.due(now) {
+            let latest = &mut self.around.report.latest;
+            *latest = now.since(at).max(*latest);
+            self.call(now, |node, cx| node.expire(token, cx));
+        }
+        for port in 0..self.around.ports.len() {
+            self.transmit(port, now, io)?;
+        }
+        Ok(self.around.next())
+    }
+
+    /// Sends from a port while it is free and has something to send.
+    fn transmit(&mut self, port: usize, now: Time, io: &mut impl Io) -> io::Result<()> {
+        for _ in 0..BURST {
+            if self.around.ports[port].free_at > now {
+                return Ok(());
+            }
+            let Some((packet, far)) = self.take(port, now) else {
+                self.around.ports[port].busy = false;
+                return Ok(());
+            };
+            self.around.ports[port].occupy(packet.len, now);
+            let payload = self.payload(&packet);
+            let sent = io.send(far, &packet, &payload)?;
+            self.around.report.sent += u64::from(sent);
+            self.around.report.lost += u64::from(!sent);
+        }
+        Ok(())
+    }
+
+    fn payload(&mut self, packet: &Packet) -> Box<[u8]> {
+        match packet.kind {
+            Kind::Control => self.effects.payloads().release(packet.seq),
+            _ => Box::default(),
+        }
+    }
+
+    /// The next packet of a port, and where it goes.
+    fn take(&mut self, at: usize, now: Time) -> Option<(Packet, End)> {
+        let port = &mut self.around.ports[at];
+        if let Some(next) = port.queue.pop_front() {
+            return Some(next);
+        }
+        if !std::mem::take(&mut port.kicked) {
+            return None;
+        }
+        let packet = self.call(now, |node, cx| node.transmit(PortId(at as u16), cx));
+        let port = &mut self.around.ports[at];
+        port.kicked |= packet.is_some();
+        packet.map(|packet| (packet, port.far))
+    }
+
+    /// Calls the node and carries out what it asks for.
+    fn call<T>(&mut self, now: Time, call: impl FnOnce(&mut dyn Node, &mut Cx<'_>) -> T) -> T {
+        let mut cx = Cx::new(now, &mut self.effects);
+        let result = call(self.node.as_mut(), &mut cx);
+        self.effects.drain(&mut self.around);
+        result
+    }
+}
