@@ -44,6 +44,15 @@ pub enum Command {
     /// Say what this machine has for emulation, and what it lacks.
     #[cfg(target_os = "linux")]
     Probe,
+    /// Hold the packets of this machine until the arbiter of its network lets them leave: a daemon.
+    #[cfg(target_os = "linux")]
+    Agent(crate::daemon::AgentOptions),
+    /// Decide when packets of a real network leave: a daemon.
+    #[cfg(target_os = "linux")]
+    Arbiter(crate::daemon::ArbiterOptions),
+    /// Ask daemons that run on this machine.
+    #[cfg(target_os = "linux")]
+    Ctl(crate::daemon::CtlOptions),
     /// Run a scenario on two engines, packet by packet and flow by flow or with real hosts, and show where they differ.
     Crosscheck(crate::crosscheck::CrosscheckOptions),
     /// Show where the time of single flows was spent.

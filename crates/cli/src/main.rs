@@ -5,6 +5,8 @@ mod bench;
 mod bump;
 mod check;
 mod crosscheck;
+#[cfg(target_os = "linux")]
+mod daemon;
 mod design;
 mod diff;
 #[cfg(target_os = "linux")]
@@ -72,6 +74,12 @@ fn main() -> ExitCode {
         Command::Shell(options) => hosts::shell(options),
         #[cfg(target_os = "linux")]
         Command::Top(options) => top::top(options),
+        #[cfg(target_os = "linux")]
+        Command::Agent(options) => daemon::agent(options),
+        #[cfg(target_os = "linux")]
+        Command::Arbiter(options) => daemon::arbiter(options),
+        #[cfg(target_os = "linux")]
+        Command::Ctl(options) => daemon::ctl(options),
         #[cfg(target_os = "linux")]
         Command::Clean => Ok(hosts::clean()),
         #[cfg(target_os = "linux")]

@@ -9,6 +9,7 @@
 #![warn(missing_docs)]
 
 mod applications;
+pub mod bridge;
 pub mod classify;
 pub mod clock;
 mod datagrams;

@@ -174,6 +174,25 @@ fn dropped_by_interface(table: &str) -> u64 {
     line.and_then(|line| line.split_whitespace().nth(11)?.parse().ok()).unwrap_or_default()
 }
 
+/// A network namespace with nothing in it; `name` is for messages.
+///
+/// # Errors
+/// This user may not make one.
+pub fn empty(name: &str) -> Result<OwnedFd, HostError> {
+    let make = || {
+        unshare(CloneFlags::CLONE_NEWNET)?;
+        File::open("/proc/thread-self/ns/net")
+    };
+    let made = std::thread::scope(|scope| scope.spawn(make).join());
+    let made = made.unwrap_or_else(|_| Err(io::Error::other("the thread failed")));
+    let what = "make a network namespace".to_owned();
+    made.map(OwnedFd::from).map_err(|error| HostError {
+        host: name.into(),
+        what,
+        why: error.to_string(),
+    })
+}
+
 /// Runs `work` on a thread in a network namespace.
 pub fn inside<T: Send>(
     namespace: BorrowedFd<'_>,

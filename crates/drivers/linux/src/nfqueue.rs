@@ -126,11 +126,20 @@ impl NfQueue {
 
     /// Lets go of packet `number`: its socket has room again. It takes effect with [`NfQueue::flush`].
     pub fn release(&mut self, number: u32) {
+        self.decide(number, self.settings.verdict);
+    }
+
+    /// Drops packet `number`. It takes effect with [`NfQueue::flush`].
+    pub fn discard(&mut self, number: u32) {
+        self.decide(number, Verdict::Drop);
+    }
+
+    fn decide(&mut self, number: u32, verdict: Verdict) {
         let mut header = [0; 8];
-        header[..4].copy_from_slice(&(self.settings.verdict as u32).to_be_bytes());
+        header[..4].copy_from_slice(&(verdict as u32).to_be_bytes());
         header[4..].copy_from_slice(&number.to_be_bytes());
-        let number = self.settings.number;
-        message(&mut self.verdicts, number, [VERDICT, REQUEST], VERDICT_HEADER, &header);
+        let queue = self.settings.number;
+        message(&mut self.verdicts, queue, [VERDICT, REQUEST], VERDICT_HEADER, &header);
     }
 
     /// Sends the verdicts to the kernel.

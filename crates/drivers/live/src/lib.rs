@@ -2,11 +2,25 @@
 //!
 //! A [`seat::Seat`] runs one node; who calls it has the clock and the sockets. [`run`] connects the nodes of a whole network by
 //! UDP sockets on the loopback interface, one socket per port. A node gets times, packets and wake-ups as in the simulator.
+//!
+//! On a real network an [`agent::Agent`] runs on each host and an [`arbiter::Arbiter`] on the machine of each controller. Both
+//! have a [`config::Config`], a [`channel::Channel`] to the others, and the network's time ([`clock`]).
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+pub mod agent;
+pub mod arbiter;
+pub mod channel;
+pub mod clock;
+pub mod config;
+pub mod control;
 mod driver;
+mod held;
+mod ip;
+pub mod message;
+pub mod running;
 pub mod seat;
+pub mod status;
 mod udp;
 
 pub use driver::{LiveError, Options, Outcome, Report, run};

@@ -2,7 +2,7 @@
 //! hosts take to come and go. The kernel's bridge, packet by packet, is the standard of comparison.
 
 use crate::Row;
-use crate::bridge::Bridge;
+use crate::bridged;
 use crate::table::{Choice, Outcome, Separate};
 use slotline_emulate::isolation;
 use slotline_emulate::namespace::{GateKind, Host, HostError, KernelTcp};
@@ -78,7 +78,7 @@ fn goodput(run: &RunRecord) -> f64 {
 /// A bulk transfer between two hosts, over a network that is faster than this machine, and over the kernel's bridge.
 fn switch(mtu: &str) -> Outcome {
     let case = format!("switch:{mtu}");
-    let kernel = Bridge::new(mtu.parse()?)?.goodput(SPAN)?;
+    let kernel = bridged::goodput(mtu.parse()?, SPAN)?;
     let mut rows = vec![row(&case, "bridge", "goodput", kernel, "Mbit/s")];
     for gate in ["queue", "interface"] {
         rows.extend(through(&case, gate, mtu, kernel)?);

@@ -7,7 +7,7 @@
 pub mod arbiter;
 pub mod arbiter_quality;
 #[cfg(target_os = "linux")]
-mod bridge;
+mod bridged;
 pub mod bump;
 pub mod circuits;
 #[cfg(target_os = "linux")]

@@ -2,6 +2,7 @@
 
 mod central;
 mod external;
+pub(crate) mod live;
 mod presence;
 mod queues;
 mod switches;
@@ -24,6 +25,7 @@ use slotline_net::scheme::{SchemeSwitches, Station, Surroundings, System};
 use slotline_net::time::Time;
 use slotline_net::topology::{Down, End, Graph, NodeKind, Wire, Wiring};
 use slotline_net::units::Rate;
+use slotline_net::workload::Traffic;
 use slotline_scenario::port_names::{bump_ports, limiter_ports, switch_ports_named};
 use slotline_scenario::{EventKind, EventSpec, Files, MeasureSpec, Scenario, SchemeSpec};
 use slotline_schemes as schemes;
@@ -54,7 +56,7 @@ pub fn build(
     seed: u64,
     files: &Files<'_>,
 ) -> Result<Assembly, SpecError> {
-    let builder = builder(scenario, at, seed, files)?;
+    let builder = builder(scenario, at, seed, files, Outside::of(scenario))?;
     let in_scheme = |e: SpecError| e.within(format_args!("scheme[{at}]"));
     let flows = builder.plan.traffic.flows.len() as u64;
     let timeline = builder.timeline(scenario)?;
@@ -83,11 +85,55 @@ pub(crate) fn parts(
     seed: u64,
     files: &Files<'_>,
 ) -> Result<Parts, SpecError> {
-    let builder = builder(scenario, at, seed, files)?;
+    let builder = builder(scenario, at, seed, files, Outside::None)?;
     let timeline = builder.timeline(scenario)?;
     let sampled = builder.sampled(&scenario.measure);
     let Builder { graph, wiring, routes, plan, system, .. } = builder;
     Ok(Parts { graph, wiring, plan, routes, timeline, sampled, system })
+}
+
+/// Whose applications are outside of the network.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Outside {
+    None,
+    /// Those of all hosts, beside the workload.
+    All,
+    /// Those of one real machine, without any workload. It differs with each start of the machine's process.
+    Machine {
+        host: Option<HostId>,
+        incarnation: u64,
+    },
+}
+
+impl Outside {
+    fn of(scenario: &Scenario) -> Outside {
+        if scenario.engine.emulated().is_some() { Outside::All } else { Outside::None }
+    }
+    fn incarnation(self) -> u64 {
+        match self {
+            Outside::Machine { incarnation, .. } => incarnation,
+            _ => 0,
+        }
+    }
+    /// The workload, and connections for other applications.
+    fn traffic(
+        self,
+        scenario: &Scenario,
+        graph: &Graph,
+        seed: u64,
+        files: &Files<'_>,
+    ) -> Result<Traffic, SpecError> {
+        let hosts = graph.hosts.len() as u32;
+        match self {
+            Outside::None => traffic(scenario, graph, seed, files),
+            Outside::All => {
+                let mut traffic = traffic(scenario, graph, seed, files)?;
+                external_host::add_shared_conns(&mut traffic, hosts);
+                Ok(traffic)
+            }
+            Outside::Machine { host, .. } => Ok(external_host::conns_of(host, hosts)),
+        }
+    }
 }
 
 /// Everything but the nodes.
@@ -96,15 +142,12 @@ fn builder<'a>(
     at: usize,
     seed: u64,
     files: &Files<'_>,
+    outside: Outside,
 ) -> Result<Builder<'a>, SpecError> {
     let scheme = &scenario.scheme[at];
     let in_scheme = |e: SpecError| e.within(format_args!("scheme[{at}]"));
     let mut graph = scenario.fabric.build().map_err(|e| e.within("fabric"))?;
-    let mut traffic = traffic(scenario, &graph, seed, files)?;
-    let external = scenario.engine.emulated().is_some();
-    if external {
-        external_host::add_shared_conns(&mut traffic, graph.hosts.len() as u32);
-    }
+    let traffic = outside.traffic(scenario, &graph, seed, files)?;
     let transport = scheme.transport.build().map_err(|e| in_scheme(e.within("transport")))?;
     let changing = changing_links(&graph, &scenario.event)?;
     let system = system(scenario, scheme, seed).map_err(|e| in_scheme(e.within("control")))?;
@@ -131,7 +174,8 @@ fn builder<'a>(
     };
     let (taps, limits) = (bumps(bump_ports), bumps(limiter_ports));
     Ok(Builder {
-        external,
+        external: outside != Outside::None,
+        incarnation: outside.incarnation(),
         taps,
         limits,
         routes: Arc::new(routes),
@@ -229,6 +273,8 @@ fn touched(graph: &Graph, event: &EventSpec) -> Result<Vec<usize>, SpecError> {
 struct Builder<'a> {
     /// Whether the applications of hosts are outside of the network.
     external: bool,
+    /// What distinguishes the starts of a real machine's process; 0 otherwise.
+    incarnation: u64,
     graph: Graph,
     wiring: Wiring,
     routes: Arc<Routes>,
@@ -348,6 +394,7 @@ impl Builder<'_> {
             plan: &self.plan,
             stations: &self.stations,
             seed: self.seed,
+            incarnation: self.incarnation,
         }
     }
 

@@ -22,6 +22,7 @@ pub mod fit;
 pub mod follow;
 pub mod footprint;
 pub mod ideal;
+pub mod live;
 pub mod metrics;
 pub mod output;
 pub mod record;

@@ -37,6 +37,7 @@ impl Bench {
             plan: &Arc::new(plan),
             stations: &[],
             seed: 1,
+            incarnation: 0,
             graph: &graph,
         };
         let fabric = Arc::new(Fabric::new(&around, TEN).unwrap());

@@ -23,6 +23,7 @@ impl Fastpass {
             hosts: around.hosts() as u32,
             arbiters: around.stations.to_vec(),
             seed: around.seed,
+            incarnation: around.incarnation,
             host_keys: around.graph.host_keys().into(),
         })
     }

@@ -303,6 +303,7 @@ mod tests {
             plan: &Arc::new(plan),
             stations: &stations,
             seed: 1,
+            incarnation: 0,
             graph: &graph,
         };
         Timing::new(&options, &around).unwrap()

@@ -38,6 +38,14 @@ pub fn add_shared_conns(traffic: &mut Traffic, hosts: u32) {
     }
 }
 
+/// One connection without flows from `host` to each other of the first `hosts` hosts, and nothing else.
+pub fn conns_of(host: Option<HostId>, hosts: u32) -> Traffic {
+    let to = |src: HostId| {
+        (0..hosts).filter(move |&dst| dst != src.0).map(move |dst| shared(src.0, dst, 0))
+    };
+    Traffic { conns: host.into_iter().flat_map(to).collect(), ..Traffic::default() }
+}
+
 fn shared(src: u32, dst: u32, n: u32) -> Conn {
     Conn {
         src: HostId(src),

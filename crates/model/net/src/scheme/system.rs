@@ -67,6 +67,8 @@ pub struct Surroundings<'a> {
     pub stations: &'a [HostId],
     /// The seed of the run.
     pub seed: u64,
+    /// What distinguishes the starts of a real machine's process; 0 in simulation.
+    pub incarnation: u64,
 }
 
 /// A central scheme, checked and ready to be put into networks.

@@ -44,6 +44,8 @@ pub struct Common {
     pub arbiters: Vec<HostId>,
     /// The seed of keys, nonces, clocks and jitter.
     pub seed: u64,
+    /// See [`slotline_net::scheme::Surroundings::incarnation`].
+    pub incarnation: u64,
     /// By host, the key of its name.
     pub host_keys: Arc<[u64]>,
 }
@@ -65,7 +67,8 @@ impl Common {
     /// The parameters of a session of `me` with `peer`. `start` distinguishes the starts of `me`.
     fn session(&self, me: u32, peer: u32, start: u64) -> Config {
         let spec = self.options.spec();
-        let seed = mix64(self.seed ^ mix64(start ^ mix64(u64::from(me) << 32 | u64::from(peer))));
+        let seed = self.seed ^ self.incarnation;
+        let seed = mix64(seed ^ mix64(start ^ mix64(u64::from(me) << 32 | u64::from(peer))));
         Config {
             timeout: spec.timeout,
             gap: spec.gap,

@@ -1,0 +1,339 @@
+//! The daemon on a host: holds the packets of the host's applications until its arbiter lets them leave.
+//!
+//! It fails open: without an arbiter, or without the network's time, packets leave at once. Where the daemon itself ends,
+//! the kernel lets them pass.
+
+use crate::channel::{Channel, Peer};
+use crate::clock::{ClockState, Local, NetworkClock};
+use crate::config::{AgentOptions, ClockOptions, span};
+use crate::held::Held;
+use crate::message::Message;
+use crate::running::{Running, waiting_list};
+use crate::seat::{Io, Seat, SeatReport};
+use crate::status::{AgentStatus, Shared};
+use slotline_linux::gate::Gate;
+use slotline_linux::wait;
+use slotline_net::error::SpecError;
+use slotline_net::frame::{Kind, Packet};
+use slotline_net::id::{HostId, PortId};
+use slotline_net::node::host::Plan;
+use slotline_net::node::{Counters, Handover, Node};
+use slotline_net::time::Time;
+use slotline_net::topology::{End, Wire};
+use std::collections::HashMap;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Most packets taken from the queue before messages have their turn.
+const BURST: usize = 64;
+/// The longest sleep: how soon a request to stop is seen.
+const NAP: Duration = Duration::from_millis(20);
+/// Where the next event is nearer than this, the thread does not sleep while packets wait.
+const SPIN: Duration = Duration::from_micros(30);
+
+/// Makes the node of a host, each time that it begins anew.
+pub type MakeNode = Box<dyn Fn() -> Result<Box<dyn Node>, SpecError>>;
+
+/// What a host's agent works with.
+pub struct AgentSetup {
+    /// The host's number.
+    pub me: HostId,
+    /// Where it listens.
+    pub address: SocketAddr,
+    /// The arbiters.
+    pub arbiters: Vec<Peer>,
+    /// Which host has an address.
+    pub hosts: HashMap<IpAddr, HostId>,
+    /// The links of the host.
+    pub wires: Vec<Wire>,
+    /// Connections from this host to each other one, and the framing of packets.
+    pub plan: Arc<Plan>,
+    /// Makes the node.
+    pub make: MakeNode,
+    /// Options.
+    pub agent: AgentOptions,
+    /// Options of time transfer.
+    pub clock: ClockOptions,
+}
+
+/// What an agent counts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct AgentCounts {
+    /// Packets that were held until the scheme let them leave.
+    pub scheduled: u64,
+    /// Packets that left at once, since there was no arbiter or no time.
+    pub unscheduled: u64,
+    /// Packets that are never held: short ones, and those for addresses that are no host's.
+    pub exempt: u64,
+    /// Packets that the scheme dropped.
+    pub dropped: u64,
+    /// How often the agent began to obey an arbiter.
+    pub joined: u64,
+    /// How often it stopped, because the arbiter was silent.
+    pub silences: u64,
+    /// How often it stopped, because the time was not known well enough.
+    pub clock_losses: u64,
+}
+
+/// A running agent.
+pub struct Agent {
+    setup: AgentSetup,
+    gate: Gate,
+    channel: Channel,
+    /// By host: the connection to it.
+    flows: HashMap<HostId, u32>,
+    /// By arbiter.
+    clocks: Vec<NetworkClock>,
+    /// While the scheme decides when packets leave.
+    seat: Option<Seat>,
+    /// The arbiter that was heard last, and when.
+    leader: usize,
+    heard: Local,
+    held: Held,
+    /// When the time is asked for again; when an arbiter may be obeyed again.
+    asks: Local,
+    retries: Local,
+    counts: AgentCounts,
+    /// What nodes of earlier times have counted.
+    past: Counters,
+    buffer: Vec<u8>,
+}
+
+/// Sends the messages of the node.
+struct Outlet<'a> {
+    channel: &'a mut Channel,
+}
+
+impl Io for Outlet<'_> {
+    fn send(&mut self, _far: End, packet: &Packet, payload: &[u8]) -> io::Result<bool> {
+        match packet.kind {
+            Kind::Control => self.channel.send(packet.dst.0, &Message::Control(*packet, payload)),
+            // The kernel sends it, when it is handed over.
+            _ => Ok(true),
+        }
+    }
+}
+
+impl Agent {
+    /// Holds the packets of this network namespace, and opens the socket.
+    ///
+    /// # Errors
+    /// The kernel refuses the queue, its rules or the socket.
+    pub fn open(setup: AgentSetup, gate: Gate) -> io::Result<Agent> {
+        let channel = Channel::open(setup.me.0, setup.address, &setup.arbiters)?;
+        let conns = setup.plan.sends(setup.me);
+        let dst = |conn: u32| setup.plan.traffic.conns[conn as usize].dst;
+        let flows = conns.map(|conn| (dst(conn), conn)).collect();
+        let clock = NetworkClock::new(span(setup.clock.interval), span(setup.clock.guard));
+        Ok(Agent {
+            clocks: vec![clock; setup.arbiters.len()],
+            setup,
+            gate,
+            channel,
+            flows,
+            seat: None,
+            leader: 0,
+            heard: Local(0),
+            held: Held::default(),
+            asks: Local(0),
+            retries: Local(0),
+            counts: AgentCounts::default(),
+            past: Counters::default(),
+            buffer: Vec::new(),
+        })
+    }
+
+    /// Works until it is told to stop. Then no packet is held any more.
+    ///
+    /// # Errors
+    /// A socket or the queue does not work any more.
+    pub fn run(mut self, running: &Running, shared: &Shared<AgentStatus>) -> io::Result<()> {
+        let list = waiting_list(&[self.gate.queue_fd(), self.channel.readable()])?;
+        while !running.stopped() {
+            let now = running.now();
+            let next = self.round(now)?;
+            shared.show(|| self.status(now));
+            let spins = !self.held.is_empty() && next <= SPIN;
+            if !spins && !next.is_zero() {
+                wait::sleep(&list, next.saturating_sub(SPIN).clamp(Duration::from_micros(1), NAP))?;
+            }
+        }
+        self.open_up(running.now());
+        self.gate.queue.flush()
+    }
+
+    /// Does what is due. Returns how long there is nothing to do.
+    fn round(&mut self, now: Local) -> io::Result<Duration> {
+        self.hear(now)?;
+        self.take_in(now)?;
+        self.ask_for_time(now)?;
+        self.judge(now);
+        let next = self.step(now)?;
+        self.gate.queue.flush()?;
+        let asks = self.asks.since(now);
+        Ok(next.min(asks))
+    }
+
+    /// Takes in what arbiters say.
+    fn hear(&mut self, now: Local) -> io::Result<()> {
+        while let Some((from, message)) = self.channel.receive()? {
+            let Some(at) = self.setup.arbiters.iter().position(|peer| peer.number == from) else {
+                continue;
+            };
+            match message {
+                Message::Control(packet, payload) => {
+                    let own = packet.dst == self.setup.me && packet.flow == from;
+                    let time = self.clocks[self.leader].now(now);
+                    if let (true, Some(seat), Some(time)) = (own, &mut self.seat, time) {
+                        (self.leader, self.heard) = (at, now);
+                        seat.receive(PortId(0), packet, payload, time);
+                    }
+                }
+                Message::TimeReply(reply) => {
+                    let fresh = self.clocks[at].answered(&reply, now);
+                    if at == self.leader || self.seat.is_none() {
+                        (self.leader, self.heard) = (at, now);
+                    }
+                    if fresh && at == self.leader {
+                        self.open_up(now);
+                    }
+                }
+                Message::TimeRequest(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes packets of applications from the queue.
+    fn take_in(&mut self, now: Local) -> io::Result<()> {
+        for _ in 0..BURST {
+            let Some(number) = self.gate.queue.receive(&mut self.buffer)? else { return Ok(()) };
+            let packet = self.classify();
+            let time = self.clocks[self.leader].now(now);
+            match (packet, &mut self.seat, time) {
+                (Some(packet), Some(seat), Some(time)) => {
+                    let stamp = self.held.put(number, now);
+                    seat.receive(PortId(0), Packet { stamp, ..packet }, &[], time);
+                    continue;
+                }
+                (Some(_), ..) => self.counts.unscheduled += 1,
+                (None, ..) => self.counts.exempt += 1,
+            }
+            self.gate.queue.release(number);
+        }
+        Ok(())
+    }
+
+    /// The packet of the model for the IP packet in the buffer; `None` for one that is not held.
+    fn classify(&self) -> Option<Packet> {
+        let (destination, length) = crate::ip::destination(&self.buffer)?;
+        let dst = *self.setup.hosts.get(&destination)?;
+        let flow = *self.flows.get(&dst)?;
+        let held = u32::from(length) >= self.setup.agent.exempt_below;
+        let plan = &self.setup.plan;
+        let (len, entropy) = (plan.transport.datagram_len(length.into()), plan.entropy(flow));
+        held.then(|| Packet { dst, flow, len, entropy, kind: Kind::Datagram, ..Packet::default() })
+    }
+
+    /// Asks all arbiters for the time, more often while packets wait for word of one.
+    fn ask_for_time(&mut self, now: Local) -> io::Result<()> {
+        let silence = span(self.setup.agent.silence) / 4;
+        let worried = self.held.stalled(now) > silence && now.since(self.heard) > silence;
+        if now < self.asks && !(worried && self.asks > now.after(silence)) {
+            return Ok(());
+        }
+        for peer in &self.setup.arbiters {
+            self.channel.send(peer.number, &Message::TimeRequest(now))?;
+        }
+        self.asks = now.after(if worried { silence } else { span(self.setup.clock.interval) });
+        Ok(())
+    }
+
+    /// Whether an arbiter is obeyed.
+    fn judge(&mut self, now: Local) {
+        let state = self.clocks[self.leader].state(now);
+        let silence = span(self.setup.agent.silence);
+        let silent = now.since(self.heard) > silence;
+        match &self.seat {
+            Some(_) if state == ClockState::Free => {
+                self.counts.clock_losses += 1;
+                self.open_up(now);
+            }
+            Some(_) if silent && self.held.stalled(now) > silence => {
+                self.counts.silences += 1;
+                self.retries = now.after(span(self.setup.agent.retry));
+                self.open_up(now);
+            }
+            None if state == ClockState::Locked && !silent && now >= self.retries => self.join(now),
+            _ => {}
+        }
+    }
+
+    /// Begins to obey an arbiter.
+    fn join(&mut self, now: Local) {
+        let (Ok(node), Some(time)) = ((self.setup.make)(), self.clocks[self.leader].now(now))
+        else {
+            return;
+        };
+        let mut seat = Seat::new(node, &self.setup.wires, Time::ZERO);
+        seat.track_frames();
+        seat.start(time);
+        self.seat = Some(seat);
+        self.counts.joined += 1;
+    }
+
+    /// Lets all packets leave, now and until an arbiter is obeyed again.
+    fn open_up(&mut self, now: Local) {
+        if let Some(seat) = self.seat.take() {
+            seat.node().add_counters(&mut self.past);
+        }
+        for number in self.held.take_all(now) {
+            self.counts.unscheduled += 1;
+            self.gate.queue.release(number);
+        }
+    }
+
+    /// Lets the node do what is due.
+    fn step(&mut self, now: Local) -> io::Result<Duration> {
+        let clock = &mut self.clocks[self.leader];
+        let (Some(seat), Some(time)) = (&mut self.seat, clock.now(now)) else { return Ok(NAP) };
+        let next = seat.step(time, &mut Outlet { channel: &mut self.channel })?;
+        for (_, what) in seat.handovers() {
+            if let Handover::Left(packet) = what {
+                self.counts.scheduled += 1;
+                self.gate.queue.release(self.held.take(packet.stamp, now));
+            }
+        }
+        for stamp in seat.lost_frames() {
+            self.counts.dropped += 1;
+            self.gate.queue.discard(self.held.take(stamp, now));
+        }
+        Ok(clock.until(next, now))
+    }
+
+    fn status(&self, now: Local) -> AgentStatus {
+        let clock = &self.clocks[self.leader];
+        let mut counters = self.past.clone();
+        let seat = self.seat.as_ref();
+        seat.iter().for_each(|seat| seat.node().add_counters(&mut counters));
+        AgentStatus {
+            obeys: seat.map(|_| self.leader),
+            clock: clock.state(now).name(),
+            clock_offset_ns: clock.offset(now),
+            clock_bound_ns: clock.bound(now).map(|bound| bound.as_nanos() as u64),
+            epoch: clock.epoch(),
+            held: self.held.len(),
+            counts: self.counts,
+            refused: self.channel.refused,
+            latest_ns: seat.map_or(0, |seat| seat.report().latest.as_ns()),
+            lost_messages: seat.map_or(0, |seat: &Seat| -> u64 {
+                let SeatReport { lost, .. } = seat.report();
+                lost
+            }),
+            counters: crate::status::named(&counters),
+        }
+    }
+}

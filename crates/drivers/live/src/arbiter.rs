@@ -1,0 +1,241 @@
+//! The daemon on the machine of a controller: runs a station of the scheme, and tells hosts the network's time.
+
+use crate::agent::MakeNode;
+use crate::channel::{Channel, Peer};
+use crate::clock::{Local, NetworkClock, TimeReply};
+use crate::config::{ClockOptions, span};
+use crate::message::Message;
+use crate::running::{Running, waiting_list};
+use crate::seat::{Io, Seat};
+use crate::status::{ArbiterStatus, Shared};
+use slotline_linux::wait;
+use slotline_net::frame::{Kind, Packet};
+use slotline_net::id::{HostId, PortId};
+use slotline_net::time::Time;
+use slotline_net::topology::{End, Wire};
+use std::io;
+use std::net::SocketAddr;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// The longest sleep: how soon a request to stop is seen.
+const NAP: Duration = Duration::from_millis(20);
+/// How long an arbiter that starts waits for the time of another one, by rank.
+const PATIENCE: [Duration; 2] = [Duration::from_millis(300), Duration::from_millis(1_500)];
+/// How often it asks meanwhile.
+const ASKS: Duration = Duration::from_millis(50);
+/// An agent that was heard within this time is there.
+const PRESENT: Duration = Duration::from_secs(3);
+/// Most messages taken in before the node is due.
+const BURST: usize = 256;
+
+/// What an arbiter works with.
+pub struct ArbiterSetup {
+    /// Its number among the hosts of the network.
+    pub me: HostId,
+    /// Its place among the arbiters.
+    pub rank: usize,
+    /// Where it listens.
+    pub address: SocketAddr,
+    /// Agents and other arbiters.
+    pub peers: Vec<Peer>,
+    /// The numbers of all arbiters, in order.
+    pub arbiters: Vec<u32>,
+    /// The links of the station.
+    pub wires: Vec<Wire>,
+    /// Makes the station.
+    pub make: MakeNode,
+    /// Options of time transfer.
+    pub clock: ClockOptions,
+}
+
+/// Where the network's time comes from.
+enum Source {
+    /// It began here, at this local time.
+    Own { epoch: u64, began: Local },
+    /// It is another arbiter's, with the place of that in the list.
+    Other { clock: Box<NetworkClock>, of: u32 },
+}
+
+/// A running arbiter.
+pub struct Arbiter {
+    setup: ArbiterSetup,
+    channel: Channel,
+    source: Option<Source>,
+    seat: Option<Seat>,
+    asks: Local,
+    /// By peer: when it was heard last.
+    heard: Vec<(u32, Local)>,
+    received: u64,
+}
+
+struct Outlet<'a>(&'a mut Channel);
+
+impl Io for Outlet<'_> {
+    fn send(&mut self, _far: End, packet: &Packet, payload: &[u8]) -> io::Result<bool> {
+        match packet.kind {
+            Kind::Control => self.0.send(packet.dst.0, &Message::Control(*packet, payload)),
+            _ => Ok(true),
+        }
+    }
+}
+
+impl Source {
+    fn now(&mut self, now: Local) -> Option<Time> {
+        match self {
+            Source::Own { began, .. } => Some(Time::ns(now.since(*began).as_nanos() as u64)),
+            Source::Other { clock, .. } => clock.now(now),
+        }
+    }
+    fn epoch(&self) -> u64 {
+        match self {
+            Source::Own { epoch, .. } => *epoch,
+            Source::Other { clock, .. } => clock.epoch(),
+        }
+    }
+}
+
+impl Arbiter {
+    /// Opens the socket.
+    ///
+    /// # Errors
+    /// The address cannot be used.
+    pub fn open(setup: ArbiterSetup) -> io::Result<Arbiter> {
+        let channel = Channel::open(setup.me.0, setup.address, &setup.peers)?;
+        let heard = setup.peers.iter().map(|peer| (peer.number, Local(0))).collect();
+        let (source, seat, asks) = (None, None, Local(0));
+        Ok(Arbiter { setup, channel, source, seat, asks, heard, received: 0 })
+    }
+
+    /// Works until it is told to stop.
+    ///
+    /// # Errors
+    /// The socket does not work any more.
+    pub fn run(mut self, running: &Running, shared: &Shared<ArbiterStatus>) -> io::Result<()> {
+        let list = waiting_list(&[self.channel.readable()])?;
+        while !running.stopped() {
+            let next = self.round(running.now())?;
+            shared.show(|| self.status(running.now()));
+            if !next.is_zero() {
+                wait::sleep(&list, next.min(NAP))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Does what is due. Returns how long there is nothing to do.
+    fn round(&mut self, now: Local) -> io::Result<Duration> {
+        for _ in 0..BURST {
+            if !self.hear(now)? {
+                break;
+            }
+        }
+        self.seek_time(now)?;
+        let Some(source) = &mut self.source else { return Ok(ASKS) };
+        let (Some(seat), Some(time)) = (&mut self.seat, source.now(now)) else { return Ok(ASKS) };
+        let next = seat.step(time, &mut Outlet(&mut self.channel))?;
+        Ok(Duration::from_nanos(next.since(time).as_ns()))
+    }
+
+    /// Takes in one message. Whether there was one.
+    fn hear(&mut self, now: Local) -> io::Result<bool> {
+        let Some((from, message)) = self.channel.receive()? else { return Ok(false) };
+        if let Some((_, at)) = self.heard.iter_mut().find(|(number, _)| *number == from) {
+            *at = now;
+        }
+        match message {
+            Message::Control(packet, payload) => {
+                let own = packet.dst == self.setup.me && packet.flow == from;
+                let time = self.source.as_mut().and_then(|source| source.now(now));
+                if let (true, Some(seat), Some(time)) = (own, &mut self.seat, time) {
+                    self.received += 1;
+                    seat.receive(PortId(0), packet, payload, time);
+                }
+            }
+            Message::TimeRequest(asked) => self.tell_time(from, asked, now)?,
+            Message::TimeReply(reply) => self.learn_time(from, &reply, now),
+        }
+        Ok(true)
+    }
+
+    fn tell_time(&mut self, to: u32, asked: Local, now: Local) -> io::Result<()> {
+        let Some(source) = &mut self.source else { return Ok(()) };
+        let Some(time) = source.now(now) else { return Ok(()) };
+        let time = time.as_ns();
+        let reply = TimeReply { asked, received: time, sent: time, epoch: source.epoch() };
+        self.channel.send(to, &Message::TimeReply(reply)).map(drop)
+    }
+
+    /// Another arbiter has answered.
+    fn learn_time(&mut self, from: u32, reply: &TimeReply, now: Local) {
+        match &mut self.source {
+            None => {
+                let options = &self.setup.clock;
+                let mut clock = NetworkClock::new(span(options.interval), span(options.guard));
+                clock.answered(reply, now);
+                self.source = Some(Source::Other { clock: Box::new(clock), of: from });
+            }
+            // An arbiter that has begun anew has asked this one; its own time does not count here.
+            Some(Source::Other { clock, of }) if *of == from && clock.epoch() == reply.epoch => {
+                clock.answered(reply, now);
+            }
+            Some(_) => {}
+        }
+    }
+
+    /// Asks other arbiters for the time, and begins an own one where nobody answers.
+    fn seek_time(&mut self, now: Local) -> io::Result<()> {
+        let patience = PATIENCE[self.setup.rank.min(PATIENCE.len() - 1)];
+        let alone = self.setup.arbiters.len() < 2;
+        if self.source.is_none() && (alone || now.0 > patience.as_nanos() as u64) {
+            self.source = Some(Source::Own { epoch: fresh_epoch(), began: now });
+        }
+        if self.seat.is_none() && self.source.is_some() {
+            self.begin(now);
+        }
+        let follows = !matches!(self.source, Some(Source::Own { .. }));
+        if follows && now >= self.asks {
+            for &arbiter in self.setup.arbiters.iter().filter(|&&number| number != self.setup.me.0)
+            {
+                self.channel.send(arbiter, &Message::TimeRequest(now))?;
+            }
+            let interval = span(self.setup.clock.interval);
+            self.asks = now.after(if self.source.is_none() { ASKS } else { interval });
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self, now: Local) {
+        let time = self.source.as_mut().and_then(|source| source.now(now));
+        if let (Ok(node), Some(time)) = ((self.setup.make)(), time) {
+            let mut seat = Seat::new(node, &self.setup.wires, Time::ZERO);
+            seat.start(time);
+            self.seat = Some(seat);
+        }
+    }
+
+    fn status(&mut self, now: Local) -> ArbiterStatus {
+        let mut counters = Default::default();
+        let report = self.seat.as_ref().map(Seat::report).unwrap_or_default();
+        self.seat.iter().for_each(|seat| seat.node().add_counters(&mut counters));
+        let time = self.source.as_mut().and_then(|source| source.now(now));
+        let there = |(_, at): &&(u32, Local)| at.0 > 0 && now.since(*at) < PRESENT;
+        ArbiterStatus {
+            rank: self.setup.rank,
+            epoch: self.source.as_ref().map_or(0, Source::epoch),
+            time_ns: time.map_or(0, Time::as_ns),
+            agents: self.heard.iter().filter(there).count(),
+            received: self.received,
+            sent: report.sent,
+            lost_messages: report.lost,
+            refused: self.channel.refused,
+            latest_ns: report.latest.as_ns(),
+            counters: crate::status::named(&counters),
+        }
+    }
+}
+
+/// A number that no other epoch has: when it began.
+fn fresh_epoch() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    since.as_nanos() as u64
+}

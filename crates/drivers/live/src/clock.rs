@@ -1,0 +1,219 @@
+//! The network's time on a host: the offset between the host's clock and the arbiter's, measured by two-way time
+//! transfer, with a bound on its error.
+
+use slotline_net::time::Time;
+use std::time::Duration;
+
+/// Measurements that are kept; the one with the least bound counts.
+const KEPT: usize = 8;
+/// Two clocks move apart by at most this (both within 100 parts per million).
+const DRIFT: f64 = 200e-6;
+
+/// A moment by the host's own clock: nanoseconds since the daemon started.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub struct Local(pub u64);
+
+impl Local {
+    /// How long after `earlier` it is; zero where it is before.
+    pub fn since(self, earlier: Local) -> Duration {
+        Duration::from_nanos(self.0.saturating_sub(earlier.0))
+    }
+    /// The moment `span` later.
+    pub fn after(self, span: Duration) -> Local {
+        Local(self.0.saturating_add(span.as_nanos() as u64))
+    }
+}
+
+/// How well a host knows the network's time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ClockState {
+    /// It does not, or not within the guard.
+    Free,
+    /// It was measured within the last three intervals.
+    Locked,
+    /// It was not measured lately, but must still be within the guard.
+    Holdover,
+}
+
+impl ClockState {
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            ClockState::Free => "free",
+            ClockState::Locked => "locked",
+            ClockState::Holdover => "holdover",
+        }
+    }
+}
+
+/// One measurement.
+#[derive(Clone, Copy, Debug)]
+struct Sample {
+    /// Network time minus local time, in nanoseconds.
+    offset: i64,
+    /// Half of the time that the messages took: the error is at most this.
+    error: Duration,
+    at: Local,
+}
+
+impl Sample {
+    fn bound(&self, now: Local) -> Duration {
+        self.error + now.since(self.at).mul_f64(DRIFT)
+    }
+}
+
+/// What a daemon that knows the time has answered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TimeReply {
+    /// When the question was sent, by the clock of who asked.
+    pub asked: Local,
+    /// When it was received, and when the answer was sent: network time in nanoseconds.
+    pub received: u64,
+    /// See [`TimeReply::received`].
+    pub sent: u64,
+    /// Which network time: it begins anew with each epoch.
+    pub epoch: u64,
+}
+
+/// The network's time as a host knows it.
+#[derive(Clone, Debug)]
+pub struct NetworkClock {
+    interval: Duration,
+    guard: Duration,
+    epoch: u64,
+    samples: Vec<Sample>,
+    next: usize,
+    /// It never goes back.
+    last: Time,
+}
+
+impl NetworkClock {
+    /// A clock that is measured every `interval` and is good enough while its error is at most `guard`.
+    pub fn new(interval: Duration, guard: Duration) -> NetworkClock {
+        NetworkClock { interval, guard, epoch: 0, samples: Vec::new(), next: 0, last: Time::ZERO }
+    }
+
+    /// Takes in an answer that arrived at `now`. Returns whether another epoch has begun.
+    pub fn answered(&mut self, reply: &TimeReply, now: Local) -> bool {
+        let fresh = self.epoch != reply.epoch;
+        if fresh {
+            *self = NetworkClock::new(self.interval, self.guard);
+            self.epoch = reply.epoch;
+        }
+        let there = Duration::from_nanos(reply.sent.saturating_sub(reply.received));
+        let error = now.since(reply.asked).saturating_sub(there) / 2;
+        let apart = |network: u64, local: Local| network as i64 - local.0 as i64;
+        let offset = i64::midpoint(apart(reply.received, reply.asked), apart(reply.sent, now));
+        let sample = Sample { offset, error, at: now };
+        match self.samples.get_mut(self.next) {
+            Some(place) => *place = sample,
+            None => self.samples.push(sample),
+        }
+        self.next = (self.next + 1) % KEPT;
+        fresh
+    }
+
+    fn best(&self, now: Local) -> Option<&Sample> {
+        self.samples.iter().min_by_key(|sample| sample.bound(now))
+    }
+
+    /// The epoch of the network's time; 0 before it is known.
+    pub fn epoch(&self) -> u64 {
+        self.epoch
+    }
+    /// Network time minus local time in nanoseconds.
+    pub fn offset(&self, now: Local) -> Option<i64> {
+        self.best(now).map(|sample| sample.offset)
+    }
+    /// The most by which it may be wrong.
+    pub fn bound(&self, now: Local) -> Option<Duration> {
+        self.best(now).map(|sample| sample.bound(now))
+    }
+    /// How well it is known.
+    pub fn state(&self, now: Local) -> ClockState {
+        let latest = self.samples.iter().map(|sample| sample.at).max();
+        match (self.bound(now), latest) {
+            (Some(bound), Some(at)) if bound <= self.guard => {
+                let lately = now.since(at) <= self.interval * 3;
+                if lately { ClockState::Locked } else { ClockState::Holdover }
+            }
+            _ => ClockState::Free,
+        }
+    }
+    /// The network's time; `None` where it is not known.
+    pub fn now(&mut self, now: Local) -> Option<Time> {
+        let offset = self.offset(now)?;
+        let network = now.0.saturating_add_signed(offset);
+        self.last = self.last.max(Time::ns(network));
+        Some(self.last)
+    }
+    /// How long it is until a moment of network time.
+    pub fn until(&mut self, at: Time, now: Local) -> Duration {
+        self.now(now)
+            .map_or(Duration::MAX, |network| Duration::from_nanos(at.since(network).as_ns()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const INTERVAL: Duration = Duration::from_millis(250);
+    const GUARD: Duration = Duration::from_micros(300);
+    /// The other clock at local time zero.
+    const AHEAD: u64 = 7_000_000_000;
+
+    fn reply(asked: u64, out: u64, back: u64) -> (TimeReply, Local) {
+        let received = AHEAD + asked + out;
+        let answer = TimeReply { asked: Local(asked), received, sent: received + 500, epoch: 1 };
+        (answer, Local(asked + out + 500 + back))
+    }
+
+    #[test]
+    fn it_is_free_then_locked_then_in_holdover_then_free() {
+        let mut clock = NetworkClock::new(INTERVAL, GUARD);
+        assert_eq!((clock.state(Local(0)), clock.now(Local(0))), (ClockState::Free, None));
+        let (answer, now) = reply(1_000, 20_000, 20_000);
+        assert!(clock.answered(&answer, now), "an epoch begins");
+        assert!(!clock.answered(&answer, now));
+        assert_eq!(clock.state(now), ClockState::Locked);
+        assert_eq!(clock.now(Local(100_000)), Some(Time::ns(AHEAD + 100_000)));
+        assert_eq!(clock.state(Local(1_000_000_000)), ClockState::Holdover);
+        assert_eq!(clock.state(Local(2_000_000_000)), ClockState::Free);
+    }
+
+    #[test]
+    fn a_slow_answer_does_not_spoil_a_good_one() {
+        let mut clock = NetworkClock::new(INTERVAL, GUARD);
+        let (answer, now) = reply(0, 20_000, 20_000);
+        clock.answered(&answer, now);
+        let (answer, now) = reply(250_000_000, 10_000, 9_000_000);
+        clock.answered(&answer, now);
+        assert_eq!(clock.offset(now), Some(AHEAD as i64));
+        assert_eq!(clock.state(now), ClockState::Locked);
+    }
+
+    proptest! {
+        /// The error is never larger than the bound, and time never goes back.
+        #[test]
+        fn the_bound_holds(rounds in prop::collection::vec((1_000u64..2_000_000, 1_000u64..2_000_000), 1..40), drift in -100i64..100) {
+            let mut clock = NetworkClock::new(INTERVAL, GUARD);
+            let true_time = |local: u64| (AHEAD + local).saturating_add_signed(local as i64 * drift / 1_000_000);
+            let (mut at, mut before) = (0, Time::ZERO);
+            for (out, back) in rounds {
+                let there = true_time(at + out);
+                let answer = TimeReply { asked: Local(at), received: there, sent: there, epoch: 3 };
+                let now = at + out + back;
+                clock.answered(&answer, Local(now));
+                let offset = clock.offset(Local(now)).unwrap();
+                let off = (now.saturating_add_signed(offset)).abs_diff(true_time(now));
+                prop_assert!(off <= clock.bound(Local(now)).unwrap().as_nanos() as u64 + 2, "{off}");
+                let network = clock.now(Local(now)).unwrap();
+                prop_assert!(network >= before);
+                before = network;
+                at += 250_000_000;
+            }
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! The file that all daemons of a network read.
+
+use serde::Deserialize;
+use slotline_net::time::Time;
+use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// A network of daemons: the same file on all its machines.
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Config {
+    /// The scenario with the fabric and the scheme; relative to this file.
+    pub scenario: PathBuf,
+    /// Which of the scenario's schemes; needed where several have a central scheduler.
+    pub scheme: Option<String>,
+    /// The file with this machine's private key; relative to this file.
+    pub key: PathBuf,
+    /// The UDP port of all daemons.
+    #[serde(default = "default_port")]
+    pub port: u16,
+    /// Prefixes of the hosts' addresses: what goes elsewhere is not held.
+    pub network: Vec<String>,
+    /// The machines of the scheme's controllers, in order: of Fastpass the primary and the secondary arbiter.
+    pub arbiter: Vec<Arbiter>,
+    /// The hosts.
+    pub host: Vec<Host>,
+    /// What agents do.
+    #[serde(default)]
+    pub agent: AgentOptions,
+    /// How time is transferred.
+    #[serde(default)]
+    pub clock: ClockOptions,
+}
+
+/// A machine with an arbiter.
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Arbiter {
+    /// Its address.
+    pub address: IpAddr,
+    /// Its public key.
+    pub key: String,
+}
+
+/// A machine with an agent.
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Host {
+    /// Its name in the scenario's fabric.
+    pub name: String,
+    /// Its addresses. Daemons use the first.
+    pub address: Vec<IpAddr>,
+    /// Its public key.
+    pub key: String,
+}
+
+/// What agents do.
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct AgentOptions {
+    /// Without any word from an arbiter for this time, while packets wait, all packets leave at once.
+    pub silence: Time,
+    /// How long packets then leave at once before the arbiter is asked again.
+    pub retry: Time,
+    /// TCP and UDP ports whose packets are not held, such as that of a remote shell.
+    pub exempt_ports: Vec<u16>,
+    /// IP packets shorter than this many bytes are not held.
+    pub exempt_below: u32,
+    /// The number of the netfilter queue.
+    pub queue: u16,
+}
+
+impl Default for AgentOptions {
+    fn default() -> AgentOptions {
+        AgentOptions {
+            silence: Time::ms(80),
+            retry: Time::ms(500),
+            exempt_ports: Vec::new(),
+            exempt_below: 0,
+            queue: 7_077,
+        }
+    }
+}
+
+/// How time is transferred.
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct ClockOptions {
+    /// How often it is measured.
+    pub interval: Time,
+    /// The error up to which it is good enough.
+    pub guard: Time,
+}
+
+impl Default for ClockOptions {
+    fn default() -> ClockOptions {
+        ClockOptions { interval: Time::ms(250), guard: Time::ms(1) }
+    }
+}
+
+/// Why a configuration cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// The file cannot be read.
+    #[error("cannot read {0}: {1}")]
+    Read(PathBuf, std::io::Error),
+    /// It is not what it should be; the text has line and key.
+    #[error("{0}: {1}")]
+    Parse(PathBuf, String),
+    /// A key has a value that does not work.
+    #[error("{file}: {key}: {what}")]
+    Value {
+        /// The file.
+        file: PathBuf,
+        /// The key.
+        key: String,
+        /// What is wrong, and what would be right.
+        what: String,
+    },
+}
+
+const fn default_port() -> u16 {
+    7_077
+}
+
+impl Config {
+    /// Reads a file. The paths in it become relative to the working directory.
+    ///
+    /// # Errors
+    /// It cannot be read, or does not describe a network.
+    pub fn load(file: &Path) -> Result<Config, ConfigError> {
+        let text =
+            std::fs::read_to_string(file).map_err(|why| ConfigError::Read(file.into(), why))?;
+        let mut config = Config::parse(&text, file)?;
+        let folder = file.parent().unwrap_or(Path::new(""));
+        config.scenario = folder.join(&config.scenario);
+        config.key = folder.join(&config.key);
+        Ok(config)
+    }
+
+    /// The configuration that `text` is; `file` is for messages.
+    ///
+    /// # Errors
+    /// It does not describe a network.
+    pub fn parse(text: &str, file: &Path) -> Result<Config, ConfigError> {
+        let config: Config = toml::from_str(text)
+            .map_err(|error| ConfigError::Parse(file.into(), error.to_string()))?;
+        config.check().map_err(|(key, what)| ConfigError::Value {
+            file: file.into(),
+            key,
+            what,
+        })?;
+        Ok(config)
+    }
+
+    fn check(&self) -> Result<(), (String, String)> {
+        let wrong = |key: &str, what: &str| Err((key.to_string(), what.to_string()));
+        if self.arbiter.is_empty() {
+            return wrong("arbiter", "at least one [[arbiter]] with address and key is needed");
+        }
+        if self.network.is_empty() {
+            return wrong(
+                "network",
+                "give the prefixes of the hosts' addresses, as [\"10.0.0.0/24\"]",
+            );
+        }
+        if let Some(prefix) = self.network.iter().find(|prefix| !is_prefix(prefix)) {
+            return wrong("network", &format!("`{prefix}` is no prefix; one is \"10.0.0.0/24\""));
+        }
+        if let Some(host) = self.host.iter().find(|host| host.address.is_empty()) {
+            return wrong("host", &format!("`{}` has no address", host.name));
+        }
+        let mut addresses: Vec<IpAddr> =
+            self.host.iter().flat_map(|host| host.address.iter().copied()).collect();
+        addresses.extend(self.arbiter.iter().map(|arbiter| arbiter.address));
+        addresses.sort_unstable();
+        match addresses.windows(2).find(|pair| pair[0] == pair[1]) {
+            Some(pair) => wrong("address", &format!("{} is given twice", pair[0])),
+            None => Ok(()),
+        }
+    }
+
+    /// The host whose first address this machine has: a socket can be bound to it.
+    pub fn host_here(&self) -> Option<&Host> {
+        self.host.iter().find(|host| is_local(host.address[0]))
+    }
+    /// Which of the arbiters this machine is.
+    pub fn arbiter_here(&self) -> Option<usize> {
+        self.arbiter.iter().position(|arbiter| is_local(arbiter.address))
+    }
+    /// Where a daemon on this address listens.
+    pub fn socket(&self, address: IpAddr) -> SocketAddr {
+        SocketAddr::new(address, self.port)
+    }
+}
+
+/// A span of a configuration as the standard library has it.
+pub fn span(time: Time) -> Duration {
+    Duration::from_nanos(time.as_ns())
+}
+
+fn is_local(address: IpAddr) -> bool {
+    std::net::UdpSocket::bind((address, 0)).is_ok()
+}
+
+fn is_prefix(text: &str) -> bool {
+    let Some((address, bits)) = text.split_once('/') else { return false };
+    match (address.parse(), bits.parse::<u8>()) {
+        (Ok(IpAddr::V4(_)), Ok(bits)) => bits <= 32,
+        (Ok(IpAddr::V6(_)), Ok(bits)) => bits <= 128,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "
+        scenario = 'fabric.toml'
+        key = 'h0.key'
+        network = ['10.1.0.0/24']
+        arbiter = [{ address = '10.1.0.100', key = 'a' }]
+        host = [{ name = 'h0', address = ['10.1.0.1'], key = 'b' }]
+        [agent]
+        silence = '60ms'
+    ";
+
+    fn parsed(text: &str) -> Result<Config, String> {
+        Config::parse(text, Path::new("net.toml")).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn defaults_are_filled_in() {
+        let config = parsed(TEXT).unwrap();
+        assert_eq!((config.port, config.agent.silence), (7_077, Time::ms(60)));
+        assert_eq!(config.agent.retry, Time::ms(500));
+        assert_eq!(config.socket(config.arbiter[0].address).to_string(), "10.1.0.100:7077");
+    }
+
+    #[test]
+    fn errors_name_the_place() {
+        let error = |from: &str, to: &str| parsed(&TEXT.replace(from, to)).unwrap_err();
+        let unknown = error("silence", "silense");
+        assert!(unknown.contains("net.toml") && unknown.contains("line 8"), "{unknown}");
+        assert!(error("'60ms'", "'60'").contains("silence"), "{}", error("'60ms'", "'60'"));
+        assert!(error("10.1.0.0/24", "10.1.0.0").contains("is no prefix"));
+        assert!(error("10.1.0.100", "10.1.0.1").contains("10.1.0.1 is given twice"));
+        assert!(error("['10.1.0.1']", "[]").contains("`h0` has no address"));
+    }
+}

@@ -1,0 +1,110 @@
+//! What daemons say to each other, inside of the envelope. Big-endian:
+//!
+//! ```text
+//! version: u8, kind: u8, then
+//! 1 (control)       the packet of a control message, as slotline_net::wire::packet has it
+//! 2 (time request)  asked: u64
+//! 3 (time reply)    asked: u64, received: u64, sent: u64, epoch: u64
+//! ```
+
+use crate::clock::{Local, TimeReply};
+use slotline_net::frame::{Kind, Packet};
+use slotline_net::wire::packet;
+
+/// Version of the format.
+pub const VERSION: u8 = 1;
+
+/// A message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Message<'a> {
+    /// A control message of the scheme: its packet and its payload.
+    Control(Packet, &'a [u8]),
+    /// What is the network's time?
+    TimeRequest(Local),
+    /// The network's time.
+    TimeReply(TimeReply),
+}
+
+impl<'a> Message<'a> {
+    /// Replaces `out` with the message.
+    pub fn emit(&self, out: &mut Vec<u8>) {
+        out.clear();
+        let mut words = |kind: u8, words: &[u64]| {
+            out.extend([VERSION, kind]);
+            words.iter().for_each(|word| out.extend(word.to_be_bytes()));
+        };
+        match self {
+            Message::Control(packet, payload) => {
+                words(1, &[]);
+                out.extend(packet::emit(packet, payload));
+            }
+            Message::TimeRequest(asked) => words(2, &[asked.0]),
+            Message::TimeReply(reply) => {
+                words(3, &[reply.asked.0, reply.received, reply.sent, reply.epoch]);
+            }
+        }
+    }
+
+    /// The message that `bytes` are; `None` for anything else.
+    pub fn parse(bytes: &'a [u8]) -> Option<Message<'a>> {
+        let (&[VERSION, kind], rest) = bytes.split_first_chunk()? else { return None };
+        match kind {
+            1 => {
+                let (packet, payload) = packet::parse(rest).ok()?;
+                (packet.kind == Kind::Control).then_some(Message::Control(packet, payload))
+            }
+            2 => words(rest).map(|[asked]| Message::TimeRequest(Local(asked))),
+            3 => words(rest).map(|[asked, received, sent, epoch]| {
+                Message::TimeReply(TimeReply { asked: Local(asked), received, sent, epoch })
+            }),
+            _ => None,
+        }
+    }
+}
+
+/// Exactly `N` words.
+fn words<const N: usize>(bytes: &[u8]) -> Option<[u64; N]> {
+    let (chunks, rest) = bytes.as_chunks();
+    let chunks: &[[u8; 8]; N] = chunks.try_into().ok()?;
+    rest.is_empty().then(|| chunks.map(u64::from_be_bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use slotline_net::id::HostId;
+
+    fn back(message: &Message<'_>) -> Vec<u8> {
+        let mut out = vec![9; 3];
+        message.emit(&mut out);
+        assert_eq!(Message::parse(&out), Some(*message));
+        out
+    }
+
+    #[test]
+    fn messages_come_back() {
+        let packet =
+            Packet { dst: HostId(3), flow: 7, len: 84, kind: Kind::Control, ..Packet::default() };
+        back(&Message::Control(packet, b"demand"));
+        assert_eq!(back(&Message::TimeRequest(Local(258))), [1, 2, 0, 0, 0, 0, 0, 0, 1, 2]);
+        let reply = TimeReply { asked: Local(1), received: 2, sent: 3, epoch: u64::MAX };
+        let bytes = back(&Message::TimeReply(reply));
+        for cut in 0..bytes.len() {
+            assert_eq!(Message::parse(&bytes[..cut]), None);
+        }
+        let data = Packet { len: 84, ..Packet::default() };
+        let forged = [&[VERSION, 1][..], &packet::emit(&data, &[])].concat();
+        assert_eq!(Message::parse(&forged), None, "only control messages cross");
+    }
+
+    proptest! {
+        #[test]
+        fn random_bytes_cause_no_panic(mut bytes in prop::collection::vec(any::<u8>(), 0..80), kind in 0u8..5) {
+            if let [first, second, ..] = &mut bytes[..] {
+                (*first, *second) = (VERSION, kind);
+            }
+            Message::parse(&bytes);
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! A daemon's own time, and its end.
+
+use crate::clock::Local;
+use rustix::event::epoll::{self, EventData, EventFlags};
+use std::io;
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+/// Since when a daemon runs, and whether it is to stop.
+#[derive(Debug)]
+pub struct Running {
+    origin: Instant,
+    stop: AtomicBool,
+}
+
+impl Default for Running {
+    fn default() -> Running {
+        Running { origin: Instant::now(), stop: AtomicBool::new(false) }
+    }
+}
+
+impl Running {
+    /// The time now. It is later than zero.
+    pub fn now(&self) -> Local {
+        Local(self.origin.elapsed().as_nanos() as u64 + 1)
+    }
+    /// Tells the daemon to stop.
+    pub fn stop(&self) {
+        self.stop.store(true, Ordering::Release);
+    }
+    /// Whether it is to stop.
+    pub fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Acquire)
+    }
+}
+
+/// What wakes a daemon: one of these is readable.
+pub(crate) fn waiting_list(files: &[BorrowedFd<'_>]) -> io::Result<OwnedFd> {
+    let list = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+    for (at, file) in files.iter().enumerate() {
+        epoll::add(&list, file, EventData::new_u64(at as u64), EventFlags::IN)?;
+    }
+    Ok(list)
+}

@@ -1,0 +1,61 @@
+//! The parts of a network that daemons run: one host, or one station.
+
+use super::{Builder, Outside, builder};
+use slotline_net::error::SpecError;
+use slotline_net::id::HostId;
+use slotline_net::node::Node;
+use slotline_net::node::host::Plan;
+use slotline_net::topology::{Graph, Wire};
+use slotline_scenario::Loaded;
+use slotline_sim::Place;
+use std::sync::Arc;
+
+/// What daemons need to know about a network.
+pub struct Part {
+    /// The network, stations included: they are its last hosts.
+    pub graph: Graph,
+    /// The stations.
+    pub stations: Vec<HostId>,
+    /// Connections from the host to each other one; none for a station.
+    pub plan: Arc<Plan>,
+    /// The links of the host or station.
+    pub wires: Vec<Wire>,
+}
+
+/// The part of `me`; without it, none of its own.
+pub fn part(loaded: &Loaded, scheme: usize, me: Option<HostId>) -> Result<Part, SpecError> {
+    let builder = of_machine(loaded, scheme, me, 0)?;
+    let wires = |me: HostId| builder.wiring.of(builder.graph.hosts[me.at()]).to_vec();
+    let wires = me.map(wires).unwrap_or_default();
+    let Builder { graph, stations, plan, .. } = builder;
+    Ok(Part { graph, stations, plan, wires })
+}
+
+/// The node of host or station `me`, for one start of its process.
+pub fn node(
+    loaded: &Loaded,
+    scheme: usize,
+    me: HostId,
+    incarnation: u64,
+) -> Result<Box<dyn Node>, SpecError> {
+    let builder = of_machine(loaded, scheme, Some(me), incarnation)?;
+    let place = match builder.stations.iter().position(|station| *station == me) {
+        Some(at) => builder.station(at)?,
+        None => builder.host(me, builder.graph.hosts[me.at()])?,
+    };
+    match place {
+        Place::Node(node) => Ok(node),
+        _ => Err(SpecError::new("control", "no node of the scheme runs on hosts")),
+    }
+}
+
+fn of_machine(
+    loaded: &Loaded,
+    scheme: usize,
+    host: Option<HostId>,
+    incarnation: u64,
+) -> Result<Builder<'_>, SpecError> {
+    let scenario = &loaded.scenario;
+    let outside = Outside::Machine { host, incarnation };
+    builder(scenario, scheme, scenario.seed.into(), loaded, outside)
+}

@@ -1,0 +1,214 @@
+//! Daemons of a real network: what an agent or an arbiter needs, from their configuration and its scenario.
+
+use crate::build::{self, live::Part};
+use slotline_live::agent::{AgentSetup, MakeNode};
+use slotline_live::arbiter::ArbiterSetup;
+use slotline_live::channel::Peer;
+use slotline_live::config::Config;
+use slotline_net::id::HostId;
+use slotline_scenario::{Loaded, Scenario, ScenarioError};
+use slotline_schemes::Setting;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Why daemons cannot run a network.
+#[derive(Debug, thiserror::Error)]
+pub enum LiveNetworkError {
+    /// The scenario is not usable.
+    #[error(transparent)]
+    Scenario(#[from] ScenarioError),
+    /// The configuration and the scenario do not fit together.
+    #[error("{0}")]
+    Unfit(String),
+}
+
+/// A network whose machines run daemons.
+pub struct LiveNetwork {
+    config: Config,
+    loaded: Arc<Loaded>,
+    scheme: usize,
+}
+
+impl LiveNetwork {
+    /// Reads the scenario of a configuration, and checks that both fit together.
+    ///
+    /// # Errors
+    /// They do not, or daemons cannot run the scheme.
+    pub fn new(config: Config) -> Result<LiveNetwork, LiveNetworkError> {
+        let loaded = Arc::new(Scenario::load(&config.scenario)?);
+        let scheme = scheme(&config, &loaded)?;
+        let network = LiveNetwork { config, loaded, scheme };
+        network.check(&network.part(None)?)?;
+        Ok(network)
+    }
+
+    /// The configuration.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// The name of the scheme that daemons run.
+    pub fn scheme(&self) -> &str {
+        &self.loaded.scenario.scheme[self.scheme].name
+    }
+
+    fn part(&self, me: Option<HostId>) -> Result<Part, LiveNetworkError> {
+        build::live::part(&self.loaded, self.scheme, me)
+            .map_err(|error| self.loaded.blame(error).into())
+    }
+
+    /// Whether hosts and arbiters of the configuration are those of the scenario.
+    fn check(&self, part: &Part) -> Result<(), LiveNetworkError> {
+        for host in &self.config.host {
+            self.number(part, &host.name)?;
+        }
+        let (needed, given) = (part.stations.len(), self.config.arbiter.len());
+        if needed != given {
+            let scheme = self.scheme();
+            return unfit(format!(
+                "scheme `{scheme}` has {needed} arbiters or controllers, and the configuration has {given} [[arbiter]]: \
+                 give one for each"
+            ));
+        }
+        Ok(())
+    }
+
+    fn number(&self, part: &Part, name: &str) -> Result<HostId, LiveNetworkError> {
+        let hosts = part.graph.hosts.len() - part.stations.len();
+        let named = |node: &slotline_net::id::NodeId| part.graph.nodes[node.at()].name == name;
+        match part.graph.hosts[..hosts].iter().position(named) {
+            Some(at) => Ok(HostId(at as u32)),
+            None => unfit(format!(
+                "the fabric of {} has no host `{name}`: its hosts are `{}` and so on",
+                self.config.scenario.display(),
+                part.graph.nodes[part.graph.hosts[0].at()].name,
+            )),
+        }
+    }
+
+    /// What the agent of a host needs.
+    ///
+    /// # Errors
+    /// The configuration does not name the host.
+    pub fn agent(&self, name: &str) -> Result<AgentSetup, LiveNetworkError> {
+        let all = self.part(None)?;
+        let Some(host) = self.config.host.iter().find(|host| host.name == name) else {
+            return unfit(format!("the configuration has no [[host]] with the name `{name}`"));
+        };
+        let me = self.number(&all, name)?;
+        let part = self.part(Some(me))?;
+        let mut hosts = std::collections::HashMap::new();
+        for host in &self.config.host {
+            let number = self.number(&all, &host.name)?;
+            hosts.extend(host.address.iter().map(|address| (*address, number)));
+        }
+        Ok(AgentSetup {
+            me,
+            address: self.config.socket(host.address[0]),
+            arbiters: self.arbiters(&part),
+            hosts,
+            wires: part.wires,
+            plan: part.plan,
+            make: self.make(me),
+            agent: self.config.agent.clone(),
+            clock: self.config.clock.clone(),
+        })
+    }
+
+    /// What an arbiter needs.
+    ///
+    /// # Errors
+    /// The configuration has no such arbiter.
+    pub fn arbiter(&self, rank: usize) -> Result<ArbiterSetup, LiveNetworkError> {
+        let all = self.part(None)?;
+        let (Some(&me), Some(arbiter)) = (all.stations.get(rank), self.config.arbiter.get(rank))
+        else {
+            return unfit(format!("the configuration has no arbiter number {rank}"));
+        };
+        let arbiters = self.arbiters(&all);
+        let numbers = arbiters.iter().map(|peer| peer.number).collect();
+        let mut peers = arbiters;
+        peers.remove(rank);
+        for host in &self.config.host {
+            let number = self.number(&all, &host.name)?.0;
+            peers.push(Peer { number, address: self.config.socket(host.address[0]) });
+        }
+        Ok(ArbiterSetup {
+            me,
+            rank,
+            address: self.config.socket(arbiter.address),
+            peers,
+            arbiters: numbers,
+            wires: self.part(Some(me))?.wires,
+            make: self.make(me),
+            clock: self.config.clock.clone(),
+        })
+    }
+
+    fn arbiters(&self, part: &Part) -> Vec<Peer> {
+        let peer = |(number, arbiter): (&HostId, &slotline_live::config::Arbiter)| Peer {
+            number: number.0,
+            address: self.config.socket(arbiter.address),
+        };
+        part.stations.iter().zip(&self.config.arbiter).map(peer).collect()
+    }
+
+    fn make(&self, me: HostId) -> MakeNode {
+        let (loaded, scheme) = (Arc::clone(&self.loaded), self.scheme);
+        Box::new(move || build::live::node(&loaded, scheme, me, incarnation()))
+    }
+}
+
+fn unfit<T>(what: String) -> Result<T, LiveNetworkError> {
+    Err(LiveNetworkError::Unfit(what))
+}
+
+/// The scheme that the configuration names, or the only one that daemons can run.
+fn scheme(config: &Config, loaded: &Loaded) -> Result<usize, LiveNetworkError> {
+    let schemes = &loaded.scenario.scheme;
+    let can_run: Vec<usize> = (0..schemes.len()).filter(|&at| daemons_run(loaded, at)).collect();
+    let names = |of: &[usize]| {
+        let names: Vec<String> = of.iter().map(|&at| format!("`{}`", schemes[at].name)).collect();
+        names.join(", ")
+    };
+    let file = config.scenario.display();
+    match (&config.scheme, &can_run[..]) {
+        (Some(name), _) => match schemes.iter().position(|scheme| scheme.name == *name) {
+            Some(at) if can_run.contains(&at) => Ok(at),
+            Some(_) => unfit(format!(
+                "daemons cannot run scheme `{name}`: they run schemes that hold packets in hosts (fastpass, tdma, xco)"
+            )),
+            None => {
+                unfit(format!("{file} has no scheme `{name}`; daemons can run {}", names(&can_run)))
+            }
+        },
+        (None, [only]) => Ok(*only),
+        (None, []) => unfit(format!(
+            "{file} has no scheme that daemons can run: one with control fastpass, tdma or xco is needed"
+        )),
+        (None, several) => unfit(format!(
+            "{file} has several schemes that daemons can run: choose one with `scheme`: {}",
+            names(several)
+        )),
+    }
+}
+
+/// Whether agents of the scheme hold packets in hosts.
+fn daemons_run(loaded: &Loaded, at: usize) -> bool {
+    let (scenario, scheme) = (&loaded.scenario, &loaded.scenario.scheme[at]);
+    let setting = Setting {
+        fabric: &scenario.fabric,
+        voq: scheme.voq.unwrap_or_default(),
+        workloads: &scenario.workload,
+        loss: scheme.control_loss,
+        seed: scenario.seed.into(),
+    };
+    let system = scheme.control.system(&setting);
+    system.is_ok_and(|system| system.is_some_and(|system| system.times_packets()))
+}
+
+/// A number that no other start of a process on this machine has.
+fn incarnation() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    since.as_nanos() as u64
+}
