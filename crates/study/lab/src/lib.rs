@@ -22,6 +22,7 @@ pub mod fit;
 pub mod follow;
 pub mod footprint;
 pub mod ideal;
+#[cfg(target_os = "linux")]
 pub mod live;
 pub mod metrics;
 pub mod output;

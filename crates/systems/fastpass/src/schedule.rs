@@ -224,13 +224,15 @@ fn placed(grant: &Grant, path: u16) -> Placed {
 }
 
 fn slots(options: &Fastpass, rates: &[u16]) -> Result<Slots, SpecError> {
-    let tenants = &options.spec().tenants;
+    let (tenants, batch) = (&options.spec().tenants, options.spec().batch);
     let mixed = rates.iter().any(|&rate| rate != 1);
     let wrong = |error: DemandError| SpecError::new("control", error.to_string());
     if tenants.is_empty() {
         return match mixed {
-            true => Lanes::new(rates, options.policy()).map(Slots::Mixed),
-            false => Allocator::new(rates.len(), options.policy()).map(Slots::Alike),
+            true => Lanes::new(rates, options.policy())
+                .map(|lanes| Slots::Mixed(lanes.with_batch(batch))),
+            false => Allocator::new(rates.len(), options.policy())
+                .map(|allocator| Slots::Alike(allocator.with_batch(batch))),
         }
         .map_err(wrong);
     }
@@ -243,7 +245,8 @@ fn slots(options: &Fastpass, rates: &[u16]) -> Result<Slots, SpecError> {
     let others = Tenant { weight: 1, class: 0 };
     let rights = tenants.iter().map(|tenant| Tenant { weight: tenant.weight, class: tenant.class });
     let rights: Vec<Tenant> = [others].into_iter().chain(rights).collect();
-    Allocator::with_tenants(&rights, &of_host).map(Slots::Alike).map_err(wrong)
+    let allocator = Allocator::with_tenants(&rights, &of_host).map_err(wrong)?;
+    Ok(Slots::Alike(allocator.with_batch(batch)))
 }
 
 #[cfg(test)]

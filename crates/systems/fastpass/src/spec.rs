@@ -85,8 +85,12 @@ pub struct FastpassSpec {
     /// Groups of hosts with a weight and a class; only under `max-min`, where all hosts have one rate.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tenants: Vec<TenantSpec>,
+    /// How many timeslots are allocated at once. A packet waits for up to so many timeslots beside `lead`: fewer are for
+    /// long timeslots, and more work for an arbiter.
+    #[schemars(range(min = 1, max = 64))]
+    pub batch: u32,
     /// How long before it begins a timeslot is allocated; 65 µs in the paper (§5.1). Timeslots are
-    /// allocated 64 at a time, so a packet waits for up to 64 timeslots more.
+    /// allocated `batch` at a time.
     pub lead: Time,
     /// Share of each timeslot that is left for messages to and from the arbiter, which are not
     /// scheduled; about 1 % in the paper (§7.1). Default: as much as the messages of all hosts need on
@@ -154,6 +158,7 @@ impl Default for FastpassSpec {
             slot: None,
             policy: Order::MaxMin,
             quantum: 1,
+            batch: BATCH,
             tenants: Vec::new(),
             lead: Time::us(65),
             reserve: None,
@@ -283,6 +288,9 @@ impl FastpassSpec {
         check("quantum", self.quantum, (1..=BATCH).contains(&self.quantum), || {
             format!("from 1 to {BATCH}")
         })?;
+        check("batch", self.batch, (1..=BATCH).contains(&self.batch), || {
+            format!("from 1 to {BATCH}")
+        })?;
         let reserve = self.reserve.unwrap_or(LEAST_RESERVE);
         check("reserve", reserve, (0.0..=0.5).contains(&reserve), || "from 0 to 0.5".into())?;
         check("fault-share", self.fault_share, (0.0..=1.0).contains(&self.fault_share), || {
@@ -374,6 +382,7 @@ mod tests {
             ("clock-drift", FastpassSpec { clock_drift: Time::s(1), ..base.clone() }),
             ("clock-resync", FastpassSpec { clock_resync: Time::ZERO, ..base.clone() }),
             ("quantum", FastpassSpec { quantum: 65, ..base.clone() }),
+            ("batch", FastpassSpec { batch: 0, ..base.clone() }),
             ("reserve", FastpassSpec { reserve: Some(f64::NAN), ..base.clone() }),
             ("timeout", FastpassSpec { timeout: Time::ZERO, ..base.clone() }),
             (

@@ -1,6 +1,5 @@
 //! Timeslots in units of time and bytes.
 
-use super::allocation::BATCH;
 use super::spec::{Fastpass, LEAST_RESERVE, MOST_RESERVE};
 use crate::wire::{OVERHEAD, fcp};
 use slotline_net::error::SpecError;
@@ -14,6 +13,8 @@ use std::collections::VecDeque;
 /// The timing that all nodes share: timeslot `n` begins at `n` times its length.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Timing {
+    /// How many timeslots are allocated at once.
+    pub batch: u32,
     /// Length of a timeslot.
     pub slot: Time,
     /// Bytes on the wire that a timeslot carries.
@@ -47,7 +48,7 @@ impl Timing {
         let slowest = slowest.ok_or_else(|| SpecError::new("control", "no hosts"))?;
         let packet = largest_packet(around);
         let message = longest_message(options, around, packet);
-        let slot_of = Slot { rate: slowest, packet };
+        let slot_of = Slot { rate: slowest, packet, batch: spec.batch };
         let needs = options.is_reserved().then(|| busiest_need(around, message, slot_of)).flatten();
         let reserve = spec.reserve.unwrap_or_else(|| {
             needs.map_or(0.0, |need| need.share()).clamp(LEAST_RESERVE, MOST_RESERVE)
@@ -68,12 +69,12 @@ impl Timing {
                 ),
             ));
         }
-        if spec.processing >= slot.times(BATCH.into()) {
+        if spec.processing >= slot.times(spec.batch.into()) {
             return Err(SpecError::new(
                 "control.processing",
                 format!(
-                    "`processing` is {}, but it has to be below {BATCH} timeslots of {slot}",
-                    spec.processing
+                    "`processing` is {}, but it has to be below {} timeslots of {slot}",
+                    spec.processing, spec.batch
                 ),
             ));
         }
@@ -81,12 +82,13 @@ impl Timing {
         let capacity =
             slowest.inverse_rate().bytes_in(share).max(packet).min(u32::MAX.into()) as u32;
         // This is half of the time before the batch begins and before the next one is allocated.
-        let room = spec.lead.min(slot.times(BATCH.into())).since(spec.processing);
+        let room = spec.lead.min(slot.times(spec.batch.into())).since(spec.processing);
         let grant_span = Time::ps(room.as_ps() / 2);
         let (message_links, arbiter_link) =
             (needs.map(|need| need.links), needs.map(|need| need.card));
         Ok(Timing {
             slot,
+            batch: spec.batch,
             capacity,
             lead: spec.lead,
             grant_span,
@@ -104,12 +106,16 @@ impl Timing {
     }
     /// The first batch that can still be allocated at `now`.
     pub const fn next_batch(&self, now: Time) -> u64 {
-        let batch = self.slot.as_ps() * BATCH as u64;
+        let batch = self.slot.as_ps() * self.batch as u64;
         now.after(self.lead).as_ps().div_ceil(batch)
     }
-    /// When to allocate a batch; its first timeslot is 64 times its number.
+    /// The first timeslot of a batch.
+    pub const fn first_slot(&self, batch: u64) -> u64 {
+        batch * self.batch as u64
+    }
+    /// When to allocate a batch.
     pub const fn allocation(&self, batch: u64) -> Time {
-        self.start(batch * BATCH as u64).since(self.lead)
+        self.start(self.first_slot(batch)).since(self.lead)
     }
 }
 
@@ -147,12 +153,14 @@ impl Need {
 struct Slot {
     rate: Rate,
     packet: u64,
+    /// How many are allocated at once.
+    batch: u32,
 }
 
 impl Slot {
     /// Bytes that a link of `rate` carries in a batch.
-    fn batch(self, rate: Rate) -> u64 {
-        let slots = u128::from(BATCH) * u128::from(self.packet);
+    fn batch_of(self, rate: Rate) -> u64 {
+        let slots = u128::from(self.batch) * u128::from(self.packet);
         let bytes = slots * u128::from(rate.0) / u128::from(self.rate.0.max(1));
         bytes.min(u64::MAX.into()) as u64
     }
@@ -170,20 +178,20 @@ fn need(around: &Surroundings<'_>, arbiter: HostId, message: u16, slot: Slot) ->
     let switch = switch_of(arbiter);
     let is_switch = |wire: &&Wire| around.graph.nodes[wire.far.node.at()].kind == NodeKind::Switch;
     let uplinks = around.wiring.of(switch).iter().filter(is_switch);
-    let links = uplinks.fold(0, |sum: u64, wire| sum.saturating_add(slot.batch(wire.lane.rate)));
+    let links = uplinks.fold(0, |sum: u64, wire| sum.saturating_add(slot.batch_of(wire.lane.rate)));
     let beyond =
         (0..around.hosts() as u32).filter(|&host| switch_of(HostId(host)) != switch).count() as u64;
     let paths = Reach::from(around.graph, switch).most_paths;
-    let messages = beyond * batch_bytes(paths, message);
-    let card = slot.batch(card.lane.rate);
+    let messages = beyond * batch_bytes(paths, message, slot.batch);
+    let card = slot.batch_of(card.lane.rate);
     (beyond > 0).then_some(Need { messages, links, card })
 }
 
 /// Bytes of a host's messages in a batch: one of the longest or two of the shortest, or as many as the grants of one
 /// destination over `paths` paths take.
-fn batch_bytes(paths: u64, message: u16) -> u64 {
+fn batch_bytes(paths: u64, message: u16, slots: u32) -> u64 {
     let (overhead, shortest) = (u64::from(OVERHEAD), fcp::SHORTEST as u64);
-    let grants = paths.min(BATCH.into());
+    let grants = paths.min(slots.into());
     let fixed = shortest - fcp::GRANT as u64;
     let in_one = (u64::from(message) - fixed) / fcp::GRANT as u64;
     let messages = grants.div_ceil(in_one);

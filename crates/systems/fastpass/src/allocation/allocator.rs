@@ -55,7 +55,7 @@ impl Allocator {
         Ok(Allocator {
             endpoints,
             policy,
-            ends: Ends::new(policy.least_share()),
+            ends: Ends::new(policy.least_share(), BATCH),
             active: ActivePairs::new(endpoints),
             waiting: vec![Vec::new()],
             requests: Vec::new(),
@@ -65,6 +65,11 @@ impl Allocator {
             resumed: Vec::new(),
             served: Served::default(),
         })
+    }
+    /// The same for batches of `slots` timeslots, from 1 to 64.
+    #[must_use]
+    pub fn with_batch(self, slots: u32) -> Allocator {
+        Allocator { ends: Ends::new(self.policy.least_share(), slots.clamp(1, BATCH)), ..self }
     }
     /// Makes an allocator whose sources belong to tenants: `of_endpoint[i]` is the number of the tenant of
     /// endpoint `i`. Classes are served strictly one after another, class 0 first. Within a class, a visit

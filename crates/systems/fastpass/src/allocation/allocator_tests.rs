@@ -1,4 +1,5 @@
 use super::*;
+use crate::allocation::first_slots;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -36,21 +37,21 @@ fn check(grants: &[Grant], book: &mut Book) {
     book.retain(|_, left| *left > 0);
 }
 
-/// In each slot, each pair that still waits has a busy source or destination.
-fn check_maximal(grants: &[Grant], left: &Book) {
+/// In each slot of the batch, each pair that still waits has a busy source or destination.
+fn check_maximal(grants: &[Grant], left: &Book, size: u32) {
     for &(src, dst) in left.keys() {
         let ends = grants.iter().filter(|grant| grant.src == src || grant.dst == dst);
         let busy = ends.fold(0, |busy, grant| busy | grant.slots);
-        assert_eq!(busy, u64::MAX, "{src} to {dst} could have had a slot");
+        assert_eq!(busy, first_slots(size), "{src} to {dst} could have had a slot");
     }
 }
 
 proptest! {
     #[test]
     fn schedules_are_valid_maximal_and_conserve_demand(
-        policy in policies(), (n, batches) in demands()
+        policy in policies(), (n, batches) in demands(), size in prop_oneof![Just(BATCH), 1..=BATCH]
     ) {
-        let mut allocator = Allocator::new(n.into(), policy).unwrap();
+        let mut allocator = Allocator::new(n.into(), policy).unwrap().with_batch(size);
         let mut book = Book::new();
         for batch in batches {
             for (src, dst, slots) in batch {
@@ -62,7 +63,8 @@ proptest! {
             let mut grants = Vec::new();
             allocator.allocate_batch(&mut grants);
             check(&grants, &mut book);
-            check_maximal(&grants, &book);
+            check_maximal(&grants, &book, size);
+            prop_assert!(grants.iter().all(|grant| grant.slots & !first_slots(size) == 0));
             let left: Book = allocator.backlog().map(|(s, d, k)| ((s, d), k)).collect();
             prop_assert_eq!(&left, &book);
             prop_assert_eq!(allocator.active_pairs(), book.len());

@@ -2,7 +2,7 @@
 
 use super::active::ActivePairs;
 use super::entry::Entry;
-use super::{BATCH, MOST_ENDPOINTS};
+use super::{MOST_ENDPOINTS, first_slots};
 
 /// Four words for each possible endpoint number, and a table. The fixed size makes index checks unnecessary,
 /// and all words are found from one address. Pages that no endpoint uses are never touched and take no
@@ -20,23 +20,25 @@ const SHARES: usize = 4 * MOST_ENDPOINTS;
 #[derive(Clone, Debug)]
 pub(super) struct Ends {
     words: Words,
+    /// The slots of a batch.
+    batch: u64,
     /// Whether the pairs at each end are counted, which equal shares need.
     counts: bool,
 }
 
 impl Ends {
-    /// Makes the state of all ends. `least` is the smallest share, where shares are used.
-    pub(super) fn new(least: Option<u32>) -> Ends {
+    /// Makes the state of all ends for batches of `slots` slots. `least` is the smallest share, where shares are used.
+    pub(super) fn new(least: Option<u32>, slots: u32) -> Ends {
         let mut words = vec![0; SHARES + 64];
         for (pairs, share) in (1..).zip(&mut words[SHARES + 1..]) {
-            *share = (BATCH / pairs).max(least.unwrap_or(1)).into();
+            *share = (slots / pairs).max(least.unwrap_or(1)).into();
         }
         let words = words.into_boxed_slice().try_into().expect("it has that length");
-        Ends { words, counts: least.is_some() }
+        Ends { words, batch: first_slots(slots), counts: least.is_some() }
     }
     /// Frees all slots of the batch at this number of endpoints.
     pub(super) fn reset(&mut self, endpoints: usize) {
-        FREE.iter().for_each(|&from| self.words[from..][..endpoints].fill(!0));
+        FREE.iter().for_each(|&from| self.words[from..][..endpoints].fill(self.batch));
     }
     /// The slots that are free at both ends.
     #[inline(always)]

@@ -7,7 +7,7 @@
 //! gets the slots in which any lanes of both ends are free, so that the schedule is maximal.
 
 use super::bits::lowest;
-use super::{Allocator, BATCH, Demand, DemandError, Grant, MOST_ENDPOINTS, Policy};
+use super::{Allocator, BATCH, Demand, DemandError, Grant, MOST_ENDPOINTS, Policy, first_slots};
 
 /// An allocator for endpoints of different rates.
 #[derive(Clone, Debug)]
@@ -47,6 +47,12 @@ impl Lanes {
         let next = vec![[0, 0]; rates.len()];
         let room = Room::new(rates);
         Ok(Lanes { allocator, first, owner, next, waiting: Vec::new(), room })
+    }
+    /// The same for batches of `slots` timeslots, from 1 to 64.
+    #[must_use]
+    pub fn with_batch(self, slots: u32) -> Lanes {
+        let room = Room { batch: first_slots(slots), ..self.room };
+        Lanes { allocator: self.allocator.with_batch(slots), room, ..self }
     }
     fn rate(&self, endpoint: u16) -> u32 {
         self.first[usize::from(endpoint) + 1] - self.first[usize::from(endpoint)]
@@ -113,6 +119,8 @@ impl Lanes {
 #[derive(Clone, Debug)]
 struct Room {
     rates: Vec<u16>,
+    /// The slots of a batch.
+    batch: u64,
     /// By endpoint, as a source and as a destination: packets that are left in each slot, and the slots in which
     /// any is left.
     left: Vec<[[u16; BATCH as usize]; 2]>,
@@ -121,14 +129,14 @@ struct Room {
 
 impl Room {
     fn new(rates: &[u16]) -> Room {
-        Room { rates: rates.into(), left: Vec::new(), free: Vec::new() }
+        Room { rates: rates.into(), batch: u64::MAX, left: Vec::new(), free: Vec::new() }
     }
     /// Makes room for all but `grants`.
     fn reset(&mut self, grants: &[Grant]) {
         self.left.clear();
         self.left.extend(self.rates.iter().map(|&rate| [[rate; BATCH as usize]; 2]));
         self.free.clear();
-        self.free.resize(self.rates.len(), [u64::MAX; 2]);
+        self.free.resize(self.rates.len(), [self.batch; 2]);
         grants.iter().for_each(|grant| self.take(*grant));
     }
     fn take(&mut self, grant: Grant) {

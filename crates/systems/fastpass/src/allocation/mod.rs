@@ -49,6 +49,11 @@ pub use tenants::Tenant;
 
 /// Timeslots in a batch.
 pub const BATCH: u32 = 64;
+
+/// The bits of the first `count` slots of a batch.
+pub(crate) const fn first_slots(count: u32) -> u64 {
+    if count >= BATCH { u64::MAX } else { (1 << count) - 1 }
+}
 /// The largest number of endpoints. Endpoint numbers have 16 bits.
 pub const MOST_ENDPOINTS: usize = 1 << 16;
 

@@ -50,6 +50,7 @@ mod tests {
 
     fn budget(links: Option<u64>, own: Option<u64>) -> MessageBudget {
         MessageBudget::new(&Timing {
+            batch: 64,
             slot: Time::us(1),
             capacity: 1_500,
             lead: Time::us(65),

@@ -21,7 +21,6 @@ mod timer;
 pub use arbiter::Arbiter;
 pub use endpoint::Endpoint;
 
-use crate::allocation::BATCH;
 use crate::fcp::Config;
 use crate::spec::Fastpass;
 use crate::timing::Timing;
@@ -72,7 +71,7 @@ impl Common {
         Config {
             timeout: spec.timeout,
             gap: spec.gap,
-            quiet_time: self.timing.slot.times(BATCH.into()),
+            quiet_time: self.timing.slot.times(self.timing.batch.into()),
             longest: self.timing.message,
             alive: slotline_net::time::Time::ps(spec.watchdog_timeout.as_ps() / 2),
             ..Config::with_defaults(self.key(me, peer), me, peer, self.hosts, seed)

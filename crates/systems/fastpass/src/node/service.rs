@@ -6,7 +6,6 @@ use super::deadlines::Deadlines;
 use super::isolation::Isolation;
 use super::message_budget::MessageBudget;
 use super::outbox::Outbox;
-use crate::allocation::BATCH;
 use crate::fcp::{ArbiterEvent, ArbiterSession};
 use crate::paths::Fabric;
 use crate::schedule::{Placed, Schedule};
@@ -155,11 +154,11 @@ impl Service {
             return None;
         }
         self.isolation.pass(now);
-        self.base = batch * u64::from(BATCH);
+        self.base = timing.first_slot(batch);
         self.pending.clear();
         self.pending.extend_from_slice(self.schedule.batch());
         let slots: u32 = self.pending.iter().map(|placed| placed.slots.count_ones()).sum();
-        self.budget.allocated(f64::from(slots) / f64::from(self.common.hosts * BATCH));
+        self.budget.allocated(f64::from(slots) / f64::from(self.common.hosts * timing.batch));
         self.isolation.avoids(timing.start(self.base));
         let sources = self.pending.chunk_by(|a, b| a.src == b.src).count();
         (self.sent, self.grant_at) = (0, now.after(self.common.options.spec().processing));
