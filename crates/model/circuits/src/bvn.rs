@@ -74,7 +74,9 @@ impl Scheduler for Bvn {
         let (size, ticks) = (demand.racks(), self.fallback.ticks);
         ticks.load(demand, &mut self.cells);
         self.rest.clone_from(&self.cells);
-        if self.stuffing.stuff(size, &mut self.rest) == 0 {
+        let largest = self.stuffing.measure(size, &self.rest);
+        self.stuffing.stuff(size, &mut self.rest);
+        if largest == 0 {
             return self.fallback.rotate(Note::NoDemand, out);
         }
         self.decompose(size, ticks.min_day, ticks.most_days());
@@ -98,7 +100,8 @@ mod tests {
             let timing = CircuitTimingSpec::etalon(2_000_000_000).build().expect("valid timing");
             let mut bvn = Bvn::new(size, timing);
             bvn.rest = cells[..size * size].to_vec();
-            let total = bvn.stuffing.stuff(size, &mut bvn.rest);
+            let total = bvn.stuffing.measure(size, &bvn.rest);
+            bvn.stuffing.stuff(size, &mut bvn.rest);
             let stuffed = bvn.rest.clone();
             bvn.decompose(size, 1, usize::MAX);
             let mut sum = vec![0; size * size];

@@ -99,6 +99,17 @@ impl Matching {
             side.resize(racks, DARK);
         }
     }
+    /// Connects each destination to the source at a distance from one to below the number of racks, which it
+    /// sets, too.
+    pub(crate) fn rotate(&mut self, racks: usize, distance: usize) {
+        debug_assert!(0 < distance && distance < racks, "no rack is connected to itself");
+        for (side, first) in
+            [(&mut self.sources, distance), (&mut self.destinations, racks - distance)]
+        {
+            side.clear();
+            side.extend((first..racks).chain(0..first).map(|rack| rack as u16));
+        }
+    }
     /// Adds a circuit.
     ///
     /// # Errors

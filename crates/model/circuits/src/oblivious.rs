@@ -91,11 +91,7 @@ impl Rotor {
     }
     /// Connects each destination to the source at a distance.
     fn set_distance(&mut self, distance: usize) {
-        self.matching.clear(self.racks);
-        for destination in 0..self.racks {
-            let source = (destination + distance) % self.racks;
-            self.matching.connect(source, destination).expect("a rotation is a permutation");
-        }
+        self.matching.rotate(self.racks, distance);
     }
 }
 

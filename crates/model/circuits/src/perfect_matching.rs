@@ -10,6 +10,7 @@ use crate::residual_graph::NONE;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Graph {
     size: usize,
+    /// The words of each row, a power of two.
     words: usize,
     bits: Vec<u64>,
 }
@@ -18,16 +19,12 @@ impl Graph {
     /// Loads the graph of all cells that are at least `least`.
     pub fn at_least(&mut self, size: usize, cells: &[i32], least: i32) {
         self.size = size;
-        self.words = size.div_ceil(64);
+        self.words = words(size);
         self.bits.clear();
-        for row in cells.chunks_exact(size) {
-            for remove_row in row.chunks(64) {
-                self.bits.push(bits(remove_row, least));
-            }
+        for (row, cells) in cells.chunks_exact(size).enumerate() {
+            self.bits.extend(cells.chunks(64).map(|cells| bits(cells, least)));
+            self.bits.resize((row + 1) * self.words, 0);
         }
-    }
-    fn row(&self, row: usize) -> &[u64] {
-        &self.bits[row * self.words..(row + 1) * self.words]
     }
     fn has(&self, row: usize, column: usize) -> bool {
         self.bits[row * self.words + column / 64] >> (column % 64) & 1 == 1
@@ -37,15 +34,35 @@ impl Graph {
     }
 }
 
-/// The bits of up to 64 cells that are at least `least`. It works on eight at a time so that the compiler
+/// The words of a set of columns. They are a power of two, so that there is code for each number.
+fn words(size: usize) -> usize {
+    size.div_ceil(64).next_power_of_two()
+}
+
+/// Calls a method that has the number of words as a constant.
+macro_rules! by_words {
+    ($matcher:ident.$method:ident($graph:ident)) => {
+        match $graph.words {
+            1 => $matcher.$method::<1>($graph),
+            2 => $matcher.$method::<2>($graph),
+            4 => $matcher.$method::<4>($graph),
+            8 => $matcher.$method::<8>($graph),
+            16 => $matcher.$method::<16>($graph),
+            32 => $matcher.$method::<32>($graph),
+            _ => $matcher.$method::<64>($graph),
+        }
+    };
+}
+
+/// The bits of up to 64 cells that are at least `least`. It works on 32 at a time so that the compiler
 /// vectorises it.
 fn bits(cells: &[i32], least: i32) -> u64 {
-    let byte = |cells: &[i32]| {
-        let high = cells.iter().zip(0..).map(|(&cell, at)| u32::from(cell >= least) << at);
-        u64::from(high.fold(0, |all, bit: u32| all | bit))
-    };
-    let bytes = cells.chunks(8).enumerate();
-    bytes.fold(0, |all, (at, cells)| all | byte(cells) << (8 * at))
+    let bit = |(&cell, at): (&i32, u32)| if cell >= least { 1_u32 << at } else { 0 };
+    let (halves, rest) = cells.as_chunks::<32>();
+    let half = |cells: &[i32; 32]| cells.iter().zip(0..32).map(bit).fold(0, |all, bit| all | bit);
+    let rest = rest.iter().zip(0..32).map(bit).fold(0, |all, bit| all | bit);
+    let words = halves.iter().map(half).chain([rest]).zip([0, 32, 0]);
+    words.fold(0, |all, (bits, at)| all | u64::from(bits) << at)
 }
 
 /// A matching, and working memory for the search.
@@ -63,7 +80,6 @@ pub(crate) struct Matcher {
     hints: Vec<u16>,
     /// The unmatched rows.
     unmatched: Vec<u16>,
-    unvisited: Vec<u64>,
     queue: Vec<u16>,
     /// The row from which the search reached each column.
     from: Vec<u16>,
@@ -72,19 +88,20 @@ pub(crate) struct Matcher {
 impl Matcher {
     /// Removes all pairs.
     pub fn begin(&mut self, size: usize) {
-        for side in [&mut self.columns, &mut self.rows, &mut self.from] {
+        for side in [&mut self.columns, &mut self.rows] {
             side.clear();
             side.resize(size, NONE);
         }
+        self.from.resize(size, NONE);
+        self.queue.resize(size, NONE);
         self.hints.clear();
-        self.hints.extend((0..size).map(|row| ((row + 1) % size) as u16));
+        self.hints.extend((1..size as u16).chain([0]));
         self.unmatched.clear();
         self.unmatched.extend((0..size as u16).rev());
         self.free.clear();
-        self.free.resize(size.div_ceil(64), u64::MAX);
-        if !size.is_multiple_of(64) {
-            self.free[size / 64] = (1 << (size % 64)) - 1;
-        }
+        self.free.resize(size / 64, u64::MAX);
+        self.free.push((1 << (size % 64)) - 1);
+        self.free.resize(words(size), 0);
         self.allowed.clone_from(&self.free);
     }
     /// Removes all pairs. Only rows and columns of the given pairs are to be matched.
@@ -143,107 +160,165 @@ impl Matcher {
     /// Matches all rows. Returns false if there is no perfect matching. All current pairs must be in the
     /// graph.
     pub fn perfect(&mut self, graph: &Graph) -> bool {
-        while let Some(&row) = self.unmatched.last() {
-            if !self.take_free(row.into(), graph) && !self.augment(row, graph) {
-                return false;
-            }
-            self.unmatched.pop();
-        }
-        true
+        by_words!(self.match_all(graph))
     }
     /// Matches as many rows as possible, and no row that is matched loses its match. All current pairs must be
     /// in the graph. Returns whether there is a pair.
     pub fn largest(&mut self, graph: &Graph) -> bool {
-        // Columns that a failed search has visited lead to no free column as long as the graph stays.
-        self.unvisited.clone_from(&self.allowed);
-        let mut unmatched = std::mem::take(&mut self.unmatched);
-        unmatched.retain(|&row| !self.take_free(row.into(), graph) && !self.search(row, graph));
-        self.unmatched = unmatched;
+        if !self.unmatched.is_empty() {
+            by_words!(self.match_most(graph));
+        }
         self.free != self.allowed
     }
+    fn match_all<const W: usize>(&mut self, graph: &Graph) -> bool {
+        let (mut search, unmatched) = self.search::<W>(graph);
+        while let Some(&row) = unmatched.last() {
+            if !search.add(row.into()) {
+                break;
+            }
+            unmatched.pop();
+        }
+        let free = search.free;
+        self.free.copy_from_slice(&free);
+        self.unmatched.is_empty()
+    }
+    fn match_most<const W: usize>(&mut self, graph: &Graph) {
+        let (mut search, unmatched) = self.search::<W>(graph);
+        unmatched.retain(|&row| !search.add(row.into()));
+        let free = search.free;
+        self.free.copy_from_slice(&free);
+    }
+    /// The search in a graph, and the unmatched rows.
+    fn search<'a, const W: usize>(
+        &'a mut self,
+        graph: &'a Graph,
+    ) -> (Search<'a, W>, &'a mut Vec<u16>) {
+        let set = |words: &[u64]| words.try_into().expect("a graph of the same size");
+        let search = Search {
+            graph: graph.bits.as_chunks().0,
+            free: set(&self.free),
+            unvisited: set(&self.allowed),
+            columns: &mut self.columns,
+            rows: &mut self.rows,
+            hints: &mut self.hints,
+            queue: &mut self.queue,
+            from: &mut self.from,
+        };
+        (search, &mut self.unmatched)
+    }
     fn add_pair(&mut self, row: usize, column: usize) {
-        self.columns[row] = column as u16;
-        self.rows[column] = row as u16;
-        self.hints[row] = if column + 1 < self.rows.len() { column as u16 + 1 } else { 0 };
+        add_pair(&mut self.columns, &mut self.rows, &mut self.hints, row, column);
+    }
+}
+
+fn add_pair(columns: &mut [u16], rows: &mut [u16], hints: &mut [u16], row: usize, column: usize) {
+    columns[row] = column as u16;
+    rows[column] = row as u16;
+    hints[row] = if column + 1 < rows.len() { column as u16 + 1 } else { 0 };
+}
+
+/// The search for augmenting paths in a graph with rows of `W` words.
+struct Search<'a, const W: usize> {
+    graph: &'a [[u64; W]],
+    free: [u64; W],
+    /// The columns that no search has visited, apart from searches that ended with a path. The others lead to no
+    /// free column as long as the graph stays.
+    unvisited: [u64; W],
+    columns: &'a mut [u16],
+    rows: &'a mut [u16],
+    hints: &'a mut [u16],
+    queue: &'a mut [u16],
+    from: &'a mut [u16],
+}
+
+impl<const W: usize> Search<'_, W> {
+    /// Matches a row, if there is a free neighbour or an augmenting path. Returns whether there is.
+    fn add(&mut self, row: usize) -> bool {
+        // Free columns are unvisited, too.
+        first(&self.graph[row], &self.unvisited).is_some()
+            && (self.take_free(row) || self.augment(row))
+    }
+    fn add_pair(&mut self, row: usize, column: usize) {
+        add_pair(self.columns, self.rows, self.hints, row, column);
+    }
+    fn use_column(&mut self, column: usize) {
+        self.free[column / 64] &= !(1 << (column % 64));
     }
     /// Matches a row to a free neighbour, if there is one. It begins at the row's hint.
-    fn take_free(&mut self, row: usize, graph: &Graph) -> bool {
+    fn take_free(&mut self, row: usize) -> bool {
         let hint = usize::from(self.hints[row]);
-        let (mut word, behind) = (hint / 64, u64::MAX << (hint % 64));
-        let cells = graph.row(row);
-        let mut bits = cells[word] & self.free[word] & behind;
-        let mut more = graph.words;
-        while bits == 0 {
-            if more == 0 {
-                return false;
-            }
-            more -= 1;
-            word = if word + 1 < graph.words { word + 1 } else { 0 };
-            bits = cells[word] & self.free[word];
-        }
-        let column = word * 64 + bits.trailing_zeros() as usize;
-        self.free[word] &= !(1 << (column % 64));
-        self.add_pair(row, column);
-        true
-    }
-    /// Finds the shortest augmenting path from a row and applies it.
-    fn augment(&mut self, root: u16, graph: &Graph) -> bool {
-        self.unvisited.clear();
-        self.unvisited.resize(graph.words, u64::MAX);
-        self.search(root, graph)
-    }
-    /// Searches through the columns not visited yet. After a success it marks the columns of this search as
-    /// unvisited again.
-    fn search(&mut self, root: u16, graph: &Graph) -> bool {
-        self.queue.clear();
-        self.queue.push(root);
-        let mut at = 0;
-        while at < self.queue.len() {
-            let row = self.queue[at];
-            at += 1;
-            if let Some(column) = self.expand(row, graph) {
-                self.free[column / 64] &= !(1 << (column % 64));
-                for &row in &self.queue[1..] {
-                    let seen = usize::from(self.columns[usize::from(row)]);
-                    self.unvisited[seen / 64] |= 1 << (seen % 64);
-                }
-                self.augment_along(root, row, column);
+        let cells = &self.graph[row];
+        let mut behind = u64::MAX << (hint % 64);
+        for more in 0..=W {
+            let word = (hint / 64 + more) % W;
+            let bits = cells[word] & self.free[word] & behind;
+            if bits != 0 {
+                let column = word * 64 + bits.trailing_zeros() as usize;
+                self.use_column(column);
+                self.add_pair(row, column);
                 return true;
             }
+            behind = u64::MAX;
         }
         false
     }
-    /// Returns a free neighbour of a row. If there is none, it visits all other neighbours and queues their
-    /// rows.
-    fn expand(&mut self, row: u16, graph: &Graph) -> Option<usize> {
-        let cells = graph.row(row.into());
-        let free = cells.iter().zip(&self.free).position(|(cells, free)| cells & free != 0);
-        if let Some(word) = free {
-            return Some(word * 64 + (cells[word] & self.free[word]).trailing_zeros() as usize);
+    /// Finds the shortest augmenting path from a row without a free neighbour, and applies it.
+    fn augment(&mut self, root: usize) -> bool {
+        let before = self.unvisited;
+        let (mut row, mut at, mut queued) = (root, 0, 0);
+        loop {
+            if let Some((row, column)) = self.expand(row, &mut queued) {
+                self.unvisited = before;
+                self.use_column(column);
+                self.apply(root, row, column);
+                return true;
+            }
+            if at == queued {
+                return false;
+            }
+            row = self.queue[at].into();
+            at += 1;
         }
-        for (word, &cells) in cells.iter().enumerate() {
-            let mut new = cells & self.unvisited[word];
+    }
+    /// Visits the neighbours of a row that are not visited yet, and queues their rows. It stops at the first
+    /// row that has a free neighbour, and returns both: no row that was queued before has one.
+    fn expand(&mut self, row: usize, queued: &mut usize) -> Option<(usize, usize)> {
+        for word in 0..W {
+            let mut new = self.graph[row][word] & self.unvisited[word];
             self.unvisited[word] &= !new;
             while new != 0 {
                 let column = word * 64 + new.trailing_zeros() as usize;
                 new &= new - 1;
-                self.from[column] = row;
-                self.queue.push(self.rows[column]);
+                self.from[column] = row as u16;
+                let next = self.rows[column];
+                if let Some(free) = first(&self.graph[usize::from(next)], &self.free) {
+                    return Some((next.into(), free));
+                }
+                self.queue[*queued] = next;
+                *queued += 1;
             }
         }
         None
     }
-    fn augment_along(&mut self, root: u16, mut row: u16, mut column: usize) {
+    /// Applies the path that ends with a row and its free neighbour.
+    fn apply(&mut self, root: usize, mut row: usize, mut column: usize) {
         loop {
-            let before = self.columns[usize::from(row)];
-            self.add_pair(row.into(), column);
+            let before = usize::from(self.columns[row]);
+            self.add_pair(row, column);
             if row == root {
                 return;
             }
-            column = before.into();
-            row = self.from[column];
+            column = before;
+            row = self.from[column].into();
         }
     }
+}
+
+/// The first column that two sets have in common.
+fn first<const W: usize>(a: &[u64; W], b: &[u64; W]) -> Option<usize> {
+    let both = |word: usize| a[word] & b[word];
+    let word = (0..W).find(|&word| both(word) != 0)?;
+    Some(word * 64 + both(word).trailing_zeros() as usize)
 }
 
 #[cfg(test)]

@@ -75,13 +75,17 @@ impl RotationFallback {
         let racks = self.matching.racks();
         let (days, distances) = self.rotor.next_week();
         let day = (self.ticks.week / days as i32 - self.ticks.night).max(0);
+        if days as usize + 1 == racks {
+            // All pairs have a day. The diagonal is zero.
+            return cells.iter().map(|&cell| i64::from(cell.min(day))).sum();
+        }
         let cell = |dst: usize, distance: usize| {
             // This avoids a division per cell.
             let src = dst + distance;
             cells[if src < racks { src } else { src - racks } * racks + dst]
         };
-        let served_by_plan =
+        let served =
             |distance| (0..racks).map(|dst| i64::from(cell(dst, distance).min(day))).sum::<i64>();
-        distances.map(served_by_plan).sum()
+        distances.map(served).sum()
     }
 }

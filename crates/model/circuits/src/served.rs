@@ -37,7 +37,7 @@ impl Served {
 pub struct Meter {
     /// The time that each pair has a circuit; later the demand that circuits leave over.
     cells: Vec<u64>,
-    max_min: MaxMinFair,
+    max_min: MaxMinFair<u64>,
 }
 
 impl Meter {

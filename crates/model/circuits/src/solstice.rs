@@ -58,9 +58,9 @@ pub struct Solstice {
     /// The demand as loaded, and the part that is not planned yet.
     cells: Vec<i32>,
     rest: Vec<i32>,
-    /// The demand in 64 bits, for clipping.
-    clipped_cells: Vec<u64>,
-    max_min: MaxMinFair,
+    /// The demand that is clipped.
+    clipped_cells: Vec<u32>,
+    max_min: MaxMinFair<u32>,
     stuffing: Stuffing,
     graph: Graph,
     matcher: Matcher,
@@ -85,8 +85,8 @@ impl Solstice {
             remaining_time: RemainingTime::default(),
         }
     }
-    /// Loads a demand and applies the options. Returns whether there is any demand.
-    fn load(&mut self, demand: &Demand) -> bool {
+    /// Loads a demand, applies the options and measures it. Returns the largest sum of a row or column.
+    fn load(&mut self, demand: &Demand) -> i64 {
         let (size, week) = (demand.racks(), i64::from(self.fallback.ticks.week));
         self.fallback.ticks.load(demand, &mut self.cells);
         self.rest.clone_from(&self.cells);
@@ -102,7 +102,8 @@ impl Solstice {
         if largest > week {
             self.clip(size);
         }
-        largest > 0
+        let changed = self.spec.inflate || largest > week;
+        if changed { self.stuffing.measure(size, &self.rest) } else { largest }
     }
     fn prefilter(&mut self, demand: &Demand) {
         let Some(least) = self.spec.prefilter else { return };
@@ -113,7 +114,7 @@ impl Solstice {
     }
     fn clip(&mut self, size: usize) {
         self.clipped_cells.clear();
-        self.clipped_cells.extend(self.rest.iter().map(|&cell| cell as u64));
+        self.clipped_cells.extend(self.rest.iter().map(|&cell| cell as u32));
         self.max_min.clip(size, &mut self.clipped_cells, self.fallback.ticks.week as u64);
         for (cell, &clipped) in self.rest.iter_mut().zip(&self.clipped_cells) {
             *cell = (clipped as i32).max(1).min(*cell);
@@ -142,15 +143,23 @@ impl Solstice {
             threshold = (threshold / 2).max(least);
         }
     }
-    /// Makes the days fill the week. Without days it does nothing.
+    /// Makes the days fill the week. No days remain if a rotation is wanted because it serves more.
     fn fit_to_week(&mut self, size: usize) {
         if self.plan.days() == 0 {
             return;
         }
-        let least = self.least();
-        self.plan.shorten_to_week(&self.fallback.ticks);
-        let (plan, ticks) = (&mut self.plan, &self.fallback.ticks);
-        self.remaining_time.fill(size, &self.cells, least, plan, ticks);
+        let better = self.spec.fallback == Fallback::Better;
+        let rotation = if better { self.fallback.served_by_rotation(&self.cells) } else { 0 };
+        let (least, ticks) = (self.least(), self.fallback.ticks);
+        self.plan.shorten_to_week(&ticks);
+        self.remaining_time.begin(size, &self.cells, least, &mut self.plan, &ticks);
+        if better && self.remaining_time.most(&self.cells, &self.plan) < rotation {
+            return self.plan.clear(size);
+        }
+        self.remaining_time.fill(&mut self.plan, &ticks);
+        if better && self.remaining_time.served(&self.cells) < rotation {
+            self.plan.clear(size);
+        }
     }
     /// The plan if there are no days.
     fn without_days(&mut self, note: Note, out: &mut Week) -> Note {
@@ -167,15 +176,14 @@ impl Solstice {
     /// Makes a day of the current matching and returns its length. Pairs that fall below the threshold are
     /// removed from the matching.
     fn take_day(&mut self, size: usize, threshold: i32) -> i32 {
-        let place = |(row, &column): (usize, &u16)| row * size + usize::from(column);
-        let pairs = self.matcher.columns().iter().enumerate();
-        let length = pairs.map(|pair| self.rest[place(pair)]).min().unwrap_or(0);
-        self.plan.push(length, self.matcher.columns());
-        for row in 0..size {
+        let columns = self.matcher.columns();
+        let circuits = self.rest.chunks_exact(size).zip(columns);
+        let length = circuits.map(|(cells, &column)| cells[usize::from(column)]).min().unwrap_or(0);
+        self.plan.push(length, columns);
+        for (row, cells) in self.rest.chunks_exact_mut(size).enumerate() {
             let column = usize::from(self.matcher.columns()[row]);
-            let cell = &mut self.rest[row * size + column];
-            *cell -= length;
-            if *cell < threshold {
+            cells[column] -= length;
+            if cells[column] < threshold {
                 self.graph.remove(row, column);
                 self.matcher.remove_row(row);
             }
@@ -196,16 +204,16 @@ fn inflate(cells: &mut [i32], largest: i64, least: i64) {
 impl Scheduler for Solstice {
     fn week(&mut self, demand: &Demand, out: &mut Week) -> Note {
         self.fallback.check_racks(demand);
-        if !self.load(demand) {
+        let largest = self.load(demand);
+        if largest == 0 {
             return self.without_days(Note::NoDemand, out);
         }
-        let total = self.stuffing.stuff(demand.racks(), &mut self.rest);
-        self.decompose(demand.racks(), total);
+        self.stuffing.stuff(demand.racks(), &mut self.rest);
+        self.decompose(demand.racks(), largest);
         self.fit_to_week(demand.racks());
-        match self.spec.fallback {
-            Fallback::Better => self.fallback.emit_or_rotate(&self.plan, &self.cells, out),
-            _ if self.plan.days() == 0 => self.without_days(Note::Rotation, out),
-            _ => self.fallback.emit(&self.plan, Note::Planned, out),
+        if self.plan.days() == 0 {
+            return self.without_days(Note::Rotation, out);
         }
+        self.fallback.emit(&self.plan, Note::Planned, out)
     }
 }

@@ -28,23 +28,24 @@ impl Stuffing {
         lines.for_each(|line| *line = largest - *line);
         largest
     }
-    /// Raises cells until all rows and columns have the largest sum, and returns that sum. Cells above zero
-    /// are raised first, so that few new cells appear, then any cells.
+    /// Raises cells until all rows and columns have the largest sum. The cells are those of the last
+    /// [`Stuffing::measure`]. Cells above zero are raised first, so that few new cells appear, then any cells.
     ///
     /// Source: Solstice (Liu et al., CoNEXT 2015, §4, QuickStuff).
-    pub fn stuff(&mut self, size: usize, cells: &mut [i32]) -> i64 {
-        let largest = self.measure(size, cells);
+    pub fn stuff(&mut self, size: usize, cells: &mut [i32]) {
         for (row, cells) in cells.chunks_exact_mut(size).enumerate() {
             if self.rows[row] > 0 {
                 self.raise_row(row, cells);
             }
         }
         self.raise_anywhere(size, cells);
-        largest
     }
     fn raise_row(&mut self, row: usize, cells: &mut [i32]) {
         let mut deficit = self.rows[row];
         for (cell, column) in cells.iter_mut().zip(&mut self.columns) {
+            if deficit == 0 {
+                break;
+            }
             if *cell > 0 {
                 let by = deficit.min(*column);
                 *cell += by as i32;
@@ -86,7 +87,9 @@ mod tests {
         ) {
             let cells = &cells[..size * size];
             let mut stuffed = cells.to_vec();
-            let largest = Stuffing::default().stuff(size, &mut stuffed);
+            let mut stuffing = Stuffing::default();
+            let largest = stuffing.measure(size, &stuffed);
+            stuffing.stuff(size, &mut stuffed);
             prop_assert!(cells.iter().zip(&stuffed).all(|(before, after)| before <= after));
             let sum = |line: Vec<i32>| line.into_iter().map(i64::from).sum::<i64>();
             let row = |at: usize| stuffed[at * size..(at + 1) * size].to_vec();

@@ -6,6 +6,10 @@ use crate::demand::Demand;
 /// The largest number of ticks in a week. The sum of a few such numbers fits into a signed 32-bit integer.
 const MOST_TICKS: u64 = 1 << 26;
 
+/// 2^53 and 2^52.
+const MOST_BYTES: f64 = 9_007_199_254_740_992.0;
+const SHIFT: f64 = 4_503_599_627_370_496.0;
+
 /// A [`CircuitTiming`] in ticks. A tick is 1, 2 or 5 times a power of ten picoseconds, so that round times
 /// stay round.
 #[derive(Clone, Copy, Debug)]
@@ -29,12 +33,14 @@ impl TickTiming {
         let per_byte = 8e12 / (timing.circuit() as f64 * tick as f64);
         TickTiming { tick, week, night, min_day, per_byte }
     }
-    /// The time a circuit takes to carry `bytes`, rounded up and at most a week.
+    /// The time a circuit takes to carry `bytes`, rounded up and at most a week. It has no branch and no
+    /// conversion to an integer, so that the compiler vectorises it.
     fn time(&self, bytes: u64) -> i32 {
         // 2^53 bytes take longer than any week.
-        let exact = (bytes.min(1 << 53) as i64 as f64 * self.per_byte).min(f64::from(self.week));
-        let whole = exact as i32;
-        whole + i32::from(f64::from(whole) < exact)
+        let exact = least(least(bytes as f64, MOST_BYTES) * self.per_byte, f64::from(self.week));
+        // The last bits of such a number are an integer.
+        let shifted = exact + SHIFT;
+        shifted.to_bits() as i32 + i32::from(shifted - SHIFT < exact)
     }
     /// Converts the demand of all pairs to circuit time, by source and destination.
     pub fn load(&self, demand: &Demand, cells: &mut Vec<i32>) {
@@ -54,6 +60,10 @@ impl TickTiming {
     }
 }
 
+fn least(a: f64, b: f64) -> f64 {
+    if a < b { a } else { b }
+}
+
 /// The shortest round tick for which a week has at most [`MOST_TICKS`] ticks.
 fn round_tick(week: u64) -> u64 {
     let mut power = 1;
@@ -71,6 +81,7 @@ fn round_tick(week: u64) -> u64 {
 mod tests {
     use super::*;
     use crate::circuit_timing::CircuitTimingSpec;
+    use proptest::prelude::*;
 
     #[test]
     fn demand_is_the_time_it_takes() {
@@ -82,6 +93,19 @@ mod tests {
         let mut cells = Vec::new();
         ticks.load(&demand, &mut cells);
         assert_eq!(cells, [0, 18_000, 40_000_000, 0]);
+    }
+
+    proptest! {
+        #[test]
+        fn the_time_of_a_demand_is_rounded_up(
+            bytes in prop_oneof![0_u64..100_000, 0..1_u64 << 24, any::<u64>()],
+            circuit in prop_oneof![Just(3_u64), 1..1_u64 << 20, any::<u64>().prop_map(|rate| rate.max(1))],
+        ) {
+            let spec = CircuitTimingSpec { circuit, ..CircuitTimingSpec::etalon(2_000_000_000) };
+            let ticks = TickTiming::new(&spec.build().expect("valid timing"));
+            let exact = bytes.min(1 << 53) as f64 * ticks.per_byte;
+            prop_assert_eq!(ticks.time(bytes), exact.min(f64::from(ticks.week)).ceil() as i32);
+        }
     }
 
     #[test]
