@@ -13,7 +13,7 @@ const MEDIAN_FUNCTION: usize = 10;
 const MANY_FUNCTIONS: usize = 50;
 
 /// Crates that know neither time nor the outside world.
-const PURE: [&str; 4] = ["circuits", "formats", "net", "sim"];
+const PURE: [&str; 5] = ["circuits", "envelope", "formats", "net", "sim"];
 const OUTSIDE_WORLD: [&str; 10] = [
     "Instant",
     "SystemTime",
@@ -26,7 +26,7 @@ const OUTSIDE_WORLD: [&str; 10] = [
     "HashMap",
     "HashSet",
 ];
-const SAFE: [&str; 24] = [
+const SAFE: [&str; 25] = [
     "arbiter",
     "xco",
     "tdma",
@@ -39,6 +39,7 @@ const SAFE: [&str; 24] = [
     "circuits",
     "design",
     "emulate",
+    "envelope",
     "formats",
     "fuzz",
     "lab",
