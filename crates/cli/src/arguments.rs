@@ -50,6 +50,9 @@ pub enum Command {
     /// Decide when packets of a real network leave: a daemon.
     #[cfg(target_os = "linux")]
     Arbiter(crate::daemon::ArbiterOptions),
+    /// Make the key by which daemons know a machine, or print its public part.
+    #[command(arg_required_else_help = true)]
+    Key(crate::daemon::KeyOptions),
     /// Ask daemons that run on this machine.
     #[cfg(target_os = "linux")]
     Ctl(crate::daemon::CtlOptions),

@@ -8,6 +8,8 @@ use slotline_linux::gate::{Gate, Held};
 use slotline_live::agent::Agent;
 use slotline_live::arbiter::Arbiter;
 use slotline_live::config::Config;
+use slotline_live::keys;
+use slotline_envelope::KeyPair;
 use slotline_live::control::{self, ControlSocket};
 use slotline_live::running::Running;
 use slotline_live::status::Shared;
@@ -46,6 +48,9 @@ pub struct DaemonOptions {
     /// Check the configuration and its scenario, and run nothing.
     #[arg(long)]
     pub check_config: bool,
+    /// The file with this machine's private key [default: `key` of the configuration].
+    #[arg(long, value_name = "FILE")]
+    pub key: Option<PathBuf>,
     /// The socket at which `slotline ctl` finds this daemon [default: a file in /run/slotline].
     #[arg(long, value_name = "FILE")]
     pub control: Option<PathBuf>,
@@ -66,6 +71,26 @@ pub enum CtlCommand {
     },
 }
 
+#[derive(Args)]
+pub struct KeyOptions {
+    #[command(subcommand)]
+    pub command: KeyCommand,
+}
+
+#[derive(Subcommand)]
+pub enum KeyCommand {
+    /// Make a private key in a new file that only its owner can read, and print the public key.
+    New {
+        /// The file.
+        file: PathBuf,
+    },
+    /// Print the public key of a file with a private key.
+    Public {
+        /// The file.
+        file: PathBuf,
+    },
+}
+
 /// Runs the agent of this machine until Ctrl-C or SIGTERM.
 pub fn agent(options: &AgentOptions) -> Result<ExitCode> {
     let network = network(&options.config)?;
@@ -74,7 +99,7 @@ pub fn agent(options: &AgentOptions) -> Result<ExitCode> {
     let host = options.host.clone().or_else(here).with_context(|| {
         format!("this machine has no address of a [[host]] of {}", options.config.display())
     })?;
-    let setup = network.agent(&host)?;
+    let setup = network.agent(&host, options.common.key(config)?)?;
     if options.common.check_config {
         return Ok(fine(&options.config, &network));
     }
@@ -89,7 +114,7 @@ pub fn agent(options: &AgentOptions) -> Result<ExitCode> {
         Gate::open(held).context("cannot hold packets of this machine (netfilter's queue)")?;
     let address = setup.address;
     let agent =
-        Agent::open(setup, gate).with_context(|| format!("cannot use the address {address}"))?;
+        Agent::open(setup, gate, running.now()).with_context(|| format!("cannot use the address {address}"))?;
     say(&format!("agent of host {host} at {address}, scheme {}", network.scheme()));
     std::thread::scope(|scope| {
         scope.spawn(|| socket.serve(&running, || shared.json()));
@@ -107,7 +132,7 @@ pub fn arbiter(options: &ArbiterOptions) -> Result<ExitCode> {
     let rank = options.rank.or_else(here).with_context(|| {
         format!("this machine has no address of an [[arbiter]] of {}", options.config.display())
     })?;
-    let setup = network.arbiter(rank)?;
+    let setup = network.arbiter(rank, options.common.key(network.config())?)?;
     if options.common.check_config {
         return Ok(fine(&options.config, &network));
     }
@@ -115,7 +140,7 @@ pub fn arbiter(options: &ArbiterOptions) -> Result<ExitCode> {
     let socket = options.common.socket(&format!("arbiter-{rank}"))?;
     let address = setup.address;
     let arbiter =
-        Arbiter::open(setup).with_context(|| format!("cannot use the address {address}"))?;
+        Arbiter::open(setup, running.now()).with_context(|| format!("cannot use the address {address}"))?;
     say(&format!("arbiter {rank} at {address}, scheme {}", network.scheme()));
     std::thread::scope(|scope| {
         scope.spawn(|| socket.serve(&running, || shared.json()));
@@ -153,7 +178,20 @@ fn sockets(folder: &Path) -> Vec<PathBuf> {
     sockets
 }
 
+/// Makes a key, or shows the public one of a file.
+pub fn key(options: &KeyOptions) -> Result<ExitCode> {
+    let key = match &options.command {
+        KeyCommand::New { file } => keys::create(file)?,
+        KeyCommand::Public { file } => keys::read(file)?,
+    };
+    say(&key.public().to_string());
+    Ok(ExitCode::SUCCESS)
+}
+
 impl DaemonOptions {
+    fn key(&self, config: &Config) -> Result<KeyPair> {
+        Ok(keys::read(self.key.as_ref().unwrap_or(&config.key))?)
+    }
     fn socket(&self, name: &str) -> Result<ControlSocket> {
         let usual = || Path::new(FOLDER).join(format!("{name}.sock"));
         let path = self.control.clone().unwrap_or_else(usual);

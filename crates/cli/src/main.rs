@@ -81,6 +81,8 @@ fn main() -> ExitCode {
         #[cfg(target_os = "linux")]
         Command::Ctl(options) => daemon::ctl(options),
         #[cfg(target_os = "linux")]
+        Command::Key(options) => daemon::key(options),
+        #[cfg(target_os = "linux")]
         Command::Clean => Ok(hosts::clean()),
         #[cfg(target_os = "linux")]
         Command::Probe => hosts::probe(),

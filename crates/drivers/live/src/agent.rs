@@ -11,6 +11,7 @@ use crate::message::Message;
 use crate::running::{Running, waiting_list};
 use crate::seat::{Io, Seat, SeatReport};
 use crate::status::{AgentStatus, Shared};
+use slotline_envelope::KeyPair;
 use slotline_linux::gate::Gate;
 use slotline_linux::wait;
 use slotline_net::error::SpecError;
@@ -42,6 +43,8 @@ pub struct AgentSetup {
     pub me: HostId,
     /// Where it listens.
     pub address: SocketAddr,
+    /// Its key.
+    pub key: KeyPair,
     /// The arbiters.
     pub arbiters: Vec<Peer>,
     /// Which host has an address.
@@ -105,12 +108,15 @@ pub struct Agent {
 /// Sends the messages of the node.
 struct Outlet<'a> {
     channel: &'a mut Channel,
+    now: Local,
 }
 
 impl Io for Outlet<'_> {
     fn send(&mut self, _far: End, packet: &Packet, payload: &[u8]) -> io::Result<bool> {
         match packet.kind {
-            Kind::Control => self.channel.send(packet.dst.0, &Message::Control(*packet, payload)),
+            Kind::Control => {
+                self.channel.send(packet.dst.0, &Message::Control(*packet, payload), self.now)
+            }
             // The kernel sends it, when it is handed over.
             _ => Ok(true),
         }
@@ -122,8 +128,8 @@ impl Agent {
     ///
     /// # Errors
     /// The kernel refuses the queue, its rules or the socket.
-    pub fn open(setup: AgentSetup, gate: Gate) -> io::Result<Agent> {
-        let channel = Channel::open(setup.me.0, setup.address, &setup.arbiters)?;
+    pub fn open(setup: AgentSetup, gate: Gate, now: Local) -> io::Result<Agent> {
+        let channel = Channel::open(setup.address, setup.key.clone(), &setup.arbiters, now)?;
         let conns = setup.plan.sends(setup.me);
         let dst = |conn: u32| setup.plan.traffic.conns[conn as usize].dst;
         let flows = conns.map(|conn| (dst(conn), conn)).collect();
@@ -173,13 +179,13 @@ impl Agent {
         self.judge(now);
         let next = self.step(now)?;
         self.gate.queue.flush()?;
-        let asks = self.asks.since(now);
-        Ok(next.min(asks))
+        let attend = self.channel.attend(now)?;
+        Ok(next.min(self.asks.since(now)).min(attend))
     }
 
     /// Takes in what arbiters say.
     fn hear(&mut self, now: Local) -> io::Result<()> {
-        while let Some((from, message)) = self.channel.receive()? {
+        while let Some((from, message)) = self.channel.receive(now)? {
             let Some(at) = self.setup.arbiters.iter().position(|peer| peer.number == from) else {
                 continue;
             };
@@ -246,7 +252,8 @@ impl Agent {
             return Ok(());
         }
         for peer in &self.setup.arbiters {
-            self.channel.send(peer.number, &Message::TimeRequest(now))?;
+            self.channel.expect(peer.number, now);
+            self.channel.send(peer.number, &Message::TimeRequest(now), now)?;
         }
         self.asks = now.after(if worried { silence } else { span(self.setup.clock.interval) });
         Ok(())
@@ -300,7 +307,7 @@ impl Agent {
     fn step(&mut self, now: Local) -> io::Result<Duration> {
         let clock = &mut self.clocks[self.leader];
         let (Some(seat), Some(time)) = (&mut self.seat, clock.now(now)) else { return Ok(NAP) };
-        let next = seat.step(time, &mut Outlet { channel: &mut self.channel })?;
+        let next = seat.step(time, &mut Outlet { channel: &mut self.channel, now })?;
         for (_, what) in seat.handovers() {
             if let Handover::Left(packet) = what {
                 self.counts.scheduled += 1;
@@ -327,7 +334,7 @@ impl Agent {
             epoch: clock.epoch(),
             held: self.held.len(),
             counts: self.counts,
-            refused: self.channel.refused,
+            refused: self.channel.refused(),
             latest_ns: seat.map_or(0, |seat| seat.report().latest.as_ns()),
             lost_messages: seat.map_or(0, |seat: &Seat| -> u64 {
                 let SeatReport { lost, .. } = seat.report();

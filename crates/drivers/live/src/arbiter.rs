@@ -8,6 +8,7 @@ use crate::message::Message;
 use crate::running::{Running, waiting_list};
 use crate::seat::{Io, Seat};
 use crate::status::{ArbiterStatus, Shared};
+use slotline_envelope::KeyPair;
 use slotline_linux::wait;
 use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::{HostId, PortId};
@@ -36,6 +37,8 @@ pub struct ArbiterSetup {
     pub rank: usize,
     /// Where it listens.
     pub address: SocketAddr,
+    /// Its key.
+    pub key: KeyPair,
     /// Agents and other arbiters.
     pub peers: Vec<Peer>,
     /// The numbers of all arbiters, in order.
@@ -63,17 +66,17 @@ pub struct Arbiter {
     source: Option<Source>,
     seat: Option<Seat>,
     asks: Local,
-    /// By peer: when it was heard last.
-    heard: Vec<(u32, Local)>,
     received: u64,
 }
 
-struct Outlet<'a>(&'a mut Channel);
+struct Outlet<'a>(&'a mut Channel, Local);
 
 impl Io for Outlet<'_> {
     fn send(&mut self, _far: End, packet: &Packet, payload: &[u8]) -> io::Result<bool> {
         match packet.kind {
-            Kind::Control => self.0.send(packet.dst.0, &Message::Control(*packet, payload)),
+            Kind::Control => {
+                self.0.send(packet.dst.0, &Message::Control(*packet, payload), self.1)
+            }
             _ => Ok(true),
         }
     }
@@ -99,11 +102,10 @@ impl Arbiter {
     ///
     /// # Errors
     /// The address cannot be used.
-    pub fn open(setup: ArbiterSetup) -> io::Result<Arbiter> {
-        let channel = Channel::open(setup.me.0, setup.address, &setup.peers)?;
-        let heard = setup.peers.iter().map(|peer| (peer.number, Local(0))).collect();
+    pub fn open(setup: ArbiterSetup, now: Local) -> io::Result<Arbiter> {
+        let channel = Channel::open(setup.address, setup.key.clone(), &setup.peers, now)?;
         let (source, seat, asks) = (None, None, Local(0));
-        Ok(Arbiter { setup, channel, source, seat, asks, heard, received: 0 })
+        Ok(Arbiter { setup, channel, source, seat, asks, received: 0 })
     }
 
     /// Works until it is told to stop.
@@ -132,16 +134,13 @@ impl Arbiter {
         self.seek_time(now)?;
         let Some(source) = &mut self.source else { return Ok(ASKS) };
         let (Some(seat), Some(time)) = (&mut self.seat, source.now(now)) else { return Ok(ASKS) };
-        let next = seat.step(time, &mut Outlet(&mut self.channel))?;
+        let next = seat.step(time, &mut Outlet(&mut self.channel, now))?;
         Ok(Duration::from_nanos(next.since(time).as_ns()))
     }
 
     /// Takes in one message. Whether there was one.
     fn hear(&mut self, now: Local) -> io::Result<bool> {
-        let Some((from, message)) = self.channel.receive()? else { return Ok(false) };
-        if let Some((_, at)) = self.heard.iter_mut().find(|(number, _)| *number == from) {
-            *at = now;
-        }
+        let Some((from, message)) = self.channel.receive(now)? else { return Ok(false) };
         match message {
             Message::Control(packet, payload) => {
                 let own = packet.dst == self.setup.me && packet.flow == from;
@@ -162,7 +161,7 @@ impl Arbiter {
         let Some(time) = source.now(now) else { return Ok(()) };
         let time = time.as_ns();
         let reply = TimeReply { asked, received: time, sent: time, epoch: source.epoch() };
-        self.channel.send(to, &Message::TimeReply(reply)).map(drop)
+        self.channel.send(to, &Message::TimeReply(reply), now).map(drop)
     }
 
     /// Another arbiter has answered.
@@ -196,7 +195,8 @@ impl Arbiter {
         if follows && now >= self.asks {
             for &arbiter in self.setup.arbiters.iter().filter(|&&number| number != self.setup.me.0)
             {
-                self.channel.send(arbiter, &Message::TimeRequest(now))?;
+                self.channel.expect(arbiter, now);
+                self.channel.send(arbiter, &Message::TimeRequest(now), now)?;
             }
             let interval = span(self.setup.clock.interval);
             self.asks = now.after(if self.source.is_none() { ASKS } else { interval });
@@ -218,16 +218,15 @@ impl Arbiter {
         let report = self.seat.as_ref().map(Seat::report).unwrap_or_default();
         self.seat.iter().for_each(|seat| seat.node().add_counters(&mut counters));
         let time = self.source.as_mut().and_then(|source| source.now(now));
-        let there = |(_, at): &&(u32, Local)| at.0 > 0 && now.since(*at) < PRESENT;
         ArbiterStatus {
             rank: self.setup.rank,
             epoch: self.source.as_ref().map_or(0, Source::epoch),
             time_ns: time.map_or(0, Time::as_ns),
-            agents: self.heard.iter().filter(there).count(),
+            peers: self.channel.present(PRESENT, now),
             received: self.received,
             sent: report.sent,
             lost_messages: report.lost,
-            refused: self.channel.refused,
+            refused: self.channel.refused(),
             latest_ns: report.latest.as_ns(),
             counters: crate::status::named(&counters),
         }

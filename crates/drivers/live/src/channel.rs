@@ -1,13 +1,21 @@
-//! A daemon's socket to the other daemons.
+//! A daemon's socket to the other daemons. Every datagram is encrypted and authenticated.
 
+use crate::clock::Local;
 use crate::message::Message;
+use slotline_envelope::{Counters, Endpoint, Event, KeyPair, PublicKey, Sealed, Settings, Start};
+use slotline_net::time::Time;
 use std::collections::HashMap;
+use std::hash::BuildHasher;
+use std::hash::RandomState;
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// The longest datagram.
 const LONGEST: usize = 65_536;
+/// A peer that is silent for so long, while it is spoken to, may have begun anew and lost the keys of the session.
+const SILENCE: Duration = Duration::from_secs(1);
 
 /// Another daemon.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -16,49 +24,96 @@ pub struct Peer {
     pub number: u32,
     /// Where it listens.
     pub address: SocketAddr,
+    /// Its public key.
+    pub key: PublicKey,
 }
 
-/// The socket, and what is known about the others.
+/// Where a peer listens, and when it was heard last.
+struct Known {
+    address: SocketAddr,
+    heard: Local,
+}
+
+/// The socket, the sessions with the others, and what is known about them.
 pub struct Channel {
-    me: u32,
     socket: UdpSocket,
-    addresses: HashMap<u32, SocketAddr>,
+    endpoint: Endpoint,
+    peers: HashMap<u32, Known>,
+    sources: RandomState,
     plain: Vec<u8>,
+    sealed: Vec<u8>,
     buffer: Vec<u8>,
-    /// Datagrams that were no messages of a peer.
-    pub refused: u64,
+    unreadable: u64,
+}
+
+/// A moment as the envelope counts it.
+fn time(now: Local) -> Time {
+    Time::ns(now.0)
 }
 
 impl Channel {
-    /// Opens the socket of daemon number `me`.
+    /// Opens the socket of the daemon with this key.
     ///
     /// # Errors
-    /// The address cannot be used.
-    pub fn open(me: u32, address: SocketAddr, peers: &[Peer]) -> io::Result<Channel> {
+    /// The address cannot be used, or two daemons have the same key.
+    pub fn open(address: SocketAddr, own: KeyPair, peers: &[Peer], now: Local) -> io::Result<Channel> {
+        let sources = RandomState::new();
+        let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let start = Start {
+            since_1970: since_1970.saturating_sub(Duration::from_nanos(now.0)),
+            seed: sources.hash_one(since_1970),
+        };
+        let keys = peers.iter().map(|peer| (peer.number, peer.key));
+        let endpoint = Endpoint::new(own, keys, start, Settings::default())
+            .map_err(|error| io::Error::new(ErrorKind::InvalidInput, error))?;
         let socket = UdpSocket::bind(address)?;
         socket.set_nonblocking(true)?;
-        let addresses = peers.iter().map(|peer| (peer.number, peer.address)).collect();
-        let (plain, buffer) = (Vec::new(), vec![0; LONGEST]);
-        Ok(Channel { me, socket, addresses, plain, buffer, refused: 0 })
+        let known = |peer: &Peer| (peer.number, Known { address: peer.address, heard: now });
+        Ok(Channel {
+            socket,
+            endpoint,
+            peers: peers.iter().map(known).collect(),
+            sources,
+            plain: Vec::new(),
+            sealed: Vec::new(),
+            buffer: vec![0; LONGEST],
+            unreadable: 0,
+        })
     }
 
     /// What to wait for.
     pub fn readable(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
+    /// How many peers were heard within this time.
+    pub fn present(&self, within: Duration, now: Local) -> usize {
+        self.peers.values().filter(|peer| now.since(peer.heard) < within).count()
+    }
+    /// Datagrams that were no messages of a peer.
+    pub fn refused(&self) -> u64 {
+        let Counters { malformed, other_version, forged, replayed, unknown_session, unknown_peer, throttled, .. } =
+            self.endpoint.counters();
+        let reasons = [malformed, other_version, forged, replayed, unknown_session, unknown_peer, throttled];
+        self.unreadable + reasons.iter().sum::<u64>()
+    }
 
-    /// Sends a message to a peer. Returns whether it could be sent.
+    /// Sends a message to a peer, at once or when there is a session with it. Returns whether it could be sent.
     ///
     /// # Errors
     /// The socket does not work any more.
-    pub fn send(&mut self, to: u32, message: &Message<'_>) -> io::Result<bool> {
-        let Some(address) = self.addresses.get(&to) else { return Ok(false) };
+    pub fn send(&mut self, to: u32, message: &Message<'_>, now: Local) -> io::Result<bool> {
         message.emit(&mut self.plain);
-        let datagram = [&self.me.to_be_bytes()[..], &self.plain].concat();
-        match self.socket.send_to(&datagram, address) {
-            Ok(_) => Ok(true),
-            Err(error) if is_passing(&error) => Ok(false),
-            Err(error) => Err(error),
+        self.sealed.clear();
+        match self.endpoint.seal(to, &self.plain, time(now), &mut self.sealed) {
+            Ok(Sealed::Waiting) => Ok(true),
+            Ok(Sealed::Datagram | Sealed::Initiation) => self.transmit(to),
+            Err(_) => Ok(false),
+        }
+    }
+    fn transmit(&self, to: u32) -> io::Result<bool> {
+        match self.peers.get(&to) {
+            Some(peer) => passing(self.socket.send_to(&self.sealed, peer.address)),
+            None => Ok(false),
         }
     }
 
@@ -66,25 +121,73 @@ impl Channel {
     ///
     /// # Errors
     /// The socket does not work any more.
-    pub fn receive(&mut self) -> io::Result<Option<(u32, Message<'_>)>> {
-        let length = loop {
+    pub fn receive(&mut self, now: Local) -> io::Result<Option<(u32, Message<'_>)>> {
+        while let Some((length, source)) = self.next_datagram()? {
+            let origin = self.sources.hash_one(source);
+            let datagram = &mut self.buffer[..length];
+            match self.endpoint.open(datagram, origin, time(now)) {
+                Ok(Event::Message { peer, message }) => {
+                    self.peers.entry(peer).and_modify(|known| known.heard = now);
+                    self.plain.clear();
+                    self.plain.extend_from_slice(message);
+                    if Message::parse(&self.plain).is_some() {
+                        return Ok(Message::parse(&self.plain).map(|message| (peer, message)));
+                    }
+                    self.unreadable += 1;
+                }
+                Ok(Event::Handshake { reply, .. }) => {
+                    passing(self.socket.send_to(&reply, source))?;
+                }
+                // The endpoint has counted what was wrong.
+                Ok(Event::Alive { .. } | Event::Established { .. }) | Err(_) => {}
+            }
+        }
+        Ok(None)
+    }
+    fn next_datagram(&mut self) -> io::Result<Option<(usize, SocketAddr)>> {
+        loop {
             match self.socket.recv_from(&mut self.buffer) {
-                Ok((length, from)) if self.is_peer(length, from) => break length,
-                Ok(_) => self.refused += 1,
+                Ok(received) => return Ok(Some(received)),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(None),
                 Err(error) if is_passing(&error) => {}
                 Err(error) => return Err(error),
             }
-        };
-        let Some((number, rest)) = self.buffer[..length].split_first_chunk() else {
-            return Ok(None);
-        };
-        Ok(Message::parse(rest).map(|message| (u32::from_be_bytes(*number), message)))
+        }
     }
 
-    fn is_peer(&self, length: usize, from: SocketAddr) -> bool {
-        let number = self.buffer[..length].first_chunk().map(|bytes| u32::from_be_bytes(*bytes));
-        number.and_then(|number| self.addresses.get(&number)) == Some(&from)
+    /// Begins a session anew with a peer that should have answered and is silent.
+    pub fn expect(&mut self, peer: u32, now: Local) {
+        let silent = self.peers.get(&peer).is_some_and(|known| now.since(known.heard) > SILENCE);
+        if silent {
+            // The peer is known, and that is the only error.
+            let _ = self.endpoint.renew(peer, time(now));
+        }
+    }
+
+    /// Sends what is due: messages that waited for a session, and handshakes. Returns how long nothing is due.
+    ///
+    /// # Errors
+    /// The socket does not work any more.
+    pub fn attend(&mut self, now: Local) -> io::Result<Duration> {
+        loop {
+            let next = self.endpoint.next_deadline().unwrap_or(Time::MAX);
+            if next > time(now) {
+                return Ok(Duration::from_nanos(next.since(time(now)).as_ns()));
+            }
+            self.sealed.clear();
+            if let Some(peer) = self.endpoint.poll(time(now), &mut self.sealed) {
+                self.transmit(peer)?;
+            }
+        }
+    }
+}
+
+/// Whether a datagram was sent; an error only where the socket does not work any more.
+fn passing(sent: io::Result<usize>) -> io::Result<bool> {
+    match sent {
+        Ok(_) => Ok(true),
+        Err(error) if is_passing(&error) => Ok(false),
+        Err(error) => Err(error),
     }
 }
 
@@ -97,5 +200,7 @@ fn is_passing(error: &io::Error) -> bool {
             | ErrorKind::ConnectionRefused
             | ErrorKind::HostUnreachable
             | ErrorKind::NetworkUnreachable
+            | ErrorKind::NetworkDown
+            | ErrorKind::PermissionDenied
     )
 }

@@ -1,6 +1,7 @@
 //! The file that all daemons of a network read.
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer, de};
+use slotline_envelope::PublicKey;
 use slotline_net::time::Time;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -14,7 +15,8 @@ pub struct Config {
     pub scenario: PathBuf,
     /// Which of the scenario's schemes; needed where several have a central scheduler.
     pub scheme: Option<String>,
-    /// The file with this machine's private key; relative to this file.
+    /// The file with this machine's private key; relative to this file. Each machine has its own.
+    #[serde(default = "default_key")]
     pub key: PathBuf,
     /// The UDP port of all daemons.
     #[serde(default = "default_port")]
@@ -40,7 +42,8 @@ pub struct Arbiter {
     /// Its address.
     pub address: IpAddr,
     /// Its public key.
-    pub key: String,
+    #[serde(deserialize_with = "public_key")]
+    pub key: PublicKey,
 }
 
 /// A machine with an agent.
@@ -52,7 +55,8 @@ pub struct Host {
     /// Its addresses. Daemons use the first.
     pub address: Vec<IpAddr>,
     /// Its public key.
-    pub key: String,
+    #[serde(deserialize_with = "public_key")]
+    pub key: PublicKey,
 }
 
 /// What agents do.
@@ -122,6 +126,14 @@ pub enum ConfigError {
 
 const fn default_port() -> u16 {
     7_077
+}
+
+fn default_key() -> PathBuf {
+    "/etc/slotline/key".into()
+}
+
+fn public_key<'de, D: Deserializer<'de>>(text: D) -> Result<PublicKey, D::Error> {
+    String::deserialize(text)?.parse().map_err(de::Error::custom)
 }
 
 impl Config {
@@ -221,8 +233,8 @@ mod tests {
         scenario = 'fabric.toml'
         key = 'h0.key'
         network = ['10.1.0.0/24']
-        arbiter = [{ address = '10.1.0.100', key = 'a' }]
-        host = [{ name = 'h0', address = ['10.1.0.1'], key = 'b' }]
+        arbiter = [{ address = '10.1.0.100', key = 'hSDwCYkwp1R0i33ctD73Wg2/Og0mOBr066SpjqqbTmo=' }]
+        host = [{ name = 'h0', address = ['10.1.0.1'], key = '3p7bfXt9wbTTW2HC7OQ1Nz+DQ8hbeGdNrfx+FG+IK08=' }]
         [agent]
         silence = '60ms'
     ";
@@ -245,6 +257,7 @@ mod tests {
         let unknown = error("silence", "silense");
         assert!(unknown.contains("net.toml") && unknown.contains("line 8"), "{unknown}");
         assert!(error("'60ms'", "'60'").contains("silence"), "{}", error("'60ms'", "'60'"));
+        assert!(error("3p7bfXt9", "3p7b").contains("line 6"), "{}", error("3p7bfXt9", "3p7b"));
         assert!(error("10.1.0.0/24", "10.1.0.0").contains("is no prefix"));
         assert!(error("10.1.0.100", "10.1.0.1").contains("10.1.0.1 is given twice"));
         assert!(error("['10.1.0.1']", "[]").contains("`h0` has no address"));

@@ -17,6 +17,7 @@ pub mod control;
 mod driver;
 mod held;
 mod ip;
+pub mod keys;
 pub mod message;
 pub mod running;
 pub mod seat;

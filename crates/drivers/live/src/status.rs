@@ -48,8 +48,8 @@ pub struct ArbiterStatus {
     pub epoch: u64,
     /// The network's time.
     pub time_ns: u64,
-    /// Agents that were heard within the last seconds.
-    pub agents: usize,
+    /// Agents and other arbiters that were heard within the last seconds.
+    pub peers: usize,
     /// Messages of the scheme received.
     pub received: u64,
     /// Messages of the scheme sent.

@@ -5,6 +5,7 @@ use slotline_live::agent::{AgentSetup, MakeNode};
 use slotline_live::arbiter::ArbiterSetup;
 use slotline_live::channel::Peer;
 use slotline_live::config::Config;
+use slotline_envelope::{KeyPair, PublicKey};
 use slotline_net::id::HostId;
 use slotline_scenario::{Loaded, Scenario, ScenarioError};
 use slotline_schemes::Setting;
@@ -86,15 +87,16 @@ impl LiveNetwork {
         }
     }
 
-    /// What the agent of a host needs.
+    /// What the agent of a host needs; `key` is the host's own.
     ///
     /// # Errors
-    /// The configuration does not name the host.
-    pub fn agent(&self, name: &str) -> Result<AgentSetup, LiveNetworkError> {
+    /// The configuration does not name the host, or has another key for it.
+    pub fn agent(&self, name: &str, key: KeyPair) -> Result<AgentSetup, LiveNetworkError> {
         let all = self.part(None)?;
         let Some(host) = self.config.host.iter().find(|host| host.name == name) else {
             return unfit(format!("the configuration has no [[host]] with the name `{name}`"));
         };
+        belongs(&key, host.key, &format!("host `{name}`"))?;
         let me = self.number(&all, name)?;
         let part = self.part(Some(me))?;
         let mut hosts = std::collections::HashMap::new();
@@ -104,6 +106,7 @@ impl LiveNetwork {
         }
         Ok(AgentSetup {
             me,
+            key,
             address: self.config.socket(host.address[0]),
             arbiters: self.arbiters(&part),
             hosts,
@@ -115,27 +118,30 @@ impl LiveNetwork {
         })
     }
 
-    /// What an arbiter needs.
+    /// What an arbiter needs; `key` is its own.
     ///
     /// # Errors
-    /// The configuration has no such arbiter.
-    pub fn arbiter(&self, rank: usize) -> Result<ArbiterSetup, LiveNetworkError> {
+    /// The configuration has no such arbiter, or another key for it.
+    pub fn arbiter(&self, rank: usize, key: KeyPair) -> Result<ArbiterSetup, LiveNetworkError> {
         let all = self.part(None)?;
         let (Some(&me), Some(arbiter)) = (all.stations.get(rank), self.config.arbiter.get(rank))
         else {
             return unfit(format!("the configuration has no arbiter number {rank}"));
         };
+        belongs(&key, arbiter.key, &format!("arbiter {rank}"))?;
         let arbiters = self.arbiters(&all);
         let numbers = arbiters.iter().map(|peer| peer.number).collect();
         let mut peers = arbiters;
         peers.remove(rank);
         for host in &self.config.host {
             let number = self.number(&all, &host.name)?.0;
-            peers.push(Peer { number, address: self.config.socket(host.address[0]) });
+            let address = self.config.socket(host.address[0]);
+            peers.push(Peer { number, address, key: host.key });
         }
         Ok(ArbiterSetup {
             me,
             rank,
+            key,
             address: self.config.socket(arbiter.address),
             peers,
             arbiters: numbers,
@@ -149,6 +155,7 @@ impl LiveNetwork {
         let peer = |(number, arbiter): (&HostId, &slotline_live::config::Arbiter)| Peer {
             number: number.0,
             address: self.config.socket(arbiter.address),
+            key: arbiter.key,
         };
         part.stations.iter().zip(&self.config.arbiter).map(peer).collect()
     }
@@ -156,6 +163,17 @@ impl LiveNetwork {
     fn make(&self, me: HostId) -> MakeNode {
         let (loaded, scheme) = (Arc::clone(&self.loaded), self.scheme);
         Box::new(move || build::live::node(&loaded, scheme, me, incarnation()))
+    }
+}
+
+/// Whether a private key is the one of a public key.
+fn belongs(own: &KeyPair, public: PublicKey, whose: &str) -> Result<(), LiveNetworkError> {
+    match own.public() {
+        found if found == public => Ok(()),
+        found => unfit(format!(
+            "the configuration has the key {public} for {whose}, but this machine's key is {found}: put that into the \
+             configuration, or choose the right file with `key` or `--key`"
+        )),
     }
 }
 

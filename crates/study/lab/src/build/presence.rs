@@ -8,7 +8,7 @@ use slotline_net::topology::{End, Graph, LinkParams, NodeKind};
 use slotline_scenario::EventKind;
 
 /// Changes of nodes, with their time and place.
-type Changes = Vec<(Time, NodeId, Change)>;
+pub(super) type Changes = Vec<(Time, NodeId, Change)>;
 
 /// The changes of nodes if a host leaves or joins at `at`. A host that leaves has the time of two packets of `largest`
 /// bytes to announce it. `None`: the event is about something else.

@@ -1,7 +1,7 @@
 //! What the events of a scenario change in the nodes of a network, and when.
 
 use super::Builder;
-use super::presence::presence;
+use super::presence::{Changes, presence};
 use crate::recovery::{self, Ground};
 use slotline_net::error::SpecError;
 use slotline_net::id::{NodeId, PortId};
@@ -59,7 +59,7 @@ impl Builder<'_> {
     pub(super) fn timeline(
         &self,
         scenario: &Scenario,
-    ) -> Result<Vec<(Time, NodeId, Change)>, SpecError> {
+    ) -> Result<Changes, SpecError> {
         let (mut out, mut changes) = (Vec::new(), Vec::new());
         let mut down = Down::default();
         let events = &scenario.event;
@@ -67,14 +67,7 @@ impl Builder<'_> {
         let mut ordered: Vec<(Time, &EventSpec)> = events.iter().flat_map(moments).collect();
         ordered.sort_by_key(|(at, _)| *at);
         for (at, event) in ordered {
-            if let EventKind::ControllerDown { controller }
-            | EventKind::ControllerUp { controller } = &event.kind
-            {
-                let station = self.station_named(controller);
-                out.extend(station.map(|node| (at, node, change(&event.kind, PortId(0)))));
-                continue;
-            }
-            if let Some(changes) = presence(&self.graph, at, &event.kind, self.largest()) {
+            if let Some(changes) = self.of_nodes(at, &event.kind) {
                 out.extend(changes?);
                 continue;
             }
@@ -117,6 +110,17 @@ impl Builder<'_> {
             out.extend(recovery::follow(&ground, spec, &changes));
         }
         Ok(out)
+    }
+
+    /// The changes by an event that is about a controller or a host; `None` for one about links or switches.
+    fn of_nodes(&self, at: Time, kind: &EventKind) -> Option<Result<Changes, SpecError>> {
+        match kind {
+            EventKind::ControllerDown { controller } | EventKind::ControllerUp { controller } => {
+                let station = self.station_named(controller).into_iter();
+                Some(Ok(station.map(|node| (at, node, change(kind, PortId(0)))).collect()))
+            }
+            _ => presence(&self.graph, at, kind, self.largest()),
+        }
     }
 
     /// The notifications of all stations that links have another rate.

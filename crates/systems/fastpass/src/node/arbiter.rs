@@ -213,7 +213,7 @@ impl Arbiter {
     }
     fn allocate(&mut self, cx: &mut Cx<'_>) {
         let Some(service) = &mut self.service else { return };
-        match service.allocate(self.outbox.bytes, cx.now) {
+        match service.allocate(&mut self.outbox, cx) {
             Some(at) if at > cx.now => cx.wake(at, GRANT_TIMER),
             Some(_) => self.send_grants(cx),
             None => {}

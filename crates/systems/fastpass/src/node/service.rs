@@ -22,7 +22,7 @@ pub(super) struct ServiceCounters {
     pub refused: u64,
     /// Timeslots that were no longer pending when they were granted.
     pub denied: u64,
-    /// Batches that were left out because messages waited.
+    /// Batches that were left out, because messages waited or the batch had begun.
     pub left_out: u64,
 }
 
@@ -142,17 +142,19 @@ impl Service {
         let batch = *self.batch.get_or_insert_with(|| timing.next_batch(now).max(self.first));
         Some(timing.allocation(batch))
     }
-    /// Allocates the batch that is due, unless too many of the messages sent so far, `sent` bytes, still wait. Returns
+    /// Allocates the batch that is due, unless it has begun or too many of the messages sent so far still wait. Returns
     /// when to send its grants.
-    pub fn allocate(&mut self, sent: u64, now: Time) -> Option<Time> {
-        let timing = self.common.timing;
+    pub fn allocate(&mut self, out: &mut Outbox, cx: &mut Cx<'_>) -> Option<Time> {
+        let (timing, now) = (self.common.timing, cx.now);
         let batch = self.batch.filter(|&batch| timing.allocation(batch) <= now)?;
         self.batch = None;
         self.first = batch + 1;
-        if self.budget.is_spent(batch, sent) {
+        let begun = now > timing.start(timing.first_slot(batch));
+        if begun || self.budget.is_spent(batch, out.bytes) {
             self.counters.left_out += 1;
             return None;
         }
+        self.send_rest(out, cx);
         self.isolation.pass(now);
         self.base = timing.first_slot(batch);
         self.pending.clear();
@@ -177,6 +179,11 @@ impl Service {
         }
         self.pending = pending;
         (self.sent < self.pending.len()).then_some(self.grant_at)
+    }
+    /// Sends the grants that are left of the batch before: an arbiter whose wake-ups come late has some.
+    fn send_rest(&mut self, out: &mut Outbox, cx: &mut Cx<'_>) {
+        self.grant_at = Time::ZERO;
+        self.send_grants(out, cx);
     }
     fn grant(&mut self, placed: &Placed, now: Time) {
         let Placed { src, dst, path, slots } = *placed;

@@ -1,0 +1,85 @@
+//! Files with private keys.
+
+use slotline_envelope::{KeyError, KeyPair};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+/// Why a file with a private key cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum KeyFileError {
+    /// It cannot be read.
+    #[error("cannot read the private key {0}: {1}; `slotline key new` makes one")]
+    Read(PathBuf, io::Error),
+    /// It is no key.
+    #[error("{0}: {1}")]
+    Invalid(PathBuf, KeyError),
+    /// Others than its owner can read it.
+    #[error("others than its owner can read the private key {0}: `chmod 600` it")]
+    Open(PathBuf),
+    /// It cannot be made.
+    #[error("cannot make the private key {0}: {1}")]
+    Make(PathBuf, io::Error),
+    /// There is a key already.
+    #[error("{0} exists; another key needs another file, since hosts know this one")]
+    Exists(PathBuf),
+    /// The system has no random numbers.
+    #[error(transparent)]
+    Random(#[from] KeyError),
+}
+
+/// The key in a file that nobody but its owner can read.
+///
+/// # Errors
+/// It cannot be read, is no key, or others can read it.
+pub fn read(path: &Path) -> Result<KeyPair, KeyFileError> {
+    let unreadable = |error| KeyFileError::Read(path.into(), error);
+    let mut file = File::open(path).map_err(unreadable)?;
+    if file.metadata().map_err(unreadable)?.mode() & 0o077 != 0 {
+        return Err(KeyFileError::Open(path.into()));
+    }
+    let mut text = String::new();
+    file.read_to_string(&mut text).map_err(unreadable)?;
+    text.parse().map_err(|error| KeyFileError::Invalid(path.into(), error))
+}
+
+/// Makes a key and a file with it. An existing file is never replaced.
+///
+/// # Errors
+/// The file exists or cannot be written, or the system has no random numbers.
+pub fn create(path: &Path) -> Result<KeyPair, KeyFileError> {
+    let key = KeyPair::generate()?;
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder).map_err(|error| KeyFileError::Make(path.into(), error))?;
+    }
+    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+    let written = file.and_then(|mut file| file.write_all(key.to_private_text().as_bytes()));
+    written.map_err(|error| match error.kind() {
+        ErrorKind::AlreadyExists => KeyFileError::Exists(path.into()),
+        _ => KeyFileError::Make(path.into(), error),
+    })?;
+    Ok(key)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn a_key_comes_back_and_only_its_owner_may_read_it() {
+        let folder = std::env::temp_dir().join(format!("slotline-keys-{}", std::process::id()));
+        let path = folder.join("key");
+        let key = create(&path).unwrap();
+        assert_eq!(read(&path).unwrap(), key);
+        assert!(matches!(create(&path), Err(KeyFileError::Exists(_))), "it is never replaced");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+        assert!(matches!(read(&path), Err(KeyFileError::Open(_))));
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        fs::write(&path, "no key\n").unwrap();
+        assert!(read(&path).unwrap_err().to_string().contains("slotline private key 1"));
+        fs::remove_dir_all(&folder).unwrap();
+        assert!(read(&path).unwrap_err().to_string().contains("slotline key new"));
+    }
+}
