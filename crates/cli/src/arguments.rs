@@ -44,6 +44,9 @@ pub enum Command {
     /// Say what this machine has for emulation, and what it lacks.
     #[cfg(target_os = "linux")]
     Probe,
+    /// Show what a central scheduler does for an incast of real hosts, which are made on this machine.
+    #[cfg(target_os = "linux")]
+    Demo(crate::demo::DemoOptions),
     /// Hold the packets of this machine until the arbiter of its network lets them leave: a daemon.
     #[cfg(target_os = "linux")]
     Agent(crate::daemon::AgentOptions),
@@ -51,6 +54,7 @@ pub enum Command {
     #[cfg(target_os = "linux")]
     Arbiter(crate::daemon::ArbiterOptions),
     /// Make the key by which daemons know a machine, or print its public part.
+    #[cfg(target_os = "linux")]
     #[command(arg_required_else_help = true)]
     Key(crate::daemon::KeyOptions),
     /// Ask daemons that run on this machine.

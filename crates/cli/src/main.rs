@@ -7,6 +7,8 @@ mod check;
 mod crosscheck;
 #[cfg(target_os = "linux")]
 mod daemon;
+#[cfg(target_os = "linux")]
+mod demo;
 mod design;
 mod diff;
 #[cfg(target_os = "linux")]
@@ -74,6 +76,8 @@ fn main() -> ExitCode {
         Command::Shell(options) => hosts::shell(options),
         #[cfg(target_os = "linux")]
         Command::Top(options) => top::top(options),
+        #[cfg(target_os = "linux")]
+        Command::Demo(options) => demo::demo(options),
         #[cfg(target_os = "linux")]
         Command::Agent(options) => daemon::agent(options),
         #[cfg(target_os = "linux")]

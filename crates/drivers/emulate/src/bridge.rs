@@ -91,9 +91,15 @@ impl Bridge {
     /// # Errors
     /// The kernel does not say.
     pub fn dropped(&self, host: usize) -> io::Result<u64> {
-        let arguments = ["-s", "qdisc", "show", "dev", &format!("port{host}")].map(str::to_owned);
-        let output = Command::new("tc").args(arguments).output()?;
-        Ok(dropped(&String::from_utf8_lossy(&output.stdout)))
+        Ok(after(&port(host)?, "(dropped "))
+    }
+
+    /// Bytes for a host that wait at the bridge.
+    ///
+    /// # Errors
+    /// The kernel does not say.
+    pub fn waiting(&self, host: usize) -> io::Result<u64> {
+        Ok(after(&port(host)?, "backlog "))
     }
 }
 
@@ -104,10 +110,23 @@ impl Drop for Bridge {
     }
 }
 
-/// The number after `(dropped`.
-fn dropped(text: &str) -> u64 {
-    let number = text.split("(dropped ").nth(1).and_then(|rest| rest.split(',').next());
-    number.and_then(|number| number.trim().parse().ok()).unwrap_or_default()
+/// What the kernel says of the port to a host.
+fn port(host: usize) -> io::Result<String> {
+    let arguments = ["-s", "qdisc", "show", "dev", &format!("port{host}")].map(str::to_owned);
+    let output = Command::new("tc").args(arguments).output()?;
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// The number after the first `words`. Large ones have a unit: `tc` counts by 1,024.
+fn after(text: &str, words: &str) -> u64 {
+    let Some(rest) = text.split(words).nth(1) else { return 0 };
+    let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+    let unit = match &rest[digits..] {
+        rest if rest.starts_with('K') => 1 << 10,
+        rest if rest.starts_with('M') => 1 << 20,
+        _ => 1,
+    };
+    rest[..digits].parse::<u64>().map_or(0, |number| number * unit)
 }
 
 fn ip(command: &str) -> io::Result<()> {
@@ -128,9 +147,10 @@ fn run(program: &str, command: &str) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn drops_are_read() {
-        let text = "qdisc tbf 8001: root refcnt 2 rate 100Mbit\n Sent 10 bytes 2 pkt (dropped 37, overlimits 1 requeues 0)\n";
-        assert_eq!(super::dropped(text), 37);
-        assert_eq!(super::dropped(""), 0);
+    fn what_the_kernel_says_is_read() {
+        let text = "qdisc tbf 8001: root refcnt 2 rate 100Mbit\n Sent 10 bytes 2 pkt (dropped 37, overlimits 1 requeues 0)\n backlog 148Kb 101p requeues 0\n";
+        assert_eq!(super::after(text, "(dropped "), 37);
+        assert_eq!(super::after(text, "backlog "), 148 << 10);
+        assert_eq!(super::after("", "backlog "), 0);
     }
 }

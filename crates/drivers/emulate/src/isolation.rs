@@ -85,7 +85,8 @@ pub fn permitted() -> Result<(), IsolationError> {
 /// The thread that runs the network comes before all others, where this user may ask for that; applications do not.
 const FIRST_SERVED: [&str; 4] = ["chrt", "--reset-on-fork", "--fifo", "10"];
 
-fn first_served() -> impl Iterator<Item = &'static str> {
+/// What to write before a command so that its program comes before others; nothing where this user may not ask for that.
+pub fn first_served() -> impl Iterator<Item = &'static str> {
     let [program, options @ ..] = FIRST_SERVED;
     let tried = Command::new(program).args(options).arg("true").output();
     let permitted = tried.is_ok_and(|output| output.status.success());

@@ -1,0 +1,169 @@
+//! The traffic of the demonstration, and what is measured of it.
+
+use super::Demo;
+use anyhow::{Context, Result, bail};
+use serde::Serialize;
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// The first port of servers of iperf3.
+const PORT: usize = 5_201;
+/// How often the queue of the switch is looked at.
+const SAMPLE: Duration = Duration::from_millis(20);
+/// How long servers have to open their ports.
+const START: Duration = Duration::from_millis(300);
+
+/// What was measured.
+#[derive(Serialize)]
+pub struct Load {
+    /// Mbit/s of each sender, as the receiver counts.
+    pub goodput: Vec<f64>,
+    /// Segments that TCP sent again.
+    pub retransmits: u64,
+    /// How long pings took, in ms, in order of time.
+    pub pings: Vec<f64>,
+    /// Pings without an answer.
+    pub pings_lost: u64,
+    /// Packets for the receiver that the switch dropped.
+    pub dropped: u64,
+    /// The most bytes for the receiver that were seen in the switch.
+    pub most_waiting: u64,
+}
+
+impl Load {
+    /// Of all senders.
+    pub fn goodput(&self) -> f64 {
+        self.goodput.iter().sum()
+    }
+    /// Of the one with the least.
+    pub fn least(&self) -> f64 {
+        self.goodput.iter().copied().fold(f64::INFINITY, f64::min)
+    }
+    /// Of the one with the most.
+    pub fn most(&self) -> f64 {
+        self.goodput.iter().copied().fold(0.0, f64::max)
+    }
+    /// A quantile of pings, by nearest rank.
+    pub fn ping(&self, share: f64) -> f64 {
+        let mut sorted = self.pings.clone();
+        sorted.sort_by(f64::total_cmp);
+        let rank = (share * sorted.len() as f64).ceil() as usize;
+        sorted.get(rank.saturating_sub(1)).copied().unwrap_or(f64::NAN)
+    }
+}
+
+impl Demo<'_> {
+    /// Runs the traffic once.
+    pub fn load(&self) -> Result<Load> {
+        let dropped = self.bridge.dropped(0)?;
+        let servers = self.senders().map(|n| self.server(n)).collect::<Result<Vec<_>>>()?;
+        std::thread::sleep(START);
+        let clients = self.senders().map(|n| self.client(n)).collect::<Result<Vec<_>>>()?;
+        let ping = self.pinger()?;
+        let stop = AtomicBool::new(false);
+        let (ended, most_waiting) = std::thread::scope(|scope| {
+            let most = scope.spawn(|| self.watch(&stop));
+            let ended = outputs(clients).and_then(|clients| Ok((clients, outputs(vec![ping])?)));
+            stop.store(true, Ordering::Relaxed);
+            (ended, most.join().unwrap_or_default())
+        });
+        servers.into_iter().for_each(end);
+        let (clients, pings) = ended?;
+        let reports = clients.iter().map(Report::new).collect::<Result<Vec<Report>>>()?;
+        let (pings, pings_lost) = read_pings(&String::from_utf8_lossy(&pings[0].stdout));
+        Ok(Load {
+            goodput: reports.iter().map(|report| report.goodput).collect(),
+            retransmits: reports.iter().map(|report| report.retransmits).sum(),
+            pings,
+            pings_lost,
+            dropped: self.bridge.dropped(0)?.saturating_sub(dropped),
+            most_waiting,
+        })
+    }
+
+    fn server(&self, sender: usize) -> Result<Child> {
+        self.start(0, &format!("iperf3 -s -1 -p {}", PORT + sender))
+    }
+    fn client(&self, sender: usize) -> Result<Child> {
+        let (to, port, seconds) = (self.addresses[0], PORT + sender, self.options.seconds);
+        self.start(sender, &format!("iperf3 -c {to} -p {port} -t {seconds} -J"))
+    }
+    fn pinger(&self) -> Result<Child> {
+        let (to, seconds) = (self.addresses[0], self.options.seconds);
+        self.start(self.prober(), &format!("ping -n -i 0.02 -w {seconds} {to}"))
+    }
+    /// Starts a program on a host.
+    fn start(&self, host: usize, line: &str) -> Result<Child> {
+        let mut words = line.split_whitespace();
+        let program = words.next().unwrap_or_default();
+        let mut command = Command::new(program);
+        command.args(words).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        self.bridge
+            .inside(host, || command.spawn())
+            .with_context(|| format!("cannot start `{program}`, which the demonstration needs"))
+    }
+    /// The most bytes for the receiver that wait in the switch, until it is told to stop.
+    fn watch(&self, stop: &AtomicBool) -> u64 {
+        let mut most = 0;
+        while !stop.load(Ordering::Relaxed) {
+            most = self.bridge.waiting(0).unwrap_or_default().max(most);
+            std::thread::sleep(SAMPLE);
+        }
+        most
+    }
+}
+
+fn outputs(children: Vec<Child>) -> Result<Vec<Output>> {
+    children.into_iter().map(|child| Ok(child.wait_with_output()?)).collect()
+}
+
+/// A server that has served its client has ended already.
+fn end(mut server: Child) {
+    let _ = server.kill();
+    let _ = server.wait();
+}
+
+/// What iperf3 reports at its end.
+struct Report {
+    goodput: f64,
+    retransmits: u64,
+}
+
+impl Report {
+    fn new(output: &Output) -> Result<Report> {
+        let text = String::from_utf8_lossy(&output.stdout);
+        let value: serde_json::Value =
+            serde_json::from_str(&text).with_context(|| format!("iperf3 said: {text}"))?;
+        if let Some(error) = value["error"].as_str() {
+            bail!("iperf3: {error}");
+        }
+        let end = &value["end"];
+        Ok(Report {
+            goodput: end["sum_received"]["bits_per_second"].as_f64().unwrap_or_default() / 1e6,
+            retransmits: end["sum_sent"]["retransmits"].as_u64().unwrap_or_default(),
+        })
+    }
+}
+
+/// The times in ms, and the number of requests without answer.
+fn read_pings(text: &str) -> (Vec<f64>, u64) {
+    let time = |line: &str| line.split("time=").nth(1)?.split(' ').next()?.parse().ok();
+    let times: Vec<f64> = text.lines().filter_map(time).collect();
+    let sent = |line: &str| line.split(" packets transmitted").next()?.parse::<u64>().ok();
+    let sent = text.lines().filter(|line| line.contains("transmitted")).find_map(sent);
+    let lost = sent.unwrap_or_default().saturating_sub(times.len() as u64);
+    (times, lost)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pings_are_read() {
+        let text = "64 bytes from 10.79.0.1: icmp_seq=1 ttl=64 time=0.5 ms\n64 bytes from 10.79.0.1: icmp_seq=3 ttl=64 time=12.25 ms\n\
+                    \n--- 10.79.0.1 ping statistics ---\n4 packets transmitted, 2 received, 50% packet loss, time 60ms\n";
+        assert_eq!(read_pings(text), (vec![0.5, 12.25], 2));
+    }
+}
