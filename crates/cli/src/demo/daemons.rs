@@ -131,7 +131,7 @@ fn scenario(demo: &Demo<'_>) -> String {
     let (hosts, rate) = (demo.arbiter(), demo.options.rate);
     let control = match demo.options.control {
         DemoControl::Fastpass => "kind = \"fastpass\"\nslot = \"500us\"\nbatch = 4\nlead = \"2ms\"\ntimeout = \"5ms\"\ngap = \"100us\"",
-        DemoControl::Tdma => "kind = \"tdma\"",
+        DemoControl::Tdma => "kind = \"tdma\"\nslot = \"2ms\"\nguard = \"200us\"\nround = \"20ms\"\nlead = \"3ms\"\nplanning-time = \"1ms\"",
         DemoControl::Xco => "kind = \"xco\"",
     };
     format!(
