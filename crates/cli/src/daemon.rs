@@ -3,14 +3,14 @@
 use crate::out::say;
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
+use slotline_envelope::KeyPair;
 use slotline_lab::live::LiveNetwork;
 use slotline_linux::gate::{Gate, Held};
 use slotline_live::agent::Agent;
 use slotline_live::arbiter::Arbiter;
 use slotline_live::config::Config;
-use slotline_live::keys;
-use slotline_envelope::KeyPair;
 use slotline_live::control::{self, ControlSocket};
+use slotline_live::keys;
 use slotline_live::running::Running;
 use slotline_live::status::Shared;
 use std::path::{Path, PathBuf};
@@ -113,8 +113,8 @@ pub fn agent(options: &AgentOptions) -> Result<ExitCode> {
     let gate =
         Gate::open(held).context("cannot hold packets of this machine (netfilter's queue)")?;
     let address = setup.address;
-    let agent =
-        Agent::open(setup, gate, running.now()).with_context(|| format!("cannot use the address {address}"))?;
+    let agent = Agent::open(setup, gate, running.now())
+        .with_context(|| format!("cannot use the address {address}"))?;
     say(&format!("agent of host {host} at {address}, scheme {}", network.scheme()));
     std::thread::scope(|scope| {
         scope.spawn(|| socket.serve(&running, || shared.json()));
@@ -139,8 +139,8 @@ pub fn arbiter(options: &ArbiterOptions) -> Result<ExitCode> {
     let (running, shared) = (stoppable()?, Shared::default());
     let socket = options.common.socket(&format!("arbiter-{rank}"))?;
     let address = setup.address;
-    let arbiter =
-        Arbiter::open(setup, running.now()).with_context(|| format!("cannot use the address {address}"))?;
+    let arbiter = Arbiter::open(setup, running.now())
+        .with_context(|| format!("cannot use the address {address}"))?;
     say(&format!("arbiter {rank} at {address}, scheme {}", network.scheme()));
     std::thread::scope(|scope| {
         scope.spawn(|| socket.serve(&running, || shared.json()));

@@ -4,7 +4,7 @@ mod daemons;
 mod load;
 
 use crate::out::say;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow, bail};
 use clap::{Args, ValueEnum};
 use daemons::Daemons;
 use load::Load;
@@ -13,6 +13,7 @@ use serde_json::Value;
 use slotline_emulate::bridge::{Bridge, BridgeOptions};
 use slotline_emulate::isolation;
 use slotline_net::units::{Bytes, Rate};
+use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::process::ExitCode;
 
@@ -33,6 +34,12 @@ pub struct DemoOptions {
     /// Seconds of traffic, without and then with the arbiter.
     #[arg(long, value_name = "S", default_value_t = 8, value_parser = clap::value_parser!(u16).range(2..=600))]
     pub seconds: u16,
+    /// Leave out the part without the arbiter.
+    #[arg(long)]
+    pub skip_without: bool,
+    /// End a daemon by SIGKILL when half of its traffic is over.
+    #[arg(long, value_enum, value_name = "WHICH")]
+    pub kill: Option<Victim>,
     /// Print what was measured as JSON.
     #[arg(long)]
     pub json: bool,
@@ -48,20 +55,33 @@ pub enum DemoControl {
     Xco,
 }
 
-/// The hosts of a demonstration: one receives, the next ones send, one asks how long packets take, and the last one has
-/// the arbiter.
+/// What is killed.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Victim {
+    /// The arbiter; it is started again after one second.
+    Arbiter,
+    /// The first of two arbiters (fastpass).
+    Primary,
+    /// The agent of the first sender; it is started again after one second.
+    Agent,
+}
+
+/// The hosts of a demonstration: one receives, the next ones send, one asks how long packets take, and the last ones have
+/// the arbiters.
 pub struct Demo<'a> {
     options: &'a DemoOptions,
     bridge: Bridge,
     addresses: Vec<Ipv4Addr>,
+    arbiters: usize,
 }
 
 /// What was measured with and without the arbiter.
 #[derive(Serialize)]
 struct Outcome {
-    without: Load,
+    without: Option<Load>,
     with: Load,
-    daemons: Vec<(String, Value)>,
+    /// What daemons say of themselves at the end.
+    daemons: BTreeMap<String, Value>,
 }
 
 /// The demonstration, in namespaces of its own.
@@ -73,9 +93,14 @@ pub fn demo(options: &DemoOptions) -> Result<ExitCode> {
     if !options.json {
         say(&demo.description());
     }
-    let without = demo.load()?;
-    let daemons = Daemons::start(&demo)?;
-    let with = demo.load()?;
+    let without = (!options.skip_without).then(|| demo.load()).transpose()?;
+    let mut daemons = Daemons::start(&demo)?;
+    let with = std::thread::scope(|scope| {
+        let kill = scope.spawn(|| daemons.kill(&demo));
+        let with = demo.load();
+        kill.join().map_err(|_| anyhow!("the thread that kills a daemon failed"))??;
+        with
+    })?;
     let outcome = Outcome { without, with, daemons: daemons.end()? };
     say(&match options.json {
         true => serde_json::to_string_pretty(&outcome)?,
@@ -96,18 +121,23 @@ impl DemoControl {
 
 impl Demo<'_> {
     fn new(options: &DemoOptions) -> Result<Demo<'_>> {
-        let count = options.senders + 3;
+        if options.kill == Some(Victim::Primary) && options.control != DemoControl::Fastpass {
+            bail!("only fastpass has two arbiters here: use `--kill arbiter`");
+        }
+        let arbiters = if options.kill == Some(Victim::Primary) { 2 } else { 1 };
+        let count = options.senders + 2 + arbiters;
         let addresses: Vec<_> = (1..=count).map(|n| Ipv4Addr::new(10, 79, 0, n)).collect();
         let limit = Some((options.rate.0, options.buffer.0));
         let bridge = Bridge::new(&addresses, &BridgeOptions { mtu: 1_500, limit })
             .context("cannot make the hosts; `slotline probe` says what this machine lacks")?;
-        let demo = Demo { options, bridge, addresses };
+        let demo = Demo { options, bridge, addresses, arbiters: arbiters.into() };
         (0..demo.addresses.len()).try_for_each(|host| demo.set_kernel(host))?;
         Ok(demo)
     }
     /// TCP may have as much in the queue of its own host as a round trip under an arbiter takes.
     fn set_kernel(&self, host: usize) -> Result<()> {
-        let set = |key: &str, value: &str| std::fs::write(format!("/proc/sys/net/ipv4/{key}"), value);
+        let set =
+            |key: &str, value: &str| std::fs::write(format!("/proc/sys/net/ipv4/{key}"), value);
         self.bridge
             .inside(host, || {
                 set("tcp_pacing_ss_ratio", "1000")?;
@@ -122,11 +152,11 @@ impl Demo<'_> {
     }
     /// The host that asks.
     fn prober(&self) -> usize {
-        self.arbiter() - 1
+        self.hosts() - 1
     }
-    /// The host with the arbiter.
-    fn arbiter(&self) -> usize {
-        self.addresses.len() - 1
+    /// How many hosts have agents; arbiters are on the others.
+    fn hosts(&self) -> usize {
+        self.addresses.len() - self.arbiters
     }
     fn description(&self) -> String {
         let DemoOptions { senders, rate, buffer, seconds, .. } = self.options;
@@ -143,14 +173,16 @@ impl Outcome {
     fn table(&self, name: &str) -> String {
         let mut lines = vec![format!("{:36}{:>12}{:>12}", "", "without", name)];
         let mut row = |what: &str, of: fn(&Load) -> f64, digits: usize| {
-            let [without, with] = [&self.without, &self.with].map(|load| format!("{:.digits$}", of(load)));
-            lines.push(format!("{what:36}{without:>12}{with:>12}"));
+            let number = |load| format!("{:>12.digits$}", of(load));
+            let without = self.without.as_ref().map_or_else(|| format!("{:>12}", "-"), number);
+            lines.push(format!("{what:36}{without}{}", number(&self.with)));
         };
         row("Goodput, all senders     Mbit/s", Load::goodput, 1);
         row("Goodput, least sender    Mbit/s", Load::least, 1);
         row("Goodput, most sender     Mbit/s", Load::most, 1);
         row("Ping, median                 ms", |load| load.ping(0.5), 2);
         row("Ping, 99th percentile        ms", |load| load.ping(0.99), 2);
+        row("Ping, longest                ms", |load| load.ping(1.0), 2);
         row("Pings without answer", |load| load.pings_lost as f64, 0);
         row("Segments sent again", |load| load.retransmits as f64, 0);
         row("Packets dropped by the switch", |load| load.dropped as f64, 0);

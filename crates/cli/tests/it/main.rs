@@ -9,6 +9,8 @@ mod docs_links;
 mod emulate;
 mod folder;
 mod import;
+#[cfg(target_os = "linux")]
+mod live;
 mod output;
 mod reference;
 mod resume;

@@ -74,9 +74,7 @@ struct Outlet<'a>(&'a mut Channel, Local);
 impl Io for Outlet<'_> {
     fn send(&mut self, _far: End, packet: &Packet, payload: &[u8]) -> io::Result<bool> {
         match packet.kind {
-            Kind::Control => {
-                self.0.send(packet.dst.0, &Message::Control(*packet, payload), self.1)
-            }
+            Kind::Control => self.0.send(packet.dst.0, &Message::Control(*packet, payload), self.1),
             _ => Ok(true),
         }
     }

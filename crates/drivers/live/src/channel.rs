@@ -56,7 +56,12 @@ impl Channel {
     ///
     /// # Errors
     /// The address cannot be used, or two daemons have the same key.
-    pub fn open(address: SocketAddr, own: KeyPair, peers: &[Peer], now: Local) -> io::Result<Channel> {
+    pub fn open(
+        address: SocketAddr,
+        own: KeyPair,
+        peers: &[Peer],
+        now: Local,
+    ) -> io::Result<Channel> {
         let sources = RandomState::new();
         let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let start = Start {
@@ -91,9 +96,18 @@ impl Channel {
     }
     /// Datagrams that were no messages of a peer.
     pub fn refused(&self) -> u64 {
-        let Counters { malformed, other_version, forged, replayed, unknown_session, unknown_peer, throttled, .. } =
-            self.endpoint.counters();
-        let reasons = [malformed, other_version, forged, replayed, unknown_session, unknown_peer, throttled];
+        let Counters {
+            malformed,
+            other_version,
+            forged,
+            replayed,
+            unknown_session,
+            unknown_peer,
+            throttled,
+            ..
+        } = self.endpoint.counters();
+        let reasons =
+            [malformed, other_version, forged, replayed, unknown_session, unknown_peer, throttled];
         self.unreadable + reasons.iter().sum::<u64>()
     }
 

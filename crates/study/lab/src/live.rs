@@ -1,11 +1,11 @@
 //! Daemons of a real network: what an agent or an arbiter needs, from their configuration and its scenario.
 
 use crate::build::{self, live::Part};
+use slotline_envelope::{KeyPair, PublicKey};
 use slotline_live::agent::{AgentSetup, MakeNode};
 use slotline_live::arbiter::ArbiterSetup;
 use slotline_live::channel::Peer;
 use slotline_live::config::Config;
-use slotline_envelope::{KeyPair, PublicKey};
 use slotline_net::id::HostId;
 use slotline_scenario::{Loaded, Scenario, ScenarioError};
 use slotline_schemes::Setting;

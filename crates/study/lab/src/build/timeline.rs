@@ -56,10 +56,7 @@ fn touched(graph: &Graph, event: &EventSpec) -> Result<Vec<usize>, SpecError> {
 
 impl Builder<'_> {
     /// The changes of nodes that the events of the scenario cause, with the new routes.
-    pub(super) fn timeline(
-        &self,
-        scenario: &Scenario,
-    ) -> Result<Changes, SpecError> {
+    pub(super) fn timeline(&self, scenario: &Scenario) -> Result<Changes, SpecError> {
         let (mut out, mut changes) = (Vec::new(), Vec::new());
         let mut down = Down::default();
         let events = &scenario.event;

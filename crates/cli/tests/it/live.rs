@@ -1,0 +1,59 @@
+//! Daemons on real hosts, as `slotline demo` starts them. Where this machine cannot make hosts, the test says why and passes.
+//! Bounds are wide, since machines may be busy.
+
+use crate::folder::{Folder, stderr};
+use serde_json::Value;
+
+/// What a demonstration measured.
+fn demo(folder: &Folder, control: &str, options: &[&str]) -> Value {
+    let fixed =
+        ["demo", control, "--json", "--senders", "2", "--rate", "100Mbps", "--skip-without"];
+    let output = folder.run(&[&fixed, options].concat());
+    assert!(output.status.success(), "{control}: {}", stderr(&output));
+    let outcome: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let with = &outcome["with"];
+    for sender in with["goodput"].as_array().expect("senders") {
+        assert!(sender.as_f64() > Some(2.0), "{control} {options:?}: {with}");
+    }
+    assert!(with["pings"].as_array().is_some_and(|pings| pings.len() > 10), "{control}: {with}");
+    outcome
+}
+
+fn agents(outcome: &Value) -> impl Iterator<Item = &Value> {
+    let daemons = outcome["daemons"].as_object().expect("daemons");
+    daemons.values().filter(|status| status.get("clock").is_some())
+}
+
+/// One after another: several at once would be late.
+#[test]
+fn real_hosts_send_as_an_arbiter_decides() {
+    let folder = Folder::new("live", &[]);
+    let probed = folder.run(&["probe"]);
+    if !probed.status.success() {
+        println!(
+            "skipped: this machine cannot make hosts:\n{}",
+            String::from_utf8_lossy(&probed.stdout)
+        );
+        return;
+    }
+    for control in ["tdma", "xco"] {
+        let outcome = demo(&folder, control, &["--seconds", "2"]);
+        assert!(agents(&outcome).all(|agent| agent["scheduled"].as_u64() > Some(0)), "{outcome}");
+    }
+    let outcome = demo(&folder, "fastpass", &["--seconds", "2", "--kill", "primary"]);
+    for agent in agents(&outcome) {
+        assert!(agent["counters"]["arbiter_changes"].as_u64() > Some(0), "{agent}");
+    }
+    // Without an arbiter packets leave at once, and with the next one they are held again.
+    let outcome = demo(&folder, "fastpass", &["--seconds", "5", "--kill", "arbiter"]);
+    for agent in agents(&outcome) {
+        let count = |key: &str| agent[key].as_u64().unwrap_or_default();
+        assert!(
+            count("silences") > 0 && count("unscheduled") > 0 && count("joined") > 1,
+            "{agent}"
+        );
+    }
+    // An agent that begins anew finds the arbiter again.
+    let outcome = demo(&folder, "fastpass", &["--seconds", "5", "--kill", "agent"]);
+    assert!(agents(&outcome).all(|agent| agent["scheduled"].as_u64() > Some(0)), "{outcome}");
+}
