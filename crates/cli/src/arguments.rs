@@ -57,9 +57,9 @@ pub enum Command {
     #[cfg(target_os = "linux")]
     #[command(arg_required_else_help = true)]
     Key(crate::daemon::KeyOptions),
-    /// Ask daemons that run on this machine.
+    /// Ask daemons that run on this machine, and tell them what to do.
     #[cfg(target_os = "linux")]
-    Ctl(crate::daemon::CtlOptions),
+    Ctl(crate::ctl::CtlOptions),
     /// Run a scenario on two engines, packet by packet and flow by flow or with real hosts, and show where they differ.
     Crosscheck(crate::crosscheck::CrosscheckOptions),
     /// Show where the time of single flows was spent.

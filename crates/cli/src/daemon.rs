@@ -1,7 +1,8 @@
-//! `slotline agent`, `slotline arbiter` and `slotline ctl`: the daemons of a real network.
+//! `slotline agent`, `slotline arbiter` and `slotline key`: the daemons of a real network.
 
+use crate::ctl;
 use crate::out::say;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
 use slotline_envelope::KeyPair;
 use slotline_lab::live::LiveNetwork;
@@ -9,16 +10,21 @@ use slotline_linux::gate::{Gate, Held};
 use slotline_live::agent::Agent;
 use slotline_live::arbiter::Arbiter;
 use slotline_live::config::Config;
-use slotline_live::control::{self, ControlSocket};
+use slotline_live::control::ControlSocket;
+use slotline_live::http::HttpSocket;
 use slotline_live::keys;
+use slotline_live::notify::Manager;
+use slotline_live::observe;
 use slotline_live::running::Running;
-use slotline_live::status::Shared;
+use slotline_live::status::{Shared, Status};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
-/// Where daemons have their control sockets.
-const FOLDER: &str = "/run/slotline";
+/// How often systemd is told that a daemon works.
+const BEAT: Duration = Duration::from_millis(200);
 
 #[derive(Args)]
 pub struct AgentOptions {
@@ -54,21 +60,9 @@ pub struct DaemonOptions {
     /// The socket at which `slotline ctl` finds this daemon [default: a file in /run/slotline].
     #[arg(long, value_name = "FILE")]
     pub control: Option<PathBuf>,
-}
-
-#[derive(Args)]
-pub struct CtlOptions {
-    #[command(subcommand)]
-    pub command: CtlCommand,
-}
-
-#[derive(Subcommand)]
-pub enum CtlCommand {
-    /// Print the status of daemons that run on this machine, as JSON.
-    Status {
-        /// The socket of one daemon [default: all in /run/slotline].
-        socket: Option<PathBuf>,
-    },
+    /// Show the daemon by HTTP at this address, such as 127.0.0.1:7078: a page, /metrics (OpenMetrics), /livez and /readyz.
+    #[arg(long, value_name = "ADDRESS")]
+    pub http: Option<SocketAddr>,
 }
 
 #[derive(Args)]
@@ -108,21 +102,23 @@ pub fn agent(options: &AgentOptions) -> Result<ExitCode> {
         exempt_ports: [&config.agent.exempt_ports[..], &[config.port]].concat(),
         queue: config.agent.queue,
     };
-    let (running, shared) = (stoppable()?, Shared::default());
-    let socket = options.common.socket(&format!("agent-{host}"))?;
+    let running = stoppable()?;
     let gate =
         Gate::open(held).context("cannot hold packets of this machine (netfilter's queue)")?;
     let address = setup.address;
     let agent = Agent::open(setup, gate, running.now())
         .with_context(|| format!("cannot use the address {address}"))?;
+    let service = options.common.service(&format!("agent-{host}"), &running)?;
     say(&format!("agent of host {host} at {address}, scheme {}", network.scheme()));
-    std::thread::scope(|scope| {
-        scope.spawn(|| socket.serve(&running, || shared.json()));
-        let ended = agent.run(&running, &shared);
-        running.stop();
-        ended.context("the agent cannot go on")
-    })?;
-    Ok(ExitCode::SUCCESS)
+    let shared = Shared::default();
+    let told = |line: &str| match line {
+        "drain" | "resume" => {
+            shared.drain(line == "drain");
+            Some("null".into())
+        }
+        _ => None,
+    };
+    service.run(&shared, told, || agent.run(&running, &shared).context("the agent cannot go on"))
 }
 
 /// Runs the arbiter or controller of this machine until Ctrl-C or SIGTERM.
@@ -136,46 +132,15 @@ pub fn arbiter(options: &ArbiterOptions) -> Result<ExitCode> {
     if options.common.check_config {
         return Ok(fine(&options.config, &network));
     }
-    let (running, shared) = (stoppable()?, Shared::default());
-    let socket = options.common.socket(&format!("arbiter-{rank}"))?;
+    let running = stoppable()?;
     let address = setup.address;
     let arbiter = Arbiter::open(setup, running.now())
         .with_context(|| format!("cannot use the address {address}"))?;
+    let service = options.common.service(&format!("arbiter-{rank}"), &running)?;
     say(&format!("arbiter {rank} at {address}, scheme {}", network.scheme()));
-    std::thread::scope(|scope| {
-        scope.spawn(|| socket.serve(&running, || shared.json()));
-        let ended = arbiter.run(&running, &shared);
-        running.stop();
-        ended.context("the arbiter cannot go on")
-    })?;
-    Ok(ExitCode::SUCCESS)
-}
-
-/// Asks daemons of this machine.
-pub fn ctl(options: &CtlOptions) -> Result<ExitCode> {
-    let CtlCommand::Status { socket } = &options.command;
-    let sockets = match socket {
-        Some(socket) => vec![socket.clone()],
-        None => sockets(Path::new(FOLDER)),
-    };
-    if sockets.is_empty() {
-        bail!("no daemon runs on this machine: there is no socket in {FOLDER}");
-    }
-    for socket in sockets {
-        let name = socket.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let status = control::ask(&socket)
-            .with_context(|| format!("no daemon listens at {}", socket.display()))?;
-        say(&format!("{{\"daemon\": {name:?}, \"status\": {status}}}"));
-    }
-    Ok(ExitCode::SUCCESS)
-}
-
-fn sockets(folder: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut sockets: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
-    sockets.retain(|path| path.extension().is_some_and(|extension| extension == "sock"));
-    sockets.sort();
-    sockets
+    let shared = Shared::default();
+    let run = || arbiter.run(&running, &shared).context("the arbiter cannot go on");
+    service.run(&shared, |_| None, run)
 }
 
 /// Makes a key, or shows the public one of a file.
@@ -192,11 +157,62 @@ impl DaemonOptions {
     fn key(&self, config: &Config) -> Result<KeyPair> {
         Ok(keys::read(self.key.as_ref().unwrap_or(&config.key))?)
     }
-    fn socket(&self, name: &str) -> Result<ControlSocket> {
-        let usual = || Path::new(FOLDER).join(format!("{name}.sock"));
+    fn service<'a>(&self, name: &str, running: &'a Running) -> Result<Service<'a>> {
+        let usual = || Path::new(ctl::FOLDER).join(format!("{name}.sock"));
         let path = self.control.clone().unwrap_or_else(usual);
-        ControlSocket::open(&path)
-            .with_context(|| format!("cannot open the control socket {}", path.display()))
+        let control = ControlSocket::open(&path)
+            .with_context(|| format!("cannot open the control socket {}", path.display()))?;
+        let open = |address| {
+            HttpSocket::open(address).with_context(|| format!("cannot use the address {address}"))
+        };
+        let http = self.http.map(open).transpose()?;
+        Ok(Service { control, http, manager: Manager::of_process(), running })
+    }
+}
+
+/// By what others watch a daemon, and tell it what to do.
+struct Service<'a> {
+    control: ControlSocket,
+    http: Option<HttpSocket>,
+    manager: Manager,
+    running: &'a Running,
+}
+
+impl Service<'_> {
+    /// Serves while `work` runs. `told` answers lines that are not about the status.
+    fn run<T: Status + Send>(
+        &self,
+        shared: &Shared<T>,
+        told: impl Fn(&str) -> Option<String> + Sync,
+        work: impl FnOnce() -> Result<()>,
+    ) -> Result<ExitCode> {
+        let answer = |line: &str| match line {
+            "status" => shared.json(),
+            _ => told(line).unwrap_or_else(|| format!("{{\"error\": \"it cannot {line}\"}}")),
+        };
+        std::thread::scope(|scope| {
+            scope.spawn(|| self.control.serve(self.running, answer));
+            if let Some(http) = &self.http {
+                scope.spawn(|| http.serve(self.running, |path| observe::answer(shared, path)));
+            }
+            scope.spawn(|| self.tell_manager(|| shared.is_alive()));
+            let ended = work();
+            self.running.stop();
+            ended
+        })?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// Tells systemd that the daemon is ready, and that it works as long as it does.
+    fn tell_manager(&self, alive: impl Fn() -> bool) {
+        self.manager.tell("READY=1");
+        while !self.running.stopped() {
+            if alive() {
+                self.manager.tell("WATCHDOG=1");
+            }
+            std::thread::sleep(BEAT);
+        }
+        self.manager.tell("STOPPING=1");
     }
 }
 

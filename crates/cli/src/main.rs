@@ -6,6 +6,8 @@ mod bump;
 mod check;
 mod crosscheck;
 #[cfg(target_os = "linux")]
+mod ctl;
+#[cfg(target_os = "linux")]
 mod daemon;
 #[cfg(target_os = "linux")]
 mod demo;
@@ -83,7 +85,7 @@ fn main() -> ExitCode {
         #[cfg(target_os = "linux")]
         Command::Arbiter(options) => daemon::arbiter(options),
         #[cfg(target_os = "linux")]
-        Command::Ctl(options) => daemon::ctl(options),
+        Command::Ctl(options) => ctl::ctl(options),
         #[cfg(target_os = "linux")]
         Command::Key(options) => daemon::key(options),
         #[cfg(target_os = "linux")]

@@ -144,7 +144,7 @@ fn obeys(socket: &Path) -> bool {
 }
 
 fn status(socket: &Path) -> Result<Value> {
-    Ok(serde_json::from_str(&control::ask(socket)?)?)
+    Ok(serde_json::from_str(&control::ask(socket, "status")?)?)
 }
 
 /// The network as the arbiter knows it.

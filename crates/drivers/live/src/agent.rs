@@ -96,6 +96,8 @@ pub struct Agent {
     leader: usize,
     heard: Local,
     held: Held,
+    /// Whether somebody has told it to let packets leave at once.
+    drained: bool,
     /// When the time is asked for again; when an arbiter may be obeyed again.
     asks: Local,
     retries: Local,
@@ -144,6 +146,7 @@ impl Agent {
             leader: 0,
             heard: Local(0),
             held: Held::default(),
+            drained: false,
             asks: Local(0),
             retries: Local(0),
             counts: AgentCounts::default(),
@@ -160,6 +163,7 @@ impl Agent {
         let list = waiting_list(&[self.gate.queue_fd(), self.channel.readable()])?;
         while !running.stopped() {
             let now = running.now();
+            self.drain(shared.is_drained(), now);
             let next = self.round(now)?;
             shared.show(|| self.status(now));
             let spins = !self.held.is_empty() && next <= SPIN;
@@ -169,6 +173,14 @@ impl Agent {
         }
         self.open_up(running.now());
         self.gate.queue.flush()
+    }
+
+    /// Whether packets are to leave at once until somebody says otherwise.
+    fn drain(&mut self, drained: bool, now: Local) {
+        if drained && !self.drained {
+            self.open_up(now);
+        }
+        self.drained = drained;
     }
 
     /// Does what is due. Returns how long there is nothing to do.
@@ -274,7 +286,13 @@ impl Agent {
                 self.retries = now.after(span(self.setup.agent.retry));
                 self.open_up(now);
             }
-            None if state == ClockState::Locked && !silent && now >= self.retries => self.join(now),
+            None if state == ClockState::Locked
+                && !silent
+                && !self.drained
+                && now >= self.retries =>
+            {
+                self.join(now);
+            }
             _ => {}
         }
     }
@@ -328,6 +346,7 @@ impl Agent {
         seat.iter().for_each(|seat| seat.node().add_counters(&mut counters));
         AgentStatus {
             obeys: seat.map(|_| self.leader),
+            drained: self.drained,
             clock: clock.state(now).name(),
             clock_offset_ns: clock.offset(now),
             clock_bound_ns: clock.bound(now).map(|bound| bound.as_nanos() as u64),

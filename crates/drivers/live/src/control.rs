@@ -1,13 +1,16 @@
-//! The socket by which a daemon tells its status to other programs of its machine.
+//! The socket by which other programs of its machine ask a daemon, and tell it what to do: one line each way.
 
 use crate::running::Running;
-use std::io::{self, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// How often it is seen that the daemon is to stop, and the most that one who asks may take.
 const PATIENCE: Duration = Duration::from_millis(50);
+
+/// The longest line.
+const LONGEST: u64 = 1_000;
 
 /// A listening socket, which is removed with this.
 #[derive(Debug)]
@@ -35,12 +38,12 @@ impl ControlSocket {
         Ok(ControlSocket { listener, path: path.into() })
     }
 
-    /// Answers whoever connects with `status`, until the daemon is to stop.
-    pub fn serve(&self, running: &Running, status: impl Fn() -> String) {
+    /// Answers whoever connects and sends a line, until the daemon is to stop.
+    pub fn serve(&self, running: &Running, answer: impl Fn(&str) -> String) {
         while !running.stopped() {
             match self.listener.accept() {
                 // Who goes away before the answer does not matter.
-                Ok((stream, _)) => drop(answer(&stream, &status())),
+                Ok((stream, _)) => drop(converse(&stream, &answer)),
                 Err(_) => std::thread::sleep(PATIENCE),
             }
         }
@@ -53,19 +56,23 @@ impl Drop for ControlSocket {
     }
 }
 
-fn answer(mut stream: &UnixStream, text: &str) -> io::Result<()> {
+fn converse(mut stream: &UnixStream, answer: &impl Fn(&str) -> String) -> io::Result<()> {
     stream.set_nonblocking(false)?;
+    stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
-    stream.write_all(text.as_bytes())
+    let mut line = String::new();
+    BufReader::new(stream.take(LONGEST)).read_line(&mut line)?;
+    stream.write_all(answer(line.trim()).as_bytes())
 }
 
-/// The status of the daemon that listens at `path`.
+/// What the daemon that listens at `path` answers to a line.
 ///
 /// # Errors
 /// None listens there.
-pub fn ask(path: &Path) -> io::Result<String> {
+pub fn ask(path: &Path, line: &str) -> io::Result<String> {
     let mut stream = UnixStream::connect(path)?;
     stream.set_read_timeout(Some(Duration::from_secs(2)))?;
+    stream.write_all(format!("{line}\n").as_bytes())?;
     let mut text = String::new();
     stream.read_to_string(&mut text)?;
     Ok(text)
@@ -84,12 +91,12 @@ mod tests {
         let running = Running::default();
         std::thread::scope(|scope| {
             let (socket, running) = (&socket, &running);
-            scope.spawn(move || socket.serve(running, || "fine".into()));
-            assert_eq!(ask(&path).unwrap(), "fine");
+            scope.spawn(move || socket.serve(running, |line| format!("{line}: fine")));
+            assert_eq!(ask(&path, "status").unwrap(), "status: fine");
             running.stop();
         });
         drop(socket);
-        assert!(ask(&path).is_err());
+        assert!(ask(&path, "status").is_err());
         std::fs::remove_dir_all(folder).unwrap();
     }
 }

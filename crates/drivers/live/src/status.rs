@@ -1,13 +1,17 @@
 //! What a daemon shows of itself.
 
 use crate::agent::AgentCounts;
+use crate::metrics::Exposition;
 use slotline_net::node::Counters;
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How often a daemon shows itself.
 const INTERVAL: Duration = Duration::from_millis(200);
+/// A daemon that has not shown itself for so long does not work.
+const STALE: Duration = Duration::from_secs(2);
 
 /// An agent at one moment.
 #[derive(Clone, PartialEq, Debug, serde::Serialize)]
@@ -15,6 +19,8 @@ const INTERVAL: Duration = Duration::from_millis(200);
 pub struct AgentStatus {
     /// The arbiter that is obeyed, by its place in the configuration; none while packets leave at once.
     pub obeys: Option<usize>,
+    /// Whether it was told to let packets leave at once.
+    pub drained: bool,
     /// Whether the network's time is `locked`, in `holdover` or `free` (not known).
     pub clock: &'static str,
     /// Network time minus own time.
@@ -64,24 +70,105 @@ pub struct ArbiterStatus {
     pub counters: BTreeMap<&'static str, u64>,
 }
 
+/// What daemons show of themselves.
+pub trait Status: Clone + serde::Serialize {
+    /// As metrics, in the format of OpenMetrics.
+    fn metrics(&self) -> String;
+    /// Why it does not do its work; `None` if it does.
+    fn unready(&self) -> Option<&'static str>;
+}
+
+/// A time in seconds.
+fn seconds(ns: u64) -> f64 {
+    ns as f64 / 1e9
+}
+
+impl Status for AgentStatus {
+    fn metrics(&self) -> String {
+        let mut out = Exposition::default();
+        let AgentCounts { scheduled, unscheduled, exempt, dropped, joined, silences, clock_losses } =
+            self.counts;
+        out.gauge("obeys", "Whether an arbiter is obeyed.", u8::from(self.obeys.is_some()));
+        out.gauge("held_packets", "Packets held now.", self.held);
+        let bound = self.clock_bound_ns.map_or(f64::INFINITY, seconds);
+        let bound = if bound.is_finite() { bound.to_string() } else { "+Inf".into() };
+        out.gauge(
+            "clock_bound_seconds",
+            "The most by which the network's time may be wrong.",
+            bound,
+        );
+        out.gauge("latest_wake_up_seconds", "The latest wake-up.", seconds(self.latest_ns));
+        out.counter("scheduled_packets", "Packets that left as the arbiter decided.", scheduled);
+        out.counter(
+            "unscheduled_packets",
+            "Packets that left at once, without an arbiter.",
+            unscheduled,
+        );
+        out.counter("exempt_packets", "Packets that are never held.", exempt);
+        out.counter("dropped_packets", "Packets that the scheme dropped.", dropped);
+        out.counter("joins", "How often the agent began to obey an arbiter.", joined);
+        out.counter("silences", "How often it stopped, because the arbiter was silent.", silences);
+        out.counter(
+            "clock_losses",
+            "How often it stopped, because the time was not known.",
+            clock_losses,
+        );
+        out.counter(
+            "refused_datagrams",
+            "Datagrams that were no messages of a peer.",
+            self.refused,
+        );
+        out.counter("lost_messages", "Messages that could not be sent.", self.lost_messages);
+        out.scheme(&self.counters);
+        out.end()
+    }
+    fn unready(&self) -> Option<&'static str> {
+        let drained = self.drained.then_some("it is drained: packets leave at once");
+        drained.or(self.obeys.is_none().then_some("it obeys no arbiter: packets leave at once"))
+    }
+}
+
+impl Status for ArbiterStatus {
+    fn metrics(&self) -> String {
+        let mut out = Exposition::default();
+        out.gauge("peers", "Agents and other arbiters heard within three seconds.", self.peers);
+        out.gauge("network_time_seconds", "The network's time.", seconds(self.time_ns));
+        out.gauge("latest_wake_up_seconds", "The latest wake-up.", seconds(self.latest_ns));
+        out.counter("received_messages", "Messages of the scheme received.", self.received);
+        out.counter("sent_messages", "Messages of the scheme sent.", self.sent);
+        out.counter(
+            "refused_datagrams",
+            "Datagrams that were no messages of a peer.",
+            self.refused,
+        );
+        out.counter("lost_messages", "Messages that could not be sent.", self.lost_messages);
+        out.scheme(&self.counters);
+        out.end()
+    }
+    fn unready(&self) -> Option<&'static str> {
+        (self.epoch == 0).then_some("it asks other arbiters for the network's time")
+    }
+}
+
 /// All counters by name.
 pub fn named(counters: &Counters) -> BTreeMap<&'static str, u64> {
     counters.all().map(|(counter, value)| (counter.name, value)).collect()
 }
 
-/// Where a daemon leaves its status for whoever asks.
+/// Where a daemon leaves its status for whoever asks, and finds what it is told.
 #[derive(Debug)]
 pub struct Shared<T> {
     latest: Mutex<(Option<T>, Option<Instant>)>,
+    drained: AtomicBool,
 }
 
 impl<T> Default for Shared<T> {
     fn default() -> Shared<T> {
-        Shared { latest: Mutex::default() }
+        Shared { latest: Mutex::default(), drained: AtomicBool::new(false) }
     }
 }
 
-impl<T: serde::Serialize> Shared<T> {
+impl<T: Status> Shared<T> {
     /// Leaves a status, unless there is a recent one or somebody is just taking it.
     pub(crate) fn show(&self, taken: impl FnOnce() -> T) {
         if let Ok(mut latest) = self.latest.try_lock()
@@ -90,9 +177,24 @@ impl<T: serde::Serialize> Shared<T> {
             *latest = (Some(taken()), Some(Instant::now()));
         }
     }
+    /// The latest status.
+    pub fn latest(&self) -> Option<T> {
+        self.latest.lock().unwrap_or_else(PoisonError::into_inner).0.clone()
+    }
     /// The latest status as JSON; `null` before the first one.
     pub fn json(&self) -> String {
-        let latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
-        serde_json::to_string(&latest.0).unwrap_or_default()
+        serde_json::to_string(&self.latest()).unwrap_or_default()
+    }
+    /// Whether the daemon has shown itself within two seconds.
+    pub fn is_alive(&self) -> bool {
+        let shown = self.latest.lock().unwrap_or_else(PoisonError::into_inner).1;
+        shown.is_some_and(|at| at.elapsed() < STALE)
+    }
+    /// Tells an agent to let all packets leave at once, or to obey arbiters again.
+    pub fn drain(&self, drained: bool) {
+        self.drained.store(drained, Ordering::Release);
+    }
+    pub(crate) fn is_drained(&self) -> bool {
+        self.drained.load(Ordering::Acquire)
     }
 }

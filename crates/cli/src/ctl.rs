@@ -1,0 +1,135 @@
+//! `slotline ctl`: asks daemons of this machine, and tells them what to do.
+
+use crate::out::{is_closed, say};
+use anyhow::{Context, Result, bail};
+use clap::{Args, Subcommand};
+use serde_json::Value;
+use slotline_live::control;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+/// Where daemons have their control sockets.
+pub const FOLDER: &str = "/run/slotline";
+/// How often `top` shows daemons again.
+const PERIOD: Duration = Duration::from_secs(1);
+
+#[derive(Args)]
+pub struct CtlOptions {
+    #[command(subcommand)]
+    pub command: CtlCommand,
+}
+
+#[derive(Args)]
+pub struct Chosen {
+    /// A daemon, such as `agent-h0`, or its socket [default: all daemons with a socket in /run/slotline].
+    pub daemon: Option<PathBuf>,
+}
+
+#[derive(Subcommand)]
+pub enum CtlCommand {
+    /// Print what daemons do, in short.
+    Status(Chosen),
+    /// Print all that daemons say of themselves, as JSON: one line for each.
+    Dump(Chosen),
+    /// Print what daemons do every second, until Ctrl-C.
+    Top(Chosen),
+    /// Let all packets of a host leave at once until `resume`, such as before its arbiter is stopped.
+    Drain(Chosen),
+    /// Obey the arbiter again.
+    Resume(Chosen),
+}
+
+/// Asks daemons of this machine.
+pub fn ctl(options: &CtlOptions) -> Result<ExitCode> {
+    match &options.command {
+        CtlCommand::Status(chosen) => say(&table(&answers(chosen, "status")?)),
+        CtlCommand::Dump(chosen) => {
+            for (daemon, status) in answers(chosen, "status")? {
+                say(&serde_json::json!({ "daemon": daemon, "status": status }).to_string());
+            }
+        }
+        CtlCommand::Top(chosen) => {
+            while !is_closed() {
+                say(&table(&answers(chosen, "status")?));
+                std::thread::sleep(PERIOD);
+            }
+        }
+        CtlCommand::Drain(chosen) => drop(answers(chosen, "drain")?),
+        CtlCommand::Resume(chosen) => drop(answers(chosen, "resume")?),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What the chosen daemons answer to a line.
+fn answers(chosen: &Chosen, line: &str) -> Result<Vec<(String, Value)>> {
+    let sockets = match &chosen.daemon {
+        Some(daemon) if daemon.components().count() > 1 => vec![daemon.clone()],
+        Some(name) => vec![Path::new(FOLDER).join(name).with_extension("sock")],
+        None => sockets(Path::new(FOLDER)),
+    };
+    if sockets.is_empty() {
+        bail!("no daemon runs on this machine: there is no socket in {FOLDER}");
+    }
+    sockets.iter().map(|socket| answer(socket, line)).collect()
+}
+
+fn answer(socket: &Path, line: &str) -> Result<(String, Value)> {
+    let name = socket.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let text = control::ask(socket, line)
+        .with_context(|| format!("no daemon listens at {}", socket.display()))?;
+    let value: Value = serde_json::from_str(&text)
+        .with_context(|| format!("{name} answers what is not JSON: {text}"))?;
+    match value["error"].as_str() {
+        Some(error) => bail!("{name}: {error}"),
+        None => Ok((name, value)),
+    }
+}
+
+fn sockets(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut sockets: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    sockets.retain(|path| path.extension().is_some_and(|extension| extension == "sock"));
+    sockets.sort();
+    sockets
+}
+
+/// One line for each daemon.
+fn table(daemons: &[(String, Value)]) -> String {
+    let mut text = String::new();
+    for (name, status) in daemons {
+        // Writing to a string does not fail.
+        let _ = writeln!(text, "{name:20}  {}", brief(status));
+    }
+    text
+}
+
+fn brief(status: &Value) -> String {
+    let us = |key: &str| status[key].as_u64().map_or("-".into(), |ns| format!("{} us", ns / 1_000));
+    if status.is_null() {
+        return "starts".into();
+    }
+    if status["clock"].is_null() {
+        return format!(
+            "{} peers, {} messages received, {} sent, latest wake-up {}",
+            status["peers"],
+            status["received"],
+            status["sent"],
+            us("latest-ns")
+        );
+    }
+    let obeys = match (status["drained"].as_bool(), status["obeys"].as_u64()) {
+        (Some(true), _) => "is drained".into(),
+        (_, Some(arbiter)) => format!("obeys arbiter {arbiter}"),
+        (_, None) => "obeys no arbiter: packets leave at once".to_owned(),
+    };
+    format!(
+        "{obeys}, clock {} within {}, {} packets held, {} left as scheduled, {} at once",
+        status["clock"].as_str().unwrap_or_default(),
+        us("clock-bound-ns"),
+        status["held"],
+        status["scheduled"],
+        status["unscheduled"]
+    )
+}

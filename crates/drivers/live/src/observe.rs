@@ -1,0 +1,28 @@
+//! What a daemon answers to those who watch it.
+
+use crate::http::Answer;
+use crate::status::{Shared, Status};
+
+/// The page for browsers. It has no other files.
+const PAGE: &str = include_str!("page.html");
+
+/// The answer to a request by HTTP.
+pub fn answer<T: Status>(shared: &Shared<T>, path: &str) -> Answer {
+    let body = |kind, body| Answer { code: 200, kind, body };
+    match path {
+        "/" => body("text/html; charset=utf-8", PAGE.into()),
+        "/status" => body("application/json", shared.json()),
+        "/metrics" => {
+            let text = shared.latest().map_or_else(|| "# EOF\n".into(), |status| status.metrics());
+            body("application/openmetrics-text; version=1.0.0; charset=utf-8", text)
+        }
+        "/livez" if shared.is_alive() => Answer::text(200, "alive"),
+        "/livez" => Answer::text(503, "the daemon has not shown itself for two seconds"),
+        "/readyz" => match shared.latest().map(|status| status.unready()) {
+            Some(None) => Answer::text(200, "ready"),
+            Some(Some(why)) => Answer::text(503, why),
+            None => Answer::text(503, "it starts"),
+        },
+        _ => Answer::text(404, "there are /, /status, /metrics, /livez and /readyz"),
+    }
+}
