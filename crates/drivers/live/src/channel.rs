@@ -40,6 +40,8 @@ pub struct Channel {
     endpoint: Endpoint,
     peers: HashMap<u32, Known>,
     sources: RandomState,
+    /// When the socket was opened.
+    since: Local,
     plain: Vec<u8>,
     sealed: Vec<u8>,
     buffer: Vec<u8>,
@@ -79,6 +81,7 @@ impl Channel {
             endpoint,
             peers: peers.iter().map(known).collect(),
             sources,
+            since: now,
             plain: Vec::new(),
             sealed: Vec::new(),
             buffer: vec![0; LONGEST],
@@ -92,7 +95,8 @@ impl Channel {
     }
     /// How many peers were heard within this time.
     pub fn present(&self, within: Duration, now: Local) -> usize {
-        self.peers.values().filter(|peer| now.since(peer.heard) < within).count()
+        let present = |peer: &&Known| peer.heard > self.since && now.since(peer.heard) < within;
+        self.peers.values().filter(present).count()
     }
     /// Datagrams that were no messages of a peer.
     pub fn refused(&self) -> u64 {

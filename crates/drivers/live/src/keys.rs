@@ -36,12 +36,19 @@ pub enum KeyFileError {
 pub fn read(path: &Path) -> Result<KeyPair, KeyFileError> {
     let unreadable = |error| KeyFileError::Read(path.into(), error);
     let mut file = File::open(path).map_err(unreadable)?;
-    if file.metadata().map_err(unreadable)?.mode() & 0o077 != 0 {
+    let open = file.metadata().map_err(unreadable)?.mode() & 0o077 != 0;
+    if open && !is_credential(path) {
         return Err(KeyFileError::Open(path.into()));
     }
     let mut text = String::new();
     file.read_to_string(&mut text).map_err(unreadable)?;
     text.parse().map_err(|error| KeyFileError::Invalid(path.into(), error))
+}
+
+/// Whether systemd keeps the file for this service alone, with rights that its mode does not show.
+fn is_credential(path: &Path) -> bool {
+    let folder = std::env::var_os("CREDENTIALS_DIRECTORY");
+    folder.is_some_and(|folder| path.starts_with(folder))
 }
 
 /// Makes a key and a file with it. An existing file is never replaced.
