@@ -53,6 +53,9 @@ pub enum Command {
     /// Decide when packets of a real network leave: a daemon.
     #[cfg(target_os = "linux")]
     Arbiter(crate::daemon::ArbiterOptions),
+    /// Run an arbiter again from the log of a real one, and check that it decides the same.
+    #[cfg(target_os = "linux")]
+    Replay(crate::replay::ReplayOptions),
     /// Make the key by which daemons know a machine, or print its public part.
     #[cfg(target_os = "linux")]
     #[command(arg_required_else_help = true)]

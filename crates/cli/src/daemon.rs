@@ -15,6 +15,7 @@ use slotline_live::http::HttpSocket;
 use slotline_live::keys;
 use slotline_live::notify::Manager;
 use slotline_live::observe;
+use slotline_live::record::Recorder;
 use slotline_live::running::Running;
 use slotline_live::status::{Shared, Status};
 use std::net::SocketAddr;
@@ -45,6 +46,9 @@ pub struct ArbiterOptions {
     /// has].
     #[arg(long, value_name = "N")]
     pub rank: Option<usize>,
+    /// Write all that the arbiter hears and sends to this new file, for `slotline replay`.
+    #[arg(long, value_name = "FILE")]
+    pub record: Option<PathBuf>,
     #[command(flatten)]
     pub common: DaemonOptions,
 }
@@ -128,10 +132,11 @@ pub fn arbiter(options: &ArbiterOptions) -> Result<ExitCode> {
     let rank = options.rank.or_else(here).with_context(|| {
         format!("this machine has no address of an [[arbiter]] of {}", options.config.display())
     })?;
-    let setup = network.arbiter(rank, options.common.key(network.config())?)?;
+    let mut setup = network.arbiter(rank, options.common.key(network.config())?)?;
     if options.common.check_config {
         return Ok(fine(&options.config, &network));
     }
+    setup.recorder = options.record.as_deref().map(record).transpose()?;
     let running = stoppable()?;
     let address = setup.address;
     let arbiter = Arbiter::open(setup, running.now())
@@ -141,6 +146,10 @@ pub fn arbiter(options: &ArbiterOptions) -> Result<ExitCode> {
     let shared = Shared::default();
     let run = || arbiter.run(&running, &shared).context("the arbiter cannot go on");
     service.run(&shared, |_| None, run)
+}
+
+fn record(file: &Path) -> Result<Recorder> {
+    Recorder::create(file).with_context(|| format!("cannot begin the log {}", file.display()))
 }
 
 /// Makes a key, or shows the public one of a file.

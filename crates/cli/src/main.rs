@@ -26,6 +26,8 @@ mod new;
 mod out;
 mod progress;
 mod reference;
+#[cfg(target_os = "linux")]
+mod replay;
 mod report;
 mod reproduce;
 mod run;
@@ -78,6 +80,8 @@ fn main() -> ExitCode {
         Command::Shell(options) => hosts::shell(options),
         #[cfg(target_os = "linux")]
         Command::Top(options) => top::top(options),
+        #[cfg(target_os = "linux")]
+        Command::Replay(options) => replay::run(options),
         #[cfg(target_os = "linux")]
         Command::Demo(options) => demo::demo(options),
         #[cfg(target_os = "linux")]

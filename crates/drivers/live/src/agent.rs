@@ -8,7 +8,7 @@ use crate::clock::{ClockState, Local, NetworkClock};
 use crate::config::{AgentOptions, ClockOptions, span};
 use crate::held::Held;
 use crate::message::Message;
-use crate::running::{Running, waiting_list};
+use crate::running::{Running, unique, waiting_list};
 use crate::seat::{Io, Seat, SeatReport};
 use crate::status::{AgentStatus, Shared};
 use slotline_envelope::KeyPair;
@@ -34,8 +34,8 @@ const NAP: Duration = Duration::from_millis(20);
 /// Where the next event is nearer than this, the thread does not sleep while packets wait.
 const SPIN: Duration = Duration::from_micros(30);
 
-/// Makes the node of a host, each time that it begins anew.
-pub type MakeNode = Box<dyn Fn() -> Result<Box<dyn Node>, SpecError>>;
+/// Makes a node each time that it begins anew, from a number that no other beginning has.
+pub type MakeNode = Box<dyn Fn(u64) -> Result<Box<dyn Node>, SpecError>>;
 
 /// What a host's agent works with.
 pub struct AgentSetup {
@@ -299,7 +299,8 @@ impl Agent {
 
     /// Begins to obey an arbiter.
     fn join(&mut self, now: Local) {
-        let (Ok(node), Some(time)) = ((self.setup.make)(), self.clocks[self.leader].now(now))
+        let (Ok(node), Some(time)) =
+            ((self.setup.make)(unique()), self.clocks[self.leader].now(now))
         else {
             return;
         };

@@ -5,7 +5,8 @@ use crate::channel::{Channel, Peer};
 use crate::clock::{Local, NetworkClock, TimeReply};
 use crate::config::{ClockOptions, span};
 use crate::message::Message;
-use crate::running::{Running, waiting_list};
+use crate::record::{Header, Recorder, Sent};
+use crate::running::{Running, unique, waiting_list};
 use crate::seat::{Io, Seat};
 use crate::status::{ArbiterStatus, Shared};
 use slotline_envelope::KeyPair;
@@ -16,7 +17,7 @@ use slotline_net::time::Time;
 use slotline_net::topology::{End, Wire};
 use std::io;
 use std::net::SocketAddr;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 /// The longest sleep: how soon a request to stop is seen.
 const NAP: Duration = Duration::from_millis(20);
@@ -24,6 +25,8 @@ const NAP: Duration = Duration::from_millis(20);
 const PATIENCE: [Duration; 2] = [Duration::from_millis(300), Duration::from_millis(1_500)];
 /// How often it asks meanwhile.
 const ASKS: Duration = Duration::from_millis(50);
+/// How often the log goes to the disk.
+const WRITES: Duration = Duration::from_millis(200);
 /// An agent that was heard within this time is there.
 const PRESENT: Duration = Duration::from_secs(3);
 /// Most messages taken in before the node is due.
@@ -49,6 +52,10 @@ pub struct ArbiterSetup {
     pub make: MakeNode,
     /// Options of time transfer.
     pub clock: ClockOptions,
+    /// The scenario with all its values, and the name of the scheme, for a log.
+    pub scenario: (String, String),
+    /// Where all that is heard and sent is written.
+    pub recorder: Option<Recorder>,
 }
 
 /// Where the network's time comes from.
@@ -66,15 +73,26 @@ pub struct Arbiter {
     source: Option<Source>,
     seat: Option<Seat>,
     asks: Local,
+    /// When the log goes to the disk.
+    writes: Local,
     received: u64,
 }
 
-struct Outlet<'a>(&'a mut Channel, Local);
+struct Outlet<'a> {
+    channel: &'a mut Channel,
+    now: Local,
+    /// What was sent, where that is recorded.
+    sent: Option<Sent>,
+}
 
 impl Io for Outlet<'_> {
-    fn send(&mut self, _far: End, packet: &Packet, payload: &[u8]) -> io::Result<bool> {
+    fn send(&mut self, far: End, packet: &Packet, payload: &[u8]) -> io::Result<bool> {
+        self.sent.iter_mut().for_each(|sent| sent.add(far, packet, payload));
         match packet.kind {
-            Kind::Control => self.0.send(packet.dst.0, &Message::Control(*packet, payload), self.1),
+            Kind::Control => {
+                let message = Message::Control(*packet, payload);
+                self.channel.send(packet.dst.0, &message, self.now)
+            }
             _ => Ok(true),
         }
     }
@@ -102,8 +120,9 @@ impl Arbiter {
     /// The address cannot be used.
     pub fn open(setup: ArbiterSetup, now: Local) -> io::Result<Arbiter> {
         let channel = Channel::open(setup.address, setup.key.clone(), &setup.peers, now)?;
-        let (source, seat, asks) = (None, None, Local(0));
-        Ok(Arbiter { setup, channel, source, seat, asks, received: 0 })
+        let (source, seat) = (None, None);
+        let (asks, writes) = (Local(0), Local(0));
+        Ok(Arbiter { setup, channel, source, seat, asks, writes, received: 0 })
     }
 
     /// Works until it is told to stop.
@@ -113,13 +132,24 @@ impl Arbiter {
     pub fn run(mut self, running: &Running, shared: &Shared<ArbiterStatus>) -> io::Result<()> {
         let list = waiting_list(&[self.channel.readable()])?;
         while !running.stopped() {
-            let next = self.round(running.now())?;
+            let now = running.now();
+            let next = self.round(now)?;
             shared.show(|| self.status(running.now()));
+            self.write_log(now);
             if !next.is_zero() {
                 wait::sleep(&list, next.min(NAP))?;
             }
         }
+        self.setup.recorder.iter_mut().for_each(Recorder::flush);
         Ok(())
+    }
+
+    /// From time to time, what was recorded goes to the disk: an arbiter that is killed leaves it.
+    fn write_log(&mut self, now: Local) {
+        if now >= self.writes {
+            self.writes = now.after(WRITES);
+            self.setup.recorder.iter_mut().for_each(Recorder::flush);
+        }
     }
 
     /// Does what is due. Returns how long there is nothing to do.
@@ -130,9 +160,21 @@ impl Arbiter {
             }
         }
         self.seek_time(now)?;
+        let next = self.step(now)?;
+        Ok(next.min(self.channel.attend(now)?))
+    }
+
+    /// Lets the node do what is due.
+    fn step(&mut self, now: Local) -> io::Result<Duration> {
         let Some(source) = &mut self.source else { return Ok(ASKS) };
         let (Some(seat), Some(time)) = (&mut self.seat, source.now(now)) else { return Ok(ASKS) };
-        let next = seat.step(time, &mut Outlet(&mut self.channel, now))?;
+        let recorder = self.setup.recorder.as_mut().filter(|_| !seat.is_idle(time));
+        let sent = recorder.is_some().then(Sent::default);
+        let mut outlet = Outlet { channel: &mut self.channel, now, sent };
+        let next = seat.step(time, &mut outlet)?;
+        if let (Some(recorder), Some(sent)) = (recorder, outlet.sent) {
+            recorder.stepped(sent, time);
+        }
         Ok(Duration::from_nanos(next.since(time).as_ns()))
     }
 
@@ -145,6 +187,8 @@ impl Arbiter {
                 let time = self.source.as_mut().and_then(|source| source.now(now));
                 if let (true, Some(seat), Some(time)) = (own, &mut self.seat, time) {
                     self.received += 1;
+                    let recorder = self.setup.recorder.iter_mut();
+                    recorder.for_each(|recorder| recorder.heard(&packet, payload, time));
                     seat.receive(PortId(0), packet, payload, time);
                 }
             }
@@ -184,7 +228,7 @@ impl Arbiter {
         let patience = PATIENCE[self.setup.rank.min(PATIENCE.len() - 1)];
         let alone = self.setup.arbiters.len() < 2;
         if self.source.is_none() && (alone || now.0 > patience.as_nanos() as u64) {
-            self.source = Some(Source::Own { epoch: fresh_epoch(), began: now });
+            self.source = Some(Source::Own { epoch: unique(), began: now });
         }
         if self.seat.is_none() && self.source.is_some() {
             self.begin(now);
@@ -204,11 +248,21 @@ impl Arbiter {
 
     fn begin(&mut self, now: Local) {
         let time = self.source.as_mut().and_then(|source| source.now(now));
-        if let (Ok(node), Some(time)) = ((self.setup.make)(), time) {
+        let incarnation = unique();
+        if let (Ok(node), Some(time)) = ((self.setup.make)(incarnation), time) {
+            let header = self.header(incarnation, time);
+            self.setup.recorder.iter_mut().for_each(|recorder| recorder.begin(&header));
             let mut seat = Seat::new(node, &self.setup.wires, Time::ZERO);
             seat.start(time);
             self.seat = Some(seat);
         }
+    }
+
+    fn header(&self, incarnation: u64, began: Time) -> Header {
+        let (scenario, scheme) = self.setup.scenario.clone();
+        let (station, began) = (self.setup.me.0, began.as_ps());
+        let program = env!("CARGO_PKG_VERSION").into();
+        Header { program, scenario, scheme, station, incarnation, began }
     }
 
     fn status(&mut self, now: Local) -> ArbiterStatus {
@@ -224,15 +278,13 @@ impl Arbiter {
             received: self.received,
             sent: report.sent,
             lost_messages: report.lost,
+            recording: self.setup.recorder.as_ref().map(|recorder| match recorder.fault() {
+                Some(error) => error.to_string(),
+                None => "ok".into(),
+            }),
             refused: self.channel.refused(),
             latest_ns: report.latest.as_ns(),
             counters: crate::status::named(&counters),
         }
     }
-}
-
-/// A number that no other epoch has: when it began.
-fn fresh_epoch() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    since.as_nanos() as u64
 }

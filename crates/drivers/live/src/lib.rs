@@ -23,6 +23,8 @@ pub mod message;
 mod metrics;
 pub mod notify;
 pub mod observe;
+pub mod record;
+pub mod replay;
 pub mod running;
 pub mod seat;
 pub mod status;

@@ -5,7 +5,7 @@ use rustix::event::epoll::{self, EventData, EventFlags};
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 /// Since when a daemon runs, and whether it is to stop.
 #[derive(Debug)]
@@ -33,6 +33,12 @@ impl Running {
     pub fn stopped(&self) -> bool {
         self.stop.load(Ordering::Acquire)
     }
+}
+
+/// A number that no other start of a daemon has: the time.
+pub(crate) fn unique() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    since.as_nanos() as u64
 }
 
 /// What wakes a daemon: one of these is readable.

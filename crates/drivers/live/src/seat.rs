@@ -202,6 +202,13 @@ impl Seat {
         self.call(now, |node, cx| node.receive(port, packet, cx));
     }
 
+    /// Whether [`Seat::step`] would do nothing at `now`.
+    pub fn is_idle(&self, now: Time) -> bool {
+        let settled = |port: &Port| port.free_at > now || !(port.busy || port.has_work());
+        let woken = self.around.wakes.peek().is_some_and(|Reverse(wake)| wake.at <= now);
+        !woken && self.around.ports.iter().all(settled)
+    }
+
     /// Does what is due at `now`: wake-ups, and sending from ports that are free. Returns when it is to be called next, if
     /// nothing arrives before.
     ///

@@ -56,6 +56,8 @@ pub struct ArbiterStatus {
     pub time_ns: u64,
     /// Agents and other arbiters that were heard within the last seconds.
     pub peers: usize,
+    /// Whether all is recorded: `ok`, or why the log has ended; none where nothing is recorded.
+    pub recording: Option<String>,
     /// Messages of the scheme received.
     pub received: u64,
     /// Messages of the scheme sent.

@@ -6,11 +6,13 @@ use slotline_live::agent::{AgentSetup, MakeNode};
 use slotline_live::arbiter::ArbiterSetup;
 use slotline_live::channel::Peer;
 use slotline_live::config::Config;
+use slotline_live::record::Header;
+use slotline_live::seat::Seat;
 use slotline_net::id::HostId;
-use slotline_scenario::{Loaded, Scenario, ScenarioError};
+use slotline_net::time::Time;
+use slotline_scenario::{Loaded, Scenario, ScenarioError, SchemeSpec};
 use slotline_schemes::Setting;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Why daemons cannot run a network.
 #[derive(Debug, thiserror::Error)]
@@ -148,6 +150,8 @@ impl LiveNetwork {
             wires: self.part(Some(me))?.wires,
             make: self.make(me),
             clock: self.config.clock.clone(),
+            scenario: (self.loaded.resolved(), self.scheme().into()),
+            recorder: None,
         })
     }
 
@@ -162,7 +166,7 @@ impl LiveNetwork {
 
     fn make(&self, me: HostId) -> MakeNode {
         let (loaded, scheme) = (Arc::clone(&self.loaded), self.scheme);
-        Box::new(move || build::live::node(&loaded, scheme, me, incarnation()))
+        Box::new(move |incarnation| build::live::node(&loaded, scheme, me, incarnation))
     }
 }
 
@@ -225,8 +229,27 @@ fn daemons_run(loaded: &Loaded, at: usize) -> bool {
     system.is_ok_and(|system| system.is_some_and(|system| system.times_packets()))
 }
 
-/// A number that no other start of a process on this machine has.
-fn incarnation() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    since.as_nanos() as u64
+/// The controller that a log is about, ready to begin, in the network of `loaded`.
+///
+/// # Errors
+/// The scenario has no such scheme, or the scheme no such controller.
+pub fn recorded_controller(loaded: &Loaded, header: &Header) -> Result<Seat, LiveNetworkError> {
+    let named = |scheme: &SchemeSpec| scheme.name == header.scheme;
+    let Some(scheme) = loaded.scenario.scheme.iter().position(named) else {
+        return unfit(format!(
+            "the scenario has no scheme `{}`, which the log is about",
+            header.scheme
+        ));
+    };
+    let (me, blame) = (HostId(header.station), |error| loaded.blame(error));
+    let part = build::live::part(loaded, scheme, None).map_err(blame)?;
+    if !part.stations.contains(&me) {
+        return unfit(format!(
+            "the scenario has no controller with the number {}, which the log is about",
+            me.0
+        ));
+    }
+    let wires = build::live::part(loaded, scheme, Some(me)).map_err(blame)?.wires;
+    let node = build::live::node(loaded, scheme, me, header.incarnation).map_err(blame)?;
+    Ok(Seat::new(node, &wires, Time::ZERO))
 }

@@ -1,0 +1,82 @@
+//! `slotline replay`: runs an arbiter again from the log of a real one.
+
+use crate::out::say;
+use anyhow::{Context, Result};
+use clap::Args;
+use slotline_lab::live::recorded_controller;
+use slotline_live::replay::{Log, Replayed, replay};
+use slotline_live::seat::Seat;
+use slotline_net::node::{Counter, Counters};
+use slotline_scenario::{Loaded, Scenario};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+#[derive(Args)]
+pub struct ReplayOptions {
+    /// The log that `slotline arbiter --record` has written.
+    pub log: PathBuf,
+    /// Replay with another scenario, and show what the arbiter would have counted. The hosts' messages stay as they were.
+    #[arg(long, value_name = "SCENARIO")]
+    pub with: Option<PathBuf>,
+    /// Print the scenario in the log, and replay nothing.
+    #[arg(long, conflicts_with = "with")]
+    pub print_scenario: bool,
+}
+
+pub fn run(options: &ReplayOptions) -> Result<ExitCode> {
+    let file = &options.log;
+    let name = || format!("{}", file.display());
+    let bytes = fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
+    let log = Log::open(&bytes).with_context(name)?;
+    if options.print_scenario {
+        say(&log.header.scenario);
+        return Ok(ExitCode::SUCCESS);
+    }
+    let own = Scenario::parse(file, log.header.scenario.clone())?;
+    let (done, then) = again(&log, &own, true).with_context(name)?;
+    say(&summary(&done));
+    if let Some(path) = &options.with {
+        let (done, now) = again(&log, &Scenario::load(path)?, false).with_context(name)?;
+        say(&comparison(path, &done, &then, &now));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Runs the arbiter in the network of a scenario, and returns its counts.
+fn again(log: &Log<'_>, loaded: &Loaded, compare: bool) -> Result<(Replayed, Counters)> {
+    let mut seat: Seat = recorded_controller(loaded, &log.header)?;
+    let done = replay(&mut log.clone(), &mut seat, compare)?;
+    let mut counters = Counters::default();
+    seat.node().add_counters(&mut counters);
+    Ok((done, counters))
+}
+
+fn summary(done: &Replayed) -> String {
+    let cut = match done.cut {
+        true => {
+            " The log ends in the middle of a record, as that of an arbiter that was killed may."
+        }
+        false => "",
+    };
+    format!(
+        "{} messages heard and {} sent in {:.3} s: every message is the one that was sent.{cut}",
+        done.heard,
+        done.sent,
+        done.span.as_secs_f64()
+    )
+}
+
+fn comparison(path: &Path, done: &Replayed, then: &Counters, now: &Counters) -> String {
+    let mut lines = vec![
+        format!("With {}:", path.display()),
+        format!("{:32}{:>14}{:>14}", "", "recorded", "replayed"),
+        format!("{:32}{:>14}{:>14}", "messages sent", done.recorded, done.sent),
+    ];
+    let row = |(counter, then): (Counter, u64)| {
+        let now = now.get(counter).unwrap_or_default();
+        (then != now).then(|| format!("{:32}{then:>14}{now:>14}", counter.name))
+    };
+    lines.extend(then.all().filter_map(row));
+    lines.join("\n")
+}

@@ -1,0 +1,153 @@
+//! A log of all that a controller's node hears and does, from which [`crate::replay`] runs it again.
+//!
+//! ```text
+//! "slotline log 1\n", the length of the header as 4 bytes (little-endian), the header as JSON, then records:
+//! kind: 1 byte, ps since the record before: LEB128, then
+//! 1 (heard)  length: LEB128, the packet of the message as slotline_net::wire::packet has it
+//! 2 (step)   messages sent: LEB128, and where there are any, a digest of them: 8 bytes (little-endian)
+//! ```
+//!
+//! Steps in which nothing was due are left out.
+
+use serde::{Deserialize, Serialize};
+use slotline_net::frame::{Kind, Packet};
+use slotline_net::rng::mix64;
+use slotline_net::time::Time;
+use slotline_net::topology::End;
+use slotline_net::wire::packet;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+/// The first bytes of a log.
+pub const MAGIC: &[u8] = b"slotline log 1\n";
+pub(crate) const HEARD: u8 = 1;
+pub(crate) const STEP: u8 = 2;
+
+/// What a log is about.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Header {
+    /// The version of the program.
+    pub program: String,
+    /// The scenario, with all its values.
+    pub scenario: String,
+    /// The name of the scheme.
+    pub scheme: String,
+    /// The controller's number among the hosts of the network.
+    pub station: u32,
+    /// What the random numbers of this start were drawn from.
+    pub incarnation: u64,
+    /// When the node began: picoseconds of the network's time.
+    pub began: u64,
+}
+
+/// A digest of messages, in order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Sent {
+    /// How many.
+    pub messages: u64,
+    /// Their digest.
+    pub digest: u64,
+}
+
+impl Sent {
+    /// Adds a message. Others of the node's packets do not leave a controller.
+    pub fn add(&mut self, far: End, message: &Packet, payload: &[u8]) {
+        if message.kind != Kind::Control {
+            return;
+        }
+        let mut digest = mix64(self.digest ^ (u64::from(far.node.0) << 16 | u64::from(far.port.0)));
+        for chunk in packet::emit(message, payload).chunks(8) {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            digest = mix64(digest ^ u64::from_le_bytes(word)).wrapping_add(chunk.len() as u64);
+        }
+        *self = Sent { messages: self.messages + 1, digest };
+    }
+}
+
+/// Writes a log. Where the disk is full, it ends there, and the daemon goes on.
+#[derive(Debug)]
+pub struct Recorder<W: Write = BufWriter<File>> {
+    out: W,
+    last: u64,
+    fault: Option<io::Error>,
+}
+
+impl Recorder {
+    /// Begins a log in a new file.
+    ///
+    /// # Errors
+    /// The file exists or cannot be made.
+    pub fn create(path: &Path) -> io::Result<Recorder> {
+        let file = File::options().write(true).create_new(true).open(path)?;
+        Ok(Recorder::new(BufWriter::new(file)))
+    }
+}
+
+impl<W: Write> Recorder<W> {
+    /// Begins a log.
+    pub fn new(out: W) -> Recorder<W> {
+        Recorder { out, last: 0, fault: None }
+    }
+    /// The node begins.
+    pub fn begin(&mut self, header: &Header) {
+        let text = serde_json::to_vec(header).unwrap_or_default();
+        let length = (text.len() as u32).to_le_bytes();
+        self.last = header.began;
+        self.write(&[MAGIC, &length, &text].concat());
+    }
+    /// The node hears a message.
+    pub fn heard(&mut self, message: &Packet, payload: &[u8], now: Time) {
+        let bytes = packet::emit(message, payload);
+        let mut record = self.record(HEARD, now);
+        number(&mut record, bytes.len() as u64);
+        record.extend(bytes);
+        self.write(&record);
+    }
+    /// The node did what was due.
+    pub fn stepped(&mut self, sent: Sent, now: Time) {
+        let mut record = self.record(STEP, now);
+        number(&mut record, sent.messages);
+        if sent.messages > 0 {
+            record.extend(sent.digest.to_le_bytes());
+        }
+        self.write(&record);
+    }
+    /// Hands what was written to the system.
+    pub fn flush(&mut self) {
+        if self.fault.is_none() {
+            self.fault = self.out.flush().err();
+        }
+    }
+    #[cfg(test)]
+    pub(crate) fn into_inner(self) -> W {
+        self.out
+    }
+    /// Why the log ended.
+    pub fn fault(&self) -> Option<&io::Error> {
+        self.fault.as_ref()
+    }
+
+    fn record(&mut self, kind: u8, now: Time) -> Vec<u8> {
+        let mut record = vec![kind];
+        number(&mut record, now.as_ps().saturating_sub(self.last));
+        self.last = now.as_ps().max(self.last);
+        record
+    }
+    fn write(&mut self, bytes: &[u8]) {
+        if self.fault.is_none() {
+            self.fault = self.out.write_all(bytes).err();
+        }
+    }
+}
+
+/// Appends a number as LEB128: seven bits in each byte, the lowest first.
+fn number(out: &mut Vec<u8>, value: u64) {
+    let mut rest = value;
+    while rest >= 0x80 {
+        out.push(rest as u8 | 0x80);
+        rest >>= 7;
+    }
+    out.push(rest as u8);
+}

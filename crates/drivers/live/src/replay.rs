@@ -1,0 +1,249 @@
+//! Runs the node of a controller again from a log of [`crate::record`].
+
+use crate::record::{HEARD, Header, MAGIC, STEP, Sent};
+use crate::seat::{Io, Seat};
+use slotline_net::frame::Packet;
+use slotline_net::id::PortId;
+use slotline_net::time::Time;
+use slotline_net::topology::End;
+use slotline_net::wire::packet;
+use std::io;
+
+/// Why a log cannot be replayed.
+#[derive(Debug, thiserror::Error)]
+pub enum ReplayError {
+    /// It is no log, or one of another version.
+    #[error(
+        "this is no log of an arbiter, or one of another version: it does not begin with `slotline log 1`"
+    )]
+    NoLog,
+    /// The header is not what it should be.
+    #[error("the header of the log is damaged: {0}")]
+    Header(String),
+    /// A record is not what it should be.
+    #[error("the record at byte {at} of the log is damaged")]
+    Damaged {
+        /// Where it begins.
+        at: usize,
+    },
+    /// The node did something else.
+    #[error(
+        "at {} s the arbiter sent {then} messages, and the replay sent {now}, not all of them the same: the log is of another \
+         version of the program, or is damaged",
+        at.as_secs_f64()
+    )]
+    Different {
+        /// The network's time.
+        at: Time,
+        /// Messages in the log.
+        then: u64,
+        /// Messages of the replay.
+        now: u64,
+    },
+}
+
+/// One record.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Record<'a> {
+    Heard(Packet, &'a [u8]),
+    Step(Sent),
+}
+
+/// A log in memory.
+#[derive(Clone, Debug)]
+pub struct Log<'a> {
+    /// What it is about.
+    pub header: Header,
+    bytes: &'a [u8],
+    /// Where the next record begins.
+    at: usize,
+    now: u64,
+}
+
+/// What a replay counted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Replayed {
+    /// Messages heard.
+    pub heard: u64,
+    /// Messages sent.
+    pub sent: u64,
+    /// Messages in the log that were sent.
+    pub recorded: u64,
+    /// Time between the first and the last record.
+    pub span: Time,
+    /// Whether the log ends in the middle of a record: its arbiter was killed.
+    pub cut: bool,
+}
+
+impl<'a> Log<'a> {
+    /// Reads the header.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn open(bytes: &'a [u8]) -> Result<Log<'a>, ReplayError> {
+        let rest = bytes.strip_prefix(MAGIC).ok_or(ReplayError::NoLog)?;
+        let damaged = || ReplayError::Header("it is cut".into());
+        let (length, rest) = rest.split_first_chunk().ok_or_else(damaged)?;
+        let text = rest.get(..u32::from_le_bytes(*length) as usize).ok_or_else(damaged)?;
+        let header: Header =
+            serde_json::from_slice(text).map_err(|error| ReplayError::Header(error.to_string()))?;
+        let (at, now) = (MAGIC.len() + length.len() + text.len(), header.began);
+        Ok(Log { header, bytes, at, now })
+    }
+
+    /// The next record and its time; `None` at the end, or where the last one is cut.
+    fn next(&mut self) -> Result<Option<(Time, Record<'a>)>, ReplayError> {
+        let at = self.at;
+        let mut rest = &self.bytes[at..];
+        let parsed = record(&mut rest).map_err(|()| ReplayError::Damaged { at })?;
+        let Some((gap, record)) = parsed else { return Ok(None) };
+        self.at = self.bytes.len() - rest.len();
+        self.now = self.now.checked_add(gap).ok_or(ReplayError::Damaged { at })?;
+        Ok(Some((Time::ps(self.now), record)))
+    }
+    fn is_at_end(&self) -> bool {
+        self.at == self.bytes.len()
+    }
+}
+
+/// The record at the beginning of `rest`, which moves behind it. `None`: it is cut.
+fn record<'a>(rest: &mut &'a [u8]) -> Result<Option<(u64, Record<'a>)>, ()> {
+    let Some(&kind) = rest.split_off_first() else { return Ok(None) };
+    let (Some(gap), Some(count)) = (number(rest)?, number(rest)?) else { return Ok(None) };
+    let record = match kind {
+        HEARD => {
+            let Some(bytes) = rest.split_off(..count as usize) else { return Ok(None) };
+            let (packet, payload) = packet::parse(bytes).map_err(drop)?;
+            Record::Heard(packet, payload)
+        }
+        STEP if count == 0 => Record::Step(Sent::default()),
+        STEP => {
+            let Some(digest) = rest.split_off(..8) else { return Ok(None) };
+            let digest = u64::from_le_bytes(digest.try_into().map_err(drop)?);
+            Record::Step(Sent { messages: count, digest })
+        }
+        _ => return Err(()),
+    };
+    Ok(Some((gap, record)))
+}
+
+/// A number as LEB128. `None`: it is cut.
+fn number(rest: &mut &[u8]) -> Result<Option<u64>, ()> {
+    let mut value = 0;
+    for shift in (0..64).step_by(7) {
+        let Some(&byte) = rest.split_off_first() else { return Ok(None) };
+        value |= u64::from(byte & 0x7f) << shift;
+        if byte < 0x80 {
+            return Ok(Some(value));
+        }
+    }
+    Err(())
+}
+
+/// Counts what the node sends.
+struct Outlet(Sent);
+
+impl Io for Outlet {
+    fn send(&mut self, far: End, packet: &Packet, payload: &[u8]) -> io::Result<bool> {
+        self.0.add(far, packet, payload);
+        Ok(true)
+    }
+}
+
+/// Runs a node, which has not begun, from a log. With `compare`, whatever it sends must be what the log has.
+///
+/// # Errors
+/// The log is damaged, or the node does something else.
+pub fn replay(log: &mut Log<'_>, seat: &mut Seat, compare: bool) -> Result<Replayed, ReplayError> {
+    let began = Time::ps(log.header.began);
+    let mut done = Replayed::default();
+    seat.start(began);
+    while let Some((now, record)) = log.next()? {
+        done.span = now.since(began);
+        match record {
+            Record::Heard(packet, payload) => {
+                done.heard += 1;
+                seat.receive(PortId(0), packet, payload, now);
+            }
+            Record::Step(then) => {
+                let mut outlet = Outlet(Sent::default());
+                // Counting does not fail.
+                let _ = seat.step(now, &mut outlet);
+                done.recorded += then.messages;
+                done.sent += outlet.0.messages;
+                if compare && outlet.0 != then {
+                    let (then, sent) = (then.messages, outlet.0.messages);
+                    return Err(ReplayError::Different { at: now, then, now: sent });
+                }
+            }
+        }
+    }
+    done.cut = !log.is_at_end();
+    Ok(done)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::Recorder;
+    use proptest::prelude::*;
+    use slotline_net::frame::Kind;
+
+    fn header() -> Header {
+        let text = String::from("x");
+        Header {
+            program: text.clone(),
+            scenario: text.clone(),
+            scheme: text,
+            station: 3,
+            incarnation: u64::MAX,
+            began: 500,
+        }
+    }
+
+    fn log(gaps: &[(u64, u64)]) -> Vec<u8> {
+        let mut recorder = Recorder::new(Vec::new());
+        recorder.begin(&header());
+        let mut now = 500;
+        let message = Packet { len: 84, kind: Kind::Control, ..Packet::default() };
+        for &(gap, messages) in gaps {
+            now += gap;
+            recorder.heard(&message, &[messages as u8; 3], Time::ps(now));
+            recorder.stepped(Sent { messages, digest: gap }, Time::ps(now));
+        }
+        recorder.flush();
+        assert!(recorder.fault().is_none());
+        recorder.into_inner()
+    }
+
+    proptest! {
+        #[test]
+        fn records_come_back_and_a_cut_log_has_all_before_the_cut(gaps in prop::collection::vec((0u64..1 << 40, 0u64..300), 0..20), cut in 0usize..40) {
+            let bytes = log(&gaps);
+            let mut whole = Log::open(&bytes).unwrap();
+            prop_assert_eq!(&whole.header, &header());
+            let mut now = 500;
+            for (gap, messages) in gaps {
+                now += gap;
+                let (at, heard) = whole.next().unwrap().unwrap();
+                prop_assert_eq!(at, Time::ps(now));
+                prop_assert!(matches!(heard, Record::Heard(_, payload) if payload == [messages as u8; 3]));
+                let digest = if messages > 0 { gap } else { 0 };
+                prop_assert_eq!(whole.next().unwrap().unwrap().1, Record::Step(Sent { messages, digest }));
+            }
+            prop_assert!(whole.next().unwrap().is_none() && whole.is_at_end());
+            let shorter = &bytes[..bytes.len() - cut.min(bytes.len())];
+            if let Ok(mut log) = Log::open(shorter) {
+                while log.next().unwrap().is_some() {}
+            }
+        }
+
+        #[test]
+        fn random_bytes_cause_no_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            let whole = [&log(&[])[..], &bytes].concat();
+            let mut log = Log::open(&whole).unwrap();
+            while let Ok(Some(_)) = log.next() {}
+            prop_assert!(Log::open(&bytes).is_err());
+        }
+    }
+}
