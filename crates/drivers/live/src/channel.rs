@@ -222,3 +222,94 @@ fn is_passing(error: &io::Error) -> bool {
             | ErrorKind::PermissionDenied
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use slotline_net::frame::{Kind, Packet};
+    use slotline_net::id::HostId;
+    use std::net::Ipv4Addr;
+
+    const NOW: Local = Local(1_000);
+
+    fn key(number: u8) -> KeyPair {
+        KeyPair::from_private([number + 1; 32])
+    }
+    /// Two daemons that know each other, and the address of the second.
+    fn pair() -> (Channel, Channel, SocketAddr) {
+        let free = || UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap();
+        let (one, two) = (free(), free());
+        let peer = |number: u8, address| Peer {
+            number: number.into(),
+            address,
+            key: key(number).public(),
+        };
+        let first = Channel::open(one, key(0), &[peer(1, two)], NOW).unwrap();
+        let second = Channel::open(two, key(1), &[peer(0, one)], NOW).unwrap();
+        (first, second, two)
+    }
+    /// Lets both do what is due until the second one has heard a message.
+    fn heard(first: &mut Channel, second: &mut Channel, now: Local) -> Option<(u32, Vec<u8>)> {
+        for _ in 0..50 {
+            assert_eq!(first.receive(now).unwrap(), None);
+            first.attend(now).unwrap();
+            if let Some((from, Message::Control(_, payload))) = second.receive(NOW).unwrap() {
+                return Some((from, payload.to_vec()));
+            }
+            second.attend(NOW).unwrap();
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        None
+    }
+    fn message(payload: &[u8]) -> Message<'_> {
+        let dst = HostId(1);
+        Message::Control(Packet { dst, len: 84, kind: Kind::Control, ..Packet::default() }, payload)
+    }
+
+    #[test]
+    fn a_message_comes_with_the_number_of_who_sent_it() {
+        let (mut first, mut second, _) = pair();
+        assert!(first.send(1, &message(b"demand"), NOW).unwrap());
+        assert_eq!(heard(&mut first, &mut second, NOW), Some((0, b"demand".to_vec())));
+        assert_eq!((second.present(SILENCE, NOW), second.refused()), (0, 0));
+        assert!(!first.send(7, &message(b""), NOW).unwrap(), "nobody has this number");
+    }
+
+    #[test]
+    fn what_is_not_from_a_peer_is_refused_and_harms_nothing() {
+        let (mut first, mut second, address) = pair();
+        let rogue = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let mut forged = Vec::new();
+        message(b"forged").emit(&mut forged);
+        rogue.send_to(&forged, address).unwrap();
+        rogue.send_to(&[], address).unwrap();
+        // It knows the address and the public key of the second one, which does not know its key.
+        let peer = Peer { number: 1, address, key: key(1).public() };
+        let mut stranger =
+            Channel::open((Ipv4Addr::LOCALHOST, 0).into(), key(9), &[peer], NOW).unwrap();
+        stranger.send(1, &message(b"forged"), NOW).unwrap();
+        assert_eq!(second.receive(NOW).unwrap(), None);
+        first.send(1, &message(b"true"), NOW).unwrap();
+        assert_eq!(heard(&mut first, &mut second, NOW), Some((0, b"true".to_vec())));
+        assert!(second.refused() >= 3, "{}", second.refused());
+    }
+
+    #[test]
+    fn a_peer_that_begins_anew_is_heard_again() {
+        let (mut first, mut second, address) = pair();
+        first.send(1, &message(b"one"), NOW).unwrap();
+        assert!(heard(&mut first, &mut second, NOW).is_some());
+        let peer =
+            Peer { number: 0, address: first.socket.local_addr().unwrap(), key: key(0).public() };
+        drop(second);
+        let mut second = Channel::open(address, key(1), &[peer], NOW).unwrap();
+        let later = NOW.after(SILENCE * 2);
+        first.expect(1, later);
+        let again = |_| {
+            first.send(1, &message(b"two"), later).unwrap();
+            heard(&mut first, &mut second, later)
+        };
+        let found = (0..10).find_map(again).map(|(_, payload)| payload);
+        assert_eq!(found.as_deref(), Some(&b"two"[..]));
+    }
+}

@@ -17,6 +17,8 @@ mod hedera;
 mod hybrid;
 mod hybrid_events;
 mod imported;
+#[cfg(target_os = "linux")]
+mod late_machines;
 mod laws;
 mod lone_flow;
 mod nodes;

@@ -1,0 +1,181 @@
+//! Daemons on machines that are late, over a network that loses, delays and reorders messages: every packet that a host
+//! holds leaves in the end.
+
+use proptest::prelude::*;
+use slotline_envelope::KeyPair;
+use slotline_lab::live::LiveNetwork;
+use slotline_live::config::Config;
+use slotline_live::seat::{Io, Seat};
+use slotline_net::frame::{Kind, Packet};
+use slotline_net::id::{HostId, PortId};
+use slotline_net::node::Handover;
+use slotline_net::time::Time;
+use slotline_net::topology::End;
+use std::collections::BTreeMap;
+use std::io;
+use std::path::PathBuf;
+
+const HOSTS: u32 = 3;
+const SCHEMES: [&str; 4] = [
+    "kind = 'fastpass', slot = '500us', lead = '2ms', batch = 4, timeout = '5ms', gap = '100us'",
+    "kind = 'fastpass', slot = '100us', lead = '20ms', timeout = '5ms', gap = '100us'",
+    "kind = 'tdma', slot = '2ms', guard = '200us', round = '20ms', lead = '3ms'",
+    "kind = 'xco'",
+];
+
+/// What happens to messages and machines.
+#[derive(Clone, Copy, Debug)]
+struct Weather {
+    /// Of 100 messages so many are lost.
+    loss: u64,
+    /// The longest way of a message, in microseconds.
+    delay: u64,
+    /// The longest time that a machine does nothing, in microseconds.
+    stall: u64,
+    seed: u64,
+}
+
+fn key(number: u32) -> KeyPair {
+    KeyPair::from_private([number as u8 + 1; 32])
+}
+
+/// The daemons' nodes of a network with one controller.
+fn network(control: &str) -> (LiveNetwork, PathBuf) {
+    let folder = std::env::temp_dir().join(format!("slotline-late-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = folder.join(format!("{}.toml", control.len()));
+    let scenario = format!(
+        "name = 'late'\nend.at = '1s'\nfabric = {{ kind = 'star', hosts = {HOSTS}, rate = '200Mbps' }}\n\
+         [[scheme]]\nname = 's'\ncontrol = {{ {control} }}\n[[workload]]\nkind = 'bulk'\nsenders = '1'\nreceivers = '0'\n"
+    );
+    std::fs::write(&path, scenario).unwrap();
+    let host = |n| {
+        format!("[[host]]\nname = 'h{n}'\naddress = ['10.0.0.{n}']\nkey = '{}'\n", key(n).public())
+    };
+    let text = format!(
+        "scenario = {path:?}\nnetwork = ['10.0.0.0/24']\n{}[[arbiter]]\naddress = '10.0.1.1'\nkey = '{}'\n",
+        (0..HOSTS).map(host).collect::<String>(),
+        key(HOSTS).public()
+    );
+    (LiveNetwork::new(Config::parse(&text, &path).unwrap()).unwrap(), path)
+}
+
+/// Messages on their way: by arrival, to whom, with their payload.
+#[derive(Default)]
+struct Wires {
+    flying: BTreeMap<(Time, u64), (Packet, Vec<u8>)>,
+    sent: u64,
+}
+
+/// The random part of a run.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, most: u64) -> u64 {
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % most.max(1)
+    }
+}
+
+/// What a node sends flies for a while, or is lost.
+struct Sky<'a> {
+    wires: &'a mut Wires,
+    dice: &'a mut Dice,
+    weather: Weather,
+    now: Time,
+}
+
+impl Io for Sky<'_> {
+    fn send(&mut self, _far: End, packet: &Packet, payload: &[u8]) -> io::Result<bool> {
+        let arrives = self.now.after(Time::us(20 + self.dice.below(self.weather.delay)));
+        self.wires.sent += 1;
+        if packet.kind == Kind::Control && self.dice.below(100) >= self.weather.loss {
+            self.wires.flying.insert((arrives, self.wires.sent), (*packet, payload.to_vec()));
+        }
+        Ok(true)
+    }
+}
+
+/// Hands packets to hosts for a while, and returns how many never left.
+fn stuck(control: &str, weather: Weather) -> u64 {
+    let (network, _) = network(control);
+    let mut dice = Dice(weather.seed);
+    let agents: Vec<_> =
+        (0..HOSTS).map(|n| network.agent(&format!("h{n}"), key(n)).unwrap()).collect();
+    let arbiter = network.arbiter(0, key(HOSTS)).unwrap();
+    let mut seats: Vec<Seat> = Vec::new();
+    for setup in &agents {
+        let mut seat =
+            Seat::new((setup.make)(setup.me.0.into()).unwrap(), &setup.wires, Time::ZERO);
+        seat.track_frames();
+        seats.push(seat);
+    }
+    seats.push(Seat::new((arbiter.make)(9).unwrap(), &arbiter.wires, Time::ZERO));
+    let mut now = Time::ms(1);
+    seats.iter_mut().for_each(|seat| seat.start(now));
+    let mut wires = Wires::default();
+    let (mut given, mut left) = (0, 0);
+    let mut wakes = vec![now; seats.len()];
+    while now < Time::s(4) {
+        now = now.after(Time::us(100));
+        if now < Time::s(1) && dice.below(5) == 0 {
+            let (from, to) = (dice.below(HOSTS.into()) as usize, dice.below(HOSTS.into()) as u32);
+            if from as u32 != to {
+                let plan = &agents[from].plan;
+                let own = plan
+                    .sends(HostId(from as u32))
+                    .find(|conn| plan.traffic.conns[*conn as usize].dst == HostId(to));
+                let flow = own.unwrap();
+                let (len, entropy) = (plan.transport.datagram_len(1_400), plan.entropy(flow));
+                let (dst, kind) = (HostId(to), Kind::Datagram);
+                given += 1;
+                let packet = Packet {
+                    dst,
+                    flow,
+                    len,
+                    entropy,
+                    kind,
+                    stamp: given as u32,
+                    ..Packet::default()
+                };
+                seats[from].receive(PortId(0), packet, &[], now);
+            }
+        }
+        for at in 0..seats.len() {
+            if wakes[at] > now {
+                continue; // this machine does nothing now
+            }
+            if dice.below(200) == 0 {
+                wakes[at] = now.after(Time::us(dice.below(weather.stall)));
+                continue;
+            }
+            let due: Vec<_> = wires
+                .flying
+                .iter()
+                .filter(|((arrives, _), (packet, _))| *arrives <= now && packet.dst.at() == at)
+                .map(|(key, _)| *key)
+                .collect();
+            for key in due {
+                let (packet, payload) = wires.flying.remove(&key).unwrap();
+                seats[at].receive(PortId(0), packet, &payload, now);
+            }
+            let mut sky = Sky { wires: &mut wires, dice: &mut dice, weather, now };
+            seats[at].step(now, &mut sky).unwrap();
+            let leaves = |(_, what): &(Time, Handover)| matches!(what, Handover::Left(_));
+            left += seats[at].handovers().filter(leaves).count() as u64;
+            left += seats[at].lost_frames().count() as u64;
+        }
+    }
+    assert!(given > 200, "packets were handed over");
+    given - left
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
+    #[test]
+    fn every_packet_leaves(scheme in 0usize..SCHEMES.len(), loss in 0u64..30, delay in 1u64..20_000, stall in 1u64..30_000, seed: u64) {
+        let weather = Weather { loss, delay, stall, seed };
+        prop_assert_eq!(stuck(SCHEMES[scheme], weather), 0);
+    }
+}
