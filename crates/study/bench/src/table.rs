@@ -1,7 +1,7 @@
 //! The list of all benchmarks.
 
 #[cfg(target_os = "linux")]
-use crate::emulate;
+use crate::{daemons, emulate};
 use crate::{
     Row, arbiter, arbiter_quality, bump, circuits, engine, fcp, flow, hedera, pipeline, report,
     tdma, xco,
@@ -113,6 +113,12 @@ pub static BENCHMARKS: &[Benchmark] = &[
         "emulate",
         "Emulation: packets per second beside the kernel's bridge, delays, slots, hosts that come and go",
         emulate::SEPARATE,
+    ),
+    #[cfg(target_os = "linux")]
+    separate(
+        "daemons",
+        "An arbiter's daemon: demands and grants per second of its processor, time to an answer",
+        daemons::SEPARATE,
     ),
 ];
 

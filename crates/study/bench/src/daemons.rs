@@ -1,0 +1,245 @@
+//! Measures an arbiter's daemon: messages per second of its processor, with encryption and sockets, and how long an answer
+//! takes while it has nothing else to do. The hosts are nodes of one thread, without the gate that holds real packets.
+
+use crate::Row;
+use crate::table::{Choice, Outcome, Separate};
+use rustix::time::{ClockId, clock_gettime};
+use slotline_envelope::KeyPair;
+use slotline_lab::live::LiveNetwork;
+use slotline_live::agent::AgentSetup;
+use slotline_live::arbiter::Arbiter;
+use slotline_live::channel::Channel;
+use slotline_live::clock::{Local, NetworkClock};
+use slotline_live::config::Config;
+use slotline_live::message::Message;
+use slotline_live::running::Running;
+use slotline_live::seat::{Io, Seat};
+use slotline_live::status::Shared;
+use slotline_net::frame::{Kind, Packet};
+use slotline_net::id::{HostId, PortId};
+use slotline_net::node::Handover;
+use slotline_net::time::Time;
+use slotline_net::topology::End;
+use std::error::Error;
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+
+type Fault = Box<dyn Error + Send + Sync>;
+
+/// The benchmark for the command line.
+pub const SEPARATE: Separate =
+    Separate { cases: names, run: run_named, has_large: false, takes_threads: false };
+
+/// How long messages are counted.
+const SPAN: Duration = Duration::from_secs(3);
+/// How long clocks and sessions have to settle.
+const START: Duration = Duration::from_millis(500);
+/// Round trips that are measured.
+const QUESTIONS: usize = 5_000;
+
+fn names(_: &Choice<'_>) -> Vec<String> {
+    ["messages:16", "messages:64", "answer"].map(String::from).into()
+}
+
+fn run_named(case: &str, _scenarios: &Path) -> Outcome {
+    match case.split_once(':') {
+        Some(("messages", hosts)) => messages(case, hosts.parse()?),
+        None if case == "answer" => answer(case),
+        _ => Err("a case is messages:HOSTS or answer".into()),
+    }
+}
+
+fn row(case: &str, name: &str, value: f64, unit: &str) -> Row {
+    Row {
+        name: format!("daemons/{name}"),
+        scenario: case.into(),
+        scheme: "fastpass".into(),
+        threads: 1,
+        value,
+        unit: unit.into(),
+    }
+}
+
+fn key(number: u32) -> KeyPair {
+    let mut private = [7; 32];
+    private[..4].copy_from_slice(&number.to_le_bytes());
+    KeyPair::from_private(private)
+}
+
+/// A network on the loopback interface.
+fn network(hosts: u32) -> Result<LiveNetwork, Fault> {
+    let path = std::env::temp_dir().join(format!("slotline-bench-{}.toml", std::process::id()));
+    let scenario = format!(
+        "name = 'bench'\nend.at = '1s'\nfabric = {{ kind = 'star', hosts = {hosts}, rate = '1Gbps' }}\n\
+         [[workload]]\nkind = 'bulk'\nsenders = '1'\nreceivers = '0'\n[[scheme]]\nname = 'fastpass'\n\
+         control = {{ kind = 'fastpass', slot = '50us', batch = 8, lead = '2ms', timeout = '5ms', gap = '100us' }}\n"
+    );
+    std::fs::write(&path, scenario)?;
+    let (high, low) = (|n: u32| n / 250, |n: u32| n % 250 + 1);
+    let host = |n: u32| {
+        let address = format!("127.78.{}.{}", high(n), low(n));
+        format!("[[host]]\nname = 'h{n}'\naddress = ['{address}']\nkey = '{}'\n", key(n).public())
+    };
+    let text = format!(
+        "scenario = {path:?}\nport = 17077\nnetwork = ['127.78.0.0/16']\n{}\
+         [[arbiter]]\naddress = '127.79.0.1'\nkey = '{}'\n",
+        (0..hosts).map(host).collect::<String>(),
+        key(hosts).public()
+    );
+    let network = LiveNetwork::new(Config::parse(&text, &path)?);
+    std::fs::remove_file(&path)?;
+    Ok(network?)
+}
+
+/// A host without applications.
+struct Host {
+    setup: AgentSetup,
+    channel: Channel,
+    clock: NetworkClock,
+    seat: Seat,
+    /// Packets that the node holds.
+    held: u32,
+    asks: Local,
+}
+
+struct Outlet<'a>(&'a mut Channel, Local);
+
+impl Io for Outlet<'_> {
+    fn send(&mut self, _far: End, packet: &Packet, payload: &[u8]) -> io::Result<bool> {
+        match packet.kind {
+            Kind::Control => self.0.send(packet.dst.0, &Message::Control(*packet, payload), self.1),
+            _ => Ok(true),
+        }
+    }
+}
+
+impl Host {
+    fn new(network: &LiveNetwork, number: u32, now: Local) -> Result<Host, Fault> {
+        let setup = network.agent(&format!("h{number}"), key(number))?;
+        let channel = Channel::open(setup.address, key(number), &setup.arbiters, now)?;
+        let clock = NetworkClock::new(Duration::from_millis(100), Duration::from_millis(50));
+        let seat = Seat::new((setup.make)(1)?, &setup.wires, Time::ZERO);
+        Ok(Host { setup, channel, clock, seat, held: 0, asks: now })
+    }
+
+    /// Does what is due, and hands `backlog` packets to the node if it has fewer.
+    fn round(&mut self, now: Local, backlog: u32) -> io::Result<()> {
+        let Host { channel, clock, seat, .. } = self;
+        while let Some((_, message)) = channel.receive(now)? {
+            match message {
+                Message::TimeReply(reply) => drop(clock.answered(&reply, now)),
+                Message::Control(packet, payload) => {
+                    let time = clock.now(now).unwrap_or_default();
+                    seat.receive(PortId(0), packet, payload, time);
+                }
+                Message::TimeRequest(_) => {}
+            }
+        }
+        if now >= self.asks {
+            self.asks = now.after(Duration::from_millis(100));
+            channel.send(self.setup.arbiters[0].number, &Message::TimeRequest(now), now)?;
+        }
+        channel.attend(now)?;
+        let Some(time) = self.clock.now(now) else { return Ok(()) };
+        for number in self.held..backlog {
+            self.hand_over(number, time);
+        }
+        self.seat.step(time, &mut Outlet(&mut self.channel, now))?;
+        let left = |(_, what): &(Time, Handover)| matches!(what, Handover::Left(_));
+        self.held -= self.seat.handovers().filter(left).count() as u32;
+        Ok(())
+    }
+
+    /// A full packet for one of the other hosts.
+    fn hand_over(&mut self, number: u32, time: Time) {
+        let (plan, me) = (&self.setup.plan, self.setup.me);
+        let conns = plan.sends(me);
+        let count = conns.clone().count() as u32;
+        let pick = (number.wrapping_mul(7) ^ me.0.wrapping_mul(13)) % count.max(1);
+        let Some(flow) = conns.clone().nth(pick as usize) else { return };
+        let dst: HostId = plan.traffic.conns[flow as usize].dst;
+        let (len, entropy) = (plan.transport.datagram_len(1_500), plan.entropy(flow));
+        let packet = Packet { dst, flow, len, entropy, kind: Kind::Datagram, ..Packet::default() };
+        self.seat.receive(PortId(0), packet, &[], time);
+        self.held += 1;
+    }
+}
+
+/// CPU time of this thread.
+fn cpu() -> f64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
+}
+
+/// Runs an arbiter and does `work` beside it. Returns what `work` did, and the arbiter's status and CPU time at the end.
+fn beside<T>(
+    network: &LiveNetwork,
+    hosts: u32,
+    work: impl FnOnce(&Running, &dyn Fn() -> u64) -> Result<T, Fault>,
+) -> Result<(T, f64), Fault> {
+    let running = Running::default();
+    let shared = Shared::default();
+    std::thread::scope(|scope| {
+        let arbiter = scope.spawn(|| -> Result<f64, Fault> {
+            let began = cpu();
+            Arbiter::open(network.arbiter(0, key(hosts))?, running.now())?.run(&running, &shared)?;
+            Ok(cpu() - began)
+        });
+        let counted = || shared.latest().map_or(0, |status| status.received.min(status.sent));
+        let done = work(&running, &counted);
+        running.stop();
+        let spent = arbiter.join().map_err(|_| "the arbiter's thread failed")??;
+        Ok((done?, spent))
+    })
+}
+
+/// Hosts with packets that wait demand and get timeslots.
+fn messages(case: &str, hosts: u32) -> Outcome {
+    let network = network(hosts)?;
+    let (pairs, spent) = beside(&network, hosts, |running, counted| {
+        let mut all = (0..hosts)
+            .map(|n| Host::new(&network, n, running.now()))
+            .collect::<Result<Vec<Host>, Fault>>()?;
+        while running.now() < Local(0).after(START + SPAN) {
+            for host in &mut all {
+                let now = running.now();
+                host.round(now, if now < Local(0).after(START) { 0 } else { 32 })?;
+            }
+        }
+        // The status is a fifth of a second old at most.
+        std::thread::sleep(Duration::from_millis(250));
+        Ok(counted())
+    })?;
+    Ok(vec![
+        row(case, "pairs", pairs as f64 / SPAN.as_secs_f64(), "pairs/s"),
+        row(case, "pairs_per_core", pairs as f64 / spent, "pairs/s"),
+    ])
+}
+
+/// One host asks for the time again and again.
+fn answer(case: &str) -> Outcome {
+    let network = network(2)?;
+    let (mut took, _) = beside(&network, 2, |running, _| {
+        let mut host = Host::new(&network, 0, running.now())?;
+        let arbiter = host.setup.arbiters[0].number;
+        let mut took: Vec<f64> = Vec::new();
+        while took.len() < QUESTIONS && running.now() < Local(0).after(SPAN * 10) {
+            let asked = running.now();
+            host.channel.send(arbiter, &Message::TimeRequest(asked), asked)?;
+            while running.now().since(asked) < Duration::from_millis(50) {
+                host.channel.attend(running.now())?;
+                if let Some((_, Message::TimeReply(reply))) = host.channel.receive(running.now())? {
+                    took.push(running.now().since(reply.asked).as_secs_f64() * 1e6);
+                    break;
+                }
+            }
+            std::thread::sleep(Duration::from_micros(200));
+        }
+        Ok(took)
+    })?;
+    took.sort_by(f64::total_cmp);
+    let quantile = |share: f64| took.get((share * took.len() as f64) as usize).copied();
+    let value = |share| quantile(share).ok_or("the arbiter did not answer");
+    Ok(vec![row(case, "answer_p50", value(0.5)?, "us"), row(case, "answer_p99", value(0.99)?, "us")])
+}
