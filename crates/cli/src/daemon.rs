@@ -46,7 +46,7 @@ pub struct ArbiterOptions {
     /// has].
     #[arg(long, value_name = "N")]
     pub rank: Option<usize>,
-    /// Write all that the arbiter hears and sends to this new file, for `slotline replay`.
+    /// Write all that the arbiter hears and sends to this file, for `slotline replay`. If it exists, to FILE.1, and so on.
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
     #[command(flatten)]

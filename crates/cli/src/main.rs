@@ -49,6 +49,9 @@ Slotline compares schemes for running a datacenter network. One scenario file de
   slotline explain FILE       describe what a scenario simulates and how long that takes
   slotline run FILE           run a scenario, print the comparison and save the results
   slotline emulate FILE       run a scenario with real Linux hosts on this machine
+  slotline demo CONTROL       show what a central scheduler does for real hosts, made on this machine
+  slotline agent CONFIG       hold the packets of this host until its arbiter lets them leave
+  slotline arbiter CONFIG     decide when the packets of a real network leave
   slotline why FILE           show where the time of single flows was spent
   slotline crosscheck FILE    run a scenario on two engines and show where they differ
   slotline sweep FILE         run all points of a scenario's `sweep` and compare them

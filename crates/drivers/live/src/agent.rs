@@ -92,9 +92,10 @@ pub struct Agent {
     clocks: Vec<NetworkClock>,
     /// While the scheme decides when packets leave.
     seat: Option<Seat>,
-    /// The arbiter that was heard last, and when.
+    /// The arbiter that was heard last, and when; when the scheme had a message last.
     leader: usize,
     heard: Local,
+    told: Local,
     held: Held,
     /// Whether somebody has told it to let packets leave at once.
     drained: bool,
@@ -117,7 +118,8 @@ impl Io for Outlet<'_> {
     fn send(&mut self, _far: End, packet: &Packet, payload: &[u8]) -> io::Result<bool> {
         match packet.kind {
             Kind::Control => {
-                self.channel.send(packet.dst.0, &Message::Control(*packet, payload), self.now)
+                let message = Message::Control(*packet, payload);
+                Ok(self.channel.send(packet.dst.0, &message, self.now))
             }
             // The kernel sends it, when it is handed over.
             _ => Ok(true),
@@ -145,6 +147,7 @@ impl Agent {
             seat: None,
             leader: 0,
             heard: Local(0),
+            told: Local(0),
             held: Held::default(),
             drained: false,
             asks: Local(0),
@@ -187,11 +190,11 @@ impl Agent {
     fn round(&mut self, now: Local) -> io::Result<Duration> {
         self.hear(now)?;
         self.take_in(now)?;
-        self.ask_for_time(now)?;
+        self.ask_for_time(now);
         self.judge(now);
         let next = self.step(now)?;
         self.gate.queue.flush()?;
-        let attend = self.channel.attend(now)?;
+        let attend = self.channel.attend(now);
         Ok(next.min(self.asks.since(now)).min(attend))
     }
 
@@ -206,7 +209,7 @@ impl Agent {
                     let own = packet.dst == self.setup.me && packet.flow == from;
                     let time = self.clocks[self.leader].now(now);
                     if let (true, Some(seat), Some(time)) = (own, &mut self.seat, time) {
-                        (self.leader, self.heard) = (at, now);
+                        (self.leader, self.heard, self.told) = (at, now, now);
                         seat.receive(PortId(0), packet, payload, time);
                     }
                 }
@@ -257,18 +260,17 @@ impl Agent {
     }
 
     /// Asks all arbiters for the time, more often while packets wait for word of one.
-    fn ask_for_time(&mut self, now: Local) -> io::Result<()> {
+    fn ask_for_time(&mut self, now: Local) {
         let silence = span(self.setup.agent.silence) / 4;
-        let worried = self.held.stalled(now) > silence && now.since(self.heard) > silence;
+        let worried = self.held.stalled(now) > silence && now.since(self.told) > silence;
         if now < self.asks && !(worried && self.asks > now.after(silence)) {
-            return Ok(());
+            return;
         }
         for peer in &self.setup.arbiters {
             self.channel.expect(peer.number, now);
-            self.channel.send(peer.number, &Message::TimeRequest(now), now)?;
+            self.channel.send(peer.number, &Message::TimeRequest(now), now);
         }
         self.asks = now.after(if worried { silence } else { span(self.setup.clock.interval) });
-        Ok(())
     }
 
     /// Whether an arbiter is obeyed.
@@ -281,7 +283,8 @@ impl Agent {
                 self.counts.clock_losses += 1;
                 self.open_up(now);
             }
-            Some(_) if silent && self.held.stalled(now) > silence => {
+            // An arbiter that says what time it is and nothing else is as good as none.
+            Some(_) if now.since(self.told) > silence && self.held.stalled(now) > silence => {
                 self.counts.silences += 1;
                 self.retries = now.after(span(self.setup.agent.retry));
                 self.open_up(now);
@@ -308,6 +311,7 @@ impl Agent {
         seat.track_frames();
         seat.start(time);
         self.seat = Some(seat);
+        self.told = now;
         self.counts.joined += 1;
     }
 

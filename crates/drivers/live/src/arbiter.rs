@@ -91,7 +91,7 @@ impl Io for Outlet<'_> {
         match packet.kind {
             Kind::Control => {
                 let message = Message::Control(*packet, payload);
-                self.channel.send(packet.dst.0, &message, self.now)
+                Ok(self.channel.send(packet.dst.0, &message, self.now))
             }
             _ => Ok(true),
         }
@@ -159,9 +159,9 @@ impl Arbiter {
                 break;
             }
         }
-        self.seek_time(now)?;
+        self.seek_time(now);
         let next = self.step(now)?;
-        Ok(next.min(self.channel.attend(now)?))
+        Ok(next.min(self.channel.attend(now)))
     }
 
     /// Lets the node do what is due.
@@ -192,18 +192,19 @@ impl Arbiter {
                     seat.receive(PortId(0), packet, payload, time);
                 }
             }
-            Message::TimeRequest(asked) => self.tell_time(from, asked, now)?,
+            Message::TimeRequest(asked) => self.tell_time(from, asked, now),
             Message::TimeReply(reply) => self.learn_time(from, &reply, now),
         }
         Ok(true)
     }
 
-    fn tell_time(&mut self, to: u32, asked: Local, now: Local) -> io::Result<()> {
-        let Some(source) = &mut self.source else { return Ok(()) };
-        let Some(time) = source.now(now) else { return Ok(()) };
-        let time = time.as_ns();
-        let reply = TimeReply { asked, received: time, sent: time, epoch: source.epoch() };
-        self.channel.send(to, &Message::TimeReply(reply), now).map(drop)
+    fn tell_time(&mut self, to: u32, asked: Local, now: Local) {
+        let Some(source) = &mut self.source else { return };
+        let Some(time) = source.now(now) else { return };
+        let (time, epoch) = (time.as_ns(), source.epoch());
+        let reply = TimeReply { asked, received: time, sent: time, epoch };
+        // Who asked asks again.
+        let _ = self.channel.send(to, &Message::TimeReply(reply), now);
     }
 
     /// Another arbiter has answered.
@@ -224,7 +225,7 @@ impl Arbiter {
     }
 
     /// Asks other arbiters for the time, and begins an own one where nobody answers.
-    fn seek_time(&mut self, now: Local) -> io::Result<()> {
+    fn seek_time(&mut self, now: Local) {
         let patience = PATIENCE[self.setup.rank.min(PATIENCE.len() - 1)];
         let alone = self.setup.arbiters.len() < 2;
         if self.source.is_none() && (alone || now.0 > patience.as_nanos() as u64) {
@@ -238,12 +239,11 @@ impl Arbiter {
             for &arbiter in self.setup.arbiters.iter().filter(|&&number| number != self.setup.me.0)
             {
                 self.channel.expect(arbiter, now);
-                self.channel.send(arbiter, &Message::TimeRequest(now), now)?;
+                self.channel.send(arbiter, &Message::TimeRequest(now), now);
             }
             let interval = span(self.setup.clock.interval);
             self.asks = now.after(if self.source.is_none() { ASKS } else { interval });
         }
-        Ok(())
     }
 
     fn begin(&mut self, now: Local) {

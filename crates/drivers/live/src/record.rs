@@ -16,8 +16,9 @@ use slotline_net::time::Time;
 use slotline_net::topology::End;
 use slotline_net::wire::packet;
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
-use std::path::Path;
+use std::io::{self, BufWriter, ErrorKind, Write};
+use std::iter;
+use std::path::{Path, PathBuf};
 
 /// The first bytes of a log.
 pub const MAGIC: &[u8] = b"slotline log 1\n";
@@ -75,13 +76,25 @@ pub struct Recorder<W: Write = BufWriter<File>> {
 }
 
 impl Recorder {
-    /// Begins a log in a new file.
+    /// Begins a log in a new file. Where there is one with this name already, a number follows the name: an arbiter that
+    /// begins anew continues none and replaces none.
     ///
     /// # Errors
-    /// The file exists or cannot be made.
+    /// The file cannot be made.
     pub fn create(path: &Path) -> io::Result<Recorder> {
-        let file = File::options().write(true).create_new(true).open(path)?;
-        Ok(Recorder::new(BufWriter::new(file)))
+        let numbered = |n: u32| {
+            let mut name = path.as_os_str().to_owned();
+            name.push(format!(".{n}"));
+            PathBuf::from(name)
+        };
+        let mut names = iter::once(path.to_owned()).chain((1..).map(numbered));
+        let made =
+            names.find_map(|name| match File::options().write(true).create_new(true).open(name) {
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => None,
+                made => Some(made),
+            });
+        made.unwrap_or_else(|| Err(ErrorKind::AlreadyExists.into()))
+            .map(|file| Recorder::new(BufWriter::new(file)))
     }
 }
 

@@ -1,11 +1,11 @@
 //! The list of all benchmarks.
 
-#[cfg(target_os = "linux")]
-use crate::{daemons, emulate};
 use crate::{
     Row, arbiter, arbiter_quality, bump, circuits, engine, fcp, flow, hedera, pipeline, report,
     tdma, xco,
 };
+#[cfg(target_os = "linux")]
+use crate::{daemons, emulate};
 use std::error::Error;
 use std::path::Path;
 

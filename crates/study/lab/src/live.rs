@@ -10,7 +10,7 @@ use slotline_live::record::Header;
 use slotline_live::seat::Seat;
 use slotline_net::id::HostId;
 use slotline_net::time::Time;
-use slotline_scenario::{Loaded, Scenario, ScenarioError, SchemeSpec};
+use slotline_scenario::{EngineSpec, Loaded, Scenario, ScenarioError, SchemeSpec};
 use slotline_schemes::Setting;
 use std::sync::Arc;
 
@@ -39,6 +39,10 @@ impl LiveNetwork {
     /// They do not, or daemons cannot run the scheme.
     pub fn new(config: Config) -> Result<LiveNetwork, LiveNetworkError> {
         let loaded = Arc::new(Scenario::load(&config.scenario)?);
+        if matches!(loaded.scenario.engine, EngineSpec::Flow(_)) {
+            let file = config.scenario.display();
+            return unfit(format!("{file}: daemons send packets: leave out `engine = \"flow\"`"));
+        }
         let scheme = scheme(&config, &loaded)?;
         let network = LiveNetwork { config, loaded, scheme };
         network.check(&network.part(None)?)?;

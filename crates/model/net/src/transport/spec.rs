@@ -443,6 +443,6 @@ impl Transport {
     #[inline]
     fn on_wire(&self, ip: u64) -> u16 {
         let least = if self.spec.framing.0 > 0 { MIN_ON_WIRE } else { 0 };
-        (ip + self.spec.framing.0).max(least) as u16
+        (ip + self.spec.framing.0).max(least).min(u16::MAX.into()) as u16
     }
 }

@@ -162,22 +162,25 @@ impl Arbiter {
             }
         }
     }
-    fn on_message(&mut self, bytes: &[u8], cx: &mut Cx<'_>) {
+    /// Handles a message of `sender`; nobody speaks for another host.
+    fn on_message(&mut self, sender: HostId, bytes: &[u8], cx: &mut Cx<'_>) {
         if bytes.first() == Some(&fcp::VERSION) {
             if let Some(service) = &mut self.service {
-                service.on_message(bytes, &mut self.outbox, cx);
+                service.on_message(sender, bytes, &mut self.outbox, cx);
             }
             return;
         }
-        let Some(source) = Message::source(bytes) else { return };
-        let key = self.common.key(self.host.0, source);
+        let key = self.common.key(self.host.0, sender.0);
         let Ok(message) = Message::parse(bytes, &key) else { return };
-        if message.destination == self.host.0 {
-            self.on_body(source, message.body, cx);
+        if message.destination == self.host.0 && message.source == sender.0 {
+            self.on_body(sender.0, message.body, cx);
         }
     }
     fn on_body(&mut self, source: u32, body: Body, cx: &mut Cx<'_>) {
         if let Body::Watchdog { term, sent } = body {
+            if !self.common.arbiters.contains(&HostId(source)) {
+                return;
+            }
             let transition = self.watchdog.as_mut().map(|watchdog| watchdog.hear(term, sent));
             return self.apply_transition(transition.unwrap_or(Transition::Stay), cx);
         }
@@ -267,7 +270,7 @@ impl Node for Arbiter {
             self.received += 1;
             self.received_bytes += u64::from(packet.len);
             let bytes = cx.detach(&packet);
-            self.on_message(&bytes, cx);
+            self.on_message(HostId(packet.flow), &bytes, cx);
             self.arm(cx);
         }
     }

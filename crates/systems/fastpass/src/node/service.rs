@@ -107,11 +107,12 @@ impl Service {
             self.poll(peer, out, cx);
         }
     }
-    /// Receives an FCP message from the source that it names.
-    pub fn on_message(&mut self, bytes: &[u8], out: &mut Outbox, cx: &mut Cx<'_>) {
-        let source =
-            bytes.get(4..8).and_then(|bytes| bytes.try_into().ok()).map(u32::from_be_bytes);
-        let Some(peer) = source.filter(|&peer| peer < self.common.hosts) else { return };
+    /// Receives an FCP message of `sender`. The session refuses one that names another host.
+    pub fn on_message(&mut self, sender: HostId, bytes: &[u8], out: &mut Outbox, cx: &mut Cx<'_>) {
+        let peer = sender.0;
+        if peer >= self.common.hosts {
+            return;
+        }
         let mut events = std::mem::take(&mut self.events);
         // The session counts refused messages.
         let _refused = self.sessions[peer as usize].on_message(bytes, cx.now, &mut events);

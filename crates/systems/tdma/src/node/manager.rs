@@ -388,7 +388,9 @@ impl Node for FabricManager {
         }
         self.counts.bytes_received += u64::from(packet.len);
         let bytes = cx.detach(&packet);
-        let message = Message::parse(&bytes).ok();
+        let sender = HostId(packet.flow);
+        // Nobody speaks for another host.
+        let message = Message::parse(&bytes).ok().filter(|message| message.host == sender);
         if message.and_then(|message| self.receive_message(message, cx)).is_none() {
             self.counts.ignored += 1;
         }

@@ -161,9 +161,10 @@ impl Controller {
             cx.wake(at, DECIDE);
         }
     }
-    fn on_message(&mut self, bytes: &[u8], cx: &mut Cx<'_>) {
+    /// Handles a message of `sender`; nobody speaks for another host.
+    fn on_message(&mut self, sender: HostId, bytes: &[u8], cx: &mut Cx<'_>) {
         self.counters.reports += 1;
-        let message = Message::parse(bytes).ok();
+        let message = Message::parse(bytes).ok().filter(|message| message.host == sender);
         if message.and_then(|message| self.accept(message, cx)).is_none() {
             self.counters.ignored += 1;
         }
@@ -420,7 +421,7 @@ impl Node for Controller {
         if packet.kind == Kind::Control {
             self.counters.bytes_received += u64::from(packet.len);
             let bytes = cx.detach(&packet);
-            self.on_message(&bytes, cx);
+            self.on_message(HostId(packet.flow), &bytes, cx);
         }
     }
     fn transmit(&mut self, _port: PortId, _cx: &mut Cx<'_>) -> Option<Packet> {
