@@ -12,7 +12,7 @@ slotline_net::counters! {
     SLOTS_DENIED = "slots_denied", Count, Sum, "Timeslots whose demand was gone when they were given out.";
     SLOTS_REFUSED = "slots_refused", Count, Sum, "Timeslots of demand beyond the largest count at an endpoint.";
     DEMANDS_REFUSED = "demands_refused", Count, Sum, "Demands that are not valid at the arbiter.";
-    BATCHES = "batches", Count, Sum, "Times that 64 timeslots were allocated.";
+    BATCHES = "batches", Count, Sum, "Times that a batch of timeslots was allocated.";
     BATCHES_LEFT_OUT = "batches_left_out", Count, Sum, "Batches that the arbiter left out, because its messages did not leave in time or the batch had begun before.";
     ENDPOINT_MESSAGES = "endpoint_messages", Count, Sum, "Messages of endpoints.";
     ENDPOINT_MESSAGE_BYTES = "endpoint_message_bytes", Bytes, Sum, "Bytes on the wire of messages of endpoints.";

@@ -4,6 +4,7 @@
 use proptest::prelude::*;
 use slotline_envelope::KeyPair;
 use slotline_lab::live::LiveNetwork;
+use slotline_live::agent::AgentSetup;
 use slotline_live::config::Config;
 use slotline_live::seat::{Io, Seat};
 use slotline_net::frame::{Kind, Packet};
@@ -13,7 +14,6 @@ use slotline_net::time::Time;
 use slotline_net::topology::End;
 use std::collections::BTreeMap;
 use std::io;
-use std::path::PathBuf;
 
 const HOSTS: u32 = 3;
 const SCHEMES: [&str; 4] = [
@@ -40,10 +40,11 @@ fn key(number: u32) -> KeyPair {
 }
 
 /// The daemons' nodes of a network with one controller.
-fn network(control: &str) -> (LiveNetwork, PathBuf) {
+fn network(control: &str) -> LiveNetwork {
     let folder = std::env::temp_dir().join(format!("slotline-late-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
-    let path = folder.join(format!("{}.toml", control.len()));
+    let path = folder
+        .join(format!("{}.toml", SCHEMES.iter().position(|scheme| *scheme == control).unwrap()));
     let scenario = format!(
         "name = 'late'\nend.at = '1s'\nfabric = {{ kind = 'star', hosts = {HOSTS}, rate = '200Mbps' }}\n\
          [[scheme]]\nname = 's'\ncontrol = {{ {control} }}\n[[workload]]\nkind = 'bulk'\nsenders = '1'\nreceivers = '0'\n"
@@ -57,7 +58,7 @@ fn network(control: &str) -> (LiveNetwork, PathBuf) {
         (0..HOSTS).map(host).collect::<String>(),
         key(HOSTS).public()
     );
-    (LiveNetwork::new(Config::parse(&text, &path).unwrap()).unwrap(), path)
+    LiveNetwork::new(Config::parse(&text, &path).unwrap()).unwrap()
 }
 
 /// Messages on their way: by arrival, to whom, with their payload.
@@ -97,9 +98,19 @@ impl Io for Sky<'_> {
     }
 }
 
+/// A packet of a host for another one.
+fn packet(setup: &AgentSetup, to: u32, stamp: u32) -> Packet {
+    let plan = &setup.plan;
+    let leads = |conn: &u32| plan.traffic.conns[*conn as usize].dst == HostId(to);
+    let flow = plan.sends(setup.me).find(leads).unwrap();
+    let (len, entropy) = (plan.transport.datagram_len(1_400), plan.entropy(flow));
+    let (dst, kind) = (HostId(to), Kind::Datagram);
+    Packet { dst, flow, len, entropy, kind, stamp, ..Packet::default() }
+}
+
 /// Hands packets to hosts for a while, and returns how many never left.
 fn stuck(control: &str, weather: Weather) -> u64 {
-    let (network, _) = network(control);
+    let network = network(control);
     let mut dice = Dice(weather.seed);
     let agents: Vec<_> =
         (0..HOSTS).map(|n| network.agent(&format!("h{n}"), key(n)).unwrap()).collect();
@@ -122,23 +133,8 @@ fn stuck(control: &str, weather: Weather) -> u64 {
         if now < Time::s(1) && dice.below(5) == 0 {
             let (from, to) = (dice.below(HOSTS.into()) as usize, dice.below(HOSTS.into()) as u32);
             if from as u32 != to {
-                let plan = &agents[from].plan;
-                let own = plan
-                    .sends(HostId(from as u32))
-                    .find(|conn| plan.traffic.conns[*conn as usize].dst == HostId(to));
-                let flow = own.unwrap();
-                let (len, entropy) = (plan.transport.datagram_len(1_400), plan.entropy(flow));
-                let (dst, kind) = (HostId(to), Kind::Datagram);
                 given += 1;
-                let packet = Packet {
-                    dst,
-                    flow,
-                    len,
-                    entropy,
-                    kind,
-                    stamp: given as u32,
-                    ..Packet::default()
-                };
+                let packet = packet(&agents[from], to, given as u32);
                 seats[from].receive(PortId(0), packet, &[], now);
             }
         }
@@ -169,6 +165,61 @@ fn stuck(control: &str, weather: Weather) -> u64 {
     }
     assert!(given > 200, "packets were handed over");
     given - left
+}
+
+/// What a controller sends to hosts within 100 ms, of messages that it hears at once.
+fn answers(network: &LiveNetwork, messages: &[(Packet, Vec<u8>)]) -> Vec<(HostId, Vec<u8>)> {
+    let arbiter = network.arbiter(0, key(HOSTS)).unwrap();
+    let mut seat = Seat::new((arbiter.make)(9).unwrap(), &arbiter.wires, Time::ZERO);
+    let mut heard = Ears::default();
+    seat.start(Time::ms(1));
+    for (packet, payload) in messages {
+        seat.receive(PortId(0), *packet, payload, Time::ms(1));
+    }
+    for us in (1_000..101_000).step_by(100) {
+        seat.step(Time::us(us), &mut heard).unwrap();
+    }
+    heard.0.into_iter().map(|(packet, payload)| (packet.dst, payload)).collect()
+}
+
+/// Keeps the messages of a node.
+#[derive(Default)]
+struct Ears(Vec<(Packet, Vec<u8>)>);
+
+impl Io for Ears {
+    fn send(&mut self, _far: End, packet: &Packet, payload: &[u8]) -> io::Result<bool> {
+        if packet.kind == Kind::Control {
+            self.0.push((*packet, payload.to_vec()));
+        }
+        Ok(true)
+    }
+}
+
+/// What a host says is ignored where the key is that of another host: its number comes with the packet.
+#[test]
+fn nobody_speaks_for_another_host() {
+    for control in SCHEMES {
+        let network = network(control);
+        let setup = network.agent("h0", key(0)).unwrap();
+        let mut seat = Seat::new((setup.make)(1).unwrap(), &setup.wires, Time::ZERO);
+        seat.start(Time::ms(1));
+        let packets = (0..100).map(|stamp| packet(&setup, 1, stamp));
+        packets.for_each(|packet| seat.receive(PortId(0), packet, &[], Time::ms(1)));
+        let mut said = Ears::default();
+        for us in (1_000..201_000).step_by(100) {
+            seat.step(Time::us(us), &mut said).unwrap();
+        }
+        assert!(!said.0.is_empty(), "{control}: a host with packets says so");
+        let forged: Vec<_> = said
+            .0
+            .iter()
+            .cloned()
+            .map(|(packet, payload)| (Packet { flow: 2, ..packet }, payload))
+            .collect();
+        let silence = answers(&network, &[]);
+        assert_eq!(answers(&network, &forged), silence, "{control}");
+        assert_ne!(answers(&network, &said.0), silence, "{control}");
+    }
 }
 
 proptest! {

@@ -26,12 +26,13 @@ impl Bench {
     fn say(&mut self, us: u64, host: u32, seq: u32, body: Body) {
         self.bytes(
             us,
+            host,
             Message { host: HostId(host), seq, heard: 0, level: 0, term: 0, body }.emit(),
         );
     }
-    fn bytes(&mut self, us: u64, bytes: Vec<u8>) {
+    fn bytes(&mut self, us: u64, from: u32, bytes: Vec<u8>) {
         let mut cx = Cx::new(Time::us(us), &mut self.effects);
-        let packet = cx.attach((HostId(1), HERE), bytes, ETHERNET_OVERHEAD, CONTROL_CLASS);
+        let packet = cx.attach((HostId(from), HERE), bytes, ETHERNET_OVERHEAD, CONTROL_CLASS);
         self.controller.receive(PortId(0), packet, &mut cx);
     }
     /// Has wake-ups up to a time come, and returns what is sent then.
@@ -87,7 +88,7 @@ fn late_and_broken_messages_do_not_count() {
     bench.say(1, 0, 4, backlog(2));
     bench.say(2, 77, 0, backlog(2));
     bench.say(3, 0, 6, window(None, 0));
-    bench.bytes(4, vec![1, 2, 3]);
+    bench.bytes(4, 1, vec![1, 2, 3]);
     assert_eq!(bench.until(20), [(0, 0, window(None, 0))]);
     assert_eq!(bench.controller.counters().ignored, 4);
     bench.say(30, 0, 0, Body::Hello);
@@ -155,7 +156,7 @@ fn the_standby_is_silent_until_the_other_is() {
         Message { host: HostId(2), seq: 0, heard: 0, level: 0, term, body: Body::Alive }.emit()
     };
     for ms in [2, 4, 6] {
-        bench.bytes(ms * 1_000, alive(0));
+        bench.bytes(ms * 1_000, 2, alive(0));
         bench.say(ms * 1_000, 0, ms as u32, backlog(1));
         assert_eq!(bench.until(ms * 1_000 + 500), [], "the other is in control");
     }
@@ -167,9 +168,9 @@ fn the_standby_is_silent_until_the_other_is() {
     bench.say(23_000, 0, 9, backlog(1));
     assert_eq!(bench.until(23_010)[..1], [(0, 0, window(Some(1), 10_000))]);
     assert_eq!(bench.controller.counters().take_overs, 1);
-    bench.bytes(24_000, alive(0));
+    bench.bytes(24_000, 2, alive(0));
     assert!(bench.controller.is_active(), "the other has started again and will learn");
-    bench.bytes(24_100, alive(2));
+    bench.bytes(24_100, 2, alive(2));
     assert!(!bench.controller.is_active());
     bench.say(24_200, 0, 10, backlog(1));
     assert_eq!(bench.until(25_000), []);
