@@ -39,6 +39,9 @@ pub enum CtlCommand {
     Drain(Chosen),
     /// Obey the arbiter again.
     Resume(Chosen),
+    /// Read the keys in the configuration and in the key file again. Keys of others are accepted beside those before, until
+    /// the next `reload`.
+    Reload(Chosen),
 }
 
 /// Asks daemons of this machine.
@@ -58,6 +61,7 @@ pub fn ctl(options: &CtlOptions) -> Result<ExitCode> {
         }
         CtlCommand::Drain(chosen) => drop(answers(chosen, "drain")?),
         CtlCommand::Resume(chosen) => drop(answers(chosen, "resume")?),
+        CtlCommand::Reload(chosen) => drop(answers(chosen, "reload")?),
     }
     Ok(ExitCode::SUCCESS)
 }

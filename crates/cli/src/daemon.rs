@@ -2,13 +2,14 @@
 
 use crate::ctl;
 use crate::out::say;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use clap::{Args, Subcommand};
 use slotline_envelope::KeyPair;
 use slotline_lab::live::LiveNetwork;
 use slotline_linux::gate::{Gate, Held};
 use slotline_live::agent::Agent;
 use slotline_live::arbiter::Arbiter;
+use slotline_live::channel::Keys;
 use slotline_live::config::Config;
 use slotline_live::control::ControlSocket;
 use slotline_live::http::HttpSocket;
@@ -118,8 +119,12 @@ pub fn agent(options: &AgentOptions) -> Result<ExitCode> {
     let told = |line: &str| match line {
         "drain" | "resume" => {
             shared.drain(line == "drain");
-            Some("null".into())
+            Some(Ok(()))
         }
+        "reload" => Some(options.common.keys(&options.config, |network, key| {
+            let setup = network.agent(&host, key)?;
+            Ok(shared.rekey(Keys::of(&setup.key, &setup.arbiters)))
+        })),
         _ => None,
     };
     service.run(&shared, told, || agent.run(&running, &shared).context("the agent cannot go on"))
@@ -145,7 +150,15 @@ pub fn arbiter(options: &ArbiterOptions) -> Result<ExitCode> {
     say(&format!("arbiter {rank} at {address}, scheme {}", network.scheme()));
     let shared = Shared::default();
     let run = || arbiter.run(&running, &shared).context("the arbiter cannot go on");
-    service.run(&shared, |_| None, run)
+    let told = |line: &str| {
+        (line == "reload").then(|| {
+            options.common.keys(&options.config, |network, key| {
+                let setup = network.arbiter(rank, key)?;
+                Ok(shared.rekey(Keys::of(&setup.key, &setup.peers)))
+            })
+        })
+    };
+    service.run(&shared, told, run)
 }
 
 fn record(file: &Path) -> Result<Recorder> {
@@ -165,6 +178,15 @@ pub fn key(options: &KeyOptions) -> Result<ExitCode> {
 impl DaemonOptions {
     fn key(&self, config: &Config) -> Result<KeyPair> {
         Ok(keys::read(self.key.as_ref().unwrap_or(&config.key))?)
+    }
+    /// Reads the configuration and the key again, for `take`.
+    fn keys(
+        &self,
+        config: &Path,
+        take: impl FnOnce(&LiveNetwork, KeyPair) -> Result<()>,
+    ) -> Result<()> {
+        let network = network(config)?;
+        take(&network, self.key(network.config())?)
     }
     fn service<'a>(&self, name: &str, running: &'a Running) -> Result<Service<'a>> {
         let usual = || Path::new(ctl::FOLDER).join(format!("{name}.sock"));
@@ -192,12 +214,15 @@ impl Service<'_> {
     fn run<T: Status + Send>(
         &self,
         shared: &Shared<T>,
-        told: impl Fn(&str) -> Option<String> + Sync,
+        told: impl Fn(&str) -> Option<Result<()>> + Sync,
         work: impl FnOnce() -> Result<()>,
     ) -> Result<ExitCode> {
         let answer = |line: &str| match line {
             "status" => shared.json(),
-            _ => told(line).unwrap_or_else(|| format!("{{\"error\": \"it cannot {line}\"}}")),
+            _ => match told(line).unwrap_or_else(|| Err(anyhow!("it cannot {line}"))) {
+                Ok(()) => "null".into(),
+                Err(error) => serde_json::json!({ "error": format!("{error:#}") }).to_string(),
+            },
         };
         std::thread::scope(|scope| {
             scope.spawn(|| self.control.serve(self.running, answer));

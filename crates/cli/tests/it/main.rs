@@ -12,6 +12,7 @@ mod import;
 #[cfg(target_os = "linux")]
 mod live;
 mod output;
+mod package;
 mod reference;
 mod resume;
 mod routes;

@@ -167,6 +167,10 @@ impl Agent {
         while !running.stopped() {
             let now = running.now();
             self.drain(shared.is_drained(), now);
+            if let Some(keys) = shared.new_keys() {
+                // A configuration in which two machines have one key was refused before.
+                let _ = self.channel.rekey(&keys);
+            }
             let next = self.round(now)?;
             shared.show(|| self.status(now));
             let spins = !self.held.is_empty() && next <= SPIN;

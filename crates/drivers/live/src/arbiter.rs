@@ -133,6 +133,10 @@ impl Arbiter {
         let list = waiting_list(&[self.channel.readable()])?;
         while !running.stopped() {
             let now = running.now();
+            if let Some(keys) = shared.new_keys() {
+                // A configuration in which two machines have one key was refused before.
+                let _ = self.channel.rekey(&keys);
+            }
             let next = self.round(now)?;
             shared.show(|| self.status(running.now()));
             self.write_log(now);

@@ -2,7 +2,9 @@
 
 use crate::clock::Local;
 use crate::message::Message;
-use slotline_envelope::{Counters, Endpoint, Event, KeyPair, PublicKey, Sealed, Settings, Start};
+use slotline_envelope::{
+    Counters, Endpoint, Event, KeyPair, PeerError, PublicKey, Sealed, Settings, Start,
+};
 use slotline_net::time::Time;
 use std::collections::HashMap;
 use std::hash::BuildHasher;
@@ -26,6 +28,23 @@ pub struct Peer {
     pub address: SocketAddr,
     /// Its public key.
     pub key: PublicKey,
+}
+
+/// The own key, and the public keys of peers by number.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Keys {
+    /// The own key.
+    pub own: KeyPair,
+    /// Those of peers.
+    pub peers: Vec<(u32, PublicKey)>,
+}
+
+impl Keys {
+    /// A daemon's own key and those of its peers.
+    pub fn of(own: &KeyPair, peers: &[Peer]) -> Keys {
+        let peers = peers.iter().map(|peer| (peer.number, peer.key)).collect();
+        Keys { own: own.clone(), peers }
+    }
 }
 
 /// Where a peer listens, and when it was heard last.
@@ -87,6 +106,24 @@ impl Channel {
             buffer: vec![0; LONGEST],
             unreadable: 0,
         })
+    }
+
+    /// Takes other keys. The key of a peer is accepted beside the one before, until the same one is given again: then only
+    /// it is. Sessions go on.
+    ///
+    /// # Errors
+    /// Two daemons have the same key.
+    pub fn rekey(&mut self, keys: &Keys) -> Result<(), PeerError> {
+        for &(peer, key) in &keys.peers {
+            match self.endpoint.peer_keys(peer).first() {
+                Some(newest) if *newest == key => self.endpoint.keep_newest_key(peer)?,
+                _ => self.endpoint.set_peer_key(peer, key)?,
+            }
+        }
+        if keys.own.public() != self.endpoint.public_key() {
+            self.endpoint.set_own_key(keys.own.clone())?;
+        }
+        Ok(())
     }
 
     /// What to wait for.
@@ -276,6 +313,25 @@ mod tests {
         first.send(1, &message(b"true"), NOW);
         assert_eq!(heard(&mut first, &mut second, NOW), Some((0, b"true".to_vec())));
         assert!(second.refused() >= 3, "{}", second.refused());
+    }
+
+    #[test]
+    fn keys_change_while_messages_go_on() {
+        let (mut first, mut second, address) = pair();
+        let mut pass = |first: &mut Channel, second: &mut Channel, text: &[u8]| {
+            assert!(first.send(1, &message(text), NOW));
+            assert_eq!(heard(first, second, NOW), Some((0, text.to_vec())));
+        };
+        pass(&mut first, &mut second, b"old");
+        let new = key(11);
+        let keys = Keys { own: key(1), peers: vec![(0, new.public())] };
+        second.rekey(&keys).unwrap();
+        pass(&mut first, &mut second, b"both");
+        let peer = Peer { number: 1, address, key: key(1).public() };
+        first.rekey(&Keys::of(&new, std::slice::from_ref(&peer))).unwrap();
+        first.endpoint.renew(1, time(NOW)).unwrap();
+        pass(&mut first, &mut second, b"new");
+        assert!(first.rekey(&Keys::of(&key(1), &[peer])).is_err(), "the key of the other one");
     }
 
     #[test]

@@ -186,6 +186,15 @@ impl Config {
         let mut addresses: Vec<IpAddr> =
             self.host.iter().flat_map(|host| host.address.iter().copied()).collect();
         addresses.extend(self.arbiter.iter().map(|arbiter| arbiter.address));
+        let mut keys: Vec<PublicKey> = self.host.iter().map(|host| host.key).collect();
+        keys.extend(self.arbiter.iter().map(|arbiter| arbiter.key));
+        keys.sort_unstable();
+        if let Some(pair) = keys.windows(2).find(|pair| pair[0] == pair[1]) {
+            return wrong(
+                "key",
+                &format!("{} is given twice: each machine needs its own", pair[0]),
+            );
+        }
         addresses.sort_unstable();
         match addresses.windows(2).find(|pair| pair[0] == pair[1]) {
             Some(pair) => wrong("address", &format!("{} is given twice", pair[0])),
@@ -260,6 +269,11 @@ mod tests {
         assert!(error("3p7bfXt9", "3p7b").contains("line 6"), "{}", error("3p7bfXt9", "3p7b"));
         assert!(error("10.1.0.0/24", "10.1.0.0").contains("is no prefix"));
         assert!(error("10.1.0.100", "10.1.0.1").contains("10.1.0.1 is given twice"));
+        let (one, two) = (
+            "hSDwCYkwp1R0i33ctD73Wg2/Og0mOBr066SpjqqbTmo=",
+            "3p7bfXt9wbTTW2HC7OQ1Nz+DQ8hbeGdNrfx+FG+IK08=",
+        );
+        assert!(error(one, two).contains("is given twice: each machine"));
         assert!(error("['10.1.0.1']", "[]").contains("`h0` has no address"));
     }
 }

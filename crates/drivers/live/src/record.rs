@@ -133,8 +133,8 @@ impl<W: Write> Recorder<W> {
             self.fault = self.out.flush().err();
         }
     }
-    #[cfg(test)]
-    pub(crate) fn into_inner(self) -> W {
+    /// Where the log was written.
+    pub fn into_inner(self) -> W {
         self.out
     }
     /// Why the log ended.

@@ -42,6 +42,9 @@ pub enum ReplayError {
     },
 }
 
+/// No arbiter does nothing for longer than this; a damaged log would keep a node busy with its wake-ups.
+const MOST_GAP: Time = Time::s(3_600);
+
 /// One record.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Record<'a> {
@@ -98,7 +101,9 @@ impl<'a> Log<'a> {
         let parsed = record(&mut rest).map_err(|()| ReplayError::Damaged { at })?;
         let Some((gap, record)) = parsed else { return Ok(None) };
         self.at = self.bytes.len() - rest.len();
-        self.now = self.now.checked_add(gap).ok_or(ReplayError::Damaged { at })?;
+        let damaged = gap > MOST_GAP.as_ps();
+        self.now =
+            self.now.checked_add(gap).filter(|_| !damaged).ok_or(ReplayError::Damaged { at })?;
         Ok(Some((Time::ps(self.now), record)))
     }
     fn is_at_end(&self) -> bool {

@@ -1,6 +1,7 @@
 //! What a daemon shows of itself.
 
 use crate::agent::AgentCounts;
+use crate::channel::Keys;
 use crate::metrics::Exposition;
 use slotline_net::node::Counters;
 use std::collections::BTreeMap;
@@ -162,11 +163,13 @@ pub fn named(counters: &Counters) -> BTreeMap<&'static str, u64> {
 pub struct Shared<T> {
     latest: Mutex<(Option<T>, Option<Instant>)>,
     drained: AtomicBool,
+    /// Keys that the daemon is to take.
+    keys: Mutex<Option<Keys>>,
 }
 
 impl<T> Default for Shared<T> {
     fn default() -> Shared<T> {
-        Shared { latest: Mutex::default(), drained: AtomicBool::new(false) }
+        Shared { latest: Mutex::default(), drained: AtomicBool::new(false), keys: Mutex::default() }
     }
 }
 
@@ -195,6 +198,14 @@ impl<T: Status> Shared<T> {
     /// Tells an agent to let all packets leave at once, or to obey arbiters again.
     pub fn drain(&self, drained: bool) {
         self.drained.store(drained, Ordering::Release);
+    }
+    /// Tells the daemon to take other keys.
+    pub fn rekey(&self, keys: Keys) {
+        *self.keys.lock().unwrap_or_else(PoisonError::into_inner) = Some(keys);
+    }
+    /// Keys that the daemon is to take, unless somebody is just giving them.
+    pub(crate) fn new_keys(&self) -> Option<Keys> {
+        self.keys.try_lock().ok().and_then(|mut keys| keys.take())
     }
     pub(crate) fn is_drained(&self) -> bool {
         self.drained.load(Ordering::Acquire)

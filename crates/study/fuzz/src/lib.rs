@@ -7,6 +7,7 @@
 #![warn(missing_docs)]
 
 mod corpus;
+mod daemons;
 mod driver;
 mod instructions;
 mod messages;
@@ -40,7 +41,7 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 14] = [
+pub const TARGETS: [Target; 16] = [
     Target {
         name: "scenarios",
         about: "scenarios made from the schema are checked, explained and run",
@@ -138,5 +139,19 @@ pub const TARGETS: [Target; 14] = [
         inputs: 150,
         make: messages::script,
         judge: messages::judge,
+    },
+    Target {
+        name: "daemons",
+        about: "datagrams between two daemons are lost, repeated, mixed up and changed",
+        inputs: 60,
+        make: daemons::script,
+        judge: daemons::judge_script,
+    },
+    Target {
+        name: "daemon_files",
+        about: "mutated configurations, messages and logs of daemons are read",
+        inputs: 2_000,
+        make: daemons::file,
+        judge: daemons::judge_file,
     },
 ];

@@ -37,5 +37,7 @@ a_test_for_each!(
     parts,
     wire,
     sessions,
-    networks
+    networks,
+    daemons,
+    daemon_files
 );

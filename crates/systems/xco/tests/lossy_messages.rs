@@ -12,6 +12,7 @@ use slotline_net::units::{Bytes, Rate};
 use slotline_xco::node::controller::Controller;
 use slotline_xco::node::coordinator::Coordinator;
 use slotline_xco::spec::{Mode, XcoSpec};
+use slotline_xco::wire::Message;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -154,9 +155,10 @@ impl World {
                 self.carry_out(who);
             }
             Event::Message(who, bytes) if who == controller => {
+                let flow = Message::parse(&bytes).map_or(0, |message| message.host.0);
                 let seq = self.effects.payloads().keep(bytes.into());
                 let dst = HostId(who as u32);
-                let packet = Packet { dst, seq, kind: Kind::Control, ..Packet::default() };
+                let packet = Packet { dst, flow, seq, kind: Kind::Control, ..Packet::default() };
                 let cx = &mut Cx::new(self.now, &mut self.effects);
                 self.controller.receive(PortId(0), packet, cx);
                 self.carry_out(who);
