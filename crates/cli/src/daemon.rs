@@ -123,7 +123,8 @@ pub fn agent(options: &AgentOptions) -> Result<ExitCode> {
         }
         "reload" => Some(options.common.keys(&options.config, |network, key| {
             let setup = network.agent(&host, key)?;
-            Ok(shared.rekey(Keys::of(&setup.key, &setup.arbiters)))
+            shared.rekey(Keys::of(&setup.key, &setup.arbiters));
+            Ok(())
         })),
         _ => None,
     };
@@ -154,7 +155,8 @@ pub fn arbiter(options: &ArbiterOptions) -> Result<ExitCode> {
         (line == "reload").then(|| {
             options.common.keys(&options.config, |network, key| {
                 let setup = network.arbiter(rank, key)?;
-                Ok(shared.rekey(Keys::of(&setup.key, &setup.peers)))
+                shared.rekey(Keys::of(&setup.key, &setup.peers));
+                Ok(())
             })
         })
     };
