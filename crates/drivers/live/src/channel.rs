@@ -318,7 +318,7 @@ mod tests {
     #[test]
     fn keys_change_while_messages_go_on() {
         let (mut first, mut second, address) = pair();
-        let mut pass = |first: &mut Channel, second: &mut Channel, text: &[u8]| {
+        let pass = |first: &mut Channel, second: &mut Channel, text: &[u8]| {
             assert!(first.send(1, &message(text), NOW));
             assert_eq!(heard(first, second, NOW), Some((0, text.to_vec())));
         };
