@@ -223,7 +223,7 @@ const CONTROL_OPTIONS: &[(Fits, &str)] = &[
     (|at| at.control == "tdma", r#"{ kind = "tdma", round = "2ms" }"#),
     (
         |at| at.control == "tdma",
-        r#"{ kind = "tdma", round = "2ms", slot = "100us", signalling = "pause", scheduler = "weighted-round-robin" }"#,
+        r#"{ kind = "tdma", round = "2ms", slot = "150us", signalling = "pause", scheduler = "weighted-round-robin" }"#,
     ),
     (
         |at| at.control == "tdma",
