@@ -29,7 +29,11 @@ pub struct Daemons {
 impl Daemons {
     /// Starts them, and waits until all agents obey the arbiter.
     pub fn start(demo: &Demo<'_>) -> Result<Daemons> {
-        let folder = std::env::temp_dir().join(format!("slotline-demo-{}", std::process::id()));
+        // In its namespace this process has the same number as those of other demonstrations.
+        let number = isolation::outer().unwrap_or_else(std::process::id);
+        let folder = std::env::temp_dir().join(format!("slotline-demo-{number}"));
+        // One that was killed may have left it.
+        let _ = fs::remove_dir_all(&folder);
         fs::create_dir_all(&folder)?;
         let mut daemons = Daemons { folder, children: Vec::new() };
         daemons.write_files(demo)?;

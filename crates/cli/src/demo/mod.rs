@@ -159,11 +159,15 @@ impl Demo<'_> {
         self.addresses.len() - self.arbiters
     }
     fn description(&self) -> String {
-        let DemoOptions { senders, rate, buffer, seconds, .. } = self.options;
+        let DemoOptions { senders, rate, buffer, seconds, skip_without, .. } = self.options;
+        let before = match skip_without {
+            true => String::new(),
+            false => format!("{seconds} s as their kernels like, then "),
+        };
         format!(
-            "{senders} hosts send to one by iperf3, and another one pings it: {seconds} s as their kernels like, then {seconds} s \
-             as {} decides.\nThe hosts are network namespaces at a bridge of the kernel that sends {rate} to each and \
-             has {buffer} for packets that wait.",
+            "{senders} hosts send to one by iperf3, and another one pings it: {before}{seconds} s as {} decides.\n\
+             The hosts are network namespaces at a bridge of the kernel that sends {rate} to each and has {buffer} for \
+             packets that wait.",
             self.options.control.name()
         )
     }

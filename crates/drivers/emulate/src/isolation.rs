@@ -43,7 +43,7 @@ pub fn is_inside() -> bool {
 }
 
 /// The process that waits for this isolated one.
-pub(crate) fn outer() -> Option<u32> {
+pub fn outer() -> Option<u32> {
     std::env::var(INSIDE).ok()?.parse().ok()
 }
 
