@@ -40,7 +40,9 @@ fn the_package_has_the_program_and_units_that_systemd_accepts() {
         let text = text.replace("/usr/bin/slotline", program.to_str().expect("a name"));
         let copy = folder.0.join(name);
         std::fs::write(&copy, text).expect("a copy");
-        let said = succeeded(Command::new("systemd-analyze").arg("verify").arg(&copy));
+        let verified = Command::new("systemd-analyze").arg("verify").arg(&copy).output();
+        // It warns of keys that it does not know, and succeeds.
+        let said = stderr(&verified.expect("it starts"));
         assert!(!said.contains(name), "{said}");
     }
 }

@@ -9,7 +9,7 @@ use crate::config::{AgentOptions, ClockOptions, span};
 use crate::held::Held;
 use crate::message::Message;
 use crate::running::{Running, unique, waiting_list};
-use crate::seat::{Io, Seat, SeatReport};
+use crate::seat::{Io, Seat};
 use crate::status::{AgentStatus, Shared};
 use slotline_envelope::KeyPair;
 use slotline_linux::gate::Gate;
@@ -27,7 +27,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Most packets taken from the queue before messages have their turn.
+/// Most packets and messages taken before the others have their turn.
 const BURST: usize = 64;
 /// The longest sleep: how soon a request to stop is seen.
 const NAP: Duration = Duration::from_millis(20);
@@ -204,7 +204,8 @@ impl Agent {
 
     /// Takes in what arbiters say.
     fn hear(&mut self, now: Local) -> io::Result<()> {
-        while let Some((from, message)) = self.channel.receive(now)? {
+        for _ in 0..BURST {
+            let Some((from, message)) = self.channel.receive(now)? else { return Ok(()) };
             let Some(at) = self.setup.arbiters.iter().position(|peer| peer.number == from) else {
                 continue;
             };
@@ -364,10 +365,7 @@ impl Agent {
             counts: self.counts,
             refused: self.channel.refused(),
             latest_ns: seat.map_or(0, |seat| seat.report().latest.as_ns()),
-            lost_messages: seat.map_or(0, |seat: &Seat| -> u64 {
-                let SeatReport { lost, .. } = seat.report();
-                lost
-            }),
+            lost_messages: seat.map_or(0, |seat| seat.report().lost),
             counters: crate::status::named(&counters),
         }
     }

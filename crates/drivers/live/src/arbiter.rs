@@ -211,8 +211,11 @@ impl Arbiter {
         let _ = self.channel.send(to, &Message::TimeReply(reply), now);
     }
 
-    /// Another arbiter has answered.
+    /// Somebody has answered; only other arbiters say what time it is.
     fn learn_time(&mut self, from: u32, reply: &TimeReply, now: Local) {
+        if !self.setup.arbiters.contains(&from) {
+            return;
+        }
         match &mut self.source {
             None => {
                 let options = &self.setup.clock;
@@ -290,5 +293,47 @@ impl Arbiter {
             latest_ns: report.latest.as_ns(),
             counters: crate::status::named(&counters),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use slotline_net::error::SpecError;
+    use std::net::{Ipv4Addr, UdpSocket};
+
+    const NOW: Local = Local(1_000);
+
+    /// An arbiter with number 8 that knows arbiter 9 and host 1, and that has no time yet.
+    fn arbiter() -> Arbiter {
+        let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let address = socket.local_addr().unwrap();
+        drop(socket);
+        let key = |number: u8| KeyPair::from_private([number + 1; 32]);
+        let peer = |number: u8| Peer { number: number.into(), address, key: key(number).public() };
+        let setup = ArbiterSetup {
+            me: HostId(8),
+            rank: 0,
+            address,
+            key: key(8),
+            peers: vec![peer(1), peer(9)],
+            arbiters: vec![8, 9],
+            wires: Vec::new(),
+            make: Box::new(|_| Err(SpecError::new("control", "no node here"))),
+            clock: ClockOptions::default(),
+            scenario: Default::default(),
+            recorder: None,
+        };
+        Arbiter::open(setup, NOW).unwrap()
+    }
+
+    #[test]
+    fn a_host_does_not_say_what_time_it_is() {
+        let mut arbiter = arbiter();
+        let reply = TimeReply { asked: NOW, received: 5, sent: 5, epoch: 7 };
+        arbiter.learn_time(1, &reply, NOW);
+        assert!(arbiter.source.is_none());
+        arbiter.learn_time(9, &reply, NOW);
+        assert_eq!(arbiter.source.map(|source| source.epoch()), Some(7));
     }
 }

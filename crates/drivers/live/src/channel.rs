@@ -16,6 +16,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// The longest datagram.
 const LONGEST: usize = 65_536;
+/// Most datagrams without a message that are read at once.
+const BURST: usize = 64;
 /// A peer that is silent for so long, while it is spoken to, may have begun anew and lost the keys of the session.
 const SILENCE: Duration = Duration::from_secs(1);
 
@@ -168,12 +170,14 @@ impl Channel {
         peer.is_some_and(|peer| self.socket.send_to(&self.sealed, peer.address).is_ok())
     }
 
-    /// The next message, and who sent it; `None` where there is none.
+    /// The next message, and who sent it; `None` where there is none among the next datagrams. Others may follow then, and
+    /// the socket remains readable: whoever floods it does not keep the daemon from its work.
     ///
     /// # Errors
     /// The socket does not work any more.
     pub fn receive(&mut self, now: Local) -> io::Result<Option<(u32, Message<'_>)>> {
-        while let Some((length, source)) = self.next_datagram()? {
+        for _ in 0..BURST {
+            let Some((length, source)) = self.next_datagram()? else { return Ok(None) };
             let origin = self.sources.hash_one(source);
             let datagram = &mut self.buffer[..length];
             match self.endpoint.open(datagram, origin, time(now)) {
@@ -332,6 +336,19 @@ mod tests {
         first.endpoint.renew(1, time(NOW)).unwrap();
         pass(&mut first, &mut second, b"new");
         assert!(first.rekey(&Keys::of(&key(1), &[peer])).is_err(), "the key of the other one");
+    }
+
+    #[test]
+    fn a_flood_does_not_keep_a_daemon_from_its_work() {
+        let (mut first, mut second, address) = pair();
+        let rogue = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        for _ in 0..2 * BURST {
+            rogue.send_to(b"noise", address).unwrap();
+        }
+        assert_eq!(second.receive(NOW).unwrap(), None);
+        assert_eq!(second.refused(), BURST as u64, "it returns, although more datagrams wait");
+        assert!(first.send(1, &message(b"true"), NOW));
+        assert_eq!(heard(&mut first, &mut second, NOW), Some((0, b"true".to_vec())));
     }
 
     #[test]

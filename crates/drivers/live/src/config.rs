@@ -180,6 +180,11 @@ impl Config {
         if let Some(prefix) = self.network.iter().find(|prefix| !is_prefix(prefix)) {
             return wrong("network", &format!("`{prefix}` is no prefix; one is \"10.0.0.0/24\""));
         }
+        let mut names: Vec<&str> = self.host.iter().map(|host| host.name.as_str()).collect();
+        names.sort_unstable();
+        if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+            return wrong("host", &format!("`{}` is given twice", pair[0]));
+        }
         if let Some(host) = self.host.iter().find(|host| host.address.is_empty()) {
             return wrong("host", &format!("`{}` has no address", host.name));
         }
@@ -267,6 +272,8 @@ mod tests {
         assert!(unknown.contains("net.toml") && unknown.contains("line 8"), "{unknown}");
         assert!(error("'60ms'", "'60'").contains("silence"), "{}", error("'60ms'", "'60'"));
         assert!(error("3p7bfXt9", "3p7b").contains("line 6"), "{}", error("3p7bfXt9", "3p7b"));
+        let again = "{ name = 'h0', address = ['10.1.0.9'], key = '3p7bfXt9wbTTW2HC7OQ1Nz+DQ8hbeGdNrfx+FG+IK08=' }, { name";
+        assert!(error("{ name", again).contains("`h0` is given twice"));
         assert!(error("10.1.0.0/24", "10.1.0.0").contains("is no prefix"));
         assert!(error("10.1.0.100", "10.1.0.1").contains("10.1.0.1 is given twice"));
         let (one, two) = (

@@ -42,8 +42,8 @@ pub enum ReplayError {
     },
 }
 
-/// No arbiter does nothing for longer than this; a damaged log would keep a node busy with its wake-ups.
-const MOST_GAP: Time = Time::s(3_600);
+/// No arbiter is later than this; in a damaged log a node would be busy with its wake-ups. Without any it may be idle for long.
+const LATEST: Time = Time::s(3_600);
 
 /// One record.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -101,9 +101,7 @@ impl<'a> Log<'a> {
         let parsed = record(&mut rest).map_err(|()| ReplayError::Damaged { at })?;
         let Some((gap, record)) = parsed else { return Ok(None) };
         self.at = self.bytes.len() - rest.len();
-        let damaged = gap > MOST_GAP.as_ps();
-        self.now =
-            self.now.checked_add(gap).filter(|_| !damaged).ok_or(ReplayError::Damaged { at })?;
+        self.now = self.now.checked_add(gap).ok_or(ReplayError::Damaged { at })?;
         Ok(Some((Time::ps(self.now), record)))
     }
     fn is_at_end(&self) -> bool {
@@ -163,7 +161,12 @@ pub fn replay(log: &mut Log<'_>, seat: &mut Seat, compare: bool) -> Result<Repla
     let began = Time::ps(log.header.began);
     let mut done = Replayed::default();
     seat.start(began);
-    while let Some((now, record)) = log.next()? {
+    loop {
+        let at = log.at;
+        let Some((now, record)) = log.next()? else { break };
+        if now.since(seat.next_wake()) > LATEST {
+            return Err(ReplayError::Damaged { at });
+        }
         done.span = now.since(began);
         match record {
             Record::Heard(packet, payload) => {

@@ -202,11 +202,15 @@ impl Seat {
         self.call(now, |node, cx| node.receive(port, packet, cx));
     }
 
+    /// When the node wants to be woken; [`Time::MAX`] where it does not.
+    pub fn next_wake(&self) -> Time {
+        self.around.wakes.peek().map_or(Time::MAX, |Reverse(wake)| wake.at)
+    }
+
     /// Whether [`Seat::step`] would do nothing at `now`.
     pub fn is_idle(&self, now: Time) -> bool {
         let settled = |port: &Port| port.free_at > now || !(port.busy || port.has_work());
-        let woken = self.around.wakes.peek().is_some_and(|Reverse(wake)| wake.at <= now);
-        !woken && self.around.ports.iter().all(settled)
+        self.next_wake() > now && self.around.ports.iter().all(settled)
     }
 
     /// Does what is due at `now`: wake-ups, and sending from ports that are free. Returns when it is to be called next, if

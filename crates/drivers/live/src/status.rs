@@ -81,6 +81,13 @@ pub trait Status: Clone + serde::Serialize {
     fn unready(&self) -> Option<&'static str>;
 }
 
+/// What agents and arbiters have in common.
+fn common(out: &mut Exposition, latest_ns: u64, refused: u64, lost_messages: u64) {
+    out.gauge("latest_wake_up_seconds", "The latest wake-up.", seconds(latest_ns));
+    out.counter("refused_datagrams", "Datagrams that were no messages of a peer.", refused);
+    out.counter("lost_messages", "Messages that could not be sent.", lost_messages);
+}
+
 /// A time in seconds.
 fn seconds(ns: u64) -> f64 {
     ns as f64 / 1e9
@@ -100,7 +107,6 @@ impl Status for AgentStatus {
             "The most by which the network's time may be wrong.",
             bound,
         );
-        out.gauge("latest_wake_up_seconds", "The latest wake-up.", seconds(self.latest_ns));
         out.counter("scheduled_packets", "Packets that left as the arbiter decided.", scheduled);
         out.counter(
             "unscheduled_packets",
@@ -116,12 +122,7 @@ impl Status for AgentStatus {
             "How often it stopped, because the time was not known.",
             clock_losses,
         );
-        out.counter(
-            "refused_datagrams",
-            "Datagrams that were no messages of a peer.",
-            self.refused,
-        );
-        out.counter("lost_messages", "Messages that could not be sent.", self.lost_messages);
+        common(&mut out, self.latest_ns, self.refused, self.lost_messages);
         out.scheme(&self.counters);
         out.end()
     }
@@ -136,15 +137,9 @@ impl Status for ArbiterStatus {
         let mut out = Exposition::default();
         out.gauge("peers", "Agents and other arbiters heard within three seconds.", self.peers);
         out.gauge("network_time_seconds", "The network's time.", seconds(self.time_ns));
-        out.gauge("latest_wake_up_seconds", "The latest wake-up.", seconds(self.latest_ns));
         out.counter("received_messages", "Messages of the scheme received.", self.received);
         out.counter("sent_messages", "Messages of the scheme sent.", self.sent);
-        out.counter(
-            "refused_datagrams",
-            "Datagrams that were no messages of a peer.",
-            self.refused,
-        );
-        out.counter("lost_messages", "Messages that could not be sent.", self.lost_messages);
+        common(&mut out, self.latest_ns, self.refused, self.lost_messages);
         out.scheme(&self.counters);
         out.end()
     }

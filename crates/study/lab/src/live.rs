@@ -118,7 +118,7 @@ impl LiveNetwork {
             hosts,
             wires: part.wires,
             plan: part.plan,
-            make: self.make(me),
+            make: self.make(me)?,
             agent: self.config.agent.clone(),
             clock: self.config.clock.clone(),
         })
@@ -152,7 +152,7 @@ impl LiveNetwork {
             peers,
             arbiters: numbers,
             wires: self.part(Some(me))?.wires,
-            make: self.make(me),
+            make: self.make(me)?,
             clock: self.config.clock.clone(),
             scenario: (self.loaded.resolved(), self.scheme().into()),
             recorder: None,
@@ -168,9 +168,12 @@ impl LiveNetwork {
         part.stations.iter().zip(&self.config.arbiter).map(peer).collect()
     }
 
-    fn make(&self, me: HostId) -> MakeNode {
+    /// What makes the node, which works: it is tried here.
+    fn make(&self, me: HostId) -> Result<MakeNode, LiveNetworkError> {
         let (loaded, scheme) = (Arc::clone(&self.loaded), self.scheme);
-        Box::new(move |incarnation| build::live::node(&loaded, scheme, me, incarnation))
+        let make = move |incarnation| build::live::node(&loaded, scheme, me, incarnation);
+        make(0).map_err(|error| self.loaded.blame(error))?;
+        Ok(Box::new(make))
     }
 }
 

@@ -3,17 +3,22 @@
 
 use proptest::prelude::*;
 use slotline_envelope::KeyPair;
-use slotline_lab::live::LiveNetwork;
+use slotline_lab::live::{LiveNetwork, recorded_controller};
 use slotline_live::agent::AgentSetup;
 use slotline_live::config::Config;
+use slotline_live::record::{Header, Recorder, Sent};
+use slotline_live::replay::{Log, replay};
 use slotline_live::seat::{Io, Seat};
 use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::{HostId, PortId};
 use slotline_net::node::Handover;
 use slotline_net::time::Time;
 use slotline_net::topology::End;
+use slotline_scenario::Scenario;
 use std::collections::BTreeMap;
 use std::io;
+use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 const HOSTS: u32 = 3;
 const SCHEMES: [&str; 4] = [
@@ -41,10 +46,10 @@ fn key(number: u32) -> KeyPair {
 
 /// The daemons' nodes of a network with one controller.
 fn network(control: &str) -> LiveNetwork {
-    let folder = std::env::temp_dir().join(format!("slotline-late-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    let path = folder
-        .join(format!("{}.toml", SCHEMES.iter().position(|scheme| *scheme == control).unwrap()));
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let number = COUNT.fetch_add(1, Ordering::Relaxed);
+    let name = format!("slotline-late-{}-{number}.toml", std::process::id());
+    let path = std::env::temp_dir().join(name);
     let scenario = format!(
         "name = 'late'\nend.at = '1s'\nfabric = {{ kind = 'star', hosts = {HOSTS}, rate = '200Mbps' }}\n\
          [[scheme]]\nname = 's'\ncontrol = {{ {control} }}\n[[workload]]\nkind = 'bulk'\nsenders = '1'\nreceivers = '0'\n"
@@ -58,7 +63,9 @@ fn network(control: &str) -> LiveNetwork {
         (0..HOSTS).map(host).collect::<String>(),
         key(HOSTS).public()
     );
-    LiveNetwork::new(Config::parse(&text, &path).unwrap()).unwrap()
+    let network = LiveNetwork::new(Config::parse(&text, &path).unwrap()).unwrap();
+    std::fs::remove_file(path).unwrap();
+    network
 }
 
 /// Messages on their way: by arrival, to whom, with their payload.
@@ -219,6 +226,35 @@ fn nobody_speaks_for_another_host() {
         let silence = answers(&network, &[]);
         assert_eq!(answers(&network, &forged), silence, "{control}");
         assert_ne!(answers(&network, &said.0), silence, "{control}");
+    }
+}
+
+/// An arbiter without hosts that send is idle, and its log has no record of that time.
+#[test]
+fn a_log_may_have_hours_without_a_record() {
+    let network = network(SCHEMES[0]);
+    let setup = network.arbiter(0, key(HOSTS)).unwrap();
+    let (scenario, scheme) = setup.scenario.clone();
+    let (station, incarnation, began) = (setup.me.0, 9, Time::ms(1).as_ps());
+    let header = Header { program: "0".into(), scenario, scheme, station, incarnation, began };
+    let mut recorder = Recorder::new(Vec::new());
+    recorder.begin(&header);
+    recorder.stepped(Sent::default(), Time::s(20 * 3_600));
+    let bytes = recorder.into_inner();
+    let mut log = Log::open(&bytes).unwrap();
+    let loaded = Scenario::parse(Path::new("log"), header.scenario.clone()).unwrap();
+    let mut seat = recorded_controller(&loaded, &header).unwrap();
+    let done = replay(&mut log, &mut seat, true).unwrap();
+    assert!(done.span > Time::s(19 * 3_600) && !done.cut);
+}
+
+/// What only shows when the node is made is an error before the daemon begins.
+#[test]
+fn a_scheme_that_does_not_fit_the_network_is_refused() {
+    let network = network("kind = 'fastpass', slot = '1us'");
+    for error in [network.agent("h0", key(0)).err(), network.arbiter(0, key(HOSTS)).err()] {
+        let error = error.expect("a timeslot too short for a packet").to_string();
+        assert!(error.contains("`slot` is 1us"), "{error}");
     }
 }
 
