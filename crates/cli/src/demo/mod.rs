@@ -190,7 +190,7 @@ impl Outcome {
         row("Pings without answer", |load| load.pings_lost as f64, 0);
         row("Segments sent again", |load| load.retransmits as f64, 0);
         row("Packets dropped by the switch", |load| load.dropped as f64, 0);
-        row("Most bytes in the switch     KB", |load| load.most_waiting as f64 / 1e3, 1);
+        row("Most bytes seen in the switch KB", |load| load.most_waiting as f64 / 1e3, 1);
         lines.join("\n")
     }
 }
