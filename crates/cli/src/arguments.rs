@@ -29,22 +29,22 @@ pub enum Command {
     /// Run a scenario with real hosts on this machine, joined by the network that it describes.
     #[cfg(target_os = "linux")]
     Emulate(crate::emulate::EmulateOptions),
-    /// Run a program on a host of an emulation that runs: `slotline exec h3 -- ping h7`.
+    /// Run a program on a host of a running emulation: `slotline exec h3 -- ping h7`.
     #[cfg(target_os = "linux")]
     Exec(crate::hosts::ExecOptions),
-    /// Run a shell on a host of an emulation that runs.
+    /// Run a shell on a host of a running emulation.
     #[cfg(target_os = "linux")]
     Shell(crate::hosts::ShellOptions),
-    /// Show what goes on in an emulation that runs: links, queues, and what the scheme has counted.
+    /// Show the state of a running emulation: links, queues, and what the scheme has counted.
     #[cfg(target_os = "linux")]
     Top(crate::top::TopOptions),
     /// Remove the files of emulations that were killed; their hosts are gone already.
     #[cfg(target_os = "linux")]
     Clean,
-    /// Say what this machine has for emulation, and what it lacks.
+    /// Show which features for emulation this machine has, and which it lacks.
     #[cfg(target_os = "linux")]
     Probe,
-    /// Show what a central scheduler does for an incast of real hosts, which are made on this machine.
+    /// Show what a central scheduler does for an incast of real hosts, which are created on this machine.
     #[cfg(target_os = "linux")]
     Demo(crate::demo::DemoOptions),
     /// Hold the packets of this machine until the arbiter of its network lets them leave: a daemon.
@@ -56,11 +56,11 @@ pub enum Command {
     /// Run an arbiter again from the log of a real one, and check that it decides the same.
     #[cfg(target_os = "linux")]
     Replay(crate::replay::ReplayOptions),
-    /// Make the key by which daemons know a machine, or print its public part.
+    /// Create the private key of a machine of a real network, or print its public key.
     #[cfg(target_os = "linux")]
     #[command(arg_required_else_help = true)]
     Key(crate::daemon::KeyOptions),
-    /// Ask daemons that run on this machine, and tell them what to do.
+    /// Show the state of daemons that run on this machine, or control them.
     #[cfg(target_os = "linux")]
     Ctl(crate::ctl::CtlOptions),
     /// Run a scenario on two engines, packet by packet and flow by flow or with real hosts, and show where they differ.
@@ -107,7 +107,7 @@ pub enum Command {
     Man(ManOptions),
 }
 
-/// Which engine simulates.
+/// The engine that simulates.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Engine {
     /// Every packet.
@@ -116,7 +116,7 @@ pub enum Engine {
     Flow,
 }
 
-/// Which engines reproduce.
+/// The engines that reproduce.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ReproduceEngine {
     /// Every packet is simulated.
@@ -125,7 +125,7 @@ pub enum ReproduceEngine {
     Emulate,
 }
 
-/// What means the same everywhere.
+/// Options with the same meaning in all commands.
 #[derive(Args)]
 pub struct Common {
     /// Number of threads; results do not depend on it [default: all processors].
@@ -142,7 +142,7 @@ impl Common {
     }
 }
 
-/// Threads where none are asked for.
+/// The number of threads if none is given.
 pub fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }

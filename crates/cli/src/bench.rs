@@ -1,5 +1,5 @@
-//! `slotline bench`: the benchmarks of [`BENCHMARKS`]. Where CPU time and memory have to be those of a case
-//! alone, each case has a process of its own.
+//! `slotline bench`: the benchmarks of [`BENCHMARKS`]. Where CPU time and memory are measured per case, each case runs
+//! in a process of its own.
 
 use crate::arguments::BenchOptions;
 use crate::out::{is_closed, say};
@@ -10,7 +10,7 @@ use std::process::{Command, ExitCode};
 
 pub fn bench(options: &BenchOptions) -> Result<ExitCode> {
     let benchmark = BENCHMARKS.iter().find(|benchmark| benchmark.name == options.name);
-    let benchmark = benchmark.context("the command line names a benchmark that there is")?;
+    let benchmark = benchmark.context("the command line checks the name of the benchmark")?;
     if let Some(path) = &options.traffic {
         return traffic(options, path);
     }
@@ -25,13 +25,13 @@ pub fn bench(options: &BenchOptions) -> Result<ExitCode> {
 fn here(options: &BenchOptions, name: &str, rows: fn() -> Vec<Row>) -> Result<()> {
     if options.common.threads.is_some() || options.large || options.case.is_some() {
         bail!(
-            "`bench {name}` runs all its cases in this process: leave --threads, --large and --case out"
+            "`bench {name}` runs all its cases in this process: omit --threads, --large and --case"
         );
     }
     rows().iter().try_for_each(|row| show(options, row))
 }
 
-/// Each case in a process of its own, or the one that is asked for in this process.
+/// Runs each case in a process of its own, or the requested case in this process.
 fn separate(options: &BenchOptions, benchmark: &Benchmark, work: &Separate) -> Result<()> {
     let name = benchmark.name;
     if let Some(case) = &options.case {
@@ -40,16 +40,16 @@ fn separate(options: &BenchOptions, benchmark: &Benchmark, work: &Separate) -> R
         return rows.iter().try_for_each(|row| show(options, row));
     }
     if options.large && !work.has_large {
-        bail!("`bench {name}` has no large cases: leave --large out");
+        bail!("`bench {name}` has no large cases: omit --large");
     }
     if options.common.threads.is_some() && !work.takes_threads {
-        bail!("`bench {name}` chooses its number of threads: leave --threads out");
+        bail!("`bench {name}` chooses its number of threads: omit --threads");
     }
     let scratch = Scratch::new()?;
     let threads = options.common.threads.map(u32::from);
     let choice = Choice { large: options.large, threads, scratch: &scratch.0 };
     for case in (work.cases)(&choice) {
-        // Nobody would see the other cases.
+        // If nobody reads the output, the other cases need not run.
         if is_closed() {
             break;
         }
@@ -83,7 +83,7 @@ fn show(options: &BenchOptions, row: &Row) -> Result<()> {
 /// Writes the traffic of one case of `bench flow` as text.
 fn traffic(options: &BenchOptions, path: &Path) -> Result<ExitCode> {
     if options.name != "flow" {
-        bail!("--traffic is for `bench flow`: leave it out");
+        bail!("--traffic is only valid with `bench flow`: omit it");
     }
     let name = options.case.as_deref().unwrap_or_default();
     let case = flow::Case::named(name).with_context(|| {
@@ -115,13 +115,13 @@ impl Scratch {
     fn new() -> Result<Scratch> {
         let path = std::env::temp_dir().join(format!("slotline-bench-{}", std::process::id()));
         std::fs::create_dir_all(&path)
-            .with_context(|| format!("cannot make {}", path.display()))?;
+            .with_context(|| format!("cannot create {}", path.display()))?;
         Ok(Scratch(path))
     }
 }
 
 impl Drop for Scratch {
-    /// Nothing can be done about a failure here, and nothing depends on it.
+    /// A failure here has no consequences.
     fn drop(&mut self) {
         drop(std::fs::remove_dir_all(&self.0));
     }

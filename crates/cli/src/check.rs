@@ -8,7 +8,7 @@ use slotline_scenario::{Loaded, Scenario, ScenarioError};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Exit code where a file cannot be used.
+/// Exit code if a file is not valid.
 const WRONG: u8 = 2;
 
 #[derive(Args)]
@@ -54,7 +54,7 @@ fn scenario(file: &Path) -> Result<String, Vec<ScenarioError>> {
     Ok(in_a_line(&loaded))
 }
 
-/// Checks all points of a sweep; returns a line about them. The faults are those of the first point that has any.
+/// Checks all points of a sweep, and returns a line about them. The errors are those of the first point that has any.
 fn sweep(file: &Path) -> Result<String, Vec<ScenarioError>> {
     let study = Study::load(file).map_err(|error| vec![error])?;
     crate::print_notices(&study.notices);
@@ -73,7 +73,7 @@ fn sweep(file: &Path) -> Result<String, Vec<ScenarioError>> {
     Ok(format!("sweep of {points} point{}, the first: {first}", if points == 1 { "" } else { "s" }))
 }
 
-/// Warns of periods of schedulers that do not fit the fabric and its traffic.
+/// Warns of scheduler periods that do not fit the fabric and its traffic.
 fn print_misfits(loaded: &Loaded) {
     loaded.misfits().iter().for_each(|misfit| crate::out::warn(format!("warning: {misfit}\n")));
 }

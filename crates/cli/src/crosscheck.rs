@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-/// The engines that are compared.
+/// The engines to compare.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Engines {
     /// Packet by packet, and flow by flow.
@@ -41,7 +41,7 @@ pub struct CrosscheckOptions {
 
 pub fn crosscheck(options: &CrosscheckOptions) -> Result<ExitCode> {
     if options.dilation.is_some() && options.engines != Engines::PacketEmulate {
-        bail!("--dilation is for --engines packet,emulate");
+        bail!("--dilation is only valid with --engines packet,emulate");
     }
     let loaded = Scenario::load(&options.file)?;
     crate::print_notes(&loaded);
@@ -70,7 +70,7 @@ pub fn crosscheck(options: &CrosscheckOptions) -> Result<ExitCode> {
         ));
         return Ok(ExitCode::from(INTERRUPTED));
     }
-    // Emulations beside each other would make each other late.
+    // Emulations at the same time would make each other late.
     let threads = if sides.other.scenario.engine.emulated().is_some() { 1 } else { threads };
     let others = progress::watched(&other, end, || other.run(&sides.other, threads))?;
     let checked = sides.compare(packets, others);

@@ -1,4 +1,4 @@
-//! `slotline ctl`: asks daemons of this machine, and tells them what to do.
+//! `slotline ctl`: queries and controls daemons of this machine.
 
 use crate::out::{is_closed, say};
 use anyhow::{Context, Result, bail};
@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// Where daemons have their control sockets.
+/// The folder of the control sockets of daemons.
 pub const FOLDER: &str = "/run/slotline";
-/// How often `top` shows daemons again.
+/// The interval at which `top` shows daemons again.
 const PERIOD: Duration = Duration::from_secs(1);
 
 #[derive(Args)]
@@ -29,22 +29,23 @@ pub struct Chosen {
 
 #[derive(Subcommand)]
 pub enum CtlCommand {
-    /// Print what daemons do, in short.
+    /// Print a short status of daemons.
     Status(Chosen),
-    /// Print all that daemons say of themselves, as JSON: one line for each.
+    /// Print the full status of daemons as JSON, one line for each.
     Dump(Chosen),
-    /// Print what daemons do every second, until Ctrl-C.
+    /// Print a short status of daemons every second, until Ctrl-C.
     Top(Chosen),
-    /// Let all packets of a host leave at once until `resume`, such as before its arbiter is stopped.
+    /// Let all packets of a host leave at once until `resume`, for example before its arbiter is stopped; a bump lets all
+    /// packets pass without a decision.
     Drain(Chosen),
-    /// Obey the arbiter again.
+    /// Obey the arbiter, or let the bump decide, again after `drain`.
     Resume(Chosen),
-    /// Read the keys in the configuration and in the key file again. Keys of others are accepted beside those before, until
-    /// the next `reload`.
+    /// Read the keys in the configuration and in the key file again. Previous keys of other machines are accepted as
+    /// well, until the next `reload`.
     Reload(Chosen),
 }
 
-/// Asks daemons of this machine.
+/// Queries or controls daemons of this machine.
 pub fn ctl(options: &CtlOptions) -> Result<ExitCode> {
     match &options.command {
         CtlCommand::Status(chosen) => say(&table(&answers(chosen, "status")?)),
@@ -66,7 +67,7 @@ pub fn ctl(options: &CtlOptions) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What the chosen daemons answer to a line.
+/// The answers of the chosen daemons to a line.
 fn answers(chosen: &Chosen, line: &str) -> Result<Vec<(String, Value)>> {
     let sockets = match &chosen.daemon {
         Some(daemon) if daemon.components().count() > 1 => vec![daemon.clone()],
@@ -84,7 +85,7 @@ fn answer(socket: &Path, line: &str) -> Result<(String, Value)> {
     let text = control::ask(socket, line)
         .with_context(|| format!("no daemon listens at {}", socket.display()))?;
     let value: Value = serde_json::from_str(&text)
-        .with_context(|| format!("{name} answers what is not JSON: {text}"))?;
+        .with_context(|| format!("the answer of {name} is not JSON: {text}"))?;
     match value["error"].as_str() {
         Some(error) => bail!("{name}: {error}"),
         None => Ok((name, value)),
@@ -103,7 +104,7 @@ fn sockets(folder: &Path) -> Vec<PathBuf> {
 fn table(daemons: &[(String, Value)]) -> String {
     let mut text = String::new();
     for (name, status) in daemons {
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(text, "{name:20}  {}", brief(status));
     }
     text
@@ -113,6 +114,9 @@ fn brief(status: &Value) -> String {
     let us = |key: &str| status[key].as_u64().map_or("-".into(), |ns| format!("{} us", ns / 1_000));
     if status.is_null() {
         return "starts".into();
+    }
+    if !status["marked"].is_null() {
+        return bump(status);
     }
     if status["clock"].is_null() {
         return format!(
@@ -135,5 +139,13 @@ fn brief(status: &Value) -> String {
         status["held"],
         status["scheduled"],
         status["unscheduled"]
+    )
+}
+
+fn bump(status: &Value) -> String {
+    let drained = if status["drained"] == true { "is drained, " } else { "" };
+    format!(
+        "{drained}{} packets, {} marked, {} dropped, {} without room",
+        status["packets"], status["marked"], status["dropped"], status["no-room"]
     )
 }

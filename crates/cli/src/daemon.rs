@@ -1,8 +1,8 @@
 //! `slotline agent`, `slotline arbiter` and `slotline key`: the daemons of a real network.
 
-use crate::ctl;
 use crate::out::say;
-use anyhow::{Context, Result, anyhow};
+use crate::service::{ServiceOptions, stoppable};
+use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
 use slotline_envelope::KeyPair;
 use slotline_lab::live::LiveNetwork;
@@ -11,28 +11,17 @@ use slotline_live::agent::Agent;
 use slotline_live::arbiter::Arbiter;
 use slotline_live::channel::Keys;
 use slotline_live::config::Config;
-use slotline_live::control::ControlSocket;
-use slotline_live::http::HttpSocket;
 use slotline_live::keys;
-use slotline_live::notify::Manager;
-use slotline_live::observe;
 use slotline_live::record::Recorder;
-use slotline_live::running::Running;
-use slotline_live::status::{Shared, Status};
-use std::net::SocketAddr;
+use slotline_live::status::Shared;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::time::Duration;
-
-/// How often systemd is told that a daemon works.
-const BEAT: Duration = Duration::from_millis(200);
 
 #[derive(Args)]
 pub struct AgentOptions {
     /// The configuration, which is the same on all machines of the network.
     pub config: PathBuf,
-    /// The host of the configuration that this machine is [default: the one whose address this machine has].
+    /// Name of this machine's host in the configuration [default: the host whose address this machine has].
     #[arg(long, value_name = "NAME")]
     pub host: Option<String>,
     #[command(flatten)]
@@ -43,11 +32,12 @@ pub struct AgentOptions {
 pub struct ArbiterOptions {
     /// The configuration, which is the same on all machines of the network.
     pub config: PathBuf,
-    /// Which `[[arbiter]]` of the configuration this machine is: 0 is the first [default: the one whose address this machine
-    /// has].
+    /// Number of this machine's `[[arbiter]]` in the configuration, from 0 [default: the arbiter whose address this
+    /// machine has].
     #[arg(long, value_name = "N")]
     pub rank: Option<usize>,
-    /// Write all that the arbiter hears and sends to this file, for `slotline replay`. If it exists, to FILE.1, and so on.
+    /// Write all messages that the arbiter receives, and digests of those that it sends, to this file, for `slotline
+    /// replay`. If FILE exists, FILE.1 is written, and so on.
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
     #[command(flatten)]
@@ -62,12 +52,8 @@ pub struct DaemonOptions {
     /// The file with this machine's private key [default: `key` of the configuration].
     #[arg(long, value_name = "FILE")]
     pub key: Option<PathBuf>,
-    /// The socket at which `slotline ctl` finds this daemon [default: a file in /run/slotline].
-    #[arg(long, value_name = "FILE")]
-    pub control: Option<PathBuf>,
-    /// Show the daemon by HTTP at this address, such as 127.0.0.1:7078: a page, /metrics (OpenMetrics), /livez and /readyz.
-    #[arg(long, value_name = "ADDRESS")]
-    pub http: Option<SocketAddr>,
+    #[command(flatten)]
+    pub service: ServiceOptions,
 }
 
 #[derive(Args)]
@@ -78,7 +64,7 @@ pub struct KeyOptions {
 
 #[derive(Subcommand)]
 pub enum KeyCommand {
-    /// Make a private key in a new file that only its owner can read, and print the public key.
+    /// Create a private key in a new file that only its owner can read, and print the public key.
     New {
         /// The file.
         file: PathBuf,
@@ -113,10 +99,10 @@ pub fn agent(options: &AgentOptions) -> Result<ExitCode> {
     let address = setup.address;
     let agent = Agent::open(setup, gate, running.now())
         .with_context(|| format!("cannot use the address {address}"))?;
-    let service = options.common.service(&format!("agent-{host}"), &running)?;
+    let service = options.common.service.open(&format!("agent-{host}"), &running)?;
     say(&format!("agent of host {host} at {address}, scheme {}", network.scheme()));
     let shared = Shared::default();
-    let told = |line: &str| match line {
+    let command = |line: &str| match line {
         "drain" | "resume" => {
             shared.drain(line == "drain");
             Some(Ok(()))
@@ -128,7 +114,7 @@ pub fn agent(options: &AgentOptions) -> Result<ExitCode> {
         })),
         _ => None,
     };
-    service.run(&shared, told, || agent.run(&running, &shared).context("the agent cannot go on"))
+    service.run(&shared, command, || agent.run(&running, &shared).context("the agent failed"))
 }
 
 /// Runs the arbiter or controller of this machine until Ctrl-C or SIGTERM.
@@ -147,11 +133,11 @@ pub fn arbiter(options: &ArbiterOptions) -> Result<ExitCode> {
     let address = setup.address;
     let arbiter = Arbiter::open(setup, running.now())
         .with_context(|| format!("cannot use the address {address}"))?;
-    let service = options.common.service(&format!("arbiter-{rank}"), &running)?;
+    let service = options.common.service.open(&format!("arbiter-{rank}"), &running)?;
     say(&format!("arbiter {rank} at {address}, scheme {}", network.scheme()));
     let shared = Shared::default();
-    let run = || arbiter.run(&running, &shared).context("the arbiter cannot go on");
-    let told = |line: &str| {
+    let run = || arbiter.run(&running, &shared).context("the arbiter failed");
+    let command = |line: &str| {
         (line == "reload").then(|| {
             options.common.keys(&options.config, |network, key| {
                 let setup = network.arbiter(rank, key)?;
@@ -160,14 +146,14 @@ pub fn arbiter(options: &ArbiterOptions) -> Result<ExitCode> {
             })
         })
     };
-    service.run(&shared, told, run)
+    service.run(&shared, command, run)
 }
 
 fn record(file: &Path) -> Result<Recorder> {
-    Recorder::create(file).with_context(|| format!("cannot begin the log {}", file.display()))
+    Recorder::create(file).with_context(|| format!("cannot create the log {}", file.display()))
 }
 
-/// Makes a key, or shows the public one of a file.
+/// Creates a key, or prints the public key of a file.
 pub fn key(options: &KeyOptions) -> Result<ExitCode> {
     let key = match &options.command {
         KeyCommand::New { file } => keys::create(file)?,
@@ -181,7 +167,7 @@ impl DaemonOptions {
     fn key(&self, config: &Config) -> Result<KeyPair> {
         Ok(keys::read(self.key.as_ref().unwrap_or(&config.key))?)
     }
-    /// Reads the configuration and the key again, for `take`.
+    /// Reads the configuration and the key again, and passes them to `take`.
     fn keys(
         &self,
         config: &Path,
@@ -189,66 +175,6 @@ impl DaemonOptions {
     ) -> Result<()> {
         let network = network(config)?;
         take(&network, self.key(network.config())?)
-    }
-    fn service<'a>(&self, name: &str, running: &'a Running) -> Result<Service<'a>> {
-        let usual = || Path::new(ctl::FOLDER).join(format!("{name}.sock"));
-        let path = self.control.clone().unwrap_or_else(usual);
-        let control = ControlSocket::open(&path)
-            .with_context(|| format!("cannot open the control socket {}", path.display()))?;
-        let open = |address| {
-            HttpSocket::open(address).with_context(|| format!("cannot use the address {address}"))
-        };
-        let http = self.http.map(open).transpose()?;
-        Ok(Service { control, http, manager: Manager::of_process(), running })
-    }
-}
-
-/// By what others watch a daemon, and tell it what to do.
-struct Service<'a> {
-    control: ControlSocket,
-    http: Option<HttpSocket>,
-    manager: Manager,
-    running: &'a Running,
-}
-
-impl Service<'_> {
-    /// Serves while `work` runs. `told` answers lines that are not about the status.
-    fn run<T: Status + Send>(
-        &self,
-        shared: &Shared<T>,
-        told: impl Fn(&str) -> Option<Result<()>> + Sync,
-        work: impl FnOnce() -> Result<()>,
-    ) -> Result<ExitCode> {
-        let answer = |line: &str| match line {
-            "status" => shared.json(),
-            _ => match told(line).unwrap_or_else(|| Err(anyhow!("it cannot {line}"))) {
-                Ok(()) => "null".into(),
-                Err(error) => serde_json::json!({ "error": format!("{error:#}") }).to_string(),
-            },
-        };
-        std::thread::scope(|scope| {
-            scope.spawn(|| self.control.serve(self.running, answer));
-            if let Some(http) = &self.http {
-                scope.spawn(|| http.serve(self.running, |path| observe::answer(shared, path)));
-            }
-            scope.spawn(|| self.tell_manager(|| shared.is_alive()));
-            let ended = work();
-            self.running.stop();
-            ended
-        })?;
-        Ok(ExitCode::SUCCESS)
-    }
-
-    /// Tells systemd that the daemon is ready, and that it works as long as it does.
-    fn tell_manager(&self, alive: impl Fn() -> bool) {
-        self.manager.tell("READY=1");
-        while !self.running.stopped() {
-            if alive() {
-                self.manager.tell("WATCHDOG=1");
-            }
-            std::thread::sleep(BEAT);
-        }
-        self.manager.tell("STOPPING=1");
     }
 }
 
@@ -265,12 +191,4 @@ fn fine(config: &Path, network: &LiveNetwork) -> ExitCode {
         network.scheme()
     ));
     ExitCode::SUCCESS
-}
-
-/// A daemon that Ctrl-C and SIGTERM stop.
-fn stoppable() -> Result<Arc<Running>> {
-    let running = Arc::new(Running::default());
-    let stopped = Arc::clone(&running);
-    crate::progress::on_interrupt(move || stopped.stop())?;
-    Ok(running)
 }

@@ -1,4 +1,4 @@
-//! `slotline design`: what a network of so many hosts takes, and what it costs.
+//! `slotline design`: the parts and the cost of a network for a number of hosts.
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
@@ -27,7 +27,7 @@ enum Designed {
     Tree(RatioOptions),
     /// A leaf-spine.
     LeafSpine(RatioOptions),
-    /// Print a table of parts, whose copy can be edited and passed to --parts.
+    /// Print a table of parts. A copy of it can be edited and passed to --parts.
     Parts {
         /// The table.
         #[arg(long, value_name = "NAME", default_value = "today")]
@@ -66,8 +66,8 @@ struct CommonOptions {
 struct FatTreeOptions {
     #[command(flatten)]
     common: CommonOptions,
-    /// Ports per switch: an even number. More than needed leaves room for pods to come [default: the
-    /// smallest that does].
+    /// Ports per switch: an even number. More ports than needed leave room for more pods [default: the smallest number
+    /// that suffices].
     #[arg(long)]
     k: Option<u64>,
     /// Build the switches of a pod as one unit, without cables between them.
@@ -118,14 +118,14 @@ impl CommonOptions {
     }
 }
 
-/// The text of the table called `name`.
+/// The text of the table of parts `name`.
 fn shipped(name: &str) -> Result<&'static str> {
     match SHIPPED.iter().find(|(known, _)| *known == name) {
         Some((_, text)) => Ok(text),
         None => {
             let names: Vec<&str> = SHIPPED.iter().map(|(known, _)| *known).collect();
             bail!(
-                "no table of parts `{name}`: there are {}; --parts reads one of yours",
+                "no table of parts `{name}`: there are {}; --parts reads a table from a file",
                 names.join(", ")
             )
         }
@@ -147,7 +147,7 @@ fn one(shape: Shape, wish: Wish, common: &CommonOptions) -> Result<ExitCode> {
     })
 }
 
-/// Writes a file that was not there.
+/// Writes a new file.
 fn write(path: &Path, text: &str) -> Result<()> {
     let written = File::create_new(path).and_then(|mut file| file.write_all(text.as_bytes()));
     written.with_context(|| format!("cannot write {}", path.display()))

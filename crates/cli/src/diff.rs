@@ -50,9 +50,9 @@ fn tolerance(text: &str) -> Result<f64, String> {
         Some(percent) => percent.trim().parse::<f64>().map(|percent| percent / 100.0),
         None => text.parse::<f64>(),
     };
-    let right = || "write a part of the old value, as 5% or 0.05".to_string();
+    let right = || "write a fraction of the old value, such as 5% or 0.05".to_string();
     let part = part.map_err(|_| right())?;
-    // `5` is more likely to mean 5 % than five times as much.
+    // `5` is more likely to mean 5 % than a factor of five.
     let sense = (0.0..=10.0).contains(&part) && (part < 1.0 || text.ends_with('%'));
     if sense { Ok(part) } else { Err(right()) }
 }

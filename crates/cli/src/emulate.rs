@@ -12,7 +12,7 @@ use slotline_scenario::{EmulateSpec, EngineSpec, GateSpec, Loaded, Scenario};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// How packets of applications come to the network.
+/// How packets of applications enter the network.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Gate {
     /// The kernel holds packets until they leave the modelled network card.
@@ -28,13 +28,13 @@ pub struct EmulateOptions {
     /// How many times slower than real time the network runs, instead of the file's.
     #[arg(long, value_name = "FACTOR")]
     pub dilation: Option<f64>,
-    /// How packets of applications come to the network, instead of the file's.
+    /// How packets of applications enter the network, instead of the file's.
     #[arg(long, value_enum)]
     pub gate: Option<Gate>,
     /// Find the dilation that the scenario needs on this machine, and run nothing else.
     #[arg(long, conflicts_with_all = ["dilation", "stay", "accept_late", "json", "seed", "repeat", "force"])]
     pub calibrate: bool,
-    /// Stay up until Ctrl-C, also when everything is done: for `slotline exec`.
+    /// Continue to run until Ctrl-C when everything is done, for `slotline exec`.
     #[arg(long)]
     pub stay: bool,
     /// End with success even if the machine did not keep up with the network.
@@ -66,12 +66,12 @@ pub fn emulate(options: &EmulateOptions) -> Result<ExitCode> {
         crate::progress::on_interrupt(|| std::process::exit(INTERRUPTED.into()))?;
         return calibrate(&loaded);
     }
-    // One run at a time: runs beside each other would make each other late.
+    // One run at a time, because concurrent runs would make each other late.
     let (code, emulation) = crate::run::execute(loaded, &run_options(options), 1)?;
     match emulation {
         Some(emulation) if !emulation.is_valid() && !options.accept_late => {
             warn(
-                "the machine did not keep up with the network, so the result is not valid: raise `--dilation`, \
+                "the machine did not keep up with the network, so the result is not valid: increase `--dilation`, \
                  or accept it with --accept-late",
             );
             Ok(ExitCode::from(NOT_VALID))
@@ -80,7 +80,7 @@ pub fn emulate(options: &EmulateOptions) -> Result<ExitCode> {
     }
 }
 
-/// Tries dilations, and proposes the least with which this machine keeps up.
+/// Tries dilations, and proposes the smallest one with which this machine keeps up.
 fn calibrate(loaded: &Loaded) -> Result<ExitCode> {
     say(&format!(
         "{:>8} {:>12} {:>12} {:>6} {:>5}",
@@ -108,7 +108,7 @@ fn trial(tried: &Emulation) -> String {
     )
 }
 
-/// Runs this program again in namespaces of its own and returns its exit code. There, returns nothing.
+/// Runs this program again in namespaces of its own and returns its exit code. In that process, returns `None`.
 pub fn isolated_process() -> Result<Option<ExitCode>> {
     if isolation::is_inside() {
         return Ok(None);
@@ -117,17 +117,17 @@ pub fn isolated_process() -> Result<Option<ExitCode>> {
     Ok(Some(isolation::run_inside()?))
 }
 
-/// As [`isolated_process`]. In the other process, gives the hosts of `loaded` their names.
+/// As [`isolated_process`]. In the isolated process, adds the names of `loaded`'s hosts.
 pub fn isolated(loaded: &Loaded) -> Result<Option<ExitCode>> {
     if let Some(code) = isolated_process()? {
         return Ok(Some(code));
     }
     let hosts = slotline_lab::emulate::addresses(loaded)?;
-    isolation::name_hosts(&hosts).context("cannot give the hosts their names")?;
+    isolation::name_hosts(&hosts).context("cannot set the names of the hosts")?;
     Ok(None)
 }
 
-/// The scenario, with the engine that the command line asks for.
+/// The scenario, with the engine given on the command line.
 fn loaded(options: &EmulateOptions) -> Result<Loaded> {
     let mut loaded = Scenario::load(&options.file)?;
     let EmulateSpec { dilation, gate, stay } =

@@ -20,7 +20,7 @@ pub struct ExportOptions {
     format: Format,
 }
 
-/// What a result can be written as.
+/// The formats of exports.
 #[derive(Subcommand)]
 enum Format {
     /// Packets of the ports named in `measure.capture`, for Wireshark and tshark.
@@ -37,7 +37,7 @@ enum Format {
     Routes(RoutesOptions),
 }
 
-/// What is exported, and where to.
+/// The result to export, and the file to write.
 #[derive(Args)]
 struct Source {
     /// Folder of the result.
@@ -72,7 +72,7 @@ struct RoutesOptions {
     /// File to write; it must not exist [default: standard output].
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// What to write: prefixes and suffixes, or a route for each host in place of a suffix.
+    /// Format of the routes: prefixes and suffixes, or a route for each host instead of a suffix.
     #[arg(long = "as", value_name = "FORMAT", default_value = "table")]
     format: RouteSyntax,
     /// Export only the switch of this name, for example agg0.1.
@@ -80,7 +80,7 @@ struct RoutesOptions {
     switch: Option<String>,
 }
 
-/// What routing tables are written as.
+/// The formats of routing tables.
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum RouteSyntax {
     /// Prefixes, suffixes and sizes.
@@ -163,7 +163,7 @@ fn completion_times(source: &Source) -> Result<()> {
     Ok(())
 }
 
-/// Prints what the file does not contain.
+/// Prints what the file omits.
 fn report_omissions(left_out: hpcc_fct::LeftOut) {
     let counts = [
         (left_out.unfinished, "unfinished flows"),
@@ -177,12 +177,12 @@ fn report_omissions(left_out: hpcc_fct::LeftOut) {
 type Sink = BufWriter<Box<dyn Write>>;
 
 impl Source {
-    /// The run of formats that show one.
+    /// The run for formats that contain a single run.
     fn one<'a>(&self, set: &'a RunSet) -> Result<&'a RunRecord, ExportError> {
         export::one_run(set, self.scheme.as_deref(), self.seed)
     }
 
-    /// Reads the result and lets `fill` write.
+    /// Reads the result and calls `fill` to write it.
     fn write(
         &self,
         fill: impl FnOnce(&RunSet, &mut Sink) -> Result<(), ExportError>,
@@ -192,8 +192,7 @@ impl Source {
     }
 }
 
-/// Lets `fill` write to `output`, which must not exist, or to standard output. A file that could not be
-/// written whole is taken away.
+/// Calls `fill` to write to `output`, which must not exist, or to standard output. An incomplete file is removed.
 fn written(
     output: Option<&Path>,
     fill: impl FnOnce(&mut Sink) -> Result<(), ExportError>,
@@ -220,13 +219,13 @@ fn filled(
 ) -> Result<()> {
     let mut out = BufWriter::with_capacity(1 << 20, sink);
     match fill(&mut out).and_then(|()| Ok(out.flush()?)) {
-        // A reader that went away is no error; any other fault of the standard output is reported at the end.
+        // A reader that has closed the pipe is not an error; other errors of standard output are reported at the end.
         Err(ExportError::Io(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         done => Ok(done?),
     }
 }
 
-/// The result in `folder`.
+/// Reads the result in `folder`.
 fn read(folder: &Path) -> Result<RunSet> {
     Ok(output::read::read(folder)?)
 }

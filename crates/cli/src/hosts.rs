@@ -1,4 +1,5 @@
-//! `slotline exec`, `slotline shell` and `slotline probe`: the hosts of an emulation that runs, and what this machine can.
+//! `slotline exec`, `slotline shell` and `slotline probe`: the hosts of a running emulation, and the features of this
+//! machine.
 
 use crate::out::say;
 use anyhow::{Context, Result, bail};
@@ -22,7 +23,7 @@ pub struct ShellOptions {
     pub host: String,
 }
 
-/// Runs a program on a host of the emulation that runs.
+/// Runs a program on a host of the running emulation.
 pub fn exec(options: &ExecOptions) -> Result<ExitCode> {
     let (running, host) = find(&options.host)?;
     let command = running.command(&host, &options.program).context("the emulation has ended")?;
@@ -32,7 +33,7 @@ pub fn exec(options: &ExecOptions) -> Result<ExitCode> {
     Ok(ExitCode::from(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1)))
 }
 
-/// Runs the user's shell there.
+/// Runs the user's shell on a host.
 pub fn shell(options: &ShellOptions) -> Result<ExitCode> {
     let shell = std::env::var("SHELL").unwrap_or_else(|_| "/bin/sh".into());
     exec(&ExecOptions { host: options.host.clone(), program: vec![shell] })
@@ -51,10 +52,10 @@ fn find(name: &str) -> Result<(Running, Entry)> {
     let first = |running: &Running| running.hosts.iter().take(8).map(|h| h.name.clone()).collect();
     let names: Vec<String> =
         all.iter().flat_map(|running| -> Vec<String> { first(running) }).collect();
-    bail!("no host `{name}` in the emulations that run; hosts are {}, ...", names.join(", "))
+    bail!("no host `{name}` in the running emulations; hosts are {}, ...", names.join(", "))
 }
 
-/// Removes what emulations that were killed have left.
+/// Removes the files that killed emulations have left.
 pub fn clean() -> ExitCode {
     let removed = registry::clean();
     let running = registry::running().len();
@@ -62,9 +63,9 @@ pub fn clean() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Says what this machine has for emulation, and what it lacks.
+/// Shows which features for emulation this machine has, and which it lacks.
 pub fn probe() -> Result<ExitCode> {
-    // An ordinary user has the rights only inside.
+    // An ordinary user has the necessary rights only inside namespaces.
     if !isolation::is_inside() && isolation::permitted().is_ok() {
         return Ok(isolation::run_inside()?);
     }

@@ -1,4 +1,4 @@
-//! `slotline list`: everything a scenario can name.
+//! `slotline list`: all names that a scenario can use.
 
 use anyhow::{Result, bail};
 use clap::Args;
@@ -6,7 +6,7 @@ use slotline_scenario::catalogue::{Entry, Kind, Parameter};
 use std::fmt::Write;
 use std::process::ExitCode;
 
-/// Columns of text.
+/// The width of the text in columns.
 const WIDTH: usize = 96;
 
 #[derive(Args)]
@@ -45,7 +45,7 @@ fn json(lists: &[(Kind, Vec<Entry>)]) -> Result<String> {
     Ok(serde_json::to_string_pretty(&lists.iter().map(of_kind).collect::<Vec<_>>())?)
 }
 
-/// Names, with a line about each; of a kind that is one table, its keys.
+/// The names with a line about each; for a kind that is one table, its keys.
 fn overview((kind, entries): &(Kind, Vec<Entry>)) -> String {
     let mut out = format!("{} ({})\n", kind.name(), kind.place());
     let mut line = |name: &str, about: &str| {

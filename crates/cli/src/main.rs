@@ -31,6 +31,8 @@ mod replay;
 mod report;
 mod reproduce;
 mod run;
+#[cfg(target_os = "linux")]
+mod service;
 mod sweep;
 #[cfg(target_os = "linux")]
 mod top;
@@ -40,7 +42,7 @@ use arguments::{Arguments, Command};
 use clap::Parser;
 use std::process::ExitCode;
 
-/// What `slotline` prints when it is called without arguments.
+/// The text that `slotline` prints without arguments.
 const ABOUT: &str = "\
 Slotline compares schemes for running a datacenter network. One scenario file describes a comparison.
 
@@ -62,6 +64,7 @@ Slotline compares schemes for running a datacenter network. One scenario file de
   slotline export FORMAT RUN  write a result in the format of another tool
   slotline design SHAPE       design a network: switches, cables, racks, cost and power
   slotline bump replay IN OUT  replay a capture through virtual queues
+  slotline bump --out eth1     virtual queues for the packets that this machine forwards
   slotline reproduce ID       run a published experiment and print the paper's values beside ours
   slotline bench NAME         measure the speed of this program: `engine`, `flow`, `arbiter`, `tdma`, `hedera`, ...
   slotline list [KIND]        list every name that a scenario can use, with its parameters
@@ -129,7 +132,7 @@ fn main() -> ExitCode {
 /// Exit code of wrong input, and of output that cannot be written.
 const WRONG: u8 = 2;
 
-/// The exit code `code`, unless something could not be printed.
+/// The exit code `code`, unless the output could not be printed.
 fn ended(code: ExitCode) -> ExitCode {
     match out::fault() {
         Some(error) => {
@@ -140,13 +143,13 @@ fn ended(code: ExitCode) -> ExitCode {
     }
 }
 
-/// Prints what the user should know about a scenario that is valid, on the standard error output.
+/// Prints notes about a valid scenario on the standard error output.
 fn print_notes(loaded: &slotline_scenario::Loaded) {
     print_notices(&loaded.document.notices);
     loaded.notes.iter().for_each(|note| out::warn(format!("note: {note}")));
 }
 
-/// Warns of runs that do not fit into the memory of this machine.
+/// Warns of runs that do not fit into this machine's memory.
 fn print_excess(loaded: &slotline_scenario::Loaded) {
     let at_once = sweep::pool::processors();
     if let Some(why) = slotline_lab::footprint::excess(loaded, at_once) {

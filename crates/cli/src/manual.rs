@@ -1,4 +1,4 @@
-//! `slotline completions` and `slotline man`: made from the definitions that read the command line.
+//! `slotline completions` and `slotline man`, generated from the definition of the command line.
 
 use crate::arguments::Arguments;
 use crate::out;
@@ -23,7 +23,7 @@ pub struct ManOptions {
     dir: Option<PathBuf>,
 }
 
-/// Prints what a shell needs to complete this command.
+/// Prints the completion script of a shell.
 pub fn completions(options: &CompletionsOptions) -> ExitCode {
     let mut script = Vec::new();
     clap_complete::generate(options.shell, &mut program(), "slotline", &mut script);

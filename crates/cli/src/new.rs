@@ -37,11 +37,11 @@ enum Template {
     Scheduler,
 }
 
-/// The file that the template for traces reads; it is written beside the scenario.
+/// The file that the template for traces reads. It is written to the scenario's folder.
 const FLOWS: (&str, &str) = ("flows.csv", include_str!("../templates/flows.csv"));
 
 impl Template {
-    /// As on the command line, and as the scenario is called.
+    /// The name on the command line, which is the default name of the scenario.
     fn name(self) -> String {
         self.to_possible_value().map(|value| value.get_name().to_string()).unwrap_or_default()
     }
@@ -57,7 +57,7 @@ impl Template {
         }
     }
 
-    /// The scenario, called `name`.
+    /// The scenario with the name `name`.
     fn called(self, name: &str) -> Result<String> {
         if !name.chars().any(|c| c.is_ascii_alphanumeric()) || name.contains(char::is_control) {
             bail!("`{name}` cannot be a scenario's name: it needs a letter or a digit");
@@ -85,7 +85,7 @@ fn write(template: Template, path: &Path, text: &str) -> Result<()> {
     if template == Template::MyTrace { beside(path) } else { Ok(()) }
 }
 
-/// Puts an example of a trace beside the scenario, unless there is one already.
+/// Writes an example of a trace to the scenario's folder, unless the file exists.
 fn beside(scenario: &Path) -> Result<()> {
     let (name, text) = FLOWS;
     let path = scenario.with_file_name(name);

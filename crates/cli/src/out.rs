@@ -4,11 +4,11 @@ use std::fmt::Display;
 use std::io::{self, ErrorKind, Write};
 use std::sync::OnceLock;
 
-/// The first error of the standard output. Nothing is printed there from then on.
+/// The first error of the standard output. After it, nothing more is printed there.
 static FAULT: OnceLock<io::Error> = OnceLock::new();
 
-/// Prints `text` on the standard output. An error is reported by [`fault`] at the end of the program, because work
-/// must be stored whether or not it can be shown.
+/// Prints `text` on the standard output. [`fault`] reports an error at the end of the program, because results must be
+/// stored even if they cannot be printed.
 pub fn say(text: &str) {
     print(&format!("{}\n", text.trim_end()));
 }
@@ -26,12 +26,12 @@ pub fn print_bytes(bytes: &[u8]) {
     let mut out = io::stdout().lock();
     let written = out.write_all(bytes).and_then(|()| out.flush());
     if let Err(error) = written {
-        // It was empty a moment ago, and this thread has the lock of the output.
+        // `FAULT` was empty before, and this thread holds the lock of the output.
         drop(FAULT.set(error));
     }
 }
 
-/// The standard output, for what is written piece by piece. After an error, which [`fault`] reports, it takes no more.
+/// The standard output as a writer. After an error, which [`fault`] reports, it accepts no more data.
 pub struct Stream;
 
 impl Write for Stream {
@@ -46,21 +46,21 @@ impl Write for Stream {
 
 /// Prints a message on the standard error output.
 pub fn warn(message: impl Display) {
-    // If messages cannot be written, the error cannot be reported either.
+    // If messages cannot be written, that error cannot be reported either.
     drop(writeln!(io::stderr(), "{}", tame(&message.to_string())));
 }
 
-/// Whether nobody reads the standard output any more.
+/// Whether the reader has closed the standard output.
 pub fn is_closed() -> bool {
     FAULT.get().is_some_and(|error| error.kind() == ErrorKind::BrokenPipe)
 }
 
-/// The error of the standard output. A reader that went away is none.
+/// The error of the standard output. A reader that has closed it is not an error.
 pub fn fault() -> Option<&'static io::Error> {
     FAULT.get().filter(|_| !is_closed())
 }
 
-/// `text` without control characters, but for line breaks and tabulators: a terminal would obey them.
+/// `text` without control characters except line breaks and tabs, because a terminal would interpret them.
 fn tame(text: &str) -> String {
     let obeyed = |c: char| c.is_control() && c != '\n' && c != '\t';
     if !text.contains(obeyed) {

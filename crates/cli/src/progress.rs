@@ -23,7 +23,7 @@ pub fn watched<T: Send>(
     })
 }
 
-/// Ends the bar when it goes, also where the work panics.
+/// Removes the progress bar when it is dropped, also after a panic.
 struct Ended<'a> {
     over: &'a AtomicBool,
     shown: std::thread::Thread,
@@ -36,13 +36,13 @@ impl Drop for Ended<'_> {
     }
 }
 
-/// Lets Ctrl-C stop `jobs`.
+/// Makes Ctrl-C stop `jobs`.
 pub fn stop_on_interrupt(jobs: &Arc<Jobs>) -> anyhow::Result<()> {
     let jobs = Arc::clone(jobs);
     Ok(ctrlc::set_handler(move || jobs.cancel())?)
 }
 
-/// Lets Ctrl-C call `act` instead of ending the program.
+/// Makes Ctrl-C call `act` instead of ending the program.
 #[cfg(target_os = "linux")]
 pub fn on_interrupt(act: impl FnMut() + Send + 'static) -> anyhow::Result<()> {
     Ok(ctrlc::set_handler(act)?)
@@ -62,7 +62,7 @@ fn show(jobs: &Jobs, end_ps: Option<u64>, over: &AtomicBool) {
     bar.finish_and_clear();
 }
 
-/// How much of a run is done: of its flows, or of its time, whichever is more.
+/// The completed fraction of a run: of its flows or of its time, whichever is larger.
 fn share(job: &Job, end_ps: Option<u64>) -> f64 {
     let flows = job.flows.load(Ordering::Relaxed);
     if job.done.load(Ordering::Relaxed) {

@@ -10,13 +10,13 @@ use std::process::ExitCode;
 
 #[derive(Args)]
 pub struct ReferenceOptions {
-    /// Folder for the pages; it is made if it is not there.
+    /// Folder for the pages, created if missing.
     pub dir: PathBuf,
 }
 
 pub fn reference(options: &ReferenceOptions) -> Result<ExitCode> {
     let dir = &options.dir;
-    std::fs::create_dir_all(dir).with_context(|| format!("cannot make {}", dir.display()))?;
+    std::fs::create_dir_all(dir).with_context(|| format!("cannot create {}", dir.display()))?;
     let more = [("command-line", "all commands and their options")];
     let mut all = pages();
     all.push(("command-line.md".into(), command_line()));

@@ -16,10 +16,10 @@ use std::process::ExitCode;
 pub struct ReplayOptions {
     /// The log that `slotline arbiter --record` has written.
     pub log: PathBuf,
-    /// Replay with another scenario, and show what the arbiter would have counted. The hosts' messages stay as they were.
+    /// Replay with another scenario, and show how the arbiter's counts change. The hosts' messages remain the same.
     #[arg(long, value_name = "SCENARIO")]
     pub with: Option<PathBuf>,
-    /// Print the scenario in the log, and replay nothing.
+    /// Print the scenario in the log, and do not replay it.
     #[arg(long, conflicts_with = "with")]
     pub print_scenario: bool,
 }
@@ -54,13 +54,11 @@ fn again(log: &Log<'_>, loaded: &Loaded, compare: bool) -> Result<(Replayed, Cou
 
 fn summary(done: &Replayed) -> String {
     let cut = match done.cut {
-        true => {
-            " The log ends in the middle of a record, as that of an arbiter that was killed may."
-        }
+        true => " The log ends in the middle of a record: the arbiter was probably killed.",
         false => "",
     };
     format!(
-        "{} messages heard and {} sent in {:.3} s: every message is the one that was sent.{cut}",
+        "{} messages received and {} sent in {:.3} s: all messages sent equal those in the log.{cut}",
         done.heard,
         done.sent,
         done.span.as_secs_f64()

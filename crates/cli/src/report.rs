@@ -10,7 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Default file of a page about several results.
+/// Default file of a page that compares several results.
 const SEVERAL: &str = "comparison.html";
 
 #[derive(Args)]
@@ -53,7 +53,7 @@ fn stored(runs: &[PathBuf]) -> Result<Vec<Stored>, read::ReadError> {
     runs.iter().map(|run| read::open(run)).collect()
 }
 
-/// Folder names, or the paths where these are not unique.
+/// The folder names, or the paths if folder names are not unique.
 pub fn labels(runs: &[PathBuf]) -> Vec<String> {
     let name = |run: &PathBuf| run.file_name().map(|name| name.to_string_lossy().into_owned());
     let names: Vec<Option<String>> = runs.iter().map(name).collect();
@@ -64,7 +64,7 @@ pub fn labels(runs: &[PathBuf]) -> Vec<String> {
     runs.iter().zip(&names).map(label).collect()
 }
 
-/// Writes `text` beside `path` first, so that a page is never half there.
+/// Writes `text` to another file first and then renames it, so that a page is never incomplete.
 fn put(path: &Path, text: &str) -> Result<()> {
     let mut beside = path.as_os_str().to_os_string();
     beside.push(".partial");

@@ -30,7 +30,7 @@ pub fn reproduce(options: &ReproduceOptions) -> Result<ExitCode> {
     {
         return Ok(code);
     }
-    // The first process in namespaces of its own would not end by a signal otherwise. Complete runs are stored.
+    // The first process in a namespace ignores signals without a handler. Complete runs are stored.
     #[cfg(target_os = "linux")]
     if emulates(options) {
         progress::on_interrupt(|| std::process::exit(INTERRUPTED.into()))?;
@@ -41,25 +41,25 @@ pub fn reproduce(options: &ReproduceOptions) -> Result<ExitCode> {
     Ok(if accepted { ExitCode::SUCCESS } else { ExitCode::from(NOT_VALID) })
 }
 
-/// Whether real hosts are asked for.
+/// Whether real hosts are requested.
 fn emulates(options: &ReproduceOptions) -> bool {
     options.engine == ReproduceEngine::Emulate
 }
 
-/// How real hosts run.
+/// The options of the emulation.
 fn emulation(options: &ReproduceOptions) -> EmulateSpec {
     let spec = EmulateSpec::default();
     EmulateSpec { dilation: options.dilation.unwrap_or(spec.dilation), ..spec }
 }
 
-/// Options that would do nothing are errors.
+/// Refuses options that would have no effect.
 fn refuse_without_effect(options: &ReproduceOptions) -> Result<()> {
     let emulates = emulates(options);
     if !emulates && (options.dilation.is_some() || options.accept_late) {
-        bail!("--dilation and --accept-late are for --engine emulate");
+        bail!("--dilation and --accept-late are only valid with --engine emulate");
     }
     if emulates && options.markdown {
-        bail!("--markdown has no column for real hosts: leave it out, or use --json");
+        bail!("--markdown has no column for real hosts: omit it, or use --json");
     }
     Ok(())
 }
@@ -108,7 +108,7 @@ fn one(experiment: &'static Experiment, options: &ReproduceOptions) -> Result<bo
         Work::Runs(study) => measured(study, options)?,
     };
     let folder = slotline_reproduce::write(&options.out, experiment, &mut findings)?;
-    // Only now nothing is lost with the single runs.
+    // Single runs are removed only after the result is stored.
     drop(places);
     print(experiment, &findings, options);
     if !options.common.json && !options.markdown {
@@ -131,18 +131,19 @@ fn print(experiment: &Experiment, findings: &Findings, options: &ReproduceOption
     }
 }
 
-/// All points of a study, and the places that keep their runs in case this is killed.
+/// Measures all points of a study. Returns the findings and the places that store the runs in case the process is
+/// killed.
 fn measured(study: &Study, options: &ReproduceOptions) -> Result<(Findings, Vec<Place>)> {
     let mut points = study.points()?;
     points.iter_mut().for_each(|point| options.end.iter().for_each(|end| point.shorten(*end)));
     let (spec, emulates) = (emulation(options), emulates(options));
-    // What cannot be emulated is refused before anything runs.
+    // Points that cannot be emulated are refused before anything runs.
     let real = points.iter().filter(|_| emulates).map(|point| point.emulated(&spec));
     let real = real.collect::<Result<Vec<Point>, _>>()?;
     let (simulated, mut places) = all_of(&points, options, options.common.threads())?;
     let mut findings = study.findings(&simulated);
     if emulates {
-        // Emulations beside each other would make each other late.
+        // Emulations at the same time would make each other late.
         let (real, more) = all_of(&real, options, 1)?;
         places.extend(more);
         findings.emulated = Some(Emulated::of(study, &real, &findings.rows));
@@ -150,7 +151,7 @@ fn measured(study: &Study, options: &ReproduceOptions) -> Result<(Findings, Vec<
     Ok((findings, places))
 }
 
-/// Runs points, and keeps their runs in places.
+/// Runs points, and stores their runs in places.
 fn all_of(
     points: &[Point],
     options: &ReproduceOptions,
@@ -159,7 +160,7 @@ fn all_of(
     let (mut done, mut texts, mut places) = (Vec::<Measured>::new(), vec![], vec![]);
     for point in points {
         let (loaded, text) = (&point.loaded, point.loaded.resolved());
-        // Axes of different figures may have a point in common.
+        // Axes of different figures may have common points.
         let same = texts.iter().position(|other| *other == text);
         let runs = match same {
             Some(at) => done[at].runs.clone(),

@@ -14,13 +14,13 @@ use slotline_scenario::{EngineSpec, Loaded, Scenario};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-/// Exit code of a run that was interrupted: 128 + SIGINT, as shells have it.
+/// Exit code of a run that was interrupted: 128 + SIGINT, as in shells.
 pub const INTERRUPTED: u8 = 130;
-/// Exit code where some runs failed.
+/// Exit code if some runs failed.
 pub const FAILED: u8 = 1;
-/// Exit code where the machine did not keep up with real hosts.
+/// Exit code if the machine did not keep up with real hosts.
 pub const NOT_VALID: u8 = 3;
-/// The most failures that are printed.
+/// The largest number of failures that are printed.
 const MOST_FAILURES: usize = 10;
 
 pub fn run(options: &RunOptions) -> Result<ExitCode> {
@@ -36,7 +36,7 @@ pub fn run(options: &RunOptions) -> Result<ExitCode> {
     execute(loaded, options, options.common.threads()).map(|(code, _)| code)
 }
 
-/// Runs a scenario and saves and prints its results. Returns how well the machine kept up, too, where hosts were real.
+/// Runs a scenario, saves its results and prints them. With real hosts, also returns how well the machine kept up.
 pub fn execute(
     mut loaded: Loaded,
     options: &RunOptions,
@@ -64,7 +64,7 @@ pub fn execute(
     if over { finish(place, &set, options) } else { Ok((suspend(place, set, options)?, None)) }
 }
 
-/// Prints the runs that failed, and why.
+/// Prints the failed runs and the reasons.
 pub fn print_failures(failed: &[Failure]) {
     failed.iter().take(MOST_FAILURES).for_each(warn);
     if failed.len() > MOST_FAILURES {
@@ -72,7 +72,7 @@ pub fn print_failures(failed: &[Failure]) {
     }
 }
 
-/// The scenario, with the engine that the command line asks for.
+/// The scenario, with the engine given on the command line.
 fn loaded(options: &RunOptions) -> Result<Loaded> {
     let mut loaded = Scenario::load(&options.file)?;
     let packets = loaded.scenario.engine.is_packet();
@@ -84,7 +84,7 @@ fn loaded(options: &RunOptions) -> Result<Loaded> {
     Ok(loaded)
 }
 
-/// The runs that are still to do, and the finished runs of an interrupted process.
+/// The remaining runs, and the finished runs of an interrupted process.
 pub fn to_do(loaded: &Loaded, place: &Place) -> (Arc<Jobs>, Vec<RunRecord>) {
     let left = place.recover(&RunSet::new(loaded, vec![]));
     left.notes.iter().for_each(|note| crate::out::warn(format_args!("note: {note}")));
@@ -110,7 +110,7 @@ pub fn saver(loaded: &Loaded, place: &Place) -> impl Fn(&mut RunRecord) + Sync {
     }
 }
 
-/// All runs are over: they are complete or have failed.
+/// Saves and prints the results when all runs are complete or have failed.
 fn finish(
     place: Place,
     set: &RunSet,
@@ -122,7 +122,7 @@ fn finish(
     let summary = Summary::of(set);
     let json = options.common.json;
     let written = place.write(set, &summary, options.csv, &[slotline_report::PAGE]);
-    // What could not be written can still be read.
+    // The result is printed even if it could not be written.
     if !json {
         say(&terminal::table_of(set, &summary, width()));
     }
@@ -142,8 +142,8 @@ fn finish(
     Ok((code, EngineTotal::of(&set.in_order()).stats.emulation))
 }
 
-/// Some runs were stopped. The complete ones are stored for the next process and shown. They are no result, so that
-/// the same command can continue.
+/// Handles an interrupt: stores the complete runs, and prints them. They do not become a result, so that the same
+/// command can continue.
 fn suspend(place: Place, mut set: RunSet, options: &RunOptions) -> Result<ExitCode> {
     let of = set.schemes.len() * set.seeds.len();
     if set.runs.is_empty() {
@@ -163,7 +163,7 @@ fn suspend(place: Place, mut set: RunSet, options: &RunOptions) -> Result<ExitCo
     Ok(ExitCode::from(INTERRUPTED))
 }
 
-/// Columns of the terminal.
+/// The width of the terminal in columns.
 pub fn width() -> usize {
     let columns = console::Term::stdout().size_checked().map(|(_, columns)| usize::from(columns));
     columns.unwrap_or(100).clamp(40, 200)

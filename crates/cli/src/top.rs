@@ -1,4 +1,4 @@
-//! `slotline top`: what goes on in an emulation that runs.
+//! `slotline top`: shows the state of a running emulation.
 
 use crate::out::{is_closed, say};
 use anyhow::{Context, Result, bail};
@@ -12,24 +12,24 @@ use std::time::Duration;
 
 #[derive(Args)]
 pub struct TopOptions {
-    /// The name of the scenario, where several emulations run.
+    /// Name of the scenario, if several emulations run.
     pub scenario: Option<String>,
     /// Show the state once, instead of until the emulation ends.
     #[arg(long)]
     pub once: bool,
-    /// The most links to show.
+    /// The largest number of links to show.
     #[arg(long, value_name = "N", default_value_t = 15)]
     pub links: usize,
 }
 
-/// How often the state is looked at.
+/// The interval at which the state is read.
 const PERIOD: Duration = Duration::from_secs(1);
-/// How long to wait for a state that is newer.
+/// The number of intervals to wait for a newer state.
 const PATIENCE: u32 = 10;
 
 pub fn top(options: &TopOptions) -> Result<ExitCode> {
     let running = chosen(options.scenario.as_deref())?;
-    let mut before = newer(&running, None).context("the emulation shows nothing")?;
+    let mut before = newer(&running, None).context("the emulation has not published its state")?;
     while let Some(now) = newer(&running, Some(&before)) {
         let clear = console::Term::stdout().is_term() && !options.once;
         say(&format!(
@@ -45,7 +45,7 @@ pub fn top(options: &TopOptions) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The emulation that is asked for, or the only one.
+/// The chosen emulation, or the only one.
 fn chosen(scenario: Option<&str>) -> Result<Running> {
     let mut all = registry::running();
     all.retain(|running| scenario.is_none_or(|name| running.scenario == name));
@@ -58,13 +58,13 @@ fn chosen(scenario: Option<&str>) -> Result<Running> {
     }
 }
 
-/// The next state after `before`; `None` where the emulation has ended.
+/// The next state after `before`; `None` if the emulation has ended.
 fn newer(running: &Running, before: Option<&Status>) -> Option<Status> {
     for _ in 0..PATIENCE {
         std::thread::sleep(PERIOD);
         let text = running.status();
         let found = text.and_then(|text| serde_json::from_str::<Status>(&text).ok());
-        // Each scheme of a scenario begins at zero.
+        // The time of each scheme begins at zero.
         let found = found.filter(|found| before.is_none_or(|b| b.at_ns != found.at_ns));
         if found.is_some() {
             return found;
@@ -73,7 +73,7 @@ fn newer(running: &Running, before: Option<&Status>) -> Option<Status> {
     None
 }
 
-/// In seconds of network time.
+/// The time in seconds of network time.
 fn seconds(now: &Status) -> f64 {
     now.at_ns as f64 / 1e9
 }
@@ -116,7 +116,7 @@ fn page(running: &Running, before: &Status, now: &Status, links: usize) -> Strin
     out
 }
 
-/// What a port has sent since `before`, in bits per second of network time.
+/// The average rate of a port since `before`, in bits per second of network time.
 fn rate(before: &Status, at: usize, port: &PortStatus, span: f64) -> f64 {
     let sent = before.ports.get(at).map_or(0, |old| port.sent.saturating_sub(old.sent));
     if span > 0.0 { sent as f64 * 8.0 / span } else { 0.0 }

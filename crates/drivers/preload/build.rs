@@ -32,7 +32,7 @@ fn main() {
     }
 }
 
-/// The library knows the GNU C library, and computes with 128 bits.
+/// The library requires the GNU C library and integers of 128 bits.
 fn is_supported() -> bool {
     let target = |what: &str| env::var(format!("CARGO_CFG_TARGET_{what}")).unwrap_or_default();
     target("OS") == "linux" && target("ENV") == "gnu" && target("POINTER_WIDTH") == "64"
@@ -45,7 +45,7 @@ fn compile(library: &Path) {
     assert!(done.success(), "the C compiler refused the library for LD_PRELOAD");
 }
 
-/// The system's C compiler for the target, without flags for what is linked into Rust.
+/// The system's C compiler for the target, without the flags for code that is linked into Rust.
 fn compiler() -> Command {
     cc::Build::new().no_default_flags(true).warnings(false).get_compiler().to_command()
 }

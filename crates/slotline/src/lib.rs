@@ -1,4 +1,4 @@
-//! Simulates datacenter networks whose traffic is scheduled centrally, from a program of one's own.
+//! Simulates datacenter networks with centrally scheduled traffic, as a library.
 //!
 //! A scenario file describes a network, its traffic, and the schemes to compare. [`run`] runs all schemes with all
 //! seeds and returns what was measured:
@@ -71,7 +71,7 @@ use std::thread::available_parallelism;
 /// The width of a table in characters.
 const WIDTH: usize = 100;
 
-/// Runs the scenario at `path` and returns what was measured of each scheme.
+/// Runs the scenario at `path` and returns the measurements of each scheme.
 ///
 /// # Errors
 /// The file cannot be read, or the scenario is not valid.
@@ -108,7 +108,7 @@ pub fn run_loaded(loaded: &Loaded) -> Result<RunSet, Error> {
     Ok(RunSet::new(loaded, records))
 }
 
-/// Checks the scenario at `path` without running it, and returns everything that is wrong.
+/// Checks the scenario at `path` without running it, and returns all errors.
 ///
 /// # Errors
 /// The file cannot be read, or the scenario is not valid.

@@ -1,4 +1,4 @@
-//! The traffic of the demonstration, and what is measured of it.
+//! The traffic of the demonstration, and the measurements.
 
 use super::Demo;
 use anyhow::{Context, Result, bail};
@@ -9,42 +9,42 @@ use std::time::Duration;
 
 /// The first port of servers of iperf3.
 const PORT: usize = 5_201;
-/// How often the queue of the switch is looked at.
+/// The interval at which the queue of the switch is read.
 const SAMPLE: Duration = Duration::from_millis(20);
-/// How long servers have to open their ports.
+/// The time that servers have to open their ports.
 const START: Duration = Duration::from_millis(300);
 
-/// What was measured.
+/// The measured values.
 #[derive(Serialize)]
 pub struct Load {
-    /// Mbit/s of each sender, as the receiver counts.
+    /// The goodput of each sender in Mbit/s, as counted by the receiver.
     pub goodput: Vec<f64>,
     /// Segments that TCP sent again.
     pub retransmits: u64,
-    /// How long pings took, in ms, in order of time.
+    /// The round-trip times of pings in ms, in order of time.
     pub pings: Vec<f64>,
     /// Pings without an answer.
     pub pings_lost: u64,
     /// Packets for the receiver that the switch dropped.
     pub dropped: u64,
-    /// The most bytes for the receiver that were seen in the switch.
+    /// The largest number of bytes for the receiver that were seen in the switch.
     pub most_waiting: u64,
 }
 
 impl Load {
-    /// Of all senders.
+    /// The goodput of all senders together.
     pub fn goodput(&self) -> f64 {
         self.goodput.iter().sum()
     }
-    /// Of the one with the least.
+    /// The goodput of the slowest sender.
     pub fn least(&self) -> f64 {
         self.goodput.iter().copied().fold(f64::INFINITY, f64::min)
     }
-    /// Of the one with the most.
+    /// The goodput of the fastest sender.
     pub fn most(&self) -> f64 {
         self.goodput.iter().copied().fold(0.0, f64::max)
     }
-    /// A quantile of pings, by nearest rank.
+    /// A quantile of the pings, by nearest rank.
     pub fn ping(&self, share: f64) -> f64 {
         let mut sorted = self.pings.clone();
         sorted.sort_by(f64::total_cmp);
@@ -103,7 +103,7 @@ impl Demo<'_> {
             .inside(host, || command.spawn())
             .with_context(|| format!("cannot start `{program}`, which the demonstration needs"))
     }
-    /// The most bytes for the receiver that wait in the switch, until it is told to stop.
+    /// Returns the largest number of bytes for the receiver that wait in the switch, until `stop` is set.
     fn watch(&self, stop: &AtomicBool) -> u64 {
         let mut most = 0;
         while !stop.load(Ordering::Relaxed) {
@@ -118,13 +118,13 @@ fn outputs(children: Vec<Child>) -> Result<Vec<Output>> {
     children.into_iter().map(|child| Ok(child.wait_with_output()?)).collect()
 }
 
-/// A server that has served its client has ended already.
+/// Ends a server. A server that has served its client has ended already.
 fn end(mut server: Child) {
     let _ = server.kill();
     let _ = server.wait();
 }
 
-/// What iperf3 reports at its end.
+/// The final report of iperf3.
 struct Report {
     goodput: f64,
     retransmits: u64,
@@ -133,8 +133,8 @@ struct Report {
 impl Report {
     fn new(output: &Output) -> Result<Report> {
         let text = String::from_utf8_lossy(&output.stdout);
-        let value: serde_json::Value =
-            serde_json::from_str(&text).with_context(|| format!("iperf3 said: {text}"))?;
+        let value: serde_json::Value = serde_json::from_str(&text)
+            .with_context(|| format!("cannot read the report of iperf3: {text}"))?;
         if let Some(error) = value["error"].as_str() {
             bail!("iperf3: {error}");
         }
@@ -146,7 +146,7 @@ impl Report {
     }
 }
 
-/// The times in ms, and the number of requests without answer.
+/// The round-trip times in ms, and the number of requests without an answer.
 fn read_pings(text: &str) -> (Vec<f64>, u64) {
     let time = |line: &str| line.split("time=").nth(1)?.split(' ').next()?.parse().ok();
     let times: Vec<f64> = text.lines().filter_map(time).collect();

@@ -1,4 +1,4 @@
-//! `slotline demo`: many hosts send to one, first as their kernels like and then as an arbiter decides.
+//! `slotline demo`: many hosts send to one, first without an arbiter or a bump and then with it.
 
 mod daemons;
 mod load;
@@ -14,12 +14,13 @@ use slotline_emulate::bridge::{Bridge, BridgeOptions};
 use slotline_emulate::isolation;
 use slotline_net::units::{Bytes, Rate};
 use std::collections::BTreeMap;
+use std::io;
 use std::net::Ipv4Addr;
 use std::process::ExitCode;
 
 #[derive(Args)]
 pub struct DemoOptions {
-    /// Who decides when packets leave.
+    /// The central scheduler of the demonstration.
     #[arg(value_enum)]
     pub control: DemoControl,
     /// Hosts that send to one at the same time.
@@ -37,10 +38,10 @@ pub struct DemoOptions {
     /// Leave out the part without the arbiter.
     #[arg(long)]
     pub skip_without: bool,
-    /// End a daemon by SIGKILL when half of its traffic is over.
+    /// Kill a daemon with SIGKILL when half of its traffic is over.
     #[arg(long, value_enum, value_name = "WHICH")]
     pub kill: Option<Victim>,
-    /// Print what was measured as JSON.
+    /// Print the measured values as JSON.
     #[arg(long)]
     pub json: bool,
 }
@@ -51,11 +52,13 @@ pub enum DemoControl {
     Fastpass,
     /// TDMA Ethernet: a controller gives slots to pairs of hosts, in rounds.
     Tdma,
-    /// XCo: a controller says to hosts which of them sends when.
+    /// XCo: a controller decides which hosts send at a time.
     Xco,
+    /// A bump: virtual queues in front of the switch mark packets before its queues grow (ECN).
+    Bump,
 }
 
-/// What is killed.
+/// The daemon to kill.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Victim {
     /// The arbiter; it is started again after one second.
@@ -64,10 +67,12 @@ pub enum Victim {
     Primary,
     /// The agent of the first sender; it is started again after one second.
     Agent,
+    /// The bump; it is started again after one second.
+    Bump,
 }
 
-/// The hosts of a demonstration: one receives, the next ones send, one asks how long packets take, and the last ones have
-/// the arbiters.
+/// The hosts of a demonstration: the first one receives, the next ones send, another one sends pings, and the last ones
+/// run the arbiters.
 pub struct Demo<'a> {
     options: &'a DemoOptions,
     bridge: Bridge,
@@ -75,12 +80,12 @@ pub struct Demo<'a> {
     arbiters: usize,
 }
 
-/// What was measured with and without the arbiter.
+/// The measured values with and without the daemons.
 #[derive(Serialize)]
 struct Outcome {
     without: Option<Load>,
     with: Load,
-    /// What daemons say of themselves at the end.
+    /// The status of the daemons at the end.
     daemons: BTreeMap<String, Value>,
 }
 
@@ -109,52 +114,78 @@ pub fn demo(options: &DemoOptions) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+impl DemoOptions {
+    /// Refuses to kill a daemon that does not run.
+    fn check_victim(&self) -> Result<()> {
+        let bump = self.control == DemoControl::Bump;
+        match self.kill {
+            Some(Victim::Bump) if !bump => bail!("there is no bump here: use `--kill arbiter`"),
+            Some(Victim::Arbiter | Victim::Primary | Victim::Agent) if bump => {
+                bail!("there are no arbiters and no agents here: use `--kill bump`")
+            }
+            Some(Victim::Primary) if self.control != DemoControl::Fastpass => {
+                bail!("only fastpass has two arbiters here: use `--kill arbiter`")
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
 impl DemoControl {
     fn name(self) -> &'static str {
         match self {
             DemoControl::Fastpass => "fastpass",
             DemoControl::Tdma => "tdma",
             DemoControl::Xco => "xco",
+            DemoControl::Bump => "bump",
         }
     }
 }
 
 impl Demo<'_> {
     fn new(options: &DemoOptions) -> Result<Demo<'_>> {
-        if options.kill == Some(Victim::Primary) && options.control != DemoControl::Fastpass {
-            bail!("only fastpass has two arbiters here: use `--kill arbiter`");
-        }
-        let arbiters = if options.kill == Some(Victim::Primary) { 2 } else { 1 };
+        options.check_victim()?;
+        let arbiters = match (options.control, options.kill) {
+            (DemoControl::Bump, _) => 0,
+            (_, Some(Victim::Primary)) => 2,
+            _ => 1,
+        };
         let count = options.senders + 2 + arbiters;
         let addresses: Vec<_> = (1..=count).map(|n| Ipv4Addr::new(10, 79, 0, n)).collect();
         let limit = Some((options.rate.0, options.buffer.0));
         let bridge = Bridge::new(&addresses, &BridgeOptions { mtu: 1_500, limit })
-            .context("cannot make the hosts; `slotline probe` says what this machine lacks")?;
+            .context("cannot create the hosts; `slotline probe` shows what this machine lacks")?;
         let demo = Demo { options, bridge, addresses, arbiters: arbiters.into() };
         (0..demo.addresses.len()).try_for_each(|host| demo.set_kernel(host))?;
         Ok(demo)
     }
-    /// TCP may have as much in the queue of its own host as a round trip under an arbiter takes.
+    /// Allows TCP to queue as much in its own host as a round trip under an arbiter needs. Hosts use ECN where there is a
+    /// bump, which marks packets.
     fn set_kernel(&self, host: usize) -> Result<()> {
-        let set =
-            |key: &str, value: &str| std::fs::write(format!("/proc/sys/net/ipv4/{key}"), value);
+        let ecn = if self.options.control == DemoControl::Bump { "1" } else { "2" };
+        let settings = [
+            ("tcp_pacing_ss_ratio", "1000"),
+            ("tcp_pacing_ca_ratio", "1000"),
+            ("tcp_congestion_control", "reno"),
+            ("tcp_ecn", ecn),
+        ];
+        let set = |(key, value): (&str, &str)| {
+            std::fs::write(format!("/proc/sys/net/ipv4/{key}"), value)
+                .map_err(|error| io::Error::other(format!("net.ipv4.{key}: {error}")))
+        };
         self.bridge
-            .inside(host, || {
-                set("tcp_pacing_ss_ratio", "1000")?;
-                set("tcp_pacing_ca_ratio", "1000")?;
-                set("tcp_congestion_control", "reno")
-            })
-            .context("cannot set net.ipv4.tcp_pacing_ca_ratio of a host")
+            .inside(host, || settings.into_iter().try_for_each(set))
+            .context("cannot configure TCP of a host")
     }
-    /// Senders of the incast.
+    /// The hosts that send in the incast.
     fn senders(&self) -> std::ops::RangeInclusive<usize> {
         1..=usize::from(self.options.senders)
     }
-    /// The host that asks.
+    /// The host that sends pings.
     fn prober(&self) -> usize {
         self.hosts() - 1
     }
-    /// How many hosts have agents; arbiters are on the others.
+    /// The number of hosts with agents. Arbiters run on the others.
     fn hosts(&self) -> usize {
         self.addresses.len() - self.arbiters
     }
@@ -162,12 +193,12 @@ impl Demo<'_> {
         let DemoOptions { senders, rate, buffer, seconds, skip_without, .. } = self.options;
         let before = match skip_without {
             true => String::new(),
-            false => format!("{seconds} s as their kernels like, then "),
+            false => format!("{seconds} s without daemons, then "),
         };
         format!(
-            "{senders} hosts send to one by iperf3, and another one pings it: {before}{seconds} s as {} decides.\n\
-             The hosts are network namespaces at a bridge of the kernel that sends {rate} to each and has {buffer} for \
-             packets that wait.",
+            "{senders} hosts send to one by iperf3, and another one pings it: {before}{seconds} s under {}.\n\
+             The hosts are network namespaces at a bridge of the kernel that sends {rate} to each host and has room for \
+             {buffer} of waiting packets for each.",
             self.options.control.name()
         )
     }
@@ -191,6 +222,11 @@ impl Outcome {
         row("Segments sent again", |load| load.retransmits as f64, 0);
         row("Packets dropped by the switch", |load| load.dropped as f64, 0);
         row("Most bytes seen in the switch KB", |load| load.most_waiting as f64 / 1e3, 1);
+        if let Some(bump) = self.daemons.get("bump") {
+            let dropped = ["dropped", "no-room"].map(|key| bump[key].as_u64().unwrap_or_default());
+            let (none, dropped) = ("-", dropped.iter().sum::<u64>());
+            lines.push(format!("{:36}{none:>12}{dropped:>12}", "Packets dropped by the bump"));
+        }
         lines.join("\n")
     }
 }

@@ -33,7 +33,7 @@ pub struct SweepOptions {
     pub threads: usize,
 }
 
-/// For a cluster.
+/// Options for a cluster.
 #[derive(Args)]
 #[command(next_help_heading = "On a cluster")]
 pub struct SlurmOptions {
@@ -61,7 +61,7 @@ pub struct SlurmOptions {
     /// Slurm account.
     #[arg(long, value_name = "NAME", requires = "slurm", value_parser = word)]
     pub account: Option<String>,
-    /// Any other option of sbatch, for example qos=long; can be given several times.
+    /// Another option of sbatch, for example qos=long; can be given several times.
     #[arg(long, value_name = "OPTION", requires = "slurm", value_parser = word)]
     pub sbatch: Vec<String>,
 }
@@ -79,7 +79,7 @@ pub struct CollectOptions {
     pub json: bool,
 }
 
-/// What can stand in a directive of a job script.
+/// Text that is valid in a directive of a job script.
 fn word(text: &str) -> Result<String, String> {
     let plain = |c: char| c.is_ascii_graphic() && !"#'\"\\`$".contains(c);
     let fits = !text.is_empty() && text.chars().all(plain);

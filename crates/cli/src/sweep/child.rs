@@ -1,8 +1,8 @@
-//! One point of a sweep, in this process: what `slotline sweep` starts for each.
+//! One point of a sweep, in this process. `slotline sweep` starts such a process for each point.
 //!
-//! Its standard input is its lifeline: where that ends, whoever started it has stopped or is gone, and
-//! it stops too. A point's result is whole or not there; runs of it that are done stay in its draft, and
-//! the next to do the point goes on from them.
+//! When its standard input ends, the process that started it has stopped or is gone, and this process stops, too. A
+//! point has a complete result or none. Finished runs remain in its draft, and the next process that runs the point
+//! continues from them.
 
 use super::SweepOptions;
 use crate::progress;
@@ -47,7 +47,7 @@ pub fn point(options: &SweepOptions, which: &str) -> Result<ExitCode> {
         return Ok(ExitCode::from(if done.failed.is_empty() { INTERRUPTED } else { FAILED }));
     }
     match place.write(&set, &Summary::of(&set), false, &[slotline_report::PAGE]) {
-        // Another process may have been faster, with the same result.
+        // Another process may have finished the point earlier, with the same result.
         Err(_) if store::is_done(&options.out, id, &resolved)? => Ok(ExitCode::SUCCESS),
         written => Ok(written.map(|_| ExitCode::SUCCESS)?),
     }

@@ -7,10 +7,10 @@ use slotline_lab::sweep::slurm::{Job, quoted};
 use slotline_lab::sweep::{Study, store};
 use std::process::ExitCode;
 
-/// Default number of tasks in an array. More tasks would only wait.
+/// Default limit of tasks in an array. More tasks would only wait.
 const MOST_TASKS: usize = 100;
 
-/// Writes the script, and says what to do with it.
+/// Writes the script, and prints how to use it.
 pub fn write(options: &SweepOptions, study: &Study) -> Result<ExitCode> {
     let slurm = &options.slurm;
     let folder = store::folder(&options.out, &study.id)?;
@@ -34,8 +34,8 @@ pub fn write(options: &SweepOptions, study: &Study) -> Result<ExitCode> {
     store::replace(&path, &script)?;
     say(&format!(
         "{} points in {tasks} tasks. All machines must see this program, {} and {}.\n\n\
-         To submit, and again to do what is still missing:\n  sbatch {}\n\
-         To join the parts when it is done:\n  slotline collect {}",
+         To submit the tasks, also again for points that are still missing:\n  sbatch {}\n\
+         To join the parts when all tasks are done:\n  slotline collect {}",
         study.len(),
         quoted(&absolute(&options.file)?),
         quoted(&absolute(&options.out)?),

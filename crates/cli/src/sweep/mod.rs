@@ -65,7 +65,7 @@ fn run(options: &SweepOptions, prepared: Prepared) -> Result<ExitCode> {
     }))
 }
 
-/// How far a shard is, and how to go on.
+/// The progress of a shard, and how to continue.
 fn of_shard(part: &Part, folder: &Path) -> String {
     let (done, all) = (count(part, State::Done), own(part).count());
     let (name, index, of, folder) = (&part.name, part.shard.index, part.shard.of, folder.display());
@@ -89,7 +89,7 @@ pub fn show(sweep: &Sweep, folder: &Path, json: bool) {
     say(&format!("Sweep: {}   (open sweep.html there in a browser)", folder.display()));
 }
 
-/// Says which points failed, and why; how many.
+/// Prints the points that failed and the reasons. Returns their number.
 fn failures(part: &Part) -> usize {
     let failed = part.points.iter().filter(|point| point.state == State::Failed);
     for point in failed.clone() {
@@ -104,7 +104,7 @@ fn failures(part: &Part) -> usize {
     let missing = own(part).filter(|point| point.state == State::Missing).count();
     if missing > 0 {
         crate::out::warn(format_args!(
-            "interrupted: {missing} points are left; the same command does them"
+            "interrupted: {missing} points are left; the same command continues with them"
         ));
     }
     failed.count()
@@ -119,7 +119,7 @@ fn count(part: &Part, state: State) -> usize {
     own(part).filter(|point| point.state == state).count()
 }
 
-/// The points of a shard, a line each.
+/// The points of a shard, one line for each.
 fn listing(part: &Part, shard: Shard) -> String {
     let line = |point: &slotline_lab::sweep::PointRecord| {
         let state = if point.state == State::Done { "done" } else { "to do" };

@@ -34,7 +34,7 @@ struct Outcome {
     message: Option<String>,
 }
 
-/// What all workers share.
+/// The state that all workers share.
 struct Pool<'a> {
     options: &'a SweepOptions,
     part: &'a Part,
@@ -47,7 +47,7 @@ struct Pool<'a> {
     bar: ProgressBar,
 }
 
-/// The lifelines of running points: a point whose lifeline is dropped gives up.
+/// The standard inputs of running points. A point stops when its input is dropped.
 #[derive(Default)]
 struct Lives {
     stopped: AtomicBool,
@@ -141,7 +141,7 @@ impl Pool<'_> {
             self.bar.tick();
             if touched.elapsed() > lock::HEARTBEAT {
                 touched = Instant::now();
-                // A lock that cannot be touched is lost; the work is not.
+                // If touching a lock fails, only the lock is lost, not the work.
                 locked(&self.held).values().for_each(|lock| drop(lock.touch()));
             }
         }
@@ -165,7 +165,7 @@ impl Pool<'_> {
         }
     }
 
-    /// Does a point, unless it is done; nothing where another process is at it.
+    /// Runs a point, unless it is done; `None` if another process is running it.
     fn attempt(&self, point: usize) -> Result<Option<Outcome>> {
         let id = self.part.points[point].id.as_deref().unwrap_or("");
         let folder = self.options.out.join(id);
@@ -181,7 +181,7 @@ impl Pool<'_> {
             Attempt::Busy(_) => return Ok(None),
             Attempt::Held(lock) => drop(locked(&self.held).insert(point, lock)),
         }
-        // It may have been finished just before we had the lock.
+        // Another process may have finished the point just before the lock was taken.
         let tried = if is_done() { Ok(done) } else { self.spawn(point, id) };
         drop(locked(&self.held).remove(&point));
         tried.map(Some)
@@ -245,7 +245,7 @@ fn wait_for(child: Child) -> Result<(ExitStatus, String)> {
     Ok((output.status, String::from_utf8_lossy(&output.stderr).into_owned()))
 }
 
-/// Why a point failed.
+/// The reason why a point failed.
 fn why(status: ExitStatus, complaint: &str) -> String {
     match (status.signal(), status.code()) {
         (Some(SIGKILL), _) => {

@@ -1,4 +1,4 @@
-//! Before anything runs: every point is checked, gets its name, and is looked for among the results.
+//! Preparation of a sweep: checks every point, determines its name, and looks for its result.
 
 use anyhow::{Result, bail};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -12,9 +12,9 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// What is to be done.
+/// The points, and those to run.
 pub struct Prepared {
-    /// All points, those of this shard with their names.
+    /// All points. Those of this shard have names.
     pub part: Part,
     /// The points without a result, in order.
     pub todo: Vec<usize>,
@@ -58,7 +58,7 @@ pub fn prepare(study: &Study, shard: Shard, root: &Path) -> Result<Prepared> {
     Ok(Prepared { part, todo })
 }
 
-/// Checks on all processors: a check makes all of a point's traffic. The first fault is reported.
+/// Checks points on all processors, because a check generates all traffic of a point. The first error is reported.
 fn check_all(study: &Study, shard: Shard) -> Result<Vec<Checked>, ScenarioError> {
     let own: Vec<usize> = (0..study.len()).filter(|at| shard.has(*at)).collect();
     let (next, done) = (AtomicUsize::new(0), Mutex::new(vec![]));

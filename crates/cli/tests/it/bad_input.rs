@@ -1,5 +1,4 @@
-//! What the program does with input it cannot use, and when it is stopped: a clear message, the right
-//! exit code, and nothing half-written where results are looked for.
+//! The behaviour for invalid input and interrupts: a clear message, the right exit code, and no partial result.
 
 use crate::folder::{BAD_INPUT, Folder, PROGRAM, entries, stderr, stdout, until};
 use std::fs;
@@ -9,7 +8,7 @@ use std::time::Duration;
 
 const INTERRUPTED: Option<i32> = Some(130);
 
-/// A scenario that runs in no time.
+/// A scenario that runs in a very short time.
 const GOOD: &str = r#"name = "small"
 end = { at = "50ms" }
 
@@ -175,8 +174,7 @@ fn an_output_folder_that_cannot_be_is_refused_before_the_work() {
     }
 }
 
-/// The files of a result exceed what may be written: as on a full disk, some can be written and the
-/// next cannot.
+/// The files of a result exceed the allowed size. As on a full disk, some files can be written and the next one cannot.
 #[test]
 fn a_disk_that_takes_no_more_leaves_nothing() {
     let folder = Folder::new("full", &[("s.toml", GOOD)]);
@@ -192,7 +190,7 @@ fn a_disk_that_takes_no_more_leaves_nothing() {
     assert_eq!(folder.results(), [] as [PathBuf; 0]);
 }
 
-/// The same on a disk that is really full, where one can be had: that needs the right to mount.
+/// The same with a disk that is really full. This needs the right to mount.
 #[test]
 fn a_full_disk_leaves_nothing() {
     let folder = Folder::new("tmpfs", &[("s.toml", GOOD)]);
@@ -214,8 +212,8 @@ fn a_full_disk_leaves_nothing() {
     assert_eq!(left, [] as [PathBuf; 0]);
 }
 
-/// A run in which nothing is scheduled takes no time, the other takes minutes: the window of the first
-/// lets two packets through in a round trip of milliseconds.
+/// The first scheme takes almost no time, because its window lets two packets through in a round trip of 10 ms. The
+/// second scheme takes minutes.
 const LONG: &str = r#"name = "long"
 repeat = 2
 end = { at = "100s", when = "time" }
@@ -238,10 +236,10 @@ name = "slow"
 transport = { kind = "newreno", max-window = "80MB" }
 "#;
 
-/// Starts `folder`'s scenario and interrupts it when it has been at work for `time`.
+/// Starts `folder`'s scenario and interrupts it when it has run for `time`.
 fn interrupted(folder: &Folder, arguments: &[&str], time: Duration) -> Output {
     let mut child = folder.start(arguments);
-    // The draft is there when the scenario is read and the work begins.
+    // The draft exists when the scenario has been read and the work begins.
     until("a draft", || !folder.results().is_empty());
     std::thread::sleep(time);
     let id = child.id().to_string();

@@ -1,4 +1,4 @@
-//! Results on disk: reported again, put on one page, held against each other.
+//! Results on disk: reported again, put on one page, and compared.
 
 use crate::folder::Folder;
 use std::fs;
@@ -47,7 +47,7 @@ fn printed(output: &Output) -> String {
     String::from_utf8_lossy(&both).into_owned()
 }
 
-/// It ends with `code` and says all of `parts`.
+/// Checks that the program ended with `code` and printed all of `parts`.
 fn expect(output: &Output, code: i32, parts: &[&str]) {
     let printed = printed(output);
     assert_eq!(output.status.code(), Some(code), "{printed}");
@@ -77,7 +77,7 @@ fn diff_says_what_changed_and_exits_accordingly() {
     assert_eq!(json.status.code(), Some(1));
     let json: serde_json::Value = serde_json::from_slice(&json.stdout).expect("JSON");
     assert_eq!(json["regressions"][0]["metric"], "queue-max");
-    // Other seeds, one seed, and none of both.
+    // Other seeds, a single seed, and no common seed.
     folder.make("later", SAME, &["--seed", "100"]);
     expect(&folder.run(&["diff", "old", "later"]), 0, &["not paired"]);
     folder.make("once", SAME, &["--repeat", "1"]);

@@ -1,19 +1,17 @@
-//! What the documentation shows works: its scenarios run, its commands do what it says they do.
+//! Tests of the documentation: its scenarios run, and its commands print what it shows.
 //!
-//! In `README.md` and below `docs/`, a block marked ` ```toml scenario ` is a whole scenario file: it
-//! is run and must succeed. Each line `$ ./slotline …` of a block marked ` ```console ` is executed
-//! in an empty folder that has the repository's `scenarios` and `data`, one folder per document. It
-//! must succeed; in a block marked ` ```console fails ` it must end with exit code 2 instead. Lines
-//! below the command must be found in what it prints, in this order. Words that have a digit in them
-//! may differ, and `...` stands for any number of lines. In a block marked ` ```console exact `
-//! nothing may differ but the number of blanks.
+//! In `README.md` and below `docs/`, a block marked ` ```toml scenario ` is a whole scenario file, which must run
+//! successfully. Each line `$ ./slotline …` of a block marked ` ```console ` is executed in an empty folder that has
+//! the repository's `scenarios` and `data`, one folder per document. It must succeed; in a block marked ` ```console
+//! fails ` it must end with exit code 2 instead. Lines below the command must occur in its output, in this order. Words
+//! that contain a digit may differ, and `...` stands for any number of lines. In a block marked ` ```console exact `
+//! only the number of blanks may differ.
 //!
-//! A block marked ` ```csv file NAME ` (or toml, text) is written to that file of the folder, one marked
-//! ` ```toml append NAME ` to its end, and `$ sed …` is executed like the program, so that a document
-//! can have a scenario grow. A block marked ` ```rust from PATH ` must stand in that file of the
-//! repository, as it is.
+//! A block marked ` ```csv file NAME ` (or toml, text) is written to that file of the folder. A block marked ` ```toml
+//! append NAME ` is appended to it. `$ sed …` is executed like the program, so that a document can develop a scenario
+//! step by step. A block marked ` ```rust from PATH ` must occur unchanged in that file of the repository.
 //!
-//! And it is complete: every name and key that a scenario may use is in `docs/`.
+//! The documentation is complete: every name and key that a scenario may use is in `docs/`.
 
 use crate::folder::{BAD_INPUT, PROGRAM};
 use slotline_scenario::catalogue::Kind;
@@ -27,7 +25,7 @@ use std::thread;
 struct Block {
     /// Number of its first line.
     line: usize,
-    /// What stands behind the fence.
+    /// The text after the fence.
     info: String,
     lines: Vec<String>,
 }
@@ -52,7 +50,7 @@ fn documents_show_what_works() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
 }
 
-/// One result for each thing in the document that can be tried, in their order.
+/// Tries everything in a document. Returns one result for each part, in order.
 fn try_document(root: &Path, document: &Path) -> Vec<Result<(), String>> {
     let text = fs::read_to_string(document).expect("a readable document");
     let place = Folder::new(root, document);
@@ -98,7 +96,7 @@ fn blocks(text: &str) -> Vec<Block> {
     blocks
 }
 
-/// How the lines below a command are compared with what it prints.
+/// How the lines below a command are compared with its output.
 #[derive(Clone, Copy)]
 enum Like {
     /// Words with digits may differ.
@@ -107,7 +105,7 @@ enum Like {
     Exactly,
 }
 
-/// Where one document's examples are tried.
+/// The folder in which one document's examples are tried.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -124,7 +122,7 @@ impl Folder {
         Folder(path)
     }
 
-    /// One result for each thing in the block that can be tried.
+    /// Tries everything in a block. Returns one result for each part.
     fn try_block(&self, block: &Block) -> Vec<Result<(), String>> {
         let shown =
             |like, code| commands(block).map(|shown| self.try_command(shown, like, code)).collect();
@@ -198,7 +196,7 @@ fn commands(block: &Block) -> impl Iterator<Item = &[String]> {
     block.lines.chunk_by(|_, next| !next.starts_with("$ "))
 }
 
-/// The words of a command line; quotes keep blanks together, as in a shell.
+/// The words of a command line. Quotes keep blanks, as in a shell.
 fn words(line: &str) -> Vec<String> {
     let mut words = vec![];
     let mut rest = line.trim_start();
@@ -214,7 +212,7 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
-/// Whether the block's lines stand one after another in a file of the repository.
+/// Whether the block's lines occur consecutively in a file of the repository.
 fn stands_in(path: &str, block: &Block) -> Result<(), String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let text = fs::read_to_string(root.join(path)).map_err(|error| format!("{path}: {error}"))?;
@@ -226,7 +224,7 @@ fn stands_in(path: &str, block: &Block) -> Result<(), String> {
     Err(format!("is not in {path} as it stands here: {missing:?}"))
 }
 
-/// Whether the lines shown are among those `printed`, in order.
+/// Whether the lines shown occur in `printed`, in order.
 fn compare(shown: &[String], printed: &str, like: Like) -> Result<(), String> {
     let mut rest = printed.lines();
     for line in shown.iter().filter(|line| !line.trim().is_empty() && line.trim() != "...") {
@@ -237,8 +235,7 @@ fn compare(shown: &[String], printed: &str, like: Like) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether `printed` has the words of `shown`, in order: all and no others, or at least those without
-/// digits.
+/// Whether `printed` has the words of `shown` in order: exactly these words, or at least those without digits.
 fn is_like(shown: &str, printed: &str, like: Like) -> bool {
     let mut words = printed.split_whitespace();
     let fixed = shown.split_whitespace();
@@ -269,7 +266,7 @@ fn lines_are_compared_by_their_words() {
     assert_eq!(commands(block).map(<[String]>::len).collect::<Vec<_>>(), [3, 1]);
 }
 
-/// The reference has every key; pages that explain have every name, too.
+/// The reference has every key, and the other pages have every name.
 #[test]
 fn documents_have_every_name() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

@@ -1,7 +1,7 @@
-//! Every link and anchor of the documentation leads somewhere, and every page is in `docs/SUMMARY.md`.
+//! Every link and anchor of the documentation has a target, and every page is in `docs/SUMMARY.md`.
 //!
-//! Pages are the Markdown files at the root of the repository and below `docs/`. Each fault is named with its
-//! file and line. Links to other sites are not followed.
+//! Pages are the Markdown files at the root of the repository and below `docs/`. Each error is reported with its file
+//! and line. Links to other sites are not followed.
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use std::collections::BTreeMap;
@@ -17,11 +17,11 @@ type Pages = BTreeMap<String, Page>;
 /// A link or a picture.
 struct Link {
     line: usize,
-    /// As it is written.
+    /// The target as written.
     target: String,
 }
 
-/// What other pages need to know of a page.
+/// The parts of a page that other pages refer to.
 #[derive(Default)]
 struct Page {
     links: Vec<Link>,
@@ -54,7 +54,7 @@ impl Page {
         page
     }
 
-    /// A second heading with the same words gets a number.
+    /// Adds an anchor. If there is one with the same words, the new one gets a number.
     fn add_anchor(&mut self, heading: &str) {
         let slug = slug(heading);
         let numbered = (1..).map(|count| format!("{slug}-{count}"));
@@ -99,7 +99,7 @@ fn pages(root: &Path) -> Pages {
     pages
 }
 
-/// All faults of the repository at `root`, in the order of files and lines.
+/// All errors of the repository at `root`, in the order of files and lines.
 fn faults(root: &Path) -> Vec<String> {
     let pages = pages(root);
     let mut faults = Vec::new();
@@ -114,7 +114,7 @@ fn faults(root: &Path) -> Vec<String> {
     faults
 }
 
-/// Whether `target`, as the page at `from` has it, leads somewhere.
+/// Whether `target` in the page at `from` exists.
 fn follow(root: &Path, pages: &Pages, from: &str, target: &str) -> Result<(), String> {
     if target.contains("://") || target.starts_with("mailto:") {
         return Ok(());
@@ -134,7 +134,7 @@ fn follow(root: &Path, pages: &Pages, from: &str, target: &str) -> Result<(), St
     Err(format!("`{target}`: {path} has no `#{anchor}`; it has {}", anchors.join(", ")))
 }
 
-/// `relative`, as it stands in the page at `from`, as a path from the root of the repository.
+/// The path `relative` in the page at `from`, as a path from the root of the repository.
 fn join(from: &str, relative: &str) -> Option<String> {
     if relative.is_empty() {
         return Some(from.to_string());

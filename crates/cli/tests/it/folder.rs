@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_slotline");
-/// Exit code of whatever is wrong with the input.
+/// Exit code for invalid input.
 pub const BAD_INPUT: i32 = 2;
 /// The longest time that a test waits for another process.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -50,7 +50,7 @@ impl Folder {
         self.command(arguments).output().expect("the program starts")
     }
 
-    /// Starts the program and goes on without waiting.
+    /// Starts the program without waiting for it.
     pub fn start(&self, arguments: &[&str]) -> Child {
         let mut command = self.command(arguments);
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -69,7 +69,7 @@ impl Drop for Folder {
     }
 }
 
-/// What is in `folder`, sorted. Nothing if there is no such folder.
+/// The entries of `folder`, sorted; empty if there is no such folder.
 pub fn entries(folder: &Path) -> Vec<PathBuf> {
     let Ok(listed) = fs::read_dir(folder) else { return Vec::new() };
     let mut found: Vec<PathBuf> = listed.filter_map(|entry| Some(entry.ok()?.path())).collect();
@@ -85,7 +85,7 @@ pub fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// Waits until `holds`, which is `what`.
+/// Waits until `holds` returns true. `what` describes the condition.
 pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let began = Instant::now();
     while !holds() {

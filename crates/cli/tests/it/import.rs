@@ -1,5 +1,4 @@
-//! `slotline import`: files of other programs become parts of scenarios that run, or are refused with
-//! their line.
+//! `slotline import`: files of other programs become parts of scenarios that run, or are refused with their line.
 
 use crate::folder::{BAD_INPUT, Folder, stderr, stdout};
 use slotline_scenario::Scenario;
@@ -21,7 +20,7 @@ impl Folder {
         (output.status.code().unwrap_or(-1), stdout(&output), stderr(&output))
     }
 
-    /// The fragment in `part.toml`, completed to a scenario on `fabric`, is right.
+    /// Checks that the fragment in `part.toml`, completed to a scenario on `fabric`, is valid.
     fn loads(&self, fragment: &str, fabric: &str) -> Scenario {
         let head = format!("name = \"s\"\nend = {{ at = \"10s\" }}\n[fabric]\n{fabric}\n");
         let text = format!("{head}{fragment}\n[[scheme]]\nname = \"tcp\"\n");
@@ -37,11 +36,7 @@ fn every_kind_gives_a_scenario_with_and_without_a_file_of_its_own() {
     for (kind, file, note) in [
         ("htsim-cm", "study/scenario/tests/data/htsim/allreduce.cm", "read as picoseconds"),
         ("htsim-cm", "study/scenario/tests/data/htsim/incast.cm", "read as picoseconds"),
-        (
-            "hpcc-flows",
-            "study/scenario/tests/data/hpcc/flow.txt",
-            "2 lines behind them are left out",
-        ),
+        ("hpcc-flows", "study/scenario/tests/data/hpcc/flow.txt", "2 further lines are ignored"),
         ("hpcc-fct", "study/scenario/tests/data/hpcc/fct.txt", "hexadecimal addresses"),
         ("goal", "study/scenario/tests/data/goal/allreduce.goal", ""),
         ("pcap", "model/formats/tests/data/captures/mix.pcapng", "2 flows were UDP"),
@@ -98,7 +93,7 @@ fn failures_become_events() {
     folder.write("x.cm", matrix);
     let (code, _, printed) = folder.import("htsim-cm x.cm -o part.toml");
     assert_eq!(code, 0, "{printed}");
-    assert!(printed.contains("fat-tree with k = 4, by its nodes"), "{printed}");
+    assert!(printed.contains("fat-tree with k = 4, from the number of nodes"), "{printed}");
     let scenario = folder.loads(&folder.read("part.toml"), "kind = \"fat-tree\"\nk = 4");
     assert_eq!(scenario.event.len(), 2);
     let fragment = folder.read("part.toml");
@@ -138,8 +133,8 @@ fn what_cannot_be_used_is_refused_with_its_line() {
         ("pcap bad.pcap", "bad.pcap: packet or block 1: neither pcap nor pcapng"),
         ("pcap none.pcap", "none.pcap: No such file"),
         ("csv bad.csv --eager 5KB", "--eager is for goal: it does not apply to csv"),
-        ("csv bad.csv -o bad.csv", "give the fragment a name with .toml"),
-        ("hpcc-flows one.txt --topology topology.txt", "say with -o where the trace goes"),
+        ("csv bad.csv -o bad.csv", "give the fragment a name that ends with .toml"),
+        ("hpcc-flows one.txt --topology topology.txt", "name the file for the trace with -o"),
         ("hpcc-flows one.txt --topology topology.txt -o p.toml", "line 2: node 1 is a switch"),
         ("netflow x", "htsim-cm"),
     ] {

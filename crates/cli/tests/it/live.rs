@@ -1,10 +1,10 @@
-//! Daemons on real hosts, as `slotline demo` starts them. Where this machine cannot make hosts, the test says why and passes.
-//! Bounds are wide, since machines may be busy.
+//! Daemons on real hosts, as `slotline demo` starts them. If this machine cannot create hosts, the test prints why and
+//! passes. Limits are wide, because machines may be busy.
 
 use crate::folder::{Folder, stderr};
 use serde_json::Value;
 
-/// What a demonstration measured.
+/// The values that a demonstration measured.
 fn demo(folder: &Folder, control: &str, options: &[&str]) -> Value {
     let fixed =
         ["demo", control, "--json", "--senders", "2", "--rate", "100Mbps", "--skip-without"];
@@ -24,9 +24,9 @@ fn agents(outcome: &Value) -> impl Iterator<Item = &Value> {
     daemons.values().filter(|status| status.get("clock").is_some())
 }
 
-/// One after another: several at once would be late.
+/// The demonstrations run one after another, because concurrent ones would be late.
 #[test]
-fn real_hosts_send_as_an_arbiter_decides() {
+fn real_hosts_send_as_daemons_decide() {
     let folder = Folder::new("live", &[]);
     let probed = folder.run(&["probe"]);
     if !probed.status.success() {
@@ -44,7 +44,7 @@ fn real_hosts_send_as_an_arbiter_decides() {
     for agent in agents(&outcome) {
         assert!(agent["counters"]["arbiter_changes"].as_u64() > Some(0), "{agent}");
     }
-    // Without an arbiter packets leave at once, and with the next one they are held again.
+    // Without an arbiter packets leave at once. After its restart they are held again.
     let outcome = demo(&folder, "fastpass", &["--seconds", "5", "--kill", "arbiter"]);
     for agent in agents(&outcome) {
         let count = |key: &str| agent[key].as_u64().unwrap_or_default();
@@ -53,7 +53,14 @@ fn real_hosts_send_as_an_arbiter_decides() {
             "{agent}"
         );
     }
-    // An agent that begins anew finds the arbiter again.
+    // A restarted agent finds the arbiter again.
     let outcome = demo(&folder, "fastpass", &["--seconds", "5", "--kill", "agent"]);
     assert!(agents(&outcome).all(|agent| agent["scheduled"].as_u64() > Some(0)), "{outcome}");
+    // The virtual queue is slower than the switch, so it is full first.
+    let outcome = demo(&folder, "bump", &["--seconds", "2"]);
+    assert_eq!(outcome["with"]["dropped"], 0, "{outcome}");
+    assert!(outcome["daemons"]["bump"]["marked"].as_u64() > Some(0), "{outcome}");
+    // Packets pass without a bump.
+    let outcome = demo(&folder, "bump", &["--seconds", "4", "--kill", "bump"]);
+    assert!(outcome["daemons"]["bump"]["packets"].as_u64() > Some(0), "{outcome}");
 }

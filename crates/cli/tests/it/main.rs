@@ -1,4 +1,4 @@
-//! The command `slotline`, as its users call it.
+//! The command `slotline`, as users call it.
 
 mod bad_input;
 mod compare;

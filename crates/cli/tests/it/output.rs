@@ -1,4 +1,4 @@
-//! What is printed and written arrives, or the program says that it did not.
+//! Either everything is printed and written, or the program reports that it is not.
 
 use crate::folder::{Folder, PROGRAM, stderr, stdout};
 use std::fs;
@@ -13,7 +13,7 @@ impl Folder {
     }
 }
 
-/// Half of the seeds have a flow.
+/// About half of the seeds have a flow.
 const SPARSE: &str = r#"name = "sparse"
 end = { at = "1ms", when = "time" }
 repeat = 20
@@ -116,7 +116,7 @@ fn a_device_without_end_is_refused_and_a_mark_of_byte_order_is_not() {
     folder.write("t.csv", "\u{feff}src,dst,bytes,start_s\n0,1,10,0\n");
     let output = folder.shell("slotline run s.toml");
     assert!(output.status.success(), "{}", stderr(&output));
-    // The trace is not kept in memory; another one in its place is noticed by its name.
+    // The trace is not stored in memory. Another trace in its place is noticed by its name.
     folder.write("t.csv", "src,dst,bytes,start_s\n0,1,11,0\n");
     assert!(folder.shell("slotline run s.toml").status.success());
     assert_eq!(folder.results().len(), 2);
@@ -147,7 +147,7 @@ fn memory_after(word: &str, text: &str) -> f64 {
     number * if unit == "GB" { 1e9 } else { 1e6 }
 }
 
-/// The band is wide: allocators and operating systems differ.
+/// The tolerance is wide, because allocators and operating systems differ.
 #[test]
 fn memory_is_as_explained() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");

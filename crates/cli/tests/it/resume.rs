@@ -1,4 +1,4 @@
-//! A run that is killed leaves what it had, and the same command goes on from there.
+//! A killed run leaves its finished runs, and the same command continues from there.
 
 use crate::folder::{Folder, entries, stderr, until};
 use std::fs;
@@ -39,7 +39,7 @@ impl Folder {
         child.wait().expect("it is gone");
     }
 
-    /// Runs that are stored as a whole in drafts below `out`.
+    /// The complete runs in drafts below `out`.
     fn stored(&self, out: &str) -> Vec<PathBuf> {
         let programs = entries(&self.0.join(out)).into_iter().filter(|path| is_draft(path));
         let runs = programs.flat_map(|draft| entries(&draft)).flat_map(|runs| entries(&runs));
@@ -47,7 +47,7 @@ impl Folder {
             .collect()
     }
 
-    /// The only thing below `out`.
+    /// The only entry below `out`.
     fn result(&self, out: &str) -> PathBuf {
         let mut found = entries(&self.0.join(out));
         assert_eq!(found.len(), 1, "{found:?}");
@@ -59,7 +59,7 @@ fn is_draft(path: &Path) -> bool {
     path.extension().is_some_and(|end| end == "partial")
 }
 
-/// The two results are byte for byte the same, but for what the runs cost.
+/// The two results are identical, except for the cost of the runs.
 fn same(one: &Path, other: &Path) {
     let names = |folder: &Path| -> Vec<_> {
         entries(folder).iter().filter_map(|path| Some(path.file_name()?.to_owned())).collect()
@@ -67,7 +67,7 @@ fn same(one: &Path, other: &Path) {
     assert_eq!(names(one), names(other));
     for name in names(one) {
         let text = |folder: &Path| fs::read(folder.join(&name)).expect("a file");
-        // It says what the runs cost, in words.
+        // The page contains the cost of the runs in words.
         if name == "report.html" {
             continue;
         }
@@ -114,7 +114,7 @@ fn only_what_is_missing_is_run() {
     assert!(stored.len() >= 2 && stored.len() < 8 && entries(&folder.0.join("out")).len() == 1);
     let whole = folder.run(&["run", "busy.toml", "--out", "whole"]);
     assert!(whole.status.success() && !stderr(&whole).contains("continuing"), "{}", stderr(&whole));
-    // Killed again, it goes on with what both had; another result of the same name is no hindrance.
+    // Killed again, it continues with the runs of both processes. Another result of the same name does not matter.
     folder.killed("out", stored.len() + 1, &[]);
     let stored = folder.stored("out").len();
     let again = folder.run(&["run", "busy.toml", "--out", "out"]);
@@ -123,7 +123,7 @@ fn only_what_is_missing_is_run() {
     let notice = format!("continuing from {stored} of 8 runs of an interrupted run");
     assert!(text.contains(&notice), "{text}");
     same(&folder.result("out"), &folder.result("whole"));
-    // With --force, a result that is there is in nobody's way, and stays until there is another.
+    // With --force, an existing result remains until there is a new one.
     folder.killed("out", 2, &["--force"]);
     assert_eq!(entries(&folder.0.join("out")).len(), 2);
     let refused = folder.run(&["run", "busy.toml", "--out", "out"]);
@@ -168,7 +168,7 @@ fn a_point_of_a_sweep_goes_on_too() {
     until("the end of the point's process", || !process.exists());
     let stored = folder.stored("out");
     assert!(stored.len() >= 2, "{stored:?}");
-    // The stored runs are not run again: the result has their figures of cost.
+    // The stored runs are not repeated: the result has their cost.
     let cost = |path: &Path| {
         let text = fs::read(path.join("runs.json")).expect("an index");
         let index: serde_json::Value = serde_json::from_slice(&text).expect("JSON");

@@ -1,6 +1,6 @@
-//! Exported routes, loaded: a fat-tree of network namespaces, made and removed here, in which Linux sends to
-//! every host by the port that the two-level table names, and every host reaches every other; and FRR takes
-//! the same routes.
+//! Exported routes are loaded into real systems. A fat-tree of network namespaces is created and removed here. Linux
+//! sends to every host by the port in the two-level table, and every host reaches every other. FRR accepts the same
+//! routes.
 
 use crate::folder::PROGRAM;
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ const SCENARIO: &str = "name = \"tree\"\n[fabric]\nkind = \"fat-tree\"\nk = 4\n\
     [end]\nat = \"1s\"\n";
 const HOSTS: u32 = 16;
 
-/// Of the thesis' §3.3: 10.pod.edge.(2 and up).
+/// The addresses of the thesis, §3.3: 10.pod.edge.(2 and up).
 fn host_address(host: u32) -> String {
     format!("10.{}.{}.{}", host / 4, host / 2 % 2, 2 + host % 2)
 }
@@ -23,7 +23,7 @@ fn gateway(host: u32) -> String {
     format!("10.{}.{}.1", host / 4, host / 2 % 2)
 }
 
-/// What `slotline export` writes of the scenario.
+/// The output of `slotline export` for the scenario.
 fn exported(arguments: &[&str]) -> String {
     let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("routes.toml");
     fs::write(&file, SCENARIO).expect("a scenario");
@@ -52,14 +52,14 @@ fn shell(namespace: Option<&str>, script: &str) -> Result<String, String> {
     }
 }
 
-/// Namespaces of one test; gone with it.
+/// The namespaces of a test. They are removed when this value is dropped.
 struct Nodes {
     prefix: String,
     names: Vec<String>,
 }
 
 impl Nodes {
-    /// One for each name; or why there can be none on this machine.
+    /// Creates a namespace for each name, or returns why this machine cannot.
     fn new(test: &str, names: Vec<String>) -> Result<Nodes, String> {
         let nodes = Nodes { prefix: format!("slotline-{test}-{}-", std::process::id()), names };
         let add = |name: &String| format!("ip netns add {}\n", nodes.namespace(name));
@@ -90,7 +90,7 @@ impl Drop for Nodes {
     }
 }
 
-/// Nodes and cables of the fabric as containerlab's file has them: `node:ethN` at both ends.
+/// The cables of the fabric in containerlab's file: `node:ethN` at both ends.
 fn cables() -> Vec<[(String, String); 2]> {
     let end = |text: &str| {
         let (node, port) = text.trim_matches('"').split_once(':').expect("node:port");
@@ -105,7 +105,7 @@ fn cables() -> Vec<[(String, String); 2]> {
     lines.map(both).collect()
 }
 
-/// The sections of an export, by switch: its address and its lines without comments.
+/// The sections of an export by switch, each with its address and its lines without comments.
 fn sections(text: &str, mark: char) -> BTreeMap<String, (String, Vec<String>)> {
     let mut found = BTreeMap::new();
     for section in text.split("\n\n").skip(1) {
@@ -127,7 +127,8 @@ fn bits(address: &str) -> u32 {
     address.split('.').fold(0, |sum, part| sum << 8 | part.parse::<u32>().expect("a number"))
 }
 
-/// The port for `address` by the lines of `--as table`: the longest prefix, and where that says so the suffix.
+/// The port for `address` according to the lines of `--as table`: by the longest prefix, and if the table requires it
+/// by the suffix.
 fn port_in_table(lines: &[String], address: u32) -> Option<u32> {
     let rows = lines.iter().filter_map(|line| {
         let (pattern, action) = line.trim().split_once(' ')?;
@@ -148,8 +149,8 @@ fn port_in_table(lines: &[String], address: u32) -> Option<u32> {
     best.3.or_else(|| if best.2 == 0 { by_suffix() } else { None })
 }
 
-/// Interfaces are called eth1 and so on at both ends; hosts have their address, edge switches a bridge with
-/// their subnet, and the other switches their address alone.
+/// Interfaces are called eth1 and so on at both ends. Hosts have their address, edge switches a bridge with their
+/// subnet, and the other switches only their address.
 fn wire(
     nodes: &Nodes,
     cables: &[[(String, String); 2]],
@@ -182,7 +183,7 @@ fn wire(
     }
 }
 
-/// Where a switch's kernel would send packets to each host: the interface.
+/// The interface to which a switch's kernel would send packets for each host.
 fn interfaces(nodes: &Nodes, switch: &str) -> Vec<String> {
     let ask = |host| format!("ip route get {}\n", host_address(host));
     let answers = nodes.shell(switch, &(0..HOSTS).map(ask).collect::<String>());
@@ -190,7 +191,8 @@ fn interfaces(nodes: &Nodes, switch: &str) -> Vec<String> {
     answers.lines().filter_map(device).collect()
 }
 
-/// Two datagrams to a port where nobody listens: an answer to the first, that it is closed, fails the second.
+/// Counts the hosts that answer. Each gets two datagrams to a closed port: if the answer to the first arrives, sending
+/// the second fails.
 fn reached(nodes: &Nodes, host: u32) -> usize {
     let others: Vec<String> = (0..HOSTS).filter(|to| *to != host).map(host_address).collect();
     let script = format!(
@@ -230,7 +232,7 @@ fn linux_sends_as_the_tables_say_and_every_host_reaches_every_other() {
     }
 }
 
-/// FRR's `zebra` and `staticd` in a namespace with four interfaces; both end with it.
+/// FRR's `zebra` and `staticd` in a namespace with four interfaces. Both end with the shell.
 const FRR: &str = "\
     mkdir -p $D; cd $D; rm -f *; chown frr .; : > zebra.conf; cat > static.conf << 'END'\n\
     {routes}\nEND\n\

@@ -1,5 +1,4 @@
-//! What a new user starts from works: templates, completions, manual pages, and results in other tools'
-//! formats.
+//! Starting points of new users work: templates, completions, manual pages, and results in other tools' formats.
 
 use crate::folder::{BAD_INPUT, Folder, stderr};
 use std::fs;
@@ -9,14 +8,14 @@ const TEMPLATES: [&str; 6] =
     ["incast", "websearch", "fat-tree", "all-reduce", "my-trace", "scheduler"];
 
 impl Folder {
-    /// What the program says when all is well.
+    /// The output of a command that succeeds.
     fn printed(&self, arguments: &[&str]) -> String {
         let output = self.run(arguments);
         assert!(output.status.success(), "{arguments:?}: {}", stderr(&output));
         String::from_utf8(output.stdout).expect("text")
     }
 
-    /// What the program says when it refuses.
+    /// The message of a command that fails.
     fn refused(&self, arguments: &[&str]) -> String {
         let output = self.run(arguments);
         assert_eq!(output.status.code(), Some(BAD_INPUT), "{arguments:?}");
@@ -141,7 +140,7 @@ fn packets(mut file: &[u8]) -> usize {
     count
 }
 
-/// What the port of the line that begins so has sent.
+/// The number of packets sent by the port in the line that begins with `begin`.
 fn sent_packets(ports: &str, begin: &str) -> usize {
     let names: Vec<&str> = ports.lines().next().expect("a header").split(',').collect();
     let column = names.iter().position(|name| *name == "tx_packets").expect("the column");

@@ -1,5 +1,5 @@
-//! Sweeps from the command line: each point once, whatever stops or kills them; shards that together are
-//! the whole; faults where they were written.
+//! Sweeps on the command line: each point runs once even if processes are stopped or killed, shards together give the
+//! whole sweep, and errors have their place in the file.
 
 use crate::folder::{Folder, entries, stderr, stdout, until};
 use serde_json::Value;
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::SystemTime;
 
-/// Points that take no time.
+/// Points that run in a very short time.
 const BASE: &str = r#"name = "small"
 end = { at = "50ms" }
 
@@ -42,7 +42,7 @@ kind = "bulk"
 name = "tcp"
 "#;
 
-/// Seconds of work, and more than anybody waits for.
+/// Seconds of work, and more than any test waits for.
 const LONG: &str = "200ms";
 const ENDLESS: &str = "100000s";
 
@@ -54,7 +54,7 @@ impl Folder {
         (stdout(&output), stderr(&output))
     }
 
-    /// The results of points below `out`, by name; each with the time of its making.
+    /// The results of points below `out`, by name, each with the time of its creation.
     fn points(&self, out: &str) -> Vec<(PathBuf, SystemTime)> {
         let point = |path: PathBuf| {
             let made = fs::metadata(path.join("scenario.toml")).ok()?.modified().ok()?;
@@ -64,7 +64,7 @@ impl Folder {
         entries(&self.0.join(out)).into_iter().filter_map(point).collect()
     }
 
-    /// What begins with a dot: drafts and locks.
+    /// The entries that begin with a dot: drafts and locks.
     fn left_behind(&self, out: &str) -> Vec<PathBuf> {
         let hidden = |path: &PathBuf| {
             path.file_name()
@@ -127,14 +127,14 @@ fn each_point_is_run_once() {
     assert_eq!(again, shown);
     assert_eq!(printed, "", "nothing was run");
     assert_eq!(folder.points("results"), points);
-    // Another sweep shares what it has in common, and a plain run of a point is the point.
+    // Another sweep shares the common points, and a plain run of a point equals the point.
     folder.write("t.toml", &sweep.replace("[5, 6]", "[6, 7]"));
     let (listed, _) = folder.ends(0, &["sweep", "t.toml", "--dry-run"]);
     assert_eq!((listed.matches("to do").count(), listed.matches(" done ").count()), (2, 2));
     let plain = "extends = \"base.toml\"\nrepeat = 2\nfabric.hosts = 5\n";
     folder.write("p.toml", plain);
     let (_, printed) = folder.ends(2, &["run", "p.toml"]);
-    assert!(printed.contains("holds a result already"), "{printed}");
+    assert!(printed.contains("already holds a result"), "{printed}");
     for file in ["sweep.csv", "sweep.json", "sweep.html", "sweep.vl.json"] {
         assert!(folder.sweep("results").join(file).is_file(), "{file}");
     }
@@ -196,7 +196,7 @@ fn shards_together_are_the_whole() {
                  \"workload[0].senders\" = [2, 3, 4]\n";
     let folder = Folder::new("shards", &[("base.toml", BASE), ("s.toml", sweep)]);
     folder.ends(0, &["sweep", "s.toml", "--out", "whole"]);
-    // Both at once in one folder, and a third that does everything.
+    // Both shards at the same time in one folder, and a third process for all points.
     let shard = |which| folder.start(&["sweep", "s.toml", "--out", "shared", "--shard", which]);
     let both = [shard("0/2"), shard("1/2"), folder.start(&["sweep", "s.toml", "--out", "shared"])];
     for child in both {
@@ -211,7 +211,7 @@ fn shards_together_are_the_whole() {
         assert_eq!(read("whole"), read(other), "{file} of {other}");
     };
     ["sweep.csv", "sweep.json", "sweep.html"].iter().for_each(|file| same(file, "shared"));
-    // On two machines: one is not enough.
+    // On two machines, one part is not enough.
     folder.ends(0, &["sweep", "s.toml", "--out", "one", "--shard", "0/2"]);
     folder.ends(0, &["sweep", "s.toml", "--out", "two", "--shard", "1/2"]);
     let (_, printed) = folder.ends(1, &["collect", "one"]);
@@ -238,7 +238,7 @@ fn a_point_that_is_killed_is_one_point() {
     let folder = Folder::new("killed", &[("busy.toml", BUSY), ("s.toml", &sweep)]);
     let child = folder.start(&["sweep", "s.toml", "--jobs", "1"]);
     until("the first point", || folder.points("results").len() == 1);
-    // A process between two points may be the last of the first.
+    // The process is found by its arguments, because a child may still belong to the first point.
     let long = || {
         children(child.id()).into_iter().find(|process| {
             let line = fs::read_to_string(format!("/proc/{process}/cmdline")).unwrap_or_default();
@@ -375,7 +375,7 @@ fn a_job_array_is_written_and_does_the_sweep() {
             "{directive} is not in\n{printed}"
         );
     }
-    // What Slurm does, without Slurm.
+    // Tasks as Slurm would start them, without Slurm.
     for task in ["0", "1", "2"] {
         let done = Command::new("bash")
             .arg(&script)

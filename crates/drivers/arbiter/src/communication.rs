@@ -35,7 +35,7 @@ impl<P: Port> Stage for Communication<'_, P> {
         let polled = self.permits.iter_mut().fold(false, |any, receiver| receiver.poll() | any);
         let flushed = self.demands.iter_mut().fold(false, |any, sender| sender.flush() | any);
         if self.ended && self.demands.iter().all(Sender::is_empty) {
-            // To drop the senders ends the partitions.
+            // Dropping the senders ends the partitions.
             self.demands.clear();
         }
         let due = !self.ended && self.round < self.depth + self.batch / self.partitions;

@@ -1,4 +1,4 @@
-//! Messages between stages. A message has a number and any number of words, also more than the ring holds.
+//! Messages between stages. A message has a number and any number of words, possibly more than the ring holds.
 //!
 //! The rings are those of the crate `rtrb`.
 

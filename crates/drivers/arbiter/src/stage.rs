@@ -20,9 +20,8 @@ impl Step {
     }
 }
 
-/// A part of the pipeline. A step does all that is possible without blocking. Its result depends on the
-/// messages and on their order from each sender, never on the time at which they arrive. To drop a stage
-/// closes its channels.
+/// A part of the pipeline. A step does all that is possible without blocking. Its result depends on the messages and on
+/// their order from each sender, never on the time at which they arrive. Dropping a stage closes its channels.
 pub(super) trait Stage: Send {
     fn step(&mut self) -> Step;
     /// Slots that were requested and not granted before the stage ended.

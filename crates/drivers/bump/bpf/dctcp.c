@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The threshold of DCTCP (RFC 8257, 3.1): marks what finds more than 30 KB. */
+/* The threshold of DCTCP (RFC 8257, 3.1): marks packets that find more than 30 KB. */
 #include "slotline_bump.h"
 
 SLOTLINE_DISCIPLINE

@@ -10,7 +10,7 @@ struct {
     __type(value, slotline_u64);
 } bytes_by_source SEC(".maps");
 
-/* Bytes of all, and of packets that are no IPv4. */
+/* Bytes of all packets, and of packets that are not IPv4. */
 struct {
     __uint(type, SLOTLINE_ARRAY);
     __uint(max_entries, 2);

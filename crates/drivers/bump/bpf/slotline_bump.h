@@ -30,13 +30,13 @@ struct slotline_bump {
     /* For reading. */
     slotline_u64 now_ns;         /* since the first packet; in the kernel since the machine started */
     slotline_u64 queue_bytes;    /* in the virtual queue, without this packet */
-    slotline_u64 capacity_bytes; /* what it holds */
-    slotline_u64 rate_bps;       /* what it drains at */
+    slotline_u64 capacity_bytes; /* its capacity */
+    slotline_u64 rate_bps;       /* the rate at which it drains */
     slotline_u32 len;            /* of this packet on the wire, framing included */
     slotline_u32 ect;            /* 1: the packet can be marked */
     slotline_u64 idle_ns;        /* how long the queue has been empty; 0 while it is not */
     /* The packet from its destination address on, and where it ends: compare before you read, as in XDP.
-     * Of a packet that a capture has cut off there is what was captured. */
+     * Of a packet that a capture has cut off, only the captured part exists. */
     const void *data;
     const void *data_end;
     /* For reading and writing: the state of this queue, initially zero. It persists between packets. */
@@ -49,7 +49,7 @@ struct slotline_bump {
 
 #define SLOTLINE_DISCIPLINE SEC("slotline_bump") __attribute__((always_inline))
 
-/* Maps are declared as libbpf has it:
+/* Maps are declared as with libbpf:
  *   struct {
  *       __uint(type, SLOTLINE_HASH);
  *       __uint(max_entries, 1024);
@@ -63,9 +63,9 @@ struct slotline_bump {
 #endif
 #define SLOTLINE_HASH 1
 #define SLOTLINE_ARRAY 2
-#define SLOTLINE_ANY 0     /* sets a value whether it was there or not */
-#define SLOTLINE_NOEXIST 1 /* only where it was not */
-#define SLOTLINE_EXIST 2   /* only where it was */
+#define SLOTLINE_ANY 0     /* sets a value whether it exists or not */
+#define SLOTLINE_NOEXIST 1 /* only if it does not exist */
+#define SLOTLINE_EXIST 2   /* only if it exists */
 
 /* Helpers, by their numbers in Linux. */
 static void *(*const slotline_map_lookup)(void *map, const void *key) = (void *)1;

@@ -11,7 +11,7 @@
  *   ip link set dev eth0 xdp obj mine.o sec xdp
  *   tc qdisc add dev eth0 clsact && tc filter add dev eth0 ingress bpf da obj mine.o sec tc
  *
- * What differs: notices are counted and not sent; packets that several processors take at the same time may
+ * Differences: notices are counted and not sent; packets that several processors handle at the same time may
  * count late, because levels are read and written without a lock. Malformed packets pass. */
 #ifndef SLOTLINE_KERNEL_H
 #define SLOTLINE_KERNEL_H
@@ -25,7 +25,7 @@
 #ifndef SLOTLINE_QUEUES
 #define SLOTLINE_QUEUES 1024
 #endif
-/* What the link adds to a packet's bytes: preamble, check sequence, gap. */
+/* Bytes that the link adds to a packet: preamble, check sequence, gap. */
 #ifndef SLOTLINE_FRAMING
 #define SLOTLINE_FRAMING 24u
 #endif
@@ -49,7 +49,7 @@ struct {
     __type(value, struct slotline_queue);
 } slotline_queues SEC(".maps");
 
-/* Packets by what became of them: passed, marked, dropped, notified, no room, without a queue. */
+/* Packets by result: passed, marked, dropped, notified, no room, without a queue. */
 enum { SLOTLINE_PASSED, SLOTLINE_MARKED, SLOTLINE_DROPPED, SLOTLINE_NOTIFIED, SLOTLINE_FULL, SLOTLINE_OTHERS };
 struct {
     __uint(type, SLOTLINE_ARRAY);
@@ -91,7 +91,7 @@ static __attribute__((always_inline)) inline void slotline_mark(slotline_u8 *ip,
     ip[11] = (slotline_u8)sum;
 }
 
-/* Whether the packet goes on. */
+/* Whether the packet is forwarded. */
 static __attribute__((always_inline)) inline int slotline_pass(void *data, void *data_end, slotline_u32 length)
 {
     slotline_u8 *at = data;

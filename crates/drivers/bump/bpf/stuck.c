@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A discipline with a fault, to see what becomes of it: it does not end where more than 100 KB wait. */
+/* A faulty discipline for tests: it does not end if more than 100 KB wait. */
 #include "slotline_bump.h"
 
 SLOTLINE_DISCIPLINE

@@ -225,7 +225,8 @@ mod tests {
             let now = Time::us(n / 60 * 720 + n % 60);
             let arrival = queue.arrival(1500, n % 3 != 0, now);
             let verdict = program.arrive(&arrival);
-            // Bytes are rounded down: on the edge, time knows better.
+            // The program compares bytes, which are rounded down. At exactly the threshold the two may therefore
+            // differ.
             let edge = arrival.bytes() == 30_000;
             assert!(edge || verdict == Discipline::arrive(&mut native, &arrival), "{n}");
             marks += u32::from(verdict == Verdict::Mark);

@@ -130,7 +130,8 @@ impl Linker<'_> {
             return Ok(handle_of(self.map(symbol.section, symbol)?));
         }
         if section.is("maps") {
-            let why = "a map of the old kind: declare it in SEC(\".maps\"), and compile with -g";
+            let why =
+                "a map in the legacy format: declare it in SEC(\".maps\"), and compile with -g";
             return Err(self.refusal(at, one, why));
         }
         if !is_data(&section) {

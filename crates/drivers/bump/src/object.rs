@@ -172,7 +172,7 @@ fn header(file: &[u8]) -> Result<&Header, ObjectError> {
     }
     let header = Header::parse(file).ok().filter(|header| header.is_little_endian());
     let header = header
-        .ok_or(ObjectError::Foreign("it is not of 64 bits and little-endian; use -target bpfel"))?;
+        .ok_or(ObjectError::Foreign("it is not a 64-bit little-endian file; use -target bpfel"))?;
     if header.e_machine(LittleEndian) != elf::EM_BPF {
         return Err(ObjectError::Foreign("it is for another machine; use clang -target bpf -c"));
     }

@@ -199,6 +199,13 @@ impl<C: Classify, D: Discipline, L: Levels, P: Process> Pipeline<C, D, L, P> {
         entry.map_or(0, |entry| entry.queue.inverse_rate().bytes_in(wait))
     }
 
+    /// The bytes in a queue at time `now`.
+    pub fn backlog(&mut self, queue: usize, now: Time) -> u64 {
+        let Some(entry) = self.entries.get(queue) else { return 0 };
+        let level = self.levels.level(queue, &entry.queue, now);
+        entry.queue.inverse_rate().bytes_in(level.since(now))
+    }
+
     /// The counts of frames without a queue.
     pub fn others(&self) -> Others {
         self.others

@@ -95,7 +95,7 @@ proptest! {
         let mut bytes: Vec<u8> = Vec::new();
         for ((code, dst, src, off, imm), kind) in ops.into_iter().zip(kinds) {
             let code = codes.get(kind).copied().unwrap_or(code);
-            // Helpers and functions of its own; atomic operations; addresses that mean something.
+            // Calls of helpers and of the program's own functions, atomic operations, and addresses that exist.
             let imm = match code {
                 0x85 if src & 1 == 1 => imm % 8,
                 0x85 => imm.rem_euclid(9),
@@ -199,7 +199,7 @@ fn the_offset_selects_signed_operations() {
         ])
     };
     assert_eq!([16, 32, 64].map(swap), [Ok(0x0102), Ok(0x0102_0304), Ok(0x0102_0304_0506_0708)]);
-    // A load of one byte with its sign, and a jump by the immediate over a wrong answer.
+    // A load of one byte with its sign, and a jump (distance in the immediate) over a wrong result.
     let ops = [
         op(0x72, 10, 0, -1, 0xfe),
         op(0x91, 0, 10, -1, 0),

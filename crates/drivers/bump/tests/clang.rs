@@ -215,8 +215,8 @@ fn kernel(linked: &mut Linked, tc: bool, bytes: &mut [u8], now_ns: u64, rng: &mu
     }
 }
 
-/// The program around a discipline, section `xdp` or `tc` of the same object file, against the pipeline in
-/// Rust: what passes, and every byte of it.
+/// The program around a discipline, section `xdp` or `tc` of the same object file, against the pipeline in Rust: the
+/// forwarded packets, and every byte of them.
 fn as_the_pipeline(name: &str, tc: bool, hosts: u64) {
     let Some(path) = object(name) else { return };
     let file = std::fs::read(path).unwrap();
@@ -285,7 +285,7 @@ const ATTACH: [(&str, &str); 2] = [
     ("tc", "tc qdisc add dev s1 clsact && tc filter add dev s1 ingress bpf da obj \"$1\" sec tc"),
 ];
 
-/// The verifier of the kernel accepts the object files, in XDP and in tc, if this machine allows to load them.
+/// The verifier of the kernel accepts the object files, in XDP and in tc, if this machine allows loading them.
 #[test]
 fn the_kernel_takes_the_same_object_files() {
     let nothing = "__attribute__((section(\"xdp\"), used)) int all(void *c) { return 2; }\n\
@@ -319,7 +319,7 @@ fn unsupported_contents_are_reported() {
          "maps of type 27"),
         ("struct { int type, key, value, entries, flags; } m SEC(\"maps\") = { 2, 4, 4, 4, 0 };
           SLOTLINE_DISCIPLINE int f(struct slotline_bump *b) { int k = 0; return slotline_map_lookup(&m, &k) != 0; }",
-         "a map of the old kind"),
+         "a map in the legacy format"),
     ];
     for (at, (text, why)) in table.into_iter().enumerate() {
         let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("bpf/slotline_bump.h");

@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::sync::Arc;
 
-/// What is due at a time. The order is that in which things of the same time are done.
+/// An event. Events of the same time are handled in this order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Due {
     /// A flow starts.
@@ -20,18 +20,18 @@ enum Due {
     Done(u32),
 }
 
-/// Says when flows start.
+/// Determines when flows start.
 pub struct Applications {
     plan: Arc<Plan>,
     due: BinaryHeap<Reverse<(Time, Due)>>,
-    /// By trigger, the completions that it still needs.
+    /// For each trigger, the number of completions that it still waits for.
     missing: Vec<u32>,
-    /// By host and processor, the time at which it is free.
+    /// For each host and processor, the time at which the processor is free.
     free: BTreeMap<(u32, u16), Time>,
 }
 
 impl Applications {
-    /// Those of `plan`'s traffic.
+    /// The applications of the traffic of `plan`.
     pub fn new(plan: Arc<Plan>) -> Applications {
         let at = |start: Start| match start {
             Start::At(at) => Some(at),
@@ -49,7 +49,7 @@ impl Applications {
         }
     }
 
-    /// When something is due next.
+    /// The time of the next event.
     pub fn next(&self) -> Option<Time> {
         self.due.peek().map(|Reverse((at, _))| *at)
     }
@@ -71,7 +71,7 @@ impl Applications {
         None
     }
 
-    /// A flow is complete at both ends.
+    /// Notes that a flow is complete at both ends.
     pub fn done(&mut self, flow: u32, now: Time) {
         let Flow { then, also, .. } = self.plan.traffic.flows[flow as usize];
         let (received, acked) = (When::Received, When::Acked);
@@ -107,7 +107,7 @@ impl Applications {
         self.due.push(Reverse((now.after(delay), due)));
     }
 
-    /// A step is ready: it waits for its processor.
+    /// Schedules a step that is ready: it begins when its processor is free.
     fn begin(&mut self, at: u32, now: Time) {
         let step = self.plan.traffic.steps[at as usize];
         let begun = match step.cpu {

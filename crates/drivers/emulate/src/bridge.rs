@@ -1,4 +1,4 @@
-//! Hosts joined by the kernel's own bridge: what a modelled switch is compared with, and a network for daemons.
+//! Hosts joined by the kernel's own bridge: a reference for the modelled switch, and a network for daemons.
 
 use crate::namespace::{self, HostError};
 use std::io;
@@ -6,17 +6,18 @@ use std::net::Ipv4Addr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::process::Command;
 
-/// How a bridge and its links are.
+/// The configuration of a bridge and its links.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct BridgeOptions {
-    /// Bytes of the largest IP packet.
+    /// The largest IP packet in bytes.
     pub mtu: u32,
-    /// Bits per second at which the bridge sends to each host, and the bytes that may wait there; without it as fast as
-    /// the kernel can.
+    /// The rate at which the bridge sends to each host, in bits per second, and the room for waiting packets, in bytes;
+    /// `None`: as fast as the kernel can.
     pub limit: Option<(u64, u64)>,
 }
 
-/// A bridge in the present network namespace, which should be this process' own, and network namespaces at its ports.
+/// A bridge in the present network namespace, which should belong to this process alone, with a network namespace at
+/// each port.
 pub struct Bridge {
     hosts: Vec<OwnedFd>,
 }
@@ -24,21 +25,24 @@ pub struct Bridge {
 const NAME: &str = "bridge0";
 /// The interface of a host.
 const INTERFACE: &str = "veth0";
-/// Bytes that a port of limited rate may send at once: a few packets, since timers of the kernel are coarse.
+/// Bytes that a port of limited rate may send at once. It is a few packets, because timers of the kernel are coarse.
 const BURST: u64 = 16_000;
 
 impl Bridge {
-    /// Joins hosts that have these addresses. Packets pass the bridge one by one, as they pass a modelled switch: hosts do not
+    /// The interface of the bridge to the first host.
+    pub const PORT0: &str = "port0";
+
+    /// Joins hosts that have these addresses. As in a modelled switch, packets pass the bridge one by one: hosts do not
     /// join segments.
     ///
     /// # Errors
-    /// The kernel lacks a part or permission.
+    /// The kernel lacks a feature, or this user lacks the permission.
     pub fn new(addresses: &[Ipv4Addr], options: &BridgeOptions) -> Result<Bridge, HostError> {
         let hosts = (0..addresses.len()).map(|n| namespace::empty(&format!("h{n}")));
         let bridge = Bridge { hosts: hosts.collect::<Result<_, _>>()? };
         let failed = |error: io::Error| HostError {
             host: NAME.into(),
-            what: "be made".into(),
+            what: "be created".into(),
             why: error.to_string(),
         };
         bridge.join(addresses, options).map_err(failed)?;
@@ -74,10 +78,11 @@ impl Bridge {
         self.hosts[host].as_fd()
     }
 
-    /// Runs `work` on a thread in a host's namespace. Sockets that it opens and programs that it starts belong to the host.
+    /// Runs `work` on a thread in a host's namespace. Sockets that it opens and programs that it starts belong to the
+    /// host.
     ///
     /// # Errors
-    /// Those of `work`.
+    /// The errors of `work`.
     pub fn inside<T: Send>(
         &self,
         host: usize,
@@ -86,38 +91,38 @@ impl Bridge {
         namespace::inside(self.namespace(host), work)
     }
 
-    /// Packets for a host that the bridge dropped, because too many waited.
+    /// The number of packets for a host that the bridge dropped because its queue was full.
     ///
     /// # Errors
-    /// The kernel does not say.
+    /// The statistics of the kernel cannot be read.
     pub fn dropped(&self, host: usize) -> io::Result<u64> {
         Ok(after(&port(host)?, "(dropped "))
     }
 
-    /// Bytes for a host that wait at the bridge.
+    /// The number of bytes for a host that wait at the bridge.
     ///
     /// # Errors
-    /// The kernel does not say.
+    /// The statistics of the kernel cannot be read.
     pub fn waiting(&self, host: usize) -> io::Result<u64> {
         Ok(after(&port(host)?, "backlog "))
     }
 }
 
 impl Drop for Bridge {
-    /// The other ends of its ports vanish with the hosts.
+    /// Deletes the bridge. The other ends of its ports vanish with the hosts.
     fn drop(&mut self) {
         drop(ip(&format!("link delete {NAME}")));
     }
 }
 
-/// What the kernel says of the port to a host.
+/// The kernel's statistics of the port to a host.
 fn port(host: usize) -> io::Result<String> {
     let arguments = ["-s", "qdisc", "show", "dev", &format!("port{host}")].map(str::to_owned);
     let output = Command::new("tc").args(arguments).output()?;
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// The number after the first `words`. Large ones have a unit: `tc` counts by 1,024.
+/// The number after the first occurrence of `words`. Large numbers have a unit, in which `tc` counts by 1,024.
 fn after(text: &str, words: &str) -> u64 {
     let Some(rest) = text.split(words).nth(1) else { return 0 };
     let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());

@@ -1,4 +1,4 @@
-//! From a real packet to a packet of the model: which connection it belongs to, and what it is.
+//! Maps a real packet to a packet of the model: its connection and its kind.
 
 use crate::ipv4::{self, Headers, tcp_flags};
 use slotline_net::frame::{CE, CWR, ECE, ECT, Kind, Packet, RETRANSMITTED};
@@ -11,12 +11,12 @@ use std::sync::Arc;
 
 /// The port of all servers of replayed workloads.
 pub const SERVER_PORT: u16 = 7_001;
-/// The port of a host's first own connection of a workload.
+/// The port of the first connection that a host opens in a workload.
 pub const FIRST_PORT: u16 = 10_000;
-/// Most connections of workloads that a host can have.
+/// The largest number of connections of a workload that a host can open.
 pub const MOST_CONNS: u32 = (u16::MAX - FIRST_PORT) as u32;
 
-/// The addresses of hosts: one after the other from `10.77.0.1` on.
+/// The addresses of hosts: consecutive, from `10.77.0.1` on.
 #[derive(Clone, Copy, Debug)]
 pub struct Addresses {
     /// The number of hosts.
@@ -25,9 +25,9 @@ pub struct Addresses {
 
 impl Addresses {
     const FIRST: u32 = u32::from_be_bytes([10, 77, 0, 1]);
-    /// Bits of the network's prefix.
+    /// The length of the network's prefix in bits.
     pub const PREFIX: u8 = 16;
-    /// Most hosts.
+    /// The largest number of hosts.
     pub const MOST: u32 = 65_000;
 
     /// The address of a host.
@@ -41,10 +41,10 @@ impl Addresses {
     }
 }
 
-/// Why a packet does not enter the network.
+/// The reason why a packet does not enter the network.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Foreign {
-    /// It is no IPv4 packet.
+    /// It is not an IPv4 packet.
     Protocol,
     /// Its source or destination is not a host of the network, or its source is another host.
     Address,
@@ -52,7 +52,7 @@ pub enum Foreign {
     Length,
 }
 
-/// Numbers segments of a connection, so that a retransmission has the number of the original.
+/// Numbers the segments of a connection, so that a retransmission has the number of the original segment.
 #[derive(Clone, Copy, Default)]
 struct Numbers {
     first: Option<u32>,
@@ -65,19 +65,19 @@ pub struct Classifier {
     addresses: Addresses,
     plan: Arc<Plan>,
     numbers: Vec<Numbers>,
-    /// By flow.
+    /// For each flow, the number of segments that were retransmitted.
     retransmitted: Vec<u32>,
 }
 
 impl Classifier {
-    /// For connections of `plan`, which has shared ones.
+    /// A classifier for the connections of `plan`, which includes shared connections.
     pub fn new(plan: Arc<Plan>, addresses: Addresses) -> Classifier {
         let numbers = vec![Numbers::default(); plan.traffic.conns.len()];
         let retransmitted = vec![0; plan.traffic.flows.len()];
         Classifier { addresses, plan, numbers, retransmitted }
     }
 
-    /// The packet of the model for `bytes`, which `src` sends; [`Packet::stamp`] is left to the caller.
+    /// The packet of the model for `bytes`, which `src` sends. The caller sets [`Packet::stamp`].
     pub fn classify(&mut self, src: HostId, bytes: &[u8]) -> Result<Packet, Foreign> {
         let headers = ipv4::parse(bytes).ok_or(Foreign::Protocol)?;
         let dst = self.addresses.host(headers.dst).filter(|&dst| dst != src);
@@ -100,7 +100,7 @@ impl Classifier {
         Ok(packet)
     }
 
-    /// By flow, how many segments were sent again.
+    /// For each flow, the number of segments that were retransmitted.
     pub fn retransmitted(&self) -> &[u32] {
         &self.retransmitted
     }
@@ -134,7 +134,7 @@ impl Classifier {
         }
     }
 
-    /// The shared connection for a hash: the last ones of a host's.
+    /// The shared connection for a hash. The shared connections are the last ones of a host.
     fn shared(&self, src: HostId, dst: HostId, hash: u64) -> u32 {
         let place = dst.0 - u32::from(dst > src);
         let first = self.plan.sends(src).end - (self.addresses.hosts - 1) * SHARED_CONNS;
@@ -164,7 +164,7 @@ impl Classifier {
 }
 
 impl Classifier {
-    /// Counts a segment of a connection that was sent again, towards the flow that byte `offset` belongs to.
+    /// Counts a retransmitted segment of a connection for the flow that contains byte `offset`.
     fn count_retransmission(&mut self, conn: u32, offset: u32) {
         let mut end = 0;
         for flow in self.plan.flows(conn) {
@@ -177,7 +177,7 @@ impl Classifier {
     }
 }
 
-/// The same for both directions.
+/// A hash of the addresses and ports, the same for both directions.
 fn flow_hash(headers: &Headers) -> u64 {
     let end = |address: Ipv4Addr, port: u16| u64::from(u32::from(address)) << 16 | u64::from(port);
     let ends = [end(headers.src, headers.ports.0), end(headers.dst, headers.ports.1)];

@@ -3,7 +3,7 @@
 use slotline_net::time::Time;
 use std::time::{Duration, Instant};
 
-/// How many times slower network time runs than real time, at least 1.
+/// The factor by which network time runs slower than real time, at least 1.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Dilation {
     /// In thousandths, so that all conversions are exact integers.
@@ -11,7 +11,7 @@ pub struct Dilation {
 }
 
 impl Dilation {
-    /// Network time is real time.
+    /// Network time equals real time.
     pub const NONE: Dilation = Dilation { thousandths: 1_000 };
     /// The greatest factor.
     pub const MOST: f64 = 100_000.0;
@@ -21,11 +21,11 @@ impl Dilation {
         let valid = (1.0..=Dilation::MOST).contains(&factor);
         valid.then(|| Dilation { thousandths: (factor * 1e3).round() as u32 })
     }
-    /// As a number.
+    /// The factor as a number.
     pub fn factor(self) -> f64 {
         f64::from(self.thousandths) / 1e3
     }
-    /// As numerator and denominator.
+    /// The factor as numerator and denominator.
     pub fn ratio(self) -> (u64, u64) {
         (self.thousandths.into(), 1_000)
     }
@@ -49,7 +49,7 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// Network time zero is now.
+    /// A clock whose network time zero is now.
     pub fn start(dilation: Dilation) -> Clock {
         Clock { origin: Instant::now(), dilation }
     }
@@ -57,11 +57,11 @@ impl Clock {
     pub fn now(&self) -> Time {
         self.dilation.network(self.origin.elapsed())
     }
-    /// How long it really takes until `at`; zero where that is past.
+    /// The real time until `at`; zero if `at` is in the past.
     pub fn until(&self, at: Time) -> Duration {
         self.dilation.real(at).saturating_sub(self.origin.elapsed())
     }
-    /// How long ago `at` really was; zero where that is to come.
+    /// The real time since `at`; zero if `at` is in the future.
     pub fn since(&self, at: Time) -> Duration {
         self.origin.elapsed().saturating_sub(self.dilation.real(at))
     }

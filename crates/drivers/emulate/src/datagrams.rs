@@ -28,7 +28,7 @@ struct Sender {
 pub struct Datagrams {
     plan: Arc<Plan>,
     senders: BTreeMap<u32, Sender>,
-    /// By host; none where no stream is there.
+    /// The receiving socket of each host; empty if the workload has no stream.
     receivers: Vec<UdpSocket>,
     addresses: Addresses,
     due: BinaryHeap<Reverse<(Time, u32)>>,
@@ -44,7 +44,7 @@ pub struct SentDatagram {
 }
 
 impl Datagrams {
-    /// Streams over `senders`, by connection.
+    /// Streams over the sockets `senders`, by connection.
     pub fn new(
         plan: Arc<Plan>,
         senders: BTreeMap<u32, OwnedFd>,
@@ -66,12 +66,12 @@ impl Datagrams {
         &self.receivers
     }
 
-    /// When the next datagram is due.
+    /// The time at which the next datagram is due.
     pub fn next(&self) -> Option<Time> {
         self.due.peek().map(|Reverse((at, _))| *at)
     }
 
-    /// A flow starts at `now`.
+    /// Starts a flow at `now`.
     pub fn start(&mut self, conn: u32, flow: u32, now: Time) {
         let Some(sender) = self.senders.get_mut(&conn) else { return };
         (sender.flow, sender.began) = (flow, now);
@@ -79,7 +79,7 @@ impl Datagrams {
         self.due.push(Reverse((now, conn)));
     }
 
-    /// Sends the next datagram that is due by `now`. One that the socket has no room for waits for its next turn.
+    /// Sends the next datagram that is due by `now`. If the socket has no room for it, it waits for its next turn.
     pub fn send(&mut self, now: Time) -> Option<SentDatagram> {
         let Reverse((at, conn)) = *self.due.peek().filter(|Reverse((at, _))| *at <= now)?;
         self.due.pop();
@@ -128,7 +128,7 @@ impl Datagrams {
 }
 
 impl Sender {
-    /// When the next datagram is due after one of `wire` bytes at `at`.
+    /// The time at which the next datagram is due after one of `wire` bytes at `at`.
     fn after(&mut self, at: Time, wire: Bytes, carrier: Carrier) -> Time {
         let Carrier::Udp { rate, on, off, poisson, .. } = carrier else { return at };
         let span = rate.time_for(wire);

@@ -10,11 +10,11 @@ use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::time::{ClockId, clock_gettime};
 use slotline_bump::frame as marks;
 use slotline_linux::wait::{self, sleep};
-use slotline_net::frame::{CE, Packet};
+use slotline_net::frame::{CE, Kind, Packet};
 use slotline_net::id::HostId;
 use slotline_net::node::Handover;
 use slotline_net::time::Time;
-use slotline_sim::Stepper;
+use slotline_sim::{Hop, Stepper};
 use std::io;
 use std::net::IpAddr;
 use std::os::fd::OwnedFd;
@@ -29,39 +29,55 @@ pub struct Fabric<'a> {
     frames: Frames,
     shared: &'a Shared,
     buffer: Vec<u8>,
-    /// Hosts with packets to take in.
+    /// Hosts whose packets wait to enter the network.
     ready: Vec<usize>,
-    /// What the network has handed over, and frames that it has lost.
+    /// Packets that the network has delivered or sent, and frames that it has lost.
     over: Vec<(Time, Handover)>,
     lost: Vec<u32>,
-    /// Hosts whose kernel is to be told of released packets.
+    /// Hosts whose kernel has yet to learn of released packets.
     released: Vec<usize>,
+    captured: Vec<CapturedFrame>,
     end: Time,
     counts: Counts,
     fidelity: Fidelity,
 }
 
-/// What a fabric leaves.
+/// A real packet that left a captured port.
+#[derive(Clone, Debug)]
+pub struct CapturedFrame {
+    /// The place of the port in [`slotline_sim::Follow::ports`].
+    pub place: usize,
+    /// The packet of the model.
+    pub hop: Hop,
+    /// The first bytes of the IP packet, at most [`CAPTURED`], with the mark of the model.
+    pub head: Vec<u8>,
+}
+
+/// The result of a fabric that has ended.
 pub struct Ended {
     /// The network.
     pub stepper: Stepper,
-    /// It knows which segments were sent again.
+    /// The classifier, which has counted retransmitted segments.
     pub classifier: Classifier,
-    /// What the emulation did to packets.
+    /// Counts of packets outside the model.
     pub counts: Counts,
     /// How well the machine kept up.
     pub fidelity: Fidelity,
+    /// Packets that left captured ports, in order of time at each port.
+    pub captured: Vec<CapturedFrame>,
     /// The network time at the end.
     pub reached: Time,
 }
 
-/// Most packets taken from a host before the others have their turn.
+/// The most bytes recorded of a captured packet.
+pub const CAPTURED: usize = 128;
+/// The largest number of packets taken from a host before the next host has its turn.
 const BURST: usize = 32;
-/// Where the next event is nearer than this, the thread does not sleep.
+/// If the next event is nearer than this, the thread does not sleep.
 const SPIN: Duration = Duration::from_micros(25);
-/// How often a snapshot is taken.
+/// The interval between snapshots.
 const SNAPSHOTS: Duration = Duration::from_millis(500);
-/// The longest sleep: how soon a request to stop is seen.
+/// The longest sleep. It bounds the time until a request to stop is noticed.
 const NAP: Duration = Duration::from_millis(5);
 
 impl<'a> Fabric<'a> {
@@ -75,7 +91,7 @@ impl<'a> Fabric<'a> {
     ) -> Fabric<'a> {
         let addresses = Addresses { hosts: seats.len() as u32 };
         let (frames, counts, fidelity, buffer) = Default::default();
-        let (ready, over, lost, released) = Default::default();
+        let (ready, over, lost, released, captured) = Default::default();
         Fabric {
             seats,
             stepper,
@@ -88,13 +104,14 @@ impl<'a> Fabric<'a> {
             over,
             lost,
             released,
+            captured,
             end,
             counts,
             fidelity,
         }
     }
 
-    /// Runs until somebody stops it, or until its end.
+    /// Runs until the emulation is stopped, or until its end.
     pub fn run(mut self, dilation: Dilation) -> io::Result<Ended> {
         let _pinned = Pinned::here();
         self.seats.iter_mut().for_each(|seat| seat.dilate(dilation));
@@ -125,11 +142,11 @@ impl<'a> Fabric<'a> {
         for seat in &self.seats {
             self.counts.refused += seat.host.dropped_outside()?;
         }
-        let Fabric { stepper, classifier, counts, fidelity, .. } = self;
-        Ok(Ended { stepper, classifier, counts, fidelity, reached: clock.now() })
+        let Fabric { stepper, classifier, counts, fidelity, captured, .. } = self;
+        Ok(Ended { stepper, classifier, counts, fidelity, captured, reached: clock.now() })
     }
 
-    /// Leaves a snapshot, unless somebody is just taking one.
+    /// Stores a snapshot, unless a reader is taking one at this moment.
     fn show(&self, clock: &Clock) {
         self.shared.show(|| Snapshot {
             at: clock.now(),
@@ -141,7 +158,7 @@ impl<'a> Fabric<'a> {
         });
     }
 
-    /// What wakes the thread: a packet of a host.
+    /// An epoll list that wakes the thread when a host has a packet.
     fn waiting_list(&self) -> io::Result<OwnedFd> {
         let list = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         for (at, seat) in self.seats.iter().enumerate() {
@@ -150,7 +167,8 @@ impl<'a> Fabric<'a> {
         Ok(list)
     }
 
-    /// Hands packets from host to host at once: before network time begins, while connections are made.
+    /// Passes packets from host to host without the model. It is used before network time begins, while connections are
+    /// opened.
     fn pass_on(&mut self) -> io::Result<()> {
         for at in 0..self.seats.len() {
             while let Some(number) = self.seats[at].host.receive(&mut self.buffer)? {
@@ -164,10 +182,11 @@ impl<'a> Fabric<'a> {
         Ok(())
     }
 
-    /// Lets the network catch up with the clock, and moves packets between it and the hosts. Returns whether there was
-    /// anything to do.
+    /// Advances the network to the time of the clock, and moves packets between the network and the hosts. Returns
+    /// whether there was anything to do.
     fn round(&mut self, clock: &Clock, list: &OwnedFd) -> io::Result<bool> {
         let advanced = self.stepper.advance(clock.now());
+        self.capture();
         self.carry_out(clock)?;
         let mut ready = std::mem::take(&mut self.ready);
         wait::ready(list, &mut ready)?;
@@ -179,7 +198,7 @@ impl<'a> Fabric<'a> {
         Ok(worked)
     }
 
-    /// Takes packets of a host's applications into the network.
+    /// Moves packets of a host's applications into the network.
     fn take_in(&mut self, at: usize, clock: &Clock) -> io::Result<()> {
         for _ in 0..BURST {
             let seat = &mut self.seats[at];
@@ -213,7 +232,22 @@ impl<'a> Fabric<'a> {
         }
     }
 
-    /// Carries out what the network has handed over.
+    /// Records the beginning of real packets that left captured ports. Their frames are still there.
+    fn capture(&mut self) {
+        for (place, hop) in self.stepper.captured() {
+            if matches!(hop.packet.kind, Kind::Control | Kind::Pause) {
+                continue;
+            }
+            let bytes = &self.frames.slots[hop.packet.stamp as usize].bytes;
+            let mut head = bytes[..bytes.len().min(CAPTURED)].to_vec();
+            if hop.packet.has(CE) {
+                mark(&mut head, self.addresses, hop.packet.dst);
+            }
+            self.captured.push(CapturedFrame { place, hop, head });
+        }
+    }
+
+    /// Handles the packets that the network has sent or delivered, and the frames that it has lost.
     fn carry_out(&mut self, clock: &Clock) -> io::Result<()> {
         let mut over = std::mem::take(&mut self.over);
         over.extend(self.stepper.handovers());
@@ -238,7 +272,7 @@ impl<'a> Fabric<'a> {
         Ok(())
     }
 
-    /// The host's kernel may let go of a packet.
+    /// Releases a packet that the host's kernel holds.
     fn release(&mut self, at: usize, number: u32) {
         self.seats[at].host.release(number);
         if self.released.last() != Some(&at) {
@@ -246,7 +280,7 @@ impl<'a> Fabric<'a> {
         }
     }
 
-    /// A frame leaves its host's card, or the network has dropped it before.
+    /// Notes that a frame has left its host's card, or was dropped before.
     fn leave(&mut self, handle: u32) {
         let frame = &mut self.frames.slots[handle as usize];
         if std::mem::replace(&mut frame.left, true) {
@@ -270,7 +304,7 @@ impl<'a> Fabric<'a> {
         self.frames.free(packet.stamp);
     }
 
-    /// The network has dropped a frame.
+    /// Removes a frame that the network has dropped.
     fn lose(&mut self, handle: u32) {
         self.leave(handle);
         self.frames.free(handle);
@@ -284,7 +318,7 @@ fn mark(bytes: &mut [u8], addresses: Addresses, dst: HostId) {
     marks::mark(bytes, &marks::Packet { at: 0, destination, ports: (0, 0), ecn });
 }
 
-/// A span as a share of the time since `began`.
+/// A span as a fraction of the time since `began`.
 fn share(span: Duration, began: Instant) -> f64 {
     span.as_secs_f64() / began.elapsed().as_secs_f64().max(1e-9)
 }

@@ -1,19 +1,19 @@
 //! The bytes of packets that are in the network.
 
-/// A frame on its way.
+/// A frame in the network.
 #[derive(Default)]
 pub(crate) struct Frame {
     pub bytes: Vec<u8>,
     pub host: u32,
-    /// What the kernel calls it.
+    /// The number of its packet in the kernel's queue.
     pub number: u32,
-    /// Its bytes, if the kernel has let go of it before it left the card.
+    /// Its length in bytes if the kernel released it before it left the card; otherwise 0.
     pub ahead: u64,
     /// Whether it has left the card of its host.
     pub left: bool,
 }
 
-/// Frames on their way, by handle.
+/// Frames in the network, by handle.
 #[derive(Default)]
 pub(crate) struct Frames {
     pub slots: Vec<Frame>,
@@ -21,7 +21,7 @@ pub(crate) struct Frames {
 }
 
 impl Frames {
-    /// Takes the bytes of a frame in exchange for those of an older one, and returns its handle.
+    /// Stores the bytes of a frame, gives back the buffer of an older frame, and returns the handle.
     pub fn put(&mut self, bytes: &mut Vec<u8>, host: u32, number: u32) -> u32 {
         let handle = self.free.pop().unwrap_or_else(|| {
             self.slots.push(Frame::default());
@@ -32,7 +32,7 @@ impl Frames {
         (frame.host, frame.number, frame.ahead, frame.left) = (host, number, 0, false);
         handle
     }
-    /// A handle may be used again.
+    /// Frees a handle, which may then be used again.
     pub fn free(&mut self, handle: u32) {
         self.free.push(handle);
     }

@@ -6,9 +6,9 @@ use std::net::Ipv4Addr;
 pub const TCP: u8 = 6;
 /// Protocol number of UDP.
 pub const UDP: u8 = 17;
-/// TCP flags, in the byte of the header that has them.
+/// TCP flags, as bits of their byte in the header.
 pub mod tcp_flags {
-    /// No more data from the sender.
+    /// The sender has no more data.
     pub const FIN: u8 = 1;
     /// Opens a connection.
     pub const SYN: u8 = 2;
@@ -31,11 +31,11 @@ pub struct Headers {
     pub protocol: u8,
     /// The ECN field: 0 not capable, 1 and 2 capable, 3 congestion experienced (RFC 3168).
     pub ecn: u8,
-    /// Bytes of the IP packet.
+    /// The length of the IP packet in bytes.
     pub length: u16,
     /// The ports of TCP or UDP, source first; zeros for other protocols and for later fragments.
     pub ports: (u16, u16),
-    /// TCP only.
+    /// The TCP header, if the packet has one.
     pub tcp: Option<Tcp>,
 }
 
@@ -46,11 +46,11 @@ pub struct Tcp {
     pub seq: u32,
     /// The flags.
     pub flags: u8,
-    /// Bytes of payload.
+    /// The length of the payload in bytes.
     pub payload: u16,
 }
 
-/// Parses the packet that `bytes` begin with; `None` where that is not a whole IPv4 packet.
+/// Parses the packet at the start of `bytes`; `None` if it is not a whole IPv4 packet.
 pub fn parse(bytes: &[u8]) -> Option<Headers> {
     let header: &[u8; 20] = bytes.first_chunk()?;
     let header_length = usize::from(header[0] & 15) * 4;

@@ -1,5 +1,5 @@
-//! A program that runs again in namespaces of its own, so that nothing of an emulation remains when it ends, however it
-//! ends, and nothing of the machine's own network is touched.
+//! Runs this program again in namespaces of its own. Nothing of an emulation remains after its end, even if it is
+//! killed, and the machine's own network does not change.
 
 use crate::registry;
 use rustix::process::{Resource, Rlimit, setrlimit};
@@ -9,10 +9,10 @@ use std::process::{Command, ExitCode};
 
 /// Set in the environment of the isolated process; the value is the number of the process that waits for it.
 const INSIDE: &str = "SLOTLINE_ISOLATED";
-/// The program that makes namespaces.
+/// The program that creates namespaces.
 const UNSHARE: &str = "unshare";
 
-/// Why a process cannot be isolated.
+/// The reason why a process cannot be isolated.
 #[derive(Debug, thiserror::Error)]
 pub enum IsolationError {
     /// The kernel or its administrator forbids it.
@@ -21,7 +21,7 @@ pub enum IsolationError {
          (kernel.unprivileged_userns_clone, kernel.apparmor_restrict_unprivileged_userns)"
     )]
     Forbidden {
-        /// What `unshare` said.
+        /// The message of `unshare`.
         why: String,
     },
     /// A program is missing or cannot be started.
@@ -34,7 +34,7 @@ pub enum IsolationError {
     },
 }
 
-/// Set in the environment of the isolated process: the folder of files about emulations that run.
+/// Set in the environment of the isolated process: the folder with files about running emulations.
 pub(crate) const RUN_DIR: &str = "SLOTLINE_RUN_DIR";
 
 /// Whether this process is isolated.
@@ -47,15 +47,14 @@ pub fn outer() -> Option<u32> {
     std::env::var(INSIDE).ok()?.parse().ok()
 }
 
-/// Gives the hosts of an emulation their names, in the view that this isolated process and its children have of
-/// `/etc/hosts`.
+/// Adds the names of an emulation's hosts to `/etc/hosts`, as this isolated process and its children see it.
 pub fn name_hosts(hosts: &[(String, Ipv4Addr)]) -> io::Result<()> {
     let before = std::fs::read_to_string("/etc/hosts").unwrap_or_default();
     let lines = hosts.iter().map(|(name, address)| format!("{address}\t{name}\n"));
     let file = registry::own_folder()?.join(format!("hosts-{}", outer().unwrap_or_default()));
     std::fs::write(&file, before + "\n" + &lines.collect::<String>())?;
     let mounted = Command::new("mount").arg("--bind").arg(&file).arg("/etc/hosts").status();
-    // The mount keeps the content.
+    // The mount keeps the content after the file is removed.
     std::fs::remove_file(&file)?;
     match mounted?.success() {
         true => Ok(()),
@@ -63,7 +62,7 @@ pub fn name_hosts(hosts: &[(String, Ipv4Addr)]) -> io::Result<()> {
     }
 }
 
-/// The arguments of `unshare`: with the rights of the present user.
+/// The arguments of `unshare`. The process keeps the rights of the present user.
 fn arguments() -> Vec<&'static str> {
     let root = rustix::process::geteuid().is_root();
     let user = ["--user", "--map-root-user"].into_iter().filter(move |_| !root);
@@ -71,7 +70,7 @@ fn arguments() -> Vec<&'static str> {
     user.chain(spaces).collect()
 }
 
-/// Whether this machine permits it.
+/// Whether this machine permits isolation.
 pub fn permitted() -> Result<(), IsolationError> {
     let tried = Command::new(UNSHARE).args(arguments()).arg("true").output();
     let output = tried.map_err(|error| IsolationError::Program { program: UNSHARE, error })?;
@@ -82,10 +81,10 @@ pub fn permitted() -> Result<(), IsolationError> {
     Err(IsolationError::Forbidden { why })
 }
 
-/// The thread that runs the network comes before all others, where this user may ask for that; applications do not.
+/// A command that gives the network's thread priority over all others. Applications do not inherit the priority.
 const FIRST_SERVED: [&str; 4] = ["chrt", "--reset-on-fork", "--fifo", "10"];
 
-/// What to write before a command so that its program comes before others; nothing where this user may not ask for that.
+/// The start of a command line that gives its program priority over others; empty if this user may not request it.
 pub fn first_served() -> impl Iterator<Item = &'static str> {
     let [program, options @ ..] = FIRST_SERVED;
     let tried = Command::new(program).args(options).arg("true").output();
@@ -93,20 +92,20 @@ pub fn first_served() -> impl Iterator<Item = &'static str> {
     FIRST_SERVED.into_iter().filter(move |_| permitted)
 }
 
-/// What kernels permit unless somebody has changed that (fs.nr_open).
+/// The limit of open files that kernels permit by default (fs.nr_open).
 const MOST_FILES: u64 = 1 << 20;
 
-/// Hosts, connections and programs need many open files: as many as this user may have.
+/// Raises the limit of open files to what this user may have, because hosts, connections and programs need many.
 fn allow_many_files() {
     let limit = rustix::process::getrlimit(Resource::Nofile);
     let most =
         |maximum: Option<u64>| setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
-    // Root may have more than its limit. Where the limit stays as it is, opening a file says so.
+    // Root may exceed its limit. If the limit cannot be raised, opening a file reports it later.
     let _ = most(Some(MOST_FILES)).or_else(|_| most(limit.maximum));
 }
 
 /// Runs this program again with the same arguments in namespaces for networks, processes and mounts, and returns its
-/// exit code. When this process is killed, the kernel ends all processes of the other.
+/// exit code. If this process is killed, the kernel ends all processes in the namespaces.
 pub fn run_inside() -> Result<ExitCode, IsolationError> {
     permitted()?;
     allow_many_files();

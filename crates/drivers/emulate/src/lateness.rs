@@ -1,4 +1,4 @@
-//! How late an emulation was: what its results are worth depends on it.
+//! How late events of an emulation were, which shows how far its results can be trusted.
 
 use slotline_net::histogram::Histogram;
 use std::time::Duration;
@@ -12,18 +12,18 @@ pub struct Lateness {
 }
 
 impl Lateness {
-    /// Counts an event that came so late.
+    /// Counts an event that was late by `late`.
     pub fn add(&mut self, late: Duration) {
         let ns = u64::try_from(late.as_nanos()).unwrap_or(u64::MAX);
         self.nanoseconds.add(ns);
         self.most = self.most.max(ns);
         self.sum += u128::from(ns);
     }
-    /// How many events were counted.
+    /// The number of events that were counted.
     pub fn events(&self) -> u64 {
         self.nanoseconds.total()
     }
-    /// The lateness that so many thousandths of all events do not exceed.
+    /// The lateness that `thousandths` of all events do not exceed.
     pub fn per_mille(&self, thousandths: u64) -> Duration {
         Duration::from_nanos(self.nanoseconds.per_mille(thousandths).unwrap_or_default())
     }
@@ -31,7 +31,7 @@ impl Lateness {
     pub fn most(&self) -> Duration {
         Duration::from_nanos(self.most)
     }
-    /// The mean.
+    /// The mean lateness.
     pub fn mean(&self) -> Duration {
         let events = u128::from(self.events().max(1));
         Duration::from_nanos(u64::try_from(self.sum / events).unwrap_or(u64::MAX))

@@ -1,10 +1,10 @@
 //! Emulation: real Linux hosts, each in a network namespace, joined by the modelled network.
 //!
-//! The network between the hosts is the one that `slotline-sim` simulates, with the same nodes; its time follows a
+//! The network between the hosts is the one that `slotline-sim` simulates, with the same nodes. Its time follows a
 //! clock ([`clock`]), which may run slower than real time. A packet of a real application enters the model at the card
-//! of its host as a packet that stands for a frame, and is handed to the other host when the model says that it arrives,
-//! with the marks that it has got. What happens between is exact in network time, however busy the machine is. What
-//! is late is the passage between kernel and model; [`shared::Fidelity`] says how much.
+//! of its host. The model carries a packet that stands for the real frame. When the model says that the packet arrives,
+//! the other host gets the real frame with the marks of the model. The model is exact in network time, however busy the
+//! machine is. Only the passage between kernel and model can be late; [`shared::Fidelity`] measures how late.
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 

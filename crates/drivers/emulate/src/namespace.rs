@@ -15,25 +15,25 @@ use tun_rs::{DeviceBuilder, Layer, SyncDevice};
 /// The interface of a host.
 pub const INTERFACE: &str = "eth0";
 
-/// What the kernel's TCP of a host is to do.
+/// Settings of the kernel's TCP in a host.
 #[derive(Clone, PartialEq, Debug)]
 pub struct KernelTcp {
-    /// The kernel's name of the congestion control.
+    /// The congestion control, as the kernel names it.
     pub congestion: String,
     /// Whether ECN is negotiated.
     pub ecn: bool,
-    /// Bytes of the largest IP packet.
+    /// The largest IP packet in bytes.
     pub mtu: u32,
     /// Initial window in segments.
     pub initial_window: u32,
-    /// Least retransmission time-out, in real time.
+    /// Minimum retransmission time-out, in real time.
     pub least_rto: Duration,
     /// Whether each segment is acknowledged at once.
     pub quick_acks: bool,
 }
 
 impl Default for KernelTcp {
-    /// Reno as it is without any setting.
+    /// Reno with the kernel's default settings.
     fn default() -> KernelTcp {
         KernelTcp {
             congestion: "reno".into(),
@@ -46,22 +46,23 @@ impl Default for KernelTcp {
     }
 }
 
-/// How packets of a host's applications come to the modelled network.
+/// How packets of a host's applications enter the modelled network.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum GateKind {
-    /// The kernel holds them until they leave the modelled card (netfilter's queue): sockets feel a busy card.
+    /// The kernel holds packets until they leave the modelled card (netfilter's queue), so sockets notice that the card
+    /// is busy.
     Queue,
-    /// They are read from the interface. Sockets do not feel how many wait.
+    /// Packets are read from the interface. Sockets do not notice how many packets wait.
     Interface,
 }
 
-/// Why a host could not be made.
+/// The reason why a host cannot be created.
 #[derive(Debug, thiserror::Error)]
 #[error("host `{host}`: cannot {what}: {why}")]
 pub struct HostError {
-    /// Its name.
+    /// The name of the host.
     pub host: String,
-    /// What failed.
+    /// The operation that failed.
     pub what: String,
     /// The reason.
     pub why: String,
@@ -74,16 +75,16 @@ pub struct Host {
     /// Its address.
     pub address: Ipv4Addr,
     namespace: OwnedFd,
-    // Closed before the interface, which would wait for the packets that it holds.
+    // This field is dropped before the interface, which would wait for the packets that the queue holds.
     queue: Option<NfQueue>,
     tun: SyncDevice,
-    /// What the interface is read into; empty where the queue is read.
+    /// The buffer into which the interface is read; empty if the queue is read.
     buffer: Vec<u8>,
 }
 
 impl Host {
-    /// Makes a host, whose network has the prefix [`Addresses::PREFIX`]. Nothing outside of the new network namespace
-    /// changes, and it vanishes with the process.
+    /// Creates a host in a network with the prefix [`Addresses::PREFIX`]. Nothing outside the new network namespace
+    /// changes, and the namespace vanishes with the process.
     pub fn new(
         name: &str,
         address: Ipv4Addr,
@@ -91,11 +92,11 @@ impl Host {
         gate: GateKind,
     ) -> Result<Host, HostError> {
         let make = || host_here(name, address, tcp, gate);
-        // A namespace belongs to a thread. What was opened in it stays open when the thread ends.
+        // A namespace belongs to a thread. Files opened in it stay open when the thread ends.
         std::thread::scope(|scope| scope.spawn(make).join()).unwrap_or_else(|_| {
             Err(HostError {
                 host: name.into(),
-                what: "be made".into(),
+                what: "be created".into(),
                 why: "the thread failed".into(),
             })
         })
@@ -112,8 +113,8 @@ impl Host {
         inside(self.namespace(), work)
     }
 
-    /// The next packet of the host's applications, written into `packet`, and what to [`Host::release`] when it has
-    /// left the card. `None` where there is none.
+    /// Writes the next packet of the host's applications into `packet`. Returns the number to pass to [`Host::release`]
+    /// when the packet has left the card, or `None` if there is no packet.
     pub fn receive(&mut self, packet: &mut Vec<u8>) -> io::Result<Option<u32>> {
         match &mut self.queue {
             Some(queue) => queue.receive(packet),
@@ -121,33 +122,33 @@ impl Host {
         }
     }
 
-    /// A packet has left the card.
+    /// Releases a packet that has left the card.
     pub fn release(&mut self, number: u32) {
         self.queue.iter_mut().for_each(|queue| queue.release(number));
     }
 
-    /// Tells the kernel of released packets.
+    /// Sends the releases to the kernel.
     pub fn flush(&mut self) -> io::Result<()> {
         let Some(queue) = &mut self.queue else { return Ok(()) };
         queue.flush()
     }
 
-    /// Packets of applications that the kernel dropped before the network saw them.
+    /// The number of packets of applications that the kernel dropped before the network saw them.
     pub fn dropped_outside(&self) -> io::Result<u64> {
         self.inside(|| {
             let read = |file: &str| fs::read_to_string(format!("/proc/thread-self/net/{file}"));
-            // Without a queue the kernel has no such file.
+            // Without a queue the kernel does not have this file.
             let queue = read("netfilter/nfnetlink_queue").unwrap_or_default();
             Ok(dropped_by_queue(&queue) + dropped_by_interface(&read("dev")?))
         })
     }
 
-    /// Hands a packet to the host's applications. Returns whether the kernel has taken it.
+    /// Delivers a packet to the host's applications. Returns whether the kernel accepted it.
     pub fn deliver(&self, packet: &[u8]) -> bool {
         self.tun.send(packet).is_ok()
     }
 
-    /// What to wait for: it is readable where packets of applications wait.
+    /// A file descriptor that is readable while packets of applications wait.
     pub fn readable(&self) -> BorrowedFd<'_> {
         match &self.queue {
             Some(queue) => queue.as_fd(),
@@ -155,29 +156,29 @@ impl Host {
         }
     }
 
-    /// How its packets come to the network.
+    /// How the host's packets enter the network.
     pub fn gate(&self) -> GateKind {
         if self.queue.is_some() { GateKind::Queue } else { GateKind::Interface }
     }
 }
 
-/// The sixth and the seventh column: packets for which there was no room in the queue, or none in its socket.
+/// The sum of columns six and seven: packets for which the queue or its socket had no room.
 fn dropped_by_queue(table: &str) -> u64 {
     let columns = table.lines().flat_map(|line| line.split_whitespace().skip(5).take(2));
     columns.filter_map(|column| column.parse::<u64>().ok()).sum()
 }
 
-/// The twelfth column after the name: packets that the interface could not send.
+/// Column twelve after the name: packets that the interface could not send.
 fn dropped_by_interface(table: &str) -> u64 {
     let line =
         table.lines().find_map(|line| line.trim().strip_prefix(INTERFACE)?.strip_prefix(':'));
     line.and_then(|line| line.split_whitespace().nth(11)?.parse().ok()).unwrap_or_default()
 }
 
-/// A network namespace with nothing in it; `name` is for messages.
+/// An empty network namespace. `name` is used in messages.
 ///
 /// # Errors
-/// This user may not make one.
+/// This user may not create network namespaces.
 pub fn empty(name: &str) -> Result<OwnedFd, HostError> {
     let make = || {
         unshare(CloneFlags::CLONE_NEWNET)?;
@@ -218,12 +219,13 @@ fn read(tun: &SyncDevice, buffer: &mut [u8], packet: &mut Vec<u8>) -> io::Result
     }
 }
 
-/// Whole packets are copied. What the model lets leave does not leave the host by itself: its copy travels on.
-const QUEUE: Settings = Settings { number: 0, copied: u16::MAX, verdict: Verdict::Drop };
-/// The longest packet.
+/// Whole packets are copied. A released packet is dropped by the kernel, because the model forwards the copy.
+const QUEUE: Settings =
+    Settings { number: 0, copied: u16::MAX, verdict: Verdict::Drop, pass_when_full: false };
+/// The longest packet in bytes.
 const LONGEST: usize = 65_536;
 
-/// Makes a host of the present thread.
+/// Creates a host on the present thread.
 fn host_here(
     name: &str,
     address: Ipv4Addr,
@@ -236,7 +238,7 @@ fn host_here(
     let namespace = File::open("/proc/thread-self/ns/net")
         .map_err(|e| failed("open its network namespace", e.to_string()))?;
     set_kernel(tcp).map_err(|e| failed("set its TCP", e))?;
-    // It is opened before the interface, so that a process that is killed closes it first.
+    // The queue is opened before the interface, so that it is also closed first if the process is killed.
     let queue = match gate {
         GateKind::Interface => None,
         GateKind::Queue => Some(
@@ -262,7 +264,7 @@ fn host_here(
     Ok(Host { name: name.into(), address, namespace: namespace.into(), tun, queue, buffer })
 }
 
-/// What `ip -batch` reads.
+/// The input of `ip -batch`.
 fn interface_commands(address: Ipv4Addr, tcp: &KernelTcp) -> String {
     let prefix = Addresses::PREFIX;
     let network = u32::from(address) >> (32 - prefix) << (32 - prefix);
@@ -277,7 +279,7 @@ fn interface_commands(address: Ipv4Addr, tcp: &KernelTcp) -> String {
     )
 }
 
-/// Settings of the present network namespace.
+/// Changes settings of the present network namespace.
 fn set_kernel(tcp: &KernelTcp) -> Result<(), String> {
     let set = |key: &str, value: &str| {
         fs::write(format!("/proc/sys/net/{key}"), value)
@@ -286,20 +288,20 @@ fn set_kernel(tcp: &KernelTcp) -> Result<(), String> {
     set("ipv4/tcp_congestion_control", &tcp.congestion)
         .map_err(|why| permitted(&tcp.congestion).err().unwrap_or(why))?;
     set("ipv4/tcp_ecn", if tcp.ecn { "1" } else { "0" })?;
-    // What one connection has learned must not change the next: runs are to be alike.
+    // The kernel must not reuse metrics of earlier connections, so that runs are comparable.
     set("ipv4/tcp_no_metrics_save", "1")?;
     set("ipv4/ip_local_port_range", "1024 6999")?;
     set("ipv4/tcp_mtu_probing", "0")?;
     // All connections of a workload are opened before the first is used.
     set("core/somaxconn", "65535")?;
-    // What arrives is received on other processors than the network's. Older kernels lack this.
+    // Packets are received on other processors than the network's. Older kernels lack this setting.
     let _ = processors::receivers().map(|mask| set("core/rps_default_mask", &mask));
-    // Only what the model knows of leaves a host.
+    // Only packets that the model knows may leave a host.
     let _ = set("ipv6/conf/all/disable_ipv6", "1");
     Ok(())
 }
 
-/// Whether hosts may use a congestion control; if not, why, and what would change that.
+/// Whether hosts may use a congestion control. If not, the error says why and how to permit it.
 pub(crate) fn permitted(name: &str) -> Result<(), String> {
     let list = |kind: &str| {
         let file = format!("/proc/sys/net/ipv4/tcp_{kind}_congestion_control");
@@ -321,7 +323,7 @@ pub(crate) fn permitted(name: &str) -> Result<(), String> {
     }
 }
 
-/// What `iptables-restore` reads: what leaves the interface is queued.
+/// The input of `iptables-restore`: packets that leave the interface are queued.
 fn queue_rule() -> String {
     format!("*mangle\n-A POSTROUTING -o {INTERFACE} -j NFQUEUE --queue-num 0\nCOMMIT\n")
 }

@@ -1,4 +1,4 @@
-//! What this machine has for emulation, and why it lacks the rest.
+//! Which features for emulation this machine has, and the reasons why others are missing.
 
 use crate::classify::Addresses;
 use crate::isolation;
@@ -6,17 +6,17 @@ use crate::namespace::{self, GateKind, Host, KernelTcp};
 use slotline_net::id::HostId;
 use std::process::Command;
 
-/// One thing that an emulation can use.
+/// A feature that an emulation can use.
 pub struct Probed {
-    /// What it is.
+    /// The name of the feature.
     pub what: &'static str,
-    /// Whether no emulation works without it.
+    /// Whether every emulation needs it.
     pub needed: bool,
-    /// Whether it is there, or the reason why not.
+    /// Whether it is available, or the reason why not.
     pub works: Result<(), String>,
 }
 
-/// Tries everything. Nothing remains of it.
+/// Tries all features and leaves nothing behind.
 pub fn probe() -> Vec<Probed> {
     let tried = |what, needed, works| Probed { what, needed, works };
     let host = |gate| {

@@ -1,9 +1,9 @@
-//! Which processors do what: one has the network, and the others receive packets for hosts. On a single processor all share
-//! it.
+//! Assigns processors: one runs the network, and the others receive packets for hosts. If there is only one, it does
+//! both.
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-/// The processors that this thread may use, if there are several: the network's, and all others.
+/// The processors that this thread may use: the network's, and all others. `None` if there is only one.
 fn shares() -> Option<(usize, Vec<usize>)> {
     let allowed = sched_getaffinity(None).ok()?;
     let mut all: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|&cpu| allowed.is_set(cpu)).collect();
@@ -11,7 +11,7 @@ fn shares() -> Option<(usize, Vec<usize>)> {
     (!all.is_empty()).then_some((network, all))
 }
 
-/// The others, as the kernel's files have sets of processors: hexadecimal, in groups of 32 bits.
+/// The other processors in the format of the kernel's files: hexadecimal, in groups of 32 bits.
 pub(crate) fn receivers() -> Option<String> {
     let (_, others) = shares()?;
     Some(mask(&others))
@@ -24,11 +24,11 @@ fn mask(processors: &[usize]) -> String {
     bits.iter().rev().map(|group| format!("{group:08x}")).collect::<Vec<_>>().join(",")
 }
 
-/// While it exists, its thread has the network's processor.
+/// Pins its thread to the network's processor while it exists.
 pub(crate) struct Pinned(Option<CpuSet>);
 
 impl Pinned {
-    /// Pins the present thread. Where that is not permitted, it goes on as before.
+    /// Pins the present thread. If that is not permitted, nothing changes.
     pub(crate) fn here() -> Pinned {
         let pin = || {
             let before = sched_getaffinity(None).ok()?;
@@ -44,7 +44,7 @@ impl Pinned {
 impl Drop for Pinned {
     fn drop(&mut self) {
         if let Some(before) = &self.0 {
-            // The thread stays where it is if not.
+            // On failure the thread stays on its processor.
             let _ = sched_setaffinity(None, before);
         }
     }

@@ -12,41 +12,41 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// A program that is to run.
+/// A program to run.
 #[derive(Clone, Debug)]
 pub struct Program {
     /// The number of the host.
     pub host: usize,
-    /// What `sh -c` is given.
+    /// The command line for `sh -c`.
     pub run: String,
-    /// When it starts, in network time.
+    /// The network time at which it starts.
     pub at: Time,
-    /// Whether the emulation does not wait for its end.
+    /// Whether the emulation may end before the program does.
     pub background: bool,
 }
 
-/// What became of a program.
+/// The result of a program.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Ran {
-    /// When it started.
+    /// The time at which it started.
     pub started: Option<Time>,
-    /// When it ended by itself.
+    /// The time at which it ended by itself.
     pub ended: Option<Time>,
-    /// Its exit code; 128 and the signal where a signal ended it, as shells have it.
+    /// Its exit code. If a signal ended it, 128 plus the signal's number, as in shells.
     pub exit: Option<i32>,
-    /// What it wrote, the standard output and the standard error output as they came.
+    /// Its standard output and standard error output, in the order of arrival.
     pub output: String,
 }
 
-/// More output than this of one program is dropped.
+/// Output of a program beyond this number of bytes is dropped.
 const MOST_OUTPUT: usize = 1 << 20;
-/// How often programs are looked at.
+/// The interval at which programs are checked.
 const PERIOD: Duration = Duration::from_millis(2);
-/// How long a program that is to end has for that.
+/// The time that a program has to end after a request.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// Runs `programs` until those that are not in the background have ended, and `others` says that nothing else goes on,
-/// or until somebody stops the emulation. `environment` is added to that of each program.
+/// Runs `programs` until all programs that are not in the background have ended and `others` says that nothing else is
+/// in progress, or until the emulation is stopped. `environment` is added to the environment of each program.
 pub fn run(
     programs: &[Program],
     namespaces: &[OwnedFd],
@@ -109,12 +109,12 @@ impl State {
         drop(command);
         self.ran.started = Some(now);
         let output = Arc::clone(&self.output);
-        // It ends when no process has the pipe any more, which may be later than the program.
+        // The thread ends when no process holds the pipe, possibly later than the program ends.
         std::thread::spawn(move || collect(reader, &output));
         Ok(())
     }
 
-    /// Notes the end of the program.
+    /// Notes whether the program has ended.
     fn look(&mut self, now: Time) -> io::Result<()> {
         let Some(child) = self.child.as_mut().filter(|_| self.ran.ended.is_none()) else {
             return Ok(());
@@ -132,7 +132,7 @@ impl State {
     fn signal(&self, signal: Signal) {
         let id = self.child.as_ref().and_then(|child| Pid::from_raw(child.id() as i32));
         if let Some(id) = id.filter(|_| self.ran.ended.is_none()) {
-            // It may have ended meanwhile.
+            // The program may have ended in the meantime.
             let _ = kill_process_group(id, signal);
         }
     }

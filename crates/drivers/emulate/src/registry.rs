@@ -1,4 +1,4 @@
-//! Which emulations run on this machine: a folder for each, which `slotline exec` reads.
+//! The emulations that run on this machine: a folder for each, which `slotline exec` reads.
 
 use crate::isolation;
 use crate::virtual_time::Environment;
@@ -11,7 +11,7 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-/// A host of an emulation that runs.
+/// A host of a running emulation.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Entry {
     /// Its name.
@@ -22,29 +22,29 @@ pub struct Entry {
     descriptor: i32,
 }
 
-/// An emulation that runs.
+/// A running emulation.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Running {
-    /// The process that waits for it, which the user started.
+    /// The process that the user started. It waits for the emulation.
     pub process: u32,
     /// The name of the scenario.
     pub scenario: String,
     /// Its hosts.
     pub hosts: Vec<Entry>,
-    /// What programs need in their environment, as `KEY=VALUE`.
+    /// Environment variables that programs need, as `KEY=VALUE`.
     variables: Vec<String>,
 }
 
-/// The folder of an emulation that runs, which is removed when this goes.
+/// The folder of a running emulation. Dropping this value removes the folder.
 pub struct Registered {
     folder: PathBuf,
 }
 
 impl Registered {
-    /// A folder of this emulation alone.
+    /// Creates a folder for this emulation alone.
     ///
     /// # Errors
-    /// It cannot be made.
+    /// The folder cannot be created.
     pub fn new() -> io::Result<Registered> {
         let process = isolation::outer().unwrap_or_else(std::process::id);
         let folder = own_folder()?.join(process.to_string());
@@ -52,12 +52,12 @@ impl Registered {
         Ok(Registered { folder })
     }
 
-    /// Where it is.
+    /// The path of the folder.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Tells other processes of the hosts of `scenario`, and what programs on them need in their environment.
+    /// Writes the hosts of `scenario` and the environment that programs on them need, for other processes to read.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -80,7 +80,7 @@ impl Registered {
 }
 
 impl Registered {
-    /// Shows other processes what goes on. A reader sees a whole text, this one or the one before.
+    /// Publishes the status for other processes. A reader sees a whole text: the new one or the old one.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -93,17 +93,17 @@ impl Registered {
 
 impl Drop for Registered {
     fn drop(&mut self) {
-        // A folder that remains is removed by the next command that looks.
+        // If the folder remains, the next command that lists emulations removes it.
         let _ = fs::remove_dir_all(&self.folder);
     }
 }
 
 /// The file in the folder that names the hosts.
 const HOSTS: &str = "hosts";
-/// The file that says what goes on.
+/// The file with the status.
 const STATUS: &str = "status";
 
-/// The folder of this user's folders. An isolated process is given it, since its user may look like another one.
+/// The folder that contains this user's folders. An isolated process gets its path, because its user id may differ.
 pub(crate) fn folder() -> PathBuf {
     let given = std::env::var_os(isolation::RUN_DIR).map(PathBuf::from);
     let own = || {
@@ -113,30 +113,30 @@ pub(crate) fn folder() -> PathBuf {
     given.unwrap_or_else(own)
 }
 
-/// Makes the folder, for this user alone: programs on hosts load a library from there.
+/// Creates the folder for this user alone, because programs on hosts load a library from it.
 ///
 /// # Errors
-/// It cannot be made, or it is somebody else's.
+/// The folder cannot be created, or it belongs to another user.
 pub(crate) fn own_folder() -> io::Result<PathBuf> {
     let folder = folder();
     fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
     match is_own(&folder) {
         true => Ok(folder),
         false => Err(io::Error::other(format!(
-            "the folder {} belongs to somebody else, or others may write there: remove it",
+            "the folder {} belongs to another user, or others may write to it: remove it",
             folder.display()
         ))),
     }
 }
 
-/// Whether a folder is this user's, and nobody else may write there.
+/// Whether a folder belongs to this user and nobody else may write to it.
 fn is_own(folder: &Path) -> bool {
     let owner = rustix::process::geteuid().as_raw();
     let found = fs::symlink_metadata(folder);
     found.is_ok_and(|found| found.is_dir() && found.uid() == owner && found.mode() & 0o022 == 0)
 }
 
-/// The emulations of this user that run. Folders of those that do not run any more are removed.
+/// The running emulations of this user. Folders of emulations that have ended are removed.
 pub fn running() -> Vec<Running> {
     let own = Some(folder()).filter(|folder| is_own(folder));
     let files = own.and_then(|own| fs::read_dir(own).ok()).into_iter().flatten().flatten();
@@ -164,7 +164,7 @@ fn entry(line: &str) -> Option<Entry> {
     Some(Entry { name, address, descriptor: fields.next()?.parse().ok()? })
 }
 
-/// Removes the folders of emulations that were killed, and returns how many there were.
+/// Removes the folders of emulations that were killed, and returns the number of folders.
 pub fn clean() -> usize {
     let count = || fs::read_dir(folder()).into_iter().flatten().flatten().count();
     let before = count();
@@ -172,10 +172,10 @@ pub fn clean() -> usize {
     before.saturating_sub(running.max(count()))
 }
 
-/// Passes Ctrl-C on to the isolated process that this process waits for.
+/// Forwards Ctrl-C to the isolated process that this process waits for.
 pub fn interrupt_inner() {
     let inner = inner(std::process::id()).and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
-    // Without one there is nothing to interrupt yet, or any more.
+    // If there is no such process, it has not started yet or has already ended.
     let _ = inner.map(|inner| kill_process(inner, Signal::INT));
 }
 
@@ -191,12 +191,12 @@ fn child(process: u32) -> Option<u32> {
 }
 
 impl Running {
-    /// What it has shown last ([`Registered::show`]); `None` before it has, and after its end.
+    /// The last status that it published ([`Registered::show`]); `None` before the first one and after its end.
     pub fn status(&self) -> Option<String> {
         fs::read_to_string(folder().join(self.process.to_string()).join(STATUS)).ok()
     }
 
-    /// The command, with its arguments, that runs `program` on a host: `nsenter`. `None` where the emulation has ended.
+    /// The command, with its arguments, that runs `program` on a host (`nsenter`). `None` if the emulation has ended.
     pub fn command(&self, host: &Entry, program: &[String]) -> Option<Vec<String>> {
         let inner = inner(self.process)?;
         let root = rustix::process::geteuid().is_root();

@@ -1,4 +1,4 @@
-//! Replays a workload over the sockets of hosts: real TCP and UDP of the kernel.
+//! Replays a workload over the sockets of hosts, with the kernel's TCP and UDP.
 
 use crate::applications::Applications;
 use crate::classify::{Addresses, FIRST_PORT, MOST_CONNS, SERVER_PORT};
@@ -21,34 +21,34 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What happened to a flow.
+/// The result for a flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Replayed {
-    /// When its first byte was written to the socket.
+    /// The time at which its first byte was written to the socket.
     pub started: Option<Time>,
-    /// When its last byte was read.
+    /// The time at which its last byte was read.
     pub finished: Option<Time>,
-    /// Bytes that were read.
+    /// The number of bytes that were read.
     pub delivered: u64,
 }
 
-/// Why a workload cannot be replayed.
+/// The reason why a workload cannot be replayed.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplayError {
-    /// A host has too many connections for its ports.
+    /// A host has more connections than ports for them.
     #[error(
         "host {host} opens {count} connections; a host of an emulation has ports for {MOST_CONNS}"
     )]
     Ports {
         /// The host.
         host: u32,
-        /// Its connections.
+        /// The number of its connections.
         count: u32,
     },
-    /// The kernel refused something.
+    /// A system call failed.
     #[error("cannot {what}: {error}")]
     System {
-        /// What was tried.
+        /// The operation that failed.
         what: &'static str,
         /// The reason.
         error: io::Error,
@@ -63,11 +63,11 @@ fn system(what: &'static str) -> impl Fn(io::Error) -> ReplayError {
 struct Ends {
     sender: OwnedFd,
     receiver: OwnedFd,
-    /// Bytes that were to be sent and are not yet in the sender's socket.
+    /// Bytes of started flows that are not yet in the sender's socket.
     unsent: u64,
     /// Bytes read from the receiver's socket that belong to the flow being received.
     read: u64,
-    /// The flow being received, and one past the last.
+    /// The flow being received, and one past the connection's last flow.
     flow: u32,
     end: u32,
 }
@@ -77,7 +77,7 @@ pub struct Replay {
     plan: Arc<Plan>,
     applications: Applications,
     datagrams: Datagrams,
-    /// By connection; `None` for those that are not TCP or carry nothing.
+    /// The sockets by connection; `None` for connections that are not TCP or carry nothing.
     ends: Vec<Option<Ends>>,
     list: OwnedFd,
     flows: Vec<Replayed>,
@@ -85,14 +85,14 @@ pub struct Replay {
     buffer: Vec<u8>,
 }
 
-/// Bytes that are written or read at once.
+/// The largest number of bytes that are written or read at once.
 const CHUNK: usize = 1 << 18;
-/// The longest sleep: how soon a request to stop is seen.
+/// The longest sleep. It bounds the time until a request to stop is noticed.
 const NAP: Duration = Duration::from_millis(5);
 
 impl Replay {
-    /// Opens all connections of `plan` between the hosts whose network namespaces are given. The network has to pass
-    /// packets on meanwhile.
+    /// Opens all connections of `plan` between the hosts with these network namespaces. Meanwhile the network must pass
+    /// packets on.
     pub fn connect(
         plan: Arc<Plan>,
         namespaces: &[OwnedFd],
@@ -121,8 +121,8 @@ impl Replay {
         Ok(replay)
     }
 
-    /// Waits for all sockets: connection n has the numbers 2n (sender) and 2n + 1 (receiver); receivers of datagrams
-    /// follow.
+    /// Creates an epoll list of all sockets. Connection n has the numbers 2n (sender) and 2n + 1 (receiver). The
+    /// receivers of datagrams follow.
     fn watch(&self) -> io::Result<()> {
         for (conn, ends) in (0u64..).zip(&self.ends) {
             let Some(ends) = ends else { continue };
@@ -137,8 +137,8 @@ impl Replay {
         Ok(())
     }
 
-    /// Replays until all flows are done or somebody stops the emulation, which it then stops. Returns what happened
-    /// to each flow.
+    /// Replays until all flows are done or the emulation is stopped, and then stops the emulation. Returns the result
+    /// for each flow.
     pub fn run(mut self, clock: &Clock, shared: &Shared) -> Result<Vec<Replayed>, ReplayError> {
         while !shared.stopped() && self.open > 0 {
             while let Some(flow) = self.applications.take(clock.now()) {
@@ -168,7 +168,7 @@ impl Replay {
         }
     }
 
-    /// Writes what a connection has to send, as far as its socket has room.
+    /// Writes the pending bytes of a connection as far as its socket has room.
     fn write(&mut self, conn: u32) -> io::Result<()> {
         let Some(ends) = &mut self.ends[conn as usize] else { return Ok(()) };
         while ends.unsent > 0 {
@@ -177,7 +177,7 @@ impl Replay {
                 Ok(sent) => ends.unsent -= sent as u64,
                 Err(Errno::AGAIN) => return Ok(()),
                 Err(Errno::INTR) => {}
-                // The kernel has given the connection up; its flows stay unfinished.
+                // The kernel has given up the connection, so its flows remain unfinished.
                 Err(Errno::TIMEDOUT | Errno::CONNRESET | Errno::PIPE) => ends.unsent = 0,
                 Err(error) => return Err(error.into()),
             }
@@ -185,7 +185,7 @@ impl Replay {
         Ok(())
     }
 
-    /// Waits for sockets for a span at most, and handles those that are ready.
+    /// Waits for sockets for at most `span`, and handles those that are ready.
     fn handle(&mut self, span: Duration, clock: &Clock) -> io::Result<()> {
         sleep(&self.list, span)?;
         let mut ready = Vec::new();
@@ -200,7 +200,7 @@ impl Replay {
         Ok(())
     }
 
-    /// Reads once what a connection has received; the bytes themselves are not copied.
+    /// Reads once from a connection. The bytes themselves are not copied.
     fn read(&mut self, conn: u32, clock: &Clock) -> io::Result<()> {
         let Some(ends) = &mut self.ends[conn as usize] else { return Ok(()) };
         let length = match rustix::net::recv(
@@ -220,7 +220,7 @@ impl Replay {
         Ok(())
     }
 
-    /// Counts bytes that a connection has received towards its flows, which are sent one after the other.
+    /// Assigns bytes that a connection has received to its flows, which are sent one after the other.
     fn received(&mut self, conn: u32, mut bytes: u64, now: Time) {
         while let Some(ends) = &mut self.ends[conn as usize]
             && bytes > 0
@@ -290,7 +290,7 @@ struct Sockets<'a> {
 }
 
 impl Sockets<'_> {
-    /// The connections of a host that carry something, with the port of each.
+    /// The connections that a host opens and that carry data, with the port of each.
     fn own(&self, host: u32, udp: bool) -> Vec<(u32, u16, Conn)> {
         let sends = self.plan.sends(HostId(host));
         let ported = sends.clone().zip(FIRST_PORT..=u16::MAX);
@@ -351,7 +351,7 @@ impl Sockets<'_> {
         Ends { sender, receiver, unsent: 0, read: 0, flow, end }
     }
 
-    /// The server's end of the connection that was opened last and not accepted.
+    /// The server's socket of the connection that was opened last.
     fn accept(&self, listener: &TcpListener, conn: u32) -> io::Result<OwnedFd> {
         let (stream, from) = listener.accept()?;
         let info = &self.plan.traffic.conns[conn as usize];
@@ -364,7 +364,7 @@ impl Sockets<'_> {
         Ok(stream.into())
     }
 
-    /// A socket with `port` that is connected to the server of the connection's destination.
+    /// A socket with source port `port`, connected to the server on the connection's destination.
     fn client(&self, kind: SocketType, conn: &Conn, port: u16) -> io::Result<OwnedFd> {
         let socket =
             rustix::net::socket_with(AddressFamily::INET, kind, SocketFlags::CLOEXEC, None)?;
@@ -374,7 +374,7 @@ impl Sockets<'_> {
         Ok(socket)
     }
 
-    /// The sockets of senders of datagrams, by connection, and one receiver for each host.
+    /// The sending sockets for datagrams, by connection, and one receiving socket for each host.
     fn udp(&self) -> Result<(BTreeMap<u32, OwnedFd>, Vec<UdpSocket>), ReplayError> {
         let mut senders = BTreeMap::new();
         for host in self.hosts() {
@@ -403,5 +403,5 @@ impl Sockets<'_> {
     }
 }
 
-/// Connections that are opened before they are accepted.
+/// The number of connections that are opened before they are accepted.
 const BACKLOG: usize = 64;

@@ -1,4 +1,4 @@
-//! What the threads of an emulation share.
+//! State that the threads of an emulation share.
 
 use crate::clock::{Clock, Dilation};
 use crate::lateness::Lateness;
@@ -9,24 +9,24 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-/// The network at one moment.
+/// The state of the network at one moment.
 #[derive(Clone, Default, Debug)]
 pub struct Snapshot {
     /// Network time.
     pub at: Time,
-    /// What happened to packets outside of the model so far.
+    /// Counts of packets outside the model so far.
     pub counts: Counts,
-    /// How well the machine kept up so far.
+    /// How well the machine has kept up so far.
     pub fidelity: Fidelity,
     /// Packets that the network has dropped so far.
     pub dropped: u64,
     /// All ports, by node.
     pub ports: Vec<PortState>,
-    /// What nodes have counted so far.
+    /// Counters of nodes so far.
     pub counters: Counters,
 }
 
-/// What the threads of an emulation share.
+/// State that the threads of an emulation share.
 #[derive(Default)]
 pub struct Shared {
     clock: OnceLock<Clock>,
@@ -36,39 +36,39 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// Lets network time begin.
+    /// Allows network time to begin.
     pub fn begin(&self) {
         self.begin.store(true, Ordering::Release);
     }
-    /// Whether it is to begin.
+    /// Whether network time may begin.
     pub(crate) fn begun(&self) -> bool {
         self.begin.load(Ordering::Acquire)
     }
-    /// Network time begins now, unless it has.
+    /// Starts network time now, unless it has started.
     pub(crate) fn start(&self, dilation: Dilation) -> Clock {
         *self.clock.get_or_init(|| Clock::start(dilation))
     }
-    /// Leaves a snapshot, unless somebody is just taking one.
+    /// Stores a snapshot, unless a reader is taking one at this moment.
     pub(crate) fn show(&self, taken: impl FnOnce() -> Snapshot) {
         let free = self.latest.try_lock().ok();
         let _ = free.map(|mut latest| *latest = Some(taken()));
     }
-    /// Ends the emulation soon.
+    /// Requests the end of the emulation.
     pub fn stop(&self) {
         self.stop.store(true, Ordering::Release);
     }
-    /// Whether it is to end.
+    /// Whether the end was requested.
     pub fn stopped(&self) -> bool {
         self.stop.load(Ordering::Acquire)
     }
-    /// Waits until network time has begun; `None` where the emulation ends before.
+    /// Waits until network time has begun; `None` if the emulation ends before.
     pub fn wait_for_clock(&self) -> Option<Clock> {
         while self.clock().is_none() && !self.stopped() {
             std::thread::sleep(Duration::from_micros(50));
         }
         self.clock()
     }
-    /// The latest snapshot, if there is one that nobody has taken.
+    /// The latest snapshot, if it has not been taken yet.
     pub fn snapshot(&self) -> Option<Snapshot> {
         self.latest.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
@@ -78,24 +78,24 @@ impl Shared {
     }
 }
 
-/// What happened to packets outside of the model.
+/// Counts of packets outside the model.
 #[derive(Clone, Default, Debug)]
 pub struct Counts {
     /// Packets that entered the network.
     pub entered: u64,
-    /// Packets handed to hosts.
+    /// Packets delivered to hosts.
     pub delivered: u64,
-    /// Packets that a host's kernel did not take, or that it dropped before the network saw them.
+    /// Packets that a host's kernel did not accept, or that it dropped before the network saw them.
     pub refused: u64,
-    /// Packets that were not for the network: of another protocol, for another address, or too long.
+    /// Packets that did not belong to the network: of another protocol, for another address, or too long.
     pub foreign: u64,
 }
 
 /// How well the machine kept up.
 #[derive(Clone, Default, Debug)]
 pub struct Fidelity {
-    /// How much later than planned packets were handed to hosts, in real time.
+    /// The lateness of packets' delivery to hosts, in real time.
     pub deliveries: Lateness,
-    /// Processor time of the network without that in which it only waited, as a share of the real time.
+    /// Processor time of the network, without the time in which it only waited, as a fraction of the real time.
     pub cpu_share: f64,
 }

@@ -1,16 +1,16 @@
-//! Network time for programs on hosts, where it runs slower than real time.
+//! Network time for programs on hosts if it runs slower than real time.
 
 use crate::clock::Dilation;
 use slotline_preload::{Now, PreloadError, SharedTime};
 use std::ffi::OsString;
 use std::path::Path;
 
-/// What programs need in their environment to see network time.
+/// The environment variables that programs need to see network time.
 #[derive(Clone, Default, Debug)]
 pub struct Environment(Vec<(String, OsString)>);
 
 impl Environment {
-    /// Writes the files that programs read into `folder`. Without dilation, programs need nothing.
+    /// Writes the files that programs need into `folder`. Without dilation, programs need none.
     ///
     /// # Errors
     /// A file cannot be written.

@@ -1,6 +1,6 @@
 //! Prints what securing datagrams costs: `cargo run --release -p slotline-envelope --example measure`.
 //!
-//! The time of one operation is that of the fastest of several rounds, on one core.
+//! The time of one operation is the time of the fastest of several rounds, on one core.
 
 use slotline_base::time::Time;
 use slotline_envelope::{Endpoint, Event, KeyPair, PublicKey, Settings, Start};
@@ -40,7 +40,7 @@ fn end(
     Ok(Endpoint::new(own.clone(), peers, start, settings)?)
 }
 
-/// An end with many peers, as arbiters have, and those peers.
+/// An end with many peers, such as an arbiter, and those peers.
 fn network(peers: u32) -> Result<(Endpoint, Vec<Endpoint>), Box<dyn Error>> {
     let arbiter = KeyPair::generate()?;
     let keys: Vec<KeyPair> = (0..peers).map(|_| KeyPair::generate()).collect::<Result<_, _>>()?;
@@ -67,7 +67,7 @@ fn connect(agent: &mut Endpoint, centre: &mut Endpoint) -> Result<(), Box<dyn Er
     Ok(())
 }
 
-/// Nanoseconds to seal and to open at the end with many peers. All peers take turns.
+/// Nanoseconds to seal and to open a datagram at the end with many peers. All peers take turns.
 fn datagrams(peers: u32, size: usize) -> Result<(f64, f64), Box<dyn Error>> {
     let (mut centre, mut agents) = network(peers)?;
     let message = vec![7; size];
@@ -94,7 +94,7 @@ fn datagrams(peers: u32, size: usize) -> Result<(f64, f64), Box<dyn Error>> {
     Ok((seal, open))
 }
 
-/// The same by the cipher that `snow`'s transports call, which copies the text.
+/// The same with the cipher that `snow`'s transports use, which copies the text.
 fn snow_cipher(size: usize) -> Result<(f64, f64), Box<dyn Error>> {
     let resolver: BoxedCryptoResolver = Box::new(RingResolver);
     let mut cipher: Box<dyn Cipher> = resolver
@@ -120,7 +120,7 @@ fn per_operation(begin: Instant) -> f64 {
     begin.elapsed().as_secs_f64() * 1e9 / BATCH as f64
 }
 
-/// The time of whole handshakes, and of an initiation that is dropped unread.
+/// The time of whole handshakes, and of an initiation that is dropped without being read.
 fn handshakes() -> Result<(), Box<dyn Error>> {
     let begin = Instant::now();
     network(1_000)?;

@@ -1,4 +1,4 @@
-//! X25519 (RFC 7748) for `snow`, whose resolver for `ring` has all the rest of the pattern.
+//! X25519 (RFC 7748) for `snow`. Its resolver for `ring` provides all other parts of the pattern.
 
 use crate::keys::KEY;
 use curve25519_dalek::MontgomeryPoint;
@@ -7,7 +7,7 @@ use snow::params::{CipherChoice, DHChoice, HashChoice};
 use snow::resolvers::{CryptoResolver, RingResolver};
 use snow::types::{Cipher, Dh, Hash, Random};
 
-/// What `ring` has, and X25519.
+/// The resolver for `ring`, with X25519.
 pub(crate) struct Resolver(pub RingResolver);
 
 /// A private key and its public key.
@@ -65,7 +65,7 @@ impl Dh for X25519 {
     fn privkey(&self) -> &[u8] {
         &self.private
     }
-    /// An all-zero secret, that of a point of small order, is an error (RFC 7748, section 6.1).
+    /// An all-zero secret, which results from a point of small order, is an error (RFC 7748, section 6.1).
     fn dh(&self, public: &[u8], out: &mut [u8]) -> Result<(), Error> {
         let point = public.first_chunk().ok_or(Error::Dh)?;
         let secret = MontgomeryPoint(*point).mul_clamped(self.private).to_bytes();

@@ -1,4 +1,4 @@
-//! One end of secured datagrams: messages in, datagrams out, and back.
+//! One end of secured datagrams: it turns messages into datagrams and datagrams into messages.
 
 use crate::handshakes::Reply;
 use crate::indices::Indices;
@@ -12,12 +12,12 @@ use crate::{Counters, OpenError, PeerError, SealError, Settings, Start};
 use slotline_base::time::Time;
 use std::collections::BTreeMap;
 
-/// One end: its own key, its peers, and the sessions with them. Times are since the start of the program and never go
-/// back; [`Time`] reaches 213 days.
+/// One end: its own key, its peers, and the sessions with them. Times count from the start of the program and never
+/// decrease; [`Time`] reaches 213 days.
 pub struct Endpoint {
     pub(crate) own: KeyPair,
     pub(crate) settings: Settings,
-    /// In boxes, so that the tree is small and stays in a cache.
+    /// Peers are boxed, so that the tree is small and fits into a cache.
     pub(crate) peers: BTreeMap<u32, Box<Peer>>,
     pub(crate) by_key: BTreeMap<PublicKey, u32>,
     pub(crate) indices: Indices,
@@ -27,48 +27,49 @@ pub struct Endpoint {
     pub(crate) counters: Counters,
 }
 
-/// What became of a message.
+/// The result of sealing a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sealed {
-    /// Its datagram was appended.
+    /// The datagram of the message was appended.
     Datagram,
-    /// It waits for a session, and the initiation that was appended begins one.
+    /// The message waits for a session. The appended initiation begins a session.
     Initiation,
-    /// It waits for a session, and nothing was appended.
+    /// The message waits for a session, and nothing was appended.
     Waiting,
 }
 
-/// What a datagram was.
+/// The meaning of a datagram.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Event<'a> {
     /// A message.
     Message {
-        /// Who sent it.
+        /// The sender.
         peer: u32,
         /// The message, in the datagram's memory.
         message: &'a [u8],
     },
-    /// A sign of life without a message.
+    /// A keep-alive without a message.
     Alive {
-        /// Who sent it.
+        /// The sender.
         peer: u32,
     },
-    /// A peer, or somebody who recorded it, begins a handshake. The reply goes to where the datagram came from.
+    /// A peer, or an attacker who recorded it, begins a handshake. The caller sends the reply to the source of the
+    /// datagram.
     Handshake {
-        /// Who begins it.
+        /// The peer that begins it.
         peer: u32,
         /// The datagram to send.
         reply: Reply,
     },
-    /// A handshake that this end began is done. [`Endpoint::poll`] has what waited for it.
+    /// A handshake that this end began is complete. [`Endpoint::poll`] returns the messages that waited for it.
     Established {
-        /// With whom.
+        /// The peer.
         peer: u32,
     },
 }
 
 impl Endpoint {
-    /// An end with its own key and with peers, each by a number that the caller knows it by.
+    /// An end with its own key and with peers, each with a number that the caller chooses.
     pub fn new(
         own: KeyPair,
         peers: impl IntoIterator<Item = (u32, PublicKey)>,
@@ -95,17 +96,17 @@ impl Endpoint {
     pub fn public_key(&self) -> PublicKey {
         self.own.public()
     }
-    /// What was counted so far.
+    /// The counters so far.
     pub fn counters(&self) -> Counters {
         self.counters
     }
-    /// Whether a message to this peer would be sealed at once.
+    /// Whether a message to this peer would be sealed immediately.
     pub fn is_ready(&self, peer: u32, now: Time) -> bool {
         let current = self.peers.get(&peer).and_then(|peer| peer.current.as_ref());
         current.is_some_and(|session| session.may_seal(now))
     }
     /// Seals a message to `peer`, and appends the datagram to `out`. Without a session the message waits, and an
-    /// initiation is appended where a handshake has to begin.
+    /// initiation is appended if a handshake has to begin.
     pub fn seal(
         &mut self,
         peer: u32,
@@ -130,8 +131,8 @@ impl Endpoint {
         }
         Ok(Sealed::Datagram)
     }
-    /// Takes a datagram from the network. `source` stands for the address that it came from; initiations are limited per
-    /// source. A message is deciphered in place; after an error the contents of the datagram are undefined.
+    /// Handles a datagram from the network. `source` represents the address of its sender; initiations are limited per
+    /// source. A message is deciphered in place. After an error the contents of the datagram are undefined.
     pub fn open<'a>(
         &mut self,
         datagram: &'a mut [u8],

@@ -1,10 +1,10 @@
-//! Why a message is not sealed, a datagram not opened, or a peer not taken.
+//! The reasons why a message is not sealed, a datagram not opened, or a peer refused.
 
 use crate::PublicKey;
 use crate::wire::{MAX_MESSAGE, VERSION};
 use thiserror::Error;
 
-/// Why a message was not sealed.
+/// The reason why a message was not sealed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SealError {
     /// No key is known for this peer.
@@ -13,20 +13,20 @@ pub enum SealError {
     /// The message does not fit into a datagram.
     #[error("a message of {0} bytes does not fit into a datagram; at most {MAX_MESSAGE} do")]
     TooLong(usize),
-    /// An empty message, which the protocol uses itself.
+    /// The message is empty. The protocol uses empty messages itself.
     #[error("an empty message is never delivered; a message has at least one byte")]
     Empty,
 }
 
-/// Why a datagram was not opened. It changed nothing.
+/// The reason why a datagram was not opened. The endpoint has not changed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum OpenError {
-    /// It is not of this protocol, with what is wrong.
+    /// The datagram does not belong to this protocol, with the reason.
     #[error("the datagram is not of this protocol: {0}")]
     Malformed(&'static str),
-    /// It names versions of the protocol that this program does not speak.
+    /// The datagram names versions of the protocol that this program does not support.
     #[error(
-        "the peer speaks versions {lowest} to {highest} of the protocol, and this program {VERSION}"
+        "the peer speaks versions {lowest} to {highest} of the protocol, and this program speaks {VERSION}"
     )]
     Version {
         /// The lowest version that the peer names.
@@ -34,27 +34,27 @@ pub enum OpenError {
         /// The highest version that the peer names.
         highest: u8,
     },
-    /// The authentication failed: it was altered, or made with another key.
+    /// The authentication failed: the datagram was altered, or made with another key.
     #[error("the authentication of the datagram failed")]
     Forged,
-    /// It was received before, or is too old to know.
+    /// The datagram was received before, or is too old to tell.
     #[error("the datagram was received before, or is too old")]
     Replayed,
-    /// Its session or handshake does not exist (any more).
-    #[error("the datagram is of no session; its sender has to begin a handshake")]
+    /// The session or handshake of the datagram does not exist (any more).
+    #[error("the datagram belongs to no session; its sender has to begin a handshake")]
     UnknownSession,
-    /// A handshake by a key that no peer has.
-    #[error("the handshake is by the key {0}, which no peer has")]
+    /// A handshake with a key that no peer has.
+    #[error("the handshake uses the key {0}, which no peer has")]
     UnknownPeer(PublicKey),
-    /// More initiations than the rates allow, or too many wrong responses to one.
+    /// More initiations than the rates allow, or too many wrong responses to an initiation.
     #[error("more handshakes than the rates allow; the peer will try again")]
     Throttled,
-    /// The system gives no random bytes, so there is no answer to the initiation.
-    #[error("the system gives no random bytes")]
+    /// The operating system provides no random bytes, so the initiation is not answered.
+    #[error("the system provides no random bytes")]
     Entropy,
 }
 
-/// Why a peer or its key was not taken.
+/// The reason why a peer or its key was refused.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PeerError {
     /// No key is known for this peer.
@@ -65,7 +65,7 @@ pub enum PeerError {
     KeyOfOtherPeer {
         /// The key.
         key: PublicKey,
-        /// Who has it.
+        /// The peer that has the key.
         peer: u32,
     },
     /// The key is that of this endpoint.

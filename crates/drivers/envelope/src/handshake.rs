@@ -1,4 +1,4 @@
-//! The handshake `Noise_IK_25519_AESGCM_SHA256` (noiseprotocol.org, revision 34), by the crate `snow`.
+//! The handshake `Noise_IK_25519_AESGCM_SHA256` (noiseprotocol.org, revision 34), with the crate `snow`.
 
 use crate::curve::Resolver;
 use crate::keys::{KEY, KeyPair, PublicKey};
@@ -21,7 +21,7 @@ pub(crate) struct Secrets {
 /// A handshake that waits for its response.
 pub(crate) struct Initiator(HandshakeState);
 
-/// An initiation by an owner of the key `remote`. It may be a replay.
+/// An initiation by the owner of the key `remote`. It may be a replay.
 pub(crate) struct Received {
     noise: HandshakeState,
     pub remote: PublicKey,
@@ -29,7 +29,7 @@ pub(crate) struct Received {
 }
 
 impl Initiator {
-    /// Begins a handshake. `None` where the system gives no random bytes.
+    /// Begins a handshake; `None` if the operating system provides no random bytes.
     pub fn begin(
         own: &KeyPair,
         remote: &PublicKey,
@@ -45,7 +45,8 @@ impl Initiator {
         noise.write_message(&timestamp.to_be_bytes(), &mut message).ok()?;
         Some((Initiator(noise), message))
     }
-    /// The index that the peer chose and the keys, if the response is the peer's. Otherwise the handshake goes on waiting.
+    /// The index that the peer chose and the keys, if the response is authentic. Otherwise the handshake continues to
+    /// wait.
     pub fn finish(&mut self, response: &Response) -> Option<(u32, Secrets)> {
         let mut payload = [0; RESPONSE_PAYLOAD];
         self.0.read_message(response.noise, &mut payload).ok()?;
@@ -54,7 +55,7 @@ impl Initiator {
     }
 }
 
-/// Reads an initiation. `None` if it is not for the key `own`, or is altered.
+/// Reads an initiation; `None` if it is not for the key `own` or was altered.
 pub(crate) fn receive(
     own: &KeyPair,
     header: &[u8; INITIATION_HEADER],
@@ -71,7 +72,8 @@ pub(crate) fn receive(
 }
 
 impl Received {
-    /// The response, with the index that this end chose, and the keys. `None` where the system gives no random bytes.
+    /// The response, with the index that this end chose, and the keys; `None` if the operating system provides no
+    /// random bytes.
     pub fn respond(mut self, sender: u32) -> Option<([u8; RESPONSE_NOISE], Secrets)> {
         let mut message = [0; RESPONSE_NOISE];
         self.noise.write_message(&wire::response_payload(sender), &mut message).ok()?;

@@ -1,4 +1,4 @@
-//! Handshakes of an endpoint: what begins one, and what follows from it.
+//! Handshakes of an endpoint: how they begin, and what they change.
 
 use crate::handshake::{self, Initiator};
 use crate::peer::{Peer, Pending};
@@ -10,11 +10,12 @@ use slotline_base::time::Time;
 /// A response, as a datagram.
 pub type Reply = [u8; wire::RESPONSE];
 
-/// Time from an initiation to the next one, after the first initiation and at most.
+/// The time from an initiation to the next one: after the first initiation, and the maximum.
 pub(crate) const RETRY: [Time; 2] = [Time::ms(100), Time::s(2)];
 
 impl Endpoint {
-    /// Appends an initiation to `peer`, which replaces one that waits for its response. Whether there is one.
+    /// Appends an initiation to `peer`, which replaces an initiation that waits for its response. Returns whether it
+    /// was appended.
     pub(crate) fn initiate(&mut self, number: u32, now: Time, out: &mut Vec<u8>) -> bool {
         let Some(peer) = self.peers.get_mut(&number) else {
             return false;
@@ -40,7 +41,7 @@ impl Endpoint {
         out.extend_from_slice(&message);
         true
     }
-    /// Answers an initiation. The session that it makes waits for a first datagram.
+    /// Answers an initiation. The new session waits for its first datagram.
     pub(crate) fn respond(
         &mut self,
         initiation: &Initiation,
@@ -70,7 +71,7 @@ impl Endpoint {
         self.reschedule(number, now);
         Ok(Event::Handshake { peer: number, reply: reply(names.remote, &message) })
     }
-    /// Takes the response to an initiation of this end.
+    /// Handles the response to an initiation of this end.
     pub(crate) fn finish(
         &mut self,
         response: &Response,
@@ -89,7 +90,7 @@ impl Endpoint {
         self.establish(number, session, source, now);
         Ok(Event::Established { peer: number })
     }
-    /// The first datagram arrived under the session that the peer began: so it is no replay.
+    /// Confirms a session that the peer began: its first datagram has arrived, so the initiation was not a replay.
     pub(crate) fn confirm(&mut self, number: u32, source: u64, now: Time) {
         if let Some(session) = self.peers.get_mut(&number).and_then(|peer| peer.next.take()) {
             self.establish(number, session, source, now);
@@ -118,7 +119,7 @@ impl Endpoint {
         }
         self.limiter.know(source);
     }
-    /// Sets the timer of a peer anew.
+    /// Updates the timer of a peer.
     pub(crate) fn reschedule(&mut self, number: u32, now: Time) {
         if let Some(peer) = self.peers.get_mut(&number) {
             let deadline = Peer::next_deadline(peer, now);
@@ -135,7 +136,7 @@ fn reply(receiver: u32, message: &[u8]) -> Reply {
     reply
 }
 
-/// After how long an initiation is repeated, if `attempts` were made before it.
+/// The time after which an initiation is repeated, if `attempts` were made before it.
 fn retry_after(attempts: u32) -> Time {
     let [first, most] = RETRY;
     first.times(1 << attempts.min(16)).min(most)

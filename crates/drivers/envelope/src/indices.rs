@@ -1,11 +1,11 @@
-//! The indices of sessions and handshakes, as they are in headers, and the peers they belong to.
+//! The indices of sessions and handshakes in headers, and the peers to which they belong.
 
 use slotline_base::rng::Stream;
 use std::collections::VecDeque;
 
-/// Low bits of an index: its place in the table. The bits above are random.
+/// The number of low bits of an index that are its place in the table. The other bits are random.
 const PLACE_BITS: u32 = 20;
-/// Most indices at a time.
+/// The largest number of indices at a time.
 pub(crate) const MOST: usize = 1 << PLACE_BITS;
 
 #[derive(Clone, Copy)]

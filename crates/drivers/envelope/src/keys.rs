@@ -1,4 +1,4 @@
-//! Keys, and their texts. Files are read and written by the caller.
+//! Keys and their text format. The caller reads and writes files.
 
 use crate::curve;
 use base64::Engine;
@@ -8,32 +8,32 @@ use std::fmt;
 use std::str::FromStr;
 use thiserror::Error;
 
-/// Bytes of a key of Curve25519.
+/// The length of a key of Curve25519 in bytes.
 pub(crate) const KEY: usize = 32;
-/// First line of a file with a private key.
+/// The first line of a file with a private key.
 const HEADING: &str = "slotline private key 1";
 
-/// Why a text is not a key.
+/// The reason why a text is not a key.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum KeyError {
     /// The first line is not the heading of a private key.
     #[error(
-        "a private key begins with the line `{HEADING}`, and the line after it has the key in base64"
+        "a private key begins with the line `{HEADING}`, and the next line is the key in base64"
     )]
     Heading,
-    /// There is not one line with a key.
-    #[error("a key is one line of 44 characters, and there are {0} lines")]
+    /// The text does not have exactly one line with a key.
+    #[error("a key is one line of 44 characters, but there are {0} lines")]
     Lines(usize),
     /// The text is not base64, with the reason.
     #[error("a key is 32 bytes in base64 (44 characters that end with `=`): {0}")]
     Base64(String),
     /// The text has another number of bytes.
     #[error(
-        "a key is 32 bytes in base64 (44 characters that end with `=`), and this text has {0} bytes"
+        "a key is 32 bytes in base64 (44 characters that end with `=`), but this text has {0} bytes"
     )]
     Length(usize),
-    /// The system gives no random bytes.
-    #[error("the system gives no random bytes")]
+    /// The operating system provides no random bytes.
+    #[error("the system provides no random bytes")]
     Entropy,
 }
 
@@ -41,7 +41,7 @@ pub enum KeyError {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PublicKey([u8; KEY]);
 
-/// The private key of an endpoint, with its public key. `Debug` shows only the latter.
+/// The private key of an endpoint, with its public key. `Debug` shows only the public key.
 #[derive(Clone, PartialEq, Eq)]
 pub struct KeyPair {
     private: [u8; KEY],
@@ -49,24 +49,24 @@ pub struct KeyPair {
 }
 
 impl PublicKey {
-    /// From its 32 bytes.
+    /// The public key with these 32 bytes.
     pub fn from_bytes(bytes: [u8; KEY]) -> PublicKey {
         PublicKey(bytes)
     }
-    /// Its 32 bytes.
+    /// The 32 bytes of the key.
     pub fn as_bytes(&self) -> &[u8; KEY] {
         &self.0
     }
 }
 
 impl KeyPair {
-    /// A new key, by random bytes of the system.
+    /// A new key pair from random bytes of the operating system.
     pub fn generate() -> Result<KeyPair, KeyError> {
         let mut private = [0; KEY];
         SystemRandom::new().fill(&mut private).map_err(|_| KeyError::Entropy)?;
         Ok(KeyPair::from_private(private))
     }
-    /// From the 32 bytes of the private key. Every value is one.
+    /// The key pair of a private key of 32 bytes. All values are valid.
     pub fn from_private(private: [u8; KEY]) -> KeyPair {
         KeyPair { private, public: PublicKey(curve::public_key(private)) }
     }
@@ -83,7 +83,7 @@ impl KeyPair {
     }
 }
 
-/// The text of [`KeyPair::to_private_text`].
+/// Reads the text of [`KeyPair::to_private_text`].
 impl FromStr for KeyPair {
     type Err = KeyError;
     fn from_str(text: &str) -> Result<KeyPair, KeyError> {

@@ -1,18 +1,18 @@
-//! Rates of initiations, without memory for each stranger. A rate is kept by one time for each bucket: when the next
-//! initiation would be due if they came evenly (the generic cell rate algorithm, ITU-T I.371). A second's worth may
-//! come at once.
+//! Rates of initiations, without memory for each unknown source. A bucket stores one time: when the next initiation
+//! would be due if they arrived evenly (the generic cell rate algorithm, ITU-T I.371). The initiations of one second
+//! may arrive at once.
 
 use crate::Settings;
 use slotline_base::rng::pair_key;
 use slotline_base::time::Time;
 use std::collections::BTreeMap;
 
-/// Buckets of sources without a known peer. Sources that share one share its rate.
+/// The number of buckets for sources without a known peer. Sources in the same bucket share its rate.
 const BUCKETS: u64 = 1_024;
 const SECOND: Time = Time::s(1);
 
 pub(crate) struct Limiter {
-    /// Between initiations: of all strangers, and of one source.
+    /// The intervals between initiations: of all unknown sources together, and of one source.
     interval: Time,
     source_interval: Time,
     all: Time,
@@ -42,11 +42,11 @@ impl Limiter {
         take(&mut self.strangers[bucket as usize], self.source_interval, now)
             && take(&mut self.all, self.interval, now)
     }
-    /// A peer proved its key from `source`.
+    /// Notes that a peer proved its key from `source`.
     pub fn know(&mut self, source: u64) {
         self.known.entry(source).or_insert(Time::ZERO);
     }
-    /// The peer is elsewhere, or gone.
+    /// Notes that no peer uses `source` any more.
     pub fn forget(&mut self, source: u64) {
         self.known.remove(&source);
     }
@@ -56,7 +56,7 @@ fn interval(per_second: u64) -> Time {
     Time::ps(SECOND.as_ps() / per_second.max(1))
 }
 
-/// Takes one from a bucket, if it is there.
+/// Takes an initiation from a bucket, if the bucket has one.
 fn take(due: &mut Time, interval: Time, now: Time) -> bool {
     let next = (*due).max(now).after(interval);
     let passes = next.since(now) <= SECOND;

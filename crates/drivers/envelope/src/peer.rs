@@ -1,4 +1,4 @@
-//! What an endpoint knows of one peer: its keys, sessions, handshake, and waiting messages.
+//! The state of an endpoint for one peer: its keys, sessions, handshake, and waiting messages.
 
 use crate::OpenError;
 use crate::handshake::{Initiator, Secrets};
@@ -8,12 +8,13 @@ use crate::session::Session;
 use crate::wire::Response;
 use slotline_base::time::Time;
 
-/// Keys that a peer may have at a time: the newest, and the one before it.
+/// The number of keys that a peer may have at a time: the newest, and the previous one.
 const MOST_KEYS: usize = 2;
-/// Sessions before the current one that still open. When both ends begin a handshake at a time, each end seals under the
-/// session that the other one began. If that happens twice in a row, datagrams of the third last one may be under way.
+/// The number of previous sessions that still open datagrams. If both ends begin a handshake at the same time, each end
+/// seals in the session that the other one began. If that happens twice in a row, datagrams of the third last session
+/// may be in flight.
 const MOST_PREVIOUS: usize = 3;
-/// Wrong responses to one initiation that are read. Each costs arithmetic on curves.
+/// The number of wrong responses to one initiation that are read. Each costs a computation on curves.
 const MOST_WRONG_RESPONSES: u32 = 16;
 
 /// A key of a peer, and the timestamp of its last initiation.
@@ -27,33 +28,33 @@ pub(crate) struct Pending {
     pub noise: Initiator,
     pub local: u32,
     pub key: PublicKey,
-    /// When the first initiation was sent, and how many were.
+    /// The time of the first initiation, and the number of initiations.
     pub began: Time,
     pub attempts: u32,
     pub wrong_responses: u32,
 }
 
 pub(crate) struct Peer {
-    /// The newest first.
+    /// The keys, the newest first.
     keys: Vec<PeerKey>,
     /// The key of the last handshake that succeeded.
     proved: PublicKey,
-    /// Seals and opens.
+    /// The session that seals and opens.
     pub current: Option<Box<Session>>,
-    /// Opens: begun by the peer, and not confirmed yet.
+    /// A session that only opens: the peer began it, and it is not confirmed yet.
     pub next: Option<Box<Session>>,
-    /// Open: what was current before, the newest first.
+    /// Sessions that only open: the previous current ones, the newest first.
     pub previous: Vec<Session>,
     pub pending: Option<Box<Pending>>,
     pub queue: Queue,
-    /// The peer has to learn that the current session works.
+    /// Whether the peer has yet to learn that the current session works.
     pub owes_confirmation: bool,
-    /// When to send an initiation; [`Time::MAX`] is never.
+    /// The time to send an initiation; [`Time::MAX`] means never.
     pub initiate_at: Time,
     pub last_initiation: Option<Time>,
-    /// Where the peer was when it last proved its key.
+    /// The source of the datagram with which the peer last proved its key.
     pub source: Option<u64>,
-    /// Its entry among the timers.
+    /// The deadline in the entry among the timers.
     pub deadline: Time,
 }
 
@@ -77,14 +78,14 @@ impl Peer {
     pub fn keys(&self) -> impl Iterator<Item = PublicKey> {
         self.keys.iter().map(|key| key.key)
     }
-    /// Makes `key` the newest one. The key that is no longer accepted.
+    /// Makes `key` the newest one. Returns the key that is no longer accepted.
     pub fn accept_key(&mut self, key: PublicKey) -> Option<PublicKey> {
         let last = self.keys.iter().find(|known| known.key == key).map_or(0, |known| known.last);
         self.keys.retain(|known| known.key != key);
         self.keys.insert(0, PeerKey { key, last });
         self.keep_keys(MOST_KEYS)
     }
-    /// Keeps only the newest key. The key that is no longer accepted.
+    /// Keeps only the newest key. Returns the key that is no longer accepted.
     pub fn keep_newest_key(&mut self) -> Option<PublicKey> {
         self.keep_keys(1)
     }
@@ -98,12 +99,12 @@ impl Peer {
     pub fn proved_key(&mut self, key: PublicKey) {
         self.proved = key;
     }
-    /// The key to try at an attempt: first the one that worked last, then the other, in turn.
+    /// The key for an attempt. The key that worked last comes first, and then both take turns.
     pub fn key_to_try(&self, attempt: u32) -> PublicKey {
         let other = self.keys().find(|&key| key != self.proved).unwrap_or(self.proved);
         if attempt.is_multiple_of(2) { self.proved } else { other }
     }
-    /// Notes the timestamp of an initiation. Whether it is greater than the last one of that key.
+    /// Notes the timestamp of an initiation. Returns whether it is greater than the last one of that key.
     pub fn note_timestamp(&mut self, key: PublicKey, timestamp: u64) -> bool {
         let Some(known) = self.keys.iter_mut().find(|known| known.key == key) else {
             return false;
@@ -112,7 +113,7 @@ impl Peer {
         known.last = known.last.max(timestamp);
         newer
     }
-    /// The session that this end names `local`.
+    /// The session with index `local` at this end.
     pub fn session(&mut self, local: u32) -> Option<&mut Session> {
         let new = [&mut self.current, &mut self.next].into_iter().flatten();
         let mut all = new.map(|session| &mut **session).chain(&mut self.previous);
@@ -121,14 +122,14 @@ impl Peer {
     pub fn is_unconfirmed(&self, local: u32) -> bool {
         self.next.as_ref().is_some_and(|session| session.local() == local)
     }
-    /// Makes a session the current one. The index of the session that this displaces.
+    /// Makes a session the current one. Returns the index of the session that is dropped for it.
     pub fn promote(&mut self, session: Box<Session>) -> Option<u32> {
         let old = self.current.replace(session)?;
         self.previous.insert(0, *old);
         let evicted = self.previous.len() > MOST_PREVIOUS;
         self.previous.pop_if(|_| evicted).map(|session| session.local())
     }
-    /// Drops the sessions of which `ended` holds. Their indices.
+    /// Drops the sessions for which `ended` holds. Returns their indices.
     pub fn drop_sessions(&mut self, ended: impl Fn(&Session) -> bool) -> Vec<u32> {
         let new = [&mut self.current, &mut self.next].into_iter();
         new.filter_map(|place| place.take_if(|session| ended(session)))
@@ -136,7 +137,7 @@ impl Peer {
             .chain(self.previous.extract_if(.., |session| ended(session)).map(|old| old.local()))
             .collect()
     }
-    /// When this peer needs attention.
+    /// The time at which this peer needs attention.
     pub fn next_deadline(&self, now: Time) -> Time {
         if self.has_to_send(now) {
             return Time::ZERO;

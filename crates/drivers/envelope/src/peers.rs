@@ -6,13 +6,14 @@ use crate::peer::Peer;
 use crate::{Endpoint, PeerError};
 use slotline_base::time::Time;
 
-/// A peer has at most five sessions, a handshake, and one of them that is about to replace another.
+/// A peer has at most five sessions, a handshake, and a session that is about to replace another one.
 const MOST_PEERS: usize = indices::MOST / 8;
 
 impl Endpoint {
-    /// Adds a peer, or gives a peer another key. The key before remains accepted, so a rotation interrupts nothing: give
-    /// every end the new key, then let its owner use it ([`Endpoint::set_own_key`]), and once sessions with the old one
-    /// have ended (after 190 s) call [`Endpoint::keep_newest_key`]. A third key ends the first one, with its sessions.
+    /// Adds a peer, or gives a peer another key. The previous key remains accepted, so a rotation interrupts nothing.
+    /// Give every end the new key, then let its owner use it ([`Endpoint::set_own_key`]). Call
+    /// [`Endpoint::keep_newest_key`] when sessions with the old key have ended (after 190 s). A third key ends the
+    /// first one, with its sessions.
     pub fn set_peer_key(&mut self, peer: u32, key: PublicKey) -> Result<(), PeerError> {
         self.check_key(peer, key)?;
         self.by_key.insert(key, peer);
@@ -37,7 +38,7 @@ impl Endpoint {
             _ => Ok(()),
         }
     }
-    /// Ends the rotation of a peer's key: only the newest one is accepted, and sessions by the other one end.
+    /// Ends the rotation of a peer's key: only the newest one is accepted, and sessions with the other one end.
     pub fn keep_newest_key(&mut self, peer: u32) -> Result<(), PeerError> {
         let known = self.peers.get_mut(&peer).ok_or(PeerError::UnknownPeer(peer))?;
         let dropped = known.keep_newest_key();
@@ -57,7 +58,7 @@ impl Endpoint {
         self.free(gone.drop_sessions(|_| true).into_iter().chain(pending));
         Ok(())
     }
-    /// Replaces the key of this endpoint. Sessions remain; handshakes that begin from now on use it.
+    /// Replaces the key of this endpoint. Sessions remain; handshakes that begin later use the new key.
     pub fn set_own_key(&mut self, own: KeyPair) -> Result<(), PeerError> {
         if let Some(&peer) = self.by_key.get(&own.public()) {
             return Err(PeerError::KeyOfOtherPeer { key: own.public(), peer });
@@ -69,7 +70,7 @@ impl Endpoint {
     pub fn peer_keys(&self, peer: u32) -> Vec<PublicKey> {
         self.peers.get(&peer).into_iter().flat_map(|peer| peer.keys()).collect()
     }
-    /// Ends what was agreed upon with a key.
+    /// Ends the sessions and the handshake that use a key.
     fn revoke(&mut self, number: u32, key: Option<PublicKey>) {
         let (Some(key), Some(peer)) = (key, self.peers.get_mut(&number)) else {
             return;

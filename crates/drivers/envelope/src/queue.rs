@@ -10,7 +10,7 @@ pub(crate) struct Queue {
 }
 
 impl Queue {
-    /// Adds a message, and drops the oldest ones for it. How many were dropped.
+    /// Adds a message, and drops the oldest messages if there is no room. Returns the number of dropped messages.
     pub fn push(&mut self, message: &[u8], settings: &Settings) -> u64 {
         self.messages.push_back(message.to_vec());
         self.bytes += message.len();
@@ -30,7 +30,7 @@ impl Queue {
     pub fn is_empty(&self) -> bool {
         self.messages.is_empty()
     }
-    /// Drops all. How many there were.
+    /// Drops all messages. Returns their number.
     pub fn clear(&mut self) -> u64 {
         let dropped = self.messages.len() as u64;
         *self = Queue::default();

@@ -1,21 +1,21 @@
-//! What an endpoint does by itself: waiting messages, retries, new sessions, the end of old ones.
+//! Tasks of an endpoint that depend on time: waiting messages, retries, new sessions, and the end of old sessions.
 
 use crate::handshakes::RETRY;
 use crate::{Endpoint, PeerError, Sealed};
 use slotline_base::time::Time;
 
-/// How long initiations are repeated without an answer. Then the messages that wait are dropped, and the next message
-/// begins anew.
+/// The time for which initiations are repeated without an answer. Then the waiting messages are dropped, and the next
+/// message starts again.
 const GIVE_UP_AFTER: Time = Time::s(90);
-/// Least time between handshakes that [`Endpoint::renew`] begins.
+/// The minimum time between handshakes that [`Endpoint::renew`] begins.
 const RENEW_AFTER: Time = Time::s(1);
 
 impl Endpoint {
-    /// When [`Endpoint::poll`] has something to do, at the earliest. It may be in the past.
+    /// The earliest time at which [`Endpoint::poll`] has something to do. It may be in the past.
     pub fn next_deadline(&self) -> Option<Time> {
         self.timers.next()
     }
-    /// Appends a datagram that is due to `out`; returns the peer that it is for. `None` if nothing more is due.
+    /// Appends a datagram that is due to `out`, and returns its destination. `None` if nothing more is due.
     pub fn poll(&mut self, now: Time, out: &mut Vec<u8>) -> Option<u32> {
         while let Some(peer) = self.timers.due(now) {
             self.expire(peer, now);
@@ -27,26 +27,26 @@ impl Endpoint {
         }
         None
     }
-    /// Begins a handshake with `peer` at the next call of [`Endpoint::poll`]: to have a session before the first message,
-    /// or because the peer does not answer any more. There is at most one a second.
+    /// Begins a handshake with `peer` at the next call of [`Endpoint::poll`]: to have a session before the first
+    /// message, or because the peer does not answer any more. At most one begins per second.
     pub fn renew(&mut self, peer: u32, now: Time) -> Result<(), PeerError> {
         let known = self.peers.get(&peer).ok_or(PeerError::UnknownPeer(peer))?;
         let earliest = known.last_initiation.map_or(now, |last| last.after(RENEW_AFTER).max(now));
         self.initiate_by(peer, earliest, now);
         Ok(())
     }
-    /// The current session has sealed enough.
+    /// Begins a new session, because the current one has sealed enough messages.
     pub(crate) fn rekey(&mut self, peer: u32, now: Time) {
         self.initiate_by(peer, now, now);
     }
-    /// A handshake begins at `time` at the latest, unless one is under way.
+    /// Makes a handshake begin at `time` at the latest, unless one is in progress.
     fn initiate_by(&mut self, number: u32, time: Time, now: Time) {
         if let Some(peer) = self.peers.get_mut(&number).filter(|peer| peer.pending.is_none()) {
             peer.initiate_at = peer.initiate_at.min(time);
         }
         self.reschedule(number, now);
     }
-    /// A message without a session. A session that the peer has begun gets the time of a retry to be confirmed.
+    /// Stores a message without a session. A session that the peer has begun gets the time of a retry to be confirmed.
     pub(crate) fn wait(
         &mut self,
         number: u32,
@@ -86,7 +86,7 @@ impl Endpoint {
             _ => false,
         }
     }
-    /// Ends what is too old: sessions, and a handshake without an answer.
+    /// Ends sessions that are too old, and a handshake without an answer.
     fn expire(&mut self, number: u32, now: Time) {
         let Some(peer) = self.peers.get_mut(&number) else {
             return;

@@ -1,4 +1,4 @@
-//! The keys that two ends share for a while, and what was sent and received under them.
+//! The keys that two ends share for some time, and the state of the data sent and received with them.
 
 use crate::handshake::Secrets;
 use crate::keys::PublicKey;
@@ -8,25 +8,25 @@ use crate::{OpenError, Settings};
 use ring::aead::{AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
 use slotline_base::time::Time;
 
-/// Age until which a session seals.
+/// The age until which a session seals.
 const SENDS_FOR: Time = Time::s(180);
-/// Age until which a session opens. The other end may have begun to count later, and datagrams take time.
+/// The age until which a session opens. The other end may have started to count later, and datagrams take time.
 const RECEIVES_FOR: Time = Time::s(190);
-/// Messages that a session seals at most.
+/// The largest number of messages that a session seals.
 const MOST_MESSAGES: u64 = u64::MAX - (1 << 13);
-/// Greatest age of a session at which its initiator begins the next one.
+/// The largest age of a session at which its initiator begins the next one.
 const INITIATOR_REKEY: Time = Time::s(120);
-/// Age of a session at which its responder begins the next one, since the initiator has not done so.
+/// The age of a session at which its responder begins the next one, if the initiator has not done so.
 const RESPONDER_REKEY: [Time; 2] = [Time::s(150), Time::s(160)];
 
-/// Who began a session.
+/// Which end began a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     Initiator,
     Responder,
 }
 
-/// How the two ends name a session.
+/// The indices that the two ends use for a session.
 #[derive(Clone, Copy)]
 pub(crate) struct Names {
     pub local: u32,
@@ -73,18 +73,18 @@ impl Session {
     pub fn created(&self) -> Time {
         self.created
     }
-    /// How many datagrams it has sealed.
+    /// The number of datagrams that it has sealed.
     pub fn sealed(&self) -> u64 {
         self.sealed
     }
     pub fn may_seal(&self, now: Time) -> bool {
         now.since(self.created) < SENDS_FOR && self.sealed < MOST_MESSAGES
     }
-    /// When it ends.
+    /// The time at which it ends.
     pub fn end(&self) -> Time {
         self.created.after(RECEIVES_FOR)
     }
-    /// When this end, with the key `own`, begins the next session.
+    /// The time at which this end, with the key `own`, begins the next session.
     pub fn rekey_at(&self, own: PublicKey, settings: &Settings) -> Time {
         self.created.after(match self.role {
             Role::Initiator => settings.rekey_after.min(INITIATOR_REKEY),
@@ -105,7 +105,7 @@ impl Session {
         out.extend_from_slice(tag.as_ref());
         self.sealed += 1;
     }
-    /// Deciphers a datagram in place. The length of the message, which follows the header.
+    /// Deciphers a datagram in place. Returns the length of the message, which follows the header.
     pub fn open(
         &mut self,
         datagram: &mut [u8],
@@ -133,7 +133,7 @@ fn aead(secret: &[u8; 32]) -> LessSafeKey {
     LessSafeKey::new(UnboundKey::new(&AES_256_GCM, secret).expect("the key has 32 bytes"))
 }
 
-/// Noise, section 12.3: four zero bytes, and the counter, big-endian.
+/// The nonce of Noise, section 12.3: four zero bytes, and the counter, big-endian.
 fn nonce(counter: u64) -> Nonce {
     let mut bytes = [0; 12];
     bytes[4..].copy_from_slice(&counter.to_be_bytes());
@@ -157,7 +157,7 @@ mod tests {
         session.seal(b"first", &mut out);
         out.truncate(6);
         session.seal(b"hello", &mut out);
-        // By another implementation of AES-GCM: Python's `cryptography`, AESGCM(bytes([1] * 32)).encrypt(nonce,
+        // From another implementation of AES-GCM: Python's `cryptography`, AESGCM(bytes([1] * 32)).encrypt(nonce,
         // b"hello", header), with the nonce 0^4 || 0^7 1.
         let header = [3, 0, 0, 0, 1, 2, 3, 4, 0, 0, 0, 0, 0, 0, 0, 1];
         assert_eq!(out[6..22], header);

@@ -1,13 +1,13 @@
-//! What a caller may choose.
+//! Settings that a caller can choose.
 
 use slotline_base::time::Time;
 use std::time::Duration;
 
-/// What differs at each start of a program.
+/// Values that differ at each start of a program.
 #[derive(Clone, Copy, Debug)]
 pub struct Start {
-    /// Time since 1970 at [`Time::ZERO`], by the system's clock. Initiations carry it, and a peer refuses one that is
-    /// not later than the last: a clock that was put back makes handshakes wait.
+    /// Time since 1970 at [`Time::ZERO`], by the system's clock. Initiations carry it, and a peer refuses an initiation
+    /// that is not later than the previous one. Therefore handshakes wait if the clock was set back.
     pub since_1970: Duration,
     /// Random bytes for the indices of sessions.
     pub seed: u64,
@@ -16,17 +16,17 @@ pub struct Start {
 /// Rates, times and limits. The default is meant for every use.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
-    /// Initiations per second that are read from all sources of which no peer is known; 1,000.
+    /// Initiations per second that are read from all sources without a known peer; 1,000.
     pub initiations: u64,
     /// Initiations per second that are read from one source; 10.
     pub initiations_per_source: u64,
     /// Age of a session at which its initiator begins the next one; 120 s, and at most 120 s.
     pub rekey_after: Time,
-    /// Messages under one session after which the next one begins; 2^60.
+    /// Messages in one session after which the next one begins; 2^60.
     pub rekey_after_messages: u64,
-    /// Messages that wait for a session, for each peer; 32. With more, the oldest one is dropped.
+    /// The number of messages that may wait for a session, for each peer; 32. Beyond it, the oldest message is dropped.
     pub waiting_messages: usize,
-    /// Bytes of messages that wait for a session, for each peer; 65,536.
+    /// The bytes of messages that may wait for a session, for each peer; 65,536.
     pub waiting_bytes: usize,
 }
 

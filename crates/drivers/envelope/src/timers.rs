@@ -1,14 +1,14 @@
-//! When each peer needs attention.
+//! The time at which each peer needs attention.
 
 use slotline_base::time::Time;
 use std::collections::BTreeSet;
 
-/// One deadline for each peer that has one. The peer keeps it as well, to find the entry again.
+/// One deadline for each peer that has one. The peer stores it, too, to find the entry again.
 #[derive(Default)]
 pub(crate) struct Timers(BTreeSet<(Time, u32)>);
 
 impl Timers {
-    /// Moves the deadline of `peer` from `old` to `new`; [`Time::MAX`] is none.
+    /// Moves the deadline of `peer` from `old` to `new`; [`Time::MAX`] means no deadline.
     pub fn set(&mut self, peer: u32, old: &mut Time, new: Time) {
         if *old == new {
             return;

@@ -4,7 +4,7 @@ use crate::Start;
 use slotline_base::time::Time;
 
 pub(crate) struct Timestamps {
-    /// At [`Time::ZERO`].
+    /// The timestamp at [`Time::ZERO`].
     start: u64,
     last: u64,
 }

@@ -1,15 +1,15 @@
 //! The window against replays: which counters of a session have arrived (RFC 6479).
 
-/// Words of 64 bits. One is being filled, so the window is 64 counters narrower than all bits.
+/// The number of words of 64 bits. One is being filled, so the window is 64 counters narrower than all bits.
 const WORDS: u64 = 32;
-/// Counters behind the greatest one that are told apart from replays. Those further behind are refused.
+/// The number of counters behind the greatest one that are distinguished from replays. Older counters are refused.
 #[cfg(test)]
 const WIDTH: u64 = (WORDS - 1) * 64;
 
 #[derive(Clone)]
 pub(crate) struct Window {
     bits: [u64; WORDS as usize],
-    /// The greatest word of a counter that arrived.
+    /// The word of the greatest counter that arrived.
     last_word: u64,
 }
 

@@ -9,13 +9,13 @@
 //!                         3, 0, 0, 0, receiver: u32, counter: u64, ciphertext (message + 16)
 //! ```
 //!
-//! `sender` and `receiver` are indices: each end names its sessions and handshakes by numbers of its own. An initiation
-//! names the versions that its sender speaks, and has the layout of the lowest. The response names the version that
-//! holds from then on: the greatest that both speak.
+//! `sender` and `receiver` are indices: each end has its own numbers for its sessions and handshakes. An initiation
+//! names the versions that its sender speaks, and has the layout of the lowest. The response names the version that is
+//! used from then on: the greatest that both speak.
 //!
-//! The prologue of Noise is `slotline-envelope` and the header of the initiation, so that is authenticated, and so is what
-//! Noise carries. The additional data of AES-GCM is the header of a data datagram, and its
-//! nonce four zero bytes and the counter. The keys are those of Noise's split, that of the initiator's data first.
+//! The prologue of Noise is `slotline-envelope` and the header of the initiation. The header is therefore authenticated,
+//! like the content of Noise's messages. The additional data of AES-GCM is the header of a data datagram, and its nonce
+//! is four zero bytes and the counter. The keys are those of Noise's split; the first one is for the initiator's data.
 
 use crate::OpenError;
 
@@ -209,7 +209,10 @@ mod tests {
         assert!(matches!(initiation(0, 7, 112), Err(OpenError::Malformed(_))));
         assert!(matches!(initiation(2, 1, 112), Err(OpenError::Malformed(_))));
         let error = OpenError::Version { lowest: 2, highest: 7 }.to_string();
-        assert_eq!(error, "the peer speaks versions 2 to 7 of the protocol, and this program 1");
+        assert_eq!(
+            error,
+            "the peer speaks versions 2 to 7 of the protocol, and this program speaks 1"
+        );
     }
 
     #[test]

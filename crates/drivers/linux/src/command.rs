@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::process::{Command, Stdio};
 
-/// Runs a program with `input` and returns its complaint where it fails.
+/// Runs a program with `input`. Returns its error output if it fails.
 pub fn command(program: &str, arguments: &[&str], input: &str) -> Result<(), String> {
     let failed = |error: io::Error| match error.kind() {
         io::ErrorKind::NotFound => format!("the program `{program}` is not installed"),
@@ -11,7 +11,7 @@ pub fn command(program: &str, arguments: &[&str], input: &str) -> Result<(), Str
     };
     let mut child = Command::new(program)
         .args(arguments)
-        // The usual lock needs a folder that ordinary users lack, and a file of its own would remain.
+        // The default lock file needs a folder that ordinary users lack, and a lock file of our own would remain.
         .env("XTABLES_LOCKFILE", "/dev/null")
         .stdin(Stdio::piped())
         .stdout(Stdio::null())

@@ -1,20 +1,21 @@
-//! Packets of this machine's applications that are held until somebody lets them go: a queue of netfilter and the rules
-//! that lead packets into it.
+//! Holds packets of this machine's applications until a program releases them: a queue of netfilter and the rules that
+//! direct packets into it.
 //!
-//! Without anybody at the queue, packets pass (`--queue-bypass`): a program that is killed does not cut off its host.
+//! If no program listens on the queue, packets pass (`--queue-bypass`). A killed program therefore does not cut off its
+//! host.
 
-use crate::command::command;
 use crate::nfqueue::{NfQueue, Settings, Verdict};
+use crate::rules::{Chain, Family};
 use std::fmt::Write;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
-/// Bytes that are copied of each packet: headers of IP and of what it carries.
+/// The number of bytes copied of each packet, enough for the headers of IP and of its payload's protocol.
 const COPIED: u16 = 96;
 /// Types of ICMPv6 messages that hosts need to find each other.
 const NEIGHBOURS: [u8; 5] = [133, 134, 135, 136, 137];
 
-/// Which packets are held.
+/// The packets to hold.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Held {
     /// Prefixes of destinations.
@@ -25,7 +26,7 @@ pub struct Held {
     pub queue: u16,
 }
 
-/// The queue, whose rules are removed with it.
+/// The queue and its rules. Dropping the gate removes the rules.
 #[derive(Debug)]
 pub struct Gate {
     /// The queue.
@@ -34,12 +35,17 @@ pub struct Gate {
 }
 
 impl Gate {
-    /// Holds packets of the present network namespace from now on.
+    /// Starts to hold packets of the present network namespace.
     ///
     /// # Errors
     /// What the kernel or `iptables` refuses.
     pub fn open(held: Held) -> io::Result<Gate> {
-        let settings = Settings { number: held.queue, copied: COPIED, verdict: Verdict::Accept };
+        let settings = Settings {
+            number: held.queue,
+            copied: COPIED,
+            verdict: Verdict::Accept,
+            pass_when_full: false,
+        };
         let queue = NfQueue::open(settings)?;
         let gate = Gate { queue, held };
         gate.remove_rules();
@@ -49,27 +55,22 @@ impl Gate {
         Ok(gate)
     }
 
-    /// What to wait for: it is readable where packets wait.
+    /// A file descriptor that is readable while packets wait.
     pub fn queue_fd(&self) -> BorrowedFd<'_> {
         self.queue.as_fd()
     }
 
     fn add_rules(&self, family: Family) -> Result<(), String> {
         match self.held.rules(family) {
-            Some(rules) => family.restore(&rules),
+            Some(lines) => self.held.chain().install(family, &lines),
             None => Ok(()),
         }
     }
 
-    /// Also those that a program has left that was killed. There may be none.
+    /// Removes the rules, including those that a killed program left. There may be none.
     fn remove_rules(&self) {
-        let chain = self.held.chain();
-        for family in Family::ALL {
-            if self.held.prefixes(family).next().is_some() {
-                let _ = family.restore(&format!("*mangle\n-D POSTROUTING -j {chain}\nCOMMIT\n"));
-                let _ = family.restore(&format!("*mangle\n-F {chain}\n-X {chain}\nCOMMIT\n"));
-            }
-        }
+        let held = |family: &Family| self.held.prefixes(*family).next().is_some();
+        Family::ALL.into_iter().filter(held).for_each(|family| self.held.chain().remove(family));
     }
 }
 
@@ -79,30 +80,9 @@ impl Drop for Gate {
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Family {
-    V4,
-    V6,
-}
-
-impl Family {
-    const ALL: [Family; 2] = [Family::V4, Family::V6];
-
-    /// Kernels without nftables' queue have that of the older interface.
-    fn restore(self, rules: &str) -> Result<(), String> {
-        let programs = match self {
-            Family::V4 => ["iptables-legacy-restore", "iptables-restore"],
-            Family::V6 => ["ip6tables-legacy-restore", "ip6tables-restore"],
-        };
-        let arguments = ["--noflush", "--wait"];
-        command(programs[0], &arguments, rules)
-            .or_else(|why| command(programs[1], &arguments, rules).map_err(|_| why))
-    }
-}
-
 impl Held {
-    fn chain(&self) -> String {
-        format!("SLOTLINE-{}", self.queue)
+    fn chain(&self) -> Chain {
+        Chain { hook: "POSTROUTING", queue: self.queue }
     }
 
     fn prefixes(&self, family: Family) -> impl Iterator<Item = &String> {
@@ -110,31 +90,26 @@ impl Held {
         self.network.iter().filter(move |prefix| of(prefix) == family)
     }
 
-    /// What `iptables-restore` reads; `None` where nothing of the family is held.
+    /// The rules of a family; `None` if no packet of the family is held.
     fn rules(&self, family: Family) -> Option<String> {
         self.prefixes(family).next()?;
-        let chain = self.chain();
-        let mut rules = format!("*mangle\n:{chain} - [0:0]\n-A {chain} -o lo -j RETURN\n");
+        let (line, target) = (self.chain().line(), self.chain().target());
+        let mut rules = format!("{line} -o lo -j RETURN\n");
         if family == Family::V6 {
             for kind in NEIGHBOURS {
-                let _ = writeln!(rules, "-A {chain} -p icmpv6 --icmpv6-type {kind} -j RETURN");
+                let _ = writeln!(rules, "{line} -p icmpv6 --icmpv6-type {kind} -j RETURN");
             }
         }
         for port in &self.exempt_ports {
             for (protocol, side) in
                 [("tcp", "dport"), ("tcp", "sport"), ("udp", "dport"), ("udp", "sport")]
             {
-                let _ = writeln!(rules, "-A {chain} -p {protocol} --{side} {port} -j RETURN");
+                let _ = writeln!(rules, "{line} -p {protocol} --{side} {port} -j RETURN");
             }
         }
         for prefix in self.prefixes(family) {
-            let queue = self.queue;
-            let _ = writeln!(
-                rules,
-                "-A {chain} -d {prefix} -j NFQUEUE --queue-num {queue} --queue-bypass"
-            );
+            let _ = writeln!(rules, "{line} -d {prefix} {target}");
         }
-        let _ = write!(rules, "-A POSTROUTING -j {chain}\nCOMMIT\n");
         Some(rules)
     }
 }
@@ -148,7 +123,7 @@ mod tests {
         let network = vec!["10.1.0.0/24".to_string()];
         let held = Held { network, exempt_ports: vec![22], queue: 7 };
         let rules = held.rules(Family::V4).unwrap();
-        assert!(rules.starts_with("*mangle\n:SLOTLINE-7 - [0:0]\n"));
+        assert!(rules.starts_with("-A SLOTLINE-7 -o lo -j RETURN\n"));
         assert!(rules.contains("-A SLOTLINE-7 -p tcp --dport 22 -j RETURN\n"));
         let queue = rules.find("-d 10.1.0.0/24 -j NFQUEUE --queue-num 7 --queue-bypass\n");
         assert!(queue > rules.find("RETURN"), "exempt first");

@@ -1,9 +1,12 @@
-//! What drivers need of Linux: packets that the kernel holds for a program ([`nfqueue`]), the rules that hand them over
-//! ([`gate`]), programs that configure the kernel ([`command`]), and waiting for several files ([`wait`]).
+//! The parts of Linux that drivers use: packets that the kernel holds for a program ([`nfqueue`]), those that leave a
+//! host ([`gate`]) and those that a host forwards ([`crossing`]), programs that configure the kernel ([`command`]), and
+//! waiting for several files ([`wait`]).
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
 pub mod command;
+pub mod crossing;
 pub mod gate;
 pub mod nfqueue;
+mod rules;
 pub mod wait;

@@ -1,7 +1,7 @@
 //! Packets that the kernel holds for user space: the netlink protocol of `nfnetlink_queue` (`NFQUEUE` in rules of
 //! iptables), as far as a gate needs it.
 //!
-//! A packet that is held stays charged to its socket, so that TCP sees a card that is busy (TCP small queues).
+//! A held packet stays charged to its socket, so TCP notices that the card is busy (TCP small queues).
 
 use rustix::io::Errno;
 use rustix::net::netlink::{self, SocketAddrNetlink};
@@ -20,6 +20,10 @@ const ACKNOWLEDGE: u16 = 4;
 const CONFIG_COMMAND: u16 = 1;
 const CONFIG_COPY: u16 = 2;
 const CONFIG_LENGTH: u16 = 3;
+const CONFIG_MASK: u16 = 4;
+const CONFIG_FLAGS: u16 = 5;
+/// The flag by which packets pass where the queue is full.
+const FAIL_OPEN: u32 = 1;
 /// Attributes of packets and verdicts.
 const PACKET_HEADER: u16 = 1;
 const VERDICT_HEADER: u16 = 2;
@@ -29,31 +33,33 @@ const COPY_PACKET: u8 = 2;
 const NETLINK_HEADER: usize = 16;
 /// The headers of a message: netlink's, and one with the number of the queue.
 const HEADERS: usize = NETLINK_HEADER + 4;
-/// The largest message: a packet of 64 KiB and what the kernel says of it.
+/// The largest message: a packet of 64 KiB and the kernel's attributes of it.
 const LARGEST: usize = 70_000;
 /// The most packets that the kernel holds.
 const MOST_HELD: u32 = 16_384;
-/// Room for messages that were not read yet.
+/// The receive buffer for messages that were not read yet, in bytes.
 const RECEIVE_BUFFER: usize = 16 << 20;
 
-/// What becomes of a packet that is released.
+/// What the kernel does with a released packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
-    /// It is dropped: who released it sends a copy.
+    /// The packet is dropped: the program that released it sends a copy.
     Drop = 0,
-    /// It goes on.
+    /// The packet continues on its way.
     Accept = 1,
 }
 
-/// Which queue, and what happens to its packets.
+/// The number of the queue, and what happens to its packets.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
     /// The number of the queue in its network namespace.
     pub number: u16,
-    /// How many bytes of each packet are copied.
+    /// The number of bytes copied of each packet.
     pub copied: u16,
-    /// What becomes of packets that are released.
+    /// What the kernel does with released packets.
     pub verdict: Verdict,
+    /// Whether packets pass while the queue is full. Otherwise the kernel drops them.
+    pub pass_when_full: bool,
 }
 
 /// A queue of the network namespace in which it was opened.
@@ -85,16 +91,19 @@ impl NfQueue {
         let queue = NfQueue { socket, settings, buffer: vec![0; LARGEST], verdicts: Vec::new() };
         let mut copy = u32::from(settings.copied).to_be_bytes().to_vec();
         copy.push(COPY_PACKET);
-        queue.configure(CONFIG_COMMAND, &[BIND, 0, 0, 0])?;
-        queue.configure(CONFIG_COPY, &copy)?;
-        queue.configure(CONFIG_LENGTH, &MOST_HELD.to_be_bytes())?;
+        queue.configure(&[(CONFIG_COMMAND, &[BIND, 0, 0, 0])])?;
+        queue.configure(&[(CONFIG_COPY, &copy)])?;
+        queue.configure(&[(CONFIG_LENGTH, &MOST_HELD.to_be_bytes())])?;
+        if settings.pass_when_full {
+            let flag = FAIL_OPEN.to_be_bytes();
+            queue.configure(&[(CONFIG_FLAGS, &flag), (CONFIG_MASK, &flag)])?;
+        }
         Ok(queue)
     }
 
-    fn configure(&self, attribute: u16, value: &[u8]) -> io::Result<()> {
+    fn configure(&self, attributes: &[Attribute<'_>]) -> io::Result<()> {
         let mut request = Vec::new();
-        let number = self.settings.number;
-        message(&mut request, number, [CONFIG, REQUEST | ACKNOWLEDGE], attribute, value);
+        message(&mut request, self.settings.number, [CONFIG, REQUEST | ACKNOWLEDGE], attributes);
         rustix::net::send(&self.socket, &request, SendFlags::empty())?;
         let mut answer = [0; 1024];
         let (length, _) = rustix::net::recv(&self.socket, &mut answer, RecvFlags::empty())?;
@@ -105,41 +114,53 @@ impl NfQueue {
         }
     }
 
-    /// The next packet that the kernel holds, copied into `packet`, and its number; `None` where there is none.
+    /// Copies the next packet that the kernel holds into `packet` and returns its number; `None` if there is none.
     pub fn receive(&mut self, packet: &mut Vec<u8>) -> io::Result<Option<u32>> {
+        packet.clear();
+        self.receive_behind(packet)
+    }
+
+    /// Like [`NfQueue::receive`], but appends the packet to `packet`.
+    pub fn receive_behind(&mut self, packet: &mut Vec<u8>) -> io::Result<Option<u32>> {
         loop {
             let length =
                 match rustix::net::recv(&self.socket, &mut self.buffer[..], RecvFlags::DONTWAIT) {
                     Ok((length, _)) => length,
                     Err(Errno::AGAIN) => return Ok(None),
-                    // Messages were lost; the kernel drops their packets.
+                    // Messages were lost; the kernel drops their packets or lets them pass.
                     Err(Errno::NOBUFS | Errno::INTR) => continue,
                     Err(error) => return Err(error.into()),
                 };
             if let Some((number, payload)) = packet_of(&self.buffer[..length.min(LARGEST)]) {
-                packet.clear();
                 packet.extend_from_slice(payload);
                 return Ok(Some(number));
             }
         }
     }
 
-    /// Lets go of packet `number`: its socket has room again. It takes effect with [`NfQueue::flush`].
+    /// Releases packet `number`, which frees room in its socket. It takes effect with [`NfQueue::flush`].
     pub fn release(&mut self, number: u32) {
-        self.decide(number, self.settings.verdict);
+        self.decide(number, self.settings.verdict, None);
+    }
+
+    /// Releases packet `number` with other content. It takes effect with [`NfQueue::flush`].
+    pub fn release_as(&mut self, number: u32, packet: &[u8]) {
+        self.decide(number, self.settings.verdict, Some(packet));
     }
 
     /// Drops packet `number`. It takes effect with [`NfQueue::flush`].
     pub fn discard(&mut self, number: u32) {
-        self.decide(number, Verdict::Drop);
+        self.decide(number, Verdict::Drop, None);
     }
 
-    fn decide(&mut self, number: u32, verdict: Verdict) {
+    fn decide(&mut self, number: u32, verdict: Verdict, packet: Option<&[u8]>) {
         let mut header = [0; 8];
         header[..4].copy_from_slice(&(verdict as u32).to_be_bytes());
         header[4..].copy_from_slice(&number.to_be_bytes());
         let queue = self.settings.number;
-        message(&mut self.verdicts, queue, [VERDICT, REQUEST], VERDICT_HEADER, &header);
+        let all = [(VERDICT_HEADER, &header[..]), (PAYLOAD, packet.unwrap_or_default())];
+        let attributes = &all[..if packet.is_some() { 2 } else { 1 }];
+        message(&mut self.verdicts, queue, [VERDICT, REQUEST], attributes);
     }
 
     /// Sends the verdicts to the kernel.
@@ -158,20 +179,28 @@ impl AsFd for NfQueue {
     }
 }
 
-/// Appends a message of a type and with flags about a queue, with one attribute.
-fn message(out: &mut Vec<u8>, queue: u16, [kind, flags]: [u16; 2], attribute: u16, value: &[u8]) {
-    let padded = value.len().next_multiple_of(4);
-    let length = (HEADERS + 4 + padded) as u32;
-    out.extend_from_slice(&length.to_ne_bytes());
+/// The type of an attribute, and its value.
+type Attribute<'a> = (u16, &'a [u8]);
+
+/// Appends a message about a queue, with a type, flags and attributes.
+fn message(out: &mut Vec<u8>, queue: u16, [kind, flags]: [u16; 2], attributes: &[Attribute<'_>]) {
+    let start = out.len();
+    // The length is filled in at the end.
+    out.extend_from_slice(&[0; 4]);
     out.extend_from_slice(&kind.to_ne_bytes());
     out.extend_from_slice(&flags.to_ne_bytes());
     // Sequence number, port, address family, version.
     out.extend_from_slice(&[0; 10]);
     out.extend_from_slice(&queue.to_be_bytes());
-    out.extend_from_slice(&((4 + value.len()) as u16).to_ne_bytes());
-    out.extend_from_slice(&attribute.to_ne_bytes());
-    out.extend_from_slice(value);
-    out.resize(out.len() + padded - value.len(), 0);
+    for (kind, value) in attributes {
+        out.extend_from_slice(&((4 + value.len()) as u16).to_ne_bytes());
+        out.extend_from_slice(&kind.to_ne_bytes());
+        out.extend_from_slice(value);
+        let padding = value.len().next_multiple_of(4) - value.len();
+        out.resize(out.len() + padding, 0);
+    }
+    let length = (out.len() - start) as u32;
+    out[start..start + 4].copy_from_slice(&length.to_ne_bytes());
 }
 
 fn native16(bytes: &[u8], at: usize) -> Option<u16> {
@@ -213,16 +242,8 @@ mod tests {
 
     fn packet_message(number: u32, payload: &[u8]) -> Vec<u8> {
         let mut out = Vec::new();
-        message(
-            &mut out,
-            0,
-            [PACKET, 0],
-            PACKET_HEADER,
-            &[&number.to_be_bytes()[..], &[8, 0, 3]].concat(),
-        );
-        let mut more = Vec::new();
-        message(&mut more, 0, [PACKET, 0], PAYLOAD, payload);
-        out.extend_from_slice(&more[HEADERS..]);
+        let header = [&number.to_be_bytes()[..], &[8, 0, 3]].concat();
+        message(&mut out, 0, [PACKET, 0], &[(PACKET_HEADER, &header), (PAYLOAD, payload)]);
         out
     }
 

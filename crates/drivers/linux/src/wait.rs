@@ -7,7 +7,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
-/// Sleeps until something on an epoll list is ready, at most for `span`. The list's own time-outs are whole
+/// Sleeps until a file on an epoll list is ready, at most for `span`. The time-outs of epoll itself are whole
 /// milliseconds on older kernels.
 pub fn sleep(list: &OwnedFd, span: Duration) -> io::Result<()> {
     let timeout =
@@ -18,7 +18,7 @@ pub fn sleep(list: &OwnedFd, span: Duration) -> io::Result<()> {
     }
 }
 
-/// Puts the numbers of what is ready on an epoll list into `numbers`, without waiting.
+/// Puts the numbers of the ready files on an epoll list into `numbers`, without waiting.
 pub fn ready(list: &OwnedFd, numbers: &mut Vec<usize>) -> io::Result<()> {
     let mut events = Vec::with_capacity(256);
     let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };

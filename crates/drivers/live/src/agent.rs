@@ -1,7 +1,7 @@
-//! The daemon on a host: holds the packets of the host's applications until its arbiter lets them leave.
+//! The daemon on a host: holds the packets of the host's applications until its arbiter permits them.
 //!
-//! It fails open: without an arbiter, or without the network's time, packets leave at once. Where the daemon itself ends,
-//! the kernel lets them pass.
+//! It fails open: without an arbiter, or without network time, packets leave at once. If the daemon ends, the kernel
+//! lets packets pass.
 
 use crate::channel::{Channel, Peer};
 use crate::clock::{ClockState, Local, NetworkClock};
@@ -27,27 +27,27 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Most packets and messages taken before the others have their turn.
+/// The largest number of packets and messages handled before other work has its turn.
 const BURST: usize = 64;
-/// The longest sleep: how soon a request to stop is seen.
+/// The longest sleep. It bounds the time until a request to stop is noticed.
 const NAP: Duration = Duration::from_millis(20);
-/// Where the next event is nearer than this, the thread does not sleep while packets wait.
+/// If the next event is nearer than this, the thread does not sleep while packets wait.
 const SPIN: Duration = Duration::from_micros(30);
 
-/// Makes a node each time that it begins anew, from a number that no other beginning has.
+/// Creates the node at each new start, from a number that no other start has.
 pub type MakeNode = Box<dyn Fn(u64) -> Result<Box<dyn Node>, SpecError>>;
 
-/// What a host's agent works with.
+/// The configuration of a host's agent.
 pub struct AgentSetup {
     /// The host's number.
     pub me: HostId,
-    /// Where it listens.
+    /// The address on which it listens.
     pub address: SocketAddr,
-    /// Its key.
+    /// The private key of the host.
     pub key: KeyPair,
     /// The arbiters.
     pub arbiters: Vec<Peer>,
-    /// Which host has an address.
+    /// The host of each address.
     pub hosts: HashMap<IpAddr, HostId>,
     /// The links of the host.
     pub wires: Vec<Wire>,
@@ -61,23 +61,23 @@ pub struct AgentSetup {
     pub clock: ClockOptions,
 }
 
-/// What an agent counts.
+/// Counters of an agent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct AgentCounts {
     /// Packets that were held until the scheme let them leave.
     pub scheduled: u64,
-    /// Packets that left at once, since there was no arbiter or no time.
+    /// Packets that left at once, because there was no arbiter or no network time.
     pub unscheduled: u64,
-    /// Packets that are never held: short ones, and those for addresses that are no host's.
+    /// Packets that are never held: short ones, and packets to addresses that belong to no host.
     pub exempt: u64,
     /// Packets that the scheme dropped.
     pub dropped: u64,
-    /// How often the agent began to obey an arbiter.
+    /// How often the agent started to obey an arbiter.
     pub joined: u64,
-    /// How often it stopped, because the arbiter was silent.
+    /// How often it stopped because the arbiter was silent.
     pub silences: u64,
-    /// How often it stopped, because the time was not known well enough.
+    /// How often it stopped because network time was not known well enough.
     pub clock_losses: u64,
 }
 
@@ -86,24 +86,24 @@ pub struct Agent {
     setup: AgentSetup,
     gate: Gate,
     channel: Channel,
-    /// By host: the connection to it.
+    /// The connection to each host.
     flows: HashMap<HostId, u32>,
-    /// By arbiter.
+    /// The clock of each arbiter.
     clocks: Vec<NetworkClock>,
-    /// While the scheme decides when packets leave.
+    /// The node of the scheme; `None` while packets leave at once.
     seat: Option<Seat>,
-    /// The arbiter that was heard last, and when; when the scheme had a message last.
+    /// The arbiter that was heard last, the time of that, and the time of the last message to the scheme.
     leader: usize,
     heard: Local,
-    told: Local,
+    directed: Local,
     held: Held,
-    /// Whether somebody has told it to let packets leave at once.
+    /// Whether the agent is drained: all packets leave at once until further notice.
     drained: bool,
-    /// When the time is asked for again; when an arbiter may be obeyed again.
+    /// The time of the next request for network time, and the time from which an arbiter may be obeyed again.
     asks: Local,
     retries: Local,
     counts: AgentCounts,
-    /// What nodes of earlier times have counted.
+    /// Counters of earlier nodes.
     past: Counters,
     buffer: Vec<u8>,
 }
@@ -121,14 +121,14 @@ impl Io for Outlet<'_> {
                 let message = Message::Control(*packet, payload);
                 Ok(self.channel.send(packet.dst.0, &message, self.now))
             }
-            // The kernel sends it, when it is handed over.
+            // The kernel sends the packet when it is released.
             _ => Ok(true),
         }
     }
 }
 
 impl Agent {
-    /// Holds the packets of this network namespace, and opens the socket.
+    /// Starts to hold the packets of this network namespace, and opens the socket.
     ///
     /// # Errors
     /// The kernel refuses the queue, its rules or the socket.
@@ -147,7 +147,7 @@ impl Agent {
             seat: None,
             leader: 0,
             heard: Local(0),
-            told: Local(0),
+            directed: Local(0),
             held: Held::default(),
             drained: false,
             asks: Local(0),
@@ -158,17 +158,17 @@ impl Agent {
         })
     }
 
-    /// Works until it is told to stop. Then no packet is held any more.
+    /// Runs until it is requested to stop. After that no packet is held.
     ///
     /// # Errors
-    /// A socket or the queue does not work any more.
+    /// The socket or the queue has failed.
     pub fn run(mut self, running: &Running, shared: &Shared<AgentStatus>) -> io::Result<()> {
         let list = waiting_list(&[self.gate.queue_fd(), self.channel.readable()])?;
         while !running.stopped() {
             let now = running.now();
             self.drain(shared.is_drained(), now);
             if let Some(keys) = shared.new_keys() {
-                // A configuration in which two machines have one key was refused before.
+                // `Config::load` has refused configurations in which two machines have the same key.
                 let _ = self.channel.rekey(&keys);
             }
             let next = self.round(now)?;
@@ -182,7 +182,7 @@ impl Agent {
         self.gate.queue.flush()
     }
 
-    /// Whether packets are to leave at once until somebody says otherwise.
+    /// Sets whether the host is drained.
     fn drain(&mut self, drained: bool, now: Local) {
         if drained && !self.drained {
             self.open_up(now);
@@ -190,7 +190,7 @@ impl Agent {
         self.drained = drained;
     }
 
-    /// Does what is due. Returns how long there is nothing to do.
+    /// Does everything that is due. Returns the time until there is more to do.
     fn round(&mut self, now: Local) -> io::Result<Duration> {
         self.hear(now)?;
         self.take_in(now)?;
@@ -202,7 +202,7 @@ impl Agent {
         Ok(next.min(self.asks.since(now)).min(attend))
     }
 
-    /// Takes in what arbiters say.
+    /// Handles messages from arbiters.
     fn hear(&mut self, now: Local) -> io::Result<()> {
         for _ in 0..BURST {
             let Some((from, message)) = self.channel.receive(now)? else { return Ok(()) };
@@ -214,7 +214,7 @@ impl Agent {
                     let own = packet.dst == self.setup.me && packet.flow == from;
                     let time = self.clocks[self.leader].now(now);
                     if let (true, Some(seat), Some(time)) = (own, &mut self.seat, time) {
-                        (self.leader, self.heard, self.told) = (at, now, now);
+                        (self.leader, self.heard, self.directed) = (at, now, now);
                         seat.receive(PortId(0), packet, payload, time);
                     }
                 }
@@ -233,7 +233,7 @@ impl Agent {
         Ok(())
     }
 
-    /// Takes packets of applications from the queue.
+    /// Reads packets of applications from the queue.
     fn take_in(&mut self, now: Local) -> io::Result<()> {
         for _ in 0..BURST {
             let Some(number) = self.gate.queue.receive(&mut self.buffer)? else { return Ok(()) };
@@ -253,7 +253,7 @@ impl Agent {
         Ok(())
     }
 
-    /// The packet of the model for the IP packet in the buffer; `None` for one that is not held.
+    /// The packet of the model for the IP packet in the buffer; `None` if the packet is not held.
     fn classify(&self) -> Option<Packet> {
         let (destination, length) = crate::ip::destination(&self.buffer)?;
         let dst = *self.setup.hosts.get(&destination)?;
@@ -264,10 +264,10 @@ impl Agent {
         held.then(|| Packet { dst, flow, len, entropy, kind: Kind::Datagram, ..Packet::default() })
     }
 
-    /// Asks all arbiters for the time, more often while packets wait for word of one.
+    /// Asks all arbiters for the time. It asks more often if packets wait and the arbiter is silent.
     fn ask_for_time(&mut self, now: Local) {
         let silence = span(self.setup.agent.silence) / 4;
-        let worried = self.held.stalled(now) > silence && now.since(self.told) > silence;
+        let worried = self.held.stalled(now) > silence && now.since(self.directed) > silence;
         if now < self.asks && !(worried && self.asks > now.after(silence)) {
             return;
         }
@@ -278,7 +278,7 @@ impl Agent {
         self.asks = now.after(if worried { silence } else { span(self.setup.clock.interval) });
     }
 
-    /// Whether an arbiter is obeyed.
+    /// Decides whether to start or stop obeying an arbiter.
     fn judge(&mut self, now: Local) {
         let state = self.clocks[self.leader].state(now);
         let silence = span(self.setup.agent.silence);
@@ -288,8 +288,8 @@ impl Agent {
                 self.counts.clock_losses += 1;
                 self.open_up(now);
             }
-            // An arbiter that says what time it is and nothing else is as good as none.
-            Some(_) if now.since(self.told) > silence && self.held.stalled(now) > silence => {
+            // An arbiter that only answers time requests does not count as working.
+            Some(_) if now.since(self.directed) > silence && self.held.stalled(now) > silence => {
                 self.counts.silences += 1;
                 self.retries = now.after(span(self.setup.agent.retry));
                 self.open_up(now);
@@ -305,7 +305,7 @@ impl Agent {
         }
     }
 
-    /// Begins to obey an arbiter.
+    /// Starts to obey an arbiter.
     fn join(&mut self, now: Local) {
         let (Ok(node), Some(time)) =
             ((self.setup.make)(unique()), self.clocks[self.leader].now(now))
@@ -316,11 +316,11 @@ impl Agent {
         seat.track_frames();
         seat.start(time);
         self.seat = Some(seat);
-        self.told = now;
+        self.directed = now;
         self.counts.joined += 1;
     }
 
-    /// Lets all packets leave, now and until an arbiter is obeyed again.
+    /// Releases all packets, now and until an arbiter is obeyed again.
     fn open_up(&mut self, now: Local) {
         if let Some(seat) = self.seat.take() {
             seat.node().add_counters(&mut self.past);
@@ -331,7 +331,7 @@ impl Agent {
         }
     }
 
-    /// Lets the node do what is due.
+    /// Runs the node as far as something is due.
     fn step(&mut self, now: Local) -> io::Result<Duration> {
         let clock = &mut self.clocks[self.leader];
         let (Some(seat), Some(time)) = (&mut self.seat, clock.now(now)) else { return Ok(NAP) };

@@ -1,4 +1,4 @@
-//! The daemon on the machine of a controller: runs a station of the scheme, and tells hosts the network's time.
+//! The daemon on the machine of a controller: runs a station of the scheme, and provides network time to hosts.
 
 use crate::agent::MakeNode;
 use crate::channel::{Channel, Peer};
@@ -19,28 +19,28 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// The longest sleep: how soon a request to stop is seen.
+/// The longest sleep. It bounds the time until a request to stop is noticed.
 const NAP: Duration = Duration::from_millis(20);
-/// How long an arbiter that starts waits for the time of another one, by rank.
+/// The time for which a starting arbiter waits for the time of another one, by rank.
 const PATIENCE: [Duration; 2] = [Duration::from_millis(300), Duration::from_millis(1_500)];
-/// How often it asks meanwhile.
+/// The interval between its requests meanwhile.
 const ASKS: Duration = Duration::from_millis(50);
-/// How often the log goes to the disk.
+/// The interval at which the log is written to the disk.
 const WRITES: Duration = Duration::from_millis(200);
-/// An agent that was heard within this time is there.
+/// An agent that was heard within this time counts as present.
 const PRESENT: Duration = Duration::from_secs(3);
-/// Most messages taken in before the node is due.
+/// The largest number of messages handled before the node runs.
 const BURST: usize = 256;
 
-/// What an arbiter works with.
+/// The configuration of an arbiter.
 pub struct ArbiterSetup {
     /// Its number among the hosts of the network.
     pub me: HostId,
     /// Its place among the arbiters.
     pub rank: usize,
-    /// Where it listens.
+    /// The address on which it listens.
     pub address: SocketAddr,
-    /// Its key.
+    /// Its private key.
     pub key: KeyPair,
     /// Agents and other arbiters.
     pub peers: Vec<Peer>,
@@ -52,17 +52,17 @@ pub struct ArbiterSetup {
     pub make: MakeNode,
     /// Options of time transfer.
     pub clock: ClockOptions,
-    /// The scenario with all its values, and the name of the scheme, for a log.
+    /// The scenario with all its values, and the name of the scheme. Both are written to the log.
     pub scenario: (String, String),
-    /// Where all that is heard and sent is written.
+    /// The log of all messages heard and digests of messages sent.
     pub recorder: Option<Recorder>,
 }
 
-/// Where the network's time comes from.
+/// The source of network time.
 enum Source {
-    /// It began here, at this local time.
+    /// Network time began here, at this local time.
     Own { epoch: u64, began: Local },
-    /// It is another arbiter's, with the place of that in the list.
+    /// Network time comes from the arbiter with the number `of`.
     Other { clock: Box<NetworkClock>, of: u32 },
 }
 
@@ -73,7 +73,7 @@ pub struct Arbiter {
     source: Option<Source>,
     seat: Option<Seat>,
     asks: Local,
-    /// When the log goes to the disk.
+    /// The time of the next write of the log to the disk.
     writes: Local,
     received: u64,
 }
@@ -81,7 +81,7 @@ pub struct Arbiter {
 struct Outlet<'a> {
     channel: &'a mut Channel,
     now: Local,
-    /// What was sent, where that is recorded.
+    /// The digest of messages sent, if a log is written.
     sent: Option<Sent>,
 }
 
@@ -125,16 +125,16 @@ impl Arbiter {
         Ok(Arbiter { setup, channel, source, seat, asks, writes, received: 0 })
     }
 
-    /// Works until it is told to stop.
+    /// Runs until it is requested to stop.
     ///
     /// # Errors
-    /// The socket does not work any more.
+    /// The socket has failed.
     pub fn run(mut self, running: &Running, shared: &Shared<ArbiterStatus>) -> io::Result<()> {
         let list = waiting_list(&[self.channel.readable()])?;
         while !running.stopped() {
             let now = running.now();
             if let Some(keys) = shared.new_keys() {
-                // A configuration in which two machines have one key was refused before.
+                // `Config::load` has refused configurations in which two machines have the same key.
                 let _ = self.channel.rekey(&keys);
             }
             let next = self.round(now)?;
@@ -148,7 +148,7 @@ impl Arbiter {
         Ok(())
     }
 
-    /// From time to time, what was recorded goes to the disk: an arbiter that is killed leaves it.
+    /// Writes the log to the disk at intervals, so that it remains if the arbiter is killed.
     fn write_log(&mut self, now: Local) {
         if now >= self.writes {
             self.writes = now.after(WRITES);
@@ -156,7 +156,7 @@ impl Arbiter {
         }
     }
 
-    /// Does what is due. Returns how long there is nothing to do.
+    /// Does everything that is due. Returns the time until there is more to do.
     fn round(&mut self, now: Local) -> io::Result<Duration> {
         for _ in 0..BURST {
             if !self.hear(now)? {
@@ -168,7 +168,7 @@ impl Arbiter {
         Ok(next.min(self.channel.attend(now)))
     }
 
-    /// Lets the node do what is due.
+    /// Runs the node as far as something is due.
     fn step(&mut self, now: Local) -> io::Result<Duration> {
         let Some(source) = &mut self.source else { return Ok(ASKS) };
         let (Some(seat), Some(time)) = (&mut self.seat, source.now(now)) else { return Ok(ASKS) };
@@ -182,7 +182,7 @@ impl Arbiter {
         Ok(Duration::from_nanos(next.since(time).as_ns()))
     }
 
-    /// Takes in one message. Whether there was one.
+    /// Handles one message. Returns whether there was one.
     fn hear(&mut self, now: Local) -> io::Result<bool> {
         let Some((from, message)) = self.channel.receive(now)? else { return Ok(false) };
         match message {
@@ -207,11 +207,11 @@ impl Arbiter {
         let Some(time) = source.now(now) else { return };
         let (time, epoch) = (time.as_ns(), source.epoch());
         let reply = TimeReply { asked, received: time, sent: time, epoch };
-        // Who asked asks again.
+        // If the reply is lost, the sender asks again.
         let _ = self.channel.send(to, &Message::TimeReply(reply), now);
     }
 
-    /// Somebody has answered; only other arbiters say what time it is.
+    /// Handles an answer to a time request. Only the time of other arbiters counts.
     fn learn_time(&mut self, from: u32, reply: &TimeReply, now: Local) {
         if !self.setup.arbiters.contains(&from) {
             return;
@@ -223,7 +223,7 @@ impl Arbiter {
                 clock.answered(reply, now);
                 self.source = Some(Source::Other { clock: Box::new(clock), of: from });
             }
-            // An arbiter that has begun anew has asked this one; its own time does not count here.
+            // Another epoch belongs to an arbiter that has restarted and asked this one, so it does not count here.
             Some(Source::Other { clock, of }) if *of == from && clock.epoch() == reply.epoch => {
                 clock.answered(reply, now);
             }
@@ -231,7 +231,7 @@ impl Arbiter {
         }
     }
 
-    /// Asks other arbiters for the time, and begins an own one where nobody answers.
+    /// Asks other arbiters for the time, and begins network time if no arbiter answers.
     fn seek_time(&mut self, now: Local) {
         let patience = PATIENCE[self.setup.rank.min(PATIENCE.len() - 1)];
         let alone = self.setup.arbiters.len() < 2;
@@ -304,7 +304,7 @@ mod tests {
 
     const NOW: Local = Local(1_000);
 
-    /// An arbiter with number 8 that knows arbiter 9 and host 1, and that has no time yet.
+    /// An arbiter with number 8 that knows arbiter 9 and host 1, and that has no network time yet.
     fn arbiter() -> Arbiter {
         let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let address = socket.local_addr().unwrap();

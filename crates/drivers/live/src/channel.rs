@@ -1,4 +1,4 @@
-//! A daemon's socket to the other daemons. Every datagram is encrypted and authenticated.
+//! A daemon's socket to other daemons. Every datagram is encrypted and authenticated.
 
 use crate::clock::Local;
 use crate::message::Message;
@@ -16,17 +16,17 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// The longest datagram.
 const LONGEST: usize = 65_536;
-/// Most datagrams without a message that are read at once.
+/// The largest number of datagrams without a message that are read at once.
 const BURST: usize = 64;
-/// A peer that is silent for so long, while it is spoken to, may have begun anew and lost the keys of the session.
+/// A peer that does not answer for this time may have restarted and lost the keys of the session.
 const SILENCE: Duration = Duration::from_secs(1);
 
 /// Another daemon.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Peer {
-    /// Its number: that of its host in the network, where arbiters come last.
+    /// Its number: that of its host in the network. Arbiters come last.
     pub number: u32,
-    /// Where it listens.
+    /// The address on which it listens.
     pub address: SocketAddr,
     /// Its public key.
     pub key: PublicKey,
@@ -35,9 +35,9 @@ pub struct Peer {
 /// The own key, and the public keys of peers by number.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Keys {
-    /// The own key.
+    /// The daemon's own key.
     pub own: KeyPair,
-    /// Those of peers.
+    /// The public keys of peers.
     pub peers: Vec<(u32, PublicKey)>,
 }
 
@@ -49,19 +49,19 @@ impl Keys {
     }
 }
 
-/// Where a peer listens, and when it was heard last.
+/// The address of a peer, and the time at which it was heard last.
 struct Known {
     address: SocketAddr,
     heard: Local,
 }
 
-/// The socket, the sessions with the others, and what is known about them.
+/// The socket, the sessions with peers, and the state of each peer.
 pub struct Channel {
     socket: UdpSocket,
     endpoint: Endpoint,
     peers: HashMap<u32, Known>,
     sources: RandomState,
-    /// When the socket was opened.
+    /// The time at which the socket was opened.
     since: Local,
     plain: Vec<u8>,
     sealed: Vec<u8>,
@@ -69,7 +69,7 @@ pub struct Channel {
     unreadable: u64,
 }
 
-/// A moment as the envelope counts it.
+/// A local time as the envelope counts it.
 fn time(now: Local) -> Time {
     Time::ns(now.0)
 }
@@ -110,8 +110,8 @@ impl Channel {
         })
     }
 
-    /// Takes other keys. The key of a peer is accepted beside the one before, until the same one is given again: then only
-    /// it is. Sessions go on.
+    /// Replaces the keys. If a peer's key changes, the previous key is accepted as well, until the same new key is
+    /// given a second time. Sessions continue.
     ///
     /// # Errors
     /// Two daemons have the same key.
@@ -128,16 +128,16 @@ impl Channel {
         Ok(())
     }
 
-    /// What to wait for.
+    /// A file descriptor that is readable while datagrams wait.
     pub fn readable(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
-    /// How many peers were heard within this time.
+    /// The number of peers that were heard within this time.
     pub fn present(&self, within: Duration, now: Local) -> usize {
         let present = |peer: &&Known| peer.heard > self.since && now.since(peer.heard) < within;
         self.peers.values().filter(present).count()
     }
-    /// Datagrams that were no messages of a peer.
+    /// Datagrams that were not messages of a peer.
     pub fn refused(&self) -> u64 {
         let Counters {
             malformed,
@@ -154,7 +154,7 @@ impl Channel {
         self.unreadable + reasons.iter().sum::<u64>()
     }
 
-    /// Sends a message to a peer, at once or when there is a session with it. Returns whether it could be sent.
+    /// Sends a message to a peer, at once or as soon as there is a session. Returns whether it could be sent.
     pub fn send(&mut self, to: u32, message: &Message<'_>, now: Local) -> bool {
         message.emit(&mut self.plain);
         self.sealed.clear();
@@ -164,17 +164,18 @@ impl Channel {
             Err(_) => false,
         }
     }
-    /// Whatever keeps a datagram from leaving, such as a route that is missing, may pass.
+    /// An error of the network, such as a missing route, may be temporary.
     fn transmit(&self, to: u32) -> bool {
         let peer = self.peers.get(&to);
         peer.is_some_and(|peer| self.socket.send_to(&self.sealed, peer.address).is_ok())
     }
 
-    /// The next message, and who sent it; `None` where there is none among the next datagrams. Others may follow then, and
-    /// the socket remains readable: whoever floods it does not keep the daemon from its work.
+    /// The next message and its sender; `None` if there is none among the next datagrams. In that case more datagrams
+    /// may follow, and the socket remains readable. A flood of datagrams therefore does not keep the daemon from its
+    /// work.
     ///
     /// # Errors
-    /// The socket does not work any more.
+    /// The socket has failed.
     pub fn receive(&mut self, now: Local) -> io::Result<Option<(u32, Message<'_>)>> {
         for _ in 0..BURST {
             let Some((length, source)) = self.next_datagram()? else { return Ok(None) };
@@ -191,10 +192,10 @@ impl Channel {
                     self.unreadable += 1;
                 }
                 Ok(Event::Handshake { reply, .. }) => {
-                    // Who asked asks again.
+                    // If the reply is lost, the sender tries again.
                     let _ = self.socket.send_to(&reply, source);
                 }
-                // The endpoint has counted what was wrong.
+                // The endpoint has counted the error.
                 Ok(Event::Alive { .. } | Event::Established { .. }) | Err(_) => {}
             }
         }
@@ -211,16 +212,17 @@ impl Channel {
         }
     }
 
-    /// Begins a session anew with a peer that should have answered and is silent.
+    /// Begins a new session with a peer that should have answered and is silent.
     pub fn expect(&mut self, peer: u32, now: Local) {
         let silent = self.peers.get(&peer).is_some_and(|known| now.since(known.heard) > SILENCE);
         if silent {
-            // The peer is known, and that is the only error.
+            // The only error is an unknown peer, and this peer is known.
             let _ = self.endpoint.renew(peer, time(now));
         }
     }
 
-    /// Sends what is due: messages that waited for a session, and handshakes. Returns how long nothing is due.
+    /// Sends the datagrams that are due: messages that waited for a session, and handshakes. Returns the time until the
+    /// next one.
     pub fn attend(&mut self, now: Local) -> Duration {
         loop {
             let next = self.endpoint.next_deadline().unwrap_or(Time::MAX);
@@ -235,7 +237,7 @@ impl Channel {
     }
 }
 
-/// Whether the socket works again at the next try.
+/// Whether the socket may work again at the next attempt.
 fn is_passing(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -273,7 +275,7 @@ mod tests {
         let second = Channel::open(two, key(1), &[peer(0, one)], NOW).unwrap();
         (first, second, two)
     }
-    /// Lets both do what is due until the second one has heard a message.
+    /// Lets both daemons do what is due until the second one has received a message.
     fn heard(first: &mut Channel, second: &mut Channel, now: Local) -> Option<(u32, Vec<u8>)> {
         for _ in 0..50 {
             assert_eq!(first.receive(now).unwrap(), None);
@@ -308,7 +310,7 @@ mod tests {
         message(b"forged").emit(&mut forged);
         rogue.send_to(&forged, address).unwrap();
         rogue.send_to(&[], address).unwrap();
-        // It knows the address and the public key of the second one, which does not know its key.
+        // It knows the address and the public key of the second one, but the second one does not know its key.
         let peer = Peer { number: 1, address, key: key(1).public() };
         let mut stranger =
             Channel::open((Ipv4Addr::LOCALHOST, 0).into(), key(9), &[peer], NOW).unwrap();

@@ -4,21 +4,21 @@
 use slotline_net::time::Time;
 use std::time::Duration;
 
-/// Measurements that are kept; the one with the least bound counts.
+/// The number of measurements that are kept. The one with the smallest bound is used.
 const KEPT: usize = 8;
-/// Two clocks move apart by at most this (both within 100 parts per million).
+/// The maximum drift between two clocks (each within 100 parts per million).
 const DRIFT: f64 = 200e-6;
 
-/// A moment by the host's own clock: nanoseconds since the daemon started.
+/// A time of the host's own clock: nanoseconds since the daemon started.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct Local(pub u64);
 
 impl Local {
-    /// How long after `earlier` it is; zero where it is before.
+    /// The time since `earlier`; zero if `earlier` is later.
     pub fn since(self, earlier: Local) -> Duration {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }
-    /// The moment `span` later.
+    /// The local time `span` later.
     pub fn after(self, span: Duration) -> Local {
         Local(self.0.saturating_add(span.as_nanos() as u64))
     }
@@ -27,16 +27,16 @@ impl Local {
 /// How well a host knows the network's time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ClockState {
-    /// It does not, or not within the guard.
+    /// It is unknown, or not known within the guard.
     Free,
     /// It was measured within the last three intervals.
     Locked,
-    /// It was not measured lately, but must still be within the guard.
+    /// It was not measured recently, but its error is still within the guard.
     Holdover,
 }
 
 impl ClockState {
-    /// Its name.
+    /// The name of the state.
     pub const fn name(self) -> &'static str {
         match self {
             ClockState::Free => "free",
@@ -51,7 +51,7 @@ impl ClockState {
 struct Sample {
     /// Network time minus local time, in nanoseconds.
     offset: i64,
-    /// Half of the time that the messages took: the error is at most this.
+    /// Half of the round-trip time, which is the largest possible error.
     error: Duration,
     at: Local,
 }
@@ -62,16 +62,16 @@ impl Sample {
     }
 }
 
-/// What a daemon that knows the time has answered.
+/// The answer of a daemon that knows network time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TimeReply {
-    /// When the question was sent, by the clock of who asked.
+    /// The time at which the request was sent, by the clock of the sender.
     pub asked: Local,
-    /// When it was received, and when the answer was sent: network time in nanoseconds.
+    /// Network time in nanoseconds at which the request was received and the answer was sent.
     pub received: u64,
     /// See [`TimeReply::received`].
     pub sent: u64,
-    /// Which network time: it begins anew with each epoch.
+    /// The epoch of network time, which begins anew with each epoch.
     pub epoch: u64,
 }
 
@@ -83,17 +83,17 @@ pub struct NetworkClock {
     epoch: u64,
     samples: Vec<Sample>,
     next: usize,
-    /// It never goes back.
+    /// The last time that was returned, so that time never goes back.
     last: Time,
 }
 
 impl NetworkClock {
-    /// A clock that is measured every `interval` and is good enough while its error is at most `guard`.
+    /// A clock that is measured every `interval`. It is accurate enough while its error is at most `guard`.
     pub fn new(interval: Duration, guard: Duration) -> NetworkClock {
         NetworkClock { interval, guard, epoch: 0, samples: Vec::new(), next: 0, last: Time::ZERO }
     }
 
-    /// Takes in an answer that arrived at `now`. Returns whether another epoch has begun.
+    /// Processes an answer that arrived at `now`. Returns whether another epoch has begun.
     pub fn answered(&mut self, reply: &TimeReply, now: Local) -> bool {
         let fresh = self.epoch != reply.epoch;
         if fresh {
@@ -125,11 +125,11 @@ impl NetworkClock {
     pub fn offset(&self, now: Local) -> Option<i64> {
         self.best(now).map(|sample| sample.offset)
     }
-    /// The most by which it may be wrong.
+    /// The largest possible error of the offset.
     pub fn bound(&self, now: Local) -> Option<Duration> {
         self.best(now).map(|sample| sample.bound(now))
     }
-    /// How well it is known.
+    /// How well network time is known.
     pub fn state(&self, now: Local) -> ClockState {
         let latest = self.samples.iter().map(|sample| sample.at).max();
         match (self.bound(now), latest) {
@@ -140,14 +140,14 @@ impl NetworkClock {
             _ => ClockState::Free,
         }
     }
-    /// The network's time; `None` where it is not known.
+    /// Network time; `None` if it is not known.
     pub fn now(&mut self, now: Local) -> Option<Time> {
         let offset = self.offset(now)?;
         let network = now.0.saturating_add_signed(offset);
         self.last = self.last.max(Time::ns(network));
         Some(self.last)
     }
-    /// How long it is until a moment of network time.
+    /// The real time until a moment of network time.
     pub fn until(&mut self, at: Time, now: Local) -> Duration {
         self.now(now)
             .map_or(Duration::MAX, |network| Duration::from_nanos(at.since(network).as_ns()))
@@ -161,7 +161,7 @@ mod tests {
 
     const INTERVAL: Duration = Duration::from_millis(250);
     const GUARD: Duration = Duration::from_micros(300);
-    /// The other clock at local time zero.
+    /// The difference of the other clock, in nanoseconds.
     const AHEAD: u64 = 7_000_000_000;
 
     fn reply(asked: u64, out: u64, back: u64) -> (TimeReply, Local) {

@@ -13,7 +13,7 @@ use std::time::Duration;
 pub struct Config {
     /// The scenario with the fabric and the scheme; relative to this file.
     pub scenario: PathBuf,
-    /// Which of the scenario's schemes; needed where several have a central scheduler.
+    /// The name of the scenario's scheme; required if several schemes have a central scheduler.
     pub scheme: Option<String>,
     /// The file with this machine's private key; relative to this file. Each machine has its own.
     #[serde(default = "default_key")]
@@ -21,7 +21,7 @@ pub struct Config {
     /// The UDP port of all daemons.
     #[serde(default = "default_port")]
     pub port: u16,
-    /// Prefixes of the hosts' addresses: what goes elsewhere is not held.
+    /// Prefixes of the hosts' addresses. Packets to other destinations are not held.
     pub network: Vec<String>,
     /// The machines of the scheme's controllers, in order: of Fastpass the primary and the secondary arbiter.
     pub arbiter: Vec<Arbiter>,
@@ -63,9 +63,9 @@ pub struct Host {
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct AgentOptions {
-    /// Without any word from an arbiter for this time, while packets wait, all packets leave at once.
+    /// If packets wait and no message from an arbiter arrives for this time, all packets leave at once.
     pub silence: Time,
-    /// How long packets then leave at once before the arbiter is asked again.
+    /// The time for which packets then leave at once, before an arbiter may be obeyed again.
     pub retry: Time,
     /// TCP and UDP ports whose packets are not held, such as that of a remote shell.
     pub exempt_ports: Vec<u16>,
@@ -91,9 +91,9 @@ impl Default for AgentOptions {
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct ClockOptions {
-    /// How often it is measured.
+    /// The interval between measurements.
     pub interval: Time,
-    /// The error up to which it is good enough.
+    /// The largest error that is accepted.
     pub guard: Time,
 }
 
@@ -103,23 +103,23 @@ impl Default for ClockOptions {
     }
 }
 
-/// Why a configuration cannot be used.
+/// The reason why a configuration cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// The file cannot be read.
     #[error("cannot read {0}: {1}")]
     Read(PathBuf, std::io::Error),
-    /// It is not what it should be; the text has line and key.
+    /// The file is not a valid configuration. The text has the line and the key.
     #[error("{0}: {1}")]
     Parse(PathBuf, String),
-    /// A key has a value that does not work.
+    /// The value of a key is not valid.
     #[error("{file}: {key}: {what}")]
     Value {
         /// The file.
         file: PathBuf,
         /// The key.
         key: String,
-        /// What is wrong, and what would be right.
+        /// The error, and the values that are valid.
         what: String,
     },
 }
@@ -151,7 +151,7 @@ impl Config {
         Ok(config)
     }
 
-    /// The configuration that `text` is; `file` is for messages.
+    /// Parses a configuration. `file` is used in messages.
     ///
     /// # Errors
     /// It does not describe a network.
@@ -174,11 +174,14 @@ impl Config {
         if self.network.is_empty() {
             return wrong(
                 "network",
-                "give the prefixes of the hosts' addresses, as [\"10.0.0.0/24\"]",
+                "give the prefixes of the hosts' addresses, such as [\"10.0.0.0/24\"]",
             );
         }
         if let Some(prefix) = self.network.iter().find(|prefix| !is_prefix(prefix)) {
-            return wrong("network", &format!("`{prefix}` is no prefix; one is \"10.0.0.0/24\""));
+            return wrong(
+                "network",
+                &format!("`{prefix}` is not a prefix, such as \"10.0.0.0/24\""),
+            );
         }
         let mut names: Vec<&str> = self.host.iter().map(|host| host.name.as_str()).collect();
         names.sort_unstable();
@@ -207,21 +210,21 @@ impl Config {
         }
     }
 
-    /// The host whose first address this machine has: a socket can be bound to it.
+    /// The host whose first address belongs to this machine, so that a socket can be bound to it.
     pub fn host_here(&self) -> Option<&Host> {
         self.host.iter().find(|host| is_local(host.address[0]))
     }
-    /// Which of the arbiters this machine is.
+    /// The index of the arbiter on this machine.
     pub fn arbiter_here(&self) -> Option<usize> {
         self.arbiter.iter().position(|arbiter| is_local(arbiter.address))
     }
-    /// Where a daemon on this address listens.
+    /// The socket address of a daemon on this address.
     pub fn socket(&self, address: IpAddr) -> SocketAddr {
         SocketAddr::new(address, self.port)
     }
 }
 
-/// A span of a configuration as the standard library has it.
+/// A time of the configuration as a type of the standard library.
 pub fn span(time: Time) -> Duration {
     Duration::from_nanos(time.as_ns())
 }
@@ -274,7 +277,7 @@ mod tests {
         assert!(error("3p7bfXt9", "3p7b").contains("line 6"), "{}", error("3p7bfXt9", "3p7b"));
         let again = "{ name = 'h0', address = ['10.1.0.9'], key = '3p7bfXt9wbTTW2HC7OQ1Nz+DQ8hbeGdNrfx+FG+IK08=' }, { name";
         assert!(error("{ name", again).contains("`h0` is given twice"));
-        assert!(error("10.1.0.0/24", "10.1.0.0").contains("is no prefix"));
+        assert!(error("10.1.0.0/24", "10.1.0.0").contains("is not a prefix"));
         assert!(error("10.1.0.100", "10.1.0.1").contains("10.1.0.1 is given twice"));
         let (one, two) = (
             "hSDwCYkwp1R0i33ctD73Wg2/Og0mOBr066SpjqqbTmo=",

@@ -1,4 +1,4 @@
-//! The socket by which other programs of its machine ask a daemon, and tell it what to do: one line each way.
+//! The control socket of a daemon, for other programs on its machine: one line in each direction.
 
 use crate::running::Running;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -6,13 +6,13 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How often it is seen that the daemon is to stop, and the most that one who asks may take.
+/// The interval at which a request to stop is checked, and the time limit for a client.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// The longest line.
+/// The longest line in bytes.
 const LONGEST: u64 = 1_000;
 
-/// A listening socket, which is removed with this.
+/// A listening socket. Dropping it removes its file.
 #[derive(Debug)]
 pub struct ControlSocket {
     listener: UnixListener,
@@ -20,7 +20,7 @@ pub struct ControlSocket {
 }
 
 impl ControlSocket {
-    /// Opens a socket at `path`, in place of one that a killed daemon has left.
+    /// Opens a socket at `path`, and replaces a socket that a killed daemon has left.
     ///
     /// # Errors
     /// The folder cannot be made or written, or another daemon listens there.
@@ -38,11 +38,11 @@ impl ControlSocket {
         Ok(ControlSocket { listener, path: path.into() })
     }
 
-    /// Answers whoever connects and sends a line, until the daemon is to stop.
+    /// Answers each client that connects and sends a line, until the daemon is requested to stop.
     pub fn serve(&self, running: &Running, answer: impl Fn(&str) -> String) {
         while !running.stopped() {
             match self.listener.accept() {
-                // Who goes away before the answer does not matter.
+                // A client that disconnects before the answer does not matter.
                 Ok((stream, _)) => drop(converse(&stream, &answer)),
                 Err(_) => std::thread::sleep(PATIENCE),
             }
@@ -65,10 +65,10 @@ fn converse(mut stream: &UnixStream, answer: &impl Fn(&str) -> String) -> io::Re
     stream.write_all(answer(line.trim()).as_bytes())
 }
 
-/// What the daemon that listens at `path` answers to a line.
+/// The answer of the daemon that listens at `path` to a line.
 ///
 /// # Errors
-/// None listens there.
+/// No daemon listens there.
 pub fn ask(path: &Path, line: &str) -> io::Result<String> {
     let mut stream = UnixStream::connect(path)?;
     stream.set_read_timeout(Some(Duration::from_secs(2)))?;

@@ -11,12 +11,12 @@ use slotline_net::topology::{End, Graph};
 use std::io;
 use std::time::{Duration, Instant};
 
-/// The longest time for which the thread sleeps when nothing is due: the interval of looking at sockets.
+/// The longest sleep when nothing is due, which is the interval at which sockets are checked.
 const NAP: Duration = Duration::from_micros(50);
 /// Datagrams taken from one socket before the next socket.
 const BATCH: usize = 64;
 
-/// Why nodes cannot be run.
+/// The reason why nodes cannot be run.
 #[derive(Debug, thiserror::Error)]
 pub enum LiveError {
     /// A socket does not work.
@@ -25,7 +25,7 @@ pub enum LiveError {
     /// The graph is not a valid network.
     #[error(transparent)]
     Graph(#[from] SpecError),
-    /// Not one node per node of the graph.
+    /// The number of nodes is not that of the graph.
     #[error("{nodes} nodes for a graph of {expected}: every node of the graph needs one")]
     Nodes {
         /// Nodes given.
@@ -35,23 +35,23 @@ pub enum LiveError {
     },
 }
 
-/// How nodes are run.
+/// Options of a run.
 #[derive(Clone, Copy)]
 pub struct Options {
-    /// How long they run at most.
+    /// The longest duration of the run.
     pub span: Duration,
     /// Notes of events before this time are kept.
     pub notes_until: Time,
 }
 
 impl Options {
-    /// Runs for `span` and keeps no notes.
+    /// A run for `span` without notes.
     pub const fn new(span: Duration) -> Options {
         Options { span, notes_until: Time::ZERO }
     }
 }
 
-/// What a run did.
+/// Counters of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Report {
     /// Packets handed to sockets.
@@ -78,9 +78,9 @@ pub struct Outcome {
     pub nodes: Vec<Box<dyn Node>>,
     /// What happened.
     pub report: Report,
-    /// What nodes noted, in order of time.
+    /// The notes of nodes, in order of time.
     pub notes: Vec<(Time, Note)>,
-    /// What hosts handed over to applications outside of the network, with its time.
+    /// Packets that hosts handed to applications outside the network, each with its time.
     pub handovers: Vec<(Time, Handover)>,
 }
 
@@ -102,7 +102,7 @@ struct Place<'a> {
 }
 
 impl Io for Place<'_> {
-    /// Any socket of the node will do: who receives goes by the socket at which a packet arrives.
+    /// Any socket of the node can send, because the socket at which a packet arrives identifies the receiver.
     fn send(&mut self, far: End, packet: &Packet, payload: &[u8]) -> io::Result<bool> {
         let Sockets(sockets) = self.sockets;
         let to = sockets[far.node.at()][far.port.at()].address();
@@ -110,8 +110,8 @@ impl Io for Place<'_> {
     }
 }
 
-/// Runs `nodes` at the places of `graph` for a span of time, or until `done`. Ports send at the rates of
-/// their links, over UDP on the loopback interface; the delay of a link is that of the interface.
+/// Runs `nodes` at the places of `graph` for a span of time, or until `done`. Ports send at the rates of their links,
+/// over UDP on the loopback interface. The delay of a link is the delay of that interface.
 pub fn run(
     nodes: Vec<Box<dyn Node>>,
     graph: &Graph,
@@ -172,7 +172,7 @@ impl Driver {
         }
         Ok(())
     }
-    /// Whether anything arrived, and when something is to be done next.
+    /// Runs all nodes once. Returns whether anything arrived, and the time of the next event.
     fn round(&mut self) -> io::Result<(bool, Time)> {
         let (mut any, mut next) = (false, Time::MAX);
         for at in 0..self.seats.len() {
@@ -184,7 +184,7 @@ impl Driver {
         }
         Ok((any, next))
     }
-    /// Hands packets that have arrived to a node. Whether there were any.
+    /// Delivers packets that have arrived to a node. Returns whether there were any.
     fn receive(&mut self, node: usize) -> io::Result<bool> {
         let mut any = false;
         for port in 0..self.sockets.0[node].len() {
@@ -197,7 +197,7 @@ impl Driver {
         }
         Ok(any)
     }
-    /// Takes one datagram from a socket, if there is one.
+    /// Reads one datagram from a socket, if there is one.
     fn take(&mut self, node: usize, port: usize) -> io::Result<bool> {
         let now = self.now();
         match self.sockets.0[node][port].receive(&mut self.buffer)? {
@@ -273,7 +273,7 @@ mod tests {
         }
         fn expire(&mut self, token: u32, cx: &mut Cx<'_>) {
             assert_eq!(token, 3);
-            // A busy machine may be late with what was asked for.
+            // A busy machine may deliver a requested wake-up late.
             if self.asked <= EACH {
                 return cx.wake(cx.now + Time::ms(1), 3);
             }

@@ -1,9 +1,9 @@
-//! Packets that the kernel holds for this daemon, by the handles that the model knows them by.
+//! Packets that the kernel holds for this daemon. The model knows them by handles.
 
 use crate::clock::Local;
 use std::time::Duration;
 
-/// A place without a packet.
+/// A handle without a packet.
 const NONE: u32 = u32::MAX;
 
 /// The numbers of held packets, by handle.
@@ -11,12 +11,12 @@ const NONE: u32 = u32::MAX;
 pub struct Held {
     numbers: Vec<u32>,
     free: Vec<u32>,
-    /// When a packet left last, or when the first one came.
+    /// The time at which a packet last left, or at which the first one arrived.
     moved: Local,
 }
 
 impl Held {
-    /// Packet `number` of the queue is held. Returns its handle.
+    /// Adds packet `number` of the queue. Returns its handle.
     pub fn put(&mut self, number: u32, now: Local) -> u32 {
         if self.is_empty() {
             self.moved = now;
@@ -28,13 +28,13 @@ impl Held {
         self.numbers.push(number);
         self.numbers.len() as u32 - 1
     }
-    /// The number of the packet with this handle, which is not held any more.
+    /// Removes the packet with this handle. Returns its number.
     pub fn take(&mut self, handle: u32, now: Local) -> u32 {
         self.moved = now;
         self.free.push(handle);
         std::mem::replace(&mut self.numbers[handle as usize], NONE)
     }
-    /// The numbers of all packets in the order of their numbers; none is held any more.
+    /// Removes all packets. Returns their numbers in ascending order.
     pub fn take_all(&mut self, now: Local) -> Vec<u32> {
         self.free.clear();
         self.moved = now;
@@ -43,15 +43,15 @@ impl Held {
         numbers.sort_unstable();
         numbers
     }
-    /// How many packets are held.
+    /// The number of packets held.
     pub fn len(&self) -> usize {
         self.numbers.len() - self.free.len()
     }
-    /// Whether none is held.
+    /// Whether no packet is held.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
-    /// For how long packets have been held without one that left.
+    /// The time for which packets have been held without one that left.
     pub fn stalled(&self, now: Local) -> Duration {
         if self.is_empty() { Duration::ZERO } else { now.since(self.moved) }
     }

@@ -1,13 +1,13 @@
-//! What a daemon shows by HTTP: to a browser, to what collects metrics, and to what watches whether it works.
+//! The HTTP interface of a daemon, for browsers, metric collectors and health checks.
 
 use crate::running::Running;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
 
-/// How often it is seen that the daemon is to stop, and the most that one who asks may take.
+/// The interval at which a request to stop is checked, and the time limit for a client.
 const PATIENCE: Duration = Duration::from_millis(50);
-/// The longest request.
+/// The longest request in bytes.
 const LONGEST: u64 = 8_192;
 
 /// An answer.
@@ -22,7 +22,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// Plain text.
+    /// An answer of plain text.
     pub fn text(code: u16, body: &str) -> Answer {
         Answer { code, kind: "text/plain; charset=utf-8", body: format!("{body}\n") }
     }
@@ -33,7 +33,7 @@ impl Answer {
 pub struct HttpSocket(TcpListener);
 
 impl HttpSocket {
-    /// Opens it.
+    /// Opens the socket.
     ///
     /// # Errors
     /// The address cannot be used.
@@ -43,11 +43,11 @@ impl HttpSocket {
         Ok(HttpSocket(listener))
     }
 
-    /// Answers requests one after another, by their path, until the daemon is to stop.
+    /// Answers requests one after another, by their path, until the daemon is requested to stop.
     pub fn serve(&self, running: &Running, answer: impl Fn(&str) -> Answer) {
         while !running.stopped() {
             match self.0.accept() {
-                // Who goes away before the answer does not matter.
+                // A client that disconnects before the answer does not matter.
                 Ok((stream, _)) => drop(converse(&stream, &answer)),
                 Err(_) => std::thread::sleep(PATIENCE),
             }
@@ -75,7 +75,7 @@ fn converse(mut stream: &TcpStream, answer: &impl Fn(&str) -> Answer) -> io::Res
     )
 }
 
-/// A socket that is closed before all was read loses the answer.
+/// Reads the headers. Closing a socket with unread data would discard the answer.
 fn skip_headers(request: &mut impl BufRead) -> io::Result<()> {
     let mut header = String::new();
     while request.read_line(&mut header)? > 2 {
@@ -84,7 +84,7 @@ fn skip_headers(request: &mut impl BufRead) -> io::Result<()> {
     Ok(())
 }
 
-/// The path of a request to read something, without what follows a question mark.
+/// The path of a `GET` request, without the query.
 fn path(line: &str) -> Option<&str> {
     let rest = line.strip_prefix("GET ")?;
     rest.split([' ', '?', '\r', '\n']).next()

@@ -1,8 +1,8 @@
-//! Of IP packets: where they go, and how long they are.
+//! The destination and the length of IP packets.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// The destination of the IP packet that `bytes` begin with, and its length; `None` for anything else.
+/// The destination and the length of the IP packet at the start of `bytes`; `None` for anything else.
 pub fn destination(bytes: &[u8]) -> Option<(IpAddr, u16)> {
     let word = |at: usize| Some(u16::from_be_bytes(*bytes.get(at..)?.first_chunk()?));
     match bytes.first()? >> 4 {

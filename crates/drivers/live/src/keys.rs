@@ -6,33 +6,33 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// Why a file with a private key cannot be used.
+/// The reason why a file with a private key cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyFileError {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("cannot read the private key {0}: {1}; `slotline key new` makes one")]
     Read(PathBuf, io::Error),
-    /// It is no key.
+    /// The file is not a key.
     #[error("{0}: {1}")]
     Invalid(PathBuf, KeyError),
-    /// Others than its owner can read it.
-    #[error("others than its owner can read the private key {0}: `chmod 600` it")]
+    /// Users other than its owner can read the file.
+    #[error("users other than its owner can read the private key {0}; run `chmod 600` on it")]
     Open(PathBuf),
-    /// It cannot be made.
-    #[error("cannot make the private key {0}: {1}")]
+    /// The file cannot be created.
+    #[error("cannot create the private key {0}: {1}")]
     Make(PathBuf, io::Error),
-    /// There is a key already.
-    #[error("{0} exists; another key needs another file, since hosts know this one")]
+    /// The file exists.
+    #[error("{0} exists and is not replaced, because hosts know this key; use another file")]
     Exists(PathBuf),
-    /// The system has no random numbers.
+    /// The operating system provides no random bytes.
     #[error(transparent)]
     Random(#[from] KeyError),
 }
 
-/// The key in a file that nobody but its owner can read.
+/// Reads the key in a file that only its owner can read.
 ///
 /// # Errors
-/// It cannot be read, is no key, or others can read it.
+/// The file cannot be read, is not a key, or other users can read it.
 pub fn read(path: &Path) -> Result<KeyPair, KeyFileError> {
     let unreadable = |error| KeyFileError::Read(path.into(), error);
     let mut file = File::open(path).map_err(unreadable)?;
@@ -45,16 +45,16 @@ pub fn read(path: &Path) -> Result<KeyPair, KeyFileError> {
     text.parse().map_err(|error| KeyFileError::Invalid(path.into(), error))
 }
 
-/// Whether systemd keeps the file for this service alone, with rights that its mode does not show.
+/// Whether systemd restricts the file to this service with access rights that its mode does not show.
 fn is_credential(path: &Path) -> bool {
     let folder = std::env::var_os("CREDENTIALS_DIRECTORY");
     folder.is_some_and(|folder| path.starts_with(folder))
 }
 
-/// Makes a key and a file with it. An existing file is never replaced.
+/// Creates a key and writes it to a file. An existing file is never replaced.
 ///
 /// # Errors
-/// The file exists or cannot be written, or the system has no random numbers.
+/// The file exists or cannot be written, or the operating system provides no random bytes.
 pub fn create(path: &Path) -> Result<KeyPair, KeyFileError> {
     let key = KeyPair::generate()?;
     if let Some(folder) = path.parent() {

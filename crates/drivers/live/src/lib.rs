@@ -1,15 +1,18 @@
 //! The wall-clock driver: runs the nodes of the simulator over real sockets.
 //!
-//! A [`seat::Seat`] runs one node; who calls it has the clock and the sockets. [`run`] connects the nodes of a whole network by
-//! UDP sockets on the loopback interface, one socket per port. A node gets times, packets and wake-ups as in the simulator.
+//! A [`seat::Seat`] runs one node; its caller has the clock and the sockets. [`run`] connects the nodes of a whole
+//! network by UDP sockets on the loopback interface, one socket per port. A node gets times, packets and wake-ups as in
+//! the simulator.
 //!
-//! On a real network an [`agent::Agent`] runs on each host and an [`arbiter::Arbiter`] on the machine of each controller. Both
-//! have a [`config::Config`], a [`channel::Channel`] to the others, and the network's time ([`clock`]).
+//! On a real network an [`agent::Agent`] runs on each host and an [`arbiter::Arbiter`] on the machine of each
+//! controller. Both have a [`config::Config`], a [`channel::Channel`] to the other daemons, and network time
+//! ([`clock`]). A [`bump::LiveBump`] runs on a machine that forwards packets, and needs none of these.
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
 pub mod agent;
 pub mod arbiter;
+pub mod bump;
 pub mod channel;
 pub mod clock;
 pub mod config;

@@ -1,4 +1,4 @@
-//! What daemons say to each other, inside of the envelope. Big-endian:
+//! Messages between daemons, inside the envelope. Numbers are big-endian:
 //!
 //! ```text
 //! version: u8, kind: u8, then
@@ -19,9 +19,9 @@ pub const VERSION: u8 = 1;
 pub enum Message<'a> {
     /// A control message of the scheme: its packet and its payload.
     Control(Packet, &'a [u8]),
-    /// What is the network's time?
+    /// A request for network time.
     TimeRequest(Local),
-    /// The network's time.
+    /// The answer with network time.
     TimeReply(TimeReply),
 }
 
@@ -45,7 +45,7 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// The message that `bytes` are; `None` for anything else.
+    /// Parses a message; `None` if `bytes` are not a message.
     pub fn parse(bytes: &'a [u8]) -> Option<Message<'a>> {
         let (&[VERSION, kind], rest) = bytes.split_first_chunk()? else { return None };
         match kind {

@@ -8,17 +8,30 @@ use std::fmt::{Display, Write};
 pub struct Exposition(String);
 
 impl Exposition {
-    /// A value that rises and falls.
+    /// Adds a value that can rise and fall.
     pub fn gauge(&mut self, name: &str, help: &str, value: impl Display) {
         self.family(name, "gauge", help);
         self.sample(name, value);
     }
-    /// A count since the start of the daemon.
+    /// Adds a count since the start of the daemon.
     pub fn counter(&mut self, name: &str, help: &str, value: u64) {
         self.family(name, "counter", help);
         self.sample(&format!("{name}_total"), value);
     }
-    /// What the scheme counts; docs/results.md says what each is.
+    /// Adds values of one kind that a label tells apart. A value of a label needs no escape: it is an address or a name.
+    pub fn labelled(
+        &mut self,
+        name: &str,
+        help: &str,
+        label: &str,
+        values: impl IntoIterator<Item = (String, u64)>,
+    ) {
+        self.family(name, "gauge", help);
+        for (of, value) in values {
+            self.sample(&format!("{name}{{{label}=\"{of}\"}}"), value);
+        }
+    }
+    /// Adds the counters of the scheme, which docs/results.md explains.
     pub fn scheme(&mut self, counters: &BTreeMap<&'static str, u64>) {
         for (name, value) in counters {
             let name = format!("scheme_{name}");
@@ -41,7 +54,7 @@ impl Exposition {
         self.line(format_args!("slotline_{name} {value}"));
     }
     fn line(&mut self, line: impl Display) {
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(self.0, "{line}");
     }
 }
@@ -55,9 +68,11 @@ mod tests {
         let mut metrics = Exposition::default();
         metrics.gauge("held_packets", "Packets held.", 3);
         metrics.counter("joins", "Joins.", 2);
+        metrics.labelled("bytes", "Bytes.", "to", [("10.0.0.1".to_owned(), 7)]);
         metrics.scheme(&BTreeMap::from([("slots_used", 9)]));
         let text = "# TYPE slotline_held_packets gauge\n# HELP slotline_held_packets Packets held.\nslotline_held_packets 3\n\
                     # TYPE slotline_joins counter\n# HELP slotline_joins Joins.\nslotline_joins_total 2\n\
+                    # TYPE slotline_bytes gauge\n# HELP slotline_bytes Bytes.\nslotline_bytes{to=\"10.0.0.1\"} 7\n\
                     # TYPE slotline_scheme_slots_used unknown\nslotline_scheme_slots_used 9\n# EOF\n";
         assert_eq!(metrics.end(), text);
     }

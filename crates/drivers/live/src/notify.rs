@@ -4,17 +4,17 @@ use std::io;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 
-/// The socket of the service manager, where there is one.
+/// The socket of the service manager, if there is one.
 #[derive(Debug)]
 pub struct Manager(Option<(UnixDatagram, SocketAddr)>);
 
 impl Manager {
-    /// The one that has started this process, by the environment (`NOTIFY_SOCKET`).
+    /// The service manager that started this process, from the environment (`NOTIFY_SOCKET`).
     pub fn of_process() -> Manager {
         let name = std::env::var("NOTIFY_SOCKET").ok();
         Manager(name.and_then(|name| open(&name).ok()))
     }
-    /// Tells it something, such as `READY=1`. Without it, or if it does not listen, nothing happens.
+    /// Sends a message, such as `READY=1`. Nothing happens if there is no service manager or it does not listen.
     pub fn tell(&self, what: &str) {
         if let Some((socket, address)) = &self.0 {
             let _ = socket.send_to_addr(what.as_bytes(), address);

@@ -1,12 +1,12 @@
-//! What a daemon answers to those who watch it.
+//! Answers to HTTP requests about a daemon.
 
 use crate::http::Answer;
 use crate::status::{Shared, Status};
 
-/// The page for browsers. It has no other files.
+/// The page for browsers. It uses no other files.
 const PAGE: &str = include_str!("page.html");
 
-/// The answer to a request by HTTP.
+/// The answer to an HTTP request.
 pub fn answer<T: Status>(shared: &Shared<T>, path: &str) -> Answer {
     let body = |kind, body| Answer { code: 200, kind, body };
     match path {
@@ -17,11 +17,11 @@ pub fn answer<T: Status>(shared: &Shared<T>, path: &str) -> Answer {
             body("application/openmetrics-text; version=1.0.0; charset=utf-8", text)
         }
         "/livez" if shared.is_alive() => Answer::text(200, "alive"),
-        "/livez" => Answer::text(503, "the daemon has not shown itself for two seconds"),
+        "/livez" => Answer::text(503, "the daemon has not updated its status for two seconds"),
         "/readyz" => match shared.latest().map(|status| status.unready()) {
             Some(None) => Answer::text(200, "ready"),
             Some(Some(why)) => Answer::text(503, why),
-            None => Answer::text(503, "it starts"),
+            None => Answer::text(503, "it is starting"),
         },
         _ => Answer::text(404, "there are /, /status, /metrics, /livez and /readyz"),
     }

@@ -1,4 +1,5 @@
-//! A log of all that a controller's node hears and does, from which [`crate::replay`] runs it again.
+//! A log of all messages that a controller's node received and of its actions. [`crate::replay`] runs the node again
+//! from it.
 //!
 //! ```text
 //! "slotline log 1\n", the length of the header as 4 bytes (little-endian), the header as JSON, then records:
@@ -7,7 +8,7 @@
 //! 2 (step)   messages sent: LEB128, and where there are any, a digest of them: 8 bytes (little-endian)
 //! ```
 //!
-//! Steps in which nothing was due are left out.
+//! Steps with nothing due are left out.
 
 use serde::{Deserialize, Serialize};
 use slotline_net::frame::{Kind, Packet};
@@ -25,7 +26,7 @@ pub const MAGIC: &[u8] = b"slotline log 1\n";
 pub(crate) const HEARD: u8 = 1;
 pub(crate) const STEP: u8 = 2;
 
-/// What a log is about.
+/// The subject of a log.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Header {
     /// The version of the program.
@@ -36,23 +37,23 @@ pub struct Header {
     pub scheme: String,
     /// The controller's number among the hosts of the network.
     pub station: u32,
-    /// What the random numbers of this start were drawn from.
+    /// The number from which the random numbers of this start were drawn.
     pub incarnation: u64,
-    /// When the node began: picoseconds of the network's time.
+    /// The network time at which the node began, in picoseconds.
     pub began: u64,
 }
 
-/// A digest of messages, in order.
+/// A digest of messages in order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Sent {
-    /// How many.
+    /// The number of messages.
     pub messages: u64,
     /// Their digest.
     pub digest: u64,
 }
 
 impl Sent {
-    /// Adds a message. Others of the node's packets do not leave a controller.
+    /// Adds a message. Other packets of the node do not leave a controller.
     pub fn add(&mut self, far: End, message: &Packet, payload: &[u8]) {
         if message.kind != Kind::Control {
             return;
@@ -67,7 +68,7 @@ impl Sent {
     }
 }
 
-/// Writes a log. Where the disk is full, it ends there, and the daemon goes on.
+/// Writes a log. If the disk is full, the log ends, and the daemon continues.
 #[derive(Debug)]
 pub struct Recorder<W: Write = BufWriter<File>> {
     out: W,
@@ -76,11 +77,11 @@ pub struct Recorder<W: Write = BufWriter<File>> {
 }
 
 impl Recorder {
-    /// Begins a log in a new file. Where there is one with this name already, a number follows the name: an arbiter that
-    /// begins anew continues none and replaces none.
+    /// Begins a log in a new file. If a file with this name exists, a number is added to the name, so a restarted
+    /// arbiter neither continues nor replaces a log.
     ///
     /// # Errors
-    /// The file cannot be made.
+    /// The file cannot be created.
     pub fn create(path: &Path) -> io::Result<Recorder> {
         let numbered = |n: u32| {
             let mut name = path.as_os_str().to_owned();
@@ -103,14 +104,14 @@ impl<W: Write> Recorder<W> {
     pub fn new(out: W) -> Recorder<W> {
         Recorder { out, last: 0, fault: None }
     }
-    /// The node begins.
+    /// Records that the node begins.
     pub fn begin(&mut self, header: &Header) {
         let text = serde_json::to_vec(header).unwrap_or_default();
         let length = (text.len() as u32).to_le_bytes();
         self.last = header.began;
         self.write(&[MAGIC, &length, &text].concat());
     }
-    /// The node hears a message.
+    /// Records that the node receives a message.
     pub fn heard(&mut self, message: &Packet, payload: &[u8], now: Time) {
         let bytes = packet::emit(message, payload);
         let mut record = self.record(HEARD, now);
@@ -118,7 +119,7 @@ impl<W: Write> Recorder<W> {
         record.extend(bytes);
         self.write(&record);
     }
-    /// The node did what was due.
+    /// Records that the node did what was due.
     pub fn stepped(&mut self, sent: Sent, now: Time) {
         let mut record = self.record(STEP, now);
         number(&mut record, sent.messages);
@@ -127,17 +128,17 @@ impl<W: Write> Recorder<W> {
         }
         self.write(&record);
     }
-    /// Hands what was written to the system.
+    /// Passes buffered records to the operating system.
     pub fn flush(&mut self) {
         if self.fault.is_none() {
             self.fault = self.out.flush().err();
         }
     }
-    /// Where the log was written.
+    /// Returns the writer of the log.
     pub fn into_inner(self) -> W {
         self.out
     }
-    /// Why the log ended.
+    /// The reason why the log ended.
     pub fn fault(&self) -> Option<&io::Error> {
         self.fault.as_ref()
     }

@@ -9,40 +9,41 @@ use slotline_net::topology::End;
 use slotline_net::wire::packet;
 use std::io;
 
-/// Why a log cannot be replayed.
+/// The reason why a log cannot be replayed.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplayError {
-    /// It is no log, or one of another version.
+    /// The file is not a log, or it has another version.
     #[error(
-        "this is no log of an arbiter, or one of another version: it does not begin with `slotline log 1`"
+        "this is not an arbiter's log, or it has another version: it does not begin with `slotline log 1`"
     )]
     NoLog,
-    /// The header is not what it should be.
+    /// The header is not valid.
     #[error("the header of the log is damaged: {0}")]
     Header(String),
-    /// A record is not what it should be.
+    /// A record is not valid.
     #[error("the record at byte {at} of the log is damaged")]
     Damaged {
-        /// Where it begins.
+        /// The offset of the record in bytes.
         at: usize,
     },
-    /// The node did something else.
+    /// The node behaved differently.
     #[error(
         "at {} s the arbiter sent {then} messages, and the replay sent {now}, not all of them the same: the log is of another \
          version of the program, or is damaged",
         at.as_secs_f64()
     )]
     Different {
-        /// The network's time.
+        /// Network time.
         at: Time,
-        /// Messages in the log.
+        /// The number of messages in the log.
         then: u64,
-        /// Messages of the replay.
+        /// The number of messages in the replay.
         now: u64,
     },
 }
 
-/// No arbiter is later than this; in a damaged log a node would be busy with its wake-ups. Without any it may be idle for long.
+/// An upper limit for how late an arbiter can be. In a damaged log, a later time would keep a node busy with its
+/// wake-ups. A node without wake-ups may be idle for longer.
 const LATEST: Time = Time::s(3_600);
 
 /// One record.
@@ -55,26 +56,26 @@ enum Record<'a> {
 /// A log in memory.
 #[derive(Clone, Debug)]
 pub struct Log<'a> {
-    /// What it is about.
+    /// The subject of the log.
     pub header: Header,
     bytes: &'a [u8],
-    /// Where the next record begins.
+    /// The offset of the next record.
     at: usize,
     now: u64,
 }
 
-/// What a replay counted.
+/// Counters of a replay.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Replayed {
-    /// Messages heard.
+    /// Messages received.
     pub heard: u64,
     /// Messages sent.
     pub sent: u64,
-    /// Messages in the log that were sent.
+    /// Messages sent according to the log.
     pub recorded: u64,
     /// Time between the first and the last record.
     pub span: Time,
-    /// Whether the log ends in the middle of a record: its arbiter was killed.
+    /// Whether the log ends in the middle of a record, because its arbiter was killed.
     pub cut: bool,
 }
 
@@ -82,10 +83,10 @@ impl<'a> Log<'a> {
     /// Reads the header.
     ///
     /// # Errors
-    /// There is none.
+    /// The header is missing or not valid.
     pub fn open(bytes: &'a [u8]) -> Result<Log<'a>, ReplayError> {
         let rest = bytes.strip_prefix(MAGIC).ok_or(ReplayError::NoLog)?;
-        let damaged = || ReplayError::Header("it is cut".into());
+        let damaged = || ReplayError::Header("it is incomplete".into());
         let (length, rest) = rest.split_first_chunk().ok_or_else(damaged)?;
         let text = rest.get(..u32::from_le_bytes(*length) as usize).ok_or_else(damaged)?;
         let header: Header =
@@ -94,7 +95,7 @@ impl<'a> Log<'a> {
         Ok(Log { header, bytes, at, now })
     }
 
-    /// The next record and its time; `None` at the end, or where the last one is cut.
+    /// The next record and its time; `None` at the end, or if the last record is incomplete.
     fn next(&mut self) -> Result<Option<(Time, Record<'a>)>, ReplayError> {
         let at = self.at;
         let mut rest = &self.bytes[at..];
@@ -109,7 +110,7 @@ impl<'a> Log<'a> {
     }
 }
 
-/// The record at the beginning of `rest`, which moves behind it. `None`: it is cut.
+/// The record at the beginning of `rest`, which moves behind the record; `None` if the record is incomplete.
 fn record<'a>(rest: &mut &'a [u8]) -> Result<Option<(u64, Record<'a>)>, ()> {
     let Some(&kind) = rest.split_off_first() else { return Ok(None) };
     let (Some(gap), Some(count)) = (number(rest)?, number(rest)?) else { return Ok(None) };
@@ -130,7 +131,7 @@ fn record<'a>(rest: &mut &'a [u8]) -> Result<Option<(u64, Record<'a>)>, ()> {
     Ok(Some((gap, record)))
 }
 
-/// A number as LEB128. `None`: it is cut.
+/// A number as LEB128; `None` if it is incomplete.
 fn number(rest: &mut &[u8]) -> Result<Option<u64>, ()> {
     let mut value = 0;
     for shift in (0..64).step_by(7) {
@@ -143,7 +144,7 @@ fn number(rest: &mut &[u8]) -> Result<Option<u64>, ()> {
     Err(())
 }
 
-/// Counts what the node sends.
+/// Counts the messages that the node sends.
 struct Outlet(Sent);
 
 impl Io for Outlet {
@@ -153,10 +154,10 @@ impl Io for Outlet {
     }
 }
 
-/// Runs a node, which has not begun, from a log. With `compare`, whatever it sends must be what the log has.
+/// Replays a log on a node that has not begun. With `compare`, its messages must be those of the log.
 ///
 /// # Errors
-/// The log is damaged, or the node does something else.
+/// The log is damaged, or the node behaved differently.
 pub fn replay(log: &mut Log<'_>, seat: &mut Seat, compare: bool) -> Result<Replayed, ReplayError> {
     let began = Time::ps(log.header.began);
     let mut done = Replayed::default();
@@ -175,7 +176,7 @@ pub fn replay(log: &mut Log<'_>, seat: &mut Seat, compare: bool) -> Result<Repla
             }
             Record::Step(then) => {
                 let mut outlet = Outlet(Sent::default());
-                // Counting does not fail.
+                // Counting cannot fail.
                 let _ = seat.step(now, &mut outlet);
                 done.recorded += then.messages;
                 done.sent += outlet.0.messages;

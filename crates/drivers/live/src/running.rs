@@ -1,4 +1,4 @@
-//! A daemon's own time, and its end.
+//! The clock of a daemon, and requests to stop it.
 
 use crate::clock::Local;
 use rustix::event::epoll::{self, EventData, EventFlags};
@@ -7,7 +7,7 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-/// Since when a daemon runs, and whether it is to stop.
+/// The time since which a daemon runs, and whether it was requested to stop.
 #[derive(Debug)]
 pub struct Running {
     origin: Instant,
@@ -21,27 +21,27 @@ impl Default for Running {
 }
 
 impl Running {
-    /// The time now. It is later than zero.
+    /// The present local time, which is later than zero.
     pub fn now(&self) -> Local {
         Local(self.origin.elapsed().as_nanos() as u64 + 1)
     }
-    /// Tells the daemon to stop.
+    /// Requests the daemon to stop.
     pub fn stop(&self) {
         self.stop.store(true, Ordering::Release);
     }
-    /// Whether it is to stop.
+    /// Whether the daemon was requested to stop.
     pub fn stopped(&self) -> bool {
         self.stop.load(Ordering::Acquire)
     }
 }
 
-/// A number that no other start of a daemon has: the time.
+/// A number that no other start of a daemon has, from the time of day.
 pub(crate) fn unique() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     since.as_nanos() as u64
 }
 
-/// What wakes a daemon: one of these is readable.
+/// An epoll list that wakes a daemon when one of these files is readable.
 pub(crate) fn waiting_list(files: &[BorrowedFd<'_>]) -> io::Result<OwnedFd> {
     let list = epoll::create(epoll::CreateFlags::CLOEXEC)?;
     for (at, file) in files.iter().enumerate() {

@@ -10,22 +10,22 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::io;
 
-/// A busy port sends without pauses until it has caught up with its rate, for at most this much lost time.
+/// A busy port that is late sends without pauses until it has caught up with its rate, for at most this much lost time.
 const SLACK: Time = Time::ms(5);
-/// Most packets that one port sends in a step, so that what arrives is not neglected.
+/// The largest number of packets that one port sends in a step, so that arriving packets are not neglected.
 const BURST: usize = 64;
 
-/// What a node is connected to.
+/// The connection of a node to its network.
 pub trait Io {
-    /// Sends a packet by a port to its far end. Control messages have a payload. Returns whether it could be sent; it is
-    /// lost otherwise.
+    /// Sends a packet from a port to its far end. Control messages have a payload. Returns whether it could be sent;
+    /// otherwise it is lost.
     ///
     /// # Errors
     /// Nothing can be sent any more.
     fn send(&mut self, far: End, packet: &Packet, payload: &[u8]) -> io::Result<bool>;
 }
 
-/// What a seat did.
+/// Counters of a seat.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SeatReport {
     /// Packets sent.
@@ -43,11 +43,11 @@ pub struct SeatReport {
 struct Port {
     far: End,
     pace: InverseRate,
-    /// What the node put there with [`Cx::send`], and where it goes.
+    /// Packets that the node sent with [`Cx::send`], and their destinations.
     queue: VecDeque<(Packet, End)>,
     /// Whether the node may have something to [`Node::transmit`].
     kicked: bool,
-    /// Whether the port has been sending up to `free_at`.
+    /// Whether the port has sent without a pause until `free_at`.
     busy: bool,
     free_at: Time,
 }
@@ -61,7 +61,7 @@ impl Port {
     fn has_work(&self) -> bool {
         self.kicked || !self.queue.is_empty()
     }
-    /// The line is busy for a packet of `len` bytes from `now` on.
+    /// Occupies the line for a packet of `len` bytes, from `now` on.
     fn occupy(&mut self, len: u16, now: Time) {
         let begin = if self.busy { self.free_at.max(now.since(SLACK)) } else { now };
         (self.busy, self.free_at) = (true, begin + self.pace.time_for(len.into()));
@@ -75,11 +75,11 @@ struct Wake {
     token: u32,
 }
 
-/// Everything but the node itself: what its effects act upon.
+/// Everything that the node's effects act upon.
 struct Surroundings {
     ports: Vec<Port>,
     wakes: BinaryHeap<Reverse<Wake>>,
-    /// How many wake-ups were asked for.
+    /// The number of wake-ups requested.
     orders: u64,
     report: SeatReport,
     notes: Vec<(Time, Note)>,
@@ -92,7 +92,7 @@ impl Surroundings {
         let due = self.wakes.peek().is_some_and(|Reverse(wake)| wake.at <= now);
         due.then(|| self.wakes.pop()).flatten().map(|Reverse(wake)| wake)
     }
-    /// When something is to be done next.
+    /// The time of the next wake-up or transmission.
     fn next(&self) -> Time {
         let woken = self.wakes.peek().map_or(Time::MAX, |Reverse(wake)| wake.at);
         let free = self.ports.iter().filter(|port| port.has_work()).map(|port| port.free_at);
@@ -101,7 +101,7 @@ impl Surroundings {
 }
 
 impl Sink for Surroundings {
-    /// The time that the processing really takes has passed already.
+    /// The real time of the processing has already passed.
     fn hold(&mut self, _span: Time) {}
     fn rewire(&mut self, port: PortId, node: NodeId, far: PortId) {
         self.ports[port.at()].far = End { node, port: far };
@@ -131,8 +131,8 @@ impl Sink for Surroundings {
     }
 }
 
-/// A node, its ports, which send at the rates of their links, and its wake-ups. The caller says what time it is, and when
-/// packets have arrived.
+/// A node, its ports, which send at the rates of their links, and its wake-ups. The caller provides the time and the
+/// packets that arrive.
 pub struct Seat {
     node: Box<dyn Node>,
     effects: Effects,
@@ -140,7 +140,7 @@ pub struct Seat {
 }
 
 impl Seat {
-    /// Puts a node at a place with these links. Notes of events before `notes_until` are kept.
+    /// A seat of a node with these links. Notes of events before `notes_until` are kept.
     pub fn new(node: Box<dyn Node>, wires: &[Wire], notes_until: Time) -> Seat {
         let mut effects = Effects::default();
         effects.keep_notes(notes_until);
@@ -155,7 +155,7 @@ impl Seat {
         Seat { node, effects, around }
     }
 
-    /// From now on packets stand for frames: those of dropped packets are listed.
+    /// Makes packets stand for frames: the frames of dropped packets are listed.
     pub fn track_frames(&mut self) {
         self.effects.payloads().track_frames();
     }
@@ -163,37 +163,37 @@ impl Seat {
     pub fn node(&self) -> &dyn Node {
         self.node.as_ref()
     }
-    /// The node itself, at the end.
+    /// Returns the node at the end.
     pub fn into_node(self) -> Box<dyn Node> {
         self.node
     }
-    /// What it did so far.
+    /// The counters so far.
     pub fn report(&self) -> SeatReport {
         self.around.report
     }
-    /// Packets that wait in the FIFOs of ports.
+    /// The number of packets that wait in the FIFOs of ports.
     pub fn waiting(&self) -> u64 {
         self.around.ports.iter().map(|port| port.queue.len() as u64).sum()
     }
-    /// Takes what the node noted since the last call.
+    /// Removes and returns the notes of the node.
     pub fn notes(&mut self) -> impl Iterator<Item = (Time, Note)> {
         self.around.notes.drain(..)
     }
-    /// Takes what the node handed over since the last call.
+    /// Removes and returns the packets that the node handed to applications.
     pub fn handovers(&mut self) -> impl Iterator<Item = (Time, Handover)> {
         self.around.handovers.drain(..)
     }
-    /// Takes the frames whose packets the node dropped since the last call.
+    /// Removes and returns the frames whose packets the node dropped.
     pub fn lost_frames(&mut self) -> impl Iterator<Item = u32> {
         self.effects.payloads().lost_frames()
     }
 
-    /// The node begins.
+    /// Starts the node.
     pub fn start(&mut self, now: Time) {
         self.call(now, |node, cx| node.start(cx));
     }
 
-    /// A packet has arrived at a port; `payload` is that of a control message.
+    /// Passes a packet that has arrived at a port to the node. `payload` is that of a control message.
     pub fn receive(&mut self, port: PortId, packet: Packet, payload: &[u8], now: Time) {
         let mut packet = packet;
         if packet.kind == Kind::Control {
@@ -202,7 +202,7 @@ impl Seat {
         self.call(now, |node, cx| node.receive(port, packet, cx));
     }
 
-    /// When the node wants to be woken; [`Time::MAX`] where it does not.
+    /// The time of the node's next wake-up; [`Time::MAX`] if there is none.
     pub fn next_wake(&self) -> Time {
         self.around.wakes.peek().map_or(Time::MAX, |Reverse(wake)| wake.at)
     }
@@ -213,11 +213,11 @@ impl Seat {
         self.next_wake() > now && self.around.ports.iter().all(settled)
     }
 
-    /// Does what is due at `now`: wake-ups, and sending from ports that are free. Returns when it is to be called next, if
-    /// nothing arrives before.
+    /// Does what is due at `now`: wake-ups, and sending from free ports. Returns the time of the next call, unless a
+    /// packet arrives earlier.
     ///
     /// # Errors
-    /// That of `io`.
+    /// The error of `io`.
     pub fn step(&mut self, now: Time, io: &mut impl Io) -> io::Result<Time> {
         while let Some(Wake { at, token, .. }) = self.around.due(now) {
             let latest = &mut self.around.report.latest;
@@ -230,7 +230,7 @@ impl Seat {
         Ok(self.around.next())
     }
 
-    /// Sends from a port while it is free and has something to send.
+    /// Sends from a port while it is free and has packets.
     fn transmit(&mut self, port: usize, now: Time, io: &mut impl Io) -> io::Result<()> {
         for _ in 0..BURST {
             if self.around.ports[port].free_at > now {
@@ -256,7 +256,7 @@ impl Seat {
         }
     }
 
-    /// The next packet of a port, and where it goes.
+    /// The next packet of a port and its destination.
     fn take(&mut self, at: usize, now: Time) -> Option<(Packet, End)> {
         let port = &mut self.around.ports[at];
         if let Some(next) = port.queue.pop_front() {
@@ -271,7 +271,7 @@ impl Seat {
         packet.map(|packet| (packet, port.far))
     }
 
-    /// Calls the node and carries out what it asks for.
+    /// Calls the node and carries out its effects.
     fn call<T>(&mut self, now: Time, call: impl FnOnce(&mut dyn Node, &mut Cx<'_>) -> T) -> T {
         let mut cx = Cx::new(now, &mut self.effects);
         let result = call(self.node.as_mut(), &mut cx);

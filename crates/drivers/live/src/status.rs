@@ -1,4 +1,4 @@
-//! What a daemon shows of itself.
+//! The status that a daemon publishes.
 
 use crate::agent::AgentCounts;
 use crate::channel::Keys;
@@ -9,9 +9,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How often a daemon shows itself.
+/// The interval at which a daemon updates its status.
 const INTERVAL: Duration = Duration::from_millis(200);
-/// A daemon that has not shown itself for so long does not work.
+/// A daemon with an older status does not work.
 const STALE: Duration = Duration::from_secs(2);
 
 /// An agent at one moment.
@@ -20,28 +20,28 @@ const STALE: Duration = Duration::from_secs(2);
 pub struct AgentStatus {
     /// The arbiter that is obeyed, by its place in the configuration; none while packets leave at once.
     pub obeys: Option<usize>,
-    /// Whether it was told to let packets leave at once.
+    /// Whether the agent is drained: all packets leave at once.
     pub drained: bool,
     /// Whether the network's time is `locked`, in `holdover` or `free` (not known).
     pub clock: &'static str,
     /// Network time minus own time.
     pub clock_offset_ns: Option<i64>,
-    /// The most by which that may be wrong.
+    /// The largest possible error of the offset.
     pub clock_bound_ns: Option<u64>,
-    /// Which network time: it changes when arbiters begin anew.
+    /// The epoch of network time, which changes if arbiters begin anew.
     pub epoch: u64,
     /// Packets held now.
     pub held: usize,
-    /// What happened to packets.
+    /// Counts of packets.
     #[serde(flatten)]
     pub counts: AgentCounts,
-    /// Datagrams that were no messages of a peer.
+    /// Datagrams that were not messages of a peer.
     pub refused: u64,
     /// The longest time by which a wake-up came late.
     pub latest_ns: u64,
     /// Messages that could not be sent.
     pub lost_messages: u64,
-    /// What the scheme counts.
+    /// The counters of the scheme.
     pub counters: BTreeMap<&'static str, u64>,
 }
 
@@ -49,15 +49,15 @@ pub struct AgentStatus {
 #[derive(Clone, PartialEq, Debug, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ArbiterStatus {
-    /// Which of the configuration's arbiters it is.
+    /// The place of the arbiter in the configuration.
     pub rank: usize,
-    /// Which network time: it changes when arbiters begin anew.
+    /// The epoch of network time, which changes if arbiters begin anew.
     pub epoch: u64,
-    /// The network's time.
+    /// Network time.
     pub time_ns: u64,
-    /// Agents and other arbiters that were heard within the last seconds.
+    /// The number of agents and other arbiters that were heard within the last seconds.
     pub peers: usize,
-    /// Whether all is recorded: `ok`, or why the log has ended; none where nothing is recorded.
+    /// The state of the log: `ok`, or the reason why it has ended; none if no log is written.
     pub recording: Option<String>,
     /// Messages of the scheme received.
     pub received: u64,
@@ -65,26 +65,26 @@ pub struct ArbiterStatus {
     pub sent: u64,
     /// Messages that could not be sent.
     pub lost_messages: u64,
-    /// Datagrams that were no messages of a peer.
+    /// Datagrams that were not messages of a peer.
     pub refused: u64,
     /// The longest time by which a wake-up came late.
     pub latest_ns: u64,
-    /// What the scheme counts.
+    /// The counters of the scheme.
     pub counters: BTreeMap<&'static str, u64>,
 }
 
-/// What daemons show of themselves.
+/// A status that a daemon publishes.
 pub trait Status: Clone + serde::Serialize {
-    /// As metrics, in the format of OpenMetrics.
+    /// The status as metrics in the format of OpenMetrics.
     fn metrics(&self) -> String;
-    /// Why it does not do its work; `None` if it does.
+    /// The reason why the daemon does not do its work; `None` if it does.
     fn unready(&self) -> Option<&'static str>;
 }
 
-/// What agents and arbiters have in common.
+/// Metrics of both agents and arbiters.
 fn common(out: &mut Exposition, latest_ns: u64, refused: u64, lost_messages: u64) {
     out.gauge("latest_wake_up_seconds", "The latest wake-up.", seconds(latest_ns));
-    out.counter("refused_datagrams", "Datagrams that were no messages of a peer.", refused);
+    out.counter("refused_datagrams", "Datagrams that were not messages of a peer.", refused);
     out.counter("lost_messages", "Messages that could not be sent.", lost_messages);
 }
 
@@ -102,11 +102,7 @@ impl Status for AgentStatus {
         out.gauge("held_packets", "Packets held now.", self.held);
         let bound = self.clock_bound_ns.map_or(f64::INFINITY, seconds);
         let bound = if bound.is_finite() { bound.to_string() } else { "+Inf".into() };
-        out.gauge(
-            "clock_bound_seconds",
-            "The most by which the network's time may be wrong.",
-            bound,
-        );
+        out.gauge("clock_bound_seconds", "The largest possible error of network time.", bound);
         out.counter("scheduled_packets", "Packets that left as the arbiter decided.", scheduled);
         out.counter(
             "unscheduled_packets",
@@ -115,11 +111,15 @@ impl Status for AgentStatus {
         );
         out.counter("exempt_packets", "Packets that are never held.", exempt);
         out.counter("dropped_packets", "Packets that the scheme dropped.", dropped);
-        out.counter("joins", "How often the agent began to obey an arbiter.", joined);
-        out.counter("silences", "How often it stopped, because the arbiter was silent.", silences);
+        out.counter("joins", "How often the agent started to obey an arbiter.", joined);
+        out.counter(
+            "silences",
+            "How often the agent stopped because the arbiter was silent.",
+            silences,
+        );
         out.counter(
             "clock_losses",
-            "How often it stopped, because the time was not known.",
+            "How often the agent stopped because network time was not known.",
             clock_losses,
         );
         common(&mut out, self.latest_ns, self.refused, self.lost_messages);
@@ -153,12 +153,12 @@ pub fn named(counters: &Counters) -> BTreeMap<&'static str, u64> {
     counters.all().map(|(counter, value)| (counter.name, value)).collect()
 }
 
-/// Where a daemon leaves its status for whoever asks, and finds what it is told.
+/// The latest status of a daemon, and requests to the daemon.
 #[derive(Debug)]
 pub struct Shared<T> {
     latest: Mutex<(Option<T>, Option<Instant>)>,
     drained: AtomicBool,
-    /// Keys that the daemon is to take.
+    /// New keys for the daemon.
     keys: Mutex<Option<Keys>>,
 }
 
@@ -169,7 +169,7 @@ impl<T> Default for Shared<T> {
 }
 
 impl<T: Status> Shared<T> {
-    /// Leaves a status, unless there is a recent one or somebody is just taking it.
+    /// Stores a status, unless there is a recent one or a reader is taking it at this moment.
     pub(crate) fn show(&self, taken: impl FnOnce() -> T) {
         if let Ok(mut latest) = self.latest.try_lock()
             && latest.1.is_none_or(|at| at.elapsed() >= INTERVAL)
@@ -185,20 +185,20 @@ impl<T: Status> Shared<T> {
     pub fn json(&self) -> String {
         serde_json::to_string(&self.latest()).unwrap_or_default()
     }
-    /// Whether the daemon has shown itself within two seconds.
+    /// Whether the daemon has updated its status within two seconds.
     pub fn is_alive(&self) -> bool {
         let shown = self.latest.lock().unwrap_or_else(PoisonError::into_inner).1;
         shown.is_some_and(|at| at.elapsed() < STALE)
     }
-    /// Tells an agent to let all packets leave at once, or to obey arbiters again.
+    /// Sets whether an agent is drained.
     pub fn drain(&self, drained: bool) {
         self.drained.store(drained, Ordering::Release);
     }
-    /// Tells the daemon to take other keys.
+    /// Gives the daemon new keys.
     pub fn rekey(&self, keys: Keys) {
         *self.keys.lock().unwrap_or_else(PoisonError::into_inner) = Some(keys);
     }
-    /// Keys that the daemon is to take, unless somebody is just giving them.
+    /// New keys for the daemon, unless they are being set at this moment.
     pub(crate) fn new_keys(&self) -> Option<Keys> {
         self.keys.try_lock().ok().and_then(|mut keys| keys.take())
     }

@@ -5,7 +5,7 @@ use slotline_net::wire::packet;
 use std::io::{self, ErrorKind};
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 
-/// Room for the largest datagram.
+/// The size of the largest datagram in bytes.
 pub(crate) const LARGEST: usize = 65_536;
 
 pub(crate) struct UdpPort {
@@ -13,18 +13,18 @@ pub(crate) struct UdpPort {
     address: SocketAddr,
 }
 
-/// What was found at a socket.
+/// The result of reading a socket.
 pub(crate) enum Incoming<'a> {
     /// A packet and the payload that came with it.
     Packet(Packet, &'a [u8]),
-    /// Bytes that are no packet.
+    /// Bytes that are not a packet.
     Malformed,
     /// Nothing is there.
     Nothing,
 }
 
 impl UdpPort {
-    /// Takes a free port number.
+    /// Binds a socket to a free port number.
     pub fn bind() -> io::Result<UdpPort> {
         let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
         socket.set_nonblocking(true)?;
@@ -34,8 +34,8 @@ impl UdpPort {
     pub fn address(&self) -> SocketAddr {
         self.address
     }
-    /// Sends to the socket at `far`. Whether the packet could be sent; it is lost where the socket's
-    /// buffer is full.
+    /// Sends to the socket at `far`. Returns whether the packet could be sent; it is lost if the socket's buffer is
+    /// full.
     pub fn send(&self, packet: &Packet, payload: &[u8], far: SocketAddr) -> io::Result<bool> {
         match self.socket.send_to(&packet::emit(packet, payload), far) {
             Ok(_) => Ok(true),
@@ -55,7 +55,7 @@ impl UdpPort {
     }
 }
 
-/// Whether the socket works again at the next try.
+/// Whether the socket may work again at the next attempt.
 fn is_passing(error: &io::Error) -> bool {
     matches!(
         error.kind(),

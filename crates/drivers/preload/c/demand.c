@@ -29,7 +29,7 @@ static atomic_uint own_host;
 static void check(const struct demand_file *file, size_t size)
 {
     if (size < sizeof *file || memcmp(file->magic, "SLOTADUS", 8) != 0 || file->version != VERSION)
-        refuse(VARIABLE, "names a file that is no table of demand");
+        refuse(VARIABLE, "names a file that is not a table of demand");
     if (file->hosts > MOST_HOSTS || size < sizeof *file + 16 * file->hosts * file->hosts)
         refuse(VARIABLE, "names a table with a wrong size");
 }
@@ -55,7 +55,7 @@ static struct demand_file *read_file(void)
     return file;
 }
 
-/* As for virtual time: threads that do this at the same time each map the file. */
+/* As for virtual time, concurrent threads each map the file. */
 static struct demand_file *demand_file(void)
 {
     struct demand_file *file = atomic_load_explicit(&current, memory_order_acquire);

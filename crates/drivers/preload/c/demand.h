@@ -12,7 +12,7 @@ bool reporting(void);
 /* The number of the host with this address, or -1. */
 int host_of(struct in_addr address);
 
-/* The counters of bytes from this host towards another. */
+/* The counter of bytes from this host towards another. */
 _Atomic uint64_t *written_to(int host);
 _Atomic uint64_t *withdrawn_from(int host);
 

@@ -22,7 +22,7 @@
 enum { UNKNOWN, UNCOUNTED, HOST };
 static atomic_int peers[DESCRIPTORS];
 
-/* The process that looked a descriptor up. A child closes what it has inherited, and the connection remains. */
+/* The process that looked a descriptor up. If a child closes an inherited descriptor, the connection remains. */
 static atomic_int owners[DESCRIPTORS];
 
 static bool within_table(int fd)
@@ -30,7 +30,7 @@ static bool within_table(int fd)
     return fd >= 0 && fd < DESCRIPTORS;
 }
 
-/* The host with the address, also where an IPv6 socket has an IPv4 peer. */
+/* The host with the address. An IPv6 socket may have an IPv4 peer. */
 static int host_at(const struct sockaddr_storage *peer)
 {
     struct in_addr address;
@@ -86,8 +86,8 @@ void descriptor_changes(int fd)
         atomic_store_explicit(&peers[fd], UNKNOWN, memory_order_relaxed);
 }
 
-/* Linux discards what was not sent if SO_LINGER is 0 s, or if there is something that the process did not read
- * (tcp_close()). Otherwise it sends the bytes after the end of the process. */
+/* Linux discards unsent data if SO_LINGER is 0 s, or if the process has not read all received data
+ * (tcp_close()). Otherwise it sends the data after the end of the process. */
 static bool discards(int fd)
 {
     struct linger linger = {0, 0};
@@ -107,7 +107,7 @@ static void withdraw(int fd, int host)
         atomic_fetch_add_explicit(withdrawn_from(host), (uint64_t)unsent, memory_order_relaxed);
 }
 
-/* Only connections on which something was written have a known peer. */
+/* Only connections with writes have a known peer. */
 void descriptor_ends(int fd)
 {
     if (!within_table(fd))

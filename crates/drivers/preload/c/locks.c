@@ -5,7 +5,7 @@
 
 #include <stdatomic.h>
 
-/* The clock of a condition is told by a bit of its state (GNU libc since 2.25). */
+/* A bit of a condition's state identifies its clock (GNU libc since 2.25). */
 static clockid_t clock_of_condition(pthread_cond_t *condition)
 {
     unsigned state = __atomic_load_n(&condition->__data.__wrefs, __ATOMIC_RELAXED);

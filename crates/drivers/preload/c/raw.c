@@ -17,7 +17,7 @@ static long call(long number, const long *a)
     return REAL(syscall)(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
-/* Calls with another time at one place. */
+/* Makes the call with another time at one place. */
 static long call_at(long number, long *a, int place, const struct timespec *time)
 {
     a[place] = (long)time;
@@ -36,7 +36,7 @@ static long with_moment(long number, long *a, int place, clockid_t clock)
     return call_at(number, a, place, real_moment(clock, (const struct timespec *)a[place], &room));
 }
 
-/* The kernel writes the rest of the time-out back. */
+/* The kernel writes the remaining time-out back. */
 static long with_rest(long number, long *a, int place)
 {
     struct timespec *timeout = (struct timespec *)a[place];
@@ -57,7 +57,7 @@ static long with_milliseconds(long number, long *a, int place)
     return call(number, a);
 }
 
-/* FUTEX_WAIT has a span, the other operations have a moment. The rest have none. */
+/* FUTEX_WAIT has a span, and the operations below have a moment. All others have no time-out. */
 static long with_futex(long *a)
 {
     int operation = (int)a[1] & FUTEX_CMD_MASK;
@@ -143,7 +143,7 @@ static long dispatch(long number, long *a)
     }
 }
 
-/* Reads six arguments whatever the number of those given, as the C library's function does. */
+/* Always reads six arguments, as the C library's function does. */
 EXPORT long syscall(long number, ...)
 {
     long a[ARGUMENTS];

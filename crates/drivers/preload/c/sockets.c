@@ -10,7 +10,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-/* The kernel takes no longer intervals of keep-alive packets. */
+/* The kernel's limit for intervals of keep-alive packets, in seconds. */
 #define LONGEST_KEEP_ALIVE 32767
 
 enum kind { PLAIN, TIMEVAL, MILLISECONDS, SECONDS, KEEP_ALIVE, LINGER, BYTE_RATE };
@@ -182,7 +182,7 @@ static void speed_up_word(char *word)
     memcpy(word, &value.rate, sizeof value.rate);
 }
 
-/* The kernel fills as much of the structure as it knows and the caller has room for. */
+/* The kernel fills the part of the structure that it knows and for which the caller has room. */
 static void make_tcp_info_virtual(char *info, size_t size)
 {
     for (size_t n = 0; n < COUNT(times_of_32_bits); n++)
@@ -214,7 +214,7 @@ EXPORT int getsockopt(int fd, int level, int name, void *restrict value, socklen
     return result;
 }
 
-/* Zero means that there is no such time. */
+/* A time of zero means that there is none. */
 static void make_arrival_virtual(struct timespec *arrival)
 {
     if (arrival->tv_sec != 0 || arrival->tv_nsec != 0)

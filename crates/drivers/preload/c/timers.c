@@ -92,7 +92,7 @@ EXPORT int getitimer(__itimer_which_t which, struct itimerval *timer)
     return result;
 }
 
-/* The rest is rounded as the C library does, but an armed timer never has a rest of 0 s. */
+/* The remaining time is rounded as in the C library, but that of an armed timer is never 0 s. */
 EXPORT unsigned alarm(unsigned seconds)
 {
     struct itimerval timer = {.it_value = {seconds, 0}}, old;
@@ -110,8 +110,8 @@ EXPORT useconds_t ualarm(useconds_t us, useconds_t interval)
     return (useconds_t)(old.it_value.tv_sec * 1000000 + old.it_value.tv_usec);
 }
 
-/* Clocks of the POSIX timers of this process: the kernel does not tell them. An entry is free (0), taken, or has the
- * timer's name plus `NAME`. Names are small numbers or addresses. */
+/* Clocks of the POSIX timers of this process, which cannot be read from the kernel. An entry is free (0), taken, or has
+ * the timer's name plus `NAME`. Names are small numbers or addresses. */
 #define TIMERS 1024
 enum { FREE, TAKEN, NAME };
 static _Atomic uintptr_t timer_names[TIMERS];

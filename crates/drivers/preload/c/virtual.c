@@ -140,7 +140,7 @@ static struct timespec from_ns(wide ns)
     return (struct timespec){(time_t)seconds, (long)(ns - seconds * NS_PER_S)};
 }
 
-/* A quotient of 64 bits is several times as fast, and does for 29 years since the origin. */
+/* A division of 64 bits is several times as fast, and suffices for 29 years since the origin. */
 static wide virtual_elapsed(const struct time_file *file, wide elapsed)
 {
     uint64_t product;
@@ -160,7 +160,7 @@ void make_virtual(clockid_t clock, struct timespec *moment)
     *moment = from_ns(file->origin[origin].virtual + virtual_elapsed(file, elapsed));
 }
 
-/* A real moment before the clock's zero becomes zero: it has passed, and the kernel refuses negative ones. */
+/* A real moment before the clock's zero becomes zero: it has passed, and the kernel refuses negative moments. */
 const struct timespec *real_moment(clockid_t clock, const struct timespec *moment, struct timespec *room)
 {
     const struct time_file *file = time_file();

@@ -29,7 +29,7 @@ uint64_t faster(uint64_t rate);
 /* Replaces a real moment by the virtual one. */
 void make_virtual(clockid_t clock, struct timespec *moment);
 
-/* The real moment at which a virtual one is reached. Returns `moment` itself where nothing is to be done, which
+/* The real moment at which a virtual one is reached. Returns `moment` itself if nothing has to be changed, which
  * includes NULL and invalid values, and `room` otherwise. */
 const struct timespec *real_moment(clockid_t clock, const struct timespec *moment, struct timespec *room);
 

@@ -25,7 +25,7 @@ EXPORT int ppoll(struct pollfd *files, nfds_t count, const struct timespec *time
     return REAL(ppoll)(files, count, real_span(timeout, &room), mask);
 }
 
-/* What programs call that were compiled with _FORTIFY_SOURCE. */
+/* Programs that were compiled with _FORTIFY_SOURCE call this function. */
 EXPORT int __poll_chk(struct pollfd *files, nfds_t count, int timeout, size_t size)
 {
     if (size / sizeof *files < count)
@@ -61,7 +61,7 @@ EXPORT int pselect(int count, fd_set *restrict in, fd_set *restrict out, fd_set 
     return REAL(pselect)(count, in, out, other, real_span(timeout, &room), mask);
 }
 
-/* A wait of more than 24 real days ends after these. */
+/* A wait of more than 24 real days ends after 24 days. */
 static int real_milliseconds(int timeout)
 {
     wide real = stretch(timeout);

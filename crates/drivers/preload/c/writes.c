@@ -1,5 +1,5 @@
 /* Bytes that an application gives to TCP. They count from the beginning of the call: a call that blocks has announced
- * all of its bytes, also those that find no room in the socket's buffer. What was not taken is subtracted. */
+ * all of its bytes, including those without room in the socket's buffer. Bytes that are not accepted are subtracted. */
 #include "common.h"
 #include "demand.h"
 #include "descriptors.h"

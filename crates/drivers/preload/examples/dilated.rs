@@ -1,5 +1,5 @@
 //! Runs a program in virtual time: `dilated DILATION PROGRAM [ARGUMENT]…`. Virtual and real time are equal when it
-//! starts. Several programs that are to have the same time need one file of time; this example makes one for each.
+//! starts. Programs with the same virtual time need the same file of time; this example creates one for each program.
 
 use slotline_preload::{Dilation, Now, SharedTime, environment, install, reach};
 use std::error::Error;
@@ -37,7 +37,7 @@ fn run(folder: &Path, dilation: u64, program: &mut Command) -> Result<i32, Box<d
     Ok(status.code().unwrap_or(1))
 }
 
-/// Where a shell would find the program.
+/// The path at which a shell would find the program.
 fn on_path(program: &Path) -> PathBuf {
     let folders = std::env::var_os("PATH").unwrap_or_default();
     let mut paths = std::env::split_paths(&folders).map(|folder| folder.join(program));

@@ -16,7 +16,7 @@ const MOST_HOSTS: u32 = 4096;
 /// Bytes that the applications of each host have written to TCP connections towards each other host. Host `i` has the
 /// address `first_address + i`. Rows are hosts that send.
 ///
-/// The processes of all hosts add to the file, and this side reads it. The kernel keeps both views alike.
+/// The processes of all hosts add to the file, and this side reads it. The kernel keeps both views consistent.
 #[derive(Debug)]
 pub struct AduTable {
     path: PathBuf,
@@ -32,11 +32,11 @@ enum Matrix {
 }
 
 impl AduTable {
-    /// Writes a table of zeros; a file of that name is replaced.
+    /// Writes a table of zeros. An existing file is replaced.
     ///
-    /// # Errors
-    /// [`PreloadError::Hosts`] where there are no hosts, more than 4,096, or addresses end before them;
-    /// [`PreloadError::File`] where the file cannot be written.
+    /// [`PreloadError::Hosts`] if there are no hosts, more than 4,096 hosts, or not enough addresses;
+    /// [`PreloadError::File`] if the file cannot be written.
+    /// [`PreloadError::File`] if the file cannot be written.
     pub fn create(path: &Path, hosts: u32, first_address: Ipv4Addr) -> Result<Self, PreloadError> {
         let wrong = PreloadError::Hosts { hosts, first: first_address };
         if hosts == 0
@@ -59,7 +59,7 @@ impl AduTable {
         Ok(table)
     }
 
-    /// As `struct demand_file` in `c/demand.c`.
+    /// Writes the fields of `struct demand_file` in `c/demand.c`.
     fn fill(&self, first_address: Ipv4Addr) -> std::io::Result<()> {
         let numbers = [VERSION, u64::from(self.hosts), u64::from(first_address.to_bits())];
         let mut header = MAGIC.to_vec();
@@ -77,11 +77,11 @@ impl AduTable {
         self.hosts
     }
 
-    /// Bytes that the applications of `src` have given to TCP towards `dst`, with those of calls that still block.
-    /// Bytes that such a call leaves over are subtracted when it returns.
+    /// Bytes that the applications of `src` have given to TCP towards `dst`, including calls that still block. Bytes
+    /// that such a call does not write are subtracted when it returns.
     ///
     /// # Errors
-    /// [`PreloadError::File`] where the file cannot be read, also if a host is not in the table.
+    /// [`PreloadError::File`] if the file cannot be read, or if a host is not in the table.
     pub fn written(&self, src: u32, dst: u32) -> Result<u64, PreloadError> {
         self.word(Matrix::Written, src, dst)
     }
@@ -118,8 +118,8 @@ impl AduTable {
         Ok(self.words(self.place(matrix) + cell * WORD as u64, WORD)?[0])
     }
 
-    /// Reads three times and takes the value in the middle. Nothing promises that the kernel copies a word as a
-    /// whole while another process writes it.
+    /// Reads three times and takes the median, because the kernel does not guarantee that it copies a word as a whole
+    /// while another process writes it.
     fn words(&self, place: u64, len: usize) -> Result<Vec<u64>, PreloadError> {
         let [a, b, c] = [self.read(place, len)?, self.read(place, len)?, self.read(place, len)?];
         Ok(a.into_iter().zip(b).zip(c).map(|((a, b), c)| a.max(b).min(a.min(b).max(c))).collect())
@@ -132,7 +132,7 @@ impl AduTable {
         Ok(words.iter().map(|word| u64::from_ne_bytes(*word)).collect())
     }
 
-    /// Bytes of a matrix.
+    /// The size of a matrix in bytes.
     fn matrix_len(&self) -> usize {
         WORD * self.hosts as usize * self.hosts as usize
     }

@@ -16,10 +16,10 @@ pub enum PreloadError {
     File {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// Programs cannot run faster than the machine, and the library computes with 32 bits.
+    /// The dilation is below 1 or needs more than 32 bits. Programs cannot run faster than the machine.
     #[error(
         "a dilation of {numerator}/{denominator}: it must be at least 1, and neither number more than 4294967295"
     )]
@@ -39,12 +39,12 @@ pub enum PreloadError {
         /// The address of the first one.
         first: std::net::Ipv4Addr,
     },
-    /// `LD_PRELOAD` takes blanks and colons as separators.
+    /// `LD_PRELOAD` interprets blanks and colons as separators.
     #[error("{}: a library for LD_PRELOAD cannot lie in a folder with a blank, a colon or a `$` in its path", .0.display())]
     Separator(PathBuf),
 }
 
-/// For `map_err`: names the file.
+/// Adds the name of the file to an error, for `map_err`.
 pub(crate) fn at(path: &Path) -> impl FnOnce(io::Error) -> PreloadError + '_ {
     move |source| PreloadError::File { path: path.to_path_buf(), source }
 }

@@ -2,7 +2,7 @@
 //! `LD_PRELOAD` puts before the C library of unmodified programs.
 //!
 //! **Time dilation** (Etalon, §3.3). A program that is dilated by 20 sees a second pass while 20 real seconds
-//! pass, so a network of 1 Gbit/s is to it one of 20 Gbit/s. [`SharedTime`] writes the file that describes
+//! pass, so a network of 1 Gbit/s looks to it like one of 20 Gbit/s. [`SharedTime`] writes the file that describes
 //! this time. The library translates what the program reads from clocks and what it waits for.
 //!
 //! **Application data units** (Etalon, §5.2). The library adds the bytes that applications give to TCP to a

@@ -6,15 +6,15 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf, absolute};
 
-/// The library, an ELF shared object for this system. It is empty where it was not built: it needs Linux with 64 bits
-/// and the GNU C library.
+/// The library, an ELF shared object for this system. It is empty if it was not built: it needs Linux with 64 bits and
+/// the GNU C library.
 pub const LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libslotline.so"));
 
-/// Writes the library into a folder that exists, as `libslotline.so`, and returns its absolute path.
+/// Writes the library as `libslotline.so` into an existing folder, and returns its absolute path.
 ///
 /// # Errors
-/// [`PreloadError::Unsupported`] where there is no library for this system, [`PreloadError::Separator`] where
-/// `LD_PRELOAD` could not name the file, [`PreloadError::File`] where it cannot be written.
+/// [`PreloadError::Unsupported`] if there is no library for this system, [`PreloadError::Separator`] if `LD_PRELOAD`
+/// cannot name the file, [`PreloadError::File`] if it cannot be written.
 pub fn install(folder: &Path) -> Result<PathBuf, PreloadError> {
     if LIBRARY.is_empty() {
         return Err(PreloadError::Unsupported);
@@ -24,16 +24,16 @@ pub fn install(folder: &Path) -> Result<PathBuf, PreloadError> {
     if path.as_os_str().as_encoded_bytes().iter().any(|byte| separators.contains(byte)) {
         return Err(PreloadError::Separator(path));
     }
-    // A running program may have mapped an earlier one: it keeps its file.
+    // A running program may have mapped an older library, whose file must not change.
     let fresh = path.with_extension("new");
     fs::write(&fresh, LIBRARY).map_err(at(&fresh))?;
     fs::rename(&fresh, &path).map_err(at(&path))?;
     Ok(path)
 }
 
-/// The variables with which a program loads the library at `library`, with virtual time, and as a host that reports
-/// what it writes. A library that this process itself preloads comes after it. Programs that the program starts
-/// inherit them.
+/// The environment variables for a program that loads the library at `library`, optionally with virtual time, and
+/// optionally as a host that reports its demand. A library that this process itself preloads comes after it. Child
+/// processes inherit the variables.
 pub fn environment(
     library: &Path,
     time: Option<&SharedTime>,

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 type Header = elf::FileHeader64<Endianness>;
 
-/// Linux follows so many interpreters of scripts.
+/// The number of nested script interpreters that Linux follows.
 const INTERPRETERS: usize = 5;
 
 /// The reason why a program would run in real time and report nothing.
@@ -38,7 +38,7 @@ pub enum Unreachable {
     #[error("{}: set-user-ID or set-group-ID, so its loader ignores LD_PRELOAD unless root starts it", .0.display())]
     Privileged(PathBuf),
     /// The file is neither an ELF program nor a script.
-    #[error("{}: no program: {why}", path.display())]
+    #[error("{}: not a program: {why}", path.display())]
     Foreign {
         /// The file.
         path: PathBuf,
@@ -47,7 +47,7 @@ pub enum Unreachable {
     },
 }
 
-/// Whether the library is loaded when this file is executed. For a script, its interpreter is judged.
+/// Whether the library is loaded when this file is executed. For a script, its interpreter is examined.
 ///
 /// # Errors
 /// The reason why it is not.
@@ -67,7 +67,7 @@ fn foreign(path: &Path, why: String) -> Unreachable {
     Unreachable::Foreign { path: path.to_path_buf(), why }
 }
 
-/// What the first line of a script names. `env` looks for its argument on the path.
+/// The interpreter in the first line of a script. `env` looks for its argument on the path.
 fn interpreter(bytes: &[u8]) -> Option<PathBuf> {
     let line = bytes.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
     let line = String::from_utf8_lossy(line);

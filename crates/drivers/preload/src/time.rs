@@ -1,4 +1,4 @@
-//! Virtual time: how it follows from real time, and the file that says so.
+//! Virtual time, its relation to real time, and the file that describes it.
 
 use crate::PreloadError;
 use crate::error::at;
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf, absolute};
 const MAGIC: [u8; 8] = *b"SLOTTIME";
 const VERSION: u64 = 1;
 
-/// How many real seconds one virtual second takes: the time dilation factor (Etalon, §3.3). At least 1.
+/// The time dilation factor: the number of real seconds per virtual second (Etalon, §3.3). It is at least 1.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Dilation {
     numerator: u64,
@@ -21,7 +21,7 @@ impl Dilation {
     /// `numerator` real seconds for `denominator` virtual ones.
     ///
     /// # Errors
-    /// [`PreloadError::Dilation`] where the quotient is below 1, or a number is zero or needs more than 32 bits.
+    /// [`PreloadError::Dilation`] if the quotient is below 1, or a number is zero or needs more than 32 bits.
     pub fn new(numerator: u64, denominator: u64) -> Result<Self, PreloadError> {
         let valid = denominator > 0 && numerator >= denominator && numerator <= u64::from(u32::MAX);
         valid
@@ -90,11 +90,11 @@ pub struct SharedTime {
 }
 
 impl SharedTime {
-    /// Writes the file. At `now` the virtual clocks show what the real ones show; after that they are slower by the
+    /// Writes the file. At `now` the virtual clocks show the same as the real ones. After that they are slower by the
     /// dilation.
     ///
     /// # Errors
-    /// [`PreloadError::File`] where the file cannot be written.
+    /// [`PreloadError::File`] if the file cannot be written.
     pub fn create(path: &Path, dilation: Dilation, now: Now) -> Result<Self, PreloadError> {
         let path = absolute(path).map_err(at(path))?;
         let time = Self { path, dilation, origin: now };
@@ -105,11 +105,11 @@ impl SharedTime {
     pub fn path(&self) -> &Path {
         &self.path
     }
-    /// How many real seconds a virtual one takes.
+    /// The dilation of the file.
     pub fn dilation(&self) -> Dilation {
         self.dilation
     }
-    /// What programs see on a clock when it really shows `real` nanoseconds, rounded down.
+    /// The reading of a virtual clock, rounded down, when the real clock shows `real` nanoseconds.
     pub fn virtual_ns(&self, clock: Clock, real: i64) -> i64 {
         let origin = i128::from(self.origin.of(clock));
         let elapsed = (i128::from(real) - origin) * i128::from(self.dilation.denominator);
@@ -118,7 +118,7 @@ impl SharedTime {
             .expect("between two numbers of 64 bits, since the dilation is at least 1")
     }
 
-    /// As `struct time_file` in `c/virtual.c`: each origin is a real and a virtual moment.
+    /// The bytes of `struct time_file` in `c/virtual.c`: each origin is a real and a virtual moment.
     fn to_bytes(&self) -> Vec<u8> {
         let Now { realtime, monotonic } = self.origin;
         let numbers = [VERSION, self.dilation.numerator, self.dilation.denominator];

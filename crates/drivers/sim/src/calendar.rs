@@ -1,22 +1,22 @@
 //! Pending events, bucketed by time window.
 //!
 //! A window is shorter than the least time in which one node can affect another (the *lookahead*),
-//! so all events of a window are known when it begins, except those a node makes for itself. The
-//! events of near windows lie in chunks of one slab, which are reused last-in first-out to stay in
-//! cache; those far ahead (time-outs, mostly) wait in an ordered map until their turn.
+//! so all events of a window are known when it begins, except those that a node schedules for itself.
+//! Events of near windows are stored in chunks of one slab, which are reused last-in first-out to stay
+//! in the cache. Events far ahead (mostly time-outs) are stored in an ordered map until they are near.
 
 use slotline_net::frame::Packet;
 use std::collections::BTreeMap;
 
-/// An event: a packet arrives at a port, or (where `to` is a node's own slot) something is due there.
+/// An event: a packet arrives at a port, or (if `to` is a node's own slot) an event of that node is due.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub(crate) struct Entry {
-    /// When, in picoseconds.
+    /// The time, in picoseconds.
     pub time: u64,
-    /// Where: port index over all nodes in the low 24 bits, link epoch in the high 8.
+    /// The place: the port index over all nodes in the low 24 bits, and the link epoch in the high 8.
     pub to: u32,
-    /// What arrives. For a node's own events `flow` holds the code and `seq` the token.
+    /// The packet that arrives. For a node's own events, `flow` is the code and `seq` the token.
     pub packet: Packet,
 }
 
@@ -29,15 +29,15 @@ const FAR: usize = usize::MAX;
 
 #[derive(Clone, Copy)]
 struct Bucket {
-    /// The chunk being filled; a chain leads from it to earlier ones.
+    /// The chunk being filled. Each chunk is linked to the one before.
     last: u32,
     len: u32,
 }
 
-/// How time is cut into windows: none is longer than the lookahead.
+/// The division of time into windows. No window is longer than the lookahead.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Windows {
-    /// 2⁶⁴ over the length of a window, rounded up: a multiplication stands for the division.
+    /// 2⁶⁴ divided by the length of a window, rounded up. A multiplication by it replaces a division.
     per_ps: u64,
 }
 
@@ -46,7 +46,7 @@ impl Windows {
     pub fn new(length: u64) -> Windows {
         Windows { per_ps: u64::MAX / length.max(2) + 1 }
     }
-    /// The window that `time` lies in.
+    /// The window that contains `time`.
     #[inline]
     pub fn of(self, time: u64) -> u64 {
         ((u128::from(time) * u128::from(self.per_ps)) >> 64) as u64
@@ -62,7 +62,7 @@ pub(crate) struct Calendar {
     base: u64,
     ring: Vec<Bucket>,
     occupied: [u64; RING / 64],
-    /// By window / [`RING`]: the first window that is there, and all events.
+    /// By window / [`RING`]: the first window that has events, and all events.
     far: BTreeMap<u64, (u64, Vec<Entry>)>,
     slab: Vec<Entry>,
     before: Vec<u32>,
@@ -83,8 +83,8 @@ impl Calendar {
         }
     }
 
-    /// Adds an event. The packet goes from where it is to where it will be, without a detour over the
-    /// stack: that would stall on store forwarding.
+    /// Adds an event. The packet is copied directly to its place. A copy on the stack would stall on store
+    /// forwarding.
     #[inline]
     pub fn push(&mut self, time: u64, to: u32, packet: &Packet) {
         let at = self.place(time);
@@ -97,7 +97,7 @@ impl Calendar {
         }
     }
 
-    /// Adds the event at `position` again, with another time and place and more flags.
+    /// Adds the event at `position` again, with another time and place and additional flags.
     #[inline]
     pub fn push_again(&mut self, position: u32, time: u64, to: u32, flags: u8) {
         let at = self.place(time);
@@ -112,7 +112,7 @@ impl Calendar {
         slot.packet.flags |= flags;
     }
 
-    /// The slot for an event at `time`; [`FAR`] where its window is too far ahead.
+    /// The slot for an event at `time`, or [`FAR`] if its window is too far ahead.
     #[inline]
     fn place(&mut self, time: u64) -> usize {
         let window = self.windows.of(time);
@@ -160,7 +160,7 @@ impl Calendar {
         chunk
     }
 
-    /// The first window with an event, without going there.
+    /// The first window with an event. The calendar does not advance to it.
     pub fn peek(&self) -> Option<u64> {
         let near = self.first_near();
         let far = self.far.first_key_value().map(|(_, (window, _))| *window);
@@ -187,7 +187,7 @@ impl Calendar {
         None
     }
 
-    /// Goes to `window`: nothing may be pending before it.
+    /// Advances to `window`. No event may be pending before it.
     pub fn advance(&mut self, window: u64) {
         self.base = window;
         while let Some(first) = self.far.first_entry() {
@@ -201,7 +201,7 @@ impl Calendar {
         }
     }
 
-    /// Takes the positions, latest first, of the present window's entries; [`Self::give_back`] must follow.
+    /// Takes the positions of the current window's entries, latest first. [`Self::give_back`] must be called next.
     pub fn take(&mut self, positions: &mut Vec<u32>) -> Taken {
         let slot = self.base as usize & (RING - 1);
         let bucket = std::mem::replace(&mut self.ring[slot], Bucket { last: NONE, len: 0 });
@@ -219,7 +219,7 @@ impl Calendar {
         Taken(bucket.last)
     }
 
-    /// Positions are below this.
+    /// All positions are below this number.
     pub fn capacity(&self) -> usize {
         self.slab.len()
     }
@@ -263,7 +263,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Against a sorted list: windows come in order and hold exactly their entries.
+        /// Compared with a sorted list: windows come in order and have exactly their entries.
         #[test]
         fn windows_come_in_order(times in proptest::collection::vec(0u64..5_000_000, 1..400), delays in proptest::collection::vec(1u64..3_000_000, 1..50)) {
             let windows = Windows::new(600);
@@ -293,7 +293,7 @@ mod tests {
             prop_assert!(reference.is_empty());
         }
 
-        /// What is sent on is what it was, with its new time, place and flags, however far ahead.
+        /// An event that is added again differs only in its time, place and flags, however far ahead it is.
         #[test]
         fn what_is_sent_on_keeps_its_marks(delay in 1u64..3_000_000, before in 0u8..4, added in 0u8..4) {
             let windows = Windows::new(600);
@@ -313,7 +313,7 @@ mod tests {
             calendar.give_back(taken);
         }
 
-        /// A window starts where the one before ends, and is no longer than asked for.
+        /// A window starts where the one before ends, and is no longer than requested.
         #[test]
         fn windows_tile_time(length in 2u64..3_000_000, window in 0u64..1_000_000) {
             let windows = Windows::new(length);

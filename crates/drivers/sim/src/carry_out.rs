@@ -1,4 +1,4 @@
-//! What nodes ask for, carried out in simulated time.
+//! Carries out the requests of nodes in simulated time.
 
 use crate::line::Discipline;
 use crate::links::{Links, own};
@@ -8,7 +8,7 @@ use slotline_net::id::{NodeId, PortId};
 use slotline_net::node::{Cx, DropReason, Handover, Node, Note, Payloads, Sink};
 use slotline_net::time::Time;
 
-/// Where the effects of one call go.
+/// The receiver of the effects of one call.
 struct Outlet<'a> {
     links: &'a mut Links,
     kicked: &'a mut Vec<PortId>,
@@ -17,7 +17,7 @@ struct Outlet<'a> {
     node: usize,
     /// Its first port.
     base: u32,
-    /// When it was called, ps.
+    /// The time of the call, in ps.
     now: u64,
 }
 
@@ -60,7 +60,7 @@ impl Sink for Outlet<'_> {
 }
 
 impl Shard {
-    /// Carries out what node `id` asked for in a call at `now`.
+    /// Carries out the requests that node `id` made in a call at `now`.
     #[inline(always)]
     fn drain(&mut self, id: usize, now: u64) {
         let Shard { effects, links, kicked, hold, .. } = self;
@@ -68,20 +68,21 @@ impl Shard {
         effects.drain(&mut Outlet { links, kicked, hold, node: id, base, now });
     }
 
-    /// The same, out of line.
+    /// [`Shard::drain`], not inlined.
     #[cold]
     #[inline(never)]
     fn drain_out_of_line(&mut self, id: usize, now: u64) {
         self.drain(id, now);
     }
 
-    /// Does what [`Shard::drain`] does, and then asks `node` what to send on the free ones of the ports that it kicked.
+    /// Calls [`Shard::drain`], and then asks `node` for packets to send on the free ports among those that it
+    /// kicked.
     pub fn carry_out<N: Node + ?Sized>(&mut self, node: &mut N, id: usize, now: u64) {
         self.drain(id, now);
         self.pull_kicked(node, id, now);
     }
 
-    /// Asks `node` what to send on the ports that it kicked, until none is left: the end of an event.
+    /// Ends an event: asks `node` for packets to send on the ports that it kicked, until none is left.
     pub fn pull_kicked<N: Node + ?Sized>(&mut self, node: &mut N, id: usize, now: u64) {
         while let Some(port) = self.kicked.pop() {
             self.pull(node, id, port, now);
@@ -89,7 +90,7 @@ impl Shard {
         self.hold = Time::ZERO;
     }
 
-    /// Asks for the next packet of a pulled port, if it is free.
+    /// Asks for the next packet of a pulled port, if the port is free.
     pub fn pull<N: Node + ?Sized>(&mut self, node: &mut N, id: usize, port: PortId, now: u64) {
         let index = self.links.shared.layout.first[id] + u32::from(port.0);
         let (line, cold) = self.links.line(index);
@@ -102,7 +103,7 @@ impl Shard {
             return self.links.schedule(id, at, own::FREE, u32::from(port.0));
         }
         let packet = node.transmit(port, &mut Cx::new(Time::ps(now), &mut self.effects));
-        // Few packets that leave make a node ask for anything else.
+        // A node rarely requests anything else when a packet leaves.
         if !self.effects.is_empty() {
             self.drain_out_of_line(id, now);
         }
@@ -111,7 +112,7 @@ impl Shard {
         }
     }
 
-    /// Sends a packet by pulled port `index`, which is free, and schedules the time when it is free again.
+    /// Sends a packet on pulled port `index`, which is free, and schedules the time when it is free again.
     #[inline(always)]
     fn transmit(&mut self, id: usize, index: u32, packet: &Packet, now: u64) {
         let Shard { links, effects, hold, .. } = self;

@@ -1,4 +1,4 @@
-//! Runs a network and gathers the outcome.
+//! Runs a network and collects the outcome.
 
 use crate::calendar::{Entry, Windows};
 use crate::journal::{Follow, Journal, Recorder};
@@ -23,13 +23,13 @@ const MIN_PACKET: u64 = 40;
 pub struct Options {
     /// Threads, at least one. The result does not depend on it.
     pub threads: usize,
-    /// Nothing at or after this time happens.
+    /// No event at or after this time happens.
     pub end: Time,
     /// The run ends in the window in which this many flows are complete.
     pub completions: u64,
 }
 
-/// What one port did.
+/// The counters of one port.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct PortCounters {
     /// Packets sent.
@@ -48,7 +48,7 @@ pub struct PortCounters {
     pub peak: u64,
 }
 
-/// Where all packets are: `created = consumed + dropped + in_flight` in every run.
+/// The account of all packets: `created = consumed + dropped + in_flight` in every run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Conservation {
     /// Packets that nodes created.
@@ -72,9 +72,9 @@ impl Conservation {
 pub struct Outcome {
     /// Nodes in their final state.
     pub places: Vec<Place>,
-    /// By node, then port.
+    /// The counters of ports, by node, then port.
     pub ports: Vec<Vec<PortCounters>>,
-    /// In order of time, then series.
+    /// The samples, in order of time, then series.
     pub samples: Vec<Sample>,
     /// Single packets that were recorded.
     pub journal: Journal,
@@ -84,7 +84,7 @@ pub struct Outcome {
     pub events: u64,
     /// Packets that arrived over a link.
     pub packet_hops: u64,
-    /// Flows complete.
+    /// The number of complete flows.
     pub completed: u64,
     /// The count of all packets.
     pub conservation: Conservation,
@@ -96,7 +96,7 @@ pub struct Outcome {
     pub threads: usize,
 }
 
-/// The shard of a run on one thread, and how its time is cut into windows of at most `longest`.
+/// The shard of a run on one thread, and the division of its time into windows of at most `longest`.
 pub(crate) fn single(network: Network, end: Time, longest: Time) -> (Shard, Windows) {
     let layout = Layout::new(&network.graph);
     let windows = Windows::new(lookahead(&network.graph).min(longest.as_ps()));
@@ -124,7 +124,7 @@ pub fn run(network: Network, options: Options, watch: &Watch) -> Outcome {
 /// Windows are not longer than this, so that a time within one fits into an event's key.
 const LONGEST_WINDOW: u64 = 1 << 39;
 
-/// The least time in which one node can affect another.
+/// The shortest time in which one node can affect another.
 fn lookahead(graph: &Graph) -> u64 {
     let least = |lane: &LinkParams| (lane.delay + lane.rate.time_for(Bytes(MIN_PACKET))).as_ps();
     graph
@@ -201,7 +201,7 @@ fn build(
     shards
 }
 
-/// What records packets in the shard whose `ports` ports begin at `first`, if anything is recorded.
+/// The recorder of the shard whose `ports` ports begin at `first`, if packets are recorded.
 fn recorder(follow: &Follow, layout: &Layout, first: usize, ports: usize) -> Option<Box<Recorder>> {
     let captured = (0..).zip(&follow.ports).filter_map(|(place, (node, port))| {
         let at = (layout.port(*node, *port) as usize).checked_sub(first)?;

@@ -1,22 +1,22 @@
 //! A record of single packets: those of followed connections, and those that leave captured ports.
 //!
-//! Nothing in a run depends on it: a run that is followed ends in the same digest.
+//! The record does not affect a run: a recorded run has the same digest.
 
 use crate::line::Line;
 use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::{NodeId, PortId};
 use slotline_net::time::Time;
 
-/// What is recorded packet by packet.
+/// The packets that are recorded.
 #[derive(Clone, Default)]
 pub struct Follow {
-    /// Connections, all of whose packets are recorded at every port; acknowledgements too.
+    /// Connections whose packets are all recorded at every port, acknowledgements included.
     pub conns: Vec<u32>,
-    /// Ports, of which every packet that leaves is recorded.
+    /// Ports at which every packet that leaves is recorded.
     pub ports: Vec<(NodeId, PortId)>,
-    /// Packets recorded of each of these ports; later ones are counted.
+    /// The largest number of packets recorded at each of these ports. Later packets are only counted.
     pub limit: u64,
-    /// Notes of nodes are kept up to this time, or to the end where packets are recorded.
+    /// Notes of nodes are recorded up to this time, or to the end if packets are recorded.
     pub notes_until: Time,
 }
 
@@ -37,12 +37,12 @@ pub struct Hop {
     pub packet: Packet,
 }
 
-/// What was recorded.
+/// The recorded packets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Journal {
     /// Hops of followed connections, in order of arrival, then of node and port.
     pub hops: Vec<Hop>,
-    /// By captured port: what left it, in order, and how many packets more.
+    /// By captured port: the packets that left it, in order, and the number of further packets.
     pub captures: Vec<(Vec<Hop>, u64)>,
 }
 
@@ -51,14 +51,15 @@ pub(crate) struct Recorder {
     conns: Vec<u64>,
     /// By port of the shard: its place in `captures`, if it is captured.
     ports: Vec<u16>,
-    limit: u64,
+    /// By captured port: the number of packets that may still be recorded.
+    left: Vec<u64>,
     journal: Journal,
 }
 
 const NOT_CAPTURED: u16 = u16::MAX;
 
 impl Recorder {
-    /// For a shard with `ports` ports, of which some are captured: their place in the shard, and their
+    /// A recorder for a shard with `ports` ports. `captured` has the place of each captured port in the shard, and its
     /// place in [`Follow::ports`].
     pub fn new(follow: &Follow, ports: usize, captured: &[(usize, u16)]) -> Recorder {
         let words = follow.conns.iter().max().map_or(0, |last| *last as usize / 64 + 1);
@@ -67,8 +68,9 @@ impl Recorder {
         let mut places = vec![NOT_CAPTURED; ports];
         captured.iter().for_each(|&(port, place)| places[port] = place);
         let captures = vec![(Vec::new(), 0); follow.ports.len()];
+        let left = vec![follow.limit; captures.len()];
         let journal = Journal { hops: Vec::new(), captures };
-        Recorder { conns, ports: places, limit: follow.limit, journal }
+        Recorder { conns, ports: places, left, journal }
     }
 
     /// Records a packet that was given to the line of the shard's port `at`.
@@ -84,9 +86,26 @@ impl Recorder {
             self.journal.hops.push(hop);
         }
         if capture != NOT_CAPTURED {
-            let (kept, omitted) = &mut self.journal.captures[usize::from(capture)];
-            if (kept.len() as u64) < self.limit { kept.push(hop) } else { *omitted += 1 }
+            self.capture(usize::from(capture), hop);
         }
+    }
+
+    fn capture(&mut self, place: usize, hop: Hop) {
+        let (hops, omitted) = &mut self.journal.captures[place];
+        match self.left[place].checked_sub(1) {
+            Some(left) => {
+                self.left[place] = left;
+                hops.push(hop);
+            }
+            None => *omitted += 1,
+        }
+    }
+
+    /// Takes the packets that left captured ports since the last call, each with the place of its port in
+    /// [`Follow::ports`].
+    pub fn take(&mut self) -> impl Iterator<Item = (usize, Hop)> {
+        let captures = self.journal.captures.iter_mut().enumerate();
+        captures.flat_map(|(place, (hops, _))| hops.drain(..).map(move |hop| (place, hop)))
     }
 
     fn follows(&self, packet: &Packet) -> bool {

@@ -1,14 +1,14 @@
 //! The virtual-clock driver: a packet-level discrete-event engine.
 //!
-//! This crate contains no policy. [`run`] takes a [`Network`] (a graph, what sits at each node, how ports
-//! queue) and returns an [`Outcome`]. Several simulations may run in one process; there is no global
-//! state, and nothing reads a clock. The result is the same bytes for any number of threads.
+//! This crate contains no policy. [`run`] takes a [`Network`] (a graph, the nodes' contents and the queues
+//! of ports) and returns an [`Outcome`]. Several simulations may run in one process; there is no global
+//! state, and nothing reads a clock. The result is identical for any number of threads.
 //!
-//! **How it is fast.** A FIFO port is one number, the time at which it is free: a packet's departure
-//! is known when it is enqueued, so a hop costs one event. Packets are 36-byte records that live in
-//! the event calendar itself. Time is cut into windows shorter than the least link latency; in a
+//! **Why it is fast.** A FIFO port is one number, the time at which it is free: a packet's departure
+//! is known when it is enqueued, so a hop costs one event. Packets are 36-byte records that are stored
+//! in the event calendar itself. Time is divided into windows shorter than the least link latency; in a
 //! window no node can affect another, so all events of a node are handled together while its state is
-//! in cache, and threads meet once per window.
+//! in the cache, and threads synchronise once per window.
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 

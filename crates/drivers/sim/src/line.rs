@@ -1,14 +1,14 @@
 //! The sending end of one direction of a link: the fast FIFO port, and the pacing of a pulled one.
 //!
 //! On a FIFO port departure is known at enqueue: one event per hop, and the backlog is the time until
-//! the port is free. It is not a queue of packets but one number.
+//! the port is free. Such a port is not a queue of packets but one number.
 
 use slotline_net::aqm::{Red, Verdict};
 use slotline_net::frame::{CE, ECT};
 use slotline_net::time::Time;
 use slotline_net::units::{InverseRate, Rate};
 
-/// How a port selects what to send.
+/// The method by which a port selects packets to send.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub(crate) enum Discipline {
@@ -56,7 +56,7 @@ pub(crate) struct Line {
     tx_packets: u64,
 }
 
-/// What few packets touch.
+/// State touched by few packets.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ColdState {
     pub full: u64,
@@ -113,7 +113,7 @@ impl Line {
     pub fn peak_bytes(&self) -> u64 {
         self.pace.bytes_in(Time::ps(u64::from(self.peak) << 6))
     }
-    /// How long a packet of `len` bytes takes to leave, ps.
+    /// The time that a packet of `len` bytes takes to leave, in ps.
     pub fn time_for(&self, len: u16) -> u64 {
         self.pace.time_for(u64::from(len)).as_ps()
     }
@@ -122,7 +122,7 @@ impl Line {
         self.pace.bytes_in(Time::ps(self.free_at.saturating_sub(now)))
     }
 
-    /// A packet of `len` bytes for a FIFO port.
+    /// Offers a packet of `len` bytes to a FIFO port.
     #[inline]
     pub fn offer(&mut self, cold: &mut ColdState, len: u16, flags: u8, now: u64) -> Offer {
         let start = self.free_at.max(now);
@@ -140,7 +140,7 @@ impl Line {
             cold.full += 1;
             return Offer::Full;
         }
-        // One branch, not two: whether a packet is ECN-capable is as good as random.
+        // One branch, not two, because it cannot be predicted whether a packet is ECN-capable.
         if (backlog > self.mark) & (flags & ECT != 0) {
             added = CE;
             cold.marks += 1;
@@ -149,7 +149,7 @@ impl Line {
         Offer::Sent { time, to, flags: added }
     }
 
-    /// Sends a packet that the node chose for this pulled port, which must be free: when and where it
+    /// Sends a packet that the node chose for this pulled port, which must be free. Returns when and where it
     /// arrives.
     #[inline]
     pub fn transmit(&mut self, len: u16, now: u64) -> (u64, u32) {
@@ -166,7 +166,7 @@ impl Line {
         (leave + self.delay, self.to)
     }
 
-    /// Offers a packet to a port that is not a plain FIFO: the flags to add, or why it is refused.
+    /// Offers a packet to a port that is not a plain FIFO. Returns the flags to add, or why it is refused.
     #[cold]
     fn offer_to_discipline(
         &self,
@@ -196,7 +196,7 @@ impl Line {
         }
     }
 
-    /// The link failed. Packets in the queue or on the wire are lost: the receiver sees that their epoch is
+    /// Takes the link down. Packets in the queue or on the wire are lost: the receiver sees that their epoch is
     /// over.
     pub fn go_down(&mut self, cold: &mut ColdState) {
         if self.discipline() != Discipline::Down {
@@ -205,14 +205,14 @@ impl Line {
             self.to = self.to.wrapping_add(1 << 24);
         }
     }
-    /// The link works again, with an empty queue.
+    /// Brings the link up again, with an empty queue.
     pub fn come_up(&mut self, cold: &mut ColdState, now: u64) {
         if let Some(discipline) = cold.before_failure.take() {
             self.set_discipline(discipline);
             self.free_at = self.free_at.min(now);
         }
     }
-    /// The rate changes for packets that start from now on; limits keep their bytes.
+    /// Changes the rate for packets that start from now on. Limits stay the same in bytes.
     pub fn set_rate(&mut self, rate: Rate) {
         let bytes = |time: u64| (time != u64::MAX).then(|| self.pace.bytes_in(Time::ps(time)));
         let (limit, mark) = (bytes(self.limit), bytes(self.mark));

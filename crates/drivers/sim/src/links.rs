@@ -1,4 +1,4 @@
-//! What the effects of nodes act upon: the links that leave a shard's nodes, the calendar, other shards.
+//! The objects on which effects of nodes act: links that leave a shard's nodes, the calendar, and other shards.
 
 use crate::calendar::{Calendar, Entry, Windows};
 use crate::journal::{Hop, Recorder};
@@ -25,7 +25,7 @@ pub(crate) struct Mail {
     pub entries: Vec<Entry>,
     /// Control messages of some of them, by position.
     pub payloads: Vec<(usize, Box<[u8]>)>,
-    /// Time of the first, ps.
+    /// The time of the first packet, in ps.
     pub first: u64,
 }
 
@@ -35,34 +35,34 @@ impl Default for Mail {
     }
 }
 
-/// What nodes reported to their driver, and packets that were dropped between nodes.
+/// Reports of nodes to their driver, and packets that were dropped between nodes.
 #[derive(Default)]
 pub(crate) struct Reports {
-    /// Flows complete.
+    /// The number of complete flows.
     pub completed: u64,
     /// Packets dropped, by reason.
     pub dropped: [u64; DropReason::COUNT],
-    /// What was noted, with its time.
+    /// The notes, with their times.
     pub notes: Vec<(Time, Note)>,
-    /// What hosts handed over to applications outside, with its time.
+    /// The data that hosts handed over to external applications, with its time.
     pub handovers: Vec<(Time, Handover)>,
 }
 
-/// What all shards share. It does not change during a run.
+/// The state that all shards share. It does not change during a run.
 pub(crate) struct Shared {
     pub layout: Layout,
     pub timeline: Vec<(Time, NodeId, Change)>,
     /// First port index of each shard, and the total.
     pub cuts: Vec<u32>,
     pub sampler: Sampler,
-    /// Nothing at or after this time happens.
+    /// No event at or after this time happens.
     pub end: u64,
-    /// Whether there is a timeline: links may fail.
+    /// Whether there is a timeline, so that links may fail.
     pub changes: bool,
 }
 
 impl Shared {
-    /// The epoch of what arrives at a port at `now`: how often its link has failed.
+    /// The epoch of packets that arrive at a port at `now`: the number of failures of its link.
     pub fn epoch(&self, node: NodeId, port: PortId, now: u64) -> u8 {
         let failure = |(at, there, change): &&(Time, NodeId, Change)| {
             at.as_ps() <= now
@@ -84,13 +84,13 @@ pub(crate) struct Links {
     pub lines: Vec<Line>,
     pub cold: Vec<ColdState>,
     pub outbox: Vec<Mail>,
-    /// What nodes reported.
+    /// The reports of nodes.
     pub reports: Reports,
     /// Events of the node being called that lie in the window being processed.
     pub node_events: NodeEvents,
     pub window_start: u64,
     pub window_end: u64,
-    /// Where packets are recorded, if any are.
+    /// The recorder, if packets are recorded.
     pub recorder: Option<Box<Recorder>>,
     /// Keeps the compiler from removing the early loads of [`forward`].
     pub latest: u64,
@@ -192,7 +192,7 @@ impl Links {
         mail.first = mail.first.min(time);
     }
 
-    /// Takes in what another shard sent.
+    /// Accepts the packets that another shard sent.
     pub fn accept(&mut self, mail: &mut Mail, payloads: &mut Payloads) {
         for (at, bytes) in mail.payloads.drain(..) {
             mail.entries[at].packet.seq = payloads.keep(bytes);
@@ -218,7 +218,7 @@ impl Links {
         }
     }
 
-    /// Records a packet that has just been given to a line, where packets are recorded.
+    /// Records a packet that has just been given to a line, if packets are recorded.
     #[inline]
     pub fn record(&mut self, port: u32, packet: &Packet, arrive: u64) {
         if let Some(recorder) = &mut self.recorder {

@@ -1,4 +1,4 @@
-//! What a simulation is made of.
+//! The parts of a simulation.
 
 use crate::journal::Follow;
 use slotline_net::aqm::Red;
@@ -11,7 +11,7 @@ use slotline_net::topology::Graph;
 use slotline_net::units::Bytes;
 use std::sync::Arc;
 
-/// What is at a node of the graph.
+/// The content of a node of the graph.
 pub enum Place {
     /// A plain output-queued switch: look up, enqueue, serialise. Engine code over flat arrays.
     Switch,
@@ -21,12 +21,12 @@ pub enum Place {
     Node(Box<dyn Node>),
 }
 
-/// How a node's port queues what it sends.
+/// The queue of a node's port.
 #[derive(Clone, Default)]
 pub struct Queue {
     /// The node selects each packet ([`Node::transmit`]); the other fields are then unused.
     pub pulled: bool,
-    /// FIFO: the limit of bytes not yet sent; `None`: unlimited.
+    /// FIFO: the limit of bytes not yet sent, or `None` for no limit.
     pub limit: Option<Bytes>,
     /// FIFO: ECN-capable packets that find more than this waiting are marked.
     pub mark: Option<Bytes>,
@@ -40,9 +40,9 @@ pub struct Network {
     pub graph: Graph,
     /// Routes in force at the start.
     pub routes: Arc<Routes>,
-    /// By node.
+    /// The contents of nodes, by node.
     pub places: Vec<Place>,
-    /// By node, then port.
+    /// The queues of ports, by node, then port.
     pub queues: Vec<Vec<Queue>>,
     /// Changes with their time and place, in any order.
     pub timeline: Vec<(Time, NodeId, Change)>,
@@ -50,7 +50,7 @@ pub struct Network {
     pub sampled: Vec<(NodeId, PortId)>,
     /// Interval between samples; zero for none.
     pub interval: Time,
-    /// What is recorded packet by packet.
+    /// The packets that are recorded.
     pub follow: Follow,
 }
 

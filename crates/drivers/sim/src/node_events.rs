@@ -1,4 +1,4 @@
-//! The events of one node that are not packets, within the present window, the earliest first.
+//! The events of one node that are not packets, within the current window, the earliest first.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -28,7 +28,8 @@ impl NodeEvent {
     }
 }
 
-/// Mostly there is one event at a time, when a port is free again. It is kept outside the heap.
+/// The events. Usually there is one at a time, for the time at which a port is free again. The first event is stored
+/// outside the heap.
 pub(crate) struct NodeEvents {
     first: NodeEvent,
     others: BinaryHeap<Reverse<NodeEvent>>,
@@ -41,7 +42,7 @@ impl Default for NodeEvents {
 }
 
 impl NodeEvents {
-    /// Adds one.
+    /// Adds an event.
     #[inline]
     pub fn push(&mut self, event: NodeEvent) {
         let later = self.first.max(event);
@@ -50,12 +51,12 @@ impl NodeEvents {
             self.others.push(Reverse(later));
         }
     }
-    /// Whether there is one before `until`.
+    /// Whether there is an event before `until`.
     #[inline]
     pub fn any_before(&self, until: u64) -> bool {
         self.first.time() < until
     }
-    /// Takes the first; there must be one.
+    /// Takes the first event. There must be one.
     #[inline]
     pub fn pop(&mut self) -> NodeEvent {
         let next = if self.others.is_empty() { None } else { self.others.pop() };
@@ -69,7 +70,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Against a sorted list.
+        /// Compared with a sorted list.
         #[test]
         fn the_first_comes_first(steps in prop::collection::vec((any::<bool>(), 0u64..9, 0u32..3), 0..200)) {
             let (mut node_events, mut list) = (NodeEvents::default(), Vec::new());

@@ -9,11 +9,11 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 /// Shows the progress of a run, and can cancel it.
 #[derive(Default)]
 pub struct Watch {
-    /// Simulated time reached, ps.
+    /// Simulated time reached, in ps.
     pub reached: AtomicU64,
-    /// Flows complete.
+    /// The number of complete flows.
     pub completed: AtomicU64,
-    /// Anybody may set it: the run then stops at the next window and keeps its results so far.
+    /// Any thread may set it. The run then stops at the next window with its results so far.
     pub cancel: AtomicBool,
 }
 
@@ -33,9 +33,9 @@ struct Board {
     mail: Vec<Mutex<Mail>>,
 }
 
-/// How often a waiting thread looks before it yields the processor: some microseconds.
+/// The number of checks that a waiting thread makes before it yields the processor. They take some microseconds.
 const SPINS: u32 = 300;
-/// How often it yields before it sleeps. Threads that wait must not take the processors from those that they wait for.
+/// The number of times that it yields before it sleeps, so that waiting threads leave the processors to the others.
 const YIELDS: u32 = 400;
 
 #[derive(Default)]
@@ -55,7 +55,7 @@ impl Barrier {
         Barrier { parties, ..Barrier::default() }
     }
 
-    /// Waits for all others. Returns whether they have arrived, which they do unless one of them panics.
+    /// Waits for all others. Returns false if one of them panics, otherwise true.
     fn wait(&self) -> bool {
         let round = self.round.load(Ordering::Acquire);
         if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.parties {
@@ -80,7 +80,7 @@ impl Barrier {
     #[cold]
     fn sleep(&self, round: usize) -> bool {
         let mut asleep = lock(&self.asleep);
-        // Whoever ends the round after this sees a sleeper.
+        // A thread that ends the round after this sees a sleeper.
         self.sleepers.fetch_add(1, Ordering::SeqCst);
         let goes_on = || self.round.load(Ordering::SeqCst) == round;
         while goes_on() && !self.broken.load(Ordering::SeqCst) {
@@ -98,7 +98,7 @@ impl Barrier {
     }
 }
 
-/// Breaks the barrier if its thread panics, so that no other thread waits for ever.
+/// Breaks the barrier if its thread panics, so that no other thread waits forever.
 struct Breaker<'a>(&'a Barrier);
 
 impl Drop for Breaker<'_> {
@@ -216,7 +216,7 @@ mod tests {
         let work = |panics: bool| {
             let _breaker = Breaker(&barrier);
             assert!(barrier.wait(), "all arrive");
-            assert!(!panics, "as asked");
+            assert!(!panics, "requested by the test");
             barrier.wait()
         };
         let ended: Vec<_> = std::thread::scope(|scope| {

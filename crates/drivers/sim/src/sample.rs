@@ -6,7 +6,7 @@ use slotline_net::time::Time;
 /// One sample of one port.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Sample {
-    /// When, ps.
+    /// The time, in ps.
     pub time: u64,
     /// Index into [`crate::Network::sampled`].
     pub series: u32,
@@ -16,7 +16,7 @@ pub struct Sample {
     pub sent: u64,
 }
 
-/// Which ports are sampled, by node.
+/// The sampled ports, by node.
 pub(crate) struct Sampler {
     pub interval: u64,
     by_node: Vec<(usize, Vec<(u32, PortId)>)>,

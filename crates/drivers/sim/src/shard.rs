@@ -16,8 +16,8 @@ use slotline_net::route::Routes;
 use slotline_net::time::Time;
 use std::sync::Arc;
 
-/// An event of one node in a window: time since the window's start and port as one key, and where it
-/// is stored; at a switch also where it goes.
+/// An event of one node in a window. The key is made of the time since the window's start and the port. The others
+/// are the position of the event in the calendar and, at a switch, the port by which the packet leaves.
 #[derive(Clone, Copy)]
 pub(crate) struct Item {
     key: u64,
@@ -48,14 +48,14 @@ pub(crate) struct Shard {
     pub effects: Effects,
     /// Pulled ports of the node being called that may have something to send.
     pub kicked: Vec<PortId>,
-    /// How long the node being called takes before what it sends now starts.
+    /// The delay until packets that the node being called sends now start.
     pub hold: Time,
     pub samples: Vec<Sample>,
     pub events: u64,
     pub hops: u64,
     /// Entries that arrive after the end of the run.
     pub leftover: Vec<Entry>,
-    /// By node: its last event of the window. `chain` leads from it to the others.
+    /// By node: its last event of the window. `chain` links it to the others.
     last: Vec<u32>,
     chain: Vec<u32>,
     /// Nodes with events in the window, with space for one more.
@@ -119,7 +119,7 @@ impl Shard {
         }
     }
 
-    /// How often the link of port `index` has failed, modulo 256.
+    /// The number of failures of the link of port `index`, modulo 256.
     pub fn epoch(&self, index: u32) -> u8 {
         self.in_epoch[(index - self.links.first_port) as usize]
     }
@@ -129,7 +129,7 @@ impl Shard {
         self.carry_out(node, self.first_node + at, 0);
     }
 
-    /// Takes in what another shard sent.
+    /// Accepts the packets that another shard sent.
     pub fn accept(&mut self, mail: &mut Mail) {
         self.links.accept(mail, self.effects.payloads());
     }
@@ -152,7 +152,7 @@ impl Shard {
         self.links.calendar.give_back(taken);
     }
 
-    /// Chains the events of each node; returns how many nodes have any. Whether an event is the first of
+    /// Chains the events of each node. Returns the number of nodes that have any. Whether an event is the first of
     /// its node cannot be predicted, so that the code does not branch on it.
     fn chain_by_node(&mut self, positions: &[u32]) -> usize {
         let calendar = &self.links.calendar;
@@ -216,7 +216,7 @@ impl Shard {
         }
     }
 
-    /// Whether a switch has no events in this window but packets from links that work.
+    /// Whether a switch has no events in this window except packets from links that work.
     #[inline]
     fn is_plain(&self, at: usize, id: usize, items: &[Item]) -> bool {
         self.links.window_end <= self.links.shared.end
@@ -271,7 +271,7 @@ impl Shard {
         let index = to & PORT_MASK;
         let port = index - self.links.shared.layout.first[id];
         let epoch = self.in_epoch[(index - self.links.first_port) as usize];
-        // Copied once, from the calendar to where the node reads it.
+        // The only copy, from the calendar to the place where the node reads it.
         let packet = self.links.calendar.get(position).packet;
         if u32::from(epoch) != to >> 24 {
             return self.links.lose(&packet, DropReason::LinkDown, self.effects.payloads());
@@ -367,8 +367,8 @@ fn forward<const RECORDED: bool>(
     }
 }
 
-/// Sorts by key, stably where lists are short. Short lists, nearly all, are ranked instead of sorted:
-/// their order is random, and a comparison that nothing branches on costs a tenth of a misprediction.
+/// Sorts by key, stably if lists are short. Short lists (nearly all of them) are ranked instead of sorted, because
+/// their order is random, and a comparison without a branch costs a tenth of a misprediction.
 #[inline]
 fn sort(items: &mut Vec<Item>) {
     match items.len() {

@@ -2,6 +2,7 @@
 
 use crate::calendar::Windows;
 use crate::engine::{self, Outcome};
+use crate::journal::Hop;
 use crate::network::{Network, Place};
 use crate::shard::Shard;
 use slotline_net::frame::Packet;
@@ -22,14 +23,14 @@ pub struct PortState {
     pub sent: u64,
 }
 
-/// A network whose time advances as its driver says. Packets come in from outside by [`Stepper::inject`], and go out
-/// as what hosts hand over.
+/// A network whose time is advanced by its driver. Packets enter from outside by [`Stepper::inject`]. They leave as
+/// handovers of hosts.
 pub struct Stepper {
     shard: Shard,
     windows: Windows,
-    /// Everything before it has happened.
+    /// All events before this time have happened.
     reached: u64,
-    /// The last packet from outside comes at this time.
+    /// The time at which the last packet from outside arrives.
     injected: u64,
     end: Time,
 }
@@ -67,8 +68,8 @@ impl Stepper {
         Some(Time::ps(self.windows.start(window + 1)))
     }
 
-    /// A packet reaches `node` from outside at `at`, or at once where that is past. It comes by port 0, and
-    /// [`Packet::stamp`] is the handle of the frame that it stands for. Returns whether the run does not end before.
+    /// Lets a packet reach `node` from outside at `at`, or at once if that time is past. It arrives at port 0, and
+    /// [`Packet::stamp`] is the handle of the frame that it represents. Returns false if the run ends before.
     pub fn inject(&mut self, node: NodeId, at: Time, packet: Packet) -> bool {
         let port = self.shard.links.shared.layout.port(node, PortId(0));
         let to = port | u32::from(self.shard.epoch(port)) << 24;
@@ -81,9 +82,15 @@ impl Stepper {
         runs
     }
 
-    /// Takes what hosts have handed over since the last call, in no certain order.
+    /// Takes what hosts have handed over since the last call, in no particular order.
     pub fn handovers(&mut self) -> impl Iterator<Item = (Time, Handover)> {
         self.shard.links.reports.handovers.drain(..)
+    }
+
+    /// Takes the packets that left captured ports since the last call, each with the place of its port in
+    /// [`crate::Follow::ports`].
+    pub fn captured(&mut self) -> impl Iterator<Item = (usize, Hop)> {
+        self.shard.links.recorder.iter_mut().flat_map(|recorder| recorder.take())
     }
 
     /// Takes the frames whose packets were dropped since the last call.
@@ -91,7 +98,7 @@ impl Stepper {
         self.shard.effects.payloads().lost_frames()
     }
 
-    /// All ports at present, by node.
+    /// The current state of all ports, by node.
     pub fn ports(&self) -> Vec<PortState> {
         let layout = &self.shard.links.shared.layout;
         let of = |node: usize| {
@@ -122,7 +129,7 @@ impl Stepper {
         self.shard.links.reports.dropped.iter().sum()
     }
 
-    /// What nodes have counted so far.
+    /// The counters of all nodes so far.
     pub fn counters(&self) -> Counters {
         let mut counters = Counters::default();
         for place in &self.shard.places {
@@ -133,7 +140,7 @@ impl Stepper {
         counters
     }
 
-    /// Ends the run at `now`, or when all packets from outside have come in.
+    /// Ends the run at `now`. All packets from outside arrive before.
     pub fn finish(mut self, now: Time) -> Outcome {
         self.process_until(self.windows.start(self.windows.of(self.injected) + 1));
         engine::gather(vec![self.shard], now.min(self.end), 1)

@@ -12,15 +12,15 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-/// The name of a part, and the part itself once the calling program has supplied it. In a scenario it is the name
-/// alone, and two are equal if their names are.
+/// The name of a part, and the part itself once the calling program has supplied it. A scenario file contains only the
+/// name. Two values are equal if their names are equal.
 pub struct Named<T: ?Sized> {
     name: String,
     part: Option<Arc<T>>,
 }
 
 impl<T: ?Sized> Named<T> {
-    /// The name as the scenario has it.
+    /// The name, as written in the scenario.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -85,13 +85,13 @@ impl<T: ?Sized> JsonSchema for Named<T> {
     }
 }
 
-/// The options of a part, as the scenario's table `options` has them.
+/// The options of a part, from the table `options` of the scenario.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Options(Map<String, Value>);
 
 impl Options {
-    /// Whether the scenario gives none.
+    /// Whether the scenario gives no options.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -32,6 +32,20 @@ impl SpecError {
         SpecError { key: key.into(), message: message.into(), kind: SpecErrorKind::Invalid }
     }
 
+    /// Refuses `value` for `key` unless it is `valid`. `expected` describes valid values: "at least 1us".
+    ///
+    /// # Errors
+    /// The value is not valid.
+    pub fn unless(
+        valid: bool,
+        key: &str,
+        value: impl Display,
+        expected: impl FnOnce() -> String,
+    ) -> Result<(), SpecError> {
+        let message = || format!("`{key}` is {value}, but it has to be {}", expected());
+        if valid { Ok(()) } else { Err(SpecError::new(key, message())) }
+    }
+
     /// The same error, of another kind.
     pub fn of_kind(self, kind: SpecErrorKind) -> SpecError {
         SpecError { kind, ..self }

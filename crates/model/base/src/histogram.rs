@@ -1,7 +1,7 @@
 //! A histogram of values with a relative error of at most 1/128.
 
-/// Counts of values from 0 on. Values below 256 are exact; others are counted by their eight leading
-/// bits, and given back as the middle of what these stand for.
+/// Counts of values from 0 on. Values below 256 are exact. Larger values are counted by their eight leading bits; each
+/// is returned as the middle of the range with these bits.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Histogram {
     counts: Vec<u64>,
@@ -22,7 +22,7 @@ impl Histogram {
         self.total += 1;
     }
 
-    /// Counts all values of `other`, too.
+    /// Adds all counts of `other`.
     pub fn merge(&mut self, other: &Histogram) {
         if other.counts.len() > self.counts.len() {
             self.counts.resize(other.counts.len(), 0);
@@ -36,12 +36,12 @@ impl Histogram {
         self.total
     }
 
-    /// The value that `percent` of all do not exceed (nearest rank); none where nothing was counted.
+    /// The value that `percent` % of all values do not exceed (nearest rank); `None` if nothing was counted.
     pub fn percentile(&self, percent: u64) -> Option<u64> {
         self.per_mille(percent * 10)
     }
 
-    /// The value that `thousandths` of all do not exceed (nearest rank); none where nothing was counted.
+    /// The value that `thousandths` ‰ of all values do not exceed (nearest rank); `None` if nothing was counted.
     pub fn per_mille(&self, thousandths: u64) -> Option<u64> {
         let rank = (self.total * thousandths).div_ceil(1_000).max(1);
         let mut below = 0;

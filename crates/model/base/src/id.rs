@@ -1,4 +1,4 @@
-//! Indices with a type each.
+//! Indices. Each kind of index has a type of its own.
 
 /// A node of the network: host or switch. Indexes [`crate::topology::Graph::nodes`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

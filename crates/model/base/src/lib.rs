@@ -1,5 +1,5 @@
-//! What every part of Slotline counts in and speaks of: times, rates, indices, random streams, errors, the texts
-//! and schemas of options, and the topology.
+//! The types that every part of Slotline uses: times, rates, indices, random streams, errors, the texts and schemas of
+//! options, and the topology.
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 

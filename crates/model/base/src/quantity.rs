@@ -13,7 +13,7 @@ pub struct UnitError {
     example: &'static str,
 }
 
-/// Parses `<number><unit>`; the result must be a whole number of the base unit after rounding.
+/// Parses `<number><unit>`. The result is rounded to a whole number of the base unit.
 pub(crate) fn parse_scaled(
     text: &str,
     what: &'static str,
@@ -39,7 +39,7 @@ pub(crate) fn parse_scaled(
     }
 }
 
-/// The shortest exact text: the largest unit that divides the value.
+/// The shortest exact text. It uses the largest unit that divides the value.
 pub(crate) fn format_scaled(value: u64, units: &[(&str, u64)]) -> String {
     let exact = units.iter().find(|(_, s)| value.is_multiple_of(*s) && (value > 0 || *s == 1));
     let (unit, scale) = exact.or(units.last()).copied().unwrap_or(("", 1));

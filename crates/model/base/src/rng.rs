@@ -27,12 +27,12 @@ pub const fn mix32(mut x: u32) -> u32 {
     x ^ (x >> 16)
 }
 
-/// The key of a component by its name. It depends on nothing else, in particular on no number of the component.
+/// The key of a component, computed from its name alone. It does not depend on any number of the component.
 pub fn name_key(name: &str) -> u64 {
     name.bytes().fold(mix64(0x9e37_79b9_7f4a_7c15), |key, byte| mix64(key ^ u64::from(byte)))
 }
 
-/// The key of a component that is in order `second` within another one, or of an ordered pair.
+/// The key of component number `second` within component `first`, or of an ordered pair.
 #[inline]
 pub const fn pair_key(first: u64, second: u64) -> u64 {
     mix64(mix64(first).wrapping_add(second))

@@ -8,7 +8,7 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
 
-/// A text with a number and one of `units`. `what` is its name ("time").
+/// The schema of a text with a number and one of `units`. `what` is the name of the quantity ("time").
 pub fn quantity(what: &str, units: &[&str], example: &str, about: &str) -> Schema {
     let pattern = format!(r"^\s*([0-9]+\.?[0-9]*|\.[0-9]+)\s*({})\s*$", units.join("|"));
     json_schema!({
@@ -20,16 +20,16 @@ pub fn quantity(what: &str, units: &[&str], example: &str, about: &str) -> Schem
     })
 }
 
-/// For a table of options: its own comment goes below that of the variant that holds it.
+/// A transform for a table of options. Its comment is shown below the comment of the variant that contains it.
 pub fn keep_comment(schema: &mut Schema) {
     if let Some(comment) = schema.remove("description") {
         schema.insert("x-more".into(), comment);
     }
 }
 
-/// For one flat table of which each `kind` takes some keys: it becomes one table for each kind. A key belongs to
-/// all kinds, to those in its `x-only`, or to all but those in its `x-except`. The kinds in its `x-needed-by`
-/// require it.
+/// A transform for one flat table whose keys depend on its `kind`. It becomes one table for each kind. A key belongs to
+/// all kinds, to those in its `x-only`, or to all but those in its `x-except`. The kinds in its `x-needed-by` require
+/// it.
 pub fn by_kind(schema: &mut Schema) {
     let flat = schema.as_value().clone();
     let kinds = &flat["properties"]["kind"];
@@ -84,7 +84,7 @@ fn table_of(flat: &Value, kind: &Value, usual: &Value) -> Value {
     })
 }
 
-/// For a table with a `kind`: the name alone is accepted, too, if the table needs nothing else.
+/// A transform for a table with a `kind`: the name alone is also accepted if the table needs nothing else.
 pub fn or_name(schema: &mut Schema) {
     let before = schema.as_value().clone();
     let tables = before["oneOf"].as_array().cloned().unwrap_or_default();
@@ -105,13 +105,13 @@ fn alone(table: &Value) -> bool {
     needed.into_iter().all(|key| key == "kind")
 }
 
-/// A value that is written as the given word, or as a `T`.
+/// The schema of a value that is either the given word or a `T`.
 pub fn word_or<T: JsonSchema>(generator: &mut SchemaGenerator, word: &str) -> Schema {
     let other = generator.subschema_for::<T>();
     json_schema!({ "anyOf": [{ "type": "string", "const": word }, other] })
 }
 
-/// Name and line of each kind of `T`, in order: what a scenario may write as its `kind`, or its name.
+/// The name and the description of each kind of `T`, in order. A scenario may write the name as `kind`, or alone.
 pub fn kinds<T: JsonSchema>() -> Vec<(String, String)> {
     let schema = root::<T>();
     variants(schema.as_value()).into_iter().map(|(name, table)| (name, line(table))).collect()

@@ -99,7 +99,7 @@ impl Rate {
     }
 }
 
-/// Time per byte: picoseconds with a 20-bit binary fraction (below one part in 10⁸ off at 800 Gbit/s).
+/// Time per byte: picoseconds with a 20-bit binary fraction. The error is below one part in 10⁸ at 800 Gbit/s.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct InverseRate(u64);
 

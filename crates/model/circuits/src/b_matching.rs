@@ -10,9 +10,9 @@
 use crate::plan::Plan;
 use crate::residual_graph::{NO_EDGE, ResidualGraph};
 
-/// The cost of a bid for a single column, in edges visited by a bid for many, and the number of edges that
-/// such a bid visits at the cost of one.
+/// The fixed cost of a bid for a single column. The unit of cost is one edge that a bid for many columns visits.
 const SINGLE_BID_COST: u64 = 8;
+/// The number of edges that a bid for a single column visits per unit of cost.
 const EDGES_PER_UNIT: u64 = 3;
 
 /// Plans days. It reuses its memory.

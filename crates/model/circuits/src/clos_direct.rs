@@ -22,14 +22,14 @@ const ROUNDS: usize = 3;
 /// A week is one night and one day. Each rack has the same number of links to and from each core switch, at
 /// least one. The links of one core switch, the *anchor*, never move, so that all racks reach each other
 /// during nights too. The anchor changes only if another core switch has more working links. The maximum load
-/// of a link is to be as low as possible. All pairs get as many direct links as that takes. If a rack has too
-/// few uplinks, those pairs use the core that add least load to it. The remaining links go to the highest
-/// load. A pair with direct links uses no other links.
+/// of a link is to be as low as possible. All pairs get as many direct links as this requires. If a rack has
+/// too few uplinks, the pairs that add the least load to the core use the core. The remaining links go to the
+/// pairs and racks with the highest load. A pair with direct links uses no other links.
 ///
-/// The panels are rewired as little as the new links allow, and not at all if that would gain little.
+/// As few circuits as possible change, and none changes if the gain would be small.
 ///
 /// Source: our own, after Poutievski et al., "Jupiter Evolving", SIGCOMM 2022 (the step from a Clos network
-/// to direct links, with the core still there), and Farrington et al., "Helios", SIGCOMM 2010 (core packet
+/// to direct links, with the core still in use), and Farrington et al., "Helios", SIGCOMM 2010 (core packet
 /// switches beside circuit switches).
 #[derive(Clone, Debug)]
 pub struct ClosDirect {
@@ -53,7 +53,7 @@ impl ClosDirect {
     pub fn new(cores: PanelLayout, timing: CircuitTiming, unchanged_stay_up: bool) -> ClosDirect {
         assert!(
             cores.cores * cores.links() <= cores.panels && cores.links() > 0,
-            "a fabric's numbers"
+            "the number of core ports does not fit the racks and panels"
         );
         let dead = vec![false; cores.ends() * cores.panels];
         let mut clos_direct = ClosDirect {
@@ -74,7 +74,7 @@ impl ClosDirect {
     pub fn current_weeks(&self, out: &mut [Week]) {
         self.emit(&self.panels, out);
     }
-    /// Writes weeks of a night, which has the circuits that were in `before` and stay up, and a day.
+    /// Writes a week for each panel: a night and a day. The night has the circuits of `before` that stay up.
     fn emit(&self, before: &Panels, out: &mut [Week]) {
         let mut matching = Matching::dark(self.cores.ends());
         for (panel, week) in out.iter_mut().enumerate() {
@@ -153,7 +153,7 @@ impl ClosDirect {
     }
     /// Rewires the panels for a demand. They stay as they are if that is about as good. Otherwise it moves
     /// few links, or places all links anew if some find no panel. If a link still finds no panel, it tries
-    /// again with a link less at the racks concerned.
+    /// again with one link fewer at the racks concerned.
     fn rewire(&mut self, demand: &Demand) {
         let mut link_budget = self.link_budget();
         let mut best: Option<(Panels, Quality)> = None;
@@ -232,8 +232,8 @@ impl JointScheduler for ClosDirect {
         works: &dyn Fn(usize, usize) -> bool,
         out: &mut [Week],
     ) -> Note {
-        assert_eq!(demand.racks(), self.cores.racks, "a demand of other racks");
-        assert_eq!(out.len(), self.cores.panels, "weeks of other panels");
+        assert_eq!(demand.racks(), self.cores.racks, "the demand has another number of racks");
+        assert_eq!(out.len(), self.cores.panels, "one week per panel");
         let before = self.panels.clone();
         let ends = self.cores.ends();
         for (panel, end) in (0..out.len()).flat_map(|at| (0..ends).map(move |end| (at, end))) {
@@ -358,9 +358,13 @@ mod tests {
         let links = links(cores, &plan(&mut clos_direct, &demand), true);
         for src in 0..8 {
             let dst = (src + 4) % 8;
-            assert_eq!(planned[src * 8 + dst], 6, "all but the links that the core always has");
-            assert_eq!(links[src * 10 + dst], 6, "no pinned link blocks it");
-            assert_eq!(links[src * 10..][..10].iter().sum::<usize>(), 8, "none is left dark");
+            assert_eq!(
+                planned[src * 8 + dst],
+                6,
+                "all links except those that always go to the core"
+            );
+            assert_eq!(links[src * 10 + dst], 6, "no pinned link blocks a direct link");
+            assert_eq!(links[src * 10..][..10].iter().sum::<usize>(), 8, "no uplink stays dark");
         }
     }
 
@@ -373,7 +377,10 @@ mod tests {
             let demand = demand(4, |src, dst| if (src + n) % 4 == dst { 900 } else { 1 });
             clos_direct.weeks(&demand, &|panel, end| (panel, end) != (3, 0), &mut weeks);
             let day = weeks[3].slices().next_back().unwrap().circuits;
-            assert!(!day.pairs().any(|(src, dst)| src == 0 || dst == 0), "nor pinned ones");
+            assert!(
+                !day.pairs().any(|(src, dst)| src == 0 || dst == 0),
+                "no circuit uses the failed port, pinned or not"
+            );
         }
     }
 
@@ -415,8 +422,8 @@ mod tests {
         }
     }
 
-    /// If ports of the anchor fail, or all of it, another core switch becomes the anchor, and nights always
-    /// have one.
+    /// If the anchor or some of its ports fail, another core switch becomes the anchor. There is an anchor in
+    /// every night.
     #[test]
     fn another_core_switch_takes_the_place_of_one_that_fails() {
         let cores = PanelLayout { racks: 4, cores: 2, slots: 1, panels: 8 };

@@ -88,20 +88,20 @@ pub enum Problem {
         /// The number of slices found.
         found: usize,
     },
-    /// There is text behind the last slice.
+    /// There is text after the last slice.
     Extra(String),
     /// A length has no configuration.
     NoConfiguration,
     /// The week is too long for a 64-bit number of picoseconds.
     Long,
-    /// The configuration has another number of racks than the ones before.
+    /// The configuration has a different number of racks from the first one.
     Racks {
         /// The number of racks of this configuration.
         found: usize,
         /// The number of racks of the first configuration.
         racks: usize,
     },
-    /// The week has another length than the first week.
+    /// The length of the week differs from that of the first week.
     Span {
         /// The length of this week, in picoseconds.
         found: u64,
@@ -132,16 +132,16 @@ impl fmt::Display for Problem {
             Problem::Length(word) => write!(f, "`{word}`: expected a length, from 1"),
             Problem::Source(word) => write!(f, "`{word}`: expected the number of a rack, or -1"),
             Problem::Slices { announced, found } => {
-                write!(f, "{announced} slices are announced, and {found} are there")
+                write!(f, "the week should have {announced} slices and has {found}")
             }
             Problem::Extra(word) => write!(f, "`{word}` after the last slice"),
             Problem::NoConfiguration => f.write_str("a length without a configuration"),
             Problem::Long => f.write_str("the week is too long"),
             Problem::Racks { found, racks } => {
-                write!(f, "a configuration of {found} racks, the first one is of {racks}")
+                write!(f, "the configuration has {found} racks, and the first one has {racks}")
             }
             Problem::Span { found, week } => {
-                write!(f, "a week of {found} ps, the first one is of {week} ps")
+                write!(f, "the week lasts {found} ps, and the first one lasts {week} ps")
             }
             Problem::Matching(error) => error.fmt(f),
             Problem::Week(error) => error.fmt(f),

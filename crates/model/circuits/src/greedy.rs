@@ -85,8 +85,8 @@ impl Greedy {
         self.search.most_work = most_work;
     }
     /// Returns the length and the matched edges of a day whose rate is at least `1 / (1 + slack)` of the best
-    /// rate, unless the work is limited. Since the last call demand may only have fallen. It returns `None`
-    /// if there is nothing to serve.
+    /// rate, unless the work is limited. Demand must not have risen since the last call. It returns `None` if
+    /// there is nothing to serve.
     pub fn pick(
         &mut self,
         residual: &ResidualGraph,
@@ -121,7 +121,7 @@ impl Greedy {
         let bound = |at: usize| {
             let low = &self.points[at];
             let (from, slope) = (f64::from(low.length), low.bound as f64 / f64::from(low.length));
-            // This is where both bounds meet. Behind the last point no day serves more.
+            // The length at which both bounds meet. A day longer than the last point serves no more.
             let meet = match self.points.get(at + 1) {
                 Some(high) if low.bound > 0 => {
                     (high.bound as f64 / slope).min(f64::from(lengths.most))

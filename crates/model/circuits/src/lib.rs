@@ -3,7 +3,7 @@
 //! A circuit switch connects the uplink of each rack to the downlink of at most one other rack. Changing
 //! circuits takes a *night*, in which the changed circuits carry nothing. The time between two nights is a
 //! *day*. A *week* is the period that a scheduler plans at once. A packet switch of a lower rate carries the
-//! demand that the circuits leave over. The terms are those of Etalon (Mukerjee et al.,
+//! demand that the circuits do not carry. The terms are those of Etalon (Mukerjee et al.,
 //! "Overcoming End-to-End Challenges in Reconfigurable Datacenter Networks", 2018).
 //!
 //! The crate is pure: it reads no clock and no file, and no result depends on the order of a hash table. Times

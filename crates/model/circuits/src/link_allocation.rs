@@ -199,19 +199,19 @@ impl<'a> Allocation<'a> {
         let fits = |side: usize, rack: usize| allocation.excess(side, rack, 0, 0, most) == 0;
         (0..racks).all(|rack| fits(0, rack) && fits(1, rack)).then_some(allocation)
     }
-    /// The links to the core that a rack needs if it sends `more` bytes there.
+    /// The links to the core that a rack needs if it sends `more` further bytes there.
     fn core_links_needed(&self, side: usize, rack: usize, more: u64, most: u64) -> usize {
         let links = self.by_core[side][rack].saturating_add(more).div_ceil(most) as usize;
         links.max(1).next_multiple_of(self.budget.cores.max(1)) * usize::from(self.budget.cores > 0)
     }
-    /// The number of uplinks that a rack lacks if it has `less` direct links and sends `more` bytes to the
-    /// core.
+    /// The number of uplinks that a rack lacks if it gives up `less` direct links and sends `more` further
+    /// bytes to the core.
     fn excess(&self, side: usize, rack: usize, less: usize, more: u64, most: u64) -> usize {
         let links = self.used[side][rack] - less + self.core_links_needed(side, rack, more, most);
         links.saturating_sub(self.budget.uplinks[rack])
     }
-    /// Moves a pair to the core if the core has room and if that helps the ends that lack uplinks: both ends,
-    /// or at least one. Returns whether the pair moved.
+    /// Moves a pair to the core if the core has room and if the move reduces the lack of uplinks at both ends,
+    /// or, without `both`, at one end at least. Returns whether the pair moved.
     fn leave_to_core(&mut self, at: usize, most: u64, both: bool) -> bool {
         let (racks, bytes) = (self.demand.racks(), self.demand.cells()[at]);
         let (ends, links) = ([at / racks, at % racks], self.links.direct[at]);

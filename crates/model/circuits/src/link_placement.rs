@@ -222,7 +222,7 @@ impl<'a> Unplaced<'a> {
         let counts: Vec<usize> = left.iter().map(|&panel| at(panel)).collect();
         (counts.iter().map(|&count| count > 0).collect(), counts.iter().sum())
     }
-    /// The weight of a link that could do without `slack` of its panels.
+    /// The weight of a link for which `slack` more panels are free than it needs.
     fn urgency(slack: usize) -> i32 {
         4096 >> (2 * slack.min(5))
     }
@@ -252,7 +252,7 @@ impl<'a> Unplaced<'a> {
                 let (from, to) = (self.cores.node(src), self.cores.node(dst));
                 if self.left[from * nodes + to] > 0 {
                     let stays = before.destination(panel, src) == Some(dst);
-                    // Packets that wait in a core switch have no other path if its link goes.
+                    // Packets that wait in a core switch have no other path if its link is removed.
                     let core = from.max(to) >= self.cores.racks;
                     let stay = if core { 256 } else { 8 };
                     self.cells[src * ends + dst] = pair(from, to) + if stays { stay } else { 0 };

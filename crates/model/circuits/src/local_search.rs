@@ -2,7 +2,7 @@
 //!
 //! No step makes a plan serve less. The first step removes the matching of a day and replaces it by a
 //! maximum-weight matching of what the other days do not serve. The second step moves time from one day to
-//! another as long as more pairs of the second day lack time than pairs of the first day need theirs.
+//! another as long as the pairs that are served more outnumber those that are served less.
 
 use crate::max_weight_matching::{MaxWeightMatching, Search};
 use crate::residual_graph::{NO_EDGE, ResidualGraph};
@@ -23,7 +23,7 @@ pub(crate) struct LocalSearch {
     slopes: Vec<Slope>,
     /// The shortages of the day that gains time, and the surpluses of the day that loses it.
     margins: (Vec<i32>, Vec<i32>),
-    /// The columns that have a row.
+    /// Whether a column has a row.
     taken: Vec<bool>,
 }
 
@@ -202,7 +202,7 @@ impl LocalSearch {
         }
         self.add_circuit_time(day, length);
     }
-    /// Moves time between days as long as more is served. It first distributes the unused time of the week.
+    /// Moves time between days as long as this serves more. It first distributes the unused time of the week.
     fn move_time(&mut self, ticks: &TickTiming, end: u64) {
         let spans = self.lengths.iter().map(|&length| length + ticks.night);
         let mut idle = (ticks.week - spans.sum::<i32>()).max(0);

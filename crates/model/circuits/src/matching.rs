@@ -58,7 +58,7 @@ impl fmt::Display for MatchingError {
             ),
             MatchingError::Itself(rack) => write!(f, "rack {rack} is connected to itself"),
             MatchingError::Taken(rack) => {
-                write!(f, "destination {rack} has another source already")
+                write!(f, "destination {rack} already has another source")
             }
         }
     }
@@ -99,8 +99,8 @@ impl Matching {
             side.resize(racks, DARK);
         }
     }
-    /// Connects each destination to the source at a distance from one to below the number of racks, which it
-    /// sets, too.
+    /// Sets the number of racks, and connects each destination to the source at `distance`. The distance is at
+    /// least one and less than the number of racks.
     pub(crate) fn rotate(&mut self, racks: usize, distance: usize) {
         debug_assert!(0 < distance && distance < racks, "no rack is connected to itself");
         for (side, first) in

@@ -11,7 +11,8 @@ pub(crate) trait Amount:
 {
     /// The largest number.
     const MAX: Self;
-    /// Adds it to a sum, up to the largest sum. Racks are too few for 32 bits to reach it.
+    /// Adds the number to a sum. A sum of 64-bit numbers saturates; there are too few racks for a sum of
+    /// 32-bit numbers to overflow.
     fn add_to(self, sum: &mut u64);
 }
 
@@ -116,7 +117,7 @@ impl<T: Amount> MaxMinFair<T> {
         let rest = budget.saturating_sub(self.used[line]);
         let demands = &self.demands[line * size..(line + 1) * size];
         loop {
-            // What is below the level fits into the budget.
+            // The demands up to the level fit into the budget.
             let (mut small, mut large) = (T::default(), T::default());
             for &demand in demands {
                 small += if demand <= level { demand } else { T::default() };

@@ -84,7 +84,7 @@ impl MaxWeightMatching {
         }
         self.solve_warm(residual, cap, search);
     }
-    /// Finds a maximum-weight matching from the prices for other weights of the same graph.
+    /// Finds a maximum-weight matching. It starts with the prices found for other weights of the same graph.
     pub fn solve_warm(&mut self, residual: &ResidualGraph, cap: i32, search: &mut Search) {
         let weights = Weights { graph: residual, cap };
         for row in 0..residual.size {
@@ -93,7 +93,7 @@ impl MaxWeightMatching {
         }
         self.solve_decreased(residual, cap, search);
     }
-    /// Finds a maximum-weight matching from the column prices for another graph.
+    /// Finds a maximum-weight matching. It starts with the column prices found for another graph.
     pub fn solve_other_graph(&mut self, residual: &ResidualGraph, cap: i32, search: &mut Search) {
         self.matched.iter_mut().for_each(|matched| matched.fill(NO_EDGE));
         self.solve_warm(residual, cap, search);
@@ -147,8 +147,8 @@ impl MaxWeightMatching {
             self.add_edge(residual, best.1);
         }
     }
-    /// The value above price of the best neighbour with its edge, and the value of the second best or zero.
-    /// Of equally good neighbours it prefers a free one.
+    /// The weight minus the price of the best neighbour with its edge, and the same for the second best, or
+    /// zero. Of equally good neighbours it prefers a free one.
     fn best_two(
         &self,
         weights: Weights,

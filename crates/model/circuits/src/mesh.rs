@@ -129,8 +129,8 @@ impl Mesh {
         }
         columns
     }
-    /// Assigns each matching to the switch that has most of its circuits already, or in order if not `any`
-    /// switch will do. Existing circuits stay if their ends are free.
+    /// Assigns each matching to the switch that already has most of its circuits, or to the switches in order
+    /// unless `any` switch may be chosen. Existing circuits stay if their ends are free.
     fn assign_to_switches(&mut self, matchings: Vec<Vec<u16>>, any: bool) {
         let mut free: Vec<usize> = (0..self.current.len()).collect();
         for mut columns in matchings {
@@ -149,7 +149,7 @@ impl Mesh {
             self.current[at] = columns;
         }
     }
-    /// Writes a week of a night, which has the circuits that do not change, and a day.
+    /// Writes a week: a night, which has the circuits that do not change, and a day.
     fn emit(&self, before: &[u16], columns: &[u16], out: &mut Week) {
         let mut matching = Matching::dark(self.racks);
         let connect = |matching: &mut Matching, restrict: &dyn Fn(usize) -> bool| {
@@ -157,7 +157,7 @@ impl Mesh {
             let lit =
                 columns.iter().enumerate().filter(|(src, dst)| **dst != DARK && restrict(*src));
             lit.for_each(|(src, &dst)| {
-                matching.connect(src, dst.into()).expect("a matching, as all here are");
+                matching.connect(src, dst.into()).expect("the columns are a matching");
             });
         };
         out.clear(self.racks);
@@ -175,8 +175,8 @@ impl JointScheduler for Mesh {
         works: &dyn Fn(usize, usize) -> bool,
         out: &mut [Week],
     ) -> Note {
-        assert_eq!(demand.racks(), self.racks, "a demand of other racks");
-        assert_eq!(out.len(), self.base.len() + self.current.len(), "weeks of other switches");
+        assert_eq!(demand.racks(), self.racks, "the demand has another number of racks");
+        assert_eq!(out.len(), self.base.len() + self.current.len(), "one week per switch");
         self.current_weeks(out);
         let most = demand.cells().iter().copied().max().unwrap_or(0);
         if most == 0 {
@@ -210,8 +210,8 @@ fn rotation(racks: usize, distance: usize) -> Vec<u16> {
     (0..racks).map(|src| ((src + distance) % racks) as u16).collect()
 }
 
-/// Distances such that one or two of them lead from any rack to any other. Each is chosen greedily as the one
-/// that reaches most.
+/// Distances such that any rack reaches any other by one or two of them. Each is chosen greedily as the one
+/// that reaches the most racks.
 fn base(racks: usize) -> Vec<usize> {
     let mut chosen: Vec<usize> = Vec::new();
     loop {
@@ -290,7 +290,7 @@ mod tests {
         // Rack 0 has eight circuits, two of them permanent, so that the shares are 4, 2 and 2.
         assert_eq!([1, 2, 3].map(|dst| circuits(&weeks, 0, dst)), [4, 2, 2]);
         let moved = weeks.iter().map(|week| week.slices().next().unwrap().circuits.pairs().count());
-        assert!(moved.sum::<usize>() < 32, "what moves is dark in the night");
+        assert!(moved.sum::<usize>() < 32, "circuits that move are dark in the night");
         // The same demand moves nothing, and all circuits stay up during the night.
         let again = plan(&mut mesh, &demand);
         for week in &again {
@@ -308,7 +308,7 @@ mod tests {
         let mut weeks = vec![Week::default(); 5];
         mesh.weeks(&demand, &|switch, rack| switch != 2 || rack != 0, &mut weeks);
         let initial = rotation(4, 3);
-        assert_eq!(mesh.current[0][0], initial[0], "it stays, as no other circuit needs its ends");
+        assert_eq!(mesh.current[0][0], initial[0], "no other circuit needs its ends");
     }
 
     proptest! {

@@ -40,7 +40,7 @@ impl Rotor {
     /// Unless `switch < switches < racks`.
     pub fn staggered(racks: usize, timing: CircuitTiming, switch: usize, switches: usize) -> Rotor {
         assert!(switch < switches && switches < racks, "switch {switch} of {switches}");
-        // The days of all switches have the same length, even if some switches have a turn less.
+        // The days of all switches have the same length, even if some switches have one turn fewer.
         let turns = (racks - 1).div_ceil(switches) as u64;
         let days = turns.min(timing.most_days());
         let matching = Matching::dark(racks);
@@ -97,7 +97,7 @@ impl Rotor {
 
 impl Scheduler for Rotor {
     fn week(&mut self, demand: &Demand, out: &mut Week) -> Note {
-        assert_eq!(demand.racks(), self.racks, "a demand of other racks");
+        assert_eq!(demand.racks(), self.racks, "the demand has another number of racks");
         self.rotate(out);
         Note::Planned
     }
@@ -116,7 +116,7 @@ impl Fixed {
 
 impl Scheduler for Fixed {
     fn week(&mut self, demand: &Demand, out: &mut Week) -> Note {
-        assert_eq!(demand.racks(), self.0.racks(), "a demand of other racks");
+        assert_eq!(demand.racks(), self.0.racks(), "the demand has another number of racks");
         out.copy_from(&self.0);
         Note::Planned
     }

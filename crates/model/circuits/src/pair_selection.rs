@@ -16,7 +16,7 @@ pub(crate) struct PairSelection {
 
 impl PairSelection {
     /// Loads the `most` largest cells of each row into `residual`. Of equal cells it takes the next ones
-    /// behind the diagonal, so that equal rows select different columns.
+    /// after the diagonal, so that equal rows select different columns.
     pub fn select(
         &mut self,
         size: usize,

@@ -46,7 +46,7 @@ impl PanelLayout {
                 let (rack, slot) = (at % self.racks, at / self.panels);
                 panels
                     .add_circuit(rack, self.ends_of_core(core).start + slot)
-                    .expect("no end has too many");
+                    .expect("no end has more links than panels");
             }
         }
         let up: Vec<_> = panels.circuits().collect();

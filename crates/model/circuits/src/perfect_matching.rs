@@ -75,7 +75,7 @@ pub(crate) struct Matcher {
     /// The unmatched columns, and those that may be matched at all.
     free: Vec<u64>,
     allowed: Vec<u64>,
-    /// The column at which each row begins to look. It is the one behind the row's last column, so that equal
+    /// The column at which each row begins to look. It is the one after the row's last column, so that equal
     /// rows rotate.
     hints: Vec<u16>,
     /// The unmatched rows.
@@ -115,8 +115,7 @@ impl Matcher {
         }
         self.allowed.clone_from(&self.free);
     }
-    /// Matches all unmatched rows to unmatched columns: to each other if they are one of the given pairs, then
-    /// any.
+    /// Matches all unmatched rows to unmatched columns. The given pairs come first, then any others.
     pub fn match_any(&mut self, pairs: &[(u16, u16)]) {
         for &(row, column) in pairs {
             let (word, bit) = (usize::from(column) / 64, 1 << (column % 64));
@@ -162,8 +161,8 @@ impl Matcher {
     pub fn perfect(&mut self, graph: &Graph) -> bool {
         by_words!(self.match_all(graph))
     }
-    /// Matches as many rows as possible, and no row that is matched loses its match. All current pairs must be
-    /// in the graph. Returns whether there is a pair.
+    /// Matches as many rows as possible. Every matched row remains matched, perhaps to another column. All
+    /// current pairs must be in the graph. Returns whether there is a pair.
     pub fn largest(&mut self, graph: &Graph) -> bool {
         if !self.unmatched.is_empty() {
             by_words!(self.match_most(graph));
@@ -221,8 +220,8 @@ fn add_pair(columns: &mut [u16], rows: &mut [u16], hints: &mut [u16], row: usize
 struct Search<'a, const W: usize> {
     graph: &'a [[u64; W]],
     free: [u64; W],
-    /// The columns that no search has visited, apart from searches that ended with a path. The others lead to no
-    /// free column as long as the graph stays.
+    /// The columns that no failed search has visited. The others lead to no free column as long as the graph
+    /// does not change.
     unvisited: [u64; W],
     columns: &'a mut [u16],
     rows: &'a mut [u16],
@@ -234,7 +233,7 @@ struct Search<'a, const W: usize> {
 impl<const W: usize> Search<'_, W> {
     /// Matches a row, if there is a free neighbour or an augmenting path. Returns whether there is.
     fn add(&mut self, row: usize) -> bool {
-        // Free columns are unvisited, too.
+        // Free columns are also unvisited.
         first(&self.graph[row], &self.unvisited).is_some()
             && (self.take_free(row) || self.augment(row))
     }
@@ -281,7 +280,7 @@ impl<const W: usize> Search<'_, W> {
         }
     }
     /// Visits the neighbours of a row that are not visited yet, and queues their rows. It stops at the first
-    /// row that has a free neighbour, and returns both: no row that was queued before has one.
+    /// row that has a free neighbour, and returns that row and its neighbour. No row queued before has one.
     fn expand(&mut self, row: usize, queued: &mut usize) -> Option<(usize, usize)> {
         for word in 0..W {
             let mut new = self.graph[row][word] & self.unvisited[word];

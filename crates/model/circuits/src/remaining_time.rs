@@ -1,19 +1,20 @@
-//! The use of circuits and of time that a decomposition leaves: circuits that only serve stuffing go to pairs
-//! with demand, and the rest of the week to further days or to longer ones, whichever serves more.
+//! The use of circuits and of time that a decomposition does not use: circuits that only serve stuffing go to
+//! pairs with demand. The rest of the week becomes further days or longer days, whichever serves more.
 
 use crate::perfect_matching::{Graph, Matcher};
 use crate::plan::Plan;
 use crate::ticks::TickTiming;
 use std::collections::BinaryHeap;
 
-/// What is left of a pair of a rack with itself: never any, however much time its circuits give back.
+/// The demand left of a rack for itself. It stays negative, however much circuit time is subtracted from or
+/// given back to the pair.
 const NEVER: i32 = i32::MIN / 2;
 
 /// Completes plans that do not fill the week. It reuses its memory.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RemainingTime {
     size: usize,
-    /// The length of a further day, with its night, and the time that is added to a day at once.
+    /// The length of a further day without and with its night, and the time that is added to a day at once.
     least: i32,
     with_night: i32,
     step: i32,
@@ -21,7 +22,8 @@ pub(crate) struct RemainingTime {
     free: i32,
     /// The demand of each pair less its circuit time. It is negative where a circuit has time to spare.
     left: Vec<i32>,
-    /// The pairs with at least so many ticks left, for three numbers of ticks, the largest first.
+    /// For each of three numbers of ticks, the pairs with at least that many ticks left. The largest number
+    /// comes first.
     levels: [(i32, Graph); 3],
     /// The matching of the day that may be added.
     matcher: Matcher,
@@ -63,9 +65,9 @@ impl RemainingTime {
     }
     /// An upper bound of the demand in `cells` that the plan serves in the end.
     ///
-    /// Neither the demand left nor what a day gains ever rises. A further day serves at most what is largest
-    /// in each row, or in each column, and a step that it becomes longer at most what the day leaves of that.
-    /// The last step may be shorter, and serve as much.
+    /// Neither the demand left nor the gain of a day ever rises. A further day serves at most the largest
+    /// demands left in all rows, or in all columns, each capped at the length of the day. A later step of that
+    /// day serves at most what the day leaves of these demands. The last step may be shorter and serve as much.
     pub fn most(&mut self, cells: &[i32], plan: &Plan) -> i64 {
         let step = self.step.min(self.free);
         if step == 0 {
@@ -147,7 +149,7 @@ impl RemainingTime {
             }
         }
     }
-    /// Adds days, or time to days, as long as something gains.
+    /// Adds days, or time to days, as long as this serves more.
     fn add_time(&mut self, plan: &mut Plan) {
         let mut matched = None;
         while self.free > 0 {
@@ -170,7 +172,7 @@ impl RemainingTime {
         }
     }
     /// The day that gains most if it becomes `step` longer, and what it gains, if that is more than `worth`.
-    /// Gains only fall, so that a gain from before is an upper bound.
+    /// Gains only fall, so that an earlier gain is an upper bound.
     fn best_day(&mut self, plan: &Plan, step: i32, worth: i64) -> Option<(usize, i64)> {
         loop {
             let mut best = self.gains.peek_mut()?;
@@ -186,8 +188,8 @@ impl RemainingTime {
         }
     }
     /// The demand that the best known matching serves in a new day. `matched` is that demand when the matching
-    /// was made. Time that is added to other days takes demand from it; if a quarter is gone, there is a new
-    /// matching.
+    /// was made. It falls as time is added to other days. If it has fallen by more than a quarter, a new
+    /// matching is made.
     fn value_of_new_day(&mut self, matched: &mut Option<i64>) -> i64 {
         let value = matched.map(|before| (before, self.value_of_match()));
         if let Some((_, value)) = value.filter(|(before, value)| value * 4 >= before * 3) {
@@ -206,7 +208,8 @@ impl RemainingTime {
     fn value_of_match(&self) -> i64 {
         served(self.size, &self.left, self.matcher.columns(), self.least)
     }
-    /// Adds a day. Racks without demand get any circuit, as by stuffing: demand is a report of one moment.
+    /// Adds a day. Racks without demand get any circuit, as by stuffing, because a report of demand shows only
+    /// one moment.
     fn push_match(&mut self, plan: &mut Plan) {
         self.matcher.match_any(&[]);
         plan.push(self.least, self.matcher.columns());
@@ -214,7 +217,7 @@ impl RemainingTime {
         self.gains.push((i64::MAX, day));
         self.take_all(plan.columns(day), self.least);
     }
-    /// Takes circuit time of a day from the demand that is left.
+    /// Subtracts circuit time of a day from the demand that is left.
     fn take_all(&mut self, columns: &[u16], time: i32) {
         for (row, &column) in columns.iter().enumerate() {
             self.take(row, column.into(), time);

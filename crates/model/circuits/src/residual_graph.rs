@@ -63,7 +63,7 @@ impl ResidualGraph {
             self.rows[*start as usize] = row;
         }
     }
-    /// Loads all cells above zero. The edges of a row begin behind the diagonal, so that equal rows begin
+    /// Loads all cells above zero. The edges of a row begin after the diagonal, so that equal rows begin
     /// with different columns.
     pub fn load(&mut self, size: usize, cells: &[i32]) {
         self.begin(size);
@@ -123,7 +123,7 @@ impl ResidualGraph {
     }
 }
 
-/// All columns in cyclic order, beginning behind the diagonal.
+/// All columns in cyclic order, beginning after the diagonal.
 pub(crate) fn from_diagonal(row: usize, size: usize) -> impl Iterator<Item = usize> {
     (row + 1..size).chain(0..=row)
 }

@@ -49,7 +49,7 @@ impl RollingGreedy {
         let (begin, days) = (self.search.work, ticks.most_days() as u64);
         for day in 0_u64.. {
             let Some(lengths) = DayLengths::within(ticks, left) else { return };
-            // Later days may use the work that a day leaves over.
+            // Later days may use the work that a day does not use.
             self.search.most_work = begin + most_work / 2 + most_work / 2 / days * (day + 1);
             if day.is_multiple_of(DAYS_PER_SELECTION) {
                 cap = self.begin(ticks, cells, cap / 8 * 9, day == 0, size);

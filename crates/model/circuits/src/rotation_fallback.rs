@@ -33,9 +33,9 @@ impl RotationFallback {
     /// Checks the size of a demand.
     ///
     /// # Panics
-    /// The demand is of another number of racks.
+    /// The demand has another number of racks.
     pub fn check_racks(&self, demand: &Demand) {
-        assert_eq!(demand.racks(), self.matching.racks(), "a demand of other racks");
+        assert_eq!(demand.racks(), self.matching.racks(), "the demand has another number of racks");
     }
     pub fn racks(&self) -> usize {
         self.matching.racks()

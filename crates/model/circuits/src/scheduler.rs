@@ -10,7 +10,7 @@ pub trait Scheduler {
     /// Plans the next week for a demand. It writes to `out` and reuses its memory.
     ///
     /// # Panics
-    /// The demand is of another number of racks than the scheduler.
+    /// The demand has a different number of racks from the scheduler.
     fn week(&mut self, demand: &Demand, out: &mut Week) -> Note;
 }
 
@@ -19,7 +19,7 @@ pub trait JointScheduler {
     /// Plans the next week of each switch. `works` says whether the port of an end works, by switch and end.
     ///
     /// # Panics
-    /// The demand or the weeks are of another number of racks or switches than the scheduler.
+    /// The number of racks or switches differs between the demand or the weeks and the scheduler.
     fn weeks(
         &mut self,
         demand: &Demand,
@@ -82,13 +82,13 @@ impl fmt::Display for Note {
 /// Working memory for planning several parallel switches.
 #[derive(Clone, Debug, Default)]
 pub struct PlanWorkspace {
-    /// The demand that all switches leave over.
+    /// The demand that no switch carries.
     pub residual: Demand,
     restricted: Demand,
 }
 
 /// Plans a week of each parallel circuit switch. Each switch is planned for the demand that the switches
-/// before it leave over, between racks whose ports work. `works` says whether a port works, by switch and
+/// before it do not carry, between racks whose ports work. `works` says whether a port works, by switch and
 /// rack. A plan may have circuits at failed ports; they count as carrying nothing. Returns the note of the
 /// first switch.
 pub fn plan_all(

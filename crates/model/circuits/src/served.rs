@@ -30,12 +30,12 @@ impl Served {
 /// Measures what weeks serve. It reuses its memory.
 ///
 /// A circuit carries the demand of its pair at its rate while it exists. The packet switch carries what
-/// circuits leave over, clipped max-min fair to what each rack's link to the packet switch carries in a week,
+/// circuits do not carry, clipped max-min fair to what each rack's link to the packet switch carries in a week,
 /// in either direction. Both work at the same time and have no delay. The result is therefore an upper bound
 /// for packets.
 #[derive(Clone, Debug, Default)]
 pub struct Meter {
-    /// The time that each pair has a circuit; later the demand that circuits leave over.
+    /// The time that each pair has a circuit; later the demand that circuits do not carry.
     cells: Vec<u64>,
     max_min: MaxMinFair<u64>,
 }
@@ -44,13 +44,13 @@ impl Meter {
     /// The bytes that the weeks of parallel switches serve. Each byte counts once.
     ///
     /// # Panics
-    /// The weeks and the demand are of different numbers of racks.
+    /// The weeks and the demand have different numbers of racks.
     pub fn served(&mut self, weeks: &[Week], demand: &Demand, timing: &CircuitTiming) -> Served {
         let racks = demand.racks();
         self.cells.clear();
         self.cells.resize(racks * racks, 0);
         for week in weeks {
-            assert!(week.is_empty() || week.racks() == racks, "a week of other racks");
+            assert!(week.is_empty() || week.racks() == racks, "a week has another number of racks");
             for day in week.days() {
                 for (src, dst) in day.circuits.pairs() {
                     self.cells[src * racks + dst] += day.length;
@@ -95,8 +95,8 @@ mod tests {
         demand.set(2, 1, 20);
         let ring = Matching::new(&[Some(2), Some(0), Some(1)]).expect("a ring");
         let week = Week::new(100, &[(80, ring), (20, Matching::dark(3))]).expect("a week");
-        // Circuits leave over 15 and 30 from rack 0, of which 50 - 5 fit, and 20 from rack 2, while rack 1
-        // can take 35.
+        // Circuits do not carry 15 and 30 of rack 0, of which 50 - 5 fit, and 20 of rack 2. Rack 1 can
+        // receive 35.
         let served = served(&week, &demand, &timing());
         assert_eq!(served, Served { demand: 145, circuit: 80, packet: 15 + 30 + 20 });
     }

@@ -41,9 +41,9 @@ pub enum Fallback {
 /// columns have the same sum (QuickStuff). The threshold begins at a quarter of the week. As long as the
 /// cells of at least the threshold have a perfect matching, that matching becomes a day with the length of
 /// its smallest cell. Otherwise the threshold is halved, down to the shortest day or two nights (BigSlice).
-/// In the end the days are made to fill the week. Other than in the paper, circuits that only serve stuffing
-/// and the rest of the week get demand that is left over, by exchanging circuits, adding days and lengthening
-/// days.
+/// Finally, the days are made to fill the week. Unlike in the paper, the demand that is left is served by
+/// circuits that would only serve stuffing and in the rest of the week: circuits are exchanged, and days are
+/// added and lengthened.
 ///
 /// If no threshold has a perfect matching, as with many racks that send the same to all others, Etalon's
 /// Solstice plans one useless day. If one source or destination has much more demand than the others, it

@@ -5,16 +5,16 @@ use crate::week::Week;
 
 /// Bounds what weeks serve of one demand. It reuses its memory.
 ///
-/// The demand of each rack that circuits leave over is clipped to what its link to the packet switch carries,
+/// The demand of each rack that circuits do not carry is clipped to what its link to the packet switch carries,
 /// in either direction. The smaller of the two sums is never less than what the packet switch serves, and
-/// mostly equal to it. The work is proportional to the number of circuits and not to the number of pairs of
+/// usually equal to it. The work is proportional to the number of circuits and not to the number of pairs of
 /// racks.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct UpperBound {
     size: usize,
     /// The demand of each rack as a source and as a destination.
     sums: [Vec<i64>; 2],
-    /// The part of each sum that circuits leave over.
+    /// The part of each sum that circuits do not carry.
     residual: [Vec<i64>; 2],
     /// The time that each pair has a circuit. It is zero outside [`UpperBound::bound`].
     circuit_time: Vec<i32>,

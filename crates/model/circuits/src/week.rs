@@ -30,7 +30,7 @@ pub enum WeekError {
     Empty,
     /// The slice has length zero.
     NoLength(usize),
-    /// The slice has another number of racks than the first slice.
+    /// The slice has a different number of racks from the first slice.
     Racks {
         /// The slice.
         slice: usize,
@@ -69,20 +69,20 @@ pub enum WeekError {
 impl fmt::Display for WeekError {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match *self {
-            WeekError::Empty => f.write_str("a week without a single slice"),
+            WeekError::Empty => f.write_str("the week has no slices"),
             WeekError::NoLength(slice) => write!(f, "slice {slice} has no length"),
             WeekError::Racks { slice, found, racks } => {
-                write!(f, "slice {slice} is of {found} racks, the first one of {racks}")
+                write!(f, "slice {slice} has {found} racks, and the first one has {racks}")
             }
             WeekError::Span { found, week } => {
-                write!(f, "days and nights are {found} ps together: the week is {week} ps")
+                write!(f, "the days and nights sum to {found} ps, and the week lasts {week} ps")
             }
             WeekError::Day { slice, length, min_day } => {
                 write!(f, "slice {slice} is a day of {length} ps: the shortest is {min_day} ps")
             }
             WeekError::Night { slice, length, night } => write!(
                 f,
-                "after slice {slice} circuits change in {length} ps: a night takes {night} ps"
+                "circuits change within {length} ps after slice {slice}: a night takes {night} ps"
             ),
         }
     }
@@ -123,9 +123,9 @@ impl Week {
     /// Appends a slice, unless its length is zero.
     ///
     /// # Panics
-    /// The configuration and the week are of different numbers of racks.
+    /// The configuration and the week have different numbers of racks.
     pub fn push(&mut self, length: u64, circuits: Circuits) {
-        assert_eq!(circuits.racks(), self.racks, "a configuration of other racks");
+        assert_eq!(circuits.racks(), self.racks, "the configuration has another number of racks");
         if length > 0 {
             self.lengths.push(length);
             self.sources.extend_from_slice(circuits.0);

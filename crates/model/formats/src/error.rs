@@ -1,17 +1,17 @@
-//! What is wrong with a file.
+//! Errors in files.
 
-/// Why a file cannot be used: where, what is wrong, and what would be right.
+/// An error in a file, with its place and what is expected there.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {message}")]
 pub struct FormatError {
-    /// Line, from 1; in a binary file the number of the block or packet.
+    /// The line, from 1. In a binary file, the number of the block or packet.
     pub line: usize,
-    /// What is wrong, and what would be right.
+    /// The error, and what is expected instead.
     pub message: String,
 }
 
 impl FormatError {
-    /// Something wrong at `line`, counted from 1.
+    /// An error at `line`, counted from 1.
     pub fn new(line: usize, message: impl Into<String>) -> FormatError {
         FormatError { line, message: message.into() }
     }

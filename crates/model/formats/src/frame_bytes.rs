@@ -1,14 +1,16 @@
 //! A simulated packet as the Ethernet frame that a real network would have carried.
 //!
-//! Numbers become addresses: host `n` is 10.0.0.0 + (n + 1) and its network card 02:00 and these four
-//! bytes; connection `c` is ports 49152 + (c mod 2¹⁴) at its sender and 49152 + (c div 2¹⁴) at its
-//! receiver. Port `p` of the run is 06:00 and `p` in four bytes, as the sender of pause frames. Payloads are
-//! zeros.
+//! Numbers become addresses. Host `n` has the IP address 10.0.0.0 + (n + 1), and its network card has the MAC
+//! address 02:00 followed by these four bytes. Connection `c` has port 49152 + (c mod 2¹⁴) at its sender and
+//! 49152 + (c div 2¹⁴) at its receiver. Port `p` of the run sends pause frames with the MAC address 06:00
+//! followed by `p` in four bytes. Payloads are zeros.
 
 use slotline_net::frame::{CE, CWR, ECE, ECT, Kind, PUSH, Packet, Span};
 
 /// Bytes of an Ethernet header.
 const ETHERNET: usize = 14;
+/// The type of Ethernet frames with IPv4.
+const IPV4_TYPE: [u8; 2] = [0x08, 0x00];
 /// The shortest Ethernet frame without its checksum.
 const SHORTEST: u32 = 60;
 /// Bytes of IPv4, TCP and UDP headers without options.
@@ -17,9 +19,9 @@ const TCP: u16 = 20;
 const UDP: u16 = 8;
 /// Room for TCP options.
 const OPTIONS: usize = 40;
-/// The time-stamp option with the padding that is usual (RFC 7323, appendix A).
+/// The time-stamp option with its usual padding (RFC 7323, appendix A).
 const STAMPS: usize = 12;
-/// First port that no service has (RFC 6335).
+/// The first dynamic port (RFC 6335).
 const PORTS: u16 = 49152;
 /// Both ports of a scheduler's messages.
 pub const CONTROL_PORT: u16 = 48_999;
@@ -27,7 +29,7 @@ pub const CONTROL_PORT: u16 = 48_999;
 const PROTOCOL_TCP: u8 = 6;
 const PROTOCOL_UDP: u8 = 17;
 
-/// What a packet's length on the wire is made of, besides payload.
+/// The parts of a packet's length on the wire other than payload.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Layout {
     /// Bytes beyond the IP packet: preamble, Ethernet header, checksum, gap.
@@ -37,8 +39,8 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Payload bytes of TCP segment `packet`. One so short that its frame was padded counts as long as
-    /// the padding made it.
+    /// The payload bytes of TCP segment `packet`. If its frame was padded because it was short, the padding
+    /// counts as payload.
     pub fn payload(&self, packet: &Packet) -> u16 {
         packet.len.saturating_sub(self.framing + self.headers)
     }
@@ -49,11 +51,11 @@ impl Layout {
 pub struct Frame {
     /// The first bytes.
     pub bytes: Vec<u8>,
-    /// All bytes.
+    /// The length of the frame without its checksum, in bytes.
     pub length: u32,
 }
 
-/// The frame of `packet`, made by host `src`, leaving port number `port`. `byte_of` gives the number of
+/// The frame of `packet`, which host `src` sends and which leaves port number `port`. `byte_of` gives the number of
 /// the first payload byte of a segment of the packet's connection.
 pub fn frame(
     packet: &Packet,
@@ -72,6 +74,14 @@ pub fn frame(
         }
         Kind::Pause => pause(packet, port),
     }
+}
+
+/// The frame of a real IPv4 packet that begins with `head`, from host `src` to host `dst`.
+pub fn real_frame(src: u32, dst: u32, head: &[u8]) -> Frame {
+    let length =
+        head.get(2..4).map_or(0, |field| u32::from(u16::from_be_bytes([field[0], field[1]])));
+    let bytes = [&card(dst)[..], &card(src), &IPV4_TYPE, head].concat();
+    Frame { bytes, length: ETHERNET as u32 + length }
 }
 
 /// IPv4 address of a host.
@@ -93,7 +103,7 @@ fn card(host: u32) -> [u8; 6] {
 fn tcp(packet: &Packet, src: u32, layout: Layout, byte_of: &dyn Fn(u32) -> u32) -> Frame {
     let (from, to) = ports(packet.flow);
     let data = packet.kind == Kind::Data;
-    // The receiver never sends anything: its next byte is always the first.
+    // The receiver never sends data, so its next byte is always the first.
     let number = |segment: u32| byte_of(segment).wrapping_add(1);
     let (ports, seq, ack) = if data {
         ([from, to], number(packet.seq), 1)
@@ -119,8 +129,8 @@ fn flags(packet: &Packet) -> u8 {
     0x10 | when(PUSH, 0x08) | when(ECE, 0x40) | when(CWR, 0x80)
 }
 
-/// Time stamps where the layout has room for them, what was received out of order, and padding up to the
-/// layout's headers.
+/// The TCP options: time stamps if the layout has room for them, selective acknowledgements, and padding up to
+/// the layout's headers.
 fn options(packet: &Packet, layout: Layout, number: &dyn Fn(u32) -> u32) -> Vec<u8> {
     let room = usize::from(layout.headers.saturating_sub(IPV4 + TCP) / 4 * 4).min(OPTIONS);
     let mut options = Vec::with_capacity(OPTIONS);
@@ -149,8 +159,8 @@ fn udp(packet: &Packet, src: u32, ip: u16, (from, to): (u16, u16)) -> Frame {
     transport(packet, src, PROTOCOL_UDP, length, header, 6)
 }
 
-/// Puts Ethernet's and IP's headers before `header`, that of a `protocol` with `length` bytes in all,
-/// and its checksum into it at `checksum_at`.
+/// Puts Ethernet and IP headers before `header`, which is the header of a `protocol` message of `length` bytes,
+/// and writes its checksum at `checksum_at`.
 fn transport(
     packet: &Packet,
     src: u32,
@@ -162,20 +172,20 @@ fn transport(
     let (from, to) = (address(src), address(packet.dst.0));
     let pseudo = [&from[..], &to[..], &[0, protocol], &length.to_be_bytes()[..]].concat();
     let sum = match checksum(&[&pseudo[..], &header[..]].concat()) {
-        // Zero says that there is none (RFC 768).
+        // Zero means that there is no checksum (RFC 768).
         0 if protocol == PROTOCOL_UDP => u16::MAX,
         sum => sum,
     };
     header[checksum_at..checksum_at + 2].copy_from_slice(&sum.to_be_bytes());
     let ip = ipv4(packet, from, to, protocol, IPV4 + length);
-    let ethernet = [&card(packet.dst.0)[..], &card(src)[..], &[0x08, 0]].concat();
+    let ethernet = [&card(packet.dst.0)[..], &card(src)[..], &IPV4_TYPE].concat();
     let bytes = [ethernet, ip, header].concat();
     let length = (ETHERNET as u32 + u32::from(IPV4 + length)).max(SHORTEST);
     Frame { bytes, length }
 }
 
-/// The priority class is a class selector (RFC 2474) in the field for differentiated services, beside
-/// ECN's two bits. Nothing is fragmented.
+/// The IPv4 header. The priority class is a class selector (RFC 2474) in the field for differentiated services,
+/// next to the two bits of ECN. Packets are not fragmented.
 fn ipv4(packet: &Packet, from: [u8; 4], to: [u8; 4], protocol: u8, length: u16) -> Vec<u8> {
     let ecn = match packet.flags {
         flags if flags & CE != 0 => 3,
@@ -192,8 +202,8 @@ fn ipv4(packet: &Packet, from: [u8; 4], to: [u8; 4], protocol: u8, length: u16) 
     header
 }
 
-/// IEEE 802.1Qbb: for each class whether it is meant, and for how long it stops: the longest there is,
-/// or zero to go on.
+/// A pause frame (IEEE 802.1Qbb). For each class, it has whether the class is affected and for how long it
+/// pauses: the longest possible time, or zero to resume.
 fn pause(packet: &Packet, port: u32) -> Frame {
     let (stop, go) = (packet.seq as u8, (packet.seq >> 8) as u8);
     let mut bytes = vec![0x01, 0x80, 0xc2, 0, 0, 0x01, 0x06, 0];
@@ -287,7 +297,7 @@ mod tests {
             assert!(tcp.options_iterator().any(|option| option == Ok(expected.clone())));
         }
         let plain = whole(&packet(Kind::Ack, 84), LAYOUT);
-        assert_eq!(plain.len(), 60, "Ethernet's least");
+        assert_eq!(plain.len(), 60, "the shortest Ethernet frame");
         let slice = SlicedPacket::from_ethernet(&plain).unwrap();
         check_ip(&slice, 40, 0);
     }

@@ -7,7 +7,7 @@ use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use std::fmt;
 
-/// The value that `text` is.
+/// Reads `text`, which is one value.
 pub(crate) fn parse(text: &str) -> Result<Tree, FormatError> {
     let raw: &RawValue = serde_json::from_str(text).map_err(|error| {
         let (line, what) = (error.line(), error.to_string());
@@ -62,7 +62,7 @@ fn grow(place: &Place<'_>, raw: &RawValue, depth: usize) -> Result<Tree, FormatE
     Ok(Tree { line, value })
 }
 
-/// The keys and values of an object, in order, also where a key comes twice.
+/// The keys and values of an object, in order and with repeated keys.
 struct Fields<'a>(Vec<(String, &'a RawValue)>);
 
 impl<'de> Deserialize<'de> for Fields<'de> {

@@ -1,7 +1,7 @@
-//! Files that people bring and take away: text or bytes on one side, plain data on the other.
+//! Readers and writers of external files. They convert between text or bytes and plain data.
 //!
-//! Pure: no file is opened here, and nothing is guessed. What a reader does not understand it refuses,
-//! with the line.
+//! The crate is pure: it opens no file. Readers guess nothing. They refuse what they do not understand, and name
+//! its line.
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 

@@ -1,4 +1,4 @@
-//! From a byte of a text to its line.
+//! The line of each byte of a text.
 
 /// Where the lines of a text begin.
 pub(crate) struct Lines(Vec<usize>);

@@ -28,7 +28,7 @@ pub struct Totals {
     pub end_ns: u64,
     /// Packets that passed the port.
     pub passed: u64,
-    /// Packets of these that are not in the file.
+    /// The number of these packets that are not in the file.
     pub omitted: u64,
 }
 
@@ -48,8 +48,8 @@ pub struct PcapngWriter<W> {
 }
 
 impl<W: Write> PcapngWriter<W> {
-    /// Begins a file with these interfaces, which packets name by their position. Of each frame at most
-    /// `snap` bytes are written.
+    /// Begins a file with these interfaces. Packets refer to them by position. At most `snap` bytes of each frame
+    /// are written.
     pub fn new(out: W, interfaces: &[Interface], snap: u32) -> io::Result<PcapngWriter<W>> {
         let mut writer = PcapngWriter { out, snap, body: Vec::new() };
         writer.section()?;
@@ -78,8 +78,8 @@ impl<W: Write> PcapngWriter<W> {
         self.block(INTERFACE)
     }
 
-    /// Adds a frame that began to leave at `t_ns` and is `length` bytes long without its checksum. What
-    /// `bytes` does not give of it is zero.
+    /// Adds a frame that began to leave at `t_ns` and is `length` bytes long without its checksum. Bytes beyond
+    /// `bytes` are zero.
     pub fn packet(
         &mut self,
         interface: u32,
@@ -91,7 +91,7 @@ impl<W: Write> PcapngWriter<W> {
         self.record(interface, t_ns, bytes, lengths, "")
     }
 
-    /// Adds a frame of which only `bytes` are known, with a comment that is left out where it is empty.
+    /// Adds a frame of which only `bytes` are known. An empty comment is left out.
     pub fn cut_packet(
         &mut self,
         interface: u32,
@@ -161,12 +161,12 @@ impl<W: Write> PcapngWriter<W> {
         self.body.extend([0; 4]);
     }
 
-    /// Up to the next multiple of four bytes.
+    /// Pads the body to a multiple of four bytes.
     fn pad(&mut self) {
         self.body.resize(self.body.len().next_multiple_of(4), 0);
     }
 
-    /// Writes what has been gathered, between the type and length that every block has.
+    /// Writes the body as a block, with its type and length.
     fn block(&mut self, kind: u32) -> io::Result<()> {
         let length = (self.body.len() as u32 + 12).to_le_bytes();
         self.out.write_all(&kind.to_le_bytes())?;

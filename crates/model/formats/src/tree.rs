@@ -5,7 +5,7 @@ use crate::error::FormatError;
 /// Deeper nesting is refused.
 pub(crate) const DEEPEST: usize = 64;
 
-/// A value and where it is.
+/// A value and its line.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Tree {
     pub line: usize,
@@ -23,7 +23,7 @@ pub(crate) enum Value {
     Map(Vec<Entry>),
 }
 
-/// A key of a map and what it stands for.
+/// A key of a map and its value.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Entry {
     pub key: String,
@@ -82,7 +82,7 @@ pub(crate) fn get<'a>(entries: &'a [Entry], key: &str) -> Option<&'a Tree> {
     entries.iter().find(|entry| entry.key == key).map(|entry| &entry.tree)
 }
 
-/// Refuses a key that comes twice.
+/// Refuses a key that is given twice.
 pub(crate) fn check_keys(entries: &[Entry]) -> Result<(), FormatError> {
     let mut keys: Vec<(&str, usize)> = entries.iter().map(|e| (e.key.as_str(), e.line)).collect();
     keys.sort_unstable();
@@ -93,7 +93,7 @@ pub(crate) fn check_keys(entries: &[Entry]) -> Result<(), FormatError> {
     })
 }
 
-/// `text`, or its beginning where it is long, for a message.
+/// `text`, or its beginning if it is long, for a message.
 pub(crate) fn short(text: &str) -> String {
     match text.char_indices().nth(60) {
         Some((end, _)) => format!("{}…", text[..end].escape_debug()),

@@ -4,7 +4,7 @@ use crate::error::FormatError;
 use crate::tree::{DEEPEST, Entry, Tree, Value, check_keys};
 use saphyr_parser::{Event, Parser, ScalarStyle, Span, StrInput};
 
-/// The one document that `text` is. Anchors, aliases, tags and several documents are refused.
+/// Reads `text`, which is one document. Anchors, aliases, tags and several documents are refused.
 pub(crate) fn parse(text: &str) -> Result<Tree, FormatError> {
     let mut reader = Reader { events: Parser::new_from_str(text), line: 1 };
     loop {
@@ -28,7 +28,7 @@ pub(crate) fn parse(text: &str) -> Result<Tree, FormatError> {
 
 struct Reader<'a> {
     events: Parser<'a, StrInput<'a>>,
-    /// Of the latest event.
+    /// The line of the latest event.
     line: usize,
 }
 
@@ -76,7 +76,7 @@ impl<'a> Reader<'a> {
                 return self.fail("aliases (`*name`) are not understood: write the value out");
             }
             Event::Scalar(..) | Event::SequenceStart(..) | Event::MappingStart(..) => {
-                return self.fail("tags (`!name`) are not understood: leave it out");
+                return self.fail("tags (`!name`) are not understood: leave them out");
             }
             _ => return self.fail("a value is missing here"),
         };
@@ -117,7 +117,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// A scalar by YAML's core schema; what is quoted is text.
+/// A scalar by YAML's core schema. Quoted scalars are text.
 fn scalar(text: &str, style: ScalarStyle) -> Value {
     match text {
         _ if style != ScalarStyle::Plain => Value::Text(text.into()),

@@ -1,4 +1,4 @@
-//! Files of networks are read as their programs mean them, and errors in them have their line.
+//! Topology files are read with the meaning that their programs give them, and errors name their line.
 
 use proptest::prelude::*;
 use slotline_formats::topology::{Fabric, FabricFormat, ReadError, containerlab_writer, read};
@@ -24,7 +24,7 @@ const BUNDLES: &str = include_str!("data/bundles_8.topo");
 const HPCC: &str = include_str!("data/hpcc_two_cards.txt");
 const CLOS: &str = include_str!("data/clos.clab.yml");
 
-/// All files, with what their readers need besides.
+/// All files, with the options that their readers need.
 fn files() -> Vec<(FabricFormat, &'static str, GraphSpec)> {
     let nothing = GraphSpec::default();
     vec![
@@ -42,7 +42,7 @@ fn files() -> Vec<(FabricFormat, &'static str, GraphSpec)> {
     ]
 }
 
-/// For a map of routers: hosts are attached, and delays are not in the file.
+/// Options for a map of routers: hosts are attached, and delays are not in the file.
 fn routers() -> GraphSpec {
     GraphSpec {
         attach_hosts: Some(2),
@@ -54,7 +54,7 @@ fn routers() -> GraphSpec {
     }
 }
 
-/// For a lab most of whose links say nothing of rates.
+/// Options for a lab in which most links have no rate.
 fn lab() -> GraphSpec {
     GraphSpec { rate: Some(gbps(100)), delay: Some(Time::us(2)), ..GraphSpec::default() }
 }
@@ -71,7 +71,7 @@ fn graph(format: FabricFormat, text: &str, asked: &GraphSpec) -> Graph {
     TopologySpec::Graph(good(format, text, asked).spec).build().unwrap()
 }
 
-/// What a graph is, without numbers of nodes and ports.
+/// The links of a graph, without numbers of nodes and ports.
 fn edges(graph: &Graph) -> Vec<String> {
     let name = |at: usize| graph.nodes[at].name.as_str();
     let mut edges: Vec<String> = (graph.links.iter())
@@ -280,7 +280,7 @@ fn an_exported_lab_reads_well() {
     assert!(error.contains("`New York"), "{error}");
 }
 
-/// A file, a part of it, and what stands there instead.
+/// A title, a file and its format, a part of the file, and the text that replaces it.
 const FAULTS: &[(&str, FabricFormat, &str, &str, &str)] = &[
     ("a comma too many", NodeLink, NODE_LINK, "\"directed\": false,", "\"directed\": false,,"),
     ("cut off", NodeLink, NODE_LINK, "\"edges\": [", ""),
@@ -329,7 +329,7 @@ const FAULTS: &[(&str, FabricFormat, &str, &str, &str)] = &[
     ("an unknown key", Graphml, GRAPHML, "<data key=\"d0\">", "<data key=\"d9\">"),
     ("an unknown element", Graphml, GRAPHML, "<node id=\"h3\">", "<hyperedge/><node id=\"h3\">"),
     ("no role", Graphml, GRAPHML, "<data key=\"d0\">switch</data>", ""),
-    ("a rate that is none", Graphml, GRAPHML, "10Gbps", "fast"),
+    ("an invalid rate", Graphml, GRAPHML, "10Gbps", "fast"),
     ("an end without a node", Graphml, GRAPHML, "target=\"spine1\"", "target=\"spine7\""),
     (
         "a node without links",
@@ -340,7 +340,7 @@ const FAULTS: &[(&str, FabricFormat, &str, &str, &str)] = &[
     ),
     ("no rate", Graphml, ABILENE, "<data key=\"d2\">9953280000.0</data>", ""),
     ("no number", HtsimTopo, FAT_TREE, "Nodes 16", "Nodes many"),
-    ("nothing behind a key", HtsimTopo, FAT_TREE, "Podsize 4", "Podsize"),
+    ("a key without a value", HtsimTopo, FAT_TREE, "Podsize 4", "Podsize"),
     ("an unknown key", HtsimTopo, FAT_TREE, "Radix_Up 2", "Radix_Upp 2"),
     ("a queue", HtsimTopo, FAT_TREE, "Radix_Up 2", "Radix_Up 2\nQueue_Up 100"),
     ("a missing tier", HtsimTopo, FAT_TREE, "Tiers 3", "Tiers 2"),
@@ -356,10 +356,10 @@ const FAULTS: &[(&str, FabricFormat, &str, &str, &str)] = &[
     ("far too many hosts", HtsimTopo, FAT_TREE, "Nodes 16", "Nodes 4000000000"),
     ("a key twice", HtsimTopo, FAT_TREE, "Radix_Up 2", "Radix_Up 2\nradix_up 2"),
     ("no latency", HtsimTopo, LEAF_SPINE, "Downlink_Latency_ns 1000\n", ""),
-    ("losses", HpccTopology, HPCC, "100Gbps 1000ns 0.000000", "100Gbps 1000ns 0.001"),
+    ("packet losses", HpccTopology, HPCC, "100Gbps 1000ns 0.000000", "100Gbps 1000ns 0.001"),
     ("a rate without a unit", HpccTopology, HPCC, "0 5 25Gbps", "0 5 25"),
     ("a delay without a unit", HpccTopology, HPCC, "0 5 25Gbps 1000ns", "0 5 25Gbps 1000"),
-    ("a node that is none", HpccTopology, HPCC, "0 5 25Gbps", "0 8 25Gbps"),
+    ("an unknown node", HpccTopology, HPCC, "0 5 25Gbps", "0 8 25Gbps"),
     ("fewer links than announced", HpccTopology, HPCC, "8 3 9", "8 3 10"),
     ("a switch missing", HpccTopology, HPCC, "5 6 7\n", "5 6\n"),
     ("not a topology", HpccTopology, HPCC, "8 3 9", "nodes switches links"),
@@ -371,7 +371,7 @@ const FAULTS: &[(&str, FabricFormat, &str, &str, &str)] = &[
     ("three ends", Containerlab, CLOS, "\"spine1:e1-1\"]", "\"spine1:e1-1\", \"spine1:e1-9\"]"),
     ("an interface twice", Containerlab, CLOS, "spine1:e1-2", "spine1:e1-1"),
     ("an end without an interface", Containerlab, CLOS, "client2:eth1", "client2"),
-    ("a rate that is none", Containerlab, CLOS, "rate: 25Gbps,", "rate: 25G,"),
+    ("an invalid rate", Containerlab, CLOS, "rate: 25Gbps,", "rate: 25G,"),
     ("a link of another type", Containerlab, CLOS, "type: veth", "type: vxlan"),
     (
         "two linux containers linked",
@@ -442,7 +442,7 @@ fn what_is_asked_for_must_go_with_the_file() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
-    /// No file is too broken to be read or refused with a line.
+    /// Every broken file is read, or refused with a line.
     #[test]
     fn broken_files_are_refused_with_a_line(
         which: prop::sample::Index,

@@ -9,11 +9,11 @@ pub enum Kind {
     /// A TCP segment with payload: `seq` is its number on the connection.
     #[default]
     Data,
-    /// A pure TCP acknowledgement: `seq` is the next segment expected, `sack` what came beyond it.
+    /// A pure TCP acknowledgement: `seq` is the next segment expected, and `sack` names segments received beyond it.
     Ack,
     /// A UDP datagram: `seq` counts datagrams of the connection.
     Datagram,
-    /// A control message: its bytes are kept by the driver, see [`crate::node::Cx::attach`].
+    /// A control message. The driver stores its bytes, see [`crate::node::Cx::attach`].
     Control,
     /// An IEEE 802.1Qbb priority pause frame: `seq` is a bit mask of classes to pause (low byte)
     /// and to resume (second byte). Consumed by the next node, never forwarded.
@@ -32,7 +32,7 @@ pub const CWR: u8 = 8;
 pub const RETRANSMITTED: u8 = 16;
 /// Last segment of a message: asks a delaying receiver to acknowledge at once.
 pub const PUSH: u8 = 32;
-/// A retransmission that a timer caused, with no acknowledgement since; for the record only.
+/// A retransmission after the retransmission timer expired, with no acknowledgement since.
 pub const TIMED_OUT: u8 = 64;
 
 /// A range of segments beyond the acknowledged one: from `seq + start` up to, not including,
@@ -45,11 +45,11 @@ pub struct Span {
     pub end: u16,
 }
 
-/// What a network with circuits says in a packet about paths, in one byte. A *path class* is a number
-/// that the network gives to paths of one kind: 0 is its packet switch, 1 and above are circuits.
+/// The information about paths in a packet of a network with circuits, in one byte. A *path class* is a number that the
+/// network gives to paths of one kind: 0 is its packet switch, 1 and above are circuits.
 ///
-/// Etalon's switch says [`announced`](Circuits::announced) by TCP's ECN echo (paper §4.4); here it has a
-/// bit of its own, so that queues may mark packets beside it. Where nobody says anything all is zero.
+/// Etalon's switch sets TCP's ECN echo for [`announced`](Circuits::announced) (paper §4.4). Here it has a bit of its
+/// own, so that queues may also mark packets. Without such information the byte is zero.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Circuits(u8);
 
@@ -60,7 +60,7 @@ impl Circuits {
     const ACTIVE: u32 = 3;
     const ANNOUNCED: u8 = 64;
 
-    /// The byte of [`Self::bits`]; `None` for one that nothing produces.
+    /// The value for a byte of [`Self::bits`]; `None` if the byte is not valid.
     pub const fn from_bits(bits: u8) -> Option<Circuits> {
         if bits < 128 { Some(Circuits(bits)) } else { None }
     }
@@ -68,8 +68,8 @@ impl Circuits {
     pub const fn bits(self) -> u8 {
         self.0
     }
-    /// Class of the path on which a data packet left its rack; in an acknowledgement that of the segment
-    /// whose time stamp it echoes.
+    /// In a data packet, the class of the path on which it left its rack. In an acknowledgement, the class of the
+    /// segment whose time stamp it echoes.
     pub const fn taken(self) -> u8 {
         self.0 & Circuits::CLASS
     }
@@ -81,12 +81,12 @@ impl Circuits {
     pub const fn announced(self) -> bool {
         self.0 & Circuits::ANNOUNCED != 0
     }
-    /// The same with another path taken. Classes from 8 on count as 7.
+    /// The same value with another path taken. Classes above 7 count as 7.
     #[must_use]
     pub const fn with_taken(self, class: u8) -> Circuits {
         Circuits(self.0 & !Circuits::CLASS | limit(class))
     }
-    /// The same with other news of the way back. Classes from 8 on count as 7.
+    /// The same value with new information about the reverse direction. Classes above 7 count as 7.
     #[must_use]
     pub const fn with_news(self, active: u8, announced: bool) -> Circuits {
         let announced = if announced { Circuits::ANNOUNCED } else { 0 };
@@ -105,15 +105,15 @@ pub use slotline_base::id::CLASSES;
 pub struct Packet {
     /// The destination.
     pub dst: HostId,
-    /// The connection it belongs to ([`crate::id::ConnId`]); of a control message the sending host.
+    /// The connection of the packet ([`crate::id::ConnId`]); for a control message, the sending host.
     pub flow: u32,
     /// Segment, datagram or acknowledgement number; see [`Kind`].
     pub seq: u32,
-    /// Sender's clock in nanoseconds, modulo 2³²; echoed by acknowledgements.
+    /// The sender's clock in nanoseconds, modulo 2³². Acknowledgements echo it.
     pub stamp: u32,
-    /// What equal-cost multipath hashes (a source port), or the path index where routes are pinned.
+    /// The hash input of equal-cost multipath (a source port), or the number of the path if routes are pinned.
     pub entropy: u16,
-    /// Bytes on the wire, framing included: what serialisation and buffers count.
+    /// Bytes on the wire with framing. Serialisation and buffers count these bytes.
     pub len: u16,
     /// Its kind.
     pub kind: Kind,
@@ -135,8 +135,8 @@ impl Packet {
         self.flags & flags == flags
     }
 
-    /// A rack's switch puts it onto a path of `class`: noted in data, while an acknowledgement keeps
-    /// what it echoes.
+    /// A rack's switch sends the packet onto a path of `class`. Data packets record the class; acknowledgements keep
+    /// the class that they echo.
     #[inline]
     pub const fn put_on_path(&mut self, class: u8) {
         if matches!(self.kind, Kind::Data) {
@@ -144,9 +144,9 @@ impl Packet {
         }
     }
 
-    /// A rack's switch tells the receiver of a TCP packet, data or acknowledgement, of the way back: the
-    /// class of its `active` path, and whether it has a circuit now or within the look-ahead
-    /// (`announced`). Other kinds of packets stay as they are.
+    /// A rack's switch informs the receiver of a TCP packet, data or acknowledgement, about the reverse direction: the
+    /// class of its `active` path, and whether it has a circuit now or within the look-ahead (`announced`). Other kinds
+    /// of packets do not change.
     #[inline]
     pub const fn set_circuits(&mut self, active: u8, announced: bool) {
         if matches!(self.kind, Kind::Data | Kind::Ack) {

@@ -1,8 +1,8 @@
-//! The pure half of Slotline: what a datacenter network *is*, without saying who drives it.
+//! The model of a datacenter network: its nodes, packets, queues, routes and transports, without a driver.
 //!
-//! Nothing here reads a clock, a socket, a file or an environment variable. Time and randomness come
-//! in as arguments; effects go out as data ([`node::Effects`]). The same nodes are driven by a
-//! virtual clock (`slotline-sim`) and by the wall clock (`slotline-live`).
+//! This crate reads no clock, socket, file or environment variable. Time and random numbers are arguments, and effects
+//! are returned as data ([`node::Effects`]). The same nodes run on a virtual clock (`slotline-sim`) and on the wall
+//! clock (`slotline-live`).
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 

@@ -18,19 +18,19 @@ pub struct ConnHandle(u32);
 pub struct TrafficBuilder {
     hosts: u32,
     conns: Vec<Conn>,
-    /// `conn` is a handle here, an id after `finish`.
+    /// `conn` is a handle before `finish` and an id after it.
     flows: Vec<Flow>,
     triggers: Vec<Trigger>,
     steps: Vec<Step>,
-    /// By handle.
+    /// The connections, by handle, that their sender aborts this time after their start.
     cuts: Vec<(u32, Time)>,
     exchanges: u32,
     machines: Machines,
     notes: Vec<String>,
     sampling: Sampling,
-    /// How many workloads there are of each kind.
+    /// The number of workloads of each kind.
     kinds: BTreeMap<&'static str, u64>,
-    /// The key of the workload, or its part, that adds connections now.
+    /// The key of the current workload or of its current part.
     workload: u64,
 }
 
@@ -39,7 +39,7 @@ fn wrong(key: &str, message: String) -> Result<(), SpecError> {
 }
 
 impl TrafficBuilder {
-    /// No traffic yet, between hosts `0..hosts`.
+    /// A builder without traffic, for hosts `0..hosts`.
     pub fn new(hosts: u32) -> TrafficBuilder {
         TrafficBuilder {
             hosts,
@@ -57,22 +57,22 @@ impl TrafficBuilder {
         }
     }
 
-    /// As [`TrafficBuilder::new`], but of each workload only the first `most` flows are kept, and the others counted.
+    /// Like [`TrafficBuilder::new`], but keeps only the first `most` flows of each workload and counts the others.
     pub fn sample(hosts: u32, most: u64) -> TrafficBuilder {
         TrafficBuilder { sampling: Sampling::of(most), ..TrafficBuilder::new(hosts) }
     }
 
-    /// Workload `group` has ended with `made`. That there was no room for more flows in a sample is no error.
+    /// Ends workload `group`, whose generator returned `made`. A full sample is not an error.
     pub(super) fn end(&mut self, group: u16, made: Result<(), SpecError>) -> Result<(), SpecError> {
         self.sampling.end(group, self.flows.len() as u64, made)
     }
 
-    /// The number of flows of each workload, by its number; zero of those that have not been made.
+    /// The number of flows of each workload, by its number. It is zero if the workload has not been generated.
     pub fn counts(&self) -> &[Count] {
         self.sampling.counts()
     }
 
-    /// Whether flows of the present workload were left out, so that more need not be made.
+    /// Whether flows of the current workload were left out, so that more need not be made.
     pub fn is_full(&self) -> bool {
         self.sampling.is_full()
     }
@@ -82,27 +82,27 @@ impl TrafficBuilder {
         self.sampling.count_one(key, self.flows.len() as u64)
     }
 
-    /// The flows to make of a sequence of `flows`, if all sequences together have `all`.
+    /// The number of flows to make for a sequence of `flows`, if all sequences together have `all`.
     pub(super) fn thinned(&self, flows: u64, all: u64) -> u64 {
         self.sampling.thinned(flows, all)
     }
 
-    /// All sequences were made, some of them with fewer flows than a run has.
+    /// Ends the sequences of a workload. Some of them may have fewer flows than in a run.
     pub(super) fn end_thinned(&mut self) {
         self.sampling.end_thinned(self.flows.len() as u64);
     }
 
-    /// All of the traffic, or what was kept of it. Only the whole can be checked for flows that never start.
+    /// All traffic, or the sample of it. Only complete traffic can be checked for flows that never start.
     pub fn finish_sample(self) -> Result<Traffic, SpecError> {
         if self.sampling.is_whole() { self.finish() } else { Ok(self.arranged()) }
     }
 
-    /// The virtual machines of all connections from now on.
+    /// Sets the virtual machines of all later connections.
     pub fn between(&mut self, machines: Machines) {
         self.machines = machines;
     }
 
-    /// Begins another workload of `kind`: its place among those of its kind, and its key.
+    /// Begins another workload of `kind`. Returns its place among workloads of its kind, and its key.
     pub(crate) fn begin(&mut self, kind: &'static str) -> (u64, u64) {
         self.sampling.begin(self.flows.len() as u64);
         let count = self.kinds.entry(kind).or_default();
@@ -117,7 +117,7 @@ impl TrafficBuilder {
         self.workload = key;
     }
 
-    /// A new connection from `src` to `dst`.
+    /// Adds a connection from `src` to `dst`.
     pub fn connect(
         &mut self,
         src: HostId,
@@ -145,14 +145,14 @@ impl TrafficBuilder {
         self.cuts.push((conn.0, after));
     }
 
-    /// A trigger at `host` that fires after `count` completions; returns its index in
+    /// Adds a trigger at `host` that fires after `count` completions. Returns its index in
     /// [`Traffic::triggers`].
     pub fn trigger(&mut self, host: HostId, count: u32) -> u32 {
         self.triggers.push(Trigger { host, count });
         self.triggers.len() as u32 - 1
     }
 
-    /// Another completion that `trigger` waits for before it fires.
+    /// Makes `trigger` wait for one more completion before it fires.
     pub fn await_more(&mut self, trigger: u32) {
         self.triggers[trigger as usize].count += 1;
     }
@@ -188,7 +188,7 @@ impl TrafficBuilder {
         self.exchanges - 1
     }
 
-    /// The next flow on `conn`. Flows of a connection are sent in the order of these calls.
+    /// Adds the next flow on `conn`. Flows of a connection are sent in the order of these calls.
     pub fn flow(
         &mut self,
         conn: ConnHandle,
@@ -259,7 +259,7 @@ impl TrafficBuilder {
         self.flows.len()
     }
 
-    /// Whether `more` flows still fit. Generators ask before they make many.
+    /// Checks that `more` flows still fit. Generators call it before they make many flows.
     pub fn check_room(&mut self, key: &str, more: u64) -> Result<(), SpecError> {
         self.sampling.check_room(key, self.flows.len() as u64, more)
     }
@@ -312,7 +312,7 @@ impl TrafficBuilder {
     }
 }
 
-/// Makes the key of each connection of the key of its workload, and of its place among the workload's connections
+/// Computes the key of each connection from the key of its workload and its place among the workload's connections
 /// between the same two hosts.
 fn set_keys(conns: &mut [Conn]) {
     for of_host in conns.chunk_by_mut(|a, b| a.src == b.src) {
@@ -332,7 +332,7 @@ fn of_host_keys(conns: &mut [Conn]) {
     }
 }
 
-/// The new number of each connection, created as `order`.
+/// The new number of each connection, by its old number. `order` has the old numbers in the new order.
 fn ids(order: &[u32]) -> Vec<u32> {
     let mut id_of = vec![0; order.len()];
     for (new, &old) in order.iter().enumerate() {
@@ -349,7 +349,7 @@ fn arrange_cuts(cuts: &[(u32, Time)], order: &[u32]) -> Vec<(ConnId, Time)> {
     cuts
 }
 
-/// Sorts `flows` by their connections, which were created as `order` and are placed as `conns`.
+/// Sorts `flows` by their connections. `order` has the old numbers of `conns` in the new order.
 fn arrange(flows: &[Flow], order: &[u32], conns: &[Conn]) -> Vec<Flow> {
     let id_of = ids(order);
     let mut place: Vec<u32> = conns.iter().map(|conn| conn.first.0).collect();
@@ -398,8 +398,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the order of calls: sources sorted, creation order kept, flows contiguous and in
-        /// order, nothing lost.
+        /// For any order of calls, sources are sorted, the order of creation is kept, flows are contiguous and
+        /// in order, and nothing is lost.
         #[test]
         fn finish_sorts_and_keeps_everything(
             pairs in prop::collection::vec((0u32..8, 1u32..8), 1..40),

@@ -10,20 +10,20 @@ use slotline_base::time::Time;
 use slotline_base::units::Bytes;
 
 options! {
-    /// Each sender has long flows to one receiver (the first to the first, and so on, in a circle).
+    /// Each sender has long flows to one receiver. Receivers are assigned to senders in turn.
     Bulk {
         /// Hosts that send.
         senders: Hosts = Hosts::Count(1),
-        /// Hosts that receive; unless listed, from those that do not send.
+        /// Hosts that receive. Unless they are listed, they are taken from the hosts that do not send.
         receivers: Hosts = Hosts::Count(1),
-        /// Bytes of each flow. None: more than can be sent before the run ends.
+        /// Bytes of each flow. Default: more than can be sent before the run ends.
         #[serde(skip_serializing_if = "Option::is_none")]
         size: Option<Bytes> = None,
         /// Parallel connections from each sender.
         connections: u32 = 1,
         /// When the flows start.
         start: Time = Time::ZERO,
-        /// Each flow starts later than that, by a time drawn uniformly from zero to this.
+        /// Delay of the start of each flow, drawn uniformly from zero to this time.
         spread: Time = Time::ZERO,
         /// Priority class, 0 to 7.
         #[schemars(range(max = 7))]

@@ -6,14 +6,14 @@ use slotline_base::rng::Stream;
 /// The scale of the probabilities in a table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Scale {
-    /// 0 to 100, assumed where the last value is 100.
+    /// 0 to 100, assumed if the last value is 100.
     Percent,
-    /// 0 to 1, assumed where the last value is 1.
+    /// 0 to 1, assumed if the last value is 1.
     Fraction,
 }
 
 impl Scale {
-    /// The assumption, with its reason.
+    /// The assumed scale with the reason, as text.
     pub fn in_words(self) -> &'static str {
         match self {
             Scale::Percent => "per cent, as the last cumulative value is 100",
@@ -26,7 +26,7 @@ impl Scale {
 /// is concentrated there.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cdf {
-    /// Size in bytes and probability (0 to 1) of a flow not larger.
+    /// Sizes in bytes, each with the probability (0 to 1) that a flow is not larger.
     points: Vec<(f64, f64)>,
     scale: Scale,
 }
@@ -72,12 +72,12 @@ impl Cdf {
         Cdf::new(points).map_err(|message| LineError { line: end, message })
     }
 
-    /// Every flow has `bytes`.
+    /// The distribution in which every flow has `bytes`.
     pub fn constant(bytes: u64) -> Result<Cdf, String> {
         Cdf::new(vec![(bytes as f64, 0.0), (bytes as f64, 1.0)])
     }
 
-    /// From monotone points.
+    /// A distribution from monotone points.
     fn new(mut points: Vec<(f64, f64)>) -> Result<Cdf, String> {
         let [_, .., (_, last)] = points[..] else {
             return Err(format!("{} points: a distribution needs at least 2", points.len()));
@@ -143,7 +143,7 @@ fn follows(last: Option<&(f64, f64)>, point: (f64, f64)) -> Result<(f64, f64), S
     let Some(&last) = last else { return Ok(point) };
     if point.0 < last.0 || point.1 < last.1 || point == last {
         return Err(format!(
-            "{} {}: must lie above the point before, {} {}",
+            "{} {}: must be above the previous point, {} {}",
             point.0, point.1, last.0, last.1
         ));
     }
@@ -228,9 +228,9 @@ mod tests {
             ("# c\n0 0\n10 x\n", 3, "`x` is not a number"),
             ("0 0\n10\n", 2, "two numbers"),
             ("0 0\n10 50 1\n", 2, "two numbers"),
-            ("0 0\n10 60\n9 100\n", 3, "above the point before"),
-            ("0 0\n10 60\n20 50\n", 3, "above the point before"),
-            ("0 0\n0 0\n", 2, "above the point before"),
+            ("0 0\n10 60\n9 100\n", 3, "above the previous point"),
+            ("0 0\n10 60\n20 50\n", 3, "above the previous point"),
+            ("0 0\n0 0\n", 2, "above the previous point"),
             ("0 -1\n", 1, "`-1`"),
             ("0 nan\n", 1, "`nan`"),
             ("0 0\n0 100\n", 2, "mean size is 0"),
@@ -247,7 +247,7 @@ mod tests {
             let _ = Cdf::parse(&String::from_utf8_lossy(&text));
         }
 
-        /// A damaged table is refused or still a distribution: finite mean, quantiles in order.
+        /// A damaged table is refused or is still a distribution, with a finite mean and quantiles in order.
         #[test]
         fn a_damaged_table_never_misleads(at in 0usize..400, byte in any::<u8>()) {
             let mut bytes = published("websearch").unwrap().as_bytes().to_vec();

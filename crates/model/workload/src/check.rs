@@ -144,7 +144,7 @@ impl<'a> DryRun<'a> {
         (started < at.count && self.released[flow]).then_some(flow)
     }
 
-    /// Counts a completion towards each of `todo`, and towards the triggers of steps that complete then.
+    /// Counts a completion towards each of `todo`, and towards the triggers of steps that complete as a result.
     fn count(&mut self, mut todo: Vec<u32>) {
         while let Some(trigger) = todo.pop() {
             let trigger = trigger as usize;
@@ -174,7 +174,7 @@ mod tests {
 
     fn refusal(fill: impl Fn(&mut TrafficBuilder) -> Result<(), SpecError>) -> String {
         let mut builder = TrafficBuilder::new(3);
-        fill(&mut builder).expect("each call alone is right");
+        fill(&mut builder).expect("each single call is valid");
         builder.finish().expect_err("not runnable").to_string()
     }
 

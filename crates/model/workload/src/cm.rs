@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum TimeUnit {
-    /// Picoseconds, which the present version reads.
+    /// Picoseconds, which the current version reads.
     #[default]
     Ps,
     /// Microseconds, which earlier versions read and all versions write.
@@ -192,7 +192,7 @@ fn announce(header: &mut Header, line: usize, words: &[&str]) -> Result<bool, St
     let [word, count] = words[..] else { return Ok(false) };
     let Some(at) = HEADER.iter().position(|known| *known == word) else { return Ok(false) };
     match header[at] {
-        Some((_, before)) => Err(format!("`{word}` stands in line {before} already")),
+        Some((_, before)) => Err(format!("`{word}` is already in line {before}")),
         None => {
             header[at] = Some((whole(word, count)?, line));
             Ok(true)
@@ -204,7 +204,9 @@ fn announce(header: &mut Header, line: usize, words: &[&str]) -> Result<bool, St
 fn complete(header: &Header) -> Result<u32, String> {
     for (word, value) in HEADER.iter().zip(header).take(2) {
         if value.is_none() {
-            return Err(format!("`{word}` is missing: expected `{word} <number>` before all else"));
+            return Err(format!(
+                "`{word}` is missing: expected `{word} <number>` at the beginning"
+            ));
         }
     }
     Ok(header[0].unwrap_or_default().0)
@@ -230,7 +232,7 @@ fn item(matrix: &mut Matrix, line: usize, words: &[&str], unit: TimeUnit) -> Res
         "trigger" => {
             let (id, shots) = trigger(&words[1..])?;
             match matrix.triggers.insert(id, CmTrigger { line, shots }) {
-                Some(before) => Err(format!("trigger {id} is in line {} already", before.line)),
+                Some(before) => Err(format!("trigger {id} is already in line {}", before.line)),
                 None => Ok(()),
             }
         }
@@ -301,12 +303,12 @@ fn flow(
         (None, None) => {
             return Err("neither `start` nor `trigger` says when the flow starts".into());
         }
-        _ => return Err("`start` and `trigger`: a flow has one of them".into()),
+        _ => return Err("`start` and `trigger` are given: a flow has one of them".into()),
     };
     let bytes = options.get("size").ok_or("`size` is missing")?;
     let bytes = whole("size", bytes)?;
     if bytes == 0 {
-        return Err("`size` is 0, which htsim takes for endless: it has to be above 0".into());
+        return Err("`size` is 0, which means endless in htsim: it must be above 0".into());
     }
     let send_done = id(options, "send_done_trigger")?;
     let recv_done = id(options, "recv_done_trigger")?;
@@ -339,7 +341,7 @@ fn trigger(words: &[&str]) -> Result<(u32, Shots), String> {
     }
 }
 
-/// `switch_type AGG switch_id n link_id n`: htsim knows no failures of other switches.
+/// `switch_type AGG switch_id n link_id n`: htsim does not support failures of other switches.
 fn failure(words: &[&str]) -> Result<(u32, u32), String> {
     let options = pairs(words, &["switch_type", "switch_id", "link_id"])?;
     match options.get("switch_type").copied() {
@@ -355,7 +357,7 @@ fn failure(words: &[&str]) -> Result<(u32, u32), String> {
     Ok((given("switch_id")?, given("link_id")?))
 }
 
-/// Every trigger that flows name must be there.
+/// Checks that every trigger named by a flow exists.
 fn references(matrix: &Matrix) -> Result<(), LineError> {
     for flow in &matrix.flows {
         let started = match flow.begin {

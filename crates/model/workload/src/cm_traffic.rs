@@ -1,10 +1,10 @@
-//! What a connection matrix makes of a network: flows, some of them started by triggers.
+//! The traffic of a connection matrix: flows, some of which are started by triggers.
 //!
-//! In htsim a trigger acts at once, wherever the flows are that it starts. Here only a host can start
-//! its flows, and it acts on what it sees: a trigger sits at the host where its first flow begins. That
-//! host sees the end of flows that it receives, and the last acknowledgement of flows that it sends. Of
-//! all else it is told by a message of [`SIGNAL`] bytes from a host that saw it; other hosts whose flows
-//! the trigger starts are told in the same way.
+//! In htsim a trigger acts at once at all hosts. Here only a host can start its flows, and only after events
+//! that it observes. A trigger therefore belongs to the host at which its first flow begins. This host observes
+//! the end of the flows that it receives, and the last acknowledgement of the flows that it sends. The ends of
+//! other flows are reported to it by a host that observes them, with a message of [`SIGNAL`] bytes. If the
+//! trigger also starts flows of other hosts, these hosts are notified in the same way.
 
 use super::cm::{Begin, CmFlow, Matrix, Shots};
 use super::job::{Job, after};
@@ -16,15 +16,15 @@ use slotline_base::time::Time;
 use slotline_base::units::Bytes;
 use std::collections::BTreeMap;
 
-/// Size of the message by which one host tells another that something happened.
+/// Size of the message by which one host notifies another of an event.
 pub const SIGNAL: Bytes = Bytes(64);
 
-/// How classes are given to the flows of a matrix.
+/// The classes of the flows of a matrix.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Classes<'a> {
-    /// For flows without a priority, or where priorities are not to become classes.
+    /// The class of flows without a priority, and of all flows if priorities do not become classes.
     pub default: u8,
-    /// By priority, where they are.
+    /// The class of each priority, if priorities become classes.
     pub by_priority: Option<&'a BTreeMap<u32, u8>>,
 }
 
@@ -35,21 +35,21 @@ impl Classes<'_> {
     }
 }
 
-/// What activates a trigger: the end of a flow, as its sender or its receiver knows it.
+/// The cause of a trigger's activation: the end of a flow, as its sender or its receiver observes it.
 #[derive(Clone, Copy)]
 struct Cause {
     flow: usize,
     received: bool,
 }
 
-/// A trigger with the flows on both of its sides.
+/// A trigger with the flows that activate it and the flows that it starts.
 struct Use<'a> {
     shots: Shots,
     causes: Vec<Cause>,
     started: Vec<&'a CmFlow>,
 }
 
-/// Adds the flows of `matrix`, which start `from` on.
+/// Adds the flows of `matrix`. Their start times count from `from`.
 pub(super) fn generate(
     matrix: &Matrix,
     classes: Classes,
@@ -85,7 +85,7 @@ pub(super) fn generate(
     Ok(())
 }
 
-/// What is wrong: a line, or the scenario.
+/// An error in a line of the file, or in the scenario.
 pub(super) enum Fault {
     Line(LineError),
     Spec(SpecError),
@@ -102,7 +102,7 @@ impl From<SpecError> for Fault {
     }
 }
 
-/// The triggers, in order of their ids, with what activates and what waits for them.
+/// The triggers, in order of their ids, with the flows that activate them and the flows that wait for them.
 fn uses(matrix: &Matrix) -> Result<Vec<Use<'_>>, LineError> {
     let empty = |shots| Use { shots, causes: vec![], started: vec![] };
     let mut uses: BTreeMap<u32, Use> =
@@ -126,7 +126,7 @@ fn uses(matrix: &Matrix) -> Result<Vec<Use<'_>>, LineError> {
     Ok(uses.into_values().collect())
 }
 
-/// Whether all flows of a trigger can start, and htsim would not stop with an error.
+/// Checks that all flows of a trigger can start, and that htsim would not stop with an error.
 fn possible(id: u32, used: &Use) -> Result<(), String> {
     let (causes, started) = (used.causes.len(), used.started.len());
     let wrong = |why: String| Err(format!("trigger {id} {why}"));
@@ -147,14 +147,14 @@ fn possible(id: u32, used: &Use) -> Result<(), String> {
     }
 }
 
-/// What the end of a flow counts towards: a trigger at its receiver, one at its sender.
+/// The triggers that the end of a flow counts towards: one at its receiver and one at its sender.
 type End = [Option<u32>; 2];
 
 struct Plan<'a, 'b, 'c> {
     matrix: &'a Matrix,
     job: &'b mut Job<'c>,
     ends: Vec<End>,
-    /// When the flow of a line starts.
+    /// The start of the flow of each line.
     starts: BTreeMap<usize, Start>,
 }
 
@@ -169,26 +169,26 @@ impl Plan<'_, '_, '_> {
         }
     }
 
-    /// After `count` activations all flows start.
+    /// Starts all flows after `count` activations.
     fn all(&mut self, used: &Use, here: HostId, count: u32) -> Result<(), SpecError> {
         let fired = self.job.out.trigger(here, count);
         for cause in &used.causes {
             self.activate(*cause, here, &[fired])?;
         }
-        let mut told = BTreeMap::from([(here, fired)]);
+        let mut notified = BTreeMap::from([(here, fired)]);
         for flow in &used.started {
             let there = HostId(flow.src);
-            let trigger = match told.get(&there) {
+            let trigger = match notified.get(&there) {
                 Some(trigger) => *trigger,
                 None => self.tell(fired, here, there)?,
             };
-            told.insert(there, trigger);
+            notified.insert(there, trigger);
             self.starts.insert(flow.line, after(trigger));
         }
         Ok(())
     }
 
-    /// With each activation the next flow starts: the n-th waits for n.
+    /// Starts one flow per activation: the n-th flow waits for n activations.
     fn one_by_one(&mut self, used: &Use, here: HostId) -> Result<(), SpecError> {
         let counts = 1..=used.started.len() as u32;
         let turns: Vec<u32> = counts.map(|count| self.job.out.trigger(here, count)).collect();
@@ -203,7 +203,7 @@ impl Plan<'_, '_, '_> {
         Ok(())
     }
 
-    /// The end of a flow counts towards all of `towards`, which are at host `here`.
+    /// Counts the end of a flow towards all triggers of `towards`, which are at host `here`.
     fn activate(&mut self, cause: Cause, here: HostId, towards: &[u32]) -> Result<(), SpecError> {
         let (at, seen) = self.observer(cause, here);
         let slot = usize::from(seen == When::Acked);
@@ -227,8 +227,8 @@ impl Plan<'_, '_, '_> {
         flow.send_done.is_some() && flow.recv_done.is_some()
     }
 
-    /// Who sees the end of a flow for a trigger at `here`, and how: `here` itself if it is one of its
-    /// ends.
+    /// The host that observes the end of a flow for a trigger at `here`, and whether as sender or receiver. It
+    /// is `here` if the flow begins or ends there.
     fn observer(&self, cause: Cause, here: HostId) -> (HostId, When) {
         let flow = &self.matrix.flows[cause.flow];
         match (here.0 == flow.src, here.0 == flow.dst) {

@@ -48,7 +48,7 @@ pub(super) fn seconds(what: &str, text: &[u8]) -> Result<Time, String> {
     }
 }
 
-/// `entry` as a line of a trace, with its class where `classed`.
+/// Writes `entry` as a line of a trace, with its class if `classed`.
 pub fn write(entry: &Entry, classed: bool, out: &mut Vec<u8>) {
     let mut put = |value: u64, end: u8| {
         push(value, out);
@@ -59,10 +59,10 @@ pub fn write(entry: &Entry, classed: bool, out: &mut Vec<u8>) {
     put(entry.bytes, b',');
     const SECOND: u64 = Time::s(1).as_ps();
     put(entry.start.as_ps() / SECOND, b'.');
-    let behind = out.len();
+    let fraction = out.len();
     push(SECOND + entry.start.as_ps() % SECOND, out);
-    // The leading one kept the zeros.
-    out.remove(behind);
+    // The second was added only to write the leading zeros of the fraction.
+    out.remove(fraction);
     if classed {
         out.push(b',');
         push(entry.class.unwrap_or(0).into(), out);
@@ -70,7 +70,7 @@ pub fn write(entry: &Entry, classed: bool, out: &mut Vec<u8>) {
     out.push(b'\n');
 }
 
-/// `value` in decimal digits.
+/// Appends `value` in decimal digits.
 fn push(mut value: u64, out: &mut Vec<u8>) {
     let mut digits = [0; 20];
     let mut at = digits.len();

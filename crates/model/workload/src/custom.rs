@@ -13,7 +13,7 @@ use slotline_base::error::SpecError;
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 #[schemars(transform = slotline_base::schema::keep_comment)]
 pub struct Custom {
-    /// The name that the program has for it.
+    /// The name under which the program supplies it.
     pub name: Named<dyn Generate + Send + Sync>,
     /// Its own options.
     #[serde(default, skip_serializing_if = "Options::is_empty")]

@@ -1,4 +1,4 @@
-//! Decimal numbers as bytes, read exactly: no detour by floating point.
+//! Decimal numbers as bytes, read exactly, without floating point.
 
 /// The whole number in `text`: digits only.
 pub fn whole(text: &[u8]) -> Option<u64> {
@@ -13,7 +13,7 @@ pub fn whole(text: &[u8]) -> Option<u64> {
 }
 
 /// The number in `text` times ten to the power of `scale`, rounded to the nearest whole number. Reads
-/// `12`, `0.5`, `.5`, `3e-6`; neither signs before the number nor spaces.
+/// `12`, `0.5`, `.5`, `3e-6`, but no signs before the number and no spaces.
 pub fn scaled(text: &[u8], scale: i32) -> Option<u64> {
     let (number, exponent) = match text.iter().position(|byte| matches!(byte, b'e' | b'E')) {
         Some(at) => (&text[..at], exponent(&text[at + 1..])?),
@@ -23,13 +23,13 @@ pub fn scaled(text: &[u8], scale: i32) -> Option<u64> {
     shifted(mantissa, scale + exponent - after_point)
 }
 
-/// Digits kept: more cannot change a result of 64 bits.
+/// The limit of the digits that are used. Further digits cannot change a 64-bit result.
 const DIGITS: u128 = 10u128.pow(36);
 
-/// A text of so many bytes has a number that 64 bits hold.
+/// The number in a text of at most this many bytes fits into 64 bits.
 const SHORT: usize = 19;
 
-/// [`mantissa`] of a short text, which most are: without 128-bit arithmetic.
+/// [`mantissa`] of a short text, without 128-bit arithmetic. Most texts are short.
 fn short(text: &[u8]) -> Option<(u128, i32)> {
     let (mut value, mut point) = (0u64, None);
     for (at, byte) in text.iter().enumerate() {
@@ -44,7 +44,7 @@ fn short(text: &[u8]) -> Option<(u128, i32)> {
     (digits > 0).then_some((value.into(), behind as i32))
 }
 
-/// All digits as one number, and how many of them stand behind the point.
+/// All digits as one number, and the number of digits after the point.
 fn mantissa(text: &[u8]) -> Option<(u128, i32)> {
     if text.len() <= SHORT {
         return short(text);
@@ -145,7 +145,7 @@ mod tests {
             let _ = scaled(&text, scale);
         }
 
-        /// Where floating point is exact enough, both agree.
+        /// The result agrees with floating point, if that is exact enough.
         #[test]
         fn floats_agree(number in 0.0f64..1e3) {
             let exact = scaled(format!("{number:e}").as_bytes(), 12).unwrap() as f64;

@@ -1,6 +1,6 @@
 //! The files that workloads name.
 
-/// What is done with each line of a file, which has a number from 1. It refuses a line with a message.
+/// A function that is called with the number, from 1, and the text of each line. It may refuse a line with a message.
 pub type EachLine<'a> = dyn FnMut(usize, &[u8]) -> Result<(), String> + 'a;
 
 /// Gives the content of files by the names that a scenario has for them. A function from names to texts is enough.
@@ -11,11 +11,11 @@ pub trait Files {
     /// The file cannot be read.
     fn text(&self, name: &str) -> Result<String, String>;
 
-    /// Calls `each` with every line, without line breaks and without a mark of byte order. A long file need not be in
-    /// memory as a whole.
+    /// Calls `each` with every line, without line breaks and byte order mark. A long file need not be in memory as a
+    /// whole.
     ///
     /// # Errors
-    /// The file cannot be read, or `each` refuses a line: the error has its number.
+    /// The file cannot be read, or `each` refuses a line. The error has the number of the line.
     fn lines(&self, name: &str, each: &mut EachLine<'_>) -> Result<(), String> {
         let text = self.text(name)?;
         let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&text);
@@ -26,7 +26,7 @@ pub trait Files {
     }
 }
 
-/// Some programs begin a text with this character.
+/// The byte order mark, with which some programs begin a text.
 pub const BYTE_ORDER_MARK: char = '\u{feff}';
 
 impl<F: Fn(&str) -> Result<String, String>> Files for F {

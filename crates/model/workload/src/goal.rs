@@ -68,7 +68,7 @@ pub struct Need {
     pub op: u32,
     /// The operation that it waits for.
     pub on: u32,
-    /// It waits for the begin (`irequires`), not for the end (`requires`).
+    /// Whether it waits for the beginning (`irequires`) and not for the end (`requires`).
     pub begun: bool,
 }
 
@@ -89,7 +89,7 @@ fn wrong(line: usize, message: impl Into<String>) -> LineError {
     LineError { line, message: message.into() }
 }
 
-/// Reads a program. Every message must have both its ends, and no operation may wait for itself.
+/// Reads a program. Every message must be sent and received, and no operation may wait for itself.
 pub fn parse(text: &str) -> Result<Program, LineError> {
     let mut reader = Reader::default();
     let mut comment = None;
@@ -107,7 +107,7 @@ pub fn parse(text: &str) -> Result<Program, LineError> {
         return Err(wrong(end, format!("rank {rank}, line {line}, has no end: expected `}}`")));
     }
     let Some(ranks) = reader.ranks else {
-        return Err(wrong(end, "expected `num_ranks <number>` before all else"));
+        return Err(wrong(end, "expected `num_ranks <number>` at the beginning"));
     };
     let mut program = Program { ranks, ops: reader.ops, needs: reader.needs, messages: vec![] };
     program.messages = matched(&program.ops)?;
@@ -115,7 +115,7 @@ pub fn parse(text: &str) -> Result<Program, LineError> {
     Ok(program)
 }
 
-/// `line` without `// ...` and `/* ... */`; `open` is the line of a comment that goes on.
+/// `line` without `// ...` and `/* ... */`; `open` is the line at which an open comment began.
 fn without_comments(line: &str, number: usize, open: &mut Option<usize>) -> String {
     let (mut rest, mut out) = (line, String::new());
     loop {
@@ -164,7 +164,7 @@ impl Reader {
                 self.ranks = Some(small("num_ranks", count)?);
                 Ok(())
             }
-            (_, None, None) => Err("expected `num_ranks <number>` before all else".into()),
+            (_, None, None) => Err("expected `num_ranks <number>` at the beginning".into()),
             (["rank", rank, "{"], None, Some(ranks)) => self.begin(small("rank", rank)?, ranks),
             (["}"], Some(_), _) => self.end(),
             (_, None, _) => Err(format!("`{}`: expected `rank <number> {{`", line.trim())),
@@ -186,7 +186,7 @@ impl Reader {
             return Err(format!("rank {rank}: there are ranks 0 to {}", ranks.max(1) - 1));
         }
         if let Some(line) = self.seen.insert(rank, self.number) {
-            return Err(format!("rank {rank} is in line {line} already"));
+            return Err(format!("rank {rank} is already in line {line}"));
         }
         self.open = Some((rank, self.number));
         Ok(())
@@ -198,7 +198,7 @@ impl Reader {
             self.number = line;
             let find = |label: &String| {
                 let found = self.labels.get(label).copied();
-                found.ok_or_else(|| format!("`{label}` is no label of this rank"))
+                found.ok_or_else(|| format!("`{label}` is not a label of this rank"))
             };
             self.needs.push(Need { op: find(&op)?, on: find(&on)?, begun });
         }
@@ -217,7 +217,7 @@ impl Reader {
         let (peer, ranks) = (peer(&act), self.ranks.unwrap_or_default());
         if let Some(peer) = peer.filter(|peer| *peer >= ranks || *peer == rank) {
             return Err(match peer == rank {
-                true => format!("rank {rank} and itself: a message needs two ranks"),
+                true => format!("a message from rank {rank} to itself: expected two ranks"),
                 false => format!("rank {peer}: there are ranks 0 to {}", ranks.max(1) - 1),
             });
         }
@@ -239,7 +239,7 @@ fn identifier(text: &str) -> Result<String, String> {
     if letter && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
         return Ok(text.to_string());
     }
-    Err(format!("`{text}` is no label: expected a letter, then letters, digits or `_`"))
+    Err(format!("`{text}` is not a label: expected a letter, then letters, digits or `_`"))
 }
 
 fn act(words: &[&str]) -> Result<Act, String> {
@@ -295,7 +295,7 @@ fn rank(text: &str) -> Result<u32, String> {
 
 fn bytes(text: &str) -> Result<u64, String> {
     let digits = text.strip_suffix('b');
-    let digits = digits.ok_or_else(|| format!("size `{text}`: expected bytes, as `8b`"))?;
+    let digits = digits.ok_or_else(|| format!("size `{text}`: expected bytes, such as `8b`"))?;
     number("size", digits)
 }
 
@@ -309,7 +309,7 @@ fn small(what: &str, text: &str) -> Result<u32, String> {
     u32::try_from(small).map_err(|_| format!("{what} {small}: at most {}", u32::MAX))
 }
 
-/// Pairs the n-th send from one rank to another with a tag with the n-th receive of the same.
+/// Matches the n-th send with the n-th receive of the same two ranks and tag.
 fn matched(ops: &[Op]) -> Result<Vec<(u32, u32)>, LineError> {
     let mut waiting: BTreeMap<(u32, u32, u32), VecDeque<u32>> = BTreeMap::new();
     for (at, op) in (0..).zip(ops) {
@@ -337,7 +337,7 @@ fn matched(ops: &[Op]) -> Result<Vec<(u32, u32)>, LineError> {
         None => Ok(messages),
         Some(receive) => Err(wrong(
             ops[*receive as usize].line,
-            "no rank sends this message: the receive would wait for ever",
+            "no rank sends this message: the receive would wait forever",
         )),
     }
 }
@@ -373,7 +373,7 @@ fn ends(program: &Program) -> Result<(), LineError> {
         None => Ok(()),
         Some(op) => Err(wrong(
             program.ops[op].line,
-            "this operation waits, perhaps by way of others, for itself",
+            "this operation waits for itself, directly or through others",
         )),
     }
 }

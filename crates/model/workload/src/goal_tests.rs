@@ -1,5 +1,5 @@
-//! Tests of GOAL: programs as written, and what becomes of them in a network in which every message
-//! takes 10 us one way.
+//! Tests of GOAL: programs as read, and their traffic in a network in which every message takes 10 us one
+//! way.
 
 use super::goal::{Act, Need, Op, Program, parse};
 use super::testing::{fabric, made_with, refusal_with};
@@ -61,28 +61,28 @@ fn errors_name_the_line() {
         ("calc 1000", "calc -5", "line 5: calc `-5`: expected a whole number"),
         ("calc 1000 cpu 1", "calc 1000 cpu 300", "line 5: `cpu` is 300: expected 0 to 255"),
         ("calc 1000", "compute 1000", "line 5: `compute 1000 cpu 1`: expected `calc <ns>`"),
-        ("send 8b to 1", "send 8 to 1", "line 6: size `8`: expected bytes, as `8b`"),
+        ("send 8b to 1", "send 8 to 1", "line 6: size `8`: expected bytes, such as `8b`"),
         ("send 8b to 1 tag 5", "send 8b to 1 tag 6", "line 6: rank 1 has no receive"),
-        ("send 8b to 1", "send 8b to 0", "line 6: rank 0 and itself"),
+        ("send 8b to 1", "send 8b to 0", "line 6: a message from rank 0 to itself"),
         ("send 8b to 1", "send 9b to 1", "line 16: room for 8 bytes, but line 6 sends 9"),
         ("from 2", "from -1", "line 8: `from -1`: messages from any rank are not supported"),
         ("from 2", "from 2 tag -1", "line 8: `tag -1`: messages of any tag are not supported"),
-        ("requires a", "requires b", "line 7: `b` is no label"),
+        ("requires a", "requires b", "line 7: `b` is not a label"),
         ("l2 requires a", "l2 needs a", "line 7: `l2 needs a`"),
         ("l2: send 0b", "l1: send 0b", "line 13: label `l1` is given twice"),
         ("nic 0", "net 0", "line 6: `net` is not known here: expected tag, cpu, nic"),
         ("nic 0", "nic", "line 6: `nic` has no value"),
-        ("rank 1 {", "rank 2 {", "line 15: rank 2 is in line 10 already"),
+        ("rank 1 {", "rank 2 {", "line 15: rank 2 is already in line 10"),
         ("rank 1 {", "rank 1", "line 15: `rank 1`: expected `rank <number> {`"),
         ("fwd requires recv\n}", "fwd requires recv\n", "line 19: rank 1, line 15, has no end"),
         (
             "fwd requires recv\n",
             "fwd requires recv\nrecv requires fwd\n",
-            "waits, perhaps by way of others, for itself",
+            "waits for itself, directly or through others",
         ),
         ("lines */", "lines", "line 2: this comment has no end"),
         ("recv 16b from 2\n", "recv 16b from 2\nrecv 1b from 2\n", "line 9: no rank sends this"),
-        ("a: calc", "7a: calc", "line 5: `7a` is no label"),
+        ("a: calc", "7a: calc", "line 5: `7a` is not a label"),
     ] {
         assert!(PING.contains(from), "{from}");
         let error = parse(&PING.replacen(from, to, 1)).expect_err(to).to_string();
@@ -95,11 +95,11 @@ fn spec(eager: u64) -> WorkloadSpec {
     WorkloadSpec::Trace(Trace { file: "a.goal".into(), eager, ..Trace::default() })
 }
 
-const WAY: Time = Time::us(10);
+const ONE_WAY: Time = Time::us(10);
 
-/// Start of each message in nanoseconds, by its bytes.
+/// The start of each message, in nanoseconds, by its bytes.
 fn starts(traffic: &Traffic) -> BTreeMap<u64, u64> {
-    let starts = rehearsal::starts(traffic, WAY);
+    let starts = rehearsal::starts(traffic, ONE_WAY);
     let row = |(flow, start): (&super::Flow, Option<Time>)| (flow.bytes, start.unwrap().as_ns());
     traffic.flows.iter().zip(starts).map(row).collect()
 }
@@ -108,7 +108,8 @@ fn starts(traffic: &Traffic) -> BTreeMap<u64, u64> {
 fn messages_wait_for_what_they_require() {
     let text = PING.replace("8b to 2", "7b to 2");
     let traffic = made_with(&spec(0), &fabric(), &text);
-    // Rank 0 computes for 1 us; rank 2 sends as soon as its receive is posted: at once, 0 as 1 byte.
+    // Rank 0 computes for 1 us. Rank 2 sends as soon as its receive is posted, which is at once. It sends
+    // 0 bytes as 1 byte.
     assert_eq!(starts(&traffic), BTreeMap::from([(1, 0), (8, 1_000), (7, 11_000)]));
 }
 
@@ -146,8 +147,8 @@ fn unusable_programs_say_why() {
     }
 }
 
-/// What happens, in the order in which it is decided: a rank computes, or sends to another; and which
-/// of its earlier operations it waits for.
+/// The operations in the order in which they are drawn: a rank computes, or sends to another. The last two parts
+/// say which earlier operations the two ranks wait for.
 type Plan =
     Vec<(u32, u32, u64, Vec<(prop::sample::Index, bool)>, Vec<(prop::sample::Index, bool)>)>;
 
@@ -183,10 +184,10 @@ fn written(plan: &Plan) -> String {
     format!("num_ranks 4\n{ranks}")
 }
 
-/// When each message is sent, worked out from the program itself; none where two operations are ready
-/// for a processor at the same time, so that both orders are right.
+/// The time at which each message is sent, computed from the program itself. It is `None` if two operations are
+/// ready for a processor at the same time, because both orders are then right.
 fn naive(program: &Program, eager: u64) -> Option<BTreeMap<u64, u64>> {
-    let way = WAY.as_ns();
+    let one_way = ONE_WAY.as_ns();
     let count = program.ops.len();
     let (mut ready, mut begun, mut done) =
         (vec![None; count], vec![None; count], vec![None; count]);
@@ -209,18 +210,19 @@ fn naive(program: &Program, eager: u64) -> Option<BTreeMap<u64, u64>> {
                 Act::Calc { .. } => {}
                 Act::Send { bytes, .. } => {
                     begun[at] = Some(now);
-                    done[at] = Some(if bytes <= eager { now } else { now + 2 * way });
+                    done[at] = Some(if bytes <= eager { now } else { now + 2 * one_way });
                 }
                 Act::Recv { .. } => {
                     begun[at] = Some(now);
-                    done[at] = begun[sent[&(at as u32)] as usize].map(|sent| now.max(sent + way));
+                    done[at] =
+                        begun[sent[&(at as u32)] as usize].map(|sent| now.max(sent + one_way));
                 }
             }
         }
         if before != (ready.clone(), begun.clone(), done.clone()) {
             continue;
         }
-        // Nothing more follows but by the next computation.
+        // Only the next computation can make further operations ready.
         let cpu = |at: usize| match program.ops[at].act {
             Act::Calc { ns, cpu } => Some((program.ops[at].rank, cpu, ns)),
             _ => None,
@@ -250,7 +252,7 @@ fn naive(program: &Program, eager: u64) -> Option<BTreeMap<u64, u64>> {
 proptest! {
     #![proptest_config(ProptestConfig { max_global_rejects: 10_000, ..ProptestConfig::default() })]
 
-    /// Triggers and steps do what the program says.
+    /// Triggers and steps send the messages at the times that follow from the program.
     #[test]
     fn traffic_does_what_the_program_says(plan in plans(), eager in 0u64..20) {
         let text = written(&plan);
@@ -267,7 +269,7 @@ proptest! {
         let _ = parse(&String::from_utf8_lossy(&bytes));
     }
 
-    /// One byte changed: refused with a line of the file, or a program whose messages fit.
+    /// A file with one changed byte is refused with a line of the file, or is a program with matching messages.
     #[test]
     fn a_damaged_file_is_refused_or_sound(at in any::<prop::sample::Index>(), byte in any::<u8>()) {
         let mut bytes = PING.as_bytes().to_vec();

@@ -2,8 +2,8 @@
 //!
 //! An operation is ready when all that it requires is done and all that it "irequires" has begun. A
 //! `calc` then waits for its processor and occupies it; processors serve in the order in which
-//! operations become ready. A `send` begins at once. It is done at once, too, if it is not larger than
-//! `eager`, like LogGOPSim's messages up to its parameter S. Else it is done when the sender has the last
+//! operations become ready. A `send` begins at once. It is also done at once if it is not larger than
+//! `eager`, like LogGOPSim's messages up to its parameter S. Otherwise it is done when the sender has the last
 //! acknowledgement. A `recv` is done when it is ready and its message has arrived.
 
 use super::goal::{Act, Program};
@@ -18,7 +18,7 @@ use slotline_base::time::Time;
 pub(super) struct Options {
     /// The start time.
     pub from: Time,
-    /// Messages up to this size do not keep their sender waiting.
+    /// The sender does not wait for messages up to this size.
     pub eager: u64,
     /// Priority class of all messages.
     pub class: u8,
@@ -87,7 +87,7 @@ pub(super) fn generate(
 }
 
 impl Plan<'_, '_, '_> {
-    /// When an operation is ready.
+    /// The time or trigger at which an operation is ready.
     fn start(&self, op: u32) -> Start {
         self.ready[op as usize].map_or(Start::At(self.options.from), after)
     }

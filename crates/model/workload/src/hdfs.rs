@@ -11,26 +11,26 @@ use slotline_base::time::Time;
 use slotline_base::units::Bytes;
 use std::collections::BTreeMap;
 
-/// Where the second replica of a block goes; the first is at the writer, a third in the second's rack.
+/// The place of the second replica of a block. The first is at the writer, and a third in the second's rack.
 #[derive(
     Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Placement {
-    /// To a rack drawn for each block.
+    /// In a rack drawn for each block.
     #[default]
     Hdfs,
-    /// To the rack `shift` places on: all that a rack writes goes to one other, which one circuit serves.
+    /// In the rack `shift` places further on. One circuit can carry all data that a rack writes.
     Rehdfs,
 }
 
-/// What one exchange is, whose time is a write time.
+/// The unit of one exchange, whose time is a write time.
 #[derive(
     Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Unit {
-    /// A block, from its first byte to the last replica's last.
+    /// A block, from its first byte to the last byte of its last replica.
     #[default]
     Block,
     /// A file with all its blocks.
@@ -38,13 +38,13 @@ pub enum Unit {
 }
 
 options! {
-    /// Writers write a file each, block after block. The first replica of a block is at the writer, which
-    /// sends it to the second host, in another rack, and that one sends it on to a third. A block is
-    /// written when all have it and the writer knows. Disks take no time.
+    /// Each file is written block after block. The first replica of a block is at the writer. The writer sends
+    /// the block to a second host, in another rack, and that host forwards it to a third. A block is written
+    /// when the writer knows that all have it. Disks take no time.
     Hdfs {
-        /// Hosts of the file system, which are the writers, too. A rack is an edge switch.
+        /// Hosts of the file system, which are also the writers. A rack is an edge switch.
         hosts: Hosts = Hosts::All,
-        /// Files, dealt out to racks and then to their hosts in turn.
+        /// Number of files. They are assigned to racks in turn, and to the hosts of each rack in turn.
         #[schemars(range(min = 1))]
         files: u32 = 64,
         /// Bytes of a file.
@@ -54,19 +54,19 @@ options! {
         /// Copies of each block.
         #[schemars(range(min = 2, max = 3))]
         replicas: u32 = 2,
-        /// With three replicas: a host sends on what it receives in pieces of this size.
+        /// With three replicas: size of the pieces in which a host forwards a block.
         packet: Bytes = Bytes(64 << 10),
-        /// Where replicas go.
+        /// Placement of replicas.
         placement: Placement = Placement::Hdfs,
-        /// `rehdfs`: racks between a writer and its blocks; 1 where absent.
+        /// `rehdfs`: distance from a writer's rack to the rack of its blocks. Default: 1.
         #[serde(skip_serializing_if = "Option::is_none")]
         shift: Option<u32> = None,
-        /// What the metrics of exchanges (`qct-mean`, `qct-p99`) are about.
+        /// Unit for which the metrics of exchanges (`qct-mean`, `qct-p99`) are measured.
         unit: Unit = Unit::Block,
         /// When writers start.
         start: Time = Time::ZERO,
-        /// Each starts at a time of its own, drawn from so long after `start`: a cluster does not start all tasks
-        /// of a job at once.
+        /// Delay of each writer after `start`, drawn uniformly from zero to this time. A cluster does not start all
+        /// tasks of a job at once.
         spread: Time = Time::ZERO,
         /// Priority class, 0 to 7.
         #[schemars(range(max = 7))]
@@ -74,7 +74,7 @@ options! {
     }
 }
 
-/// The bytes of the message that a block has arrived at all later hosts of the pipeline.
+/// The bytes of the message that reports the arrival of a block at all later hosts of the pipeline.
 const ACKNOWLEDGEMENT: Bytes = Bytes(64);
 
 impl Hdfs {
@@ -117,7 +117,7 @@ impl Hdfs {
         }
     }
 
-    /// Adds the flows of all files.
+    /// The number of flows of all files.
     fn count(&self) -> u64 {
         let per_block = |block: Bytes| match self.replicas {
             2 => 1,
@@ -179,7 +179,7 @@ struct Pipeline<'a> {
     writer: HostId,
     bytes: Bytes,
     start: Start,
-    /// The trigger that counts when the block is written.
+    /// The trigger that the written block counts towards.
     then: Option<u32>,
 }
 
@@ -191,8 +191,8 @@ impl Pipeline<'_> {
         job.send_as(self.role, conn, self.bytes, self.start, then)
     }
 
-    /// Sends the block to `middle`. It sends every piece on to `last` when it has arrived, and notifies the writer
-    /// when `last` has all.
+    /// Sends the block to `middle`, which forwards every piece to `last` when it has arrived. `middle` notifies the
+    /// writer when `last` has all pieces.
     fn relayed(&self, job: &mut Job, middle: HostId, last: HostId) -> Result<(), SpecError> {
         let class = self.spec.class;
         let there = job.tcp(self.writer, middle, class)?;
@@ -275,8 +275,8 @@ mod tests {
         assert_eq!(writers, (0..64).collect::<Vec<_>>(), "16 racks, four hosts each");
     }
 
-    /// A network in which a message takes 1 ms: a file's next block starts when the writer knows of the
-    /// last: 2 ms later, or with three replicas when two hops and two acknowledgements are done.
+    /// A message takes 1 ms. The next block of a file starts when the writer knows that the last one is written:
+    /// 2 ms later, or with three replicas after two hops and two acknowledgements.
     #[test]
     fn blocks_follow_each_other() {
         let small = "files = 1\nsize = '2500B'\nblock = '1KB'\npacket = '400B'";
@@ -287,7 +287,8 @@ mod tests {
             starts.into_iter().map(|at| at.unwrap().as_ps() / 1_000_000_000).collect::<Vec<_>>()
         };
         assert_eq!(starts(""), [0, 2, 4]);
-        // Pieces of 400, 400 and 200 B at 0 ms, on at 1 ms, acknowledged at 3 ms, told at 4 ms.
+        // Pieces of 400, 400 and 200 B leave at 0 ms, are forwarded at 1 ms and acknowledged at 3 ms. The writer
+        // is notified at 4 ms.
         let block = [0, 0, 0, 1, 1, 1, 3];
         let expected: Vec<u64> = [0, 4].iter().flat_map(|at| block.map(|time| time + at)).collect();
         let last = [8, 8, 9, 9, 11];

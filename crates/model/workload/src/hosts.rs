@@ -8,8 +8,8 @@ use slotline_base::rng::Stream;
 use std::fmt;
 use std::str::FromStr;
 
-/// A selection of hosts, by index. Hosts that have another role already (an incast's receiver) are
-/// left out of all forms but the explicit list.
+/// A selection of hosts, by index. Hosts that already have another role (such as the receiver of an incast) are
+/// left out of all forms except the explicit list.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub enum Hosts {
     /// `"all"`.
@@ -118,7 +118,7 @@ impl<'de> Deserialize<'de> for Hosts {
 }
 
 impl Hosts {
-    /// The hosts selected, at least one, from a fabric of `hosts` without `taken`. Errors name `key`.
+    /// The selected hosts, at least one, from a fabric of `hosts` hosts without `taken`. Errors name `key`.
     pub fn select(
         &self,
         key: &str,

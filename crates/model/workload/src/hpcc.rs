@@ -57,7 +57,7 @@ impl Addresses {
 
     fn host(self, what: &str, text: &[u8]) -> Result<u32, String> {
         if self != Addresses::of(text) {
-            return Err(format!("{what} `{}`: the lines before are {}", shown(text), self.name()));
+            return Err(format!("{what} `{}`: the lines before have {}", shown(text), self.name()));
         }
         match self {
             Addresses::Decimal => field(what, text),
@@ -72,7 +72,7 @@ impl Addresses {
 
     fn name(self) -> &'static str {
         match self {
-            Addresses::Hexadecimal => "hexadecimal addresses, as 0b000101",
+            Addresses::Hexadecimal => "hexadecimal addresses, such as 0b000101",
             Addresses::Decimal => "decimal numbers",
         }
     }
@@ -134,13 +134,10 @@ mod tests {
         let fewer = FLOWS.replacen("3\n", "2\n", 1) + "\nFirst line: # of flows\n";
         let (entries, notes) = read(RowFormat::HpccFlows, false, fewer.as_bytes()).unwrap();
         assert_eq!(entries.len(), 2);
-        assert!(
-            notes[0].contains("2 flows announced: 2 lines behind them are left out"),
-            "{notes:?}"
-        );
+        assert!(notes[0].contains("2 flows announced: 2 further lines are ignored"), "{notes:?}");
         let mixed = FLOWS.replace("1 0 3", "1 0 0");
         let (_, notes) = read(RowFormat::HpccFlows, false, mixed.as_bytes()).unwrap();
-        assert!(notes[0].contains("priority groups 0, 3 are not told apart"), "{notes:?}");
+        assert!(notes[0].contains("priority groups 0, 3 are not distinguished"), "{notes:?}");
     }
 
     #[test]
@@ -178,7 +175,7 @@ mod tests {
         }
         for (from, to, why) in [
             ("6500", "", "line 1: 7 fields: expected 8"),
-            ("0b000201", "2", "line 2: dip `2`: the lines before are hexadecimal"),
+            ("0b000201", "2", "line 2: dip `2`: the lines before have hexadecimal"),
             ("0b000201", "0b000202", "line 2: dip `0b000202`: expected an address"),
             ("0b000201", "0bx00201", "line 2: dip `0bx00201`: expected an address"),
             ("7000", "7e3", "line 1: fct `7e3`"),
@@ -190,7 +187,7 @@ mod tests {
     }
 
     proptest! {
-        /// One byte changed: refused with a line of the file, or flows that can be sent.
+        /// A file with one changed byte is refused with a line of the file, or has flows that can be sent.
         #[test]
         fn a_damaged_file_is_refused_or_sound(
             at in any::<prop::sample::Index>(), byte in any::<u8>(), fct in any::<bool>(),

@@ -10,9 +10,9 @@ use slotline_base::time::Time;
 use slotline_base::units::Bytes;
 
 options! {
-    /// A client fetches blocks that are spread over many servers; it asks for the next block when it
-    /// has all of one. Phanishayee et al., "Measurement and Analysis of TCP Throughput Collapse"
-    /// (FAST 2008). Without `request` and with one block: all senders simply start at `start`.
+    /// A client fetches blocks that are spread over many servers. It requests the next block when it has
+    /// received all of the last one. Phanishayee et al., "Measurement and Analysis of TCP Throughput Collapse"
+    /// (FAST 2008). Without `request` there is one block, and all senders start at `start`.
     Incast {
         /// The client.
         receiver: u32 = 0,
@@ -22,16 +22,16 @@ options! {
         block: Bytes = Bytes(1_000_000),
         /// Whether each sender has an equal part of the block, or sends all of it.
         split: bool = true,
-        /// Blocks fetched, one after another.
+        /// Number of blocks, fetched one after another.
         blocks: u32 = 1,
-        /// Bytes of the request that goes to each sender for each block. None: the senders start by
-        /// themselves, which needs `blocks` 1.
+        /// Bytes of the request to each sender for each block. Default: no requests. The senders then start by
+        /// themselves, and `blocks` must be 1.
         #[serde(skip_serializing_if = "Option::is_none")]
         request: Option<Bytes> = None,
         /// Time between the end of a block and the request for the next.
         pause: Time = Time::ZERO,
-        /// Most time that passes until a server answers (or, without `request`, starts): each waits a
-        /// time of its own for each block, uniformly distributed from zero to this.
+        /// Longest time until a server answers (or, without `request`, starts). The time is drawn for each server
+        /// and block, uniformly from zero to this.
         jitter: Time = Time::ZERO,
         /// When the first block starts.
         start: Time = Time::ZERO,

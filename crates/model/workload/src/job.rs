@@ -76,11 +76,11 @@ pub struct Job<'a> {
     pub setting: &'a Setting<'a>,
     /// Index of the workload in the scenario.
     pub group: u16,
-    /// Its key: its kind, and its place among workloads of its kind.
+    /// Its key, computed from its kind and its place among workloads of its kind.
     pub key: u64,
     /// The random numbers of this workload.
     pub rng: Stream,
-    /// Where its connections and flows go.
+    /// The traffic to which its connections and flows are added.
     pub out: &'a mut TrafficBuilder,
 }
 
@@ -90,12 +90,12 @@ pub(super) fn after(trigger: u32) -> Start {
 }
 
 impl Job<'_> {
-    /// Where a host is.
+    /// The location of a host.
     pub fn place(&self, host: HostId) -> HostLocation {
         self.setting.fabric.hosts[host.at()]
     }
 
-    /// The host of that number, which the option `key` names.
+    /// The host with the number `index`, which the option `key` gives.
     ///
     /// # Errors
     /// There is no such host.
@@ -114,7 +114,7 @@ impl Job<'_> {
         hosts.select(key, self.setting.fabric.hosts.len() as u32, taken, &mut rng)
     }
 
-    /// As [`Job::hosts`], for patterns that need a pair.
+    /// Like [`Job::hosts`], for patterns that need at least two hosts.
     pub fn peers(&self, key: &str, hosts: &Hosts) -> Result<Vec<HostId>, SpecError> {
         match self.hosts(key, hosts, &[])? {
             two if two.len() >= 2 => Ok(two),
@@ -164,7 +164,7 @@ impl Job<'_> {
         self.send_as(Role::Alone, conn, bytes, start, then)
     }
 
-    /// As [`Job::send`], for a flow that is part of an exchange.
+    /// Like [`Job::send`], for a flow that is part of an exchange.
     pub fn send_as(
         &mut self,
         role: Role,

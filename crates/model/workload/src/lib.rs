@@ -119,7 +119,7 @@ pub enum Role {
     Request(u32),
     /// An answer, or a part of one: it counts towards the exchange with this number.
     Answer(u32),
-    /// A notification of another host.
+    /// A notification for another host.
     Signal,
 }
 
@@ -173,7 +173,7 @@ pub enum Carrier {
     },
 }
 
-/// Virtual machines at both ends of a connection, by their numbers on their hosts: one V2V flow.
+/// Virtual machines at both ends of a connection, by their numbers on their hosts. Each pair is one V2V flow of XCo.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct Machines {
     /// The number on the sending host.
@@ -223,6 +223,6 @@ pub struct Traffic {
     pub triggers: Vec<Trigger>,
     /// Work inside hosts, by index.
     pub steps: Vec<Step>,
-    /// The connections that their sender aborts so long after they began, if they are not done. They are sorted.
+    /// The connections that their sender aborts this time after their start, if they are not done. They are sorted.
     pub cuts: Vec<(ConnId, Time)>,
 }

@@ -9,28 +9,28 @@ use slotline_base::time::Time;
 use slotline_base::units::{Bytes, Rate};
 
 options! {
-    /// The memory of a virtual machine goes from one host to another over one connection, in rounds: first
-    /// all of it, then what was written meanwhile, until that is little or the rounds are used up; then the
-    /// machine stops and the rest follows. All rounds are one exchange, whose time is that of the migration;
-    /// the last round's is the downtime.
+    /// The memory of a virtual machine is copied from one host to another over one connection, in rounds. The
+    /// first round copies all of it. Each later round copies what was written meanwhile, until at most `small`
+    /// is left or the rounds are used up. Then the machine stops, and the rest is copied. All rounds are one
+    /// exchange, whose time is that of the migration. The time of the last round is the downtime.
     ///
-    /// All traffic of a run is known before it starts: what is written in a round is reckoned with `pace`,
-    /// not with the time that the round takes. A machine that writes nothing is copied exactly once.
+    /// All traffic of a run is known before it starts. What is written in a round is therefore computed from
+    /// `pace`, not from the time that the round takes. A machine that writes nothing is copied exactly once.
     Migration {
-        /// The host that it leaves.
+        /// The host that the machine leaves.
         from: u32 = 0,
-        /// The host that it goes to.
+        /// The host that the machine moves to.
         to: u32 = 1,
-        /// Its memory.
+        /// The size of its memory.
         memory: Bytes = Bytes(256 << 20),
-        /// How fast it writes to memory that has been copied already; pages written twice count once.
+        /// Rate at which it writes to memory that has already been copied. Pages written twice count once.
         dirty_rate: Rate = Rate(0),
-        /// How fast rounds are reckoned to go. None: as fast as the slower link of the two hosts.
+        /// Assumed rate of the rounds. Default: the rate of the slower link of the two hosts.
         #[serde(skip_serializing_if = "Option::is_none")]
         pace: Option<Rate> = None,
-        /// The machine stops when so little is left. Xen: less than 50 pages of 4 KiB.
+        /// The machine stops when at most this is left. Xen: less than 50 pages of 4 KiB.
         small: Bytes = Bytes(50 * 4_096),
-        /// It stops after so many rounds in any case. Xen: 30.
+        /// The machine stops after this number of rounds in any case. Xen: 30.
         #[schemars(range(min = 1))]
         rounds: u32 = 30,
         /// When the migration starts.
@@ -41,7 +41,7 @@ options! {
     }
 }
 
-/// A page: the least size of the last round.
+/// The size of a page, which is the smallest size of the last round.
 const PAGE: u64 = 4_096;
 
 impl Migration {
@@ -74,7 +74,7 @@ impl Generate for Migration {
         if self.rounds == 0 {
             return Err(SpecError::new(
                 "rounds",
-                "`rounds` = 0: the memory is copied once at least",
+                "`rounds` = 0: the memory is copied at least once",
             ));
         }
         let line = job.place(src).rate.min(job.place(dst).rate);
@@ -133,7 +133,7 @@ mod tests {
     fn what_makes_no_sense_is_refused() {
         let no = |spec| refusal(&WorkloadSpec::Migration(spec), &fabric());
         assert!(no(Migration { pace: Some(Rate(0)), ..Migration::default() }).contains("no round"));
-        assert!(no(Migration { rounds: 0, ..Migration::default() }).contains("once at least"));
+        assert!(no(Migration { rounds: 0, ..Migration::default() }).contains("at least once"));
         assert!(no(Migration { to: 0, ..Migration::default() }).contains("itself"));
         assert!(no(Migration { memory: Bytes(0), ..Migration::default() }).contains("0 bytes"));
     }

@@ -11,11 +11,11 @@ macro_rules! options {
         #[schemars(transform = slotline_base::schema::keep_comment)]
         pub struct $name {
             $($(#[$field_meta])* pub $field: $type,)*
-            /// The virtual machine that its flows leave from, by its number on each sending host. What
-            /// one machine sends to another is one V2V flow for XCo.
+            /// Number, on each sending host, of the virtual machine that sends. All data from one machine to
+            /// another is one V2V flow for XCo.
             #[serde(skip_serializing_if = "crate::options::is_first")]
             pub vm: u16,
-            /// The virtual machine that they go to, by its number on each receiving host.
+            /// Number, on each receiving host, of the virtual machine that receives.
             #[serde(skip_serializing_if = "crate::options::is_first")]
             pub to_vm: u16,
         }

@@ -1,8 +1,8 @@
 //! Every host sends to one other at a time: stride, staggered, random, permutation, hot spot.
 //!
-//! Patterns of Al-Fares et al., "Hedera" (NSDI 2010, section 5.2). Closed loop: a host sends again
-//! when its last flow is acknowledged, on the same connection where the destination is the same. With
-//! `load` open loop: flows arrive at each host as a Poisson process, each on a connection of its own.
+//! Patterns of Al-Fares et al., "Hedera" (NSDI 2010, section 5.2). In a closed loop, a host sends again when its
+//! last flow is acknowledged, on the same connection if the destination is the same. With `load` the loop is open:
+//! flows arrive at each host as a Poisson process, each on a connection of its own.
 
 use super::job::{Job, after};
 use super::options::options;
@@ -23,19 +23,19 @@ macro_rules! pattern {
                 $($own)*
                 /// Hosts that take part, as senders and receivers.
                 hosts: Hosts = Hosts::All,
-                /// Bytes of each flow; of its mean where sizes are `exponential`.
+                /// Bytes of each flow. With `exponential`, the mean.
                 size: Bytes = Bytes(1_000_000),
                 /// Whether sizes are exponentially distributed.
                 exponential: bool = false,
-                /// Flows each host sends, one after another.
+                /// Number of flows that each host sends, one after another.
                 repeats: u32 = 1,
                 /// Instead of `repeats`: as many flows as the host's link could carry in this time, so
                 /// that it has something to send throughout.
                 #[serde(skip_serializing_if = "Option::is_none")]
                 duration: Option<Time> = None,
                 /// With `duration`: flows arrive at each host as a Poisson process during that time, whether
-                /// or not those before are done. Their payload over what the host's link carries, above 0
-                /// and at most 1.
+                /// or not earlier flows are done. The value is their payload as a share of what the host's link
+                /// carries, above 0 and at most 1.
                 #[serde(skip_serializing_if = "Option::is_none")]
                 #[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0.0))]
                 load: Option<f64> = None,
@@ -56,9 +56,9 @@ macro_rules! pattern {
 }
 
 pattern! {
-    /// Host x sends to host x + `by`, counted over the hosts that take part, in a circle.
+    /// Host x sends to host x + `by`, counted in a circle over the hosts that take part.
     Stride {
-        /// How far.
+        /// Distance in hosts.
         by: u32 = 1,
     }
 }
@@ -71,21 +71,21 @@ pattern! {
         /// Probability of a destination in the same pod at another edge switch.
         #[schemars(range(min = 0.0, max = 1.0))]
         pod: f64 = 0.3,
-        /// Draw a new destination for each repeat.
+        /// Whether to draw a new destination for each repeat.
         redraw: bool = true,
     }
 }
 pattern! {
-    /// Each host sends to any other, several perhaps to the same.
+    /// Each host sends to a random other. Several may send to the same host.
     Random {
-        /// Draw a new destination for each repeat.
+        /// Whether to draw a new destination for each repeat.
         redraw: bool = true,
     }
 }
 pattern! {
     /// A random permutation: every host sends to one other and receives from one other.
     RandomBijective {
-        /// Draw a new permutation for each repeat.
+        /// Whether to draw a new permutation for each repeat.
         redraw: bool = true,
     }
 }
@@ -94,10 +94,10 @@ pattern! {
     HotSpot {
         /// The hosts that attract traffic.
         spots: Hosts = Hosts::Count(1),
-        /// Share of flows that go to one of them; the rest go to any host.
+        /// Share of flows that go to one of them. The rest go to any host.
         #[schemars(range(min = 0.0, max = 1.0))]
         share: f64 = 0.5,
-        /// Draw a new destination for each repeat.
+        /// Whether to draw a new destination for each repeat.
         redraw: bool = true,
     }
 }
@@ -114,7 +114,7 @@ struct Rounds {
 }
 
 impl Rounds {
-    /// Flows that `host` sends.
+    /// The number of flows that `host` sends.
     fn count(&self, job: &Job, host: HostId) -> Result<u64, SpecError> {
         let Some(duration) = self.duration else {
             return Ok(self.repeats.into());
@@ -132,7 +132,7 @@ impl Rounds {
 }
 
 impl Rounds {
-    /// Bytes of the next flow.
+    /// The bytes of the next flow.
     fn draw(&self, rng: &mut Stream) -> Bytes {
         match self.exponential {
             true => Bytes((rng.exponential(self.size.0 as f64) as u64).max(1)),
@@ -176,7 +176,7 @@ struct Chain {
 }
 
 impl Chain {
-    /// The next flow.
+    /// Adds the next flow.
     fn step(&mut self, job: &mut Job, dst: HostId, rounds: &Rounds) -> Result<(), SpecError> {
         if self.left == 0 {
             return Ok(());
@@ -228,7 +228,7 @@ fn generate(
     Ok(())
 }
 
-/// Adds flows that arrive whether or not others are done. Of a sample each host makes its first flows.
+/// Adds flows that arrive whether or not others are done. In a sample, each host has only its first flows.
 fn open_loop(
     job: &mut Job,
     hosts: &[HostId],
@@ -245,8 +245,8 @@ fn open_loop(
     let is_sample = job.out.thinned(all, all) < all;
     let mut arrivals = Vec::new();
     for process in processes {
-        let kept = job.out.thinned(expected(process), all);
-        arrivals.push(rounds.arrivals(job, process, if is_sample { kept } else { u64::MAX }));
+        let most = job.out.thinned(expected(process), all);
+        arrivals.push(rounds.arrivals(job, process, if is_sample { most } else { u64::MAX }));
     }
     let made = arrivals.iter().map(|times| times.len() as u64).sum();
     job.out.check_room("load", made)?;
@@ -305,7 +305,7 @@ impl Generate for RandomBijective {
         let hosts = job.peers("hosts", &self.hosts)?;
         let mut to = hosts.clone();
         generate(job, &hosts, self.rounds(), self.redraw, |rng| {
-            // Rejection keeps all permutations without fixed point equally likely; one in e is one.
+            // By rejection, all permutations without a fixed point are equally likely. One in e has none.
             loop {
                 rng.shuffle(&mut to);
                 if to.iter().zip(&hosts).all(|(a, b)| a != b) {
@@ -342,7 +342,7 @@ impl Generate for HotSpot {
     }
 }
 
-/// The possible destinations of a host: same edge switch, elsewhere in the pod, other pods.
+/// The possible destinations of a host: at the same edge switch, elsewhere in the pod, and in other pods.
 type Reach = [Vec<HostId>; 3];
 
 impl Staggered {
@@ -424,7 +424,7 @@ mod tests {
         traffic.flows.iter().map(|flow| ends(flow.conn)).collect()
     }
 
-    /// `share` of `n` draws is `expected`, within four standard deviations.
+    /// Whether `count` of `n` draws is the share `expected`, within four standard deviations.
     fn close(count: usize, n: usize, expected: f64) -> bool {
         let share = count as f64 / n as f64;
         (share - expected).abs() <= 4.0 * (expected * (1.0 - expected) / n as f64).sqrt()

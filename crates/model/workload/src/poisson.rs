@@ -13,7 +13,7 @@ use slotline_base::time::Time;
 use slotline_base::units::Bytes;
 use std::collections::BTreeMap;
 
-/// Which destinations a source has.
+/// The destinations of a source.
 #[derive(
     Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, schemars::JsonSchema,
 )]
@@ -34,19 +34,19 @@ options! {
         /// Flow sizes: a published distribution (`websearch`, `hadoop`, `alistorage`, `googlerpc`), a
         /// file of lines `size cumulative`, or one size for all (`"100KB"`).
         sizes: String = "websearch".into(),
-        /// Offered load: payload bytes over what the hosts' links can send, above 0 and at most 1. A
-        /// host with a faster link sends more flows.
+        /// Offered load: payload as a share of what the hosts' links can send, above 0 and at most 1. A host with
+        /// a faster link sends more flows.
         #[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0.0))]
         load: f64 = 0.3,
-        /// Which destinations a source has.
+        /// The destinations of a source.
         pairs: Pairs = Pairs::Uniform,
-        /// One connection per pair of hosts for all its flows, instead of one per flow. Flows of a
+        /// Whether a pair of hosts has one connection for all its flows, instead of one per flow. Flows of a
         /// connection wait for each other.
         persistent: bool = false,
-        /// Flows, at most.
+        /// Largest number of flows.
         #[serde(skip_serializing_if = "Option::is_none")]
         flows: Option<u32> = None,
-        /// When arrivals end. None: with the run.
+        /// When arrivals end. Default: the end of the run.
         #[serde(skip_serializing_if = "Option::is_none")]
         until: Option<Time> = None,
         /// When arrivals begin.
@@ -59,11 +59,11 @@ options! {
 
 /// Draws the ends of flows.
 struct Ends {
-    /// The hosts, those of a rack together.
+    /// The hosts, grouped by rack.
     hosts: Vec<HostId>,
-    /// For each host the stretch of `hosts` it does not send to, itself included: start, length.
+    /// For each host, the start and length of the range of `hosts` to which it does not send, itself included.
     barred: Vec<(usize, usize)>,
-    /// Rates of `hosts` up to and including each, in bit/s.
+    /// The cumulative rates of `hosts`, in bit/s.
     rates: Vec<u64>,
 }
 
@@ -92,7 +92,7 @@ impl Ends {
         Ok(Ends { barred, rates: rates.collect(), hosts })
     }
 
-    /// What all hosts can send together, in bit/s.
+    /// The rate at which all hosts together can send, in bit/s.
     fn rate(&self) -> u64 {
         self.rates.last().copied().unwrap_or(0)
     }
@@ -143,15 +143,15 @@ impl Poisson {
     }
 }
 
-/// With fewer flows expected, some of a hundred seeds have none.
+/// If fewer flows are expected, more than one seed in a hundred has none.
 const FEW: f64 = 4.6;
 
-/// What to know where few flows are expected.
+/// The note for a workload of which few flows are expected.
 fn few(expected: f64) -> String {
     let none = 100.0 * libm::exp(-expected);
     format!(
         "poisson: {expected:.1} flows are expected in a run, so that {none:.0} % of seeds have none, and their runs \
-         fail; a higher `load` or a longer run has more"
+         fail; a higher `load` or a longer run gives more flows"
     )
 }
 
@@ -212,7 +212,7 @@ mod tests {
 
     #[test]
     fn load_is_what_was_asked() {
-        // Long enough for the mean of such heavy tails to settle within 1 %.
+        // These runs are long enough that the mean of heavy-tailed sizes converges within 1 %.
         for (sizes, load, ms) in
             [("hadoop", 0.9, 1_000), ("alistorage", 0.5, 1_000), ("20KB", 0.2, 200)]
         {
@@ -225,8 +225,8 @@ mod tests {
         }
     }
 
-    /// Kolmogorov-Smirnov against the exponential distribution, at the 0.1 % level; and successive gaps
-    /// are uncorrelated.
+    /// A Kolmogorov-Smirnov test against the exponential distribution, at the 0.1 % level. Successive gaps are
+    /// uncorrelated.
     #[test]
     fn gaps_are_exponential_and_independent() {
         let starts = starts(&traffic(spec()));
@@ -312,7 +312,7 @@ mod tests {
         assert!(no(Poisson { sizes: "0B".into(), ..spec() }).contains("mean size is 0"));
     }
 
-    /// The same bytes on every machine and in every version: change this number knowingly.
+    /// The traffic is the same on every machine and in every version. Change this number only deliberately.
     #[test]
     fn websearch_traffic_is_golden() {
         let spec = Poisson { until: Some(Time::ms(20)), ..Poisson::default() };

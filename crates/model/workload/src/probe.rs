@@ -1,4 +1,4 @@
-//! Small datagrams that come back, as `ping` sends them.
+//! Small datagrams that are returned, as `ping` sends them.
 
 use super::job::{Job, after};
 use super::options::options;
@@ -10,28 +10,28 @@ use slotline_base::time::Time;
 use slotline_base::units::Bytes;
 
 options! {
-    /// Each client sends a datagram to its server (the first to the first, and so on, in a circle) every
-    /// `every`, whatever became of those before; the server sends each back at once. The round trip is the
-    /// time of an exchange; what gets lost stays unanswered.
+    /// Each client sends a datagram to its server every `every`, whether or not earlier ones were answered. The
+    /// server returns each at once. Servers are assigned to clients in turn. The time of an exchange is the
+    /// round trip. A lost datagram stays unanswered.
     Probe {
-        /// Hosts that ask.
+        /// Hosts that send probes.
         clients: Hosts = Hosts::Count(1),
-        /// Hosts that answer; unless listed, from those that do not ask.
+        /// Hosts that answer. Unless they are listed, they are taken from the hosts that send no probes.
         servers: Hosts = Hosts::Count(1),
-        /// Payload of a datagram, both ways; at most 1,400 bytes.
+        /// Payload of a datagram in both directions, at most 1,400 bytes.
         size: Bytes = Bytes(64),
-        /// From one probe to the next.
+        /// Time from one probe to the next.
         every: Time = Time::ms(10),
-        /// Most time by which a probe is late, drawn for each: so that probes do not keep step with
-        /// anything else that is regular.
+        /// Longest delay of a probe, drawn for each, so that probes do not synchronise with other periodic
+        /// events.
         jitter: Time = Time::ZERO,
-        /// Probes of each client, at most. None: as many as begin before `until`.
+        /// Largest number of probes of each client. Default: as many as begin before `until`.
         #[serde(skip_serializing_if = "Option::is_none")]
         count: Option<u32> = None,
-        /// When probes end. None: with the run.
+        /// When probes end. Default: the end of the run.
         #[serde(skip_serializing_if = "Option::is_none")]
         until: Option<Time> = None,
-        /// When the first leaves.
+        /// When the first probe is sent.
         start: Time = Time::ZERO,
         /// Priority class, 0 to 7.
         #[schemars(range(max = 7))]
@@ -39,7 +39,7 @@ options! {
     }
 }
 
-/// What surely fits into one packet of the smallest usual MTU.
+/// The largest payload. It fits into one packet of the smallest usual MTU.
 const MOST: u64 = 1_400;
 
 impl Probe {
@@ -54,7 +54,7 @@ impl Probe {
         Ok(())
     }
 
-    /// How many each client sends.
+    /// The number of probes that each client sends.
     fn probes(&self, job: &Job) -> Result<u64, SpecError> {
         let most = self.count.map_or(u64::MAX, u64::from);
         if self.count.is_some() && self.until.is_none() && job.setting.horizon == Time::MAX {
@@ -131,7 +131,7 @@ mod tests {
                 both.contains(&Role::Request(exchange)) && both.contains(&Role::Answer(exchange))
             );
         }
-        // Lost ones do not stop the others: only answers wait for anything.
+        // A lost probe does not stop later ones, because only answers wait for a trigger.
         let waits = |f: &&super::super::Flow| matches!(f.start, Start::After { .. });
         assert!(traffic.flows.iter().filter(waits).all(|f| matches!(f.role, Role::Answer(_))));
     }

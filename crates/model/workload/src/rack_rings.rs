@@ -11,32 +11,32 @@ use slotline_base::units::{Bytes, Rate};
 use std::collections::BTreeMap;
 
 options! {
-    /// From each rack to the next one (with several rings, also to the one after that, and so on) large
-    /// flows, to all other racks small ones, and small ones within it. Flows of a pair of racks follow each
-    /// other so that on average they have their share of a rate, and are between random hosts; their sizes are
-    /// uniform from `low` to `high`.
+    /// Each rack sends large flows to the next one (with several rings, also to the one after that, and so on),
+    /// and small flows to all other racks and within itself. The flows of a pair of racks follow each other so
+    /// that their mean rate is the share of that pair. They are between random hosts, and their sizes are uniform
+    /// from `low` to `high`.
     RackRings {
         /// Rings of large flows.
         rings: u32 = 1,
-        /// Rate of the large flows of a rack, all rings together.
+        /// Rate of the large flows of a rack, in all rings together.
         large_rate: Rate = Rate(26_666_666_667),
-        /// Rate of the small flows of a rack, to all racks together, as if all pairs had them.
+        /// Rate of the small flows of a rack to all racks together, if all pairs had small flows.
         small_rate: Rate = Rate(3_333_333_333),
-        /// Least size of large flows.
+        /// Smallest size of large flows.
         large_low: Bytes = Bytes(9_000_000),
-        /// Greatest size of large flows, which none has.
+        /// Upper limit of the size of large flows, which no flow reaches.
         large_high: Bytes = Bytes(90_000_000),
-        /// Least size of small flows.
+        /// Smallest size of small flows.
         small_low: Bytes = Bytes(90_000),
-        /// Greatest size of small flows, which none has.
+        /// Upper limit of the size of small flows, which no flow reaches.
         small_high: Bytes = Bytes(900_000),
         /// When the first flows start.
         start: Time = Time::ZERO,
         /// No flow starts at or after this time. Default: the end of the run.
         #[serde(skip_serializing_if = "Option::is_none")]
         until: Option<Time> = None,
-        /// A flow that is not done so long after its start is given up: nothing more of it is sent. Default:
-        /// none is.
+        /// A flow that is not done this long after its start is given up: nothing more of it is sent. Default:
+        /// no flow is given up.
         #[serde(skip_serializing_if = "Option::is_none")]
         give_up: Option<Time> = None,
         /// Priority class, 0 to 7.
@@ -48,7 +48,7 @@ options! {
 impl RackRings {
     fn check(&self, racks: usize) -> Result<(), SpecError> {
         if racks < 2 {
-            return Err(SpecError::new("kind", "rings of racks need two racks at least"));
+            return Err(SpecError::new("kind", "rings of racks need at least two racks"));
         }
         if self.rings == 0 || self.rings as usize >= racks {
             let why = format!("`rings` = {} must be from 1 to {}", self.rings, racks - 1);
@@ -60,23 +60,26 @@ impl RackRings {
         ];
         for (key, low, high) in sizes {
             if low.0 == 0 || low >= high {
-                let why = format!("`{key}` is {low}: above zero, and below {high}");
+                let why = format!("`{key}` is {low}: expected more than zero and less than {high}");
                 return Err(SpecError::new(key, why));
             }
         }
         if self.give_up == Some(Time::ZERO) {
-            let why = "`give-up` is 0s: no flow could begin; leave it out for none to be given up";
+            let why = "`give-up` is 0s: no flow could begin; leave it out to give up no flow";
             return Err(SpecError::new("give-up", why));
         }
         for (key, rate) in [("large-rate", self.large_rate), ("small-rate", self.small_rate)] {
             if rate.0 == 0 {
-                return Err(SpecError::new(key, format!("`{key}` is 0: for example \"10Gbps\"")));
+                return Err(SpecError::new(
+                    key,
+                    format!("`{key}` is 0: expected a rate such as \"10Gbps\""),
+                ));
             }
         }
         Ok(())
     }
 
-    /// The flows of one pair of racks: rate, least and greatest size.
+    /// The flows of one pair of racks: their rate, smallest size and upper limit of size.
     fn pair(&self, from: usize, to: usize, racks: usize) -> (u64, Bytes, Bytes) {
         let ahead = (to + racks - from) % racks;
         match (1..=self.rings as usize).contains(&ahead) {
@@ -138,7 +141,7 @@ mod tests {
         for (rings, small, large) in [(1, 11_799.0, 1_089.0), (2, 10_113.0, 1_083.0)] {
             let spec = RackRings { rings, ..RackRings::default() };
             let traffic = made(&WorkloadSpec::RackRings(spec), &shape(8, 16));
-            // Its 2 s; these runs end after one.
+            // Etalon's runs last 2 s, these end after 1 s.
             let count = |wanted: fn(u64) -> bool| {
                 2.0 * traffic.flows.iter().filter(|flow| wanted(flow.bytes)).count() as f64
             };

@@ -14,9 +14,9 @@ enum Event {
     Count(u32),
 }
 
-/// When each flow starts, if `way` is the time from its start to the last byte's arrival, and an
-/// acknowledgement arrives twice that after the start.
-pub fn starts(traffic: &Traffic, way: Time) -> Vec<Option<Time>> {
+/// The start time of each flow, if the last byte of a flow arrives `one_way` after its start, and the last
+/// acknowledgement twice that after its start.
+pub fn starts(traffic: &Traffic, one_way: Time) -> Vec<Option<Time>> {
     let mut run = Run {
         traffic,
         missing: traffic.triggers.iter().map(|trigger| i64::from(trigger.count)).collect(),
@@ -36,7 +36,7 @@ pub fn starts(traffic: &Traffic, way: Time) -> Vec<Option<Time>> {
         }
     }
     while let Some(Reverse((now, _, event))) = run.events.pop() {
-        run.handle(now, event, way);
+        run.handle(now, event, one_way);
     }
     run.started
 }
@@ -56,12 +56,12 @@ impl Run<'_> {
         self.events.push(Reverse((at, self.number, event)));
     }
 
-    fn handle(&mut self, now: Time, event: Event, way: Time) {
+    fn handle(&mut self, now: Time, event: Event, one_way: Time) {
         match event {
             Event::Start(flow) => {
                 assert!(self.started[flow].replace(now).is_none(), "flow {flow} starts twice");
-                self.push(now + way, Event::End(flow, false));
-                self.push(now + way + way, Event::End(flow, true));
+                self.push(now + one_way, Event::End(flow, false));
+                self.push(now + one_way + one_way, Event::End(flow, true));
             }
             Event::End(flow, acked) => {
                 let flow = &self.traffic.flows[flow];

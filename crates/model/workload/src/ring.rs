@@ -9,16 +9,16 @@ use slotline_base::time::Time;
 use slotline_base::units::Bytes;
 
 options! {
-    /// Every host sends to the next in a ring, step after step; a host begins a step when it has
-    /// received all of the one before. An all-reduce of n hosts over D bytes is 2(n - 1) steps of D / n.
+    /// Every host sends to the next in a ring, step after step. A host begins a step when it has received all
+    /// data of the previous one. An all-reduce of n hosts over D bytes is 2(n - 1) steps of D / n.
     Ring {
         /// Hosts in ring order.
         hosts: Hosts = Hosts::All,
-        /// Bytes each host sends in a step.
+        /// Bytes that each host sends in a step.
         size: Bytes = Bytes(1_000_000),
-        /// Steps.
+        /// Number of steps.
         repeats: u32 = 1,
-        /// Time a host computes between receiving a step and sending the next.
+        /// Time for which a host computes between receiving a step and sending the next.
         pause: Time = Time::ZERO,
         /// When the first step starts.
         start: Time = Time::ZERO,

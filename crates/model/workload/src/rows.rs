@@ -41,16 +41,16 @@ pub struct Rows {
     classed: Option<bool>,
     /// HPCC: flows announced, once known.
     announced: Option<u64>,
-    /// HPCC: lines behind those announced.
+    /// HPCC: lines after those announced.
     beyond: u64,
     addresses: Option<hpcc::Addresses>,
-    /// Priority groups seen and not told apart.
+    /// Priority groups found and not distinguished.
     groups: BTreeSet<u8>,
     found: u64,
 }
 
 impl Rows {
-    /// Nothing read yet. `priorities`: an HPCC flow file's priority group becomes the class.
+    /// A reader that has read nothing. With `priorities`, an HPCC flow file's priority group becomes the class.
     pub fn new(format: RowFormat, priorities: bool) -> Rows {
         Rows {
             format,
@@ -64,7 +64,7 @@ impl Rows {
         }
     }
 
-    /// Reads the next line, without its line break. Nothing comes of headers and empty lines.
+    /// Reads the next line, without its line break. Headers and empty lines give no flow.
     pub fn line(&mut self, line: &[u8]) -> Result<Option<Entry>, String> {
         let line = line.trim_ascii();
         let entry = match (self.format, self.classed) {
@@ -84,12 +84,12 @@ impl Rows {
     fn hpcc_flow(&mut self, line: &[u8]) -> Result<Option<Entry>, String> {
         match self.announced {
             None => self.announced = Some(hpcc::announced(line)?),
-            // The simulator reads as many as announced; its own example goes on with more.
+            // The simulator reads as many lines as announced. Its own example has further lines.
             Some(announced) if self.found == announced => self.beyond += 1,
             Some(_) => {
                 let (mut entry, group) = hpcc::flow(line)?;
                 if self.priorities {
-                    // Group 0 is served first there, class 7 here.
+                    // HPCC serves group 0 first. Here class 7 is served first.
                     entry.class = Some(7 - group);
                 } else {
                     self.groups.insert(group);
@@ -100,7 +100,7 @@ impl Rows {
         Ok(None)
     }
 
-    /// Says at the end of the file whether something is missing.
+    /// Checks at the end of the file that nothing is missing.
     pub fn end(&self) -> Result<(), String> {
         match (self.format, self.classed, self.announced) {
             (RowFormat::Csv, None, _) => csv::classed(b"").map(drop),
@@ -113,7 +113,7 @@ impl Rows {
         }
     }
 
-    /// Flows so far.
+    /// The number of flows so far.
     pub fn found(&self) -> u64 {
         self.found
     }
@@ -123,18 +123,18 @@ impl Rows {
         self.classed == Some(true) || (self.priorities && self.format == RowFormat::HpccFlows)
     }
 
-    /// What was assumed, for people.
+    /// Notes for the user on what was assumed.
     pub fn notes(&self) -> Vec<String> {
         let groups = (self.groups.len() > 1).then(|| {
             let groups: Vec<String> = self.groups.iter().map(u8::to_string).collect();
             format!(
-                "priority groups {} are not told apart: priorities = true makes classes of them",
+                "priority groups {} are not distinguished: priorities = true turns them into classes",
                 groups.join(", ")
             )
         });
         let beyond = (self.beyond > 0).then(|| {
             format!(
-                "{} flows announced: {} lines behind them are left out, as the HPCC simulator does",
+                "{} flows announced: {} further lines are ignored, as by the HPCC simulator",
                 self.found, self.beyond
             )
         });
@@ -143,7 +143,7 @@ impl Rows {
     }
 }
 
-/// All flows of `text`, and what was assumed.
+/// All flows of `text`, and the notes on what was assumed.
 pub fn read(
     format: RowFormat,
     priorities: bool,
@@ -171,13 +171,13 @@ pub(super) fn entry(src: u32, dst: u32, bytes: u64, start: Time) -> Result<Entry
     Ok(Entry { src, dst, bytes, start, class: None })
 }
 
-/// A whole number that fits; `what` is it called in the error.
+/// Reads a whole number that fits. `what` is its name in the error.
 pub(super) fn field<T: TryFrom<u64>>(what: &str, text: &[u8]) -> Result<T, String> {
     let number = decimal::whole(text).and_then(|number| T::try_from(number).ok());
     number.ok_or_else(|| format!("{what} `{}`: expected a whole number", shown(text)))
 }
 
-/// The words of a line, if there are as many as `N`.
+/// The words of a line if there are exactly `N`, or else their number.
 pub(super) fn words<const N: usize>(line: &[u8]) -> Result<[&[u8]; N], usize> {
     let mut words = [&b""[..]; N];
     let mut count = 0;

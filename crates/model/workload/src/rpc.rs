@@ -11,31 +11,31 @@ use slotline_base::units::Bytes;
 use std::collections::BTreeMap;
 
 options! {
-    /// Clients ask servers drawn at random and get a response. Closed loop: the next request follows
-    /// the last response. Open loop (`interval`): requests arrive as a Poisson process.
+    /// Clients send requests to servers drawn at random and get responses. In a closed loop, the next request
+    /// follows the last response. In an open loop (`interval`), requests arrive as a Poisson process.
     RequestResponse {
-        /// Hosts that ask.
+        /// Hosts that send requests.
         clients: Hosts = Hosts::All,
-        /// Hosts that answer; a host does not ask itself.
+        /// Hosts that answer. A host sends no request to itself.
         servers: Hosts = Hosts::All,
         /// Bytes of a request.
         request: Bytes = Bytes(1_000),
         /// Bytes of a response.
         response: Bytes = Bytes(100_000),
-        /// Time a server takes to answer.
+        /// Time that a server takes to answer.
         service: Time = Time::ZERO,
-        /// Closed loop: requests each client has under way, each on connections of its own.
+        /// Closed loop: number of outstanding requests of each client, each on connections of its own.
         outstanding: u32 = 1,
         /// Closed loop: time between a response and the next request.
         think: Time = Time::ZERO,
         /// Open loop: mean time between two requests of a client.
         #[serde(skip_serializing_if = "Option::is_none")]
         interval: Option<Time> = None,
-        /// Requests of each client, at most. None: as many as come before `until` (open loop) or as
-        /// its link could carry responses for (closed loop).
+        /// Largest number of requests of each client. Default: as many as arrive before `until` (open loop), or as
+        /// many as its link could carry responses for (closed loop).
         #[serde(skip_serializing_if = "Option::is_none")]
         requests: Option<u32> = None,
-        /// When requests end. None: with the run.
+        /// When requests end. Default: the end of the run.
         #[serde(skip_serializing_if = "Option::is_none")]
         until: Option<Time> = None,
         /// When requests begin.
@@ -79,7 +79,7 @@ impl Client<'_> {
         Ok(pair)
     }
 
-    /// One request and its response.
+    /// Adds one request and its response.
     fn ask(&mut self, job: &mut Job, start: Start, then: Option<u32>) -> Result<(), SpecError> {
         let server = self.draw(job);
         let (there, back) = self.conns(job, server)?;
@@ -115,7 +115,7 @@ impl Client<'_> {
 }
 
 impl RequestResponse {
-    /// The most requests `host` makes until `end`.
+    /// The largest number of requests that `host` sends until `end`.
     fn most(&self, job: &Job, host: HostId, end: Time) -> u64 {
         let span = end.since(self.start);
         let possible = match self.interval {
@@ -131,7 +131,7 @@ impl RequestResponse {
         self.requests.map_or(possible, u64::from)
     }
 
-    /// About how many flows that makes.
+    /// The approximate number of flows of `host`.
     fn expected(&self, job: &Job, host: HostId, end: Time) -> u64 {
         let arrivals = |mean: Time| end.since(self.start).as_ps() / mean.as_ps().max(1);
         self.interval.map_or(u64::MAX, arrivals).min(self.most(job, host, end)).saturating_mul(2)

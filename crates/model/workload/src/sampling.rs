@@ -19,13 +19,13 @@ pub struct Count {
 /// `flows` is the number of all flows that were made so far, those of earlier workloads included.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sampling {
-    /// At most so many flows of each workload are kept, if that is set.
+    /// The largest number of flows that are kept of each workload, if there is a limit.
     most: Option<u64>,
-    /// The first flow of the present workload.
+    /// The first flow of the current workload.
     first: u64,
-    /// The flows that the present workload has announced, with those before.
+    /// The number of flows that the current workload has announced, plus all earlier flows.
     announced: u64,
-    /// Flows of the present workload were left out.
+    /// Whether flows of the current workload were left out.
     full: bool,
     counts: Vec<Count>,
 }
@@ -41,7 +41,7 @@ impl Sampling {
         &self.counts
     }
 
-    /// Whether flows of the present workload were left out.
+    /// Whether flows of the current workload were left out.
     pub(super) fn is_full(&self) -> bool {
         self.full
     }
@@ -56,7 +56,7 @@ impl Sampling {
         (self.first, self.announced, self.full) = (flows, 0, false);
     }
 
-    /// Workload `group` has ended with `made`. That there was no room for more flows in a sample is no error.
+    /// Ends workload `group`, whose generator returned `made`. A full sample is not an error.
     pub(super) fn end(
         &mut self,
         group: u16,
@@ -76,10 +76,10 @@ impl Sampling {
         Ok(())
     }
 
-    /// Whether there is room for one more flow.
+    /// Checks that there is room for one more flow.
     ///
     /// # Errors
-    /// A sample has all flows that it may have, or a run does.
+    /// The sample or the run already has all the flows that it may have.
     pub(super) fn admit(&mut self, flows: u64) -> Result<(), SpecError> {
         if self.most.is_some_and(|most| flows - self.first >= most) {
             self.full = true;
@@ -98,7 +98,7 @@ impl Sampling {
     /// Announces `more` flows.
     ///
     /// # Errors
-    /// They are more than a run may have.
+    /// The run would have more flows than it may have.
     pub(super) fn check_room(&mut self, key: &str, flows: u64, more: u64) -> Result<(), SpecError> {
         let left_out: u64 = self.counts.iter().map(|count| count.all - count.made).sum();
         let total = more.saturating_add(flows + left_out);
@@ -110,8 +110,8 @@ impl Sampling {
         Err(SpecError::new(key, why))
     }
 
-    /// The flows to make of a sequence of `flows`, if all sequences together have `all`: each gets its share of the
-    /// sample.
+    /// The number of flows to make for a sequence of `flows`, if all sequences together have `all`. Each sequence gets
+    /// its share of the sample.
     pub(super) fn thinned(&self, flows: u64, all: u64) -> u64 {
         match self.most {
             Some(most) if all > most => {
@@ -122,7 +122,7 @@ impl Sampling {
         }
     }
 
-    /// All sequences were made, some of them with fewer flows than a run has.
+    /// Ends the sequences of a workload. Some of them may have fewer flows than in a run.
     pub(super) fn end_thinned(&mut self, flows: u64) {
         self.full = self.announced > flows;
     }

@@ -10,30 +10,30 @@ use slotline_base::time::Time;
 use slotline_base::units::Bytes;
 
 options! {
-    /// Each sender has several sequences of flows to one receiver (the first to the first, and so on, in a
-    /// circle). In a sequence a flow follows the one before, always on a fresh connection: it begins with
-    /// the initial window, and ends before it learns anything. Rajanna et al., "XCo" (2010), section 2.3.
+    /// Each sender has several sequences of flows to one receiver. Receivers are assigned to senders in turn. In a
+    /// sequence, each flow follows the previous one on a new connection: it begins with the initial window, and
+    /// ends before congestion control reacts. Rajanna et al., "XCo" (2010), section 2.3.
     ShortFlows {
         /// Hosts that send.
         senders: Hosts = Hosts::Count(1),
-        /// Hosts that receive; unless listed, from those that do not send.
+        /// Hosts that receive. Unless they are listed, they are taken from the hosts that do not send.
         receivers: Hosts = Hosts::Count(1),
         /// Bytes of each flow.
         size: Bytes = Bytes(30_000),
-        /// Sequences of each sender, side by side.
+        /// Number of parallel sequences of each sender.
         sequences: u32 = 1,
-        /// Flows of each sequence, at most. None: four times its share of what the sender's link carries
-        /// until the run ends.
+        /// Largest number of flows of each sequence. Default: four times its share of what the sender's link
+        /// carries until the run ends.
         #[serde(skip_serializing_if = "Option::is_none")]
         flows: Option<u32> = None,
-        /// Whether a message of a byte goes to the receiver and back before each flow, as to establish a
+        /// Whether a message of one byte goes to the receiver and back before each flow, as to establish a
         /// connection.
         handshake: bool = true,
         /// Time between a flow and the next of its sequence.
         think: Time = Time::ZERO,
         /// When sequences start.
         start: Time = Time::ZERO,
-        /// Each sequence starts later than that, by a time drawn uniformly from zero to this.
+        /// Delay of the start of each sequence, drawn uniformly from zero to this time.
         spread: Time = Time::ZERO,
         /// Priority class, 0 to 7.
         #[schemars(range(max = 7))]
@@ -47,7 +47,7 @@ const SPARE: u64 = 4;
 const HELLO: Bytes = Bytes(1);
 
 impl ShortFlows {
-    /// Flows of each sequence of a sender.
+    /// The number of flows of each sequence of a sender.
     fn each(&self, job: &Job, src: HostId) -> Result<u64, SpecError> {
         if let Some(flows) = self.flows {
             return Ok(flows.into());

@@ -10,7 +10,7 @@ use slotline_base::id::HostId;
 use slotline_base::time::Time;
 use slotline_base::units::Bytes;
 
-/// How a host works through its destinations.
+/// The order in which a host sends to its destinations.
 #[derive(
     Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, schemars::JsonSchema,
 )]
@@ -21,8 +21,8 @@ pub enum Order {
     /// To `concurrency` of them at a time, in random order.
     #[default]
     Sequential,
-    /// To `concurrency` of them at a time: the host behind it first, then the one behind that, and so on.
-    /// Where hosts are in step, nobody has two senders.
+    /// To `concurrency` of them at a time: first to the next host, then to the one after that, and so on. As long
+    /// as hosts are in step, no host has two senders.
     Neighbours,
 }
 
@@ -31,14 +31,14 @@ options! {
     Shuffle {
         /// Hosts that take part.
         hosts: Hosts = Hosts::All,
-        /// Bytes from each host to each other.
+        /// Bytes from each host to each other host.
         size: Bytes = Bytes(1_000_000),
         /// All at once, or some at a time.
         order: Order = Order::Sequential,
-        /// Unless simultaneous: flows of one host under way. Its destinations are dealt out to this many
-        /// chains; in each, a flow starts when the one before is acknowledged.
+        /// Unless simultaneous: number of flows of one host at a time. Its destinations are divided among this many
+        /// chains. In each chain, a flow starts when the previous one is acknowledged.
         concurrency: u32 = 1,
-        /// How often all of it is done; a host starts again when its own flows are acknowledged.
+        /// Number of shuffles. A host starts the next one when its own flows are acknowledged.
         repeats: u32 = 1,
         /// When the first flows start.
         start: Time = Time::ZERO,
@@ -59,7 +59,7 @@ impl Shuffle {
         }
     }
 
-    /// One host's flows of one round; `then` counts the lanes that are through.
+    /// Adds one host's flows of one round. `then` counts the lanes that are complete.
     fn round(
         &self,
         job: &mut Job,

@@ -56,7 +56,7 @@ workloads! {
     /// Source: Al-Fares et al., "Hedera: Dynamic Flow Scheduling for Data Center Networks", NSDI 2010,
     /// section 5.2.
     Staggered("staggered", Staggered),
-    /// Each host sends to a random other, several perhaps to the same; closed loop.
+    /// Each host sends to a random other, and several may send to the same; closed loop.
     ///
     /// Source: Al-Fares et al., "Hedera: Dynamic Flow Scheduling for Data Center Networks", NSDI 2010,
     /// section 5.2.
@@ -115,7 +115,7 @@ workloads! {
     Udp("udp", Udp),
     /// Long TCP flows, of given size or as long as the run.
     Bulk("bulk", Bulk),
-    /// Small datagrams that come back, at regular times; what is lost stays unanswered.
+    /// Small datagrams at regular times, which the receiver returns; lost ones stay unanswered.
     ///
     /// Source: RFC 862, the echo protocol over UDP.
     Probe("probe", Probe),
@@ -124,7 +124,7 @@ workloads! {
     /// Source: Rajanna, Shah, Jahagirdar and Gopalan, "XCo: Explicit Coordination to Prevent Network
     /// Fabric Congestion in Cloud Computing Cluster Platforms", 2010, section 2.3.
     ShortFlows("short-flows", ShortFlows),
-    /// Live migration of a virtual machine: its memory in rounds, while it runs, then the rest.
+    /// Live migration of a virtual machine: its memory is copied in rounds while it runs, then the rest.
     ///
     /// Source: Clark et al., "Live Migration of Virtual Machines", NSDI 2005, section 3.
     Migration("migration", Migration),
@@ -138,7 +138,7 @@ workloads! {
 ///
 /// A new kind is one file with its settings and this trait, and one line in the list above.
 pub trait Generate {
-    /// Adds connections and flows to `job`. The random numbers of the job are the only ones to use.
+    /// Adds connections and flows to `job`. It may use no random numbers other than those of the job.
     ///
     /// # Errors
     /// An option does not fit the fabric, or there is no room for so many flows.
@@ -151,7 +151,7 @@ trait Workload: Generate + OnMachines {}
 impl<T: Generate + OnMachines> Workload for T {}
 
 impl WorkloadSpec {
-    /// The virtual machines that its flows are between.
+    /// The virtual machines between which its flows are.
     pub fn machines(&self) -> Machines {
         self.settings().machines()
     }
@@ -179,8 +179,8 @@ impl WorkloadSpec {
     }
 }
 
-/// The workloads of a scenario with their numbers, in the order in which their traffic is made: by kind. So nothing
-/// depends on the order in which workloads of different kinds are written.
+/// The workloads of a scenario with their numbers, in the order in which their traffic is made: by kind. The result
+/// does not depend on the order in which workloads of different kinds are written.
 pub fn in_order(workloads: &[WorkloadSpec]) -> Vec<(u16, &WorkloadSpec)> {
     let mut all: Vec<(u16, &WorkloadSpec)> = (0..).zip(workloads).collect();
     all.sort_by_key(|(_, workload)| workload.kind());

@@ -53,7 +53,7 @@ pub fn made_with(spec: &WorkloadSpec, fabric: &HostMap, file: &str) -> Traffic {
 pub fn refusal_with(spec: &WorkloadSpec, fabric: &HostMap, file: &str) -> String {
     generate(spec, fabric, HORIZON, &|_| Ok(file.into())).expect_err("refused").to_string()
 }
-/// In a run that ends with its last flow.
+/// The traffic of a run that ends with its last flow.
 pub fn endless(spec: &WorkloadSpec) -> Result<Traffic, SpecError> {
     generate(spec, &fabric(), Time::MAX, &files)
 }

@@ -14,7 +14,7 @@ use slotline_base::id::HostId;
 use slotline_base::time::Time;
 use slotline_base::units::Bytes;
 
-/// What a trace may be written in.
+/// The format of a trace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TraceFormat {
@@ -24,7 +24,7 @@ pub enum TraceFormat {
     Cm,
     /// The flow file of the HPCC simulator.
     HpccFlows,
-    /// The completion times that the HPCC simulator writes: sizes and starts are taken.
+    /// The completion times that the HPCC simulator writes. Only sizes and starts are used.
     HpccFct,
     /// A schedule in the GOAL language.
     Goal,
@@ -33,7 +33,7 @@ pub enum TraceFormat {
 }
 
 impl TraceFormat {
-    /// All formats, with their names in scenario files and what their files are called.
+    /// All formats, with their names in scenario files and the extensions of their files.
     pub const ALL: [(TraceFormat, &str, &[&str]); 6] = [
         (TraceFormat::Csv, "csv", &["csv"]),
         (TraceFormat::Cm, "cm", &["cm"]),
@@ -48,7 +48,7 @@ impl TraceFormat {
         TraceFormat::ALL.iter().find(|(format, ..)| *format == self).map_or("", |(_, name, _)| name)
     }
 
-    /// The format of a file by the end of its name.
+    /// The format of a file by the extension of its name.
     pub fn of(file: &str) -> Option<TraceFormat> {
         let (_, ending) = file.rsplit_once('.')?;
         let found = TraceFormat::ALL.iter().find(|(.., endings)| endings.contains(&ending));
@@ -59,29 +59,29 @@ impl TraceFormat {
 options! {
     /// Flows as listed in a file, each on a connection of its own.
     Trace {
-        /// The file, its path relative to the scenario's.
+        /// The path of the file, relative to the scenario file.
         #[schemars(extend("x-required" = true, "x-type" = "file"))]
         file: String = String::new(),
-        /// What it is written in; where absent, the end of its name says it.
+        /// The format of the file. Default: the one that the extension of its name says.
         #[serde(skip_serializing_if = "Option::is_none")]
         format: Option<TraceFormat> = None,
-        /// `cm`: unit of `start`; picoseconds where absent.
+        /// `cm`: unit of `start`. Default: picoseconds.
         #[serde(skip_serializing_if = "Option::is_none")]
         time_unit: Option<TimeUnit> = None,
         /// `cm` and `hpcc-flows`: whether the file's priorities become classes.
         priorities: bool = false,
-        /// `goal`: messages up to this size do not keep their sender waiting; 65535 B where absent.
+        /// `goal`: the sender does not wait for messages up to this size. Default: 65535 B.
         #[serde(skip_serializing_if = "Option::is_none")]
         eager: Option<Bytes> = None,
-        /// `pcap`: a longer silence ends a flow, and what comes after it is another.
+        /// `pcap`: a longer silence ends a flow. Later packets belong to another flow.
         #[serde(skip_serializing_if = "Option::is_none")]
         idle_gap: Option<Time> = None,
-        /// `pcap`: a file of lines `address host`; without it hosts are numbered as they appear.
+        /// `pcap`: a file of lines `address host`. Default: hosts are numbered in the order of their appearance.
         #[serde(skip_serializing_if = "Option::is_none")]
         addresses: Option<String> = None,
         /// When the trace starts.
         start: Time = Time::ZERO,
-        /// Priority class, 0 to 7, of flows whose trace gives none.
+        /// Priority class, 0 to 7, of flows for which the trace gives none.
         #[schemars(range(max = 7))]
         class: u8 = 0,
     }
@@ -103,7 +103,7 @@ impl Trace {
             SpecError::new(
                 "file",
                 format!(
-                    "`{}`: its name does not say what it is written in; add format = {}",
+                    "`{}`: its name does not say its format; add format = {}",
                     self.file,
                     names.join(", ")
                 ),
@@ -111,7 +111,7 @@ impl Trace {
         })
     }
 
-    /// The name under which the text of the file is requested. For a capture it is another name than the file's:
+    /// The name under which the text of the file is requested. For a capture it differs from the name of the file:
     /// the text is a trace in CSV, made from the capture with the options.
     pub fn source(&self) -> String {
         let addresses = self.addresses.as_deref().map(|file| format!(", addresses {file}"));
@@ -153,7 +153,7 @@ impl Trace {
         Ok(())
     }
 
-    /// One flow per line. A long file is read line by line.
+    /// Adds one flow per line. A long file is read line by line.
     fn rows(&self, format: RowFormat, job: &mut Job) -> Result<(), SpecError> {
         let mut rows = Rows::new(format, self.priorities);
         let mut last = 1;
@@ -173,7 +173,7 @@ impl Trace {
         }
     }
 
-    /// Adds a flow. Where a sample has all the flows that it may have, the flow is checked and counted.
+    /// Adds a flow. If the sample is full, the flow is only checked and counted.
     fn row(&self, entry: &Entry, job: &mut Job) -> Result<(), SpecError> {
         let Entry { src, dst, bytes, start, class } = *entry;
         let hosts = job.setting.fabric.hosts.len() as u32;
@@ -208,7 +208,7 @@ impl Trace {
         }
         if let Some(failure) = matrix.failures.first() {
             return Err(self.wrong(format!(
-                "line {}: failures are no traffic; `slotline import htsim-cm` turns them into \
+                "line {}: failures are not traffic; `slotline import htsim-cm` turns them into \
                  `event` tables",
                 failure.line
             )));
@@ -217,13 +217,13 @@ impl Trace {
         let starts = matrix.flows.iter().any(|flow| flow.begin != cm::Begin::At(Time::ZERO));
         if starts && self.time_unit.is_none() {
             job.out.note(format!(
-                "{}: `start` is taken for picoseconds; time-unit = \"us\" if it is not",
+                "{}: `start` is read as picoseconds; for microseconds, set time-unit = \"us\"",
                 self.file
             ));
         }
         if !self.priorities && matrix.flows.iter().any(|flow| flow.prio.is_some()) {
             job.out.note(format!(
-                "{}: `prio` is not used; priorities = true makes classes of it",
+                "{}: `prio` is not used; priorities = true turns it into classes",
                 self.file
             ));
         }

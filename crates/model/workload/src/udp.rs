@@ -12,11 +12,11 @@ use slotline_base::units::{Bytes, Rate};
 use std::fmt;
 use std::str::FromStr;
 
-/// How fast a sender sends.
+/// The rate of a sender.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Pacing {
-    /// `"line"`: as fast as its link.
+    /// `"line"`: the rate of its link.
     Line,
     /// A rate on the wire.
     At(Rate),
@@ -64,25 +64,24 @@ impl fmt::Display for Pacing {
 }
 
 options! {
-    /// Each sender sends datagrams to one receiver (the first to the first, and so on, in a circle),
-    /// whatever becomes of them.
+    /// Each sender sends datagrams to one receiver, without feedback. Receivers are assigned to senders in turn.
     Udp {
         /// Hosts that send.
         senders: Hosts = Hosts::Count(1),
-        /// Hosts that receive; unless listed, from those that do not send.
+        /// Hosts that receive. Unless they are listed, they are taken from the hosts that do not send.
         receivers: Hosts = Hosts::Count(1),
         /// Rate of each sender, while on.
         rate: Pacing = Pacing::Line,
-        /// Bytes of a message, at most 65,507; what exceeds a datagram is fragmented.
+        /// Bytes of a message, at most 65,507. A message that exceeds one packet is fragmented.
         message: Bytes = Bytes(1_400),
         /// Length of a burst; only with `off`.
         on: Time = Time::ZERO,
-        /// Silence between bursts. 0: constant rate.
+        /// Silence between bursts. If it is 0, the rate is constant.
         off: Time = Time::ZERO,
-        /// Poisson instead of evenly spaced datagrams.
+        /// Whether datagrams are a Poisson process instead of evenly spaced.
         poisson: bool = false,
-        /// When senders stop, reckoned in payload: framing makes it last slightly longer. None: with
-        /// the run.
+        /// When senders stop, computed from the payload: with headers, sending lasts slightly longer. Default: the
+        /// end of the run.
         #[serde(skip_serializing_if = "Option::is_none")]
         until: Option<Time> = None,
         /// When senders begin.
@@ -115,7 +114,7 @@ impl Udp {
         }
     }
 
-    /// The part of `span` that a sender is on.
+    /// The part of `span` in which a sender is on.
     fn active(&self, span: Time) -> Result<Time, SpecError> {
         if self.off == Time::ZERO {
             return Ok(span);

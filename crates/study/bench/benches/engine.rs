@@ -1,6 +1,6 @@
-//! `cargo bench -p slotline-bench`: the packet engine on the benchmark permutations, three times each,
-//! so that two builds can be compared by their least values. `slotline bench engine` measures whole
-//! processes and has the large cases too; docs/performance.md has the figures.
+//! `cargo bench -p slotline-bench`: the packet engine on the benchmark permutations, three times each, so that two
+//! builds can be compared by their smallest values. `slotline bench engine` measures whole processes and also has the
+//! large cases; docs/performance.md has the measured values.
 
 use slotline_bench::engine::ENGINE;
 use slotline_lab::run::Jobs;

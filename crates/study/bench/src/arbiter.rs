@@ -13,14 +13,14 @@ pub enum Case {
     Allocate {
         /// Endpoints, all sending.
         endpoints: u32,
-        /// Slots asked for, over those that there are.
+        /// Requested slots per available slot.
         load: f64,
         /// Slots per visit.
         quantum: u32,
     },
     /// Path selection among 32 racks of 32 hosts.
     Paths {
-        /// Paths between racks: each has room for `32 / paths` packets of a rack.
+        /// Paths between racks. Each has room for `32 / paths` packets of a rack.
         paths: u16,
         /// The share of hosts that send.
         load: f64,
@@ -30,7 +30,7 @@ pub enum Case {
 /// The length of a case.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Length {
-    /// Batches before the measurement, for the queues to reach their usual length.
+    /// Batches before the measurement, in which the queues reach their usual length.
     pub warm_up: u32,
     /// Blocks of 64 batches (or 256 timeslots for paths) that are measured.
     pub blocks: u32,
@@ -131,24 +131,24 @@ fn median(values: &mut [f64]) -> f64 {
     values[values.len() / 2]
 }
 
-/// What one block of batches took.
+/// The cost and the result of one block of batches.
 struct Block {
     cpu_ns: f64,
     /// Slots granted.
     slots: f64,
-    /// Slots that there were.
+    /// Available slots.
     capacity: f64,
 }
 
-/// An arbiter under load: flows arrive as a Poisson process, each between two endpoints drawn at random,
-/// their sizes in slots geometric (an exponential size in whole slots) with a mean of ten.
+/// An arbiter under load. Flows arrive as a Poisson process, each between two random endpoints. Their sizes in slots
+/// have a geometric distribution (an exponential size in whole slots) with a mean of ten.
 struct Allocation {
     arbiter: Allocator,
     stream: Stream,
     endpoints: u32,
     /// Mean time between flows in batches.
     gap: f64,
-    /// When the next flow arrives, from the next batch's start.
+    /// The time until the next flow arrives, from the start of the next batch.
     next: f64,
 }
 
@@ -164,7 +164,7 @@ impl Allocation {
             next: 0.0,
         }
     }
-    /// One block of batches. What arrives is drawn before the clock starts.
+    /// Runs one block of batches. Arrivals are drawn before the clock starts.
     fn block(&mut self) -> Block {
         let arrivals: Vec<_> = (0..BATCHES).map(|_| self.arrivals()).collect();
         let asked: u64 = arrivals.iter().flatten().map(|flow| u64::from(flow.2)).sum();
@@ -180,7 +180,7 @@ impl Allocation {
         let capacity = f64::from(self.endpoints) * f64::from(BATCHES * 64);
         Block { cpu_ns, slots: (before + asked - self.waiting()) as f64, capacity }
     }
-    /// Slots asked for and not yet granted.
+    /// Slots that were requested and not yet granted.
     fn waiting(&self) -> u64 {
         self.arbiter.backlog().map(|(_, _, slots)| slots).sum()
     }
@@ -204,14 +204,14 @@ impl Allocation {
     }
 }
 
-/// The flows that arrive in each of so many batches: source, destination, slots.
+/// The flows that arrive in each batch: source, destination, slots.
 pub(crate) fn arrivals(endpoints: u32, load: f64, batches: usize) -> Vec<Vec<(u16, u16, u32)>> {
     let mut bench = Allocation::new(endpoints, load, 1);
     (0..batches).map(|_| bench.arrivals()).collect()
 }
 
-/// The packets between racks of one timeslot: a random matching of the hosts, each sending with a
-/// probability of `load`. Their order is random, as the grants of an allocator are in no order of sources.
+/// The packets between racks of one timeslot: a random matching of the hosts, each of which sends with probability
+/// `load`. Their order is random, because an allocator's grants are not sorted by source either.
 fn matching(stream: &mut Stream, load: f64) -> Vec<(u16, u16)> {
     let mut to: Vec<u16> = (0..RACKS * RACK_HOSTS).collect();
     stream.shuffle(&mut to);
@@ -231,7 +231,7 @@ pub fn rows() -> Vec<Row> {
 mod tests {
     use super::*;
 
-    /// What is asked for is granted, all of it in the long run.
+    /// In the long run all requested slots are granted.
     #[test]
     fn utilisation_follows_the_load() {
         let case = Case::Allocate { endpoints: 64, load: 0.8, quantum: 1 };

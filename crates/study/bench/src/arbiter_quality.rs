@@ -10,7 +10,7 @@ type Pairs = Vec<(u16, u16)>;
 const BATCH: f64 = 64.0;
 const BATCHES: u32 = 512;
 
-/// Random pairs among so many endpoints, all different, each endpoint with itself left out.
+/// Different random pairs of endpoints. No endpoint is paired with itself.
 pub fn random_pairs(endpoints: u16, pairs: usize, seed: u64) -> Pairs {
     let mut stream = Stream::named(seed, "bench.arbiter.pairs", 0);
     let all = (0..endpoints).flat_map(|s| (0..endpoints).map(move |d| (s, d)));
@@ -20,7 +20,7 @@ pub fn random_pairs(endpoints: u16, pairs: usize, seed: u64) -> Pairs {
     all
 }
 
-/// The most pairs that one slot can serve (augmenting paths; Kuhn, 1955).
+/// The largest number of pairs that one slot can serve (augmenting paths; Kuhn, 1955).
 pub fn largest_matching(endpoints: u16, pairs: &[(u16, u16)]) -> usize {
     let mut of = vec![Vec::new(); endpoints.into()];
     pairs.iter().for_each(|&(src, dst)| of[usize::from(src)].push(dst));
@@ -39,8 +39,8 @@ fn augment(src: u16, of: &[Vec<u16>], partner: &mut [Option<u16>], seen: &mut [b
     })
 }
 
-/// Exact max-min fair shares of pairs that are always backlogged, in slots per slot: all rise at the same rate until
-/// an endpoint is full, whose pairs stop there; the others go on.
+/// Exact max-min fair shares of pairs that are always backlogged, in slots per slot. All shares rise at the same rate
+/// until an endpoint is full. The shares of its pairs then stop, and the others continue.
 pub fn fair_shares(endpoints: u16, pairs: &[(u16, u16)]) -> Vec<f64> {
     let ends =
         |(src, dst): (u16, u16)| [usize::from(src), usize::from(endpoints) + usize::from(dst)];
@@ -65,24 +65,24 @@ pub fn fair_shares(endpoints: u16, pairs: &[(u16, u16)]) -> Vec<f64> {
     shares.into_iter().flatten().collect()
 }
 
-/// What an allocator makes of pairs that are always backlogged.
+/// The quality of an allocator's schedules for pairs that are always backlogged.
 #[derive(Clone, Debug)]
 pub struct Quality {
-    /// Packets per slot over those of a largest matching: mean of all slots.
+    /// Packets per slot divided by the size of a largest matching: the mean over all slots.
     pub matching: f64,
-    /// The same, of the worst slot.
+    /// The same value in the worst slot.
     pub worst_matching: f64,
-    /// Slots that pairs got, over their max-min fair shares: sum over sum.
+    /// The sum of all granted slots divided by the sum of the max-min fair shares.
     pub served: f64,
-    /// How far a pair is from its max-min fair share: mean, of that share.
+    /// The mean distance of a pair from its max-min fair share, relative to that share.
     pub mean_distance: f64,
-    /// The same, of the pair that is furthest below.
+    /// The same for the pair that is furthest below its share.
     pub worst_below: f64,
-    /// Jain's index of what pairs got over their fair shares: 1 where all got the same part.
+    /// Jain's index of granted slots divided by fair shares: 1 if all pairs got the same part of their shares.
     pub jain: f64,
 }
 
-/// Serves the pairs for a while, each with endless demand.
+/// Serves the pairs for some time, each with endless demand.
 pub fn quality(endpoints: u16, pairs: &[(u16, u16)], quantum: u32) -> Quality {
     let policy = Policy::MaxMin { quantum };
     let mut arbiter = Allocator::new(endpoints.into(), policy).expect("these can be served");
@@ -149,7 +149,7 @@ fn case_rows(pairs: usize, quantum: u32) -> Vec<Row> {
 mod tests {
     use super::*;
 
-    /// Three pairs at one source, one of which meets a fourth at its destination.
+    /// Three pairs at one source, one of which shares its destination with a fourth pair.
     #[test]
     fn fair_shares_fill_the_fullest_end_first() {
         let shares = fair_shares(6, &[(0, 1), (0, 2), (0, 3), (4, 3)]);
@@ -159,7 +159,7 @@ mod tests {
         assert_eq!(largest_matching(6, &[(0, 1), (0, 2), (0, 3), (4, 3)]), 2);
     }
 
-    /// In every slot at least half of the largest matching; shares near max-min fairness.
+    /// Every slot has at least half of the largest matching, and shares are near max-min fairness.
     #[test]
     fn schedules_are_near_the_optimum() {
         for (seed, pairs) in [(1, 20), (2, 40), (3, 80), (4, 240)] {
@@ -173,7 +173,7 @@ mod tests {
         }
     }
 
-    /// One receiver: nothing but the order of visits decides, and all get the same.
+    /// With one receiver, only the order of visits matters, and all pairs get the same.
     #[test]
     fn a_single_receiver_is_shared_exactly() {
         for senders in 2..32 {

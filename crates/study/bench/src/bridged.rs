@@ -1,4 +1,4 @@
-//! What a TCP connection carries over the kernel's bridge.
+//! The goodput of a TCP connection over the kernel's bridge.
 
 use slotline_emulate::bridge::{Bridge, BridgeOptions};
 use std::error::Error;
@@ -9,11 +9,11 @@ use std::time::{Duration, Instant};
 const ADDRESSES: [Ipv4Addr; 2] = [Ipv4Addr::new(10, 78, 0, 1), Ipv4Addr::new(10, 78, 0, 2)];
 const PORT: u16 = 7_000;
 
-/// What a TCP connection between two hosts carries in `span`, in Mbit/s.
+/// The goodput of a TCP connection between two hosts during `span`, in Mbit/s.
 pub(crate) fn goodput(mtu: u32, span: Duration) -> Result<f64, Box<dyn Error + Send + Sync>> {
     let bridge = Bridge::new(&ADDRESSES, &BridgeOptions { mtu, limit: None })?;
     for host in 0..ADDRESSES.len() {
-        // As emulated hosts have it.
+        // The congestion control of emulated hosts.
         bridge
             .inside(host, || std::fs::write("/proc/sys/net/ipv4/tcp_congestion_control", "reno"))?;
     }

@@ -1,6 +1,6 @@
-//! What a bump costs: minimum-size frames through classify, estimate and a discipline, with 1,024 virtual
-//! queues. CPU time of a thread, so that what else the machine does counts little; of several threads
-//! that share a table also how many frames pass in the same time.
+//! The cost of a bump: minimum-size frames pass through classification, estimate and a discipline, with 1,024 virtual
+//! queues. CPU time of a thread is measured, so that other load of the machine has little effect. For several threads
+//! that share a table, the number of frames per time is measured, too.
 
 use crate::Row;
 use slotline_bump::object::{SECTION, wrap};
@@ -16,23 +16,23 @@ use slotline_net::units::{Bytes, Rate};
 use std::sync::Barrier;
 use std::time::Instant;
 
-/// Virtual queues.
+/// The number of virtual queues.
 const QUEUES: u32 = 1_024;
-/// Of each queue's link.
+/// The rate of each queue's link.
 const RATE: Rate = Rate(1_000_000_000);
-/// Room of each queue.
+/// The capacity of each queue.
 const CAPACITY: Bytes = Bytes(150_000);
-/// Frames in memory, which pass again and again.
+/// The number of frames in memory, which pass again and again.
 const FRAMES: usize = 4_096;
 /// Bytes of a frame without check sequence.
 const LENGTH: usize = 60;
-/// From one frame to the next: 28 million a second.
+/// The time between frames: 28 million frames per second.
 const GAP: Time = Time::ps(35_700);
 
-/// What a pipeline may keep to itself of a queue that several share: three packets of 1,500 bytes on the
-/// wire. NetBump's distributed estimates are that close for 90 % of the time (5.5.2).
+/// The largest amount of a shared queue that a pipeline may leave unpublished: three packets of 1,500 bytes on the
+/// wire. NetBump's distributed estimates have this error or less for 90 % of the time (5.5.2).
 pub const SLACK: Bytes = Bytes(4_614);
-/// Times that pipelines on several threads are measured: so short that some of them are undisturbed.
+/// The number of measurements of pipelines on several threads. Each is so short that some of them are undisturbed.
 const PARTS: u32 = 40;
 
 /// One case of the benchmark.
@@ -44,9 +44,9 @@ pub enum Case {
     Red,
     /// The threshold as an eBPF program.
     Ebpf,
-    /// The threshold with a table that pipelines on so many threads share, which keep at most [`SLACK`].
+    /// The threshold with a table that this number of threads share, with [`SLACK`].
     SharedTable(u32),
-    /// The same where others see each packet at once.
+    /// The same with a slack of zero.
     ExactTable(u32),
 }
 
@@ -58,7 +58,7 @@ pub fn cases() -> Vec<Case> {
     [&alone[..], &shared].concat()
 }
 
-/// Where the `n`th frame goes: half of them go to eight hosts, whose queues fill up.
+/// The destination of the `n`th frame. Half of the frames go to eight hosts, whose queues fill up.
 fn host(n: u32, salt: u32) -> u32 {
     let draw = mix32(n ^ mix32(salt));
     if draw.is_multiple_of(2) { draw / 2 % 8 } else { draw / 2 % QUEUES }
@@ -93,13 +93,13 @@ fn pipeline<D: Discipline, L: Levels>(
     Pipeline::new(classifier, entries, levels, FRAMING)
 }
 
-/// A pipeline with what passes it.
+/// A pipeline and the frames that pass it.
 struct Load<D, L> {
     pipeline: Pipeline<ByDestination, D, L>,
     frames: Vec<[u8; LENGTH]>,
 }
 
-/// When some frames have passed, and the CPU time that took.
+/// The time at which a number of frames passed, and the CPU time of that.
 #[derive(Clone, Copy)]
 struct Span {
     began: Instant,
@@ -112,7 +112,7 @@ impl<D: Discipline, L: Levels> Load<D, L> {
         Load { pipeline, frames: frames(salt) }
     }
 
-    /// All frames pass so many times, in the `nth` span of that length.
+    /// Passes all frames `rounds` times, in the `nth` span of that length.
     fn pass(&mut self, rounds: u32, nth: u32) -> Span {
         let frames = u64::from(rounds) * FRAMES as u64;
         let mut now = Time::ps(GAP.as_ps() * frames * u64::from(nth));
@@ -120,7 +120,7 @@ impl<D: Discipline, L: Levels> Load<D, L> {
         for _ in 0..rounds {
             for frame in &mut self.frames {
                 now += GAP;
-                // What was marked is capable again, so that each time is like the first.
+                // A marked frame becomes ECN-capable again, so that all passes are alike.
                 frame[15] = 2;
                 self.pipeline.pass(frame, LENGTH as u32, now);
             }
@@ -136,7 +136,7 @@ impl<D: Discipline, L: Levels> Load<D, L> {
     }
 }
 
-/// Seconds of CPU time for one frame, the best of five parts; and the share of frames that are marked.
+/// Seconds of CPU time per frame, the best of five parts, and the share of marked frames.
 fn measure<D: Discipline, L: Levels>(
     pipeline: Pipeline<ByDestination, D, L>,
     rounds: u32,
@@ -148,7 +148,7 @@ fn measure<D: Discipline, L: Levels>(
     Measured { cpu_s: per_frame, frames_per_s: 1.0 / per_frame, marked: load.marked(), times: None }
 }
 
-/// Seconds of wall-clock time for a frame, as it is in so many batches of 32, with the threshold of DCTCP.
+/// Seconds of wall-clock time per frame in each batch of 32, with the threshold of DCTCP.
 pub fn delays(batches: usize) -> Vec<f64> {
     const BATCH: usize = 32;
     let mut pipeline = pipeline(Own::new(QUEUES as usize), |_| threshold());
@@ -177,20 +177,20 @@ fn red(at: u32) -> Red {
     Red::new(spec, RATE.inverse_rate(), 1_538, Stream::named(1, "bench.red", at.into()))
 }
 
-/// What a case has come to.
+/// The result of a case.
 struct Measured {
-    /// CPU time for one frame, of the slowest thread.
+    /// CPU time per frame of the slowest thread.
     cpu_s: f64,
-    /// Of all threads.
+    /// Frames per second of all threads.
     frames_per_s: f64,
     /// The share of frames that were marked.
     marked: f64,
-    /// The frames of all threads in the time of one that has the table for itself.
+    /// The frame rate of all threads divided by that of one thread that has the table for itself.
     times: Option<f64>,
 }
 
 impl Case {
-    /// Passes so many times 4,096 frames, five times.
+    /// Passes 4,096 frames `rounds` times, in each of five parts.
     pub fn run(self, rounds: u32) -> Vec<Row> {
         let queues = QUEUES as usize;
         let own = || Own::new(queues);
@@ -234,7 +234,7 @@ impl Case {
         rows
     }
 
-    /// As results have it.
+    /// The name of the case in results.
     pub fn name(self) -> &'static str {
         match self {
             Case::Dctcp => "dctcp",
@@ -246,12 +246,12 @@ impl Case {
     }
 }
 
-/// How far estimates of so many pipelines are from what the queues would hold, in bytes: the mean and the
-/// most, where each lets its frames pass in turn.
+/// The mean and the largest difference, in bytes, between the estimates of several pipelines and the real queues.
+/// Pipelines take turns to let their frames pass.
 fn error(threads: u32, rounds: u32) -> (f64, u64) {
     let (queue, len) = (queue(), LENGTH as u32 + FRAMING);
     let mut levels = Shared::among(threads as usize, QUEUES as usize, SLACK);
-    // What has passed is in the queue, whatever its capacity.
+    // Frames that have passed are in the queue, whatever its capacity.
     let endless = VirtualQueue::new(RATE.inverse_rate(), Bytes(u32::MAX.into()));
     let mut real = vec![endless; QUEUES as usize];
     let (mut sum, mut most) = (0, 0);
@@ -271,13 +271,12 @@ fn error(threads: u32, rounds: u32) -> (f64, u64) {
     (sum as f64 / f64::from(packets.max(1)), most)
 }
 
-/// One pipeline at times alone, at times at once with the others.
+/// For each turn, the span in which the first pipeline ran alone, and the span in which all ran together.
 type Turns = Vec<(Option<Span>, Span)>;
 
-/// Pipelines on threads and processors of their own that share one table, again and again; in between the
-/// first has it alone. What counts is from the first one's begin to the last one's end, at the best time: where a
-/// thread has to wait for its processor, that is longer, so that threads which do not really run at once
-/// do not look fast.
+/// Pipelines on their own threads and processors share one table, repeatedly; in between, the first one runs alone. The
+/// measured time is from the earliest start to the latest end, in the best turn. If a thread has to wait for its
+/// processor, this time is longer, so threads that do not really run in parallel do not look fast.
 fn side_by_side(threads: u32, slack: Bytes, rounds: u32) -> Measured {
     let barrier = Barrier::new(threads as usize);
     let rounds = (rounds * 5).div_ceil(PARTS);
@@ -306,7 +305,8 @@ fn side_by_side(threads: u32, slack: Bytes, rounds: u32) -> Measured {
     combined(&done, f64::from(rounds) * FRAMES as f64)
 }
 
-/// The best turn of pipelines that each passed so many frames in a turn. The first turn fills caches.
+/// The best turn of pipelines that each passed `frames` frames in a turn. The first turn fills caches and does not
+/// count.
 fn combined(done: &[(Turns, f64)], frames: f64) -> Measured {
     let threads = done.len() as f64;
     let wall = |began: Instant, ended: Instant| ended.duration_since(began).as_secs_f64();
@@ -329,7 +329,7 @@ fn combined(done: &[(Turns, f64)], frames: f64) -> Measured {
     }
 }
 
-/// Times that 4,096 frames pass in each of five parts.
+/// The number of times that 4,096 frames pass in each of five parts.
 const ROUNDS: u32 = 500;
 
 /// Measures all cases.

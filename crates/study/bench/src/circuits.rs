@@ -1,4 +1,5 @@
-//! Measures the cost of the schedulers of circuit switches, and the share of the demand that their weeks serve. CPU time of one thread.
+//! Measures the cost of the schedulers of circuit switches, and the share of the demand that their weeks serve. CPU
+//! time of one thread.
 
 use crate::Row;
 use slotline_circuits::{
@@ -8,12 +9,13 @@ use slotline_circuits::{
 use slotline_lab::usage;
 use std::hint::black_box;
 
-/// One case of the circuits benchmark: Etalon's rates, days and nights; demand as much as circuits carry in a week.
+/// One case of the circuits benchmark: Etalon's rates, days and nights, and as much demand as circuits can carry in a
+/// week.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Case {
     /// Racks.
     pub racks: usize,
-    /// How long a week is.
+    /// The length of a week.
     pub span: Span,
     /// Kind of demand.
     pub class: DemandPattern,
@@ -21,7 +23,7 @@ pub struct Case {
     pub planner: Planner,
 }
 
-/// How long a week is.
+/// The length of a week.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Span {
     /// 2 ms, as in Etalon.
@@ -58,7 +60,7 @@ pub const PLANNERS: [Planner; 6] = [
 ];
 
 impl Planner {
-    /// Its name in tables.
+    /// The name in tables.
     pub fn name(self) -> &'static str {
         match self {
             Planner::Rotor => "rotor",
@@ -99,7 +101,7 @@ pub fn cases() -> Vec<Case> {
     all
 }
 
-/// Weeks are planned for so long, in seconds; so many times.
+/// The duration of a sample in seconds, and the number of samples.
 const SAMPLE: f64 = 0.01;
 const SAMPLES: usize = 5;
 
@@ -139,7 +141,7 @@ impl Case {
             (100.0 * served(&week, demand, &terms).share(), name)
         });
         let (best, name) = served.max_by(|a, b| a.0.total_cmp(&b.0)).expect("there are others");
-        // What is rounded to ticks is no difference.
+        // Differences smaller than rounding to ticks do not count.
         let side = if share < best - 1e-3 { "BEHIND" } else { "ahead of" };
         self.row("lead", share - best, &format!("points, {side} {name}"))
     }
@@ -156,7 +158,7 @@ impl Case {
     }
 }
 
-/// What a call takes at least, in seconds, of a few samples; what takes long is called once per sample.
+/// The smallest time of a call in seconds, over a few samples. A sample of a slow call is a single call.
 fn least_time<T>(mut call: impl FnMut() -> T) -> f64 {
     let mut sample = || {
         let (began, mut calls) = (usage::thread_cpu_s(), 0_u32);

@@ -1,5 +1,5 @@
-//! Measures an arbiter's daemon: messages per second of its processor, with encryption and sockets, and how long an answer
-//! takes while it has nothing else to do. The hosts are nodes of one thread, without the gate that holds real packets.
+//! Measures an arbiter's daemon: messages per second of its processor, with encryption and sockets, and the response
+//! time when it is otherwise idle. The hosts are nodes of one thread, without the gate that holds real packets.
 
 use crate::Row;
 use crate::table::{Choice, Outcome, Separate};
@@ -31,11 +31,11 @@ type Fault = Box<dyn Error + Send + Sync>;
 pub const SEPARATE: Separate =
     Separate { cases: names, run: run_named, has_large: false, takes_threads: false };
 
-/// How long messages are counted.
+/// The time during which messages are counted.
 const SPAN: Duration = Duration::from_secs(3);
-/// How long clocks and sessions have to settle.
+/// The time for clocks and sessions to settle.
 const START: Duration = Duration::from_millis(500);
-/// Round trips that are measured.
+/// The number of round trips that are measured.
 const QUESTIONS: usize = 5_000;
 
 fn names(_: &Choice<'_>) -> Vec<String> {
@@ -98,7 +98,7 @@ struct Host {
     channel: Channel,
     clock: NetworkClock,
     seat: Seat,
-    /// Packets that the node holds.
+    /// The number of packets that the node holds.
     held: u32,
     asks: Local,
 }
@@ -125,7 +125,7 @@ impl Host {
         Ok(Host { setup, channel, clock, seat, held: 0, asks: now })
     }
 
-    /// Does what is due, and hands `backlog` packets to the node if it has fewer.
+    /// Does what is due, and gives packets to the node until it has `backlog` packets.
     fn round(&mut self, now: Local, backlog: u32) -> io::Result<()> {
         let Host { channel, clock, seat, .. } = self;
         while let Some((_, message)) = channel.receive(now)? {
@@ -153,7 +153,7 @@ impl Host {
         Ok(())
     }
 
-    /// A full packet for one of the other hosts.
+    /// Gives the node a full packet for one of the other hosts.
     fn hand_over(&mut self, number: u32, time: Time) {
         let (plan, me) = (&self.setup.plan, self.setup.me);
         let conns = plan.sends(me);
@@ -174,7 +174,7 @@ fn cpu() -> f64 {
     time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
 }
 
-/// Runs an arbiter and does `work` beside it. Returns what `work` did, and the arbiter's status and CPU time at the end.
+/// Runs an arbiter while `work` runs. Returns the result of `work`, and the arbiter's status and CPU time at the end.
 fn beside<T>(
     network: &LiveNetwork,
     hosts: u32,
@@ -197,7 +197,7 @@ fn beside<T>(
     })
 }
 
-/// Hosts with packets that wait demand and get timeslots.
+/// Measures hosts with waiting packets, which request and get timeslots.
 fn messages(case: &str, hosts: u32) -> Outcome {
     let network = network(hosts)?;
     let (pairs, spent) = beside(&network, hosts, |running, counted| {
@@ -210,7 +210,7 @@ fn messages(case: &str, hosts: u32) -> Outcome {
                 host.round(now, if now < Local(0).after(START) { 0 } else { 32 })?;
             }
         }
-        // The status is a fifth of a second old at most.
+        // The status is at most a fifth of a second old.
         std::thread::sleep(Duration::from_millis(250));
         Ok(counted())
     })?;
@@ -220,7 +220,7 @@ fn messages(case: &str, hosts: u32) -> Outcome {
     ])
 }
 
-/// One host asks for the time again and again.
+/// Measures a host that repeatedly asks for the time.
 fn answer(case: &str) -> Outcome {
     let network = network(2)?;
     let (mut took, _) = beside(&network, 2, |running, _| {

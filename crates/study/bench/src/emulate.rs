@@ -1,5 +1,5 @@
-//! Measures emulation: what the network between real hosts carries, how late it is, how well slots are kept, and how long
-//! hosts take to come and go. The kernel's bridge, packet by packet, is the standard of comparison.
+//! Measures emulation: the throughput of the network between real hosts, its lateness, how well slots are kept, and the
+//! time to create and remove hosts. The kernel's bridge, packet by packet, is the reference.
 
 use crate::Row;
 use crate::bridged;
@@ -69,7 +69,7 @@ fn run(text: String) -> Result<RunRecord, ScenarioError> {
     Ok(runs.into_iter().next().unwrap_or_default())
 }
 
-/// What all flows carried, in Mbit/s of network time.
+/// The goodput of all flows, in Mbit/s of network time.
 fn goodput(run: &RunRecord) -> f64 {
     let bytes: u64 = run.flows.iter().map(|flow| flow.delivered_bytes).sum();
     bytes as f64 * 8e6 / run.engine.sim_time_ps as f64
@@ -86,7 +86,7 @@ fn switch(mtu: &str) -> Outcome {
     Ok(rows)
 }
 
-/// The transfer through a gate. The bridge carries `kernel` Mbit/s.
+/// Measures the transfer through a gate. The bridge carries `kernel` Mbit/s.
 fn through(case: &str, gate: &str, mtu: &str, kernel: f64) -> Outcome {
     let run = run(bulk(gate, mtu))?;
     let emulation = run.engine.emulation.unwrap_or_default();
@@ -111,8 +111,8 @@ fn bulk(gate: &str, mtu: &str) -> String {
     )
 }
 
-/// Probes over a chain of four switches, with links of 100 us, beside datagrams of a certain rate: how much longer than in
-/// simulation the round trip is, for each link.
+/// Probes over a chain of four switches, with links of 100 us, beside datagrams of a given rate. The result is the
+/// difference of the round trip from that in simulation, for each link.
 fn delay(rate: &str) -> Outcome {
     let case = format!("delay:{rate}");
     let [simulated, real] = ["packet", "emulate"].map(|engine| run(line(engine, rate)));
@@ -155,7 +155,7 @@ fn round_trip_us(run: &RunRecord) -> f64 {
     spans.iter().sum::<f64>() / spans.len().max(1) as f64
 }
 
-/// Two senders take turns in slots of TDMA: what they carry, against simulation.
+/// Two senders take turns in slots of TDMA. Their goodput is compared with simulation.
 fn slots(slot: &str) -> Outcome {
     let case = format!("slots:{slot}");
     let [simulated, real] = ["packet", "emulate"].map(|engine| run(turns(engine, slot)));
@@ -181,7 +181,7 @@ fn turns(engine: &str, slot: &str) -> String {
     )
 }
 
-/// How packets came to the network.
+/// The gate by which packets entered the network.
 fn gate(run: &RunRecord) -> &'static str {
     run.engine.emulation.unwrap_or_default().gate.name()
 }
@@ -195,7 +195,7 @@ fn kept_up(case: &str, run: &RunRecord) -> [Row; 2] {
     ]
 }
 
-/// So many hosts are made and removed.
+/// Creates and removes hosts.
 fn hosts(number: &str) -> Outcome {
     let number = number.parse()?;
     let mut rows = Vec::new();
@@ -210,7 +210,7 @@ fn hosts(number: &str) -> Outcome {
     Ok(rows)
 }
 
-/// What `work` gives, and how many seconds it takes.
+/// The result of `work`, and the seconds that it takes.
 fn timed<T>(work: impl FnOnce() -> T) -> (T, f64) {
     let began = Instant::now();
     let made = work();

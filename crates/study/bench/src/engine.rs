@@ -13,11 +13,11 @@ use std::path::Path;
 pub struct Case {
     /// Scenario below `scenarios/bench`.
     pub scenario: &'static str,
-    /// Scheme of it.
+    /// The scheme of the scenario.
     pub scheme: &'static str,
-    /// Threads.
+    /// The number of threads.
     pub threads: u32,
-    /// Whether it takes gigabytes and minutes.
+    /// Whether the case takes gigabytes and minutes.
     pub large: bool,
 }
 
@@ -87,7 +87,7 @@ fn rows(loaded: &Loaded, run: &RunRecord, threads: u32) -> Vec<Row> {
 pub const SEPARATE: Separate =
     Separate { cases: names, run: run_named, has_large: true, takes_threads: true };
 
-/// The chosen cases; with a number of threads, each scenario and scheme once.
+/// The chosen cases. If a number of threads is given, each scenario and scheme occurs once.
 fn names(choice: &Choice<'_>) -> Vec<String> {
     let mut cases: Vec<Case> =
         ENGINE.iter().filter(|case| choice.large || !case.large).copied().collect();

@@ -1,6 +1,6 @@
-//! Measures the cost of FCP for an arbiter and its endpoints: demand parsed and counted, grants counted and sent, and
-//! how much of the network control takes. CPU time of one thread; the allocator and the path selector
-//! decide what is granted, outside the clock.
+//! Measures the cost of FCP for an arbiter and its endpoints: parsing and counting demand, counting and sending grants,
+//! and the share of the network that control messages take. CPU time of one thread. The allocator and the path selector
+//! run outside the measured time.
 
 use crate::Row;
 use slotline_fastpass::fcp::{
@@ -18,20 +18,20 @@ use slotline_net::time::Time;
 pub struct Case {
     /// Endpoints, all sending.
     pub endpoints: u16,
-    /// Slots asked for, over those that there are.
+    /// Requested slots per available slot.
     pub load: f64,
     /// Paths between racks.
     pub paths: u16,
-    /// How often an end may send in a batch of 64 slots.
+    /// The number of times that an endpoint may send in a batch of 64 slots.
     pub bursts: u32,
 }
 
-/// How long a case runs, in blocks of 16 batches.
+/// The length of a case, in blocks of 16 batches.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Length {
     /// Blocks before the measurement.
     pub warm_up: u32,
-    /// Blocks that are measured.
+    /// Measured blocks.
     pub blocks: u32,
 }
 
@@ -42,14 +42,14 @@ pub const USUAL: Length = Length { warm_up: 16, blocks: 15 };
 const SLOT_BITS: f64 = 12_000.0;
 /// Mean size of a flow in slots.
 const FLOW_SLOTS: f64 = 10.0;
-/// Slots of a batch.
+/// The number of slots of a batch.
 const SLOTS: u64 = 64;
-/// What a batch lasts at 10 Gbit/s.
+/// The duration of a batch at 10 Gbit/s.
 const BATCH: Time = Time::ns(1_200 * SLOTS);
-/// Batches of a block.
+/// The number of batches of a block.
 const BLOCK: u32 = 16;
 const RACK_HOSTS: u16 = 32;
-/// IPv4 and UDP, Ethernet with its check sum, preamble and gap.
+/// Bytes of lower layers: IPv4 and UDP, Ethernet with its check sequence, preamble and gap.
 const BELOW: usize = 28 + 18 + 20;
 
 /// The cases of `slotline bench arbiter`.
@@ -107,7 +107,7 @@ impl Case {
     }
 }
 
-/// What a block took (ns of CPU time), and what was done in it.
+/// The cost of a block in ns of CPU time, and the amount of work in it.
 #[derive(Clone, Copy, Default, Debug)]
 struct Spent {
     intake: f64,
@@ -131,19 +131,19 @@ impl Spent {
 /// Source, destination, path, slots.
 type Over = (u16, u16, u16, u64);
 
-/// What an arbiter has to do between two bursts.
+/// The work of an arbiter between two bursts.
 #[derive(Debug)]
 struct Step {
     now: Time,
     base: u64,
     session_grants: SessionGrants,
     up: MessageBatch,
-    /// What the endpoints took, in ns of CPU time.
+    /// CPU time of the endpoints in ns.
     endpoint: f64,
 }
 
-/// The arbiters whose work is measured: what has happened before is done again, without anything else
-/// in between, that their state stays in the cache.
+/// The arbiters whose work is measured. They repeat the recorded steps without anything else in between, so that their
+/// state stays in the cache.
 #[derive(Default, Debug)]
 struct Measured {
     arbiters: Vec<ArbiterSession>,
@@ -182,7 +182,7 @@ impl Measured {
     }
 }
 
-/// What was decided since the last burst is granted and sent.
+/// Grants and sends everything that was decided since the last burst.
 fn grant(
     arbiters: &mut [ArbiterSession],
     session_grants: &SessionGrants,
@@ -194,7 +194,7 @@ fn grant(
     assert_eq!(denied, [], "only requested slots are allocated");
 }
 
-/// Endpoints, arbiters, and who decides.
+/// Endpoints, arbiters, the allocator and the path selector.
 struct Bench {
     case: Case,
     endpoints: Vec<EndpointSession>,
@@ -202,7 +202,7 @@ struct Bench {
     allocator: Allocator,
     paths: Option<PathSelector>,
     stream: Stream,
-    /// When the next flow arrives, in steps from now.
+    /// The time until the next flow arrives, in steps from now.
     next: f64,
     now: Time,
     base: u64,
@@ -240,7 +240,7 @@ impl Bench {
     fn block(&mut self) -> Vec<Step> {
         (0..BLOCK).flat_map(|_| self.batch()).collect()
     }
-    /// 64 timeslots.
+    /// Runs a batch of 64 timeslots.
     fn batch(&mut self) -> Vec<Step> {
         let mut grants = Vec::new();
         self.allocator.allocate_batch(&mut grants);
@@ -248,7 +248,7 @@ impl Bench {
         let mut session_grants = self.select(&grants);
         (0..self.case.bursts).map(|_| self.step(std::mem::take(&mut session_grants))).collect()
     }
-    /// A part of it: what was sent before arrives, and both sides send.
+    /// Runs a part of a batch: earlier messages arrive, and both sides send.
     fn step(&mut self, session_grants: SessionGrants) -> Step {
         self.now = self.now.after(Time::ps(BATCH.as_ps() / u64::from(self.case.bursts)));
         let (now, base) = (self.now, self.base);
@@ -267,7 +267,7 @@ impl Bench {
         grant(&mut self.arbiters, &session_grants, base, now, &mut self.down);
         Step { now, base, session_grants, up, endpoint }
     }
-    /// What the endpoints do with what has arrived: what they send, and what it takes.
+    /// Lets the endpoints handle the messages that have arrived. Returns their messages and the CPU time.
     fn endpoints(&mut self) -> (MessageBatch, f64) {
         let (now, mut events, mut up) = (self.now, Vec::new(), MessageBatch::default());
         let Bench { endpoints, down, .. } = self;
@@ -318,7 +318,7 @@ impl Bench {
     }
 }
 
-/// Slot by slot, over the paths that the selector chooses.
+/// The granted slots by source, destination and chosen path, slot by slot.
 fn over(paths: &mut PathSelector, grants: &[Grant]) -> Vec<Over> {
     let (mut slots, mut all, mut choices) = ([const { Vec::new() }; 64], Vec::new(), Vec::new());
     by_slot(grants, &mut slots);

@@ -1,4 +1,5 @@
-//! The flow-level engine's speed: flows per second on fat-trees, and the same traffic as a plain file.
+//! Measures the speed of the flow-level engine in flows per second on fat-trees, and writes the same traffic as a plain
+//! file.
 
 use crate::Row;
 use crate::table::{Choice, Outcome, Separate};
@@ -21,13 +22,13 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// What hosts send.
+/// The traffic of hosts.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Load {
-    /// Every host has this many flows at any time: when one is done, another begins, to a random host.
-    /// Sizes are exponential with a mean of 1 MB.
+    /// Every host always has this number of flows. When one is done, another begins, to a random host. Sizes are
+    /// exponential with a mean of 1 MB.
     Closed(u32),
-    /// Poisson arrivals of WebSearch sizes at this share of the hosts' links.
+    /// Poisson arrivals of WebSearch sizes at this load of the hosts' links.
     Poisson(f64),
 }
 
@@ -41,15 +42,15 @@ pub struct Case {
     pub k: u32,
     /// The traffic.
     pub load: Load,
-    /// Flows that are made.
+    /// The number of flows that are generated.
     pub flows: u32,
-    /// Flows that are completed.
+    /// The number of flows that are completed.
     pub completed: u64,
-    /// Changes of a link's level by less than this share are not passed on.
+    /// Changes of a link's level below this fraction are not propagated.
     pub tolerance: f64,
     /// Whether each flow is spread over all its equal paths.
     pub spread: bool,
-    /// Whether it takes gigabytes.
+    /// Whether the case takes gigabytes.
     pub large: bool,
 }
 
@@ -110,12 +111,12 @@ pub const CASES: [Case; 5] = [
 const SEED: u64 = 1;
 
 impl Case {
-    /// The case of that name.
+    /// The case with this name.
     pub fn named(name: &str) -> Option<Case> {
         CASES.into_iter().find(|case| case.name == name)
     }
 
-    /// The same with fewer flows completed.
+    /// The same case with fewer completed flows.
     pub fn shortened(self, completed: Option<u64>) -> Case {
         Case { completed: completed.unwrap_or(self.completed), ..self }
     }
@@ -147,8 +148,8 @@ impl Case {
         })
     }
 
-    /// Chains of flows, `each` per host. No two flows are between the same hosts in the same direction,
-    /// so that a simulator with one route for each pair can do the same.
+    /// Chains of flows, `each` per host. No two flows have the same source and destination, so that a simulator with
+    /// one route for each pair can simulate the same traffic.
     fn closed(&self, graph: &Graph, each: u32) -> Result<Traffic, SpecError> {
         let hosts = graph.hosts.len() as u32;
         let mut rng = Stream::named(SEED, "bench.flow", 0);
@@ -188,10 +189,10 @@ impl Case {
         out.finish()
     }
 
-    /// Runs it in this process; what it did and what it cost.
+    /// Runs the case in this process, and returns its results and cost.
     ///
     /// # Errors
-    /// The case makes no sense.
+    /// The case is not valid.
     pub fn run(&self) -> Result<Vec<Row>, SpecError> {
         let network = self.network()?;
         let plan = Arc::clone(&network.plan);
@@ -229,11 +230,11 @@ impl Case {
         ]
     }
 
-    /// The traffic as text, for other simulators: lines `hosts N`, `link ID BYTES_PER_SECOND`, and
-    /// `flow SLOT SRC DST BYTES_ON_THE_WIRE LINK...`. A slot's flows follow each other.
+    /// The traffic as text for other simulators: lines `hosts N`, `link ID BYTES_PER_SECOND`, and `flow SLOT SRC DST
+    /// BYTES_ON_THE_WIRE LINK...`. The flows of a slot run one after another.
     ///
     /// # Errors
-    /// The flows of this case do not follow each other.
+    /// The flows of this case do not run one after another.
     pub fn plain(&self) -> Result<String, SpecError> {
         let Load::Closed(each) = self.load else {
             return Err(SpecError::new("case", "only closed loops can be written as a file"));
@@ -246,7 +247,7 @@ impl Case {
             text.push_str(&format!("link {link} {}\n", fabric.capacity(link)));
         }
         let mut way = Vec::new();
-        // Per host, the flows of its slots take turns.
+        // The flows of each host are assigned to its slots in turn.
         let mut turn = vec![0; hosts as usize];
         for (id, flow) in (0..).zip(&plan.traffic.flows) {
             let conn = &plan.traffic.conns[flow.conn.at()];
@@ -268,7 +269,7 @@ fn transport() -> Result<Transport, SpecError> {
     TransportSpec { framing: Bytes(0), ..spec }.build()
 }
 
-/// The benchmark for the command line. A case is `k16x10`, or `k16x10:300` for the first 300 flows alone.
+/// The benchmark for the command line. A case is `k16x10`, or `k16x10:300` for only the first 300 flows.
 pub const SEPARATE: Separate =
     Separate { cases: names, run: run_named, has_large: true, takes_threads: false };
 
@@ -285,7 +286,7 @@ fn run_named(case: &str, _scenarios: &Path) -> Outcome {
     Ok(Case::named(name).ok_or_else(|| unknown(name))?.shortened(first).run()?)
 }
 
-/// Says which cases there are.
+/// A message that lists the cases.
 pub fn unknown(name: &str) -> String {
     format!("there is no case `{name}`: {}", CASES.map(|case| case.name).join(", "))
 }

@@ -60,7 +60,7 @@ pub fn cases() -> Vec<Case> {
     [estimates(), annealings(), eulers(), loops()].concat()
 }
 
-/// The rows of Table 4.5, and the largest fabric there is.
+/// The rows of Table 4.5, and the largest possible fabric.
 pub fn estimates() -> Vec<Case> {
     let sizes = [
         (16, 1_024),
@@ -94,7 +94,7 @@ pub fn loops() -> Vec<Case> {
 }
 
 impl Case {
-    /// Measures the case so often; medians.
+    /// Measures the case `times` times and returns medians.
     pub fn run(&self, times: usize) -> Vec<Row> {
         match *self {
             Case::Estimate { k, flows } => {
@@ -130,7 +130,7 @@ impl Case {
         let step = (all - none) * 1e6 / f64::from(iterations);
         vec![self.row("annealing", all, "ms"), self.row("annealing_step", step, "ns")]
     }
-    /// Times of a loop's parts: what is computed is measured, what is sent is counted.
+    /// The times of the parts of a loop: computing is measured, and transfer times are computed.
     fn control_loop(&self, times: usize, k: u32, each: u32) -> Vec<Row> {
         let network = network(k);
         let spec = HederaSpec { iterations: 1_000, ..HederaSpec::default() };
@@ -189,7 +189,7 @@ const ENTRY: f64 = 72.0;
 /// 10 us in each of three switches, there and back, in ms (§4.4.4).
 const SWITCHES: f64 = 6.0 * 0.01;
 
-/// Milliseconds of so many bytes on the scheduler's link of 10 Gbit/s (§4.4.4).
+/// The time in milliseconds to transfer `bytes` on the scheduler's link of 10 Gbit/s (§4.4.4).
 fn on_link(bytes: f64) -> f64 {
     bytes * 8.0 / 10e9 * 1e3
 }
@@ -223,7 +223,7 @@ fn answer_bytes(plan: &Plan) -> f64 {
     on_wire(parts.map(|part| (part[0].host(), body(part))))
 }
 
-/// The median of what a call takes, in milliseconds.
+/// The median duration of a call in milliseconds.
 fn median<T>(times: usize, mut call: impl FnMut() -> T) -> f64 {
     let mut one = || {
         let began = usage::thread_cpu_s();
@@ -271,8 +271,8 @@ fn network(k: u32) -> Network {
     Map::new(graph.nodes.len(), graph.hosts.len(), &graph.wiring(), &routes, 1).network()
 }
 
-/// By host, its large flows: connections of a host follow each other, and each has sent its share of
-/// what the host's link carries at 10 Gbit/s in 100 ms.
+/// The large flows of each host. Connections of a host are consecutive, and each has sent its share of the capacity of
+/// the host's link at 10 Gbit/s in 100 ms.
 fn reports(hosts: u32, each: u32) -> Vec<Vec<FlowCount>> {
     let mut out = vec![Vec::new(); hosts as usize];
     for (src, dst) in random(hosts, hosts * each, 3) {
@@ -283,14 +283,14 @@ fn reports(hosts: u32, each: u32) -> Vec<Vec<FlowCount>> {
     out
 }
 
-/// How a placement of bijective traffic is found.
+/// The method of placing bijective traffic.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Placer {
     /// By hash.
     Ecmp,
     /// Global First Fit.
     FirstFit,
-    /// Annealing from the first map on, with so many steps.
+    /// Annealing from the first map on, with this number of steps.
     Annealing(u32),
     /// Exact.
     Best,
@@ -307,7 +307,7 @@ pub const PLACERS: [Placer; 6] = [
 ];
 
 impl Placer {
-    /// Its name in tables.
+    /// The name in tables.
     pub fn name(self) -> String {
         match self {
             Placer::Ecmp => "ecmp".into(),
@@ -316,7 +316,8 @@ impl Placer {
             Placer::Best => "best".into(),
         }
     }
-    /// What flows get of a fat-tree's full bisection, in percent, for each of so many random bijections.
+    /// The rates of flows in percent of a fat-tree's full bisection bandwidth, for each of `bijections` random
+    /// bijections.
     pub fn quality(self, k: u32, bijections: u64) -> Vec<f64> {
         let mut fabric = Fabric::fat_tree(k);
         let first = Annealing::new(&fabric);
@@ -343,7 +344,7 @@ impl Placer {
     }
 }
 
-/// The quality table as rows: means over so many bijections.
+/// The quality table as rows: means over `bijections` random bijections.
 pub fn qualities(k: u32, bijections: u64) -> Vec<Row> {
     let row = |placer: Placer| {
         let all = placer.quality(k, bijections);
@@ -359,12 +360,12 @@ pub fn qualities(k: u32, bijections: u64) -> Vec<Row> {
     PLACERS.into_iter().map(row).collect()
 }
 
-/// How often each case is measured.
+/// The number of measurements of each case.
 const TIMES: usize = 7;
-/// Random bijections for each size of a fabric.
+/// The number of random bijections for each size of a fabric.
 const BIJECTIONS: u64 = 40;
 
-/// What all cases measure, and how good the placements are.
+/// Measures all cases, and the quality of the placements.
 pub fn rows() -> Vec<Row> {
     let quality = [4, 8, 16, 32].into_iter().flat_map(|k| qualities(k, BIJECTIONS));
     cases().iter().flat_map(|case| case.run(TIMES)).chain(quality).collect()

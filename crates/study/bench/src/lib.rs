@@ -1,4 +1,4 @@
-//! Measurements of the program itself: what its engines, schedulers and reports cost.
+//! Measurements of the program itself: the cost of its engines, schedulers and reports.
 //!
 //! Each module has the cases of one benchmark. [`BENCHMARKS`] lists all of them for the command line.
 #![forbid(unsafe_code)]
@@ -31,11 +31,11 @@ use serde::{Deserialize, Serialize};
 /// One measured value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
-    /// What was measured.
+    /// The measured quantity.
     pub name: String,
-    /// Scenario file, without its ending.
+    /// The scenario file without its extension.
     pub scenario: String,
-    /// Its scheme.
+    /// The scheme of the scenario.
     pub scheme: String,
     /// Threads used.
     pub threads: u32,

@@ -1,9 +1,9 @@
 //! Measures the cost of the pipeline of the arbiter, from demand to paths, and its speed-up on two threads.
 //!
-//! The compared runs alternate, so that other load of the machine affects all of them, and the shortest run of
-//! each counts: other load can only make a run longer. Elapsed time shows the gain of two cores only where two
-//! cores are free; the *critical path*, which is the CPU
-//! time of the busiest thread without the time in which it waited, says it on a busy machine, too.
+//! The compared runs alternate, so that other load of the machine affects all of them. The shortest run of each counts,
+//! because other load can only make a run longer. Elapsed time shows the gain of two cores only if two cores are free.
+//! The *critical path* shows it on a busy machine, too: it is the CPU time of the busiest thread without the time in
+//! which it waited.
 
 use crate::Row;
 use crate::arbiter::arrivals;
@@ -11,13 +11,12 @@ use slotline_arbiter::{Demand, Intake, Permits, Port, Refusal, Setup, run};
 use slotline_fastpass::{PathSelector, Policy};
 use std::time::Instant;
 
-/// One case of the pipeline benchmark: random flows among racks of 32 hosts that are joined by 32
-/// paths.
+/// One case of the pipeline benchmark: random flows among racks of 32 hosts, joined by 32 paths.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Case {
     /// Endpoints, all sending.
     pub endpoints: u16,
-    /// Slots asked for, over those that there are.
+    /// Requested slots per available slot.
     pub load: f64,
     /// Slots per visit.
     pub quantum: u32,
@@ -33,15 +32,16 @@ struct Form {
 const ONE: Form = Form { lanes: 1, threads: 1 };
 const SPLIT: Form = Form { lanes: 2, threads: 1 };
 const TWO: Form = Form { lanes: 2, threads: 2 };
-/// Batches of a run, and runs, with 256 endpoints and with more. Short runs, as some of them are not disturbed;
-/// but long enough for queues to fill, and for the memory that each partition takes at its start to matter little.
+/// Batches of a run, and the number of runs, with 256 endpoints and with more. Runs are short, so that some of them are
+/// not disturbed. They are long enough for queues to fill, and for the memory that each partition takes at its start to
+/// matter little.
 const SMALL: (usize, usize) = (512, 20);
 const LARGE: (usize, usize) = (256, 8);
 const RACK_HOSTS: u16 = 32;
 const PATHS: u16 = 32;
 const SLOT_BITS: f64 = 12_000.0;
 
-/// All rows that `slotline bench arbiter` has of the pipeline.
+/// All rows of the pipeline in `slotline bench arbiter`.
 pub fn rows() -> Vec<Row> {
     let run = |case: &Case| {
         let (batches, repetitions) = if case.endpoints <= 256 { SMALL } else { LARGE };
@@ -57,7 +57,7 @@ fn cases() -> Vec<Case> {
         .collect()
 }
 
-/// What one run took.
+/// The cost of one run.
 #[derive(Clone, Copy)]
 struct Took {
     slots: f64,
@@ -69,10 +69,10 @@ struct Took {
 }
 
 impl Case {
-    /// Runs the case so many times in each form.
+    /// Runs the case `repetitions` times in each form.
     ///
     /// # Panics
-    /// If one and two threads grant different slots: that is a bug.
+    /// One and two threads grant different slots, which is a bug.
     pub fn run(&self, batches: usize, repetitions: usize) -> Vec<Row> {
         let flows = arrivals(self.endpoints.into(), self.load, batches);
         let run = |_| [ONE, SPLIT, TWO].map(|form| self.once(form, &flows));
@@ -155,7 +155,7 @@ fn least(values: impl Iterator<Item = f64>) -> f64 {
     values.fold(f64::INFINITY, f64::min)
 }
 
-/// Hands in flows that were drawn before, and looks at each permit.
+/// A port that supplies flows that were drawn before, and reads each permit.
 struct Load {
     rounds: Vec<Vec<Demand>>,
     slots: u64,

@@ -21,8 +21,8 @@ const PORTS: u32 = 768;
 /// Samples of each scheme.
 const SAMPLES: u32 = 400_000;
 
-/// Four schemes with so many flows each: sizes, times and losses are spread as in traffic of remote
-/// procedure calls, but drawn, not simulated.
+/// Four schemes with `flows` flows each. Sizes, times and losses resemble those of remote procedure calls, but are
+/// random numbers and not simulated.
 pub fn made_up(flows: u32) -> RunSet {
     let run = |(at, scheme): (u64, &&str)| RunRecord {
         scheme: scheme.to_string(),
@@ -59,7 +59,7 @@ fn mixed(n: u64) -> u64 {
 
 fn flow(flow: u32, scheme: u64) -> FlowRow {
     let drawn = mixed(u64::from(flow));
-    // From 64 B on, each doubling half as frequent.
+    // From 64 B on, each doubling of the size is half as frequent.
     let bytes = (64 + drawn % 64) << (drawn >> 40).trailing_zeros().min(18);
     let start_ps = u64::from(flow) << 21;
     let ideal_ps = 7_000_000 + bytes * 800;
@@ -96,8 +96,8 @@ fn sample(n: u32, scheme: u64) -> SampleRow {
     SampleRow { t_ps, port: n % PORTS, queue_bytes, tx_bytes: t_ps / 800 }
 }
 
-/// Writes a result of so many flows below `root`. Returns its folder and how long that took, without
-/// the drawing.
+/// Writes a result with `flows` flows below `root`. Returns its folder and the time, without the time to draw the
+/// flows.
 pub fn write(root: &Path, flows: u32) -> Result<(PathBuf, Vec<Row>), OutputError> {
     let set = made_up(flows);
     let place = Place::claim(root, &set.name, &set.scenario, false)?;
@@ -107,7 +107,7 @@ pub fn write(root: &Path, flows: u32) -> Result<(PathBuf, Vec<Row>), OutputError
     let folder = place.write(&set, &summary, false, &[slotline_report::PAGE])?.folder;
     let all = began.elapsed().as_secs_f64();
     let cpu = usage::process_cpu_s() - drawn;
-    // What CSV of all flows would cost beside it.
+    // The cost of CSV of all flows, for comparison.
     let before = usage::process_cpu_s();
     tables::FLOWS.csv(&set.in_order(), &mut std::io::sink()).expect("a sink takes everything");
     let csv = usage::process_cpu_s() - before;
@@ -120,8 +120,8 @@ pub fn write(root: &Path, flows: u32) -> Result<(PathBuf, Vec<Row>), OutputError
     Ok((folder, rows.map(|(name, value, unit)| row(name, value, unit)).to_vec()))
 }
 
-/// Makes the report of the result in `folder`, in this process, which should do nothing else: its memory
-/// is that of the whole process.
+/// Creates the report of the result in `folder`. The process should do nothing else, because its memory is that of the
+/// whole process.
 pub fn report(folder: &Path) -> Result<Vec<Row>, ReadError> {
     let began = Instant::now();
     let set = read(folder)?;
@@ -156,7 +156,7 @@ fn row(name: &str, value: f64, unit: &str) -> Row {
 pub const SEPARATE: Separate =
     Separate { cases: names, run: run_named, has_large: false, takes_threads: false };
 
-/// One process writes a result, another reads it and makes its report.
+/// One process writes a result, another one reads it and creates its report.
 fn names(choice: &Choice<'_>) -> Vec<String> {
     ["write", "read"].map(|step| format!("{step}:{}", choice.scratch.display())).into()
 }

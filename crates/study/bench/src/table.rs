@@ -37,23 +37,23 @@ pub enum Work {
 pub struct Separate {
     /// The names of its cases.
     pub cases: fn(&Choice<'_>) -> Vec<String>,
-    /// Runs one case in this process, which should do nothing else. The path is where the scenarios of
-    /// benchmarks are.
+    /// Runs one case in this process, which should do nothing else. The path is the folder with the scenarios of
+    /// benchmarks.
     pub run: fn(&str, &Path) -> Outcome,
-    /// Whether there are large cases, which are left out unless asked for.
+    /// Whether there are large cases, which are left out unless requested.
     pub has_large: bool,
     /// Whether the number of threads can be chosen.
     pub takes_threads: bool,
 }
 
-/// Which cases are run.
+/// The cases to run.
 #[derive(Clone, Copy, Debug)]
 pub struct Choice<'a> {
     /// Whether large cases are run too.
     pub large: bool,
-    /// Threads of each case; none: those of the case.
+    /// The number of threads of each case; `None` for the case's own number.
     pub threads: Option<u32>,
-    /// An empty folder for files that one case leaves to the next.
+    /// An empty folder for files that one case leaves for the next.
     pub scratch: &'a Path,
 }
 

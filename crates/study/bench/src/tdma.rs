@@ -1,4 +1,5 @@
-//! Measures the cost to plan a round of TDMA among 1,024 hosts when every host has a backlog for every other host. CPU time of one thread.
+//! Measures the cost to plan a round of TDMA among 1,024 hosts, each with a backlog for every other host. CPU time of
+//! one thread.
 
 use crate::Row;
 use slotline_lab::usage;
@@ -13,9 +14,9 @@ use slotline_tdma::{Demand, Round, RoundScheduler, RoundSpec, SchedulerKind};
 pub enum Fabric {
     /// One switch.
     Star,
-    /// Racks below one core switch; their uplinks carry a quarter of what their hosts send.
+    /// Racks below one core switch, whose uplinks carry a quarter of the rate of their hosts.
     Tree,
-    /// As many spines as hosts in a rack, 10 Gbit/s each; a pair's spine follows from a hash.
+    /// As many spines as hosts in a rack, 10 Gbit/s each. A hash selects the spine of a pair.
     LeafSpine,
 }
 
@@ -24,7 +25,7 @@ pub enum Fabric {
 pub struct Case {
     /// The network.
     pub fabric: Fabric,
-    /// How rounds are planned.
+    /// The scheduler of rounds.
     pub scheduler: SchedulerKind,
     /// Racks.
     pub racks: u32,
@@ -57,7 +58,7 @@ pub fn cases() -> Vec<Case> {
 }
 
 impl Case {
-    /// Plans so many rounds, and two before that do not count.
+    /// Plans `rounds` rounds, after two rounds that do not count.
     pub fn run(&self, rounds: u32) -> Vec<Row> {
         let (mut demand, intake) = self.backlog();
         let mut scheduler = self.scheduler();
@@ -80,7 +81,7 @@ impl Case {
     fn count(&self) -> u32 {
         self.racks * self.hosts
     }
-    /// Every pair waits; and seconds for each pair, when all hosts report a byte more of each.
+    /// A demand with a backlog for every pair, and the seconds per pair when all hosts report one more byte for each.
     fn backlog(&self) -> (Demand, f64) {
         let hosts = self.count();
         let mut demand = Demand::new(hosts as usize);
@@ -152,7 +153,7 @@ impl Case {
     }
 }
 
-/// Rounds that are measured.
+/// The number of measured rounds.
 const ROUNDS: u32 = 25;
 
 /// Measures all cases.
@@ -164,7 +165,7 @@ pub fn rows() -> Vec<Row> {
 mod tests {
     use super::*;
 
-    /// Smaller networks, but the same cases: on stars and trees no host is idle.
+    /// The cases in smaller networks. On stars and trees no host is idle.
     #[test]
     fn each_case_is_measured() {
         assert_eq!(cases().len(), 8);

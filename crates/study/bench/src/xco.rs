@@ -16,7 +16,7 @@ use slotline_xco::spec::{Fairness, XcoSpec};
 pub struct Case {
     /// Hosts: a multiple of 400.
     pub hosts: u32,
-    /// Destinations that each sender always has packets for.
+    /// Destinations for which each sender always has packets.
     pub destinations: u32,
     /// The order of service.
     pub fairness: Fairness,
@@ -84,15 +84,15 @@ impl Case {
     }
 }
 
-/// A scheduler that always has work, and what it last permitted.
+/// A scheduler that always has work, and its last permissions.
 struct Bench {
     control: Box<dyn Control>,
     now: Time,
     next: Time,
     plan: Plan,
-    /// By host: its destination, and until when.
+    /// For each host, its destination and the time until which it may send.
     active: Vec<Option<(HostId, Time)>>,
-    /// What each sender reports, always.
+    /// The report of each sender, which is always the same.
     backlog: Vec<Vec<HostId>>,
     stream: Stream,
 }
@@ -102,7 +102,7 @@ impl Bench {
         let spec = XcoSpec { fairness: case.fairness, ..XcoSpec::default() };
         let control = spec.build().expect("defaults are right").control(case.network());
         let half = case.hosts / 2;
-        // The first destination is the corresponding host, as in the paper; further ones lie in other rows.
+        // The first destination is the corresponding host, as in the paper; further ones are in other rows.
         let group = |src: u32| {
             let to = |at: u32| HostId(half + (src + at * (ROW + 1)) % half);
             (0..case.destinations).map(to).collect()
@@ -137,13 +137,13 @@ impl Bench {
         }
         spent
     }
-    /// Scheduling event 1: the timeslices that end next are over.
+    /// Scheduling event 1: the next timeslices to end are over.
     fn slice_ends(&mut self) -> f64 {
         self.now = self.next;
         self.decide()
     }
-    /// Scheduling event 2: a host gives its timeslice back. (It reports the same backlog again then,
-    /// which is not measured.)
+    /// Scheduling event 2: a host returns its timeslice. (It then reports the same backlog again, which is not
+    /// measured.)
     fn slice_given_back(&mut self) -> f64 {
         let hosts: Vec<usize> = self.permitted().collect();
         let at = hosts[self.stream.below(hosts.len() as u64) as usize];
@@ -163,7 +163,7 @@ impl Bench {
     }
 }
 
-/// Events of each sort that are measured.
+/// The number of measured events of each sort.
 const EVENTS: usize = 400;
 
 /// Measures all cases.
@@ -175,7 +175,7 @@ pub fn rows() -> Vec<Row> {
 mod tests {
     use super::*;
 
-    /// Ten hosts of each sending row fill the link of the row in any order.
+    /// Any ten hosts of each sending row fill the link of the row.
     #[test]
     fn the_core_is_full() {
         for case in cases().into_iter().filter(|case| case.hosts == 4_800) {

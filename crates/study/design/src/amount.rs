@@ -1,4 +1,4 @@
-//! What parts tables and plans count in: money, power, lengths, ratios. Each is written with its unit.
+//! Quantities of parts tables and plans: money, power, lengths, ratios. Each is written with its unit.
 
 use serde::Deserialize;
 use std::fmt;
@@ -8,11 +8,11 @@ use std::str::FromStr;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct Money(pub u128);
 
-/// A price as a parts table has it: "7000 USD".
+/// A price in a parts table, such as "7000 USD".
 #[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
 #[serde(try_from = "String")]
 pub struct Price {
-    /// How much.
+    /// The amount.
     pub money: Money,
     /// Three capital letters.
     pub currency: String,
@@ -34,7 +34,7 @@ pub struct Ratio(pub u64);
 
 /// Milliwatts of a British thermal unit per hour.
 const BTU_PER_HOUR: f64 = 293.071_07;
-/// No quantity is larger than this, in its base unit: sums of them cannot overflow.
+/// The largest value of a quantity in its base unit. Sums of quantities cannot overflow.
 const LARGEST: f64 = 1e15;
 
 /// `text` as a number of base units.
@@ -60,7 +60,9 @@ impl TryFrom<String> for Price {
     fn try_from(text: String) -> Result<Price, String> {
         let currency = split(&text).1;
         if currency.len() != 3 || !currency.bytes().all(|byte| byte.is_ascii_uppercase()) {
-            return Err(format!("`{text}`: expected a number and a currency, as \"7000 USD\""));
+            return Err(format!(
+                "`{text}`: expected a number and a currency, such as \"7000 USD\""
+            ));
         }
         let cents = scaled(&text, &[(currency, 100.0)], "7000 USD")?;
         Ok(Price { money: Money(u128::from(cents)), currency: currency.into() })
@@ -89,34 +91,34 @@ impl FromStr for Ratio {
         let value = scaled(number, &[("", 1e3)], "3").ok();
         let known = value.filter(|value| (1_000..=1_000_000).contains(value));
         known.map(Ratio).ok_or_else(|| {
-            format!("`{text}` is no oversubscription: expected a ratio from 1:1 to 1000:1, as 3:1")
+            format!("`{text}` is not an oversubscription: expected a ratio from 1:1 to 1000:1, such as 3:1")
         })
     }
 }
 
 impl Money {
-    /// In whole units of the currency and parts of it.
+    /// The amount in units of the currency.
     pub fn value(self) -> f64 {
         self.0 as f64 / 100.0
     }
 }
 
 impl Power {
-    /// In watts.
+    /// The power in watts.
     pub fn watts(self) -> f64 {
         self.0 as f64 / 1e3
     }
 }
 
 impl Length {
-    /// In metres.
+    /// The length in metres.
     pub fn metres(self) -> f64 {
         self.0 as f64 / 1e3
     }
 }
 
 impl Ratio {
-    /// 1:1, where nothing is oversubscribed.
+    /// 1:1, which is no oversubscription.
     pub const FULL: Ratio = Ratio(1_000);
     /// As a number: 3 for 3:1.
     pub fn value(self) -> f64 {

@@ -12,24 +12,24 @@ pub struct Line {
     pub kind: &'static str,
     /// Name of the part.
     pub item: String,
-    /// Its level, or the levels that it joins.
+    /// The level of the part, or the levels that it joins.
     pub role: &'static str,
     /// Number of parts.
     pub count: u64,
-    /// Price of one.
+    /// Price of one part.
     pub price: Known<Money>,
-    /// Power of one.
+    /// Power of one part.
     pub power: Known<Power>,
-    /// Heat of one.
+    /// Heat of one part.
     pub heat: Known<Power>,
 }
 
 /// A figure of a part: known or not, and whether it is an example.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Known<T> {
-    /// The figure; nothing where the table has none.
+    /// The figure; `None` if the table does not have it.
     pub value: Option<T>,
-    /// The table says that it is an example.
+    /// Whether the table marks it as an example.
     pub example: bool,
 }
 
@@ -55,7 +55,7 @@ pub struct Bill {
     pub cables: Sum,
     /// Power of switches and ends of cables, in milliwatts.
     pub power: Sum,
-    /// Their heat.
+    /// Their heat, in milliwatts.
     pub heat: Sum,
     /// Length of all cables as needed, in millimetres.
     pub length: u128,
@@ -86,7 +86,7 @@ impl Sum {
             missing: self.missing.clone().or_else(|| other.missing.clone()),
         }
     }
-    /// Over `lines`, what `of` says of one.
+    /// The sum over `lines` of a figure.
     fn over<'a>(lines: impl Iterator<Item = &'a Line>, of: impl Fn(&Line) -> Known<u128>) -> Sum {
         let mut sum = Sum { value: 0, example: false, missing: None };
         for line in lines {
@@ -139,7 +139,7 @@ fn amount(price: &Option<Price>) -> Option<Money> {
 }
 
 fn switch(part: &Switch, role: &'static str, count: u64) -> Line {
-    // Where a switch has no heat of its own, that is its power: an example, if that is one.
+    // If a switch has no figure for heat, its power is used, and is an example if the power is one.
     let heat = if part.heat.is_some() { Figure::Heat } else { Figure::Power };
     Line {
         kind: "switch",
@@ -152,7 +152,7 @@ fn switch(part: &Switch, role: &'static str, count: u64) -> Line {
     }
 }
 
-/// Cables by what they join and by class: the cheapest that reaches.
+/// Cables by the levels that they join and by class. The cheapest class that is long enough is chosen.
 fn cables(runs: &[Run], parts: &Parts) -> Result<Vec<Line>, PlanError> {
     let mut order: Vec<&'static str> = Vec::new();
     let mut counts: BTreeMap<(usize, Length, usize), u64> = BTreeMap::new();

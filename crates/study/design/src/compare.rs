@@ -23,7 +23,7 @@ pub type Costed = (Design, Bill);
 /// Designs for the same hosts.
 #[derive(Clone, Debug)]
 pub struct Comparison {
-    /// The parts of all.
+    /// The parts of all designs.
     pub parts: Parts,
     /// The requested network.
     pub wish: Wish,
@@ -36,7 +36,7 @@ pub struct Comparison {
 /// The ratios of the thesis' Fig 2.2.
 pub const RATIOS: [Ratio; 3] = [Ratio::FULL, Ratio(3_000), Ratio(7_000)];
 
-/// One design and what it costs.
+/// A design and its bill.
 pub fn plan(shape: Shape, wish: &Wish, parts: &Parts) -> Result<Costed, PlanError> {
     let design = match shape {
         Shape::FatTree => fat_tree::design(wish, parts),
@@ -128,7 +128,7 @@ impl Comparison {
         ];
         let lack = |(what, of): (&str, Of)| {
             let item = self.costed().find_map(|(_, bill)| of(bill).missing.clone())?;
-            Some(format!("-: the table has no {what} of some parts, as {item}"))
+            Some(format!("-: the table has no {what} of some parts, such as {item}"))
         };
         kinds.into_iter().filter_map(lack).collect()
     }
@@ -145,7 +145,7 @@ impl Shape {
     }
 }
 
-/// A line of the table: what it is, and a cell for each design.
+/// A line of the table: its label, and a cell for each design.
 type Cells = (String, Vec<String>);
 
 fn rows(columns: &[&Costed], parts: &Parts) -> Vec<Cells> {
@@ -190,13 +190,13 @@ fn rows(columns: &[&Costed], parts: &Parts) -> Vec<Cells> {
     rows
 }
 
-/// Switches of a level; `-` where there is none.
+/// The number of switches of a level; `-` if there is none.
 fn level(design: &Design, roles: &[&str]) -> String {
     let own = design.switches.iter().find(|kind| roles.contains(&kind.role));
     own.filter(|kind| kind.count > 0).map_or("-".into(), |kind| kind.count.to_string())
 }
 
-/// Cables of a class.
+/// The number of cables of a class.
 fn count(bill: &Bill, name: &str) -> String {
     let own = bill.lines.iter().filter(|line| line.kind == "cable" && line.item == name);
     match own.map(|line| line.count).sum::<u64>() {
@@ -209,13 +209,13 @@ fn thousands(money: Money) -> String {
     format!("{:.0}", money.value() / 1e3)
 }
 
-/// A sum with its mark; `-` where a part has no figure.
+/// A sum with its mark; `-` if a part has no figure.
 fn shown(sum: &Sum, write: impl Fn(u128) -> String) -> String {
     let mark = if sum.example { " *" } else { "" };
     sum.whole().map_or("-".into(), |value| write(value) + mark)
 }
 
-/// Labels to the left, cells to the right.
+/// Aligns labels to the left and cells to the right.
 fn aligned(rows: &[Cells]) -> String {
     let label = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
     let columns = rows.first().map_or(0, |(_, cells)| cells.len());

@@ -4,16 +4,16 @@ use super::hall::{Hall, Placed, Rack};
 use super::{Design, Run};
 use std::fmt::Write;
 
-/// Longer side of the hall in the drawing.
+/// The longer side of the hall in the drawing.
 const SIDE: f64 = 1_200.0;
-/// Around the hall.
+/// The margin around the hall.
 const MARGIN: f64 = 24.0;
-/// For the title above it and the legend below.
+/// The height of a line: the title above the hall and the legend below it.
 const LINE: f64 = 22.0;
-/// With more bundles than this between pods, those of the first pod stand for all.
+/// If there are more bundles than this between pods, only those of the first pod are drawn.
 const MANY: usize = 4_000;
 
-/// Millimetres of the hall to the drawing.
+/// The scale from millimetres of the hall to the drawing.
 #[derive(Clone, Copy)]
 struct Scale(f64);
 
@@ -29,7 +29,7 @@ impl Scale {
     }
 }
 
-/// The drawing, as text of an SVG file that needs nothing else.
+/// The drawing as the text of a self-contained SVG file.
 pub fn svg(design: &Design) -> String {
     let hall = &design.hall;
     let scale = Scale(SIDE / hall.width.max(hall.depth).max(1) as f64);
@@ -67,7 +67,7 @@ fn title(out: &mut String, design: &Design) {
     );
 }
 
-/// What a block stands on.
+/// Draws the area of a block.
 fn ground(out: &mut String, block: &Placed, scale: Scale) {
     let _ = writeln!(
         out,
@@ -79,7 +79,7 @@ fn ground(out: &mut String, block: &Placed, scale: Scale) {
     );
 }
 
-/// A rack: the upper half of its cell, the rest is aisle.
+/// Draws a rack in the upper half of its cell. The rest is aisle.
 fn place(out: &mut String, hall: &Hall, rack: &Rack, scale: Scale) {
     let fill = if rack.hosts > 0 { "#cfe3f7" } else { "#f59e0b" };
     let _ = writeln!(
@@ -92,7 +92,7 @@ fn place(out: &mut String, hall: &Hall, rack: &Rack, scale: Scale) {
     );
 }
 
-/// Bundles between blocks; those of the first block in front, with colour.
+/// Draws bundles between blocks. Those of the first block are in front and in colour.
 fn bundles(out: &mut String, design: &Design, scale: Scale) {
     let between = |run: &&Run| run.blocks.0 != run.blocks.1;
     let runs: Vec<&Run> = design.runs.iter().filter(between).collect();
@@ -110,7 +110,7 @@ fn bundles(out: &mut String, design: &Design, scale: Scale) {
     out.push_str("</g>\n");
 }
 
-/// Along the row and then along the column, as its length is counted.
+/// Draws a bundle along the row and then along the column, as its length is computed.
 fn bundle(out: &mut String, design: &Design, run: &Run, scale: Scale) {
     let centre = |block: usize| design.hall.blocks[block].centre;
     let (from, to) = (centre(run.blocks.0), centre(run.blocks.1));
@@ -136,7 +136,7 @@ fn label(out: &mut String, block: &Placed, scale: Scale) {
 }
 
 fn legend(out: &mut String, design: &Design, y: f64) {
-    let marks = [("#cfe3f7", "rack with hosts"), ("#f59e0b", "rack with switches alone")];
+    let marks = [("#cfe3f7", "rack with hosts"), ("#f59e0b", "rack with switches only")];
     let mut x = MARGIN;
     for (colour, label) in marks {
         let _ = writeln!(
@@ -153,7 +153,7 @@ fn legend(out: &mut String, design: &Design, y: f64) {
     let _ = writeln!(
         out,
         "<path d=\"M{x:.0} {:.0}h16\" stroke=\"#b91c1c\" stroke-width=\"1.5\"/><text x=\"{:.0}\" y=\"{y:.0}\">\
-         bundles of {}, the first of {} cables; grey: those of the others</text>",
+         bundles of {}, the first with {} cables; grey: those of other blocks</text>",
         y - 5.0,
         x + 22.0,
         design.hall.blocks[0].label,

@@ -1,15 +1,15 @@
 //! The fat-tree of k-port switches, packaged by pods (Al-Fares' thesis, chapter 3 and §3.3).
 //!
-//! With fewer hosts than the k³/4 of a full one, pods are filled one after the other. The last has only the
-//! edge switches that its hosts need, but all its aggregation switches; all (k/2)² core switches are there,
-//! with a port left for each pod that is not. So it grows to k³/4 without a cable being moved.
+//! With fewer hosts than the k³/4 of a full fat-tree, pods are filled one after another. The last pod has only the edge
+//! switches that its hosts need, but all its aggregation switches. All (k/2)² core switches exist, with a free port for
+//! each missing pod. Therefore the network can grow to k³/4 hosts without moving a cable.
 
 use super::amount::{Length, Ratio};
 use super::hall::{Block, Hall};
 use super::parts::{self, Parts};
 use super::{Design, PlanError, Run, Switches, Wish, network_racks, racks_of};
 
-/// Numbers of a fat-tree.
+/// The numbers of parts of a fat-tree.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Counts {
     /// Ports per switch.
@@ -31,31 +31,31 @@ pub const fn room(k: u64) -> u64 {
     k * k * k / 4
 }
 
-/// The smallest even k for so many hosts.
+/// The smallest even k for this number of hosts.
 pub fn smallest(hosts: u64) -> u64 {
     (1..).map(|half| 2 * half).find(|k| room(*k) >= hosts).expect("numbers do not end")
 }
 
 impl Counts {
-    /// Of so many hosts, at most k³/4, with an even k.
+    /// The numbers for at most k³/4 hosts, with an even k.
     pub fn of(hosts: u64, k: u64) -> Counts {
         let (half, pod) = (k / 2, k * k / 4);
         let pods = hosts.div_ceil(pod);
         let edge = hosts / pod * half + (hosts % pod).div_ceil(half);
         Counts { k, hosts, pods, edge, aggregation: pods * half, core: half * half }
     }
-    /// Connections: hosts to edge, edge to aggregation, aggregation to core.
+    /// The numbers of connections: hosts to edge, edge to aggregation, aggregation to core.
     pub fn connections(&self) -> [u64; 3] {
         let half = self.k / 2;
         [self.hosts, self.edge * half, self.aggregation * half]
     }
-    /// Hosts and edge switches of pod `pod`.
+    /// The numbers of hosts and edge switches of pod `pod`.
     fn pod(&self, pod: u64) -> (u64, u64) {
         let (half, full) = (self.k / 2, self.k * self.k / 4);
         let hosts = (self.hosts - pod * full).min(full);
         (hosts, hosts.div_ceil(half))
     }
-    /// Core switches that stand in pod `pod`: all of them spread evenly.
+    /// The number of core switches in pod `pod`. They are spread evenly over the pods.
     fn cores_in(&self, pod: u64) -> u64 {
         (pod + 1) * self.core / self.pods - pod * self.core / self.pods
     }
@@ -106,7 +106,7 @@ pub fn design(wish: &Wish, parts: &Parts) -> Result<Design, PlanError> {
     })
 }
 
-/// Ports per switch, as asked for or as many as needed.
+/// Ports per switch: the requested number, or the smallest sufficient one.
 fn ports(wish: &Wish) -> Result<u64, PlanError> {
     let need = smallest(wish.hosts);
     match wish.k {
@@ -135,7 +135,7 @@ fn switch(wish: &Wish, k: u64, parts: &Parts) -> Result<usize, PlanError> {
     })
 }
 
-/// From the racks of a pod to its switches, and between these. `in_one_rack`: they share a rack.
+/// Cables from the racks of a pod to its switches, and between these. `in_one_rack`: the switches share a rack.
 fn in_pod(wish: &Wish, counts: &Counts, hall: &Hall, pod: u64, in_one_rack: bool) -> Vec<Run> {
     let block = pod as usize;
     let run =
@@ -149,7 +149,7 @@ fn in_pod(wish: &Wish, counts: &Counts, hall: &Hall, pod: u64, in_one_rack: bool
     runs
 }
 
-/// From the aggregation switches of a pod to the core switches in all pods: one cable to each.
+/// Cables from the aggregation switches of a pod to the core switches in all pods, one for each.
 fn to_core<'a>(
     wish: &'a Wish,
     counts: &'a Counts,
@@ -171,7 +171,7 @@ fn to_core<'a>(
     (0..counts.pods).map(run).filter(|run| run.count > 0)
 }
 
-/// Between switches of a pod: within a rack, or from the first to the last of those for switches.
+/// The length between switches of a pod: within a rack, or from the first to the last rack with switches.
 fn near(hall: &Hall, block: usize, in_one_rack: bool) -> Length {
     let apart = hall.blocks[block].network as u64 - 1;
     if in_one_rack { hall.within() } else { hall.beside(apart.max(1)) }
@@ -189,8 +189,8 @@ fn remarks(counts: &Counts, wish: &Wish, hall: &Hall) -> Vec<String> {
     let filled = match room(k) == hosts {
         true => format!("k = {k}, full: {pods} pods of {} hosts", k * k / 4),
         false => format!(
-            "k = {k}, not full: {pods} of {k} pods, filled one after the other; the core is whole, so that it grows \
-             to {} hosts without a cable being moved",
+            "k = {k}, not full: {pods} of {k} pods, filled one after another; the core is complete, so that it can grow \
+             to {} hosts without moving a cable",
             room(k)
         ),
     };

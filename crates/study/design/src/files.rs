@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 /// The columns of a bill of materials.
 const HEADER: &str = "kind,item,role,count,price,cost,currency,power_w,heat_w,examples";
 
-/// The bill as CSV: a line for each part at each place. Prices, power and heat are of one; what is not
-/// known is empty; `examples` names the figures that are.
+/// The bill as CSV, with a line for each part and role. Prices, power and heat are those of one part; unknown values
+/// are empty; `examples` names the figures that are examples.
 pub fn csv(bill: &Bill, parts: &Parts) -> String {
     let line = |line: &Line| csv_line(line, parts.currency()) + "\n";
     format!("{HEADER}\n{}", bill.lines.iter().map(line).collect::<String>())
@@ -40,7 +40,7 @@ fn cents(money: Money) -> String {
     format!("{}.{:02}", money.0 / 100, money.0 % 100)
 }
 
-/// Which figures of a line are examples, as "price power".
+/// The figures of a line that are examples, such as "price power".
 fn examples(line: &Line) -> String {
     let marks = [
         ("price", line.price.example && line.price.value.is_some()),
@@ -51,7 +51,7 @@ fn examples(line: &Line) -> String {
     named.join(" ")
 }
 
-/// A cell of text. A quote within one is doubled.
+/// A cell of text. Quotes in it are doubled.
 fn quoted(text: &str) -> String {
     if !text.contains([',', '"', '\n', '\r']) {
         return text.into();
@@ -59,7 +59,7 @@ fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('"', "\"\""))
 }
 
-/// The comparison as JSON: the design asked for first; those that cannot be have an `error` alone.
+/// The comparison as JSON, the requested design first. Impossible designs have only an `error`.
 pub fn json(comparison: &Comparison) -> Value {
     let Comparison { parts, wish, main, others } = comparison;
     let other = |(name, plan): &(String, Result<Costed, super::PlanError>)| match plan {
@@ -100,7 +100,7 @@ fn design((design, bill): &Costed, parts: &Parts) -> Value {
     })
 }
 
-/// A sum; nothing where something is not known.
+/// A sum; `null` if a figure is unknown.
 fn amount(sum: &Sum, of: impl Fn(u128) -> f64) -> Value {
     json!({ "value": sum.whole().map(of), "example": sum.example })
 }

@@ -1,5 +1,5 @@
-//! Where racks stand, and how far it is from one to another: pods in a grid, in each pod the racks around
-//! the one with the switches (Al-Fares' thesis, §3.3 with Fig 3.10). Cables run along rows and columns.
+//! The places of racks and the distances between them: pods form a grid, and in each pod the racks surround the one
+//! with the switches (Al-Fares' thesis, §3.3 with Fig 3.10). Cables run along rows and columns.
 
 use super::amount::Length;
 use super::parts::FloorSpec;
@@ -7,15 +7,15 @@ use super::parts::FloorSpec;
 /// Racks that are placed as one block.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Block {
-    /// What stands on it in drawings.
+    /// The label in drawings.
     pub label: String,
-    /// Hosts of each rack with hosts.
+    /// The number of hosts of each rack with hosts.
     pub hosts: Vec<u64>,
-    /// Racks for switches alone; they stand in the middle.
+    /// The number of racks with switches only. They are placed in the middle.
     pub network: usize,
 }
 
-/// A rack in its place: its upper left corner, in millimetres.
+/// A rack in its place. The position is that of its upper left corner, in millimetres.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Rack {
     /// From the left.
@@ -24,14 +24,14 @@ pub struct Rack {
     pub y: u64,
     /// Its block.
     pub block: usize,
-    /// Hosts in it; none in one for switches alone.
+    /// The number of hosts in it; 0 for a rack with switches only.
     pub hosts: u64,
 }
 
 /// A block in its place, in millimetres.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Placed {
-    /// What stands on it in drawings.
+    /// The label in drawings.
     pub label: String,
     /// Left edge.
     pub x: u64,
@@ -41,26 +41,26 @@ pub struct Placed {
     pub width: u64,
     /// Depth.
     pub depth: u64,
-    /// Where its switches are.
+    /// The position of its switches.
     pub centre: (u64, u64),
-    /// Its racks in [`Hall::racks`]: those for switches, then those with hosts, in their order.
+    /// Its racks in [`Hall::racks`]: those for switches first, then those with hosts, in the given order.
     pub racks: std::ops::Range<usize>,
-    /// How many of these are for switches.
+    /// The number of racks for switches.
     pub network: usize,
 }
 
 /// All racks.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Hall {
-    /// Block by block.
+    /// The racks, block by block.
     pub racks: Vec<Rack>,
-    /// In the order in which they were given.
+    /// The blocks in the given order.
     pub blocks: Vec<Placed>,
-    /// From left to right, in millimetres.
+    /// The extent from left to right, in millimetres.
     pub width: u64,
-    /// From top to bottom.
+    /// The extent from top to bottom, in millimetres.
     pub depth: u64,
-    /// Size of a rack with its share of the aisles.
+    /// The size of a rack with its share of the aisles.
     pub cell: (u64, u64),
     riser: Length,
 }
@@ -72,11 +72,11 @@ struct Grid {
     rows: usize,
 }
 
-/// Rows of free space between blocks.
+/// The number of free rows between blocks.
 const GAP: u64 = 1;
 
 impl Hall {
-    /// Puts `blocks` into a grid of as many columns as rows; `central`, if any, in its middle.
+    /// Arranges `blocks` in a grid that is about square. `central`, if any, is placed in the middle.
     pub fn of(blocks: Vec<Block>, central: Option<usize>, floor: &FloorSpec) -> Hall {
         let cell = (floor.rack_width.0, floor.row_depth.0);
         let grids: Vec<Grid> = blocks
@@ -97,7 +97,7 @@ impl Hall {
             riser: floor.riser,
         };
         for ((block, grid), seat) in blocks.into_iter().zip(grids).zip(order) {
-            // A small block, as the core's, has the middle of its place.
+            // A small block, such as the core's, is placed in the middle of its area.
             let spare = |pitch: u64, cells: usize, cell: u64| (pitch - cells as u64 * cell) / 2;
             let x = (seat % columns) as u64 * pitch.0 + spare(pitch.0, grid.columns, cell.0);
             let y = (seat / columns) as u64 * pitch.1 + spare(pitch.1, grid.rows, cell.1);
@@ -106,7 +106,7 @@ impl Hall {
         hall
     }
 
-    /// Places the racks of `block`: those for switches nearest to its middle.
+    /// Places the racks of `block`. Those for switches are nearest to its middle.
     fn put(&mut self, block: Block, grid: Grid, (x, y): (u64, u64)) {
         let cell = self.cell;
         let count = block.network + block.hosts.len();
@@ -138,29 +138,29 @@ impl Hall {
         });
     }
 
-    /// Cable within a rack.
+    /// The length of a cable within a rack.
     pub fn within(&self) -> Length {
         self.riser
     }
 
-    /// Cable from a rack to the next one, or to one that is `steps` racks further in its row.
+    /// The length of a cable from a rack to the rack `steps` further in its row.
     pub fn beside(&self, steps: u64) -> Length {
         Length(steps * self.cell.0 + 2 * self.riser.0)
     }
 
-    /// Cable from rack `rack` to the switches of its block.
+    /// The length of a cable from rack `rack` to the switches of its block.
     pub fn to_centre(&self, rack: usize) -> Length {
         let Rack { x, y, block, .. } = self.racks[rack];
         let middle = (x + self.cell.0 / 2, y + self.cell.1 / 2);
         self.reach(middle, self.blocks[block].centre)
     }
 
-    /// Cable between the switches of two blocks.
+    /// The length of a cable between the switches of two blocks.
     pub fn between(&self, a: usize, b: usize) -> Length {
         self.reach(self.blocks[a].centre, self.blocks[b].centre)
     }
 
-    /// The racks with hosts of `block`, in the order in which they were given.
+    /// The racks with hosts of `block`, in the given order.
     pub fn host_racks(&self, block: usize) -> std::ops::Range<usize> {
         let Placed { racks, network, .. } = &self.blocks[block];
         racks.start + network..racks.end
@@ -179,7 +179,7 @@ fn near_square(count: usize, cell: (u64, u64)) -> Grid {
     best.unwrap_or(Grid { columns: 0, rows: 0 })
 }
 
-/// `count` cells of `grid`: first `network` of them side by side in its middle, then the nearest to it.
+/// `count` cells of `grid`: first `network` cells side by side in the middle, then the cells nearest to them.
 fn inside_out(grid: Grid, cell: (u64, u64), network: usize, count: usize) -> Vec<(usize, usize)> {
     let from = |at: usize, of: usize, size: u64| (2 * at + 1).abs_diff(of) as u64 * size;
     let distance = |&(column, row): &(usize, usize)| {
@@ -206,7 +206,7 @@ fn centroid(racks: &[Rack], cell: (u64, u64)) -> (u64, u64) {
     (mean(|rack| rack.x) + cell.0 / 2, mean(|rack| rack.y) + cell.1 / 2)
 }
 
-/// The seat of each of `count` blocks, row by row; that of `central` is the middle one.
+/// The place of each of `count` blocks, row by row. `central` gets the middle one.
 fn seats(count: usize, columns: usize, central: Option<usize>) -> Vec<usize> {
     let Some(central) = central else { return (0..count).collect() };
     let rows = count.div_ceil(columns.max(1));

@@ -1,4 +1,4 @@
-//! Halls: nothing stands in another's place, and ways are those that one would walk.
+//! Tests of halls: racks do not overlap, and distances are those along rows and columns.
 
 use super::amount::Length;
 use super::hall::{Block, Hall};
@@ -24,7 +24,7 @@ fn forty_eight_pods_make_seven_rows_with_one_seat_free() {
     let rows: BTreeSet<u64> = hall.blocks.iter().map(|block| block.y).collect();
     let columns: BTreeSet<u64> = hall.blocks.iter().map(|block| block.x).collect();
     assert_eq!((rows.len(), columns.len()), (7, 7));
-    // The switches of a pod stand side by side, in the middle of their row.
+    // The switches of a pod are side by side, in the middle of their row.
     let first = &hall.racks[..2];
     assert_eq!((first[0].y, first[0].x.abs_diff(first[1].x)), (first[1].y, 600));
 }

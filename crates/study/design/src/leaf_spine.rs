@@ -1,8 +1,8 @@
-//! The leaf-spine: leaves with hosts, each with as many links to every spine switch.
+//! The leaf-spine: leaves with hosts, each with the same number of links to every spine switch.
 //!
-//! A leaf is a switch with faster uplinks, or one whose ports go partly to hosts and partly upwards. It has
-//! as many hosts as the oversubscription allows for its uplinks; how many uplinks, and which parts, is what
-//! costs least. All leaves stand in the racks of their hosts, the spine in the middle of the hall.
+//! A leaf is a switch with faster uplinks, or one whose ports are divided between hosts and uplinks. It has as many
+//! hosts as the oversubscription allows for its uplinks. The number of uplinks and the parts are those of the lowest
+//! cost. All leaves are in the racks of their hosts, and the spine is in the middle of the hall.
 
 use super::amount::{Money, Ratio};
 use super::hall::{Block, Hall};
@@ -11,7 +11,7 @@ use super::tree::{host_runs, racks};
 use super::{Design, PlanError, Run, Switches, Wish, network_racks, several, worth};
 use slotline_net::units::Rate;
 
-/// Numbers of a leaf-spine.
+/// The numbers of parts of a leaf-spine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Counts {
     /// Index of the leaf in its table.
@@ -22,7 +22,7 @@ pub struct Counts {
     pub hosts_each: u64,
     /// Uplinks per leaf.
     pub uplinks: u64,
-    /// Rate of these.
+    /// Rate of the uplinks.
     pub rate: Rate,
     /// Leaves.
     pub leaves: u64,
@@ -30,17 +30,17 @@ pub struct Counts {
     pub spines: u64,
 }
 
-/// A leaf with a spine switch, and how many ports each has.
+/// A leaf with a spine switch, and the number of ports of each.
 #[derive(Clone, Copy)]
 struct Pair {
     leaf: usize,
     spine: usize,
     rate: Rate,
-    /// Uplinks, from 1 on.
+    /// The number of uplinks, from 1 on.
     uplinks: u64,
-    /// Ports for hosts where `shared` is left out of account.
+    /// The number of ports for hosts, without regard to `shared`.
     ports: u64,
-    /// Uplinks are some of these ports.
+    /// Whether the uplinks are some of these ports.
     shared: bool,
     spine_ports: u64,
 }
@@ -77,7 +77,7 @@ impl Counts {
         ]
     }
 
-    /// What its switches cost; more than all money where one has no price.
+    /// The cost of its switches; larger than any amount if one has no price.
     pub fn cost(&self, parts: &Parts) -> Money {
         worth(&self.switches(), parts)
     }
@@ -132,9 +132,9 @@ fn pairs<'a>(wish: &'a Wish, parts: &'a Parts) -> impl Iterator<Item = Pair> + '
     })
 }
 
-/// The most hosts that a leaf-spine of the table's switches can have within the oversubscription.
+/// The largest number of hosts that a leaf-spine of the table's switches can have within the oversubscription.
 pub fn most_hosts(wish: &Wish, parts: &Parts) -> u64 {
-    // Each leaf with as many spines as uplinks, each of these with all ports in use.
+    // Each leaf has as many spines as uplinks, and all ports of the spines are in use.
     let most = |pair: Pair| {
         let full = |uplinks| {
             let one = Wish { hosts: 1, ..*wish };

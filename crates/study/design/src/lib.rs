@@ -1,5 +1,5 @@
-//! What a network of so many hosts takes: switches, cables by length, racks, money, power, heat; for
-//! fat-trees, hierarchical trees and leaf-spines, from a table of parts.
+//! Plans networks for a number of hosts: switches, cables by length, racks, cost, power and heat of fat-trees,
+//! hierarchical trees and leaf-spines, from a table of parts.
 //!
 //! Source: Al-Fares' thesis (2012), §2.1 (cost), §3.2 (power and heat), §3.3 (packaging).
 
@@ -35,16 +35,16 @@ pub struct Wish {
     pub nic: Rate,
     /// The capacity of all hosts over the capacity of the network; a fat-tree has 1:1.
     pub oversubscription: Ratio,
-    /// Ports per switch of a fat-tree; none: the smallest even number that does.
+    /// Ports per switch of a fat-tree; `None` for the smallest sufficient even number.
     pub k: Option<u64>,
-    /// The switches of a fat-tree's pod are one unit, without cables between them (§3.3).
+    /// Whether the switches of a fat-tree's pod are one unit, without cables between them (§3.3).
     pub pod_switch: bool,
 }
 
-/// A network in its hall.
+/// A network and its place in a hall.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Design {
-    /// What it is: `fat-tree`, `tree 3:1`, `leaf-spine 1:1`.
+    /// Its kind: `fat-tree`, `tree 3:1`, `leaf-spine 1:1`.
     pub name: String,
     /// Hosts.
     pub hosts: u64,
@@ -52,17 +52,17 @@ pub struct Design {
     pub nic: Rate,
     /// Hosts for which its switches have ports.
     pub room: u64,
-    /// Worst demand over what is carried.
+    /// The worst demand divided by what the network carries.
     pub oversubscription: Ratio,
     /// Switches, from the hosts upwards.
     pub switches: Vec<Switches>,
     /// Cables.
     pub runs: Vec<Run>,
-    /// Connections within units, which take ports and no cables.
+    /// Connections within units, which use ports but no cables.
     pub inside: u64,
-    /// Where everything stands.
+    /// The places of racks.
     pub hall: Hall,
-    /// How it is made, for people.
+    /// Remarks for readers.
     pub remarks: Vec<String>,
 }
 
@@ -77,18 +77,18 @@ pub struct Switches {
     pub count: u64,
 }
 
-/// Cables side by side: a bundle.
+/// A bundle of parallel cables.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Run {
-    /// The levels that it joins, as `edge-aggregation`.
+    /// The levels that it joins, such as `edge-aggregation`.
     pub link: &'static str,
     /// Rate of its ports.
     pub rate: Rate,
     /// Their number.
     pub count: u64,
-    /// Least length of each.
+    /// Minimum length of each cable.
     pub length: Length,
-    /// Blocks of its two ends; twice the same for what stays in a block.
+    /// Blocks of its two ends; the same block twice if it stays within a block.
     pub blocks: (usize, usize),
 }
 
@@ -106,13 +106,13 @@ pub enum PlanError {
         "{hosts} hosts do not fit into a fat-tree of k = {k}, which has {room}; k = {need} would do"
     )]
     Full {
-        /// Hosts asked for.
+        /// Requested number of hosts.
         hosts: u64,
-        /// Ports per switch asked for.
+        /// Requested ports per switch.
         k: u64,
         /// Hosts that fit.
         room: u64,
-        /// Ports per switch that would do.
+        /// Sufficient ports per switch.
         need: u64,
     },
     /// The table has no switch for hosts of that rate.
@@ -120,9 +120,9 @@ pub enum PlanError {
     NoRate {
         /// The table.
         table: String,
-        /// Rate asked for.
+        /// Requested rate.
         nic: Rate,
-        /// Rates that there are.
+        /// Rates in the table.
         known: String,
     },
     /// The table has no switch with enough ports.
@@ -140,7 +140,7 @@ pub enum PlanError {
         table: String,
         /// Ports of its largest switch.
         largest: u64,
-        /// Hosts for which that would do.
+        /// Hosts for which this would suffice.
         room: u64,
     },
     /// No combination of the table's switches satisfies the request.
@@ -160,7 +160,7 @@ pub enum PlanError {
     NoCable {
         /// The table.
         table: String,
-        /// Its rate.
+        /// The rate of the ports.
         rate: Rate,
         /// The length needed.
         length: Length,
@@ -169,7 +169,7 @@ pub enum PlanError {
     },
 }
 
-/// More hosts than any hall has; sums stay far from overflow.
+/// The largest number of hosts. It is beyond any hall, and far from an overflow of sums.
 pub const MOST_HOSTS: u64 = 10_000_000;
 
 impl Wish {
@@ -219,7 +219,7 @@ fn worth(switches: &[Switches], parts: &Parts) -> Money {
     Money(switches.iter().map(cost).sum())
 }
 
-/// `hosts` in racks of `each`; the last may have fewer.
+/// Divides `hosts` into racks of `each`. The last rack may have fewer.
 fn racks_of(hosts: u64, each: u64) -> Vec<u64> {
     let full = std::iter::repeat_n(each, (hosts / each) as usize);
     full.chain((!hosts.is_multiple_of(each)).then_some(hosts % each)).collect()

@@ -12,18 +12,18 @@ use std::path::Path;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Parts {
-    /// What it is called.
+    /// The name of the table.
     pub name: String,
-    /// When its prices held.
+    /// The date of its prices.
     pub date: String,
-    /// Where its figures are from.
+    /// The source of its figures.
     pub source: String,
     /// The hall and its racks.
     pub floor: FloorSpec,
     /// Switches.
     #[serde(rename = "switch")]
     pub switches: Vec<Switch>,
-    /// Cables, each with what it needs at both ends.
+    /// Cables, each including the parts at both ends.
     #[serde(rename = "cable")]
     pub cables: Vec<Cable>,
 }
@@ -36,11 +36,11 @@ pub struct FloorSpec {
     pub hosts_per_rack: u64,
     /// Rack units of a rack for switches alone.
     pub rack_units: u64,
-    /// From one rack to the next of its row.
+    /// Distance from one rack to the next one in its row.
     pub rack_width: Length,
-    /// From one row to the next: a rack and its share of the aisles.
+    /// Distance from one row to the next: a rack and its share of the aisles.
     pub row_depth: Length,
-    /// Cable between a port and the tray over the rack; also what a cable within a rack takes.
+    /// Length of cable between a port and the tray above the rack, and of a cable within a rack.
     pub riser: Length,
 }
 
@@ -50,32 +50,32 @@ pub struct FloorSpec {
 pub struct Switch {
     /// Its name.
     pub name: String,
-    /// Ports of `rate`.
+    /// Number of ports of `rate`.
     pub ports: u64,
-    /// Rate of these.
+    /// Rate of these ports.
     pub rate: Rate,
-    /// Further ports, of `uplink-rate`.
+    /// Number of further ports, of `uplink-rate`.
     #[serde(default)]
     pub uplinks: u64,
-    /// Rate of these.
+    /// Rate of the uplinks.
     pub uplink_rate: Option<Rate>,
     /// Rack units.
     pub units: u64,
     /// Its price.
     pub price: Option<Price>,
-    /// What it draws.
+    /// Its power consumption.
     pub power: Option<Power>,
     /// Its heat; without it, its power.
     pub heat: Option<Power>,
-    /// Where these figures are from.
+    /// The source of these figures.
     #[serde(default)]
     pub source: String,
-    /// Which of its figures are examples that users should replace.
+    /// The figures that are examples, which users should replace.
     #[serde(default)]
     pub examples: Vec<Figure>,
 }
 
-/// A cable with all it needs at both ends.
+/// A cable including the parts at both ends.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Cable {
@@ -83,17 +83,17 @@ pub struct Cable {
     pub name: String,
     /// Rate of the ports that it joins.
     pub rate: Rate,
-    /// Its length: a class, which also serves for what is shorter.
+    /// Its length. A cable of this class can also be used for shorter distances.
     pub length: Length,
     /// Its price, with transceivers.
     pub price: Option<Price>,
-    /// Power of its two ends; none if they need no power.
+    /// Power of its two ends; 0 if they need no power.
     #[serde(default)]
     pub power: Power,
-    /// Where these figures are from.
+    /// The source of these figures.
     #[serde(default)]
     pub source: String,
-    /// Which of its figures are examples that users should replace.
+    /// The figures that are examples, which users should replace.
     #[serde(default)]
     pub examples: Vec<Figure>,
 }
@@ -117,7 +117,7 @@ pub const SHIPPED: [(&str, &str); 3] = [
     ("today", include_str!("../../../../data/parts/today.toml")),
 ];
 
-/// The order in which a table is looked for that has a switch for a rate: those with a source first.
+/// The order in which tables are searched for a rate: those with sources first.
 const PREFERRED: [&str; 3] = ["2012", "2008", "today"];
 
 impl Parts {
@@ -143,12 +143,12 @@ impl Parts {
     pub fn shipped(name: &str) -> Option<Parts> {
         let (name, text) = SHIPPED.iter().find(|(known, _)| *known == name)?;
         let path = format!("{name}.toml");
-        // Ours: a test reads them all.
+        // The tables are part of the program, and a test reads all of them.
         Some(Parts::parse(Path::new(&path), (*text).into()).expect("a whole table"))
     }
 
-    /// The table of the program that has switches with ports of `rate`, sourced ones first; without one,
-    /// the first of them, which then says what it has.
+    /// The first table that has switches with ports of `rate`, in the order of preference. If there is none, the first
+    /// table; an error then lists its rates.
     pub fn for_rate(rate: Rate) -> Parts {
         let tables = || PREFERRED.iter().filter_map(|name| Parts::shipped(name));
         let found = tables().find(|table| table.switches.iter().any(|part| part.rate == rate));
@@ -160,7 +160,7 @@ impl Parts {
         self.prices().next().map_or("", |(_, price)| &price.currency)
     }
 
-    /// The cheapest cable for `rate` that reaches over `length`.
+    /// The cheapest cable for `rate` that is at least as long as `length`.
     pub fn cable(&self, rate: Rate, length: Length) -> Option<usize> {
         let fits = |at: &usize| {
             let cable = &self.cables[*at];
@@ -176,7 +176,7 @@ impl Parts {
         own.map(|cable| cable.length).max()
     }
 
-    /// All prices with the key that each stands at.
+    /// All prices with their keys.
     fn prices(&self) -> impl Iterator<Item = (String, &Price)> {
         let switches = self.switches.iter().map(|part| &part.price).enumerate();
         let cables = self.cables.iter().map(|part| &part.price).enumerate();
@@ -185,14 +185,14 @@ impl Parts {
         switches.chain(cables).filter_map(|(key, price)| Some((key, price.as_ref()?)))
     }
 
-    /// The first thing that makes no sense, with its key.
+    /// The first invalid value, with its key.
     fn fault(&self) -> Option<(String, String)> {
         let switches = self.switches.iter().enumerate();
         let cables = self.cables.iter().enumerate();
         let twice = |at: usize| {
             let name = &self.switches[at].name;
             let twice = self.switches[..at].iter().any(|other| other.name == *name);
-            twice.then(|| ("name", format!("two switches are called `{name}`")))
+            twice.then(|| ("name", format!("two switches have the name `{name}`")))
         };
         let of_switch = |(at, part): (usize, &Switch)| {
             let (key, message) = part.fault(&self.floor).or_else(|| twice(at))?;
@@ -215,11 +215,11 @@ impl Parts {
     }
 }
 
-/// The most ports of a switch: all divisions of its ports are tried.
+/// The largest number of ports of a switch. All divisions of its ports are tried.
 const MOST_PORTS: u64 = 4_096;
-/// Nor more uplinks.
+/// The largest number of uplinks.
 const MOST_UPLINKS: u64 = 1_024;
-/// No rack, row or riser is longer.
+/// The largest size of a rack, a row or a riser.
 const FAR: Length = Length(100_000);
 
 impl FloorSpec {
@@ -262,11 +262,11 @@ impl Switch {
         let fits = (1..=room).contains(&self.units);
         (!fits).then(|| ("units", format!("{} rack units; a rack has 1 to {room}", self.units)))
     }
-    /// All its ports.
+    /// The number of all its ports.
     pub fn all_ports(&self) -> u64 {
         self.ports + self.uplinks
     }
-    /// What it gives off.
+    /// Its heat.
     pub fn given_off(&self) -> Option<Power> {
         self.heat.or(self.power)
     }
@@ -282,7 +282,7 @@ impl Cable {
     }
 }
 
-/// How much `price` is, to compare: what has no price comes last.
+/// The amount of `price` for comparisons. A missing price is larger than any other.
 pub fn money(price: &Option<Price>) -> Money {
     price.as_ref().map_or(Money(u128::from(u64::MAX)), |price| price.money)
 }

@@ -1,4 +1,4 @@
-//! Tables of parts: those of the program are whole, others are refused with the place of the fault.
+//! Parts tables: those of the program are valid, and invalid ones are refused with the place of the error.
 
 use super::parts::{Parts, SHIPPED};
 use proptest::prelude::*;
@@ -83,7 +83,7 @@ fn the_cheapest_cable_that_reaches_is_taken() {
 }
 
 proptest! {
-    /// Whatever is cut out of a table or put into it: a table or a fault, never a panic.
+    /// Any damaged table gives a table or an error, never a panic.
     #[test]
     fn damaged_tables_are_refused(at in 0usize..1_500, cut in 0usize..40, put in ".{0,12}") {
         let text = SHIPPED[0].1;

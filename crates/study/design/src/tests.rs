@@ -1,4 +1,4 @@
-//! Counts against closed forms, laws of costs, and the thesis' networks.
+//! Counts compared with closed forms, properties of costs, and the networks of the thesis.
 
 use super::amount::Ratio;
 use super::bill::Bill;
@@ -150,7 +150,7 @@ fn the_bill_is_the_design() {
     }
 }
 
-/// Racks in a drawing: rectangles of the two colours, less the two of the legend.
+/// The number of racks in a drawing: rectangles of the two colours, less the two of the legend.
 fn racks_drawn(svg: &str) -> usize {
     ["#cfe3f7", "#f59e0b"]
         .map(|fill| svg.matches(&format!("fill=\"{fill}\"")).count())
@@ -174,7 +174,7 @@ fn a_comparison_has_what_can_be_and_says_what_cannot() {
 }
 
 proptest! {
-    /// A fat-tree that is not full: every host has its port, every switch at most k, and each pod reaches
+    /// In a fat-tree that is not full, every host has a port, every switch has at most k ports, and each pod reaches
     /// every core switch.
     #[test]
     fn a_fat_tree_that_is_not_full_is_still_one(hosts in 1u64..3_000, more in 0u64..4) {
@@ -217,8 +217,8 @@ proptest! {
         }
     }
 
-    /// No level of a tree carries less than the stated part of what is below it, and no switch has more
-    /// cables than ports.
+    /// No level of a tree carries less than the stated part of the rate below it, and no switch has more cables than
+    /// ports.
     #[test]
     fn a_tree_keeps_its_ratio_and_its_ports(hosts in 41u64..20_000, ratio in 1_000u64..8_000) {
         let parts = parts("2008");
@@ -233,7 +233,7 @@ proptest! {
         prop_assert!(counts.edge * counts.hosts_each >= hosts);
         let allowed = |up: u64| u128::from(up) * u128::from(fast) * u128::from(ratio);
         let demand = |hosts: u64| 1_000 * u128::from(hosts) * u128::from(wish.nic.0);
-        // One edge switch alone has its hosts among themselves.
+        // The hosts of a single edge switch communicate within it.
         prop_assert!(counts.edge == 1 || demand(counts.hosts_each) <= allowed(counts.uplinks));
         if counts.core > 0 {
             prop_assert!(demand(counts.hosts_each * counts.down) <= allowed(counts.uplinks * counts.up));

@@ -1,11 +1,11 @@
 //! The hierarchical tree of the thesis' §2.1: edge switches with faster uplinks, and two levels of switches
 //! of that faster rate.
 //!
-//! Edge switches stand in the racks of their hosts. As many as an aggregation switch has ports downwards
-//! make a pod, with one aggregation switch for each uplink. Every core switch has a link to every
-//! aggregation switch, so there are no more of these than a core switch has ports. How many hosts an edge
-//! switch gets, how many uplinks it uses and how aggregation switches divide their ports is what costs
-//! least within the oversubscription that is allowed.
+//! Edge switches are in the racks of their hosts. A pod has as many edge switches as an aggregation switch has ports
+//! downwards, and one aggregation switch for each uplink. Every core switch has a link to every aggregation switch, so
+//! there are at most as many aggregation switches as a core switch has ports. The number of hosts and uplinks of an
+//! edge switch and the division of an aggregation switch's ports are those of the lowest cost within the allowed
+//! oversubscription.
 
 use super::amount::{Money, Ratio};
 use super::hall::{Block, Hall};
@@ -13,7 +13,7 @@ use super::parts::{Parts, Switch};
 use super::{Design, PlanError, Run, Switches, Wish, network_racks, several, worth};
 use slotline_net::units::Rate;
 
-/// Numbers of a tree.
+/// The numbers of parts of a tree.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Counts {
     /// Index of the edge switch in its table.
@@ -22,7 +22,7 @@ pub struct Counts {
     pub upper_part: usize,
     /// Hosts per edge switch.
     pub hosts_each: u64,
-    /// Uplinks that an edge switch uses; none where there is one edge switch only.
+    /// Uplinks that an edge switch uses; 0 if there is only one edge switch.
     pub uplinks: u64,
     /// Ports of an aggregation switch to edge switches.
     pub down: u64,
@@ -40,7 +40,7 @@ pub struct Counts {
     pub core: u64,
 }
 
-/// The part of a tree that is chosen freely.
+/// The free parameters of a tree.
 #[derive(Clone, Copy)]
 struct Choice {
     hosts_each: u64,
@@ -58,12 +58,12 @@ struct Pair {
 }
 
 impl Counts {
-    /// The numbers for `hosts` hosts; none where every core switch cannot reach every aggregation switch.
+    /// The numbers for `hosts` hosts; `None` if a core switch cannot reach every aggregation switch.
     fn of(hosts: u64, choice: Choice, ports: u64, pair: Pair) -> Option<Counts> {
         let Choice { hosts_each, uplinks, down } = choice;
         let edge = hosts.div_ceil(hosts_each);
         let pods = edge.div_ceil(down);
-        // One edge switch has nothing above it.
+        // A single edge switch needs no uplinks.
         let uplinks = if edge > 1 { uplinks } else { 0 };
         let alone = Counts {
             edge_part: pair.edge,
@@ -97,12 +97,12 @@ impl Counts {
         ]
     }
 
-    /// What its switches cost; more than all money where one has no price.
+    /// The cost of its switches; larger than any amount if one has no price.
     pub fn cost(&self, parts: &Parts) -> Money {
         worth(&self.switches(), parts)
     }
 
-    /// Hosts of edge switch `edge`: all have their share, the last has the rest.
+    /// The number of hosts of edge switch `edge`. The last one has the rest.
     fn hosts_of(&self, hosts: u64, edge: u64) -> u64 {
         (hosts - edge * self.hosts_each).min(self.hosts_each)
     }
@@ -112,7 +112,7 @@ impl Counts {
         pod * self.down..((pod + 1) * self.down).min(self.edge)
     }
 
-    /// Worst demand over what is carried, in thousandths, rounded up.
+    /// The worst demand divided by what is carried, in thousandths, rounded up.
     fn oversubscription(&self, nic: u64, uplink: u64) -> Ratio {
         if self.edge == 1 {
             return Ratio::FULL;
@@ -143,7 +143,7 @@ pub fn cheapest(wish: &Wish, parts: &Parts) -> Result<Counts, PlanError> {
     })
 }
 
-/// Edge switches for hosts, with switches for the rate of their uplinks.
+/// Edge switches with ports for the hosts, with upper switches for the rate of their uplinks.
 fn pairs<'a>(wish: &'a Wish, parts: &'a Parts) -> impl Iterator<Item = Pair> + 'a {
     let all = || parts.switches.iter().enumerate();
     let edge = all().filter(|(_, part)| part.rate == wish.nic && part.uplinks > 0);
@@ -163,7 +163,7 @@ fn candidates<'a>(
     let each =
         (1..=edge.uplinks).flat_map(|uplinks| (1..=edge.ports).map(move |hosts| (hosts, uplinks)));
     each.flat_map(move |(hosts_each, uplinks)| {
-        // As many ports downwards as may be; or all of them, where no core is needed.
+        // As many ports downwards as allowed, or all of them if no core is needed.
         let downs = [most_down(wish, edge, upper.ports, hosts_each, uplinks), Some(upper.ports)];
         let choice = move |down| Choice { hosts_each, uplinks, down };
         let counts = move |choice| Counts::of(wish.hosts, choice, upper.ports, pair);
@@ -177,7 +177,7 @@ fn within(wish: &Wish, edge: &Switch, counts: &Counts) -> bool {
     counts.oversubscription(wish.nic.0, uplink) <= wish.oversubscription
 }
 
-/// The most of an aggregation switch's ports that may go to edge switches; at least one goes up.
+/// The largest number of an aggregation switch's ports that may go to edge switches. At least one goes up.
 fn most_down(wish: &Wish, edge: &Switch, ports: u64, hosts: u64, uplinks: u64) -> Option<u64> {
     let demand = 1_000 * u128::from(hosts) * u128::from(wish.nic.0);
     let uplink = u128::from(edge.uplink_rate?.0);
@@ -187,7 +187,7 @@ fn most_down(wish: &Wish, edge: &Switch, ports: u64, hosts: u64, uplinks: u64) -
     (down > 0).then_some(down)
 }
 
-/// The part that the table lacks, or the largest network that it allows.
+/// The part that the table lacks, or the size of the largest possible network.
 fn why_not(wish: &Wish, parts: &Parts) -> String {
     let far = most_hosts(wish, parts);
     match (pairs(wish, parts).next(), far) {
@@ -200,7 +200,7 @@ fn why_not(wish: &Wish, parts: &Parts) -> String {
     }
 }
 
-/// The most hosts that a tree of the table's switches can have within the oversubscription of `wish`.
+/// The largest number of hosts that a tree of the table's switches can have within the oversubscription of `wish`.
 pub fn most_hosts(wish: &Wish, parts: &Parts) -> u64 {
     let possible = |hosts: u64| {
         let wish = Wish { hosts, ..*wish };
@@ -264,8 +264,8 @@ fn remark(counts: &Counts, edge: &Switch, upper: &Switch) -> String {
     )
 }
 
-/// Racks of one pod with how many edge switches are in each: several small ones share a rack, a large one
-/// has several racks and stands in the middle of them.
+/// The racks of one pod with the number of hosts and edge switches in each. Several small edge switches share a rack. A
+/// large one has several racks and is in the middle of them.
 pub(super) fn racks(hosts: &[u64], each: u64, per_rack: u64) -> Vec<(u64, u64)> {
     let share = (per_rack / each).max(1) as usize;
     let rack = |edges: &[u64]| -> Vec<(u64, u64)> {
@@ -278,14 +278,14 @@ pub(super) fn racks(hosts: &[u64], each: u64, per_rack: u64) -> Vec<(u64, u64)> 
     hosts.chunks(share).flat_map(rack).collect()
 }
 
-/// Racks of pod `pod`, as [`racks`].
+/// The racks of pod `pod`, as in [`racks`].
 fn pod_racks(wish: &Wish, counts: &Counts, parts: &Parts, pod: u64) -> Vec<(u64, u64)> {
     let hosts: Vec<u64> =
         counts.edges_of(pod).map(|edge| counts.hosts_of(wish.hosts, edge)).collect();
     racks(&hosts, counts.hosts_each, parts.floor.hosts_per_rack)
 }
 
-/// Pods with their aggregation switches; the core has a place of its own among them.
+/// The places of pods with their aggregation switches, and of the core among them.
 fn hall(wish: &Wish, counts: &Counts, parts: &Parts) -> Hall {
     let units = parts.switches[counts.upper_part].units;
     let network = |count| network_racks(count, units, parts.floor.rack_units);
@@ -300,7 +300,7 @@ fn hall(wish: &Wish, counts: &Counts, parts: &Parts) -> Hall {
     Hall::of(pods.chain(central.map(|_| core)).collect(), central, &parts.floor)
 }
 
-/// From hosts to edge switches in their racks, and from these to the pod's aggregation switches.
+/// Cables from hosts to edge switches in their racks, and from these to the pod's aggregation switches.
 fn in_pod(
     wish: &Wish,
     counts: &Counts,
@@ -324,7 +324,7 @@ fn in_pod(
     below.into_iter().chain(above).collect()
 }
 
-/// From the hosts of each rack to the nearest rack with their switch.
+/// Cables from the hosts of each rack to the nearest rack with their switch.
 pub(super) fn host_runs(
     wish: &Wish,
     hall: &Hall,
@@ -346,7 +346,7 @@ pub(super) fn host_runs(
     filled.iter().enumerate().map(run).collect()
 }
 
-/// From the aggregation switches of a pod to the core.
+/// Cables from the aggregation switches of a pod to the core.
 fn to_core(counts: &Counts, hall: &Hall, pod: u64, rate: Rate) -> Option<Run> {
     let edges = counts.edges_of(pod);
     let count = counts.uplinks * ((edges.end - edges.start) * counts.up).div_ceil(counts.down);

@@ -1,4 +1,4 @@
-//! Inputs that are valid: what mutations begin with.
+//! Valid inputs, from which mutations start.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -13,7 +13,7 @@ pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..")
 }
 
-/// The files below `folders` whose names end in one of `endings`, in order. Larger files than `most` are left out.
+/// The files below `folders` whose names end in one of `endings`, in order. Files larger than `most` are left out.
 pub(crate) fn files(folders: &[&str], endings: &[&str], most: usize) -> Vec<Sample> {
     let mut paths = vec![];
     folders.iter().for_each(|folder| walk(&root().join(folder), &mut paths));
@@ -36,7 +36,7 @@ fn walk(folder: &Path, out: &mut Vec<PathBuf>) {
     }
 }
 
-/// Scenarios without `[sweep]`, and one for each central scheme, small.
+/// Scenarios without `[sweep]`, and a small one for each central scheme.
 pub(crate) fn scenarios() -> &'static [Sample] {
     static FILES: OnceLock<Vec<Sample>> = OnceLock::new();
     FILES.get_or_init(|| files(&["scenarios"], &[".toml"], 20_000))

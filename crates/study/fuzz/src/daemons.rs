@@ -1,4 +1,4 @@
-//! What daemons read: datagrams of others, their configuration, and logs.
+//! The inputs of daemons: datagrams of others, their configuration, and logs.
 
 use crate::mutate::mutated;
 use crate::random::{Draw, stream_of};
@@ -21,7 +21,7 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::time::Duration;
 
-/// Most datagrams that an end hands out at one moment.
+/// The largest number of datagrams that an end may send at one moment.
 const MOST_AT_ONCE: usize = 1_000;
 
 const CONFIG: &str = "scenario = 'fabric.toml'\nnetwork = ['10.1.0.0/24', 'fd00::/8']\n\
@@ -33,22 +33,22 @@ const SCENARIO: &str = "name = 'log'\nend.at = '1s'\nfabric = { kind = 'star', h
     [[scheme]]\nname = 'xco'\ncontrol.kind = 'xco'\n\
     [[workload]]\nkind = 'bulk'\nsenders = '1'\nreceivers = '0'\n";
 
-/// The seed of what happens to datagrams.
+/// A seed for the events of datagrams.
 pub(crate) fn script(rng: &mut Stream) -> Vec<u8> {
     rng.noise(16)
 }
 
-/// Two ends, and a network that loses, repeats, mixes up and changes their datagrams.
+/// Two ends, and a network that loses, repeats, reorders and changes their datagrams.
 struct Ends {
     rng: Stream,
     now: Time,
     ends: Vec<Endpoint>,
-    /// To which end a datagram goes.
+    /// Datagrams in transit, each with the number of its destination.
     channel: Vec<(usize, Vec<u8>)>,
-    /// Those that were delivered, which may come again.
+    /// Datagrams that were delivered and may come again.
     past: Vec<(usize, Vec<u8>)>,
     sent: u64,
-    /// What arrived, by end.
+    /// The messages that arrived, by end.
     arrived: HashSet<(usize, u64)>,
 }
 
@@ -85,7 +85,7 @@ impl Ends {
         self.attend()
     }
 
-    /// An end sends its number and a random rest.
+    /// An end sends a message with its number and random bytes.
     fn say(&mut self) -> Result<(), String> {
         let from = self.rng.index(2);
         self.sent += 1;
@@ -103,7 +103,7 @@ impl Ends {
         }
     }
 
-    /// One datagram arrives: any that is on the way, a changed one, or one that has arrived before.
+    /// Delivers one datagram: one in transit, a changed one, or one that has arrived before.
     fn deliver(&mut self) -> Result<(), String> {
         let again = self.channel.is_empty() || self.rng.once_in(5);
         let from = if again { &mut self.past } else { &mut self.channel };
@@ -125,8 +125,8 @@ impl Ends {
                 let number = message.first_chunk().map(|bytes| u64::from_be_bytes(*bytes));
                 let number =
                     number.filter(|&number| number <= self.sent && peer as usize == 1 - to);
-                let number = number.ok_or("a message arrived that nobody had sent")?;
-                law(message[8] as usize == 1 - to, || "an end heard itself".into())?;
+                let number = number.ok_or("a message arrived that was not sent")?;
+                law(message[8] as usize == 1 - to, || "an end received its own message".into())?;
                 law(self.arrived.insert((to, number)), || format!("message {number} arrived twice"))
             }
             Ok(Event::Handshake { reply, .. }) => {
@@ -137,7 +137,7 @@ impl Ends {
         }
     }
 
-    /// Both ends send what is due.
+    /// Both ends send the datagrams that are due.
     fn attend(&mut self) -> Result<(), String> {
         for at in 0..self.ends.len() {
             for _ in 0..MOST_AT_ONCE {
@@ -155,7 +155,8 @@ impl Ends {
     }
 }
 
-/// What arrives was sent, once, by the other end; and messages pass again once nothing disturbs them.
+/// Each message that arrives was sent by the other end and arrives once. Messages arrive again when the network has no
+/// more faults.
 pub(crate) fn judge_script(input: &[u8]) -> Result<(), String> {
     let mut ends = Ends::new(stream_of(input, "fuzz.daemons"))?;
     for _ in 0..150 {
@@ -171,10 +172,10 @@ pub(crate) fn judge_script(input: &[u8]) -> Result<(), String> {
             ends.attend()?;
         }
     }
-    law(ends.arrived.len() > before, || "no message passes any more".into())
+    law(ends.arrived.len() > before, || "no message arrives any more".into())
 }
 
-/// A label, and a configuration, a message or a log that was changed.
+/// A label, and a mutated configuration, message or log.
 pub(crate) fn file(rng: &mut Stream) -> Vec<u8> {
     let [time, control] = messages();
     let config = CONFIG.as_bytes().to_vec();
@@ -221,7 +222,7 @@ fn log() -> Vec<u8> {
     recorder.into_inner()
 }
 
-/// Reads the file; nothing of it is to cause a panic.
+/// Reads the file, which must not cause a panic.
 pub(crate) fn judge_file(input: &[u8]) -> Result<(), String> {
     let (label, bytes) = label_of(input);
     match label.as_str() {
@@ -245,7 +246,7 @@ fn judge_log(bytes: &[u8]) {
     let Ok(mut log) = Log::open(bytes) else { return };
     let Ok(loaded) = Scenario::parse(Path::new("log"), log.header.scenario.clone()) else { return };
     if let Ok(mut seat) = recorded_controller(&loaded, &log.header) {
-        // A damaged log is an error.
+        // An error is expected for a damaged log.
         drop(replay(&mut log, &mut seat, false));
     }
 }

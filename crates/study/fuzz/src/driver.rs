@@ -1,4 +1,4 @@
-//! Drives a target: makes inputs, tries them, and keeps one that fails.
+//! Drives a target: makes inputs, tries them, and stores an input that fails.
 
 use crate::Target;
 use slotline_net::rng::Stream;
@@ -14,15 +14,15 @@ use std::time::{Duration, Instant};
 /// An input that takes longer than this is a failure: no input is larger than some 100 KB.
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// How a target is driven.
+/// Settings of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// For how long; without it, [`Target::inputs`] inputs are tried, so that the verdict does not depend on
-    /// the machine.
+    /// The duration. Without it, [`Target::inputs`] inputs are tried, so that the verdict does not depend on the
+    /// machine.
     pub span: Option<Duration>,
     /// The seed of all inputs.
     pub seed: u64,
-    /// An input to try again, alone.
+    /// The only input to try, from an earlier failure.
     pub replay: Option<PathBuf>,
     /// The folder for failing inputs.
     pub folder: PathBuf,
@@ -51,7 +51,7 @@ fn number(name: &str) -> Result<Option<u64>, String> {
 /// Drives `target`. Returns the number of inputs that were tried.
 ///
 /// # Errors
-/// The law that does not hold, and the file with the input.
+/// The property that does not hold, and the file with the input.
 pub fn fuzz(target: &Target, settings: &Settings) -> Result<u64, String> {
     match &settings.replay {
         Some(file) if belongs(file, target) => replay(target, file).map(|()| 1),
@@ -60,7 +60,7 @@ pub fn fuzz(target: &Target, settings: &Settings) -> Result<u64, String> {
     }
 }
 
-/// Whether the input in `file` is one of `target`: its name begins with that of its target.
+/// Whether the input in `file` belongs to `target`: its name begins with that of its target.
 fn belongs(file: &Path, target: &Target) -> bool {
     let name = file.file_name().and_then(|name| name.to_str()).unwrap_or("");
     name.strip_prefix(target.name).is_some_and(|rest| rest.starts_with(['-', '.']))
@@ -74,7 +74,7 @@ fn replay(target: &Target, file: &Path) -> Result<(), String> {
 fn many(target: &Target, settings: &Settings) -> Result<u64, String> {
     let io = |error: io::Error| format!("{}: {error}", settings.folder.display());
     std::fs::create_dir_all(&settings.folder).map_err(io)?;
-    // It remains where an input ends the process.
+    // The file remains if an input ends the process.
     let path = settings.folder.join(format!("{}.current", target.name));
     let mut current = File::create(&path).map_err(io)?;
     let began = Instant::now();
@@ -94,7 +94,7 @@ fn many(target: &Target, settings: &Settings) -> Result<u64, String> {
     Ok(done)
 }
 
-/// Puts `content` in place of what is in `file`.
+/// Replaces the content of `file` by `content`.
 fn replace(file: &mut File, content: &[u8]) -> io::Result<()> {
     file.rewind()?;
     file.write_all(content)?;
@@ -137,7 +137,7 @@ pub(crate) fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     outcome.map_err(|_| PANIC.take())
 }
 
-/// Panics of a thread that catches them are kept and not printed.
+/// Stores the panics of threads that catch them instead of printing them.
 fn keep_panics() {
     let usual = take_hook();
     set_hook(Box::new(move |info| {

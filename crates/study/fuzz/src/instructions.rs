@@ -1,4 +1,4 @@
-//! The eBPF machine, and the object files that programs come from.
+//! The eBPF machine, and object files with programs.
 
 use crate::corpus::objects;
 use crate::mutate::mutated;
@@ -68,7 +68,7 @@ fn instruction(rng: &mut Stream, at: usize, count: usize) -> Vec<u8> {
     }
 }
 
-/// A value: the number of a helper, an atomic operation, an address that means something, or any number.
+/// A value: the number of a helper, an atomic operation, a valid address, or any number.
 fn immediate(rng: &mut Stream, code: u8) -> i64 {
     match code {
         0x85 => *rng.pick(&[1, 2, 3, 5, 7, 8, 8, -1, 4]),
@@ -87,7 +87,7 @@ fn immediate(rng: &mut Stream, code: u8) -> i64 {
     }
 }
 
-/// What a program leaves behind.
+/// The state after a program has ended.
 #[derive(PartialEq, Debug)]
 struct Left {
     ended: Result<u64, Trap>,
@@ -115,7 +115,7 @@ fn run(program: &Program, fuel: u32) -> Left {
     Left { ended, context, constants, entries }
 }
 
-/// A program that is accepted ends within its limit, writes only what it may write, and does the same each time.
+/// An accepted program ends within its limit, writes only to writable memory, and has the same result each time.
 pub(crate) fn judge_program(input: &[u8]) -> Result<(), String> {
     let program = match Program::new(input) {
         Ok(program) => program,
@@ -123,15 +123,15 @@ pub(crate) fn judge_program(input: &[u8]) -> Result<(), String> {
     };
     let left = run(&program, FUEL);
     let kept = left.context[..READ_ONLY].iter().all(|byte| *byte == 7);
-    law(kept, || "it has written where it may only read".into())?;
+    law(kept, || "it has written to read-only memory".into())?;
     law(left.constants == [0x55; 24], || "it has written to constants".into())?;
     law(left.entries <= 3, || format!("a map of 3 entries has {}", left.entries))?;
-    law(run(&program, FUEL) == left, || "it does something else the second time".into())?;
+    law(run(&program, FUEL) == left, || "its result differs the second time".into())?;
     match left.ended {
         Err(Trap::TooLong) => Ok(()),
-        _ => law(run(&program, 2 * FUEL) == left, || {
-            "with a higher limit it does something else".into()
-        }),
+        _ => {
+            law(run(&program, 2 * FUEL) == left, || "its result differs with a higher limit".into())
+        }
     }
 }
 
@@ -145,7 +145,7 @@ pub(crate) fn object(rng: &mut Stream) -> Vec<u8> {
     mutated(rng, &seed.bytes, &other.bytes)
 }
 
-/// An object file is refused with a reason, or its program judges every packet.
+/// An object file is refused with a reason, or its program handles every packet.
 pub(crate) fn judge_object(input: &[u8]) -> Result<(), String> {
     let loaded = match load(input) {
         Ok(loaded) => loaded.limited(FUEL),
@@ -166,5 +166,5 @@ pub(crate) fn judge_object(input: &[u8]) -> Result<(), String> {
     }
     let stopped = discipline.trap().is_some();
     law(stopped == discipline.failure().is_some(), || "a stopped program is not reported".into())?;
-    law(names.iter().all(|name| loaded.map(name).is_some()), || "a map is not there".into())
+    law(names.iter().all(|name| loaded.map(name).is_some()), || "a map is missing".into())
 }

@@ -1,8 +1,8 @@
 //! Fuzzers: random input for everything that reads input.
 //!
-//! A [`Target`] makes inputs from a random stream and judges each of them. An input is a sequence of bytes, and
-//! the judgement depends on nothing else, so that a failing input can be kept and tried again. [`fuzz`] drives a
-//! target. A panic is a failure, and so is a law that does not hold.
+//! A [`Target`] makes inputs from a random stream and judges each of them. An input is a sequence of bytes. The verdict
+//! depends on nothing else, so that a failing input can be stored and tried again. [`fuzz`] drives a target. A panic is
+//! a failure, and so is a violated property.
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
@@ -25,18 +25,18 @@ pub use driver::{Settings, fuzz};
 
 use slotline_net::rng::Stream;
 
-/// What is tried with random input.
+/// A part of the program that is tried with random input.
 #[derive(Clone, Copy)]
 pub struct Target {
-    /// The name, which the names of failing inputs begin with.
+    /// The name, which is the prefix of the names of failing inputs.
     pub name: &'static str,
-    /// What is tried.
+    /// A description in one line.
     pub about: &'static str,
-    /// The number of inputs where no time is set: some seconds' worth.
+    /// The number of inputs if no time is set; they take some seconds.
     pub inputs: u64,
     /// Makes an input.
     pub make: fn(&mut Stream) -> Vec<u8>,
-    /// Tries an input; the error names the law that does not hold. It may also panic.
+    /// Tries an input. The error names the property that does not hold. It may also panic.
     pub judge: fn(&[u8]) -> Result<(), String>,
 }
 
@@ -142,7 +142,7 @@ pub const TARGETS: [Target; 16] = [
     },
     Target {
         name: "daemons",
-        about: "datagrams between two daemons are lost, repeated, mixed up and changed",
+        about: "datagrams between two daemons are lost, repeated, reordered and changed",
         inputs: 60,
         make: daemons::script,
         judge: daemons::judge_script,

@@ -1,8 +1,8 @@
 //! Networks in which control messages are changed in transit.
 //!
-//! Every node of a network is behind a [`Tampered`], which changes some of the control messages that arrive. They keep
-//! the sequence numbers of running sessions and get valid codes, because the keys are known. So the state machines of
-//! all systems get them in the states of a real network.
+//! Every node of a network is wrapped in a [`Tampered`], which changes some of the control messages that arrive.
+//! Changed messages keep the sequence numbers of running sessions and get valid codes, because the keys are known.
+//! Therefore the state machines of all systems receive them in the states of a real network.
 
 use crate::mutate::mutated;
 use crate::random::{Draw, stream_of};
@@ -23,7 +23,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// A network without a scheme, with traffic that begins again and again.
+/// A network without a scheme, with traffic that repeats.
 const NETWORK: &str = r#"
 name = "tampered"
 end = { at = "2ms" }
@@ -45,7 +45,7 @@ fabric = { kind = "hybrid", racks = 3, hosts-per-rack = 2, packet = { rate = "10
 workload = [{ kind = "random-bijective", size = "300KB" }]
 "#;
 
-/// A network, and what a scheme says beside its name.
+/// A network, and the settings of a scheme except its name.
 const SCHEMES: [(&str, &str); 15] = [
     (STAR, r#"control = { kind = "xco", slice = "20us", hysteresis = "5us" }"#),
     (STAR, r#"control = { kind = "xco", mode = "rate-limit" }"#),
@@ -79,7 +79,7 @@ const SCHEMES: [(&str, &str); 15] = [
     (STAR, "queue = 'qcn'\nreaction = {}"),
 ];
 
-/// The scheme and the seed of what happens.
+/// The scheme and the seed of the changes.
 pub(crate) fn script(rng: &mut Stream) -> Vec<u8> {
     let mut out = vec![rng.index(SCHEMES.len()) as u8];
     out.extend(rng.noise(12));
@@ -92,17 +92,17 @@ fn scenario(at: usize) -> Result<Loaded, String> {
     Scenario::parse(Path::new("tampered.toml"), text).map_err(|error| format!("{scheme}: {error}"))
 }
 
-/// What was done to messages.
+/// Counts of changed messages.
 #[derive(Default)]
 struct Done {
     changed: AtomicU64,
-    /// Those of them with a code.
+    /// The number of changed messages with a code.
     sealed: AtomicU64,
-    /// Messages for a station that are none of the scheme's, whatever the state of the station is.
+    /// The number of messages for a station that are not valid messages of the scheme in any state of the station.
     broken: AtomicU64,
 }
 
-/// Whether bytes are a message of a scheme that counts those that are not.
+/// Whether bytes are a message, for schemes that count other bytes.
 type Readable = fn(&[u8]) -> bool;
 
 fn readable(control: &str) -> Option<Readable> {
@@ -115,12 +115,12 @@ fn readable(control: &str) -> Option<Readable> {
     None
 }
 
-/// What all nodes of a network share.
+/// State that all nodes of a network share.
 #[derive(Clone)]
 struct Common {
     /// The seed of the run, from which keys are made.
     seed: u64,
-    /// Hosts have lower numbers than stations.
+    /// The number of hosts. Their numbers are lower than those of stations.
     hosts: u32,
     readable: Option<Readable>,
     done: Arc<Done>,
@@ -142,7 +142,7 @@ impl Tampered {
         sealed(bytes, &key).then_some(key)
     }
 
-    /// Other bytes in place of those of a message, sealed as it was.
+    /// Other bytes instead of those of a message, sealed like the original.
     fn changed(&mut self, bytes: &[u8]) -> Vec<u8> {
         let fcp = self.key(bytes, |bytes, key| fcp::Message::parse(bytes, key).is_ok());
         let watchdog = self.key(bytes, |bytes, key| {
@@ -192,13 +192,13 @@ impl Intercept for Tampered {
     }
 }
 
-/// When runs end.
+/// The end of runs.
 const END: Time = Time::ms(2);
-/// Packets that a run may create: some times what 16 hosts send at full rate.
+/// The limit of packets that a run may create: several times what 16 hosts send at full rate.
 const MOST_PACKETS: u64 = 200_000;
 
-/// A network with changed messages runs to its end, its packets are accounted for, and stations count the messages
-/// that they cannot read.
+/// A network with changed messages runs to its end, its packets are accounted for, and stations count the messages that
+/// they cannot parse.
 pub(crate) fn judge(input: &[u8]) -> Result<(), String> {
     let Some((&scheme, rest)) = input.split_first() else { return Ok(()) };
     let (outcome, done) = tampered(usize::from(scheme) % SCHEMES.len(), rest)?;
@@ -210,7 +210,7 @@ pub(crate) fn judge(input: &[u8]) -> Result<(), String> {
     law(ignored >= broken, || format!("{broken} broken messages, {ignored} counted"))
 }
 
-/// Runs a scheme's network, with all its nodes behind a [`Tampered`].
+/// Runs a scheme's network, with each node wrapped in a [`Tampered`].
 fn tampered(at: usize, draws: &[u8]) -> Result<(Outcome, Arc<Done>), String> {
     let loaded = scenario(at)?;
     let scenario = &loaded.scenario;
@@ -256,8 +256,8 @@ fn ignored(place: &Place) -> Option<u64> {
 mod tests {
     use super::*;
 
-    /// A fuzzer that changes nothing would find nothing. Messages of Fastpass are sealed with the right key, so that
-    /// they are read.
+    /// Checks that the fuzzer changes messages, because otherwise it would find nothing. Messages of Fastpass are
+    /// sealed with the right key, so that they are parsed.
     #[test]
     fn messages_of_every_scheme_are_changed() {
         for (at, (_, scheme)) in SCHEMES.iter().enumerate() {

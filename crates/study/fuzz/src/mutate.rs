@@ -3,10 +3,10 @@
 use crate::random::Draw;
 use slotline_net::rng::Stream;
 
-/// Longer inputs find no more, and take longer.
+/// The largest size of an input. Larger inputs find no more errors, and take longer.
 const LONGEST: usize = 1 << 18;
 
-/// Numbers at which arithmetic goes wrong.
+/// Numbers that often cause arithmetic errors.
 const EXTREMES: [&str; 24] = [
     "0",
     "-1",
@@ -34,7 +34,7 @@ const EXTREMES: [&str; 24] = [
     "00000000000000000000000000000000000001",
 ];
 
-/// Bytes that are no UTF-8, or that few expect.
+/// Bytes that are not UTF-8, or that are rarely expected.
 const ODD: [&[u8]; 12] = [
     b"\xff",
     b"\xc3",
@@ -60,7 +60,7 @@ pub(crate) fn mutated(rng: &mut Stream, seed: &[u8], other: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// `seed` with one change of a kind that suits texts.
+/// `seed` with one change of a kind suited to texts.
 pub(crate) fn mutated_text(rng: &mut Stream, seed: &[u8], other: &[u8]) -> Vec<u8> {
     let mut bytes = seed.to_vec();
     for _ in 0..1 + rng.length(4) {
@@ -93,12 +93,12 @@ fn change(rng: &mut Stream, bytes: &mut Vec<u8>, other: &[u8]) {
     }
 }
 
-/// A place with something in it.
+/// An index of a byte, if there are any bytes.
 fn place(rng: &mut Stream, bytes: &[u8]) -> Option<usize> {
     (!bytes.is_empty()).then(|| rng.index(bytes.len()))
 }
 
-/// A range that is not long.
+/// A short range.
 fn range(rng: &mut Stream, bytes: &[u8]) -> std::ops::Range<usize> {
     let from = rng.index(bytes.len() + 1);
     from..from + rng.length((bytes.len() - from).min(1 << 10))
@@ -116,7 +116,7 @@ fn overwrite(rng: &mut Stream, bytes: &mut [u8]) {
     bytes[range.start..range.start + noise.len()].copy_from_slice(&noise);
 }
 
-/// A field of a binary format gets an extreme value.
+/// Replaces a field of a binary format by an extreme value.
 fn binary_number(rng: &mut Stream, bytes: &mut [u8]) {
     let width = *rng.pick(&[1usize, 2, 4, 8]);
     let at = rng.index(bytes.len() / width + 1) * width;
@@ -148,7 +148,7 @@ fn splice(rng: &mut Stream, bytes: &mut Vec<u8>, other: &[u8]) {
     bytes.splice(here, other[there].iter().copied());
 }
 
-/// A part comes a second time, elsewhere.
+/// Inserts a copy of a part at another place.
 fn double(rng: &mut Stream, bytes: &mut Vec<u8>) {
     let part = bytes[range(rng, bytes)].to_vec();
     let at = rng.index(bytes.len() + 1);
@@ -160,7 +160,7 @@ fn odd(rng: &mut Stream, bytes: &mut Vec<u8>) {
     bytes.splice(at..at, rng.pick(&ODD).iter().copied());
 }
 
-/// The line around a place, with its end.
+/// The line around a random place, including its end.
 fn line(rng: &mut Stream, bytes: &[u8]) -> std::ops::Range<usize> {
     let at = rng.index(bytes.len() + 1);
     let from = bytes[..at].iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
@@ -185,7 +185,7 @@ fn exchange_lines(rng: &mut Stream, bytes: &mut Vec<u8>, other: &[u8]) {
     bytes.splice(here, other[there].iter().copied());
 }
 
-/// A run of bytes for which `of` holds, from a random place on.
+/// Consecutive bytes for which `of` holds, from a random place on.
 fn run(rng: &mut Stream, bytes: &[u8], of: fn(&u8) -> bool) -> Option<std::ops::Range<usize>> {
     let begin = place(rng, bytes)?;
     let from = begin + bytes[begin..].iter().position(of)?;
@@ -215,7 +215,7 @@ fn word(rng: &mut Stream, bytes: &mut Vec<u8>, other: &[u8]) {
 mod tests {
     use super::*;
 
-    /// Every change works on every length, and most of them change something.
+    /// Every mutation works on inputs of any length, and most mutations change something.
     #[test]
     fn mutations_change_input_of_any_length() {
         let mut rng = Stream::named(1, "fuzz.mutations", 0);

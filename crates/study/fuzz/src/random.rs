@@ -2,11 +2,11 @@
 
 use slotline_net::rng::Stream;
 
-/// What fuzzers draw.
+/// Random draws for fuzzers.
 pub(crate) trait Draw {
     /// True once in `n` times on average.
     fn once_in(&mut self, n: u64) -> bool;
-    /// A number below `n`, or zero where `n` is zero.
+    /// A number below `n`, or zero if `n` is zero.
     fn index(&mut self, n: usize) -> usize;
     /// One of `items`, which are not empty.
     fn pick<'a, T>(&mut self, items: &'a [T]) -> &'a T;
@@ -35,7 +35,7 @@ impl Draw for Stream {
     }
 }
 
-/// The stream that an input stands for.
+/// The random stream that belongs to an input.
 pub(crate) fn stream_of(input: &[u8], name: &str) -> Stream {
     let key =
         input.iter().fold(0u64, |key, byte| key.wrapping_mul(257).wrapping_add(u64::from(*byte)));

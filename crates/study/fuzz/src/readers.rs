@@ -24,7 +24,7 @@ const HTSIM: &str = "crates/study/scenario/tests/data/htsim";
 const HPCC: &str = "crates/study/scenario/tests/data/hpcc";
 const GRAPHS: &str = "crates/model/formats/tests/data";
 
-/// Where there are files of each kind of import.
+/// The folders with files of each kind of import.
 const SOURCES: [(&str, &str, &str); 11] = [
     ("htsim-cm", HTSIM, ".cm"),
     ("hpcc-flows", HPCC, "flow.txt"),
@@ -38,7 +38,7 @@ const SOURCES: [(&str, &str, &str); 11] = [
     ("hpcc-topology", HPCC, "topology.txt"),
     ("containerlab", GRAPHS, ".yml"),
 ];
-/// Kinds of which the repository has no file.
+/// Kinds without a file in the repository.
 const WRITTEN: [(&str, &str); 2] = [
     ("csv", "src,dst,bytes,start_s,class\n0,1,1000,0,0\n1,2,1500000,0.000001,3\n2,0,1,1e-3,7\n"),
     (
@@ -59,7 +59,7 @@ fn samples() -> &'static [(&'static str, Vec<Sample>)] {
     })
 }
 
-/// An input with a first line that says how it is read.
+/// An input whose first line selects the reader.
 fn labelled(label: &str, bytes: &[u8]) -> Vec<u8> {
     [label.as_bytes(), b"\n", bytes].concat()
 }
@@ -83,7 +83,7 @@ pub(crate) fn import(rng: &mut Stream) -> Vec<u8> {
     labelled(kind, &made)
 }
 
-/// An import is refused with a text, or gives tables of a scenario.
+/// An import is refused with a message, or gives tables of a scenario.
 pub(crate) fn judge_import(input: &[u8]) -> Result<(), String> {
     let (kind, bytes) = label_of(input);
     let Ok(kind) = Importer::named(&kind) else { return Ok(()) };
@@ -96,7 +96,7 @@ pub(crate) fn judge_import(input: &[u8]) -> Result<(), String> {
     }
 }
 
-/// A fabric that was imported is one of a scenario.
+/// An imported fabric is valid in a scenario.
 fn fabric(fragment: &str) -> Result<(), String> {
     let rest = "[[workload]]\nkind = \"bulk\"\nflows = []\n[[scheme]]\nname = \"tcp\"\n";
     let text = format!("name = \"fuzz\"\nend = {{ at = \"1us\" }}\n{fragment}\n{rest}");
@@ -106,7 +106,7 @@ fn fabric(fragment: &str) -> Result<(), String> {
     }
 }
 
-/// What a scenario reads a file for, by the name of the file.
+/// How a scenario uses a file, by the name of the file.
 const TRACES: [(&str, &str, &str); 7] = [
     ("a.cm", HTSIM, ".cm"),
     ("a.goal", "crates/study/scenario/tests/data/goal", ".goal"),
@@ -132,7 +132,7 @@ pub(crate) fn trace(rng: &mut Stream) -> Vec<u8> {
     labelled(name, &mutated_text(rng, &seed.bytes, &other.bytes))
 }
 
-/// A file that a scenario names is refused with a text, or the scenario is accepted.
+/// A file that a scenario names is refused with a message, or the scenario is accepted.
 pub(crate) fn judge_trace(input: &[u8]) -> Result<(), String> {
     let (name, bytes) = label_of(input);
     let workload = match name.as_str() {
@@ -162,7 +162,7 @@ pub(crate) fn judge_trace(input: &[u8]) -> Result<(), String> {
     }
 }
 
-/// The traffic of a scenario that was accepted can be made.
+/// The traffic of an accepted scenario can be generated.
 fn traffic(loaded: &Loaded) -> Result<(), String> {
     let scenario = &loaded.scenario;
     let graph = scenario.fabric.build().map_err(|error| error.to_string())?;
@@ -176,7 +176,7 @@ pub(crate) fn capture(rng: &mut Stream) -> Vec<u8> {
     mutated(rng, &seed.bytes, &other.bytes)
 }
 
-/// A capture is refused with a text, or each of its packets has an action.
+/// A capture is refused with a message, or each of its packets has an action.
 pub(crate) fn judge_capture(input: &[u8]) -> Result<(), String> {
     let setup = Setup { queues: 8, ..Setup::default() };
     let pace = setup.rate.inverse_rate();
@@ -195,7 +195,7 @@ pub(crate) fn judge_capture(input: &[u8]) -> Result<(), String> {
     }
 }
 
-/// Ethernet frames that are nearly right: IPv4 with ports, IPv6 behind a tag.
+/// Ethernet frames that are almost valid: IPv4 with ports, and IPv6 behind a tag.
 const FRAMES: [&[u8]; 2] = [
     &[
         2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0, 0x45, 2, 0, 40, 0, 1, 0x40, 0, 64, 6, 0x26, 0xcb,
@@ -217,7 +217,7 @@ pub(crate) fn frame(rng: &mut Stream) -> Vec<u8> {
     if rng.once_in(8) { noise } else { mutated(rng, seed, &noise) }
 }
 
-/// A bump marks what says that it may be marked, and leaves malformed frames alone.
+/// A bump marks only ECN-capable packets, and does not change malformed frames.
 pub(crate) fn judge_frame(input: &[u8]) -> Result<(), String> {
     let pace = Rate(1_000_000_000).inverse_rate();
     let queue = VirtualQueue::new(pace, Bytes(3_000));

@@ -1,4 +1,4 @@
-//! Result folders: files that a run and a sweep write, mutated and read back.
+//! Result folders: files of a run and of a sweep, which are mutated and read back.
 
 use crate::mutate::{mutated, mutated_text};
 use crate::random::Draw;
@@ -56,7 +56,7 @@ fn read_all(folder: &Path) -> Files {
     files
 }
 
-/// A result as it was written, and the files of it.
+/// An unchanged result, and its files.
 fn result() -> &'static (Stored, Files) {
     static RESULT: OnceLock<(Stored, Files)> = OnceLock::new();
     RESULT.get_or_init(|| {
@@ -71,7 +71,7 @@ fn result() -> &'static (Stored, Files) {
     })
 }
 
-/// Changes a text as a text, and other files as bytes.
+/// Mutates a text as text, and other files as bytes.
 fn mutated_file(rng: &mut Stream, name: &str, seed: &[u8], other: &[u8]) -> Vec<u8> {
     if name.ends_with(".parquet") {
         mutated(rng, seed, other)
@@ -80,7 +80,7 @@ fn mutated_file(rng: &mut Stream, name: &str, seed: &[u8], other: &[u8]) -> Vec<
     }
 }
 
-/// A file of a result, mutated, behind its name.
+/// The name of a file of a result, followed by its mutated content.
 pub(crate) fn file(rng: &mut Stream) -> Vec<u8> {
     let (_, files) = result();
     let read_back = |name: &str| {
@@ -114,7 +114,7 @@ fn checksum(bytes: &[u8]) -> String {
     format!("{:016x}", XxHash64::oneshot(0, bytes))
 }
 
-/// The index that belongs to the mutated file `name`.
+/// The index for the mutated file `name`.
 fn index(content: &[u8], name: &str, bytes: &[u8]) -> Vec<u8> {
     match std::str::from_utf8(if name == INDEX { bytes } else { content }) {
         Ok(text) if name == INDEX => sealed(text).into_bytes(),
@@ -123,7 +123,7 @@ fn index(content: &[u8], name: &str, bytes: &[u8]) -> Vec<u8> {
     }
 }
 
-/// A result that is not as it was written is refused with a text, or read, compared and shown.
+/// A changed result is refused with a message, or can be read, compared and shown.
 pub(crate) fn judge_file(input: &[u8]) -> Result<(), String> {
     let (name, bytes) = label_of(input);
     let (whole, files) = result();
@@ -147,7 +147,7 @@ pub(crate) fn judge_file(input: &[u8]) -> Result<(), String> {
     }
 }
 
-/// What is done with results: they are compared, merged, exported and shown.
+/// Uses a result: compares, merges, exports and shows it.
 fn used(whole: &Stored, stored: Stored) -> Result<(), String> {
     for (old, new) in [(whole, &stored), (&stored, whole)] {
         if let Err(error) = Diff::of(old, new, Question { tolerance: 0.0, metrics: vec![] }) {
@@ -187,14 +187,14 @@ fn sweep() -> &'static [(String, Vec<u8>)] {
     })
 }
 
-/// A file of a sweep, mutated, behind its name.
+/// The name of a file of a sweep, followed by its mutated content.
 pub(crate) fn part(rng: &mut Stream) -> Vec<u8> {
     let files = sweep();
     let (name, seed) = if rng.once_in(3) { &files[1] } else { &files[0] };
     [name.as_bytes(), b"\n", &mutated_text(rng, seed, &files[0].1)].concat()
 }
 
-/// Parts of a sweep are refused with a text, or joined, written and shown.
+/// Parts of a sweep are refused with a message, or can be joined, written and shown.
 pub(crate) fn judge_part(input: &[u8]) -> Result<(), String> {
     let (name, bytes) = label_of(input);
     let folder = Scratch::new();
@@ -225,7 +225,7 @@ pub(crate) fn judge_part(input: &[u8]) -> Result<(), String> {
 mod tests {
     use super::*;
 
-    /// The checksums are those of the program: a file that only looks different is read.
+    /// The checksums equal those of the program, so that a changed file is read.
     #[test]
     fn mutated_files_get_right_checksums() {
         let (_, files) = result();

@@ -20,7 +20,7 @@ use slotline_net::time::Time;
 use slotline_scenario::{EndWhen, Fault, Loaded, Scenario, ScenarioError, schema};
 use std::path::{Path, PathBuf};
 
-/// Fabrics on which much is possible: as many scenarios as these have one that is drawn.
+/// Fabrics on which many options are valid. Most scenarios have one of these, and the others have a random one.
 const FABRICS: [&str; 6] = [
     r#"{"kind": "star", "hosts": 6}"#,
     r#"{"kind": "star", "hosts": 9, "rate": "10Gbps", "delay": "1us"}"#,
@@ -58,11 +58,11 @@ pub(crate) fn generated(rng: &mut Stream) -> Vec<u8> {
     document(&scenario).into_bytes()
 }
 
-/// Leaves out what is refused, so that most scenarios are accepted.
+/// Removes invalid parts, so that most scenarios are accepted.
 fn repair(scenario: &mut Value) {
     for _ in 0..20 {
         let text = document(scenario);
-        // A panic comes again when the scenario is judged.
+        // A panic occurs again when the scenario is judged.
         match caught(|| Scenario::parse(&place(), text)) {
             Ok(Err(ScenarioError::Fault(fault))) => mend(scenario, &fault),
             _ => return,
@@ -70,7 +70,7 @@ fn repair(scenario: &mut Value) {
     }
 }
 
-/// Removes a key that is wrong. A table that lacks a key, or whose kind does not fit, is replaced.
+/// Removes an invalid key. A table that lacks a key, or whose kind does not fit, is replaced.
 fn mend(scenario: &mut Value, fault: &Fault) {
     let steps: Vec<&str> =
         fault.key.split(['.', '[', ']']).filter(|step| !step.is_empty()).collect();
@@ -90,7 +90,7 @@ fn mend(scenario: &mut Value, fault: &Fault) {
     }
 }
 
-/// Removes the key with this path, as `scheme[0].queue.limit`.
+/// Removes the key with this path, such as `scheme[0].queue.limit`.
 fn remove(scenario: &mut Value, path: &str) {
     let steps = path.replace('[', ".").replace(']', "");
     let mut steps: Vec<&str> = steps.split('.').collect();
@@ -114,7 +114,7 @@ fn one_mutated(rng: &mut Stream, samples: &[Sample]) -> Vec<u8> {
     mutated_text(rng, &seed.bytes, &other.bytes)
 }
 
-/// The text of an input, as if in a file beside the scenarios of the repository. What is not UTF-8 has to be
+/// The text of an input, as if in a file beside the scenarios of the repository. Input that is not UTF-8 must be
 /// refused.
 fn text_of(input: &[u8]) -> Result<Option<String>, String> {
     if let Ok(text) = String::from_utf8(input.to_vec()) {
@@ -133,7 +133,7 @@ fn place() -> PathBuf {
     root().join("scenarios/fuzz.toml")
 }
 
-/// Checks the laws of a scenario's text.
+/// Checks the properties of a scenario's text.
 pub(crate) fn judge(input: &[u8]) -> Result<(), String> {
     let Some(text) = text_of(input)? else { return Ok(()) };
     match Scenario::parse(&place(), text.clone()) {
@@ -142,7 +142,7 @@ pub(crate) fn judge(input: &[u8]) -> Result<(), String> {
     }
 }
 
-/// An error has a text, and a place in the file.
+/// An error has a message and a place in the file.
 fn refused(error: &ScenarioError, file: &Path, text: &str) -> Result<(), String> {
     let shown = error.to_string();
     let ScenarioError::Fault(fault) = error else {
@@ -163,9 +163,9 @@ fn accepted(loaded: Loaded) -> Result<(), String> {
     let resolved = loaded.resolved();
     let again = Scenario::parse(&place(), resolved.clone());
     let again =
-        again.map_err(|error| format!("what it resolves to is refused: {error}\n{resolved}"))?;
+        again.map_err(|error| format!("the resolved scenario is refused: {error}\n{resolved}"))?;
     law(again.scenario == loaded.scenario, || {
-        format!("it resolves to something else:\n{resolved}")
+        format!("it resolves to a different scenario:\n{resolved}")
     })?;
     let Some(short) = shortened(loaded) else { return Ok(()) };
     if let Some(error) = build::central_faults(&short).into_iter().next() {
@@ -192,8 +192,8 @@ fn shortened(mut loaded: Loaded) -> Option<Loaded> {
     (flows <= MOST_FLOWS).then_some(loaded)
 }
 
-/// A scenario that was accepted runs without an error, and its packets are accounted for. One with real hosts
-/// is not run: its programs would be, too.
+/// An accepted scenario runs without an error, and its packets are accounted for. A scenario with real hosts is not
+/// run, because its programs would be executed.
 fn runs(loaded: &Loaded) -> Result<(), String> {
     if loaded.scenario.engine.emulated().is_some() {
         return Ok(());
@@ -239,7 +239,7 @@ pub(crate) fn sweep(rng: &mut Stream) -> Vec<u8> {
     mutated_text(rng, &seed, other)
 }
 
-/// Checks the laws of a sweep's text.
+/// Checks the properties of a sweep's text.
 pub(crate) fn judge_sweep(input: &[u8]) -> Result<(), String> {
     let Some(text) = text_of(input)? else { return Ok(()) };
     let study = match Study::parse(&place(), text.clone()) {
@@ -267,7 +267,7 @@ pub(crate) fn judge_sweep(input: &[u8]) -> Result<(), String> {
 mod tests {
     use super::*;
 
-    /// Scenarios of which most are refused would try little but refusals.
+    /// If most scenarios were refused, fuzzing would test little but refusals.
     #[test]
     fn many_generated_scenarios_are_accepted_and_run() {
         let (mut accepted, mut small) = (0, 0);

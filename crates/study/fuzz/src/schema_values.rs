@@ -11,14 +11,14 @@ const RATES: [&str; 8] =
     ["1Mbps", "100Mbps", "1Gbps", "2.5Gbps", "10Gbps", "25Gbps", "40Gbps", "100Gbps"];
 const SIZES: [&str; 12] =
     ["0B", "1B", "64B", "100B", "1460B", "1500B", "3KB", "9KB", "64KB", "100KB", "150KB", "1MB"];
-/// Names that some fabric has.
+/// Names of links that exist in some fabric.
 const LINKS: [&str; 6] =
     ["s0-h0", "h1-s0", "edge0.0-agg0.0", "agg0.0-core0", "leaf0-spine0", "edge0.0-h0"];
 const NODES: [&str; 8] = ["h0", "h1", "s0", "edge0.0", "core0", "leaf0", "controller", "arbiter"];
 
-/// Hosts, as a text.
+/// Hosts as text.
 const HOSTS: [&str; 5] = ["all", "2 random", "0-1", "0,1", "1-3"];
-/// Keys that mean something only beside others. They are left out more often.
+/// Keys that are only valid with other keys. They are left out more often.
 const CONDITIONAL: [&str; 21] = [
     "vm",
     "to-vm",
@@ -43,7 +43,7 @@ const CONDITIONAL: [&str; 21] = [
     "capture",
 ];
 
-/// Makes values; one in so many optional keys is given.
+/// Makes values. One of `rare` optional keys is given.
 pub(crate) struct Maker<'a> {
     pub rng: &'a mut Stream,
     pub rare: u64,
@@ -61,7 +61,7 @@ impl Maker<'_> {
         for choices in ["enum", "anyOf", "oneOf"] {
             if let Some(choices @ [_, ..]) = schema[choices].as_array().map(Vec::as_slice) {
                 let mut choice = self.rng.pick(choices);
-                // A program that is not there supplies it.
+                // This value would need a program that supplies the part.
                 while is_custom(choice) && !self.rng.once_in(50) {
                     choice = self.rng.pick(choices);
                 }
@@ -88,7 +88,7 @@ impl Maker<'_> {
         }
     }
 
-    /// A table with all the keys that it needs, and some others.
+    /// A table with all required keys, and some others.
     pub fn table(&mut self, schema: &Value) -> Value {
         let needed = schema["required"].as_array().cloned().unwrap_or_default();
         let mut table = Map::new();

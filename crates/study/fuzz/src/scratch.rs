@@ -1,10 +1,10 @@
-//! Files for what reads files.
+//! Temporary files for functions that read files.
 
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// A folder of its own, which is removed with all its content in the end.
+/// A temporary folder, which is removed with its content when this value is dropped.
 pub(crate) struct Scratch(PathBuf);
 
 impl Scratch {
@@ -17,7 +17,7 @@ impl Scratch {
         std::fs::create_dir_all(&path).expect("a folder for temporary files");
         Scratch(path)
     }
-    /// Where it is.
+    /// The path of the folder.
     pub fn path(&self) -> &Path {
         &self.0
     }

@@ -1,4 +1,4 @@
-//! Both ends of FCP: mutated messages with right codes, right sequence numbers and right epochs reach them.
+//! Both ends of FCP, which receive mutated messages with right codes, sequence numbers and epochs.
 
 use crate::mutate::mutated;
 use crate::random::{Draw, stream_of};
@@ -13,21 +13,21 @@ use slotline_net::time::Time;
 
 const NODES: u32 = 6;
 const KEY: Key = Key(*b"a shared secret!");
-/// More messages than this at one moment are an end that never stops sending.
+/// The largest number of messages at one moment. With more, an end never stops sending.
 const MOST_AT_ONCE: usize = 1_000;
 
-/// The seed of what happens.
+/// A seed for all events.
 pub(crate) fn script(rng: &mut Stream) -> Vec<u8> {
     rng.noise(16)
 }
 
-/// Both ends, and how many messages each got.
+/// Both ends, and the number of messages that each received.
 struct Ends {
     rng: Stream,
     now: Time,
     endpoint: EndpointSession,
     arbiter: ArbiterSession,
-    /// Messages in transit, and whether they are for the arbiter.
+    /// Messages in transit, each with whether it is for the arbiter.
     channel: Vec<(bool, Vec<u8>)>,
     received: [u64; 2],
 }
@@ -58,14 +58,14 @@ impl Ends {
 
     fn demand(&mut self) {
         let slots = if self.rng.once_in(20) { MAX_PENDING } else { self.rng.below(40) as u32 };
-        // A refusal is what the largest numbers are for.
+        // The largest numbers are meant to be refused.
         let _ = self.endpoint.demand(self.rng.below(7) as u32, slots);
     }
 
     fn grant(&mut self) {
         let dst = self.rng.below(u64::from(NODES)) as u32;
         let slots = self.rng.bits() & self.rng.bits() & self.rng.bits();
-        // What nobody has demanded is denied.
+        // Slots that were not requested are denied.
         let _ = self.arbiter.grant(dst, 3, self.now.as_ns() / 1_000, slots);
     }
 
@@ -88,7 +88,7 @@ impl Ends {
         Err("an end never stops sending".into())
     }
 
-    /// A message goes into the channel: as it is, changed, or both.
+    /// Puts a message into the channel: unchanged, changed, or both.
     fn post(&mut self, up: bool, bytes: &[u8]) -> Result<(), String> {
         law(bytes.len() <= LONGEST, || format!("a message of {} bytes", bytes.len()))?;
         if self.rng.once_in(3) {
@@ -104,7 +104,7 @@ impl Ends {
         Ok(())
     }
 
-    /// `bytes` with changes: behind the header, so that epoch and number are right, or anywhere.
+    /// `bytes` with changes: after the header, so that epoch and number remain right, or anywhere.
     fn changed(&mut self, bytes: &[u8]) -> Vec<u8> {
         let head = if self.rng.once_in(3) { 0 } else { bytes.len().min(52) };
         let end = bytes.len().saturating_sub(8).max(head);
@@ -112,7 +112,7 @@ impl Ends {
         [&bytes[..head], &body, &bytes[end..]].concat()
     }
 
-    /// Messages arrive, some of them later than others.
+    /// Delivers messages, some of them later than others.
     fn deliver(&mut self) -> Result<(), String> {
         for (up, bytes) in std::mem::take(&mut self.channel) {
             if self.rng.once_in(4) && self.channel.len() < 100 {
@@ -162,8 +162,8 @@ fn judged(counters: &Counters) -> u64 {
     accepted + malformed + forged + misdirected + epoch + repeated
 }
 
-/// Ends stay within bounds whatever arrives, and count each message once. When nothing is changed any more they
-/// agree again.
+/// Both ends stay within bounds whatever arrives, and count each message once. When messages are no longer changed, the
+/// ends agree again.
 pub(crate) fn judge(input: &[u8]) -> Result<(), String> {
     let mut ends = Ends::new(stream_of(input, "fuzz.sessions"));
     (0..300).try_for_each(|_| ends.step())

@@ -1,4 +1,4 @@
-//! Messages as bytes: what is parsed is written again.
+//! Messages as bytes: parsed messages are written and parsed again.
 
 use crate::mutate::mutated;
 use crate::random::Draw;
@@ -158,7 +158,7 @@ fn pause_frames() -> Vec<Vec<u8>> {
     frames.iter().flat_map(|frame| [frame.emit(), frame.emit_checked()]).collect()
 }
 
-/// A mutated message, behind the name of its format.
+/// The name of a format, followed by a mutated message.
 pub(crate) fn message(rng: &mut Stream) -> Vec<u8> {
     let formats = formats();
     let (name, messages) = rng.pick(&formats);
@@ -199,7 +199,7 @@ pub(crate) fn seal_fastpass(bytes: &mut [u8], key: &Key) {
     whole[signed..].copy_from_slice(&code.to_be_bytes());
 }
 
-/// What is read is written so that the same is read.
+/// A parsed message is written so that parsing it again gives the same message.
 fn same<T: PartialEq + Debug, E: Debug>(
     bytes: &[u8],
     parse: impl Fn(&[u8]) -> Result<T, E>,
@@ -212,7 +212,7 @@ fn same<T: PartialEq + Debug, E: Debug>(
     law(equal, || format!("{read:?} is written as {written:02x?} and read as {again:?}"))
 }
 
-/// Tries a message in its format; those of the network in all of theirs.
+/// Tries a message in its format. Messages of the network are tried in all of its formats.
 pub(crate) fn judge(input: &[u8]) -> Result<(), String> {
     let (name, bytes) = label_of(input);
     match name.as_str() {

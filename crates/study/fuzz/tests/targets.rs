@@ -1,5 +1,5 @@
-//! One test for each target. `SLOTLINE_FUZZ_SECONDS`, `SLOTLINE_FUZZ_SEED` and `SLOTLINE_FUZZ_INPUT` say how long
-//! each of them goes on, with which seed, and which input is tried again.
+//! One test for each target. `SLOTLINE_FUZZ_SECONDS`, `SLOTLINE_FUZZ_SEED` and `SLOTLINE_FUZZ_INPUT` set the duration,
+//! the seed, or a single input to try again.
 
 use slotline_fuzz::{Settings, TARGETS, fuzz};
 use std::path::Path;

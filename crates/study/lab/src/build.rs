@@ -1,4 +1,4 @@
-//! From a scenario to a network: one scheme, one seed.
+//! Builds the network of a scenario, for one scheme and one seed.
 
 mod central;
 mod external;
@@ -41,9 +41,9 @@ pub struct Assembly {
     pub plan: Arc<Plan>,
     /// Routes at the start.
     pub routes: Arc<Routes>,
-    /// The graph, seen from its ports.
+    /// The ports of each node and the links at them.
     pub wiring: Wiring,
-    /// Flows that must be complete for the run to be over.
+    /// Flows that must be complete before the run can end.
     pub flows: u64,
 }
 
@@ -76,7 +76,7 @@ pub fn build(
     Ok(Assembly { network, plan, routes, wiring, flows })
 }
 
-/// What the flow-level engine is given of the same: nothing is attached to the network.
+/// The parts of a run that the flow-level engine needs. No nodes are attached to the network.
 pub(crate) fn parts(
     scenario: &Scenario,
     at: usize,
@@ -90,13 +90,13 @@ pub(crate) fn parts(
     Ok(Parts { graph, wiring, plan, routes, timeline, sampled, system })
 }
 
-/// Whose applications are outside of the network.
+/// The hosts whose applications are outside of the network.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Outside {
     None,
-    /// Those of all hosts, beside the workload.
+    /// The applications of all hosts, in addition to the workload.
     All,
-    /// Those of one real machine, without any workload. It differs with each start of the machine's process.
+    /// The applications of one real machine, without a workload. `incarnation` differs with each start of its process.
     Machine {
         host: Option<HostId>,
         incarnation: u64,
@@ -205,7 +205,7 @@ pub(crate) fn system(
     })
 }
 
-/// How packets are spread over equal paths, where the routing says so.
+/// How packets are spread over equal-cost paths; `None` for a routing that does not spread them.
 fn spread_by(routing: RoutingSpec, scheme: &SchemeSpec) -> Option<Spread> {
     match routing {
         RoutingSpec::Spray => Some(Spread::PerPacket),
@@ -218,7 +218,7 @@ fn spread_by(routing: RoutingSpec, scheme: &SchemeSpec) -> Option<Spread> {
     }
 }
 
-/// Attaches the hosts that a central scheme has of its own.
+/// Attaches the stations of a central scheme to the graph.
 fn attach_stations(
     graph: &mut Graph,
     system: Option<&dyn System>,
@@ -237,7 +237,7 @@ struct Builder<'a> {
     wiring: Wiring,
     routes: Arc<Routes>,
     plan: Arc<Plan>,
-    /// By link of the fabric.
+    /// For each link of the fabric, whether its rate changes in the run.
     changing: Vec<bool>,
     scheme: &'a SchemeSpec,
     /// The scheme's queues, as its scheduler needs them.
@@ -246,9 +246,9 @@ struct Builder<'a> {
     system: Option<Box<dyn System>>,
     seed: u64,
     stations: Vec<HostId>,
-    /// Ports of switches by which packets come through a bump.
+    /// Ports of switches at which packets arrive through a bump.
     taps: Vec<End>,
-    /// Ports of switches by which packets come through a bump that limits flows.
+    /// Ports of switches at which packets arrive through a bump that limits flows.
     limits: Vec<End>,
 }
 
@@ -257,8 +257,8 @@ impl Builder<'_> {
         wires.iter().any(|wire| self.changing.get(wire.link) == Some(&true))
     }
 
-    /// Whether a switch can be the engine's own plain one. A rate that changes needs a queue of packets
-    /// that have not left yet.
+    /// Whether the engine's own plain switch is sufficient at `node`. A port whose rate changes needs a queue that
+    /// holds packets until they leave.
     fn is_plain(&self, node: NodeId) -> bool {
         let queue = &self.queue_spec;
         let bumped = self.taps.iter().chain(&self.limits).any(|end| end.node == node);
@@ -266,15 +266,15 @@ impl Builder<'_> {
         plain && !self.changes(self.wiring.of(node))
     }
 
-    /// Whether hosts decide packet by packet what to send: under a scheduler, pause frames, classes,
-    /// or a rate that changes.
+    /// Whether hosts select each packet at the time of sending. Schedulers, pause frames, classes and rates that change
+    /// need this.
     fn pulls(&self, wires: &[Wire]) -> bool {
         let queue = &self.queue_spec;
         let asks = self.agents().is_some() || self.scheme.notifies();
         self.external || asks || queue.pfc.is_some() || queue.priorities || self.changes(wires)
     }
 
-    /// The scheme, where it has agents in hosts.
+    /// The scheme, if it has agents in hosts.
     fn agents(&self) -> Option<&dyn System> {
         self.system.as_deref().filter(|system| system.has_agents())
     }
@@ -356,7 +356,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Messages of a central scheme that get lost on arrival at `host`.
+    /// The loss of the central scheme's messages on arrival at `host`.
     fn loss(&self, host: HostId) -> Loss {
         let stream = Stream::named(self.seed, "control.loss", self.plan.host_key(host));
         Loss::new(self.scheme.control_loss, stream)
@@ -380,7 +380,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Those of switches, towards hosts first.
+    /// The ports of switches. Those towards hosts come first.
     fn switch_ports(&self) -> Vec<(NodeId, PortId)> {
         let is_host = |end: End| self.graph.nodes[end.node.at()].kind == NodeKind::Host;
         let ends = self.graph.links.iter().flat_map(|l| [(l.a, l.b), (l.b, l.a)]);

@@ -1,4 +1,4 @@
-//! From a scenario to a network of flows: one scheme, one seed.
+//! Builds the network of a scenario for the flow-level engine, for one scheme and one seed.
 
 use crate::build;
 use slotline_net::error::SpecError;
@@ -18,9 +18,9 @@ use std::sync::Arc;
 pub struct FlowAssembly {
     /// The network.
     pub network: FlowNetwork,
-    /// The graph, seen from its ports.
+    /// The ports of each node and the links at them.
     pub wiring: Wiring,
-    /// Flows that must be complete for the run to be over.
+    /// Flows that must be complete before the run can end.
     pub flows: u64,
 }
 
@@ -58,17 +58,17 @@ pub fn build(
     Ok(FlowAssembly { network, wiring: parts.wiring, flows })
 }
 
-/// What both engines are given.
+/// The parts of a run that both engines need.
 pub struct Parts {
     /// The network.
     pub graph: Graph,
-    /// The same, seen from its ports.
+    /// The ports of each node and the links at them.
     pub wiring: Wiring,
     /// Traffic, transport and path choice.
     pub plan: Arc<Plan>,
     /// Routes at the start.
     pub routes: Arc<Routes>,
-    /// Changes.
+    /// Changes of nodes, with their times.
     pub timeline: Vec<(Time, NodeId, Change)>,
     /// Ports that are sampled.
     pub sampled: Vec<(NodeId, slotline_net::id::PortId)>,
@@ -76,7 +76,7 @@ pub struct Parts {
     pub system: Option<Box<dyn slotline_net::scheme::System>>,
 }
 
-/// Leaves out changes of routes that repeat the one before. Each node gets a change of its own, but flows need only one.
+/// Removes repeated changes of routes. Each node gets a change of its own, but the flow-level engine needs only one.
 /// Routes are always those of the whole network, even if only some switches have new ones.
 fn without_repeated_routes(timeline: Vec<(Time, NodeId, Change)>) -> Vec<(Time, NodeId, Change)> {
     let mut last: Option<Arc<Routes>> = None;

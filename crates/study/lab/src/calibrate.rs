@@ -1,4 +1,4 @@
-//! Which dilation an emulation needs on this machine: the least of a series with which it keeps up.
+//! Finds the dilation that an emulation needs on this machine: the smallest of a series with which it keeps up.
 
 use crate::record::{Emulation, RunSet};
 use crate::run::Jobs;
@@ -10,19 +10,19 @@ use std::time::Duration;
 /// The dilations that are tried, in turn.
 pub const SERIES: [f64; 12] =
     [1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1_000.0, 2_000.0, 5_000.0];
-/// A machine on which the network takes more than this part of a processor has no headroom.
+/// A machine has no headroom if the network takes more than this share of a processor.
 pub const MOST_CPU: f64 = 0.7;
 /// How long each scheme is tried with each dilation, in real time.
 const SPAN: Duration = Duration::from_secs(2);
 
-/// Whether the machine kept up with some headroom.
+/// Whether the machine kept up and has headroom.
 pub fn suffices(emulation: &Emulation) -> bool {
     emulation.is_valid() && emulation.cpu_share <= MOST_CPU
 }
 
-/// Emulates the beginning of all schemes, with the first seed, until a dilation suffices or the series ends. Returns the
-/// dilation that does. `tried` is given how well the machine kept up with each: the worst of all schemes. Programs of
-/// the scenario are started each time.
+/// Emulates the beginning of all schemes with the first seed, until a dilation suffices or the series ends. Returns the
+/// dilation that suffices. Calls `tried` for each dilation with the worst result of all schemes. Programs of the
+/// scenario are started each time.
 ///
 /// # Errors
 /// The scenario cannot be emulated.

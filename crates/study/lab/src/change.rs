@@ -8,8 +8,8 @@
 //! A *regression beyond the tolerance* is a change for the worse that is sure to exceed it: the whole 95 %
 //! interval of new over old lies beyond `1 + tolerance` (or `1 - tolerance` where higher is better). With a
 //! single value on a side there is no interval, and the means themselves are compared. A metric that depends on
-//! unfinished flows is judged only where they cannot change the answer. It is a regression in itself if flows
-//! do not finish where all flows did before.
+//! unfinished flows is judged only where they cannot change the answer. Unfinished flows are always a regression
+//! if all flows finished before.
 
 use crate::metrics::Measured;
 use crate::statistics::{
@@ -43,7 +43,7 @@ pub struct Change {
     pub old: Side,
     /// The new result.
     pub new: Side,
-    /// The comparison of new with old; `None` where no value of the metric is better.
+    /// The comparison of new with old; `None` for a metric that has no better direction.
     pub comparison: Option<Comparison>,
     /// Whether it is a regression beyond the tolerance.
     pub regression: bool,
@@ -95,9 +95,9 @@ pub fn pairing(old: &Values, new: &Values) -> Pairing {
 struct Moments {
     old: f64,
     new: f64,
-    /// The number of values of the smaller side.
+    /// The number of values of the side with fewer values.
     n: usize,
-    /// `None` with a single value on a side.
+    /// `None` if a side has a single value.
     spread: Option<Spread>,
 }
 
@@ -159,13 +159,14 @@ impl Moments {
     }
 }
 
-/// New over old from which on a change is beyond `tolerance`, a part of old.
+/// The ratio of new to old at which a change exceeds `tolerance`, a share of old.
 fn factor(tolerance: f64, better: Better) -> f64 {
     let tolerance = tolerance.max(NEGLIGIBLE);
     if better == Better::Higher { (1.0 - tolerance).max(0.0) } else { 1.0 + tolerance }
 }
 
-/// Whether `excess`, new over what is tolerated of old, is sure to be for the worse. What is open can only grow.
+/// Whether `excess`, new minus the tolerated multiple of old, is surely a change for the worse. Lower bounds can only
+/// grow.
 fn worse_beyond(excess: Estimate, better: Better, open: Open) -> bool {
     let half = excess.half.unwrap_or(0.0);
     match better {
@@ -175,7 +176,7 @@ fn worse_beyond(excess: Estimate, better: Better, open: Open) -> bool {
     }
 }
 
-/// The logarithms of `values`; `None` where one of them has none.
+/// The logarithms of `values`; `None` if one of them is not above zero.
 fn logarithms(values: &Values) -> Option<Vec<(u64, Measured)>> {
     let one = |(seed, measured): &(u64, Measured)| {
         Some((*seed, Measured { value: log_ratio(1.0, measured.value)?, ..*measured }))
@@ -202,8 +203,8 @@ impl Spread {
     }
 }
 
-/// Degrees of freedom of the difference of two means with variances `a` and `b`, of `m` and `n` values
-/// (Welch and Satterthwaite), rounded down. Where nothing varies, those of equal variances.
+/// Degrees of freedom of the difference of two means with variances `a` and `b`, of `m` and `n` values (Welch and
+/// Satterthwaite), rounded down. If both variances are zero, the degrees of freedom for equal variances.
 fn welch_df(a: f64, m: usize, b: f64, n: usize) -> u32 {
     let (m, n) = (m as f64 - 1.0, n as f64 - 1.0);
     let df = (a + b) * (a + b) / (a * a / m + b * b / n);
@@ -234,7 +235,7 @@ mod tests {
         (a - b).abs() < 1e-4 * b.abs().max(1e-3)
     }
 
-    /// Two samples with their means, Welch's degrees of freedom and interval known.
+    /// Two samples whose means, degrees of freedom and interval (Welch) were computed by another program.
     const OLD: [f64; 6] = [20.1, 19.8, 21.0, 20.5, 19.9, 20.7];
     const NEW: [f64; 4] = [22.0, 23.5, 21.2, 24.1];
 
@@ -242,7 +243,7 @@ mod tests {
     fn welch_gives_what_was_worked_out_elsewhere() {
         let moments = Moments::of(&values(1, &OLD), &values(10, &NEW)).unwrap();
         let difference = moments.excess(1.0);
-        // Worked out with 30 digits by another program; t of 3 degrees of freedom, 3.52 rounded down.
+        // Computed by another program with 30 digits. The 3.52 degrees of freedom are rounded down to 3.
         let (a, b) = (variance_of_mean(&OLD), variance_of_mean(&NEW));
         assert!(near(a, WELCH.0) && near(b, WELCH.1), "{a} {b}");
         assert_eq!(welch_df(a, 6, b, 4), WELCH.2);
@@ -281,16 +282,16 @@ mod tests {
         let old = [100.0, 101.0, 99.0];
         assert!(regresses(FctMean, &old, &[110.0, 111.0, 109.0], 0.05));
         assert!(!regresses(FctMean, &old, &[110.0, 111.0, 109.0], 0.15));
-        // Worse for sure, by 6 % on average, but not for sure by more than 5 %.
+        // Surely worse, by 6 % on average, but not surely by more than 5 %.
         let wide = [104.0, 107.0, 107.0];
         assert!(!regresses(FctMean, &old, &wide, 0.05) && regresses(FctMean, &old, &wide, 0.0));
         assert!(!regresses(FctMean, &old, &[90.0, 91.0, 89.0], 0.05));
         assert!(!regresses(Goodput, &old, &[110.0, 111.0, 109.0], 0.05));
         assert!(regresses(Goodput, &old, &[90.0, 91.0, 89.0], 0.05));
         assert!(!regresses(Marks, &old, &[500.0, 501.0, 499.0], 0.05));
-        // Below what anybody acts on.
+        // A negligible difference.
         assert!(!regresses(FctMean, &[100.0; 3], &[100.05; 3], 0.0));
-        // Nothing before, some now: no part of nothing is tolerated.
+        // None before, some now: a share of zero tolerates nothing.
         assert!(regresses(Metric::Drops, &[0.0; 3], &[5.0, 6.0, 7.0], 0.05));
         assert!(!regresses(Metric::Drops, &[0.0; 3], &[0.0, 0.0, 1.0], 0.05));
     }
@@ -339,7 +340,8 @@ mod tests {
             let change = Change::of(Metric::FctMean, old, new, 0.05).unwrap();
             (change.comparison.map(|c| c.verdict), change.regression)
         };
-        // Grown, and perhaps more: worse. Grown from what may have been more: open.
+        // A larger new value stays larger if it is a lower bound. If the old value is a lower bound, the verdict is
+        // open.
         assert_eq!(judge(&values(1, &low), &open(&high)), (Some(Verdict::Worse), true));
         assert_eq!(judge(&open(&low), &values(1, &high)), (Some(Verdict::Open), false));
         assert_eq!(judge(&values(1, &high), &open(&low)), (Some(Verdict::Open), false));

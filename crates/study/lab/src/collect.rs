@@ -1,4 +1,4 @@
-//! From what an engine leaves behind to a record.
+//! Turns the outcome of an engine into a record.
 
 use crate::ideal::Ideal;
 use crate::record::{
@@ -26,7 +26,7 @@ use std::sync::Arc;
 pub struct Scene {
     /// The network.
     pub graph: Graph,
-    /// The network, seen from its ports.
+    /// The ports of each node and the links at them.
     pub wiring: Wiring,
     /// Traffic and transport.
     pub plan: Arc<Plan>,
@@ -36,9 +36,10 @@ pub struct Scene {
     pub sampled: Vec<(NodeId, PortId)>,
     /// Whether the time of each flow alone in the network is computed.
     pub ideal: bool,
-    /// Circuit switches: what is sent there arrives wherever the circuit leads.
+    /// Circuit switches. What is sent to one arrives at the far end of its circuit.
     pub circuits: Vec<NodeId>,
-    /// Whether racks queue by port, not by the rack that packets are for: where a core is behind circuit switches.
+    /// Whether racks queue packets by port and not by destination rack. They do so if a core is behind circuit
+    /// switches.
     pub by_port: bool,
 }
 
@@ -64,8 +65,8 @@ impl Scene {
         }
     }
 
-    /// Everything that `outcome` says. Panics where packets were lost or invented: that is a fault of
-    /// this program, and no number of such a run could be trusted.
+    /// Records everything in `outcome`. Panics if packets were lost or invented: that is a fault of this program, and
+    /// no number of such a run could be trusted.
     pub fn record(&self, outcome: &mut Outcome) -> RunRecord {
         let mut flows = flows(&self.plan, outcome);
         self.fill_ideal(&self.plan.transport, &mut flows);
@@ -89,7 +90,7 @@ impl Scene {
         }
     }
 
-    /// What bumps estimated, in time order.
+    /// The estimates of bumps, in order of time.
     fn estimates(&self, outcome: &Outcome, row_of: &RowOf) -> Vec<EstimateRow> {
         let row = |node: u32, estimate: &Estimate| EstimateRow {
             t_ps: estimate.at.as_ps(),
@@ -100,13 +101,13 @@ impl Scene {
         };
         let all = (0..).zip(&outcome.places);
         let mut rows: Vec<EstimateRow> = all
-            .flat_map(|(node, place)| kept(place).iter().map(move |one| row(node, one)))
+            .flat_map(|(node, place)| estimates_at(place).iter().map(move |one| row(node, one)))
             .collect();
         rows.sort_by_key(|row| (row.t_ps, row.port, row.bump));
         rows
     }
 
-    /// The flows that bumps limited, in time order.
+    /// The samples of flows that bumps limited, in order of time.
     fn limits(&self, outcome: &Outcome, row_of: &RowOf) -> Vec<LimitRow> {
         let row = |node: u32, one: &Limited| LimitRow {
             t_ps: one.at.as_ps(),
@@ -123,7 +124,7 @@ impl Scene {
         rows
     }
 
-    /// The queues whose discipline failed, in time order.
+    /// The queues whose discipline failed, in order of time.
     fn stopped(&self, counters: &Counters, row_of: &RowOf) -> Vec<StoppedRow> {
         let row = |one: Stopped| StoppedRow {
             t_ps: one.failure.at.as_ps(),
@@ -136,7 +137,7 @@ impl Scene {
         counters.stopped().into_iter().map(row).collect()
     }
 
-    /// A fault by name.
+    /// A fault, with the name of its component.
     fn fault(&self, fault: &Fault) -> FaultRow {
         let ps = |time: Option<Time>| time.map_or(NEVER, Time::as_ps);
         let (name, switch) = match fault.part {
@@ -154,7 +155,7 @@ impl Scene {
         }
     }
 
-    /// The place of each port in [`RunRecord::ports`].
+    /// The index of each port in [`RunRecord::ports`].
     pub fn rows(&self) -> RowOf {
         let ports = |node: u32| {
             let ports = self.wiring.of(NodeId(node)).len() as u16;
@@ -163,7 +164,7 @@ impl Scene {
         (0..self.graph.nodes.len() as u32).flat_map(ports).zip(0..).collect()
     }
 
-    /// All ports, with what `counted` has of each.
+    /// All ports, with the values that `counted` gives for each.
     pub(crate) fn ports_with(&self, counted: impl Fn(NodeId, PortId) -> PortRow) -> Vec<PortRow> {
         let mut rows = Vec::new();
         for (node, info) in self.graph.nodes.iter().enumerate() {
@@ -196,7 +197,7 @@ impl Scene {
 /// Index into [`RunRecord::ports`].
 pub type RowOf = BTreeMap<(NodeId, PortId), u32>;
 
-/// What happened to each flow, both ends' accounts joined.
+/// What happened to each flow, from the results of both ends.
 fn flows(plan: &Plan, outcome: &mut Outcome) -> Vec<FlowRow> {
     let mut rows: Vec<FlowRow> =
         (0..).zip(&plan.traffic.flows).map(|(id, flow)| planned(plan, id, flow)).collect();
@@ -220,7 +221,7 @@ fn flows(plan: &Plan, outcome: &mut Outcome) -> Vec<FlowRow> {
     rows
 }
 
-/// A flow of which nothing is known yet but what was planned.
+/// The row of a flow that has not started.
 pub(crate) fn planned(plan: &Plan, id: u32, flow: &Flow) -> FlowRow {
     let conn = &plan.traffic.conns[flow.conn.at()];
     FlowRow {
@@ -262,8 +263,8 @@ fn port_row(outcome: &Outcome, node: NodeId, port: PortId) -> PortRow {
     row
 }
 
-/// What bumps at a place estimated.
-fn kept(place: &Place) -> &[Estimate] {
+/// The estimates of the bumps at a place.
+fn estimates_at(place: &Place) -> &[Estimate] {
     let Place::Node(node) = place else { return &[] };
     node.downcast_ref().map_or(&[], Bumped::estimates)
 }
@@ -274,7 +275,7 @@ fn limited(place: &Place) -> &[Limited] {
     node.downcast_ref().map_or(&[], Bumped::limited)
 }
 
-/// The queues of a rack's switch, at a place where one is.
+/// The queues of a rack's switch; none at other places.
 fn voqs(place: &Place) -> Vec<VoqRow> {
     let Place::Node(node) = place else { return vec![] };
     if let Some(tor) = node.downcast_ref::<Tor>() {
@@ -305,14 +306,14 @@ fn voqs_of((rack, racks): (u32, u32), stats: impl Fn(usize) -> (VoqStats, Time))
     (0..racks).map(row).filter(|row| row.packets > 0).collect()
 }
 
-/// The switch at a node, also where it is behind bumps.
+/// The switch at a node, also if it is behind bumps.
 fn switch_of(node: &dyn Node) -> Option<&Switch> {
     let any = node;
     let bumped = || any.downcast_ref().map(Bumped::switch);
     any.downcast_ref().or_else(bumped).or_else(|| any.downcast_ref().map(PanelSwitch::switch))
 }
 
-/// What all nodes have counted, and the faults they have found.
+/// The counts of all nodes, and the faults that they found.
 fn counters(outcome: &Outcome) -> Counters {
     let mut counters = Counters::default();
     for place in &outcome.places {
@@ -339,7 +340,7 @@ fn census(outcome: &Outcome) -> Conservation {
     }
 }
 
-/// What the engine counted; what it cost is for those to say who called it.
+/// What the engine counted. Its caller adds the cost.
 fn engine(outcome: &Outcome) -> EngineStats {
     EngineStats {
         events: outcome.events,

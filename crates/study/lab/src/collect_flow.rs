@@ -1,11 +1,11 @@
-//! From what the flow-level engine leaves behind to a record.
+//! Turns the outcome of the flow-level engine into a record.
 
 use crate::collect::{Scene, control_row, planned};
 use crate::record::{Conservation, EngineStats, FlowRow, PortRow, RunRecord, SampleRow};
 use slotline_sim::flow::FlowOutcome;
 
 impl Scene {
-    /// Everything that `outcome` says.
+    /// Records everything in `outcome`.
     pub fn record_flows(&self, outcome: &FlowOutcome) -> RunRecord {
         let row_of = self.rows();
         let sample = |sample: &slotline_sim::Sample| SampleRow {
@@ -42,7 +42,7 @@ impl Scene {
     }
 }
 
-/// Bytes on the wire in place of packets.
+/// The balance in bytes on the wire, because there are no packets.
 fn census(outcome: &FlowOutcome) -> Conservation {
     let volume = &outcome.volume;
     let (delivered, in_flight) = (volume.delivered, volume.under_way);

@@ -10,7 +10,7 @@ use slotline_scenario::metric::{About, Metric, Unit};
 use slotline_scenario::{EmulateSpec, EngineSpec, EventSpec, Loaded, Scenario, ScenarioError};
 use slotline_schemes::ControlSpec;
 
-/// One quantity as measured with both engines.
+/// One quantity, measured with both engines.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
     /// The scheme.
@@ -25,7 +25,7 @@ pub struct Row {
     pub packet: f64,
     /// Its value on the other engine.
     pub other: f64,
-    /// `other` over `packet`, less one; nothing where that is zero.
+    /// `other` over `packet`, minus one; `None` if `packet` is zero.
     pub difference: Option<f64>,
 }
 
@@ -38,11 +38,11 @@ pub struct Crosscheck {
     pub rows: Vec<Row>,
     /// Parts of the scenario that the flow-level engine does not model, and schemes that it cannot run.
     pub notes: Vec<String>,
-    /// Processor time of the packet engine in seconds, all schemes and seeds that were compared.
+    /// Processor time of the packet engine in seconds, for all schemes and seeds that were compared.
     pub packet_cpu_s: f64,
-    /// The same of the other engine.
+    /// Processor time of the other engine in seconds.
     pub other_cpu_s: f64,
-    /// How well the machine kept up, where the other engine is emulation.
+    /// How well the machine kept up; only if the other engine is emulation.
     pub emulation: Option<Emulation>,
     /// Whether all runs were done.
     pub complete: bool,
@@ -59,7 +59,7 @@ pub struct Sides {
 }
 
 impl Sides {
-    /// The packet engine, and real hosts.
+    /// Prepares the scenario for the packet engine and for emulation.
     ///
     /// # Errors
     /// The scenario cannot be emulated.
@@ -75,7 +75,8 @@ impl Sides {
         Ok(Sides { packet, other, notes: vec![] })
     }
 
-    /// The packet engine, and the flow-level engine. Omits the parts of the scenario that only one of the engines models.
+    /// Prepares the scenario for the packet engine and for the flow-level engine. Omits the parts that only one of them
+    /// models.
     ///
     /// # Errors
     /// No scheme remains to compare, or the flow-level engine cannot run the scenario.
@@ -137,7 +138,7 @@ impl Sides {
     }
 }
 
-/// Removes the settings of queues and congestion control, and lists them.
+/// Removes the settings of packets that the flow-level engine does not model, and lists them.
 fn without_packets(scenario: &mut Scenario) -> Vec<String> {
     let mut notes = vec![];
     for scheme in &mut scenario.scheme {
@@ -209,7 +210,7 @@ fn most_use(run: &RunRecord) -> f64 {
     uses(run).fold(0.0, f64::max)
 }
 
-/// By port of a switch, from the beginning to the last byte that arrived.
+/// The utilisation of each port of a switch, from the beginning of the run until the last byte arrived.
 fn uses(run: &RunRecord) -> impl Iterator<Item = f64> {
     let ends = run.flows.iter().filter(|flow| flow.finished()).map(|flow| flow.finish_ps);
     let all_done = run.flows.iter().all(|flow| flow.finished());

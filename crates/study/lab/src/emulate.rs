@@ -1,13 +1,14 @@
-//! One run with real hosts: the network of a scenario between network namespaces of this machine.
+//! Runs a scenario with real hosts: its network connects network namespaces of this machine.
 
 use crate::build::{self, Assembly};
 use crate::collect::Scene;
-use crate::record::{AppRow, Emulation, FlowRow, Gate, NEVER, RunRecord};
+use crate::follow::{self, Choice};
+use crate::record::{AppRow, Capture, Emulation, FlowRow, Gate, NEVER, RunRecord};
 use crate::run::Job;
 use crate::status::Status;
 use slotline_emulate::classify::{Addresses, Classifier};
 use slotline_emulate::clock::Dilation;
-use slotline_emulate::fabric::{Ended, Fabric};
+use slotline_emulate::fabric::{CapturedFrame, Ended, Fabric};
 use slotline_emulate::isolation;
 use slotline_emulate::namespace::{GateKind, Host, KernelTcp};
 use slotline_emulate::programs::{self, Program, Ran};
@@ -23,7 +24,7 @@ use slotline_net::transport::TransportSpec;
 use slotline_net::workload::{Carrier, Conn};
 use slotline_scenario::emulated::kernel_name;
 use slotline_scenario::{AppSpec, EmulateSpec, EndWhen, GateSpec, Loaded, ScenarioError};
-use slotline_sim::Stepper;
+use slotline_sim::{Journal, Stepper};
 use std::net::Ipv4Addr;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -31,10 +32,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Bytes of the headers of IPv4 and UDP.
 const UDP_HEADERS: u32 = 28;
-/// Network time advances in windows of at most this real time: what a packet is late by itself.
+/// Network time advances in windows of at most this real time. A packet can be late by one window.
 const RESOLUTION_US: u64 = 20;
 
-/// Emulates one run. The record lacks its scheme, its seed and its cost.
+/// Emulates one run. The caller adds the scheme, the seed and the cost to the record.
 pub fn record(
     loaded: &Loaded,
     job: &Job,
@@ -64,7 +65,8 @@ pub fn record(
     let (nodes, stay, seed) = (graph.hosts.clone(), spec.stay, job.seed);
     let run = Run { hosts, nodes, programs, stay, end, dilation, seed };
     let (ended, done, scene) = run.between(assembly, loaded, job)?;
-    let mut record = of(ended, &done.flows, &scene, dilation, gate);
+    let captured = Choice::capture(&scene, &loaded.scenario.measure);
+    let mut record = of(ended, &done.flows, &captured, &scene, dilation, gate);
     record.apps =
         loaded.scenario.app.iter().zip(done.programs).map(|(app, ran)| app_row(app, ran)).collect();
     Ok((scene, record))
@@ -86,7 +88,7 @@ fn failed(what: impl std::fmt::Display) -> ScenarioError {
     ScenarioError::Emulation(what.to_string())
 }
 
-/// What the kernel's TCP of hosts is to do.
+/// The settings of the kernel's TCP on all hosts.
 fn kernel(transport: &TransportSpec, dilation: Dilation) -> KernelTcp {
     KernelTcp {
         congestion: kernel_name(transport.kind).unwrap_or("reno").into(),
@@ -98,7 +100,7 @@ fn kernel(transport: &TransportSpec, dilation: Dilation) -> KernelTcp {
     }
 }
 
-/// The gate that is asked for. The queue has datagrams before the kernel fragments them, so longer ones than fit into a
+/// The gate to use. The queue gets datagrams before the kernel fragments them, so datagrams that are longer than a
 /// packet need the other gate.
 fn gate_for(asked: GateSpec, plan: &Plan) -> GateSpec {
     let most = plan.transport.mtu().saturating_sub(UDP_HEADERS);
@@ -109,7 +111,7 @@ fn gate_for(asked: GateSpec, plan: &Plan) -> GateSpec {
     }
 }
 
-/// Makes the hosts, with the best gate that this machine has unless the scenario names one.
+/// Makes the hosts. Without a gate in the scenario, they use the best one that this machine has.
 fn hosts(names: &[String], tcp: &KernelTcp, gate: GateSpec) -> Result<Vec<Host>, ScenarioError> {
     let addresses = Addresses { hosts: names.len() as u32 };
     let make = |gate: GateKind| {
@@ -124,7 +126,7 @@ fn hosts(names: &[String], tcp: &KernelTcp, gate: GateSpec) -> Result<Vec<Host>,
     made.map_err(failed)
 }
 
-/// The programs of a scenario, whose hosts exist.
+/// The programs of a scenario. Their hosts exist.
 fn programs(apps: &[AppSpec], names: &[String]) -> Vec<Program> {
     let program = |app: &AppSpec| Program {
         host: names.iter().position(|name| *name == app.host).unwrap_or_default(),
@@ -158,16 +160,19 @@ struct Run {
 }
 
 impl Run {
-    /// Runs the network between the hosts, and the workload on them.
+    /// Runs the network between the hosts, with the workload on them.
     fn between(
         self,
         assembly: Assembly,
         loaded: &Loaded,
         job: &Job,
     ) -> Result<(Ended, WorkDone, Scene), ScenarioError> {
-        let Assembly { network, plan, routes, wiring, .. } = assembly;
+        let Assembly { mut network, plan, routes, wiring, .. } = assembly;
         let (graph, sampled) = (network.graph.clone(), network.sampled.clone());
         let scene = Scene::of(&loaded.scenario, graph, wiring, &plan, routes, sampled);
+        if job.followed {
+            network.follow = Choice::capture(&scene, &loaded.scenario.measure).follow();
+        }
         let namespaces = namespaces(&self.hosts).map_err(failed)?;
         let named: Vec<(String, Ipv4Addr)> =
             self.hosts.iter().map(|host| (host.name.clone(), host.address)).collect();
@@ -199,7 +204,7 @@ impl Run {
             let work = scope.spawn(|| work.run());
             let show = |taken: &Snapshot| {
                 let status = Status::of(taken, &scene, scheme, self.dilation);
-                // Who looks sees the state before.
+                // If this fails, readers see the previous state.
                 let _ = serde_json::to_string(&status).map(|text| registered.show(&text));
             };
             let shared = &shared;
@@ -217,27 +222,27 @@ fn namespaces(hosts: &[Host]) -> std::io::Result<Vec<OwnedFd>> {
     hosts.iter().map(|host| host.namespace().try_clone_to_owned()).collect()
 }
 
-/// What goes on on the hosts.
+/// The workload and the programs on the hosts.
 struct Work<'a> {
     plan: Arc<Plan>,
     namespaces: Vec<OwnedFd>,
     programs: Vec<Program>,
     environment: Environment,
-    /// Whether the run goes on when all is done.
+    /// Whether the run continues after the workload and the programs end.
     until_time: bool,
     seed: u64,
     shared: &'a Shared,
 }
 
-/// What became of it.
+/// The results of the workload and the programs.
 struct WorkDone {
     flows: Vec<Replayed>,
     programs: Vec<Ran>,
 }
 
 impl Work<'_> {
-    /// Opens all connections, lets network time begin, and replays the workload beside the programs. It stops the
-    /// emulation when all is done, or at an error.
+    /// Opens all connections, lets network time begin, and replays the workload while the programs run. Stops the
+    /// emulation at the end of all of them, or at an error.
     fn run(self) -> Result<WorkDone, String> {
         let text = |error: &dyn std::fmt::Display| error.to_string();
         let result = Replay::connect(Arc::clone(&self.plan), &self.namespaces, self.seed)
@@ -271,7 +276,7 @@ impl Work<'_> {
     }
 }
 
-/// Shows the progress of a run, and stops it where somebody asks for that.
+/// Shows the progress of a run, and stops it on request.
 fn follow_progress(job: &Job, shared: &Shared, show: impl Fn(&Snapshot)) {
     while !shared.stopped() {
         shared.snapshot().iter().for_each(&show);
@@ -284,17 +289,19 @@ fn follow_progress(job: &Job, shared: &Shared, show: impl Fn(&Snapshot)) {
     }
 }
 
-/// What the network counted, and what happened to flows.
+/// The record: what the network counted, and what happened to flows.
 fn of(
     ended: Ended,
     replayed: &[Replayed],
+    ports: &Choice,
     scene: &Scene,
     dilation: Dilation,
     gate: Gate,
 ) -> RunRecord {
-    let Ended { stepper, classifier, counts, fidelity, reached } = ended;
+    let Ended { stepper, classifier, counts, fidelity, captured, reached } = ended;
     let mut outcome = stepper.finish(reached);
     let mut record = scene.record(&mut outcome);
+    record.captures = captures(ports, &outcome.journal, &captured, scene);
     for (row, flow) in record.flows.iter_mut().zip(replayed) {
         fill(row, flow);
     }
@@ -318,6 +325,24 @@ fn of(
         foreign: counts.foreign,
     });
     record
+}
+
+/// The real packets that left the captured ports of an emulation.
+fn captures(
+    choice: &Choice,
+    journal: &Journal,
+    frames: &[CapturedFrame],
+    scene: &Scene,
+) -> Vec<Capture> {
+    let rows = scene.rows();
+    let omitted = journal.captures.iter().map(|(_, omitted)| *omitted);
+    let empty = |(port, omitted)| Capture { port: rows[port], packets: vec![], omitted };
+    let mut captures: Vec<Capture> = choice.ports.iter().zip(omitted).map(empty).collect();
+    for frame in frames {
+        let head = frame.head.iter().map(|byte| format!("{byte:02x}")).collect();
+        captures[frame.place].packets.push(follow::captured(&frame.hop, scene, head));
+    }
+    captures
 }
 
 fn fill(row: &mut FlowRow, flow: &Replayed) {

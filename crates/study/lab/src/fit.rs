@@ -12,19 +12,19 @@ use slotline_schemes::counters::net;
 /// The counters of what bumps do with packets.
 const OF_BUMPS: [Counter; 3] = [net::BUMP_MARKS, net::BUMP_DROPS, net::BUMP_NOTICES];
 
-/// One scheme of a set of runs.
+/// The activity of one scheme of a set of runs.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Fit {
-    /// What it counted of its activity: counter, and the mean over runs.
+    /// Its counts of activity: counter, and the mean over runs.
     pub activity: Vec<(Counter, f64)>,
-    /// Whether it has a scheduler or bumps, and none of them did anything.
+    /// Whether it has a scheduler or bumps that never did anything.
     pub never_acted: bool,
-    /// Why, and which periods do not fit, in sentences.
+    /// Sentences on why it never acted, and on periods that do not fit.
     pub warnings: Vec<String>,
 }
 
-/// Each scheme of `set`. The result is empty if the scenario cannot be read, as one that names parts of the calling
-/// program.
+/// The activity of each scheme of `set`. Empty if the scenario cannot be read, for example because it names parts of
+/// the calling program.
 pub fn of(set: &RunSet) -> Vec<Fit> {
     let Ok(scenario) = toml::from_str::<Scenario>(&set.scenario) else {
         return vec![Fit::default(); set.schemes.len()];
@@ -59,13 +59,13 @@ fn fit(scenario: &Scenario, scheme: &SchemeSpec, runs: &[&RunRecord], misfits: V
     }
 }
 
-/// Where hosts were real and the machine did not keep up, nothing follows from the results.
+/// Nothing follows from the results of an emulation if the machine did not keep up.
 fn late(scheme: &SchemeSpec, runs: &[&RunRecord]) -> Option<String> {
     let worst = runs.iter().filter_map(|run| run.engine.emulation).reduce(Emulation::worse);
     let late = worst.filter(|worst| !worst.is_valid())?;
     Some(format!(
-        "{} is not valid: the machine did not keep up with the network ({} us late at 99 %, {} packets lost \
-         outside of it). Raise the dilation.",
+        "{} is not valid: the machine did not keep up with the network (lateness {} us at the 99th percentile, {} \
+         packets lost outside of it). Raise the dilation.",
         scheme.name,
         grouped(late.late_p99_ns / 1_000),
         grouped(late.lost_outside)
@@ -75,19 +75,19 @@ fn late(scheme: &SchemeSpec, runs: &[&RunRecord]) -> Option<String> {
 fn idle(scheme: &SchemeSpec, acted: impl Iterator<Item = Counter>, runs: usize) -> String {
     let none: Vec<String> = acted.map(label).collect();
     format!(
-        "{} never acted: its runs ({}) counted no {}. What differs is not its doing, so there is no verdict.",
+        "{} never acted: its runs ({}) counted no {}. It did not cause any difference, so there is no verdict.",
         scheme.name,
         grouped(runs as u64),
         none.join(" and no ")
     )
 }
 
-/// The name of a counter in a sentence.
+/// The name of a counter, as used in a sentence.
 pub fn label(counter: Counter) -> String {
     counter.name.replace(['_', '-'], " ")
 }
 
-/// By scheme of the scenario: the periods that do not fit the flows of the first run of the set.
+/// For each scheme of the scenario, the periods that do not fit the flows of the first run of the set.
 fn misfits(scenario: &Scenario, set: &RunSet) -> Vec<Vec<String>> {
     let (Ok(graph), Some(run)) = (scenario.fabric.build(), set.runs.first()) else { return vec![] };
     let hosts = graph.hosts.len() as u32;

@@ -1,16 +1,16 @@
-//! Whether the runs of a scenario fit into the memory, from the number of their flows.
+//! Estimates whether the runs of a scenario fit into the memory, from their number of flows.
 
 use crate::output::format::{grouped, quantity};
 use crate::usage;
 use slotline_scenario::Loaded;
 use slotline_scenario::metric::Unit;
 
-/// Bytes of a flow while its run is at work, at the least: its description, its state, and its row in the result.
+/// The least number of bytes of a flow during its run: its description, its state, and its row in the result.
 const AT_WORK: u64 = 200;
 /// Bytes of a flow of a complete run.
 const COMPLETE: u64 = 90;
 
-/// The least memory that all runs need, `at_once` at a time.
+/// The least memory that all runs need, if `at_once` of them run at a time.
 pub fn least_bytes(loaded: &Loaded, at_once: usize) -> u64 {
     let runs = loaded.scenario.scheme.len() as u64 * u64::from(loaded.scenario.repeat);
     let at_work = runs.min(at_once.max(1) as u64).saturating_mul(AT_WORK);
@@ -18,7 +18,7 @@ pub fn least_bytes(loaded: &Loaded, at_once: usize) -> u64 {
     loaded.flows().saturating_mul(each)
 }
 
-/// Why the runs do not fit into the memory, and what would help. `None` where they do as far as is known.
+/// The reason why the runs do not fit into the memory, and a remedy; `None` if they fit as far as is known.
 pub fn excess(loaded: &Loaded, at_once: usize) -> Option<String> {
     let machine = usage::machine_memory_bytes()?;
     excess_of(loaded, at_once, machine)

@@ -1,4 +1,4 @@
-//! The completion time of each flow in the same network when empty, which is the reference of slowdown.
+//! Computes the completion time of each flow in the same network when empty: the reference of slowdown.
 
 use crate::record::FlowRow;
 use slotline_net::id::HostId;
@@ -8,7 +8,7 @@ use slotline_net::topology::{LinkParams, Wiring};
 use slotline_net::transport::{Transport, lone_flow_time};
 use std::collections::BTreeMap;
 
-/// Computes ideal completion times, once for each kind of path and size.
+/// Ideal completion times, computed once for each kind of path and size.
 pub struct Ideal<'a> {
     transport: &'a Transport,
     routes: &'a Routes,

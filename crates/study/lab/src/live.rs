@@ -1,4 +1,4 @@
-//! Daemons of a real network: what an agent or an arbiter needs, from their configuration and its scenario.
+//! Prepares daemons of a real network: what an agent or an arbiter needs, from their configuration and its scenario.
 
 use crate::build::{self, live::Part};
 use slotline_envelope::{KeyPair, PublicKey};
@@ -64,7 +64,7 @@ impl LiveNetwork {
             .map_err(|error| self.loaded.blame(error).into())
     }
 
-    /// Whether hosts and arbiters of the configuration are those of the scenario.
+    /// Checks that the hosts and arbiters of the configuration are those of the scenario.
     fn check(&self, part: &Part) -> Result<(), LiveNetworkError> {
         for host in &self.config.host {
             self.number(part, &host.name)?;
@@ -93,7 +93,7 @@ impl LiveNetwork {
         }
     }
 
-    /// What the agent of a host needs; `key` is the host's own.
+    /// What the agent of a host needs; `key` is the key pair of the host.
     ///
     /// # Errors
     /// The configuration does not name the host, or has another key for it.
@@ -124,7 +124,7 @@ impl LiveNetwork {
         })
     }
 
-    /// What an arbiter needs; `key` is its own.
+    /// What an arbiter needs; `key` is the key pair of the arbiter.
     ///
     /// # Errors
     /// The configuration has no such arbiter, or another key for it.
@@ -168,7 +168,7 @@ impl LiveNetwork {
         part.stations.iter().zip(&self.config.arbiter).map(peer).collect()
     }
 
-    /// What makes the node, which works: it is tried here.
+    /// The function that makes the node of `me`. It is called once here to find errors early.
     fn make(&self, me: HostId) -> Result<MakeNode, LiveNetworkError> {
         let (loaded, scheme) = (Arc::clone(&self.loaded), self.scheme);
         let make = move |incarnation| build::live::node(&loaded, scheme, me, incarnation);
@@ -177,7 +177,7 @@ impl LiveNetwork {
     }
 }
 
-/// Whether a private key is the one of a public key.
+/// Checks that a key pair has the configured public key.
 fn belongs(own: &KeyPair, public: PublicKey, whose: &str) -> Result<(), LiveNetworkError> {
     match own.public() {
         found if found == public => Ok(()),
@@ -222,7 +222,7 @@ fn scheme(config: &Config, loaded: &Loaded) -> Result<usize, LiveNetworkError> {
     }
 }
 
-/// Whether agents of the scheme hold packets in hosts.
+/// Whether agents of the scheme hold packets in hosts, so that daemons can run it.
 fn daemons_run(loaded: &Loaded, at: usize) -> bool {
     let (scenario, scheme) = (&loaded.scenario, &loaded.scenario.scheme[at]);
     let setting = Setting {
@@ -236,7 +236,7 @@ fn daemons_run(loaded: &Loaded, at: usize) -> bool {
     system.is_ok_and(|system| system.is_some_and(|system| system.times_packets()))
 }
 
-/// The controller that a log is about, ready to begin, in the network of `loaded`.
+/// The controller whose log has this `header`, at its start, in the network of `loaded`.
 ///
 /// # Errors
 /// The scenario has no such scheme, or the scheme no such controller.

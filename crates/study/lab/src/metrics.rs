@@ -1,4 +1,4 @@
-//! The values of metrics, computed from what runs leave behind.
+//! Computes the values of metrics from the records of runs.
 
 mod busiest;
 pub mod circuits;
@@ -11,10 +11,10 @@ use crate::record::{RunRecord, Window};
 use facts::{Facts, count, exact, jain, mean, percentile, ratio};
 use slotline_scenario::metric::Metric;
 
-/// The largest of small flows, in bytes of payload: short messages, for which latency is all (the
-/// class that "DCTCP", Alizadeh et al., SIGCOMM 2010, §4.3, reports on its own).
+/// The largest size of small flows, in bytes of payload. These are short messages, for which latency matters (a class
+/// of its own in "DCTCP", Alizadeh et al., SIGCOMM 2010, §4.3).
 pub const SMALL: u64 = 100_000;
-/// The smallest of large flows, in bytes of payload: background transfers, for which throughput is all.
+/// The smallest size of large flows, in bytes of payload. These are background transfers, for which throughput matters.
 pub const LARGE: u64 = 10_000_000;
 
 /// A metric's value on one run.
@@ -22,17 +22,17 @@ pub const LARGE: u64 = 10_000_000;
 pub struct Measured {
     /// The value, in the metric's [`slotline_scenario::metric::Unit`].
     pub value: f64,
-    /// The true value may be higher: unfinished flows take part in it.
+    /// Whether the true value may be higher, because unfinished flows contribute to it.
     pub at_least: bool,
 }
 
-/// The value of `metric` on `run`, or `None` where the run has nothing to measure it on.
+/// The value of `metric` on `run`; `None` if the run has no data for it.
 pub fn measure(metric: Metric, run: &RunRecord, window: Window) -> Option<Measured> {
     value(metric, &Facts::of(run, window))
 }
 
-/// The values of all metrics on `run`, in the order of [`Metric::ALL`]. This is quicker than to measure
-/// them one by one.
+/// The values of all metrics on `run`, in the order of [`Metric::ALL`]. This is faster than measuring each metric
+/// separately.
 pub fn measure_all(run: &RunRecord, window: Window) -> Vec<Option<Measured>> {
     let facts = Facts::of(run, window);
     Metric::ALL.iter().map(|metric| value(*metric, &facts)).collect()
@@ -40,7 +40,7 @@ pub fn measure_all(run: &RunRecord, window: Window) -> Vec<Option<Measured>> {
 
 fn value(metric: Metric, facts: &Facts<'_>) -> Option<Measured> {
     let run = facts.run;
-    // Time-outs of real hosts are not known by flow.
+    // Time-outs of real hosts are not known for each flow.
     let unknown = run.engine.emulation.is_some() && metric == Metric::Timeouts;
     if unknown || run.engine.flow_level && metric.is_of_packets() {
         return None;
@@ -212,7 +212,7 @@ mod tests {
             let sample = |port, queue_bytes| SampleRow { t_ps, port, queue_bytes, tx_bytes };
             run.samples.extend([sample(0, 9_000_000), sample(1, 1), sample(2, t_ps)]);
         }
-        // Idle from then on.
+        // The port is idle from then on.
         let idle = |t_ps| SampleRow { t_ps, port: 2, queue_bytes: 0, tx_bytes: 150_000 };
         run.samples.extend((100..110).map(idle));
         assert_eq!(busiest_port(&run, Window::ALL), Some(2));

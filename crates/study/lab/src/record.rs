@@ -25,7 +25,7 @@ impl Window {
     /// The whole run.
     pub const ALL: Window = Window { from_ps: 0, until_ps: NEVER };
 
-    /// Whether `t_ps` lies in it.
+    /// Whether `t_ps` is in the window.
     pub fn contains(&self, t_ps: u64) -> bool {
         (self.from_ps..self.until_ps).contains(&t_ps)
     }
@@ -44,7 +44,7 @@ pub struct FailedRun {
 }
 
 impl FailedRun {
-    /// A sentence for people.
+    /// The failure as a sentence.
     pub fn text(&self) -> String {
         format!("The run of {} with seed {} failed: {}", self.scheme, self.seed, self.why)
     }
@@ -61,13 +61,13 @@ pub struct RunSet {
     pub scenario: String,
     /// A short description of the fabric, for reports.
     pub fabric: String,
-    /// Names of the schemes; the first is what the others are compared with.
+    /// Names of the schemes. The first is the baseline.
     pub schemes: Vec<String>,
     /// Names of the workloads, by [`FlowRow::group`].
     pub workloads: Vec<String>,
     /// Seeds planned for each scheme.
     pub seeds: Vec<u64>,
-    /// The metrics to show first; empty for all that are not zero in every run.
+    /// The metrics to show first. If empty, all metrics that are not zero in every run.
     pub metrics: Vec<Metric>,
     /// The measured part of each run.
     pub window: Window,

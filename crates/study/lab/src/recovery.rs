@@ -16,12 +16,12 @@ pub struct Ground<'a> {
     pub routing: RoutingSpec,
     /// The seed of the run.
     pub seed: u64,
-    /// Nothing at or after this time happens.
+    /// The end of the run. Nothing happens at this time or later.
     pub end: Time,
 }
 
-/// The route changes of each switch, at the times at which its own table changes. Hosts, and the stations of
-/// a scheme, get every change, because they use the routes of the switches.
+/// The route changes of each switch, at the times at which its own table changes. Hosts and stations get every change,
+/// because they use the routes of the switches.
 pub fn follow(
     ground: &Ground<'_>,
     spec: &RecoverySpec,

@@ -22,7 +22,7 @@ pub struct Job {
     pub seed: u64,
     /// Its progress, and a flag to stop it.
     pub watch: Watch,
-    /// Whether it is repeated with packets recorded.
+    /// Whether the run is repeated with packets recorded.
     pub followed: bool,
     /// Whether the repetition is running.
     pub again: AtomicBool,
@@ -58,7 +58,7 @@ impl Failure {
     }
 }
 
-/// What jobs have left.
+/// The results of jobs.
 #[derive(Debug, Default)]
 pub struct Done {
     /// The complete runs, in order.
@@ -68,7 +68,7 @@ pub struct Done {
 }
 
 impl Done {
-    /// Sorts the result of each job, which has the position of the job.
+    /// Sorts the results of jobs by the position of the job.
     fn of(mut each: Vec<(usize, Result<RunRecord, Failure>)>) -> Done {
         each.sort_by_key(|(at, _)| *at);
         let mut done = Done::default();
@@ -134,8 +134,8 @@ impl Jobs {
         failed.into_iter().next().map_or(Ok(records), |failure| Err(failure.error))
     }
 
-    /// Runs the jobs as [`Jobs::run`] does. A run that fails, also by an error of the program, does not concern the
-    /// others. Calls `save` on each complete run but the last one, on the thread of the run.
+    /// Runs the jobs as [`Jobs::run`] does. The failure of a run, even by an error of the program, does not affect the
+    /// others. Calls `save` for each complete run except the last one, on the thread of the run.
     pub fn run_saving(
         &self,
         loaded: &Loaded,
@@ -178,7 +178,7 @@ fn follows(scenario: &Scenario) -> bool {
 /// The approximate number of circuits that are recorded in runs without recorded packets.
 const MOST_CIRCUITS: u64 = 1_000_000;
 
-/// The time until which the schedule of circuits is recorded where no flow is followed.
+/// The time until which the schedule of circuits is recorded if no flow is followed.
 fn noted_until(scenario: &Scenario, job: &Job) -> Time {
     if !(job.followed && scenario.measure.why) {
         return Time::ZERO;
@@ -187,14 +187,14 @@ fn noted_until(scenario: &Scenario, job: &Job) -> Time {
     system.ok().flatten().map_or(Time::ZERO, |system| system.recorded_span(MOST_CIRCUITS))
 }
 
-/// As [`one`], but a panic ends this run only.
+/// As [`one`], but a panic ends only this run.
 fn isolated(
     loaded: &Loaded,
     job: &Job,
     threads: usize,
     alone: bool,
 ) -> Result<Option<RunRecord>, Failure> {
-    // Nothing that the run has changed is used after a panic, except counters of its progress.
+    // After a panic, nothing that the run changed is used except its progress counters.
     let run = AssertUnwindSafe(|| one(loaded, job, threads, alone));
     let result = catch_unwind(run)
         .unwrap_or_else(|panic| Err(ScenarioError::Panic(message_of(panic.as_ref()))));
@@ -211,8 +211,8 @@ fn message_of(panic: &(dyn std::any::Any + Send)) -> String {
         .unwrap_or_else(|| "it gave no message".into())
 }
 
-/// Does one run on `threads` threads; `None` where it was stopped. `alone` says that nothing else runs in the
-/// process meanwhile.
+/// Does one run on `threads` threads; `None` if it was stopped. `alone` says that nothing else runs in the process at
+/// the same time.
 fn one(
     loaded: &Loaded,
     job: &Job,
@@ -231,7 +231,7 @@ fn one(
     record.engine.cpu_s = cpu() - cpu_before;
     record.engine.wall_s = began.elapsed().as_secs_f64();
     record.engine.peak_rss_bytes = usage::peak_rss_bytes();
-    if job.followed {
+    if job.followed && loaded.scenario.engine.emulated().is_none() {
         follow(&mut record, loaded, job, threads, &scene)?;
     }
     Ok(Some(record))
@@ -280,7 +280,7 @@ fn emulated(
     Err(ScenarioError::Emulation("emulation needs Linux".into()))
 }
 
-/// Repeats a run and records the chosen packets. The record stays as it was where the repetition is stopped.
+/// Repeats a run and records the chosen packets. If the repetition is stopped, the record does not change.
 fn follow(
     record: &mut RunRecord,
     loaded: &Loaded,
@@ -320,7 +320,7 @@ fn simulate(
     Ok((scene, outcome))
 }
 
-/// The options of a run with so many flows.
+/// The options of a run with this number of flows.
 fn options(scenario: &Scenario, flows: u64, threads: usize) -> Options {
     let completions = match scenario.end.when {
         EndWhen::FlowsDone => flows,

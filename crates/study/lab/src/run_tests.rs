@@ -1,4 +1,4 @@
-//! A run that fails is named, and does not concern the others.
+//! A run that fails is named, and does not affect the others.
 
 use super::*;
 use slotline_scenario::Scenario;
@@ -26,7 +26,7 @@ fn a_seed_without_flows_concerns_no_other() {
     assert_eq!(failed.len() * 2, done.failed.len(), "both schemes have the same traffic");
     let text = done.failed[0].to_string();
     assert!(text.contains("`tcp` with seed") && text.contains("no flow"), "{text}");
-    // The rest is as if the others had not been there.
+    // The rest is the same as without the failed runs.
     let mut one = sparse();
     one.reseed(Some(done.records[3].seed as u32), Some(1)).expect("a scenario");
     let alone = Jobs::of_scheme(&one, Some(1)).run(&one, 1).expect("a run");

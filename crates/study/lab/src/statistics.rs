@@ -19,11 +19,11 @@ pub struct Estimate {
     pub half: Option<f64>,
     /// Number of values.
     pub n: usize,
-    /// The least and the largest value that the mean can have at all. The interval ends there.
+    /// The smallest and the largest value that the mean can have. The interval ends there.
     pub possible: (f64, f64),
 }
 
-/// Any number is possible.
+/// Any value is possible.
 pub const ANY: (f64, f64) = (f64::NEG_INFINITY, f64::INFINITY);
 
 impl Estimate {
@@ -38,12 +38,12 @@ impl Estimate {
         });
         (n > 0).then_some(Estimate { mean, half, n, possible: ANY })
     }
-    /// The same for a mean that lies within `possible`: the interval leaves out what cannot be, and still contains the
-    /// true mean as often.
+    /// The same estimate for a mean that lies within `possible`. The interval excludes impossible values, and contains
+    /// the true mean as often as before.
     pub fn within(self, possible: (f64, f64)) -> Estimate {
         Estimate { possible, ..self }
     }
-    /// A mean of `n` values with the ends of its interval, as a file has them.
+    /// A mean of `n` values with the ends of its interval, as read from a file.
     pub fn read(mean: f64, ends: Option<(f64, f64)>, n: usize) -> Estimate {
         let half = ends.map(|(low, high)| (high - mean).max(mean - low));
         Estimate { mean, half, n, possible: ends.unwrap_or(ANY) }
@@ -56,11 +56,11 @@ impl Estimate {
     pub fn high(&self) -> Option<f64> {
         self.half.map(|half| (self.mean + half).min(self.possible.1))
     }
-    /// The interval, where it ends at a value beyond which nothing is possible.
+    /// The ends of the interval, if one of them is the limit of possible values.
     pub fn cut(&self) -> Option<(f64, f64)> {
         let half = self.half?;
         let (least, most) = self.possible;
-        // Ends that were read from a file are rounded.
+        // Ends that come from a file are rounded.
         let beyond = half * 1e-9;
         let is_cut = self.mean - half < least - beyond || self.mean + half > most + beyond;
         self.low().zip(self.high()).filter(|_| is_cut)
@@ -131,7 +131,7 @@ pub struct Open {
 pub type Pair = (Measured, Measured);
 
 impl Comparison {
-    /// Compares by seed; `None` where there is no pair, or where no value of the metric is better.
+    /// Compares by seed; `None` if there is no pair, or if the metric has no better direction.
     pub fn paired(pairs: &[Pair], better: Better) -> Option<Comparison> {
         let differences: Vec<f64> = pairs.iter().map(|(b, s)| s.value - b.value).collect();
         let difference = Estimate::of(&differences)?;
@@ -149,7 +149,7 @@ impl Comparison {
     }
 }
 
-/// Variances of the mean of the baseline and of that of a scheme, and their covariance.
+/// Variances of the means of the baseline and of a scheme, and their covariance.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Variances {
     /// Of the baseline.
@@ -165,8 +165,8 @@ pub struct Variances {
 pub struct Ratio {
     /// The ratio.
     pub value: f64,
-    /// Its confidence interval, which has no negative part; `None` with a single pair, and where chance alone
-    /// could have made the denominator zero.
+    /// Its confidence interval without negative values; `None` with a single pair, or if the mean of the baseline could
+    /// be zero by chance.
     pub interval: Option<(f64, f64)>,
 }
 
@@ -174,9 +174,9 @@ impl Ratio {
     fn is_negligible(self) -> bool {
         (self.value - 1.0).abs() < NEGLIGIBLE
     }
-    /// The scheme over the baseline. Where all values are above zero, it is the geometric mean of the ratios of the
-    /// pairs, with the interval of the mean of their logarithms (Student's t). Where some are zero, it is the ratio of
-    /// the means, by [`Ratio::fieller`].
+    /// The ratio of the scheme to the baseline. If all values are above zero, it is the geometric mean of the ratios of
+    /// the pairs, with the interval of the mean of their logarithms (Student's t). If some are zero, it is the ratio of
+    /// the means, with the interval of [`Ratio::fieller`].
     pub fn of(pairs: &[Pair]) -> Option<Ratio> {
         let log = |(base, scheme): &Pair| log_ratio(base.value, scheme.value);
         let logs: Option<Vec<f64>> = pairs.iter().map(log).collect();
@@ -185,7 +185,7 @@ impl Ratio {
             None => Ratio::of_means(pairs),
         }
     }
-    /// The ratio whose logarithm is estimated.
+    /// The ratio for an estimate of its logarithm.
     pub fn of_logarithm(log: &Estimate) -> Ratio {
         let ends = log.low().zip(log.high());
         Ratio {
@@ -214,8 +214,8 @@ impl Ratio {
         })
     }
     /// Fieller's interval (Fieller, "Some problems in interval estimation", 1954) of the ratio of two means, from their
-    /// variances and covariance: it is without 1 exactly where the interval of the mean difference is without 0.
-    /// As no metric is negative, no negative ratio is possible: the interval ends at zero.
+    /// variances and covariance. It excludes 1 exactly if the interval of the mean difference excludes 0. No metric is
+    /// negative, so no negative ratio is possible: the interval ends at zero.
     pub fn fieller(base: f64, scheme: f64, variances: Variances, t: f64) -> Option<(f64, f64)> {
         let a = base * base - t * t * variances.base;
         let b = base * scheme - t * t * variances.both;
@@ -223,7 +223,7 @@ impl Ratio {
         let root = (b * b - a * c).max(0.0).sqrt();
         (a > 0.0).then(|| (((b - root) / a).max(0.0), ((b + root) / a).max(0.0)))
     }
-    /// Whether the interval lies below, or above, one.
+    /// Whether the whole interval is below one, and whether it is above one.
     fn side(self) -> Option<(bool, bool)> {
         self.interval.map(|(low, high)| (high < 1.0, low > 1.0))
     }
@@ -235,9 +235,9 @@ pub fn log_ratio(base: f64, scheme: f64) -> Option<f64> {
     (positive(base) && positive(scheme)).then(|| libm::log(scheme / base))
 }
 
-/// The verdict on a difference, scheme minus baseline; `None` where no value of the metric is better. It follows
-/// from the interval of the ratio, or from that of the difference where the ratio has none. `open` says which values
-/// are lower bounds.
+/// The verdict on a difference, scheme minus baseline; `None` if the metric has no better direction. It follows from
+/// the interval of the ratio, or from that of the difference if the ratio has none. `open` says which values are lower
+/// bounds.
 pub fn judged(
     difference: &Estimate,
     ratio: Option<Ratio>,
@@ -264,7 +264,7 @@ fn verdict(
     };
     let linear = (difference.mean < -half, difference.mean > half);
     let (lower, higher) = ratio.and_then(Ratio::side).unwrap_or(linear);
-    // What is open can only grow: a lower value is sure where the scheme's is exact.
+    // Lower bounds can only grow. A lower value is sure if the value of the scheme is exact.
     let sure = match (lower, higher) {
         (true, _) => !open.scheme,
         (_, true) => !open.base,
@@ -320,7 +320,7 @@ mod tests {
 
     #[test]
     fn t_quantiles_match_the_tables() {
-        // Two-sided 95 %, from the usual printed tables.
+        // Two-sided 95 %, from printed tables.
         let table = [
             (1, 12.7062),
             (2, 4.3027),
@@ -390,7 +390,7 @@ mod tests {
         assert_eq!(Ratio::of(&pairs(&[(2.0, 1.0)])).map(|r| r.interval), Some(None));
     }
 
-    /// Worked out by hand: the logarithms to base 2 are 1, 2 and 3; their mean is 2, their deviation 1.
+    /// Computed by hand: the logarithms to base 2 are 1, 2 and 3; their mean is 2, their deviation 1.
     #[test]
     fn the_interval_of_a_ratio_is_that_of_its_logarithm() {
         let ratio = Ratio::of(&pairs(&[(1.0, 2.0), (10.0, 40.0), (5.0, 40.0)])).unwrap();
@@ -401,7 +401,7 @@ mod tests {
         assert!((high - 2f64.powf(2.0 + half)).abs() < 1e-3, "{high}");
     }
 
-    /// What became rare varies much: "97.6 to 101.6 % lower" is no interval of a count.
+    /// Rare events vary much, but an interval such as "97.6 to 101.6 % lower" is impossible for a count.
     #[test]
     fn no_interval_says_what_cannot_be() {
         let mut draw = draws(7);
@@ -434,7 +434,7 @@ mod tests {
         assert_eq!(Estimate::of(&[5.0, 5.1]).unwrap().within((0.0, 100.0)).cut(), None);
     }
 
-    /// Of 95 % intervals, 95 of 100 have the true ratio, whatever the seeds have in common.
+    /// Of 100 intervals at 95 %, 95 contain the true ratio, whatever the correlation between the schemes.
     #[test]
     fn the_interval_of_a_ratio_has_the_true_one_as_often_as_it_says() {
         let mut draw = draws(11);

@@ -1,4 +1,4 @@
-//! What an emulation shows of itself while it runs, for `slotline top`.
+//! The state that a running emulation publishes for `slotline top`.
 
 use crate::collect::Scene;
 use crate::record::PortRow;
@@ -9,7 +9,7 @@ use slotline_emulate::shared::Snapshot;
 /// The state of a running emulation.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Status {
-    /// The scheme that runs.
+    /// The scheme of the current run.
     pub scheme: String,
     /// How many times slower than real time the network runs.
     pub dilation: f64,
@@ -25,7 +25,7 @@ pub struct Status {
     pub lost_outside: u64,
     /// Lateness of deliveries so far, in nanoseconds of real time: the 99th percentile.
     pub late_p99_ns: u64,
-    /// The greatest.
+    /// Lateness of deliveries so far, in nanoseconds of real time: the maximum.
     pub late_most_ns: u64,
     /// Processor time of the network, as a share of real time.
     pub cpu_share: f64,
@@ -38,18 +38,18 @@ pub struct Status {
 /// The state of a port.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct PortStatus {
-    /// Its node and what it leads to, as `s0-h3`.
+    /// Its node and the node at the other end of its link, such as `s0-h3`.
     pub name: String,
     /// Bits per second, at the start of the run.
     pub rate_bps: u64,
-    /// Bytes that wait or are being sent.
+    /// Bytes that wait or are in transmission.
     pub queued: u64,
     /// Bytes sent so far.
     pub sent: u64,
 }
 
 impl Status {
-    /// Gives names to what is in a snapshot.
+    /// Adds names to the values in a snapshot.
     pub(crate) fn of(taken: &Snapshot, scene: &Scene, scheme: &str, dilation: Dilation) -> Status {
         let late = &taken.fidelity.deliveries;
         let ns = |span: std::time::Duration| span.as_nanos() as u64;

@@ -1,4 +1,4 @@
-//! Summarises a set of runs: every scheme on every metric, and each scheme against the first.
+//! Summarises a set of runs: each scheme on each metric, and each scheme compared with the first.
 
 use crate::fit::Fit;
 use crate::metrics::Measured;
@@ -12,7 +12,7 @@ use slotline_tables::parallel;
 pub struct Cell {
     /// Mean over seeds.
     pub estimate: Estimate,
-    /// Unfinished flows make it a lower bound.
+    /// Whether it is a lower bound because of unfinished flows.
     pub at_least: bool,
     /// The comparison with the baseline; `None` for the baseline itself.
     pub against: Option<Comparison>,
@@ -33,7 +33,7 @@ impl Cell {
 pub struct SchemeSummary {
     /// Its name.
     pub name: String,
-    /// Runs done.
+    /// Number of complete runs.
     pub runs: usize,
     /// By position in [`Summary::metrics`].
     pub cells: Vec<Option<Cell>>,
@@ -45,10 +45,10 @@ pub struct SchemeSummary {
     pub engine: EngineTotal,
 }
 
-/// Engine figures of several runs: sums, and for threads, memory and simulated time the largest.
+/// Engine figures of several runs: sums, except for threads, memory and simulated time, which are maxima.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct EngineTotal {
-    /// The figures; `digest` is that of the runs' digests in order.
+    /// The figures. Their `digest` is computed from the digests of the runs in order.
     pub stats: EngineStats,
     /// The packet balance of all runs.
     pub census: Conservation,
@@ -95,7 +95,7 @@ impl Summary {
             metrics: present_metrics.iter().map(|at| Metric::ALL[*at]).collect(),
         }
     }
-    /// The cell of `scheme` (by position) on `metric`.
+    /// The cell of the scheme with index `scheme` on `metric`.
     pub fn cell(&self, scheme: usize, metric: Metric) -> Option<&Cell> {
         let at = self.metrics.iter().position(|m| *m == metric)?;
         self.schemes.get(scheme)?.cells[at].as_ref()
@@ -119,7 +119,7 @@ impl Summary {
         let cells = (0..self.schemes.len()).flat_map(|at| shown.iter().map(move |m| (at, *m)));
         cells.filter_map(|(at, metric)| self.cell(at, metric)).any(|cell| cell.at_least)
     }
-    /// What has to be known before any verdict: schedulers that never acted, and periods that do not fit.
+    /// Warnings that readers need before any verdict: schedulers that never acted, and periods that do not fit.
     pub fn warnings(&self) -> impl Iterator<Item = &str> {
         self.schemes.iter().flat_map(|scheme| scheme.fit.warnings.iter().map(String::as_str))
     }

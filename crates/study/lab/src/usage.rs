@@ -1,4 +1,4 @@
-//! The processor time and memory that the process has used, from the operating system.
+//! The processor time and memory of this process, from the operating system.
 
 use rustix::time::{ClockId, clock_gettime};
 
@@ -17,7 +17,7 @@ fn seconds(clock: ClockId) -> f64 {
     t.tv_sec as f64 + t.tv_nsec as f64 * 1e-9
 }
 
-/// Largest resident memory of the process so far in bytes; zero where the system does not say.
+/// Largest resident memory of the process so far in bytes; zero if the system does not report it.
 pub fn peak_rss_bytes() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
@@ -26,8 +26,8 @@ pub fn peak_rss_bytes() -> u64 {
     kilobytes.unwrap_or(0) * 1024
 }
 
-/// The memory that the process may use, in bytes: that of the machine, or less where the system limits it. `None`
-/// where the system does not say.
+/// The memory that the process may use, in bytes: that of the machine, or less if the system limits it. `None` if the
+/// system does not report it.
 pub fn machine_memory_bytes() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
@@ -37,8 +37,8 @@ pub fn machine_memory_bytes() -> Option<u64> {
     Some(kilobytes.saturating_mul(1024).min(limit))
 }
 
-/// Pins the calling thread to one of the processors that it may use: the `nth`, modulo their number. Where the
-/// system does not name them, the thread is not pinned.
+/// Pins the calling thread to one of the processors that it may use: the `nth`, modulo their number. If the system does
+/// not list them, the thread is not pinned.
 #[cfg(target_os = "linux")]
 pub fn stay_on(nth: usize) {
     use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
@@ -47,10 +47,10 @@ pub fn stay_on(nth: usize) {
     let Some(own) = allowed.get(nth % allowed.len().max(1)) else { return };
     let mut one = CpuSet::new();
     one.set(*own);
-    // Where that is not allowed, the system chooses the processor.
+    // If this is not permitted, the system selects the processor.
     let _ = sched_setaffinity(None, &one);
 }
 
-/// Other systems choose the processor.
+/// Does nothing: this system selects the processor.
 #[cfg(not(target_os = "linux"))]
 pub fn stay_on(_nth: usize) {}

@@ -1,4 +1,4 @@
-//! Counters have one name each, somebody writes each of them, and `docs/results.md` has them all.
+//! Each counter has a name of its own, is written by some code, and is described in `docs/results.md`.
 
 use regex_lite::Regex;
 use slotline_net::node::Counter;
@@ -27,7 +27,7 @@ fn meanings_are_sentences() {
     }
 }
 
-/// A counter's constant has its name in capital letters, and stands at the beginning of a pair with a value.
+/// The constant of a counter is its name in capital letters, as the first element of a pair with a value.
 #[test]
 fn somebody_writes_each_counter() {
     let written = Regex::new(r"\(\s*counters::([A-Z0-9_]+),").expect("a right expression");

@@ -1,4 +1,4 @@
-//! What `explain` says is what was computed: whole texts, and estimates held against real runs.
+//! Tests `explain`: whole texts, and estimates compared with real runs.
 
 use slotline_lab::explain::{Machine, explain};
 use slotline_lab::run::Jobs;
@@ -19,7 +19,7 @@ fn text(loaded: &Loaded) -> String {
     explain(loaded, MACHINE).unwrap_or_else(|error| panic!("{error}")).to_string()
 }
 
-/// Everything that is doubtful at once.
+/// A scenario that causes every warning.
 const DOUBTFUL: &str = r#"name = "doubtful"
 end = { at = "20ms" }
 
@@ -87,7 +87,7 @@ fn explanations_are_these() {
     assert_eq!(shown, golden, "got:\n{shown}");
 }
 
-/// What one fabric manager cannot do in a guard time, controllers near the hosts can.
+/// Controllers near the hosts can keep a guard time that one fabric manager cannot.
 #[test]
 fn guard_times_that_are_too_short_are_named() {
     let shown = |options: &str| {
@@ -105,7 +105,7 @@ fn guard_times_that_are_too_short_are_named() {
     assert!(near.contains("fabric manager") && !near.contains("the guard time"), "{near}");
 }
 
-/// Of the scenarios that run in a moment: hops are within a factor of two of what was estimated.
+/// For scenarios that run in a moment, packet-hops are within a factor of two of the estimate.
 #[test]
 fn estimates_are_within_a_factor_of_two() {
     for file in ["incast.toml", "bench/perm128.toml"] {

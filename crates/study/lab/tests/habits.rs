@@ -12,7 +12,7 @@ const MEDIAN_FUNCTION: usize = 10;
 /// The median of a crate with fewer functions is not checked.
 const MANY_FUNCTIONS: usize = 50;
 
-/// Crates that know neither time nor the outside world.
+/// Crates that use neither time nor the outside world.
 const PURE: [&str; 5] = ["circuits", "envelope", "formats", "net", "sim"];
 const OUTSIDE_WORLD: [&str; 10] = [
     "Instant",
@@ -55,9 +55,8 @@ const SAFE: [&str; 25] = [
 ];
 const UNFINISHED: [&str; 5] = ["#[allow(", "#![allow(", "todo!", "unimplemented!", "dbg!"];
 
-/// Exceptions to the rules: (file below `crates/`, name of the function or of what was
-/// found; empty for the file's length). The list may only shrink: an entry that is no longer needed
-/// fails the test.
+/// Exceptions to the rules: (file below `crates/`, name of the function or of the finding; empty for the file's
+/// length). The list may only shrink: an entry that is no longer needed fails the test.
 ///
 /// The writer of captures writes to any `Write` and opens no file.
 const EXCEPTIONS: &[(&str, &str)] = &[("model/formats/src/pcapng_writer.rs", "std::io")];
@@ -156,7 +155,7 @@ fn mentions(source: &Source, words: &[&str], why: &str) -> Vec<Finding> {
     words.iter().filter_map(finding).collect()
 }
 
-/// Where `word` stands alone, not as a part of a longer name.
+/// The position at which `word` is not a part of a longer name.
 fn find_word(code: &str, word: &str) -> Option<usize> {
     let whole = |&at: &usize| {
         let before = code[..at].bytes().next_back();
@@ -191,7 +190,7 @@ fn function(code: &str) -> Option<Function> {
     Some(Function { name, lines: code[..end].matches('\n').count() + 1 })
 }
 
-/// Where the body of an item opens; `None` where it ends without one.
+/// Where the body of an item opens; `None` if it has no body.
 fn body(code: &str) -> Option<usize> {
     let mut depth = 0;
     for (at, byte) in code.bytes().enumerate() {
@@ -222,7 +221,7 @@ fn closing_brace(code: &str) -> usize {
     code.len()
 }
 
-/// All sources but those of tests.
+/// All sources except those of tests.
 fn sources() -> Vec<Source> {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut paths = Vec::new();
@@ -235,7 +234,7 @@ fn sources() -> Vec<Source> {
     all.into_iter().filter(|source| !tests.contains(&source.file)).collect()
 }
 
-/// All `.rs` files below `folder`, but those in folders of tests.
+/// All `.rs` files below `folder`, except those in folders of tests.
 fn collect(folder: &Path, out: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).expect("a readable folder") {
         let path = entry.expect("a readable folder").path();
@@ -269,7 +268,7 @@ fn cut_lines(code: &str) -> usize {
     code.lines().filter(|line| line.contains(CUT)).count()
 }
 
-/// Blanks test items out, and names the test modules that are files of their own.
+/// Replaces test items by blanks, and returns the names of test modules in files of their own.
 fn without_tests(mut code: String) -> (String, Vec<String>) {
     const TEST: &str = "#[cfg(test)]";
     let mut modules = Vec::new();
@@ -306,7 +305,7 @@ fn blanked(text: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// The length of the comment or literal that `code` begins with; 0 where it does not.
+/// The length of the comment or literal at the beginning of `code`; 0 if there is none.
 fn opaque(code: &[u8]) -> usize {
     match code {
         [b'/', b'/', ..] => code.iter().position(|&byte| byte == b'\n').unwrap_or(code.len()),
@@ -314,7 +313,7 @@ fn opaque(code: &[u8]) -> usize {
         [b'"', ..] => quoted(code),
         [b'\'', b'\\', ..] => quoted(code),
         [b'\'', first, ..] => {
-            // A character, or else a lifetime, which has no closing quote.
+            // A character literal, or else a lifetime, which has no closing quote.
             let width = (first.leading_ones() as usize).max(1);
             if code.get(1 + width) == Some(&b'\'') { width + 2 } else { 0 }
         }
@@ -323,7 +322,7 @@ fn opaque(code: &[u8]) -> usize {
     }
 }
 
-/// Up to the quote that `code` begins with comes again, but for escaped ones.
+/// The length up to the next quote like the first one, without escaped quotes.
 fn quoted(code: &[u8]) -> usize {
     let mut at = 1;
     while at < code.len() && code[at] != code[0] {
@@ -351,7 +350,7 @@ fn block_comment(code: &[u8]) -> usize {
     at.min(code.len())
 }
 
-/// `r"..."` or `r#"..."#`; a name that ends in `r` is never followed by a quote.
+/// `r"..."` or `r#"..."#`. A quote never follows a name that ends in `r`.
 fn raw_string(code: &[u8]) -> usize {
     let hashes = code[1..].iter().take_while(|&&byte| byte == b'#').count();
     let open = 1 + hashes;
@@ -364,7 +363,7 @@ fn raw_string(code: &[u8]) -> usize {
     close.map_or(code.len(), |close| open + 1 + close + end.len())
 }
 
-/// The test would be of no use if it did not see what it looks for.
+/// Checks that the rules above detect violations.
 #[test]
 fn what_breaks_a_habit_is_seen() {
     let text = r###"

@@ -13,7 +13,7 @@ const QUEUE: Axis = Axis { label: "queue", unit: Measure::Bytes, scale: Division
 const ERROR: Axis = Axis { label: "error", unit: Measure::Bytes, scale: Division::LinearFirst };
 const SHARE: Axis = Axis { label: "share", unit: Measure::Share, scale: Division::Tail };
 
-/// The figures of this subject; none where there were no bumps, or no samples.
+/// The figures of this subject; none if there were no bumps or no samples.
 pub fn figures(view: &View<'_>) -> Vec<Figure> {
     if view.first().all(|(_, run)| run.estimates.is_empty()) {
         return vec![];
@@ -28,7 +28,7 @@ pub fn longest(run: &RunRecord) -> Vec<&EstimateRow> {
         let sum = sums.entry((row.port, row.bump)).or_default();
         *sum = sum.saturating_add(row.real_bytes);
     }
-    // Of equal queues the first counts.
+    // If several queues are equal, the first one counts.
     let best = sums.iter().rev().max_by_key(|(_, sum)| **sum).map(|(key, _)| *key);
     run.estimates.iter().filter(|row| Some((row.port, row.bump)) == best).collect()
 }

@@ -8,7 +8,7 @@ use slotline_lab::record::PortRow;
 use std::collections::{BTreeMap, VecDeque};
 
 const TITLE: &str = "The fabric";
-/// The most hosts that are drawn one by one.
+/// The largest number of hosts that are drawn one by one.
 const HOSTS: usize = 128;
 /// The prefix of hosts of central schedulers. Such a host may be at any switch, so it does not determine the place of
 /// its switch.
@@ -17,7 +17,7 @@ const CONTROLLER: &str = "controller";
 const RANGE: &str = " … ";
 /// The number of the busiest links that are listed.
 const LISTED: usize = 10;
-/// The most links whose two directions are drawn side by side.
+/// The largest number of links whose two directions are drawn side by side.
 const BOTH: usize = 240;
 
 /// The figure of this subject.
@@ -61,18 +61,18 @@ fn capital(text: &str) -> String {
     first.unwrap_or_default() + letters.as_str() + "."
 }
 
-/// Whether a host is a scheme's own: `controller`, or one of several.
+/// Whether a host belongs to a scheme: `controller`, or one of several.
 fn is_station(node: &str) -> bool {
     node.strip_prefix(CONTROLLER).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
 }
 
 /// Nodes as the ports name them.
 struct Graph<'a> {
-    /// In the order in which ports name them.
+    /// The names in the order of the ports.
     names: Vec<&'a str>,
     index: BTreeMap<&'a str, usize>,
     near: Vec<Vec<usize>>,
-    /// Links to the nearest host.
+    /// The distance from the nearest host in links.
     tier: Vec<usize>,
 }
 
@@ -103,7 +103,7 @@ impl<'a> Graph<'a> {
         at
     }
 
-    /// Where each node is drawn; with `grouped` the hosts of one switch share a place.
+    /// The place of each node. If `grouped` is set, the hosts of a switch share a place.
     fn places(&self, grouped: bool) -> Places {
         let mut places = Places { nodes: vec![], of: vec![0; self.names.len()] };
         let mut group_of: BTreeMap<usize, usize> = BTreeMap::new();
@@ -131,7 +131,7 @@ impl<'a> Graph<'a> {
         places
     }
 
-    /// Spreads each tier evenly, in the order of the means of what lies below.
+    /// Spreads each tier evenly, in the order of the mean positions of the nodes below.
     fn align(&self, places: &mut Places) {
         let highest = places.nodes.iter().map(|node| node.tier).max().unwrap_or(0);
         for tier in 0..=highest {
@@ -146,7 +146,7 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// By place: the mean position of its neighbours one tier below; 0 for hosts, which keep their order.
+    /// For each place, the mean position of its neighbours one tier below; 0 for hosts, which keep their order.
     fn means_below(&self, places: &Places) -> Vec<f64> {
         let mut sums = vec![(0.0, 0.0); places.nodes.len()];
         for (node, near) in self.near.iter().enumerate() {
@@ -155,21 +155,21 @@ impl<'a> Graph<'a> {
                 (*sum, *n) = (*sum + places.nodes[places.of[*far]].x, *n + 1.0);
             }
         }
-        // Means are rounded, so that equal means stay equal in another order of addition.
+        // Means are rounded, so that equal means do not differ by the order of addition.
         sums.into_iter()
             .map(|(sum, n)| if n > 0.0 { (sum / n * 1e6).round() } else { 0.0 })
             .collect()
     }
 }
 
-/// Where nodes are drawn.
+/// The places of nodes.
 struct Places {
     nodes: Vec<FabricNode>,
-    /// By node: index into `nodes`.
+    /// For each node, an index into `nodes`.
     of: Vec<usize>,
 }
 
-/// Links to the nearest host, by node; 1 where there is no path.
+/// The distance of each node from the nearest host in links; 1 if there is no path.
 fn tiers(near: &[Vec<usize>], is_host: &[bool]) -> Vec<usize> {
     let mut tier: Vec<Option<usize>> = is_host.iter().map(|host| host.then_some(0)).collect();
     let mut next: VecDeque<usize> = (0..near.len()).filter(|node| is_host[*node]).collect();
@@ -184,7 +184,7 @@ fn tiers(near: &[Vec<usize>], is_host: &[bool]) -> Vec<usize> {
     tier.into_iter().map(|tier| tier.unwrap_or(1)).collect()
 }
 
-/// Links between places, with the busiest of each direction.
+/// The links between places, with the utilisation of the busiest link in each direction.
 fn links(
     ports: &[PortRow],
     graph: &Graph<'_>,
@@ -211,7 +211,7 @@ fn links(
     all.into_values().collect()
 }
 
-/// The busiest ports of a scheme, those of hosts included.
+/// The busiest ports of a scheme, including those of hosts.
 fn hottest(ports: &[PortRow], used: &[Vec<i32>], scheme: usize) -> Vec<(String, i32)> {
     let mut all: Vec<(usize, i32)> =
         used.iter().map(|used| used[scheme]).enumerate().filter(|(_, used)| *used > 0).collect();
@@ -225,7 +225,7 @@ mod tests {
     use super::*;
     use slotline_lab::record::RunSet;
 
-    /// Two ports for each link, with as many bytes as said.
+    /// Two ports for each link, with the given number of bytes.
     fn ports(links: &[(&str, &str, u64)]) -> Vec<PortRow> {
         let both = |(a, b, bytes): &(&str, &str, u64)| {
             let one = |node: &str, port: &str, bytes| PortRow {

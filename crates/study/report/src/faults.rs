@@ -5,10 +5,10 @@ use slotline_lab::output::faults::{all, kind, time};
 use slotline_lab::output::format::grouped;
 use slotline_lab::record::{FaultRow, RunRecord, RunSet};
 
-/// The most faults that are listed.
+/// The largest number of faults that are listed.
 const LISTED: usize = 200;
 
-/// The table of all faults as HTML; `None` where no fault was found.
+/// The table of all faults as HTML; `None` if no fault was found.
 pub fn page(set: &RunSet) -> Option<String> {
     let all = all(set);
     let heads = ["Scheme", "Seed", "Part", "Found", "Avoided from", "Used again from"];

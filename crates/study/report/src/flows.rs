@@ -79,7 +79,7 @@ fn distribution(
     (!lines.is_empty()).then(|| (lines, caption + &thin::note(most)))
 }
 
-/// The cumulative shares of `values` among themselves and `open` unfinished flows.
+/// The cumulative shares of `values` among all flows, including `open` unfinished ones.
 pub fn cumulative(scheme: usize, mut values: Vec<f64>, open: usize) -> Series {
     values.sort_unstable_by(f64::total_cmp);
     let total = (values.len() + open) as f64;
@@ -120,7 +120,7 @@ fn by_size(view: &View<'_>) -> Figure {
     })
 }
 
-/// Sizes of the flows whose slowdown is known, in order.
+/// The sizes of the flows with known slowdowns, in ascending order.
 fn sizes(view: &View<'_>, scheme: usize) -> Vec<u64> {
     let known = view.transfers(scheme).filter(|(_, flow)| flow.ideal_ps > 0);
     let mut sizes: Vec<u64> = known.map(|(_, flow)| flow.bytes).collect();
@@ -128,7 +128,7 @@ fn sizes(view: &View<'_>, scheme: usize) -> Vec<u64> {
     sizes
 }
 
-/// The largest size of each bucket. A size lies in one bucket only.
+/// The largest size of each bucket. Flows of one size are in one bucket.
 fn edges(sizes: &[u64]) -> Vec<u64> {
     let edge = |i: usize| sizes[(i * sizes.len()).div_ceil(BUCKETS) - 1];
     let mut edges: Vec<u64> = (1..=BUCKETS).map(edge).collect();
@@ -203,7 +203,7 @@ fn fairness(view: &View<'_>, summary: &Summary) -> Figure {
     })
 }
 
-/// Goodputs of flows, lowest first.
+/// The goodputs of flows in ascending order.
 fn rates(view: &View<'_>, scheme: usize) -> Vec<f64> {
     let mut rates = Vec::new();
     for run in &view.runs[scheme] {

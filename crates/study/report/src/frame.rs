@@ -51,7 +51,7 @@ impl Page<'_> {
         )
     }
 
-    /// All figures as JSON that may stand within a page.
+    /// All figures as JSON that can be embedded in a page.
     pub(super) fn data(&self) -> String {
         #[derive(Serialize)]
         struct Data<'a> {
@@ -61,7 +61,7 @@ impl Page<'_> {
         }
         let plots = self.sections.iter().flat_map(|section| section.figures.iter().flatten());
         let data = Data { name: self.title, schemes: self.names, plots: plots.collect() };
-        // Plain data with text keys always has a JSON form. A `<` in a text could end the script.
+        // Data with text keys can always be written as JSON. A `<` in a text could end the script.
         serde_json::to_string(&data).expect("plain data").replace('<', "\\u003c")
     }
 }
@@ -85,7 +85,7 @@ fn figure(Plot { id, title, caption, .. }: &Plot) -> String {
     )
 }
 
-/// A line for each reason why figures are missing, without headings: nothing would stand below them.
+/// A line for each reason why figures are missing. They have no headings, because nothing would follow below them.
 fn missing<'a>(all: impl Iterator<Item = &'a Missing>) -> String {
     let mut reasons: Vec<(&str, Vec<&str>)> = vec![];
     for Missing { title, remedy } in all {

@@ -11,13 +11,13 @@ use slotline_lab::output::format::grouped;
 use slotline_lab::record::Part;
 use std::collections::BTreeSet;
 
-/// The followed flows of one scheme over all runs, as far as they count.
+/// The followed flows of one scheme over all runs that count.
 pub(super) struct Groups<'a> {
     /// Followed flows of the slowest 1 %.
     slowest: Vec<&'a Followed<'a>>,
-    /// Followed flows of the others, without those that may be there only because they are named.
+    /// Followed flows among the others, except flows that may be followed only because they are named.
     others: Vec<&'a Followed<'a>>,
-    /// Followed flows that the scenario names and that are in neither.
+    /// Followed flows that the scenario names and that are in neither group.
     named: Vec<&'a Followed<'a>>,
     /// The number of flows in the slowest 1 %.
     slowest_of: usize,
@@ -58,7 +58,7 @@ impl<'a> Groups<'a> {
         self.others.extend(others);
     }
 
-    /// Separates the flows that are followed because they are named, unless all flows are followed.
+    /// Separates the flows that are followed only because they are named, unless all flows are followed.
     fn separate_named(&mut self, names: Option<&BTreeSet<u32>>) {
         if let Some(names) = names.filter(|_| !self.all()) {
             let others = std::mem::take(&mut self.others).into_iter();
@@ -73,7 +73,7 @@ impl<'a> Groups<'a> {
         followed == self.slowest_of + self.others_of
     }
 
-    /// The bars of `scheme`, of groups that have a flow.
+    /// The bars of `scheme` for the groups that have flows.
     pub(super) fn bars(&self, scheme: usize) -> Vec<StackBar> {
         let everything = || [&self.slowest[..], &self.others[..]].concat();
         let alone = self.others.is_empty();
@@ -109,7 +109,7 @@ impl<'a> Groups<'a> {
     }
 }
 
-/// The part of the caption on the numbers of followed flows, and on biases of the sample.
+/// The part of the caption with the numbers of followed flows and the biases of the sample.
 pub(super) fn caption(schemes: &[String], groups: &[Groups<'_>]) -> String {
     let pairs = schemes.iter().zip(groups).filter(|(_, groups)| groups.slowest_of > 0);
     let followed: Vec<String> = pairs.map(|(name, groups)| groups.count_text(name)).collect();
@@ -130,7 +130,7 @@ pub(super) fn caption(schemes: &[String], groups: &[Groups<'_>]) -> String {
     out
 }
 
-/// The flows that `follow` names in a scenario; none where there are several scenarios.
+/// The flows that `follow` names in a scenario; `None` if there are several scenarios.
 fn named(scenario: &str) -> Option<BTreeSet<u32>> {
     let table: toml::Table = scenario.parse().ok()?;
     let Some(list) = table.get("measure").and_then(|measure| measure.get("follow")) else {

@@ -1,4 +1,4 @@
-//! The utilisation of links: over time where there are samples, otherwise over the whole run.
+//! The utilisation of links: over time if there are samples, otherwise over the whole run.
 
 use super::links::Links;
 use super::plot::{
@@ -10,11 +10,11 @@ use slotline_lab::record::{PortRow, RunRecord};
 use std::collections::BTreeSet;
 
 const TITLE: &str = "Link utilisation";
-/// The most ports that are drawn over time.
+/// The largest number of ports that are drawn over time.
 const ROWS: usize = 40;
 /// The number of columns of a map.
 const COLUMNS: usize = 120;
-/// The most ports that are drawn where there are only totals.
+/// The largest number of ports that are drawn if there are only totals.
 const BARS: usize = 24;
 
 /// The figure of this subject.
@@ -22,7 +22,7 @@ pub fn figure(view: &View<'_>) -> Figure {
     over_time(view).unwrap_or_else(|| totals(view))
 }
 
-/// A map for each scheme, all with the same rows; `None` where nothing was sampled.
+/// A map for each scheme, all with the same rows; `None` if nothing was sampled.
 fn over_time(view: &View<'_>) -> Option<Figure> {
     let links = Links::of(view)?;
     let (scheme, one) = view.first().find(|(_, run)| !run.samples.is_empty())?;
@@ -69,7 +69,7 @@ fn panel(scheme: usize, run: &RunRecord, ports: &[Option<usize>]) -> HeatPanel {
     }
 }
 
-/// Utilisation between neighbouring `edges`, which are times of samples; -1 where the port has none.
+/// Utilisation between neighbouring `edges`, which are times of samples; -1 if the port has none.
 fn cells(run: &RunRecord, port: Option<usize>, edges: &[u64]) -> Vec<i32> {
     let Some(port) = port else { return vec![-1; edges.len() - 1] };
     let mut sent: Vec<Option<u64>> = vec![None; edges.len()];
@@ -87,7 +87,7 @@ fn cells(run: &RunRecord, port: Option<usize>, edges: &[u64]) -> Vec<i32> {
     (0..edges.len() - 1).map(cell).collect()
 }
 
-/// The utilisation of a link by `bytes` within `span_ps`; -1 where the capacity is not known.
+/// The utilisation of a link by `bytes` within `span_ps`; -1 if the capacity is unknown.
 fn permille(bytes: u64, rate_bps: u64, span_ps: u64) -> i32 {
     let capacity = rate_bps as f64 * seconds(span_ps);
     if capacity > 0.0 { (bytes as f64 * 8000.0 / capacity).round() as i32 } else { -1 }

@@ -34,7 +34,7 @@ use view::View;
 /// The report as a file of a result.
 pub const PAGE: PageFile = PageFile { name: "report.html", text: html };
 
-/// The page for `set`, whose result is called `id`.
+/// The page for `set`, whose result has the name `id`.
 pub fn html(id: &str, set: &RunSet, summary: &Summary) -> String {
     page(id, set, summary).html()
 }
@@ -66,7 +66,7 @@ fn sections(set: &RunSet, summary: &Summary) -> Vec<Section> {
         plain("made", "How it was made", html::trust(set)),
     ];
     all.retain(|section| section.id != "bumps" || !section.figures.is_empty());
-    // Before the last one.
+    // These sections are inserted before the last one.
     faults.into_iter().chain(queues).for_each(|faults| all.insert(all.len() - 1, faults));
     all
 }

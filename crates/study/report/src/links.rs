@@ -4,19 +4,19 @@ use super::view::{View, seconds};
 use slotline_lab::record::{PortRow, RunRecord};
 use std::collections::BTreeMap;
 
-/// A run, and its own number of each port.
+/// A run, and the number in it of each common port.
 type Numbered<'a> = (&'a RunRecord, Vec<Option<usize>>);
 
 /// The ports of a set.
 pub struct Links<'a> {
     /// The ports of the run with the most ports. Their numbers are common to all runs.
     pub ports: &'a [PortRow],
-    /// By scheme and seed.
+    /// The runs by scheme and seed.
     runs: Vec<Vec<Numbered<'a>>>,
 }
 
 impl<'a> Links<'a> {
-    /// Those of `view`; `None` where no run was done.
+    /// The ports of `view`; `None` if no run was done.
     pub fn of(view: &View<'a>) -> Option<Links<'a>> {
         let most = view.first().map(|(_, run)| run).max_by_key(|run| run.ports.len())?;
         let names = names(&most.ports);
@@ -29,8 +29,7 @@ impl<'a> Links<'a> {
         Some(Links { ports: &most.ports, runs })
     }
 
-    /// By scheme: utilisation of port `at` over the whole runs of all seeds, per mille; -1 where it is not
-    /// known.
+    /// For each scheme, the utilisation of port `at` over the whole runs of all seeds, per mille; -1 if it is unknown.
     pub fn used(&self, at: usize) -> Vec<i32> {
         self.runs.iter().map(|runs| used(runs, at)).collect()
     }

@@ -11,10 +11,10 @@ pub struct Plot {
     /// Its heading.
     #[serde(skip)]
     pub title: Cow<'static, str>,
-    /// How to read the figure, and which data it omits.
+    /// An explanation of the figure, and the data that it omits.
     #[serde(skip)]
     pub caption: String,
-    /// What is drawn.
+    /// The drawing.
     #[serde(flatten)]
     pub shape: Shape,
 }
@@ -67,7 +67,7 @@ pub enum Measure {
     /// Bytes.
     #[serde(rename = "B")]
     Bytes,
-    /// A multiple of something.
+    /// A multiple of a reference value.
     #[serde(rename = "x")]
     Times,
     /// A part of a whole: 1 is all of it.
@@ -125,26 +125,26 @@ pub struct Series {
     /// A note in the legend.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub note: String,
-    /// Each value holds until the next one: all points are there.
+    /// Whether each value holds until the next one. All points are drawn then.
     pub step: bool,
-    /// Every point gets a mark.
+    /// Whether every point has a mark.
     pub marks: bool,
-    /// From left to right.
+    /// Positions from left to right.
     #[serde(serialize_with = "fine")]
     pub x: Vec<f64>,
-    /// From bottom to top.
+    /// Values from bottom to top.
     #[serde(serialize_with = "short")]
     pub y: Vec<f64>,
-    /// The lowest value that a point stands for; empty where it stands for itself.
+    /// The lowest value that a point represents; empty if it represents itself.
     #[serde(serialize_with = "short", skip_serializing_if = "Vec::is_empty")]
     pub low: Vec<f64>,
-    /// The highest value that a point stands for.
+    /// The highest value that a point represents.
     #[serde(serialize_with = "short", skip_serializing_if = "Vec::is_empty")]
     pub high: Vec<f64>,
-    /// Flows that a point stands for.
+    /// The number of flows that a point represents.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub count: Vec<usize>,
-    /// Values that papers state for it.
+    /// Values that papers state for the line.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stated: Vec<Mark>,
 }
@@ -152,20 +152,20 @@ pub struct Series {
 /// A value that a paper states.
 #[derive(Serialize, Debug, Clone, Copy, PartialEq)]
 pub struct Mark {
-    /// Its place from left to right.
+    /// Its position from left to right.
     pub x: f64,
     /// The value.
     pub y: f64,
-    /// `about` this value, `over` or `under` it.
+    /// `about` this value, `over` it or `under` it.
     pub sense: &'static str,
 }
 
-/// What a parameter study found: a metric against one of the parameters, with intervals.
+/// The result of a parameter study: a metric against one of the parameters, with intervals.
 #[derive(Serialize, Debug)]
 pub struct Study {
     /// The axis from left to right.
     pub x: Axis<String>,
-    /// Names of the values where they are no numbers: `x` of lines is an index into these.
+    /// Names of the values if they are not numbers. `x` of lines is then an index into the names.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub names: Vec<String>,
     /// The axis from bottom to top.
@@ -183,7 +183,7 @@ pub struct StudyLine {
     pub scheme: usize,
     /// Its values of [`Study::settings`].
     pub settings: Vec<String>,
-    /// From left to right.
+    /// Positions from left to right.
     #[serde(serialize_with = "fine")]
     pub x: Vec<f64>,
     /// Means.
@@ -199,7 +199,7 @@ pub struct StudyLine {
     pub seeds: Vec<usize>,
     /// Whether unfinished flows make a point a lower bound.
     pub least: Vec<bool>,
-    /// Values that papers state for it.
+    /// Values that papers state for the line.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stated: Vec<Mark>,
 }
@@ -209,18 +209,18 @@ pub struct StudyLine {
 pub struct Bars {
     /// The axis from left to right.
     pub x: Axis,
-    /// The name of the subject of a row.
+    /// The subject of a row.
     pub row: &'static str,
     /// Names of the rows.
     pub rows: Vec<String>,
-    /// By scheme, then by row.
+    /// The values by scheme, then by row.
     pub values: Vec<Row>,
-    /// Values that papers state: not a number where there is none, and empty without any.
+    /// Values that papers state; not a number if a row has none, and empty if there are none at all.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stated: Vec<Row>,
 }
 
-/// Numbers in a row.
+/// The numbers of a row.
 #[derive(Serialize, Debug)]
 pub struct Row(#[serde(serialize_with = "short")] pub Vec<f64>);
 
@@ -264,16 +264,16 @@ pub struct HeatPanel {
     /// Edges of the columns, in seconds: one more than there are columns.
     #[serde(serialize_with = "fine")]
     pub edges: Vec<f64>,
-    /// Per mille by row, then by column; -1 where nothing is known.
+    /// Per mille by row, then by column; -1 if unknown.
     pub permille: Vec<Vec<i32>>,
 }
 
 /// Spans of time in rows.
 #[derive(Serialize, Debug)]
 pub struct Gantt {
-    /// Names of all hosts; of their racks, where the schedule is one of circuits.
+    /// Names of all hosts, or of their racks if the schedule is one of circuits.
     pub hosts: Vec<String>,
-    /// Destinations are multiples of it: one for hosts, the hosts of a rack for racks.
+    /// The step between destinations: one for hosts, and the number of hosts per rack for racks.
     pub step: u32,
     /// A chart for each scheme that has a schedule.
     pub panels: Vec<GanttPanel>,
@@ -286,11 +286,11 @@ pub struct GanttPanel {
     pub scheme: usize,
     /// End of the run, in seconds.
     pub end: f64,
-    /// Sending hosts, by row; one that may send to several at a time has several.
+    /// The sending hosts by row. A host that may send to several destinations at a time has several rows.
     pub rows: Vec<u32>,
-    /// All of it.
+    /// The bars of the whole run.
     pub bars: Spans,
-    /// The first windows one by one, where `bars` sums them up.
+    /// The first windows one by one, if `bars` sums them up.
     pub detail: Spans,
     /// The time until which `detail` is complete, in seconds.
     pub detail_until: f64,
@@ -299,19 +299,19 @@ pub struct GanttPanel {
 /// Spans of time, column by column.
 #[derive(Serialize, Debug, Default)]
 pub struct Spans {
-    /// Its row.
+    /// The row of each span.
     pub row: Vec<u32>,
-    /// Beginning, in seconds.
+    /// The beginning of each span, in seconds.
     #[serde(serialize_with = "fine")]
     pub from: Vec<f64>,
-    /// End, in seconds.
+    /// The end of each span, in seconds.
     #[serde(serialize_with = "fine")]
     pub until: Vec<f64>,
-    /// The destination; -1 where there are several.
+    /// The destination of each span; -1 if there are several.
     pub to: Vec<i64>,
-    /// Windows that it stands for.
+    /// The number of windows that each span represents.
     pub windows: Vec<u32>,
-    /// The part of the span in which something was permitted.
+    /// The fraction of each span in which sending was permitted.
     #[serde(serialize_with = "short")]
     pub share: Vec<f64>,
 }
@@ -363,9 +363,9 @@ pub struct Fabric {
     pub nodes: Vec<FabricNode>,
     /// Lines between them.
     pub links: Vec<FabricLink>,
-    /// Both directions are drawn, side by side.
+    /// Whether both directions are drawn, side by side.
     pub both: bool,
-    /// By scheme: the busiest directions of links, with their utilisation per mille.
+    /// For each scheme, the busiest directions of links, with their utilisation per mille.
     pub hottest: Vec<Vec<(String, i32)>>,
 }
 
@@ -376,9 +376,9 @@ pub struct FabricNode {
     pub name: String,
     /// 0 for hosts, 1 for the switches next to them, and so on.
     pub tier: usize,
-    /// From left (0) to right (1).
+    /// The position from left (0) to right (1).
     pub x: f64,
-    /// Hosts that it stands for.
+    /// The number of hosts that it represents.
     pub hosts: usize,
 }
 
@@ -389,9 +389,9 @@ pub struct FabricLink {
     pub top: usize,
     /// Index of the lower node.
     pub bottom: usize,
-    /// Links that it stands for.
+    /// The number of links that it represents.
     pub links: usize,
-    /// By scheme: utilisation per mille from bottom to top, of the busiest of them.
+    /// For each scheme, the utilisation per mille of the busiest link from bottom to top.
     pub up: Vec<i32>,
     /// The same from top to bottom.
     pub down: Vec<i32>,
@@ -406,7 +406,7 @@ pub struct Flows {
     pub flows: Vec<FlowBreakdown>,
 }
 
-/// Where the time of one flow went.
+/// The parts of the time of one flow.
 #[derive(Serialize, Debug)]
 pub struct FlowBreakdown {
     /// Index of the scheme.
@@ -439,7 +439,7 @@ fn fine<S: Serializer>(values: &[f64], serializer: S) -> Result<S::Ok, S::Error>
     serializer.collect_seq(values.iter().map(|value| rounded(*value, 11)))
 }
 
-/// `value` to so many significant digits.
+/// Rounds `value` to `digits` significant digits.
 pub fn rounded(value: f64, digits: usize) -> f64 {
     format!("{value:.*e}", digits - 1).parse().unwrap_or(value)
 }

@@ -57,7 +57,7 @@ fn summed_up(each: usize) -> String {
     }
 }
 
-/// What `moments` makes of the samples of each scheme's busiest port; the samples that one point sums up.
+/// The lines of `moments` at each scheme's busiest port, and the number of samples that one point sums up.
 fn over_time(
     view: &View<'_>,
     y: Axis,
@@ -120,7 +120,7 @@ fn distribution(view: &View<'_>) -> Figure {
     figure("queue-cdf", "Queue distribution", caption, Lines { x: QUEUE, y, series })
 }
 
-/// Queues at the busiest port of those samples before which it sent something, in the part that counts.
+/// Queues at the busiest port in samples of the measured part before which the port sent something.
 fn in_use(view: &View<'_>, run: &RunRecord) -> Vec<f64> {
     let window = view.set.window;
     let Some(port) = busiest_port(run, window) else { return vec![] };

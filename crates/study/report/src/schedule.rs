@@ -6,11 +6,11 @@ use slotline_lab::record::{RunRecord, ScheduleRow};
 use std::collections::{BTreeMap, BTreeSet};
 
 const TITLE: &str = "Who may send, and when";
-/// The most windows that are drawn one by one.
+/// The largest number of windows that are drawn one by one.
 const MOST: usize = 4_000;
-/// The most hosts that are drawn: those with the most windows.
+/// The largest number of hosts that are drawn: those with the most windows.
 const HOSTS: usize = 128;
-/// The number of first windows that are included one by one where there are more.
+/// The number of first windows that are included one by one if there are more.
 const DETAIL: usize = 1_500;
 /// A schedule with at most this many windows was recorded to the end of its run.
 const PART: usize = 100_000;
@@ -42,7 +42,7 @@ pub fn figure(view: &View<'_>) -> Figure {
     Ok(Plot { id: "schedule", title: TITLE.into(), caption, shape: Shape::Gantt(gantt) })
 }
 
-/// Names by host: on a hybrid fabric of its rack, as circuits are between racks.
+/// The names of hosts; on a hybrid fabric the names of racks, because circuits are between racks.
 fn names(run: &RunRecord) -> Vec<String> {
     if run.voqs.is_empty() {
         return hosts(run);
@@ -54,7 +54,7 @@ fn gcd(a: u32, b: u32) -> u32 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
-/// Where the schedule was recorded for a part of the run only.
+/// A note if only a part of the schedule was recorded.
 fn up_to(run: &RunRecord) -> String {
     let last = run.schedule.iter().map(|row| row.until_ps).max().unwrap_or(0);
     match run.schedule.len() > PART && last < run.engine.sim_time_ps {
@@ -65,7 +65,7 @@ fn up_to(run: &RunRecord) -> String {
     }
 }
 
-/// Hosts that were permitted to send.
+/// The number of hosts that were permitted to send.
 fn senders(run: &RunRecord) -> usize {
     run.schedule.iter().map(|row| row.src).collect::<BTreeSet<u32>>().len()
 }
@@ -108,8 +108,8 @@ fn busiest(windows: &[ScheduleRow]) -> Vec<u32> {
     rows
 }
 
-/// The host of each row, and the row of each window. A host has as many rows as it has windows at a time,
-/// as with several circuit switches; or one, where that were too many.
+/// The host of each row, and the row of each window. A host has as many rows as it has simultaneous windows, for
+/// example with several circuit switches; it has one row if that would be too many.
 fn lanes(windows: &[ScheduleRow], hosts: &[u32]) -> (Vec<u32>, Vec<usize>) {
     let mut busy: Vec<Vec<u64>> = vec![vec![]; hosts.len()];
     let lane = |window: &ScheduleRow| {
@@ -153,16 +153,16 @@ fn each(windows: &[ScheduleRow], rows: &[usize]) -> Spans {
     out
 }
 
-/// What was permitted to one host within an interval.
+/// The permissions of one host within an interval.
 #[derive(Default)]
 struct Sum {
-    /// Picoseconds; windows to different hosts at a time count each.
+    /// Picoseconds of permission; simultaneous windows to different hosts all count.
     open: u64,
     windows: u32,
     to: Option<i64>,
 }
 
-/// A bar for each row and interval in which something was permitted.
+/// A bar for each row and interval with a permission.
 fn summed_up(windows: &[ScheduleRow], rows: &[usize], count: usize, end: u64) -> Spans {
     let columns = (MOST / count).clamp(2, 400) as u64;
     let width = end.div_ceil(columns).max(1);
@@ -243,7 +243,7 @@ mod tests {
         assert!((panel.detail_until - 0.015).abs() < 1e-12);
     }
 
-    /// The first host of a rack stands for it: each has a colour of its own all the same.
+    /// The first host of a rack represents it, and each rack has a colour of its own.
     #[test]
     fn racks_have_colours_and_names() {
         let mut set = scheduled(8);

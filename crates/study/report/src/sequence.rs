@@ -10,9 +10,9 @@ use std::collections::{BTreeMap, BTreeSet};
 const TITLE: &str = "Time and sequence";
 const REMEDY: &str =
     "No flow was followed in detail: set follow = [0], or other numbers of flows, in [measure].";
-/// The most flows that can be chosen.
+/// The largest number of flows that can be chosen.
 const FLOWS: usize = 12;
-/// The most points of all traces.
+/// The largest number of points of all traces.
 const POINTS: usize = 40_000;
 
 /// The figure of this subject.
@@ -101,7 +101,7 @@ fn track(
     Some((track, each))
 }
 
-/// About `most` of the rows at most, evenly spaced and with the last one.
+/// At most about `most` of the rows, evenly spaced and including the last one.
 fn points<'a>(
     rows: impl Iterator<Item = &'a &'a SequenceRow> + Clone,
     start: u64,
@@ -117,8 +117,8 @@ fn points<'a>(
     (out, each)
 }
 
-/// Windows for the flow's ends that touch its life, cut to it; neighbours without a gap are one. Where
-/// there are more than `most`, those with the smallest gaps between them are drawn as one.
+/// Windows between the ends of the flow that overlap its lifetime, cut to it. Adjacent windows are joined. If there are
+/// more than `most`, those with the smallest gaps between them are joined, too.
 fn windows(run: &RunRecord, flow: u32, start: u64, end: u64, most: usize) -> Vec<(u64, u64)> {
     let Some(row) = run.flows.get(flow as usize) else { return vec![] };
     let ours = run
@@ -190,7 +190,7 @@ mod tests {
         let track = &drawn.tracks[0];
         assert_eq!((track.sent.x.len(), track.resent.x.len()), (1_000, 1_000));
         assert_eq!(track.sent.x[0], 0.0);
-        // From 1 to 4 us: windows at 1.0, 1.5, .. 3.5 us, cut to the flow's life.
+        // From 1 to 4 us: windows at 1.0, 1.5, .. 3.5 us, cut to the flow's lifetime.
         assert_eq!((track.open.len(), track.shut[0]), (6, 0.3e-6));
         assert!(!caption.contains("one in"), "{caption}");
     }

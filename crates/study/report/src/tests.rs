@@ -38,7 +38,8 @@ fn scripts_are_short_and_self_contained() {
     }
 }
 
-/// Every tag is closed in order, and attributes and text have no bare `<` or `&`. Scripts and styles may.
+/// Every tag is closed in order, and attributes and text have no unescaped `<` or `&`. Scripts and styles may have
+/// them.
 fn well_formed(page: &str) -> Result<usize, String> {
     let body = page.strip_prefix("<!DOCTYPE html>").ok_or("no doctype")?;
     let mut open: Vec<&str> = vec![];
@@ -77,7 +78,7 @@ fn the_report_stands_alone_and_is_well_formed() {
     for part in ["Flow completion times", "Slowdown", "Queue over time", "Throughput over time"] {
         assert!(page.contains(&format!("<h3>{part}")), "{part}");
     }
-    // Names of things, never fetched: the name space of SVG and the schema of Vega-Lite.
+    // These addresses are only names and are never fetched: the name space of SVG and the schema of Vega-Lite.
     let names = ["http://www.w3.org/2000/svg", "https://vega.github.io/schema/vega-lite/v5.json"];
     let rest = names.iter().fold(page.clone(), |page, name| page.replacen(name, "", 1));
     for outside in ["http:", "https:", "<link", " src=", "@import", "url("] {

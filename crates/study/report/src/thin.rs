@@ -1,6 +1,6 @@
 //! Reduces the number of points of a figure: quantiles stay exact, and peaks stay visible.
 
-/// The most points of a distribution.
+/// The largest number of points of a distribution.
 const POINTS: usize = 1_000;
 /// The number of values at each end that are all shown.
 const ENDS: usize = 100;
@@ -9,15 +9,15 @@ const EVEN: usize = 600;
 /// The number of points with decreasing distances to the upper end, for the tail on a logarithmic axis.
 const TAIL: usize = POINTS - EVEN - 2 * ENDS;
 
-/// Which of `n` values in ascending order are shown: all, or else `POINTS` at most with every one of the
-/// `ENDS` lowest and highest.
+/// The ranks that are shown of `n` values in ascending order: all, or at most `POINTS` including the `ENDS` lowest and
+/// the `ENDS` highest.
 pub fn ranks(n: usize) -> Vec<usize> {
     if n <= POINTS {
         return (0..n).collect();
     }
     let inner = n - 2 * ENDS;
     let even = (0..EVEN).map(|i| ENDS + i * inner / EVEN);
-    // Distances from the end: from ENDS to a tenth of all, each the same factor above the one before.
+    // Distances from the end: from ENDS to a tenth of all values, in geometric progression.
     let reach = (n as f64 / 10.0 / ENDS as f64).max(1.0);
     let tail = (0..TAIL).map(|i| {
         let distance = ENDS as f64 * reach.powf(i as f64 / TAIL as f64);
@@ -34,7 +34,7 @@ pub fn is_thinned(n: usize) -> bool {
     n > POINTS
 }
 
-/// The part of a caption on omitted points, where the longest line has `most` values.
+/// The part of a caption about omitted points, if the longest line has `most` values.
 pub fn note(most: usize) -> String {
     if !is_thinned(most) {
         return String::new();
@@ -44,35 +44,35 @@ pub fn note(most: usize) -> String {
     )
 }
 
-/// A quantity over time: each point with the span it is the mean of.
+/// A value of a quantity over time: the mean of a span.
 pub struct Moment {
-    /// Its middle, in seconds.
+    /// The middle of the span, in seconds.
     pub at: f64,
-    /// How much it counts.
+    /// The weight in means.
     pub weight: f64,
     /// The value.
     pub value: f64,
 }
 
-/// A quantity over time in few points.
+/// A quantity over time, reduced to few points.
 #[derive(Default)]
 pub struct Envelope {
-    /// Middle of each interval, in seconds.
+    /// The middle of each interval, in seconds.
     pub at: Vec<f64>,
-    /// Weighted mean in it.
+    /// The weighted mean in each interval.
     pub mean: Vec<f64>,
-    /// Least value in it.
+    /// The smallest value in each interval.
     pub low: Vec<f64>,
-    /// Largest value in it.
+    /// The largest value in each interval.
     pub high: Vec<f64>,
-    /// Values in an interval; 1 where nothing was summed up.
+    /// The number of values in an interval; 1 if nothing was summed up.
     pub each: usize,
 }
 
-/// Intervals of a quantity over time.
+/// The number of intervals of a quantity over time.
 const INTERVALS: usize = 300;
 
-/// At most `INTERVALS` runs of neighbours, each with its mean and extremes.
+/// At most `INTERVALS` groups of neighbouring values, each with its mean and extremes.
 pub fn envelope(moments: &[Moment]) -> Envelope {
     let each = moments.len().div_ceil(INTERVALS).max(1);
     let mut out = Envelope { each, ..Envelope::default() };

@@ -8,7 +8,7 @@ use slotline_lab::record::{FlowRow, RunRecord, RunSet, SampleRow, Window};
 pub struct View<'a> {
     /// The set.
     pub set: &'a RunSet,
-    /// By scheme as listed, then by seed.
+    /// The runs by scheme in the order of the scenario, then by seed.
     pub runs: Vec<Vec<&'a RunRecord>>,
 }
 
@@ -36,8 +36,8 @@ impl<'a> View<'a> {
         }
     }
 
-    /// All runs of scheme `at` with the flows of each that have a meaningful completion time: begun
-    /// within the part of the run that counts, over TCP, and not mere requests.
+    /// All runs of scheme `at` with their flows that have a meaningful completion time: flows over TCP that carry data
+    /// and started in the measured part of the run.
     pub fn transfers(
         &self,
         at: usize,
@@ -48,7 +48,7 @@ impl<'a> View<'a> {
         runs.into_iter().flat_map(move |run| run.flows.iter().filter(counts).map(move |f| (run, f)))
     }
 
-    /// `name: place` of the port that stands for each scheme in plots over time.
+    /// `name: place` of the port that represents each scheme in plots over time.
     pub fn busiest_places(&self) -> String {
         let place = |(at, run): (usize, &RunRecord)| {
             let port = run.ports.get(busiest_port(run, Window::ALL)? as usize)?;

@@ -6,10 +6,10 @@ use slotline_lab::record::{RunRecord, RunSet, VoqRow};
 use slotline_scenario::metric::Unit;
 use std::cmp::Reverse;
 
-/// The most queues of a scheme that are listed.
+/// The largest number of queues of a scheme that are listed.
 const LISTED: usize = 12;
 
-/// The queues with most bytes of each scheme's first run as HTML; `None` where there are none.
+/// The queues with the most bytes of each scheme's first run as HTML; `None` if there are none.
 pub fn page(set: &RunSet) -> Option<String> {
     let first = set.schemes.iter().filter_map(|scheme| set.of(scheme).into_iter().next());
     let rows: String = first.flat_map(busiest).map(|(run, row)| line(run, row)).collect();

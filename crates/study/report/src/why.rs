@@ -1,4 +1,4 @@
-//! Where the time of flows went: means over flows, the ports where they waited, and single flows.
+//! The parts of the time of flows: means over flows, the ports where they waited, and single flows.
 
 use super::groups::{self, Groups};
 use super::plot::{
@@ -13,12 +13,12 @@ use std::collections::BTreeMap;
 const REMEDY: &str = "No flow was followed: set why = true in [measure].";
 const NONE_FINISHED: &str = "No flow finished before the end of the runs with the first seed. Only the completion time of a finished flow is divided into parts.";
 const NONE_FOLLOWED: &str = "No flow was followed, although why = true is set in [measure]: the runs with the first seed were not repeated to record packets, or no flow had room in the record.";
-/// The most flows of a scheme that can be chosen.
+/// The largest number of flows of a scheme that can be chosen.
 const MOST_FLOWS: usize = 200;
-/// The most ports that are listed.
+/// The largest number of ports that are listed.
 const PORTS: usize = 15;
 
-/// All figures of this subject: one line where no flow was followed.
+/// All figures of this subject, or a single reason if no flow was followed.
 pub fn figures(view: &View<'_>) -> Vec<Figure> {
     let followed: Vec<Vec<Followed<'_>>> =
         (0..view.runs.len()).map(|at| followed_flows(view, at)).collect();
@@ -31,7 +31,7 @@ pub fn figures(view: &View<'_>) -> Vec<Figure> {
     vec![Ok(parts(view, &followed)), places(&followed), Ok(breakdowns(&followed))]
 }
 
-/// Why no flow was followed.
+/// The reason why no flow was followed.
 fn remedy(view: &View<'_>) -> &'static str {
     let scenario: Option<toml::Table> = view.set.scenario.parse().ok();
     let why = scenario.and_then(|table| table.get("measure")?.get("why")?.as_bool());
@@ -201,7 +201,7 @@ mod tests {
         let Shape::Stack(stack) = &figures[0].as_ref().unwrap().shape else { panic!("no bars") };
         assert_eq!(stack.bars.len(), 6);
         let (all, slowest) = (&stack.bars[0], &stack.bars[1]);
-        // Of each run the slowest one.
+        // The slowest flow of each run.
         assert_eq!((all.flows, slowest.flows), (16, 2));
         assert_eq!((all.group, slowest.group), ("all flows", "slowest 1 %"));
         assert!((all.seconds[Part::Queue as usize] - 40.5e-6).abs() < 1e-12);
@@ -226,7 +226,7 @@ mod tests {
         assert!(none.starts_with("TCP flows began"), "{none}");
     }
 
-    /// Followed are the slowest, 7, some others, and 1, which has a name.
+    /// The followed flows are the slowest, flow 7, some others, and flow 1, which is named.
     fn partly(scenario: &str) -> (Vec<StackBar>, String) {
         let mut set = followed();
         set.scenario = scenario.into();

@@ -1,5 +1,4 @@
-//! Figures of experiments in the shape of the figures in papers. Other figures are built from the shapes of
-//! the report.
+//! Figures of experiments that resemble the figures in papers. Most figures use the shapes of the report.
 
 use super::quantity::scale;
 use super::{Measured, Quantity, Row, Stated};
@@ -11,18 +10,18 @@ use slotline_report::plot::{
 };
 use slotline_report::thin::{self, Moment, envelope};
 
-/// Points that were run, the comparison made of them, and the names of the schemes in both.
+/// Points that were run, their comparison, and the names of the schemes in both.
 #[derive(Debug)]
 pub struct View<'a> {
-    /// The points, along the axis.
+    /// The points in the order of the axis.
     pub points: &'a [Measured],
     /// The comparison.
     pub rows: &'a [Row],
-    /// All schemes in order: those of the runs, then those that only rows have.
+    /// All schemes in order: those of the runs, then those that occur only in rows.
     pub names: Vec<String>,
 }
 
-/// How a figure shows single values or a time series.
+/// The labels and the units of a figure of single values or of a time series.
 #[derive(Clone, Copy, Debug)]
 pub struct Values {
     /// Name in the page and in the names of saved files.
@@ -43,7 +42,7 @@ const PAPER: &str = " Stars show the values in the text of the paper.";
 const BOUND: &str = " A stroke up or down means more, or less, than the value.";
 
 impl<'a> View<'a> {
-    /// Collects the names.
+    /// A view with the names of all schemes.
     pub fn of(points: &'a [Measured], rows: &'a [Row]) -> View<'a> {
         let ran = points.iter().flat_map(|point| point.runs.iter().map(|run| &run.scheme));
         let mut names: Vec<String> = Vec::new();
@@ -55,13 +54,13 @@ impl<'a> View<'a> {
         View { points, rows, names }
     }
 
-    /// `quantity` against the axis, which shows `label`: a line for each scheme, with 95 % intervals over
-    /// seeds. What the rows have from the paper is marked.
+    /// A figure of `quantity` against the axis, whose label is `label`: a line for each scheme, with 95 % intervals
+    /// over seeds. Values from the paper are marked.
     pub fn against(&self, label: &str, quantity: &Quantity) -> Figure {
         self.against_in(label, Measure::Number, 1.0, quantity)
     }
 
-    /// [`View::against`], where a step of the axis is `step` of `unit`.
+    /// As [`View::against`], where a step of the axis is `step` of `unit`.
     pub fn against_in(&self, label: &str, unit: Measure, step: f64, quantity: &Quantity) -> Figure {
         let is_measured = |scheme: &&String| self.rows.iter().any(|row| is(row, quantity, scheme));
         let lines = self.names.iter().enumerate().filter(|(_, scheme)| is_measured(scheme));
@@ -109,7 +108,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Bars for each scheme: a row for each of `quantities` (of one unit) at each point.
+    /// A figure of bars for each scheme, with a row for each of `quantities` (of one unit) at each point.
     pub fn bars(&self, id: &'static str, title: &'static str, quantities: &[Quantity]) -> Figure {
         let unit = quantities.first().map_or("", |quantity| quantity.unit);
         let (measure, times) = scale(unit);
@@ -141,8 +140,8 @@ impl<'a> View<'a> {
         Ok(Plot { id, title: title.into(), caption, shape: Shape::Bars(bars) })
     }
 
-    /// The distribution of what `of` finds in the runs of the point at `x`, over all seeds. `paper`:
-    /// scheme, share and value that the paper's text has, in the unit of `values`.
+    /// The distribution of the values of `of` in the runs of the point at `x`, over all seeds. `paper` contains
+    /// schemes, shares and values from the paper's text, in the unit of `values`.
     pub fn distribution(
         &self,
         x: u32,
@@ -168,7 +167,7 @@ impl<'a> View<'a> {
         values.figure(caption, Lines { x: values.axis(), y, series })
     }
 
-    /// The time series (in seconds) of what `of` finds in the first run of each scheme at `x`.
+    /// The time series (in seconds) of the values of `of` in the first run of each scheme at `x`.
     pub fn time_series(
         &self,
         x: u32,
@@ -217,7 +216,7 @@ fn is(row: &Row, quantity: &Quantity, scheme: &str) -> bool {
     row.quantity == quantity.name && row.scheme == scheme
 }
 
-/// The value of the paper at `x`, for a figure.
+/// The value of the paper at `x` as a mark of a figure.
 fn stated(x: f64, paper: Stated, times: f64) -> Mark {
     let sense = match paper {
         Stated::About(_) => "about",
@@ -227,7 +226,7 @@ fn stated(x: f64, paper: Stated, times: f64) -> Mark {
     Mark { x, y: paper.value() * times, sense }
 }
 
-/// `stated`: the senses of what is marked.
+/// The caption of a figure. `stated`: the senses of the marks.
 fn caption(seeds: usize, stated: &[&str]) -> String {
     let seeds = match seeds {
         0 => "Means over seeds.".into(),

@@ -1,4 +1,4 @@
-//! The points of a study with real hosts, beside those that were simulated.
+//! The points of a study with real hosts, in addition to the simulated ones.
 
 use crate::{Measured, Point, Row, Study};
 use slotline_lab::record::Emulation;
@@ -6,10 +6,10 @@ use slotline_lab::statistics::Estimate;
 use slotline_net::time::Time;
 use slotline_scenario::{EmulateSpec, EngineSpec, ScenarioError};
 
-/// What real hosts did at the points of a study.
+/// The results of real hosts at the points of a study.
 #[derive(Debug)]
 pub struct Emulated {
-    /// For each row of the comparison, the value with real hosts; none where nothing was measured.
+    /// For each row of the comparison, the value with real hosts; `None` if nothing was measured.
     pub values: Vec<Option<Estimate>>,
     /// How well the machine kept up: the worst of all runs.
     pub emulation: Emulation,
@@ -19,14 +19,14 @@ impl Point {
     /// The same point with real hosts.
     ///
     /// # Errors
-    /// It cannot be emulated.
+    /// The point cannot be emulated.
     pub fn emulated(&self, spec: &EmulateSpec) -> Result<Point, ScenarioError> {
         let mut loaded = self.loaded.clone();
         loaded.use_engine(EngineSpec::Emulate(spec.clone()))?;
         Ok(Point { x: self.x, setup: self.setup.clone(), loaded })
     }
 
-    /// Ends it earlier.
+    /// Ends the point at `end`, if that is earlier.
     pub fn shorten(&mut self, end: Time) {
         let at = &mut self.loaded.scenario.end.at;
         *at = Some(at.map_or(end, |at| at.min(end)));
@@ -34,7 +34,7 @@ impl Point {
 }
 
 impl Emulated {
-    /// Compares the points with real hosts in the same way as those that gave `rows`.
+    /// Compares the points with real hosts in the same way as the simulated points that gave `rows`.
     pub fn of(study: &Study, points: &[Measured], rows: &[Row]) -> Emulated {
         let found = (study.compare)(points);
         let same = |a: &Row, b: &Row| {

@@ -1,8 +1,8 @@
 //! Reproduces published experiments, and compares the measured values with those of the papers.
 //!
-//! Most experiments are a scenario file, whose schemes are the curves of a figure, and the points of the axis of
-//! the figure, for which the scenario is changed. Others are a computation, or a measurement of this program.
-//! No parameter is tuned to match a paper.
+//! Most experiments are a scenario file, whose schemes are the curves of a figure. The scenario is changed for each
+//! point of the figure's axis. Other experiments are a computation, or a measurement of this program. No parameter is
+//! tuned to match a paper.
 
 pub mod draw;
 mod emulated;
@@ -36,7 +36,7 @@ use std::path::Path;
 /// A paper, with its experiments.
 #[derive(Debug)]
 pub struct Paper {
-    /// Its short name, with which the names of its experiments begin: `xco`.
+    /// Its short name, which is the prefix of the names of its experiments: `xco`.
     pub key: &'static str,
     /// Title, authors, year.
     pub title: &'static str,
@@ -64,7 +64,7 @@ pub enum Work {
     Computed {
         /// A sentence on the method, for the page.
         how: &'static str,
-        /// Does it, with so many threads.
+        /// Computes the findings with this number of threads.
         find: fn(usize) -> Findings,
     },
 }
@@ -72,9 +72,9 @@ pub enum Work {
 /// A scenario at the points of a figure's axis.
 #[derive(Debug)]
 pub struct Study {
-    /// The scenario file, below the project's folder. Its name is the experiment's.
+    /// The scenario file, below the project's folder. Its name is that of the experiment.
     pub file: &'static str,
-    /// What is in it.
+    /// The content of the file.
     pub text: &'static str,
     /// The points of the figure's axis.
     pub axis: &'static [u32],
@@ -100,13 +100,13 @@ pub static PAPERS: [&Paper; 7] = [
 /// The findings of an experiment.
 #[derive(Debug, Default)]
 pub struct Findings {
-    /// What the lines and bars of the figures stand for: schemes.
+    /// The names of lines and bars in the figures: schemes.
     pub names: Vec<String>,
     /// The comparison.
     pub rows: Vec<Row>,
-    /// The figures, in the shape of the paper's.
+    /// The figures, which resemble those of the paper.
     pub figures: Vec<Figure>,
-    /// What real hosts did, if that was asked for.
+    /// The results of real hosts, if requested.
     pub emulated: Option<Emulated>,
 }
 
@@ -115,7 +115,7 @@ pub struct Findings {
 pub struct Point {
     /// Its place on the axis.
     pub x: u32,
-    /// The name of the point, as "N=8".
+    /// The name of the point, such as "N=8".
     pub setup: String,
     /// The scenario at this point.
     pub loaded: Loaded,
@@ -135,7 +135,7 @@ pub struct Measured {
 /// The value of a quantity in the text of a paper.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Stated {
-    /// This value, or about this.
+    /// This value, or about this value.
     About(f64),
     /// More than this.
     Over(f64),
@@ -146,17 +146,17 @@ pub enum Stated {
 /// One quantity in one setup.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Row {
-    /// Its place on the axis of the figures; none where it is about all, or is not drawn.
+    /// Its place on the axis of the figures; `None` if it concerns all points or is not drawn.
     pub x: Option<f64>,
-    /// The point of the axis, as "N=8"; empty where it is about all.
+    /// The point of the axis, such as "N=8"; empty if the row concerns all points.
     pub point: String,
-    /// The scheme; empty where there is only one.
+    /// The scheme; empty if there is only one.
     pub scheme: String,
     /// The quantity.
     pub quantity: &'static str,
     /// Unit of both values.
     pub unit: &'static str,
-    /// The value in the text of the paper, if any. Figures are not read off.
+    /// The value in the text of the paper, if any. Values are not read from figures.
     pub paper: Option<Stated>,
     /// The measured value, over seeds.
     pub ours: Estimate,
@@ -169,18 +169,18 @@ pub fn experiments() -> impl Iterator<Item = &'static Experiment> {
     PAPERS.iter().flat_map(|paper| paper.experiments)
 }
 
-/// The experiment called `id`.
+/// The experiment with the name `id`.
 pub fn find(id: &str) -> Option<&'static Experiment> {
     experiments().find(|experiment| experiment.id == id)
 }
 
 impl Experiment {
-    /// The paper it is from.
+    /// The paper that contains it.
     pub fn paper(&self) -> &'static Paper {
         let has = |paper: &&&Paper| paper.experiments.iter().any(|own| own.id == self.id);
         PAPERS.iter().find(has).expect("an experiment is in the list of its paper")
     }
-    /// The runs that make it; none where it is done otherwise.
+    /// The study of its runs; `None` if it is computed.
     pub fn study(&self) -> Option<&Study> {
         match &self.work {
             Work::Runs(study) => Some(study),
@@ -198,7 +198,7 @@ impl Findings {
 }
 
 impl Study {
-    /// Its points, ready to run.
+    /// The points of the axis, ready to run.
     pub fn points(&self) -> Result<Vec<Point>, ScenarioError> {
         let at = |&x: &u32| {
             let mut loaded = Scenario::parse(Path::new(self.file), self.text.into())?;
@@ -208,7 +208,7 @@ impl Study {
         };
         self.axis.iter().map(at).collect()
     }
-    /// The findings from its points.
+    /// The findings from the runs of its points.
     pub fn findings(&self, points: &[Measured]) -> Findings {
         let rows = (self.compare)(points);
         let view = View::of(points, &rows);
@@ -218,11 +218,11 @@ impl Study {
 }
 
 impl Point {
-    /// Runs it. `jobs` are those of its scenario.
+    /// Runs the point. `jobs` are those of its scenario.
     pub fn run(&self, jobs: &Jobs, threads: usize) -> Result<Measured, ScenarioError> {
         Ok(self.with(jobs.run(&self.loaded, threads)?))
     }
-    /// It, with its runs.
+    /// The point with its runs.
     pub fn with(&self, mut runs: Vec<RunRecord>) -> Measured {
         let schemes = &self.loaded.scenario.scheme;
         let place = |run: &RunRecord| schemes.iter().position(|scheme| scheme.name == run.scheme);
@@ -240,7 +240,7 @@ impl Measured {
     pub fn mean(&self, scheme: &str, value: impl Fn(&RunRecord) -> f64) -> Option<Estimate> {
         Estimate::of(&self.of(scheme).map(value).collect::<Vec<_>>())
     }
-    /// One line of the comparison; nothing without runs of `scheme`.
+    /// A row of the comparison; `None` without runs of `scheme`.
     pub fn row(
         &self,
         scheme: &str,
@@ -268,7 +268,7 @@ impl Stated {
             Stated::About(value) | Stated::Over(value) | Stated::Under(value) => value,
         }
     }
-    /// What stands before the number.
+    /// The sign before the number.
     pub fn sign(self) -> char {
         match self {
             Stated::About(_) => '~',
@@ -293,7 +293,7 @@ struct Line<'a> {
 }
 
 impl Row {
-    /// Point and scheme, as "N=8, tcp".
+    /// Point and scheme, such as "N=8, tcp".
     pub fn setup(&self) -> String {
         match (self.point.as_str(), self.scheme.as_str()) {
             (point, "") => point.into(),
@@ -301,14 +301,15 @@ impl Row {
             (point, scheme) => format!("{point}, {scheme}"),
         }
     }
-    /// As one line of JSON, with the value of real hosts if there is one. Means are rounded to three decimal places.
+    /// The row as a line of JSON, with the value of real hosts if there is one. Means are rounded to three decimal
+    /// places.
     pub fn json(&self, id: &str, emulated: Option<&Estimate>) -> String {
         let Row { quantity, unit, note, .. } = self;
         let rounded = |value: &Estimate| (value.mean * 1e3).round() / 1e3;
         let (ours, emulated) = (rounded(&self.ours), emulated.map(rounded));
         let paper = self.paper.map(Stated::value);
         let line = Line { id, setup: &self.setup(), quantity, unit, paper, ours, emulated, note };
-        // Text and finite numbers.
+        // The line contains only text and finite numbers.
         serde_json::to_string(&line).expect("plain data")
     }
 }

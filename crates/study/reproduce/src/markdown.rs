@@ -1,14 +1,14 @@
-//! The comparison as a Markdown table. It has a line for each point and a column for each quantity of each scheme,
-//! or, where there would be too many columns, a line for each scheme at each point.
+//! The comparison as a Markdown table. It has a line for each point and a column for each quantity of each scheme. If
+//! there would be too many columns, it has a line for each scheme at each point.
 
 use super::Row;
 use super::table::{estimate, stated};
 use std::fmt::Write;
 
-/// The most columns of values with schemes side by side.
+/// The largest number of columns of values with schemes side by side.
 const WIDE: usize = 8;
 
-/// The table. The value in the text of the paper is in brackets after ours.
+/// The table. The value in the text of the paper follows ours in brackets.
 pub fn markdown(rows: &[Row]) -> String {
     let across = distinct(rows, |row| (row.scheme.clone(), row.quantity, row.unit));
     if across.len() <= WIDE {
@@ -40,7 +40,7 @@ fn title(scheme: &str, row: &Row) -> String {
     joined(scheme, ": ", &format!("{}{unit}", row.quantity))
 }
 
-/// Both with `between`, or the one that is not empty.
+/// Both texts with `between`, or the one that is not empty.
 fn joined(first: &str, between: &str, second: &str) -> String {
     let between = if first.is_empty() || second.is_empty() { "" } else { between };
     format!("{first}{between}{second}")
@@ -51,7 +51,7 @@ fn cell(row: &Row) -> String {
     row.paper.map_or(ours.clone(), |paper| format!("{ours} ({})", stated(paper)))
 }
 
-/// The different values of `of` for rows, in order.
+/// The different values of `of` over the rows, in order.
 fn distinct<T: PartialEq>(rows: &[Row], of: impl Fn(&Row) -> T) -> Vec<T> {
     let mut all = Vec::new();
     for one in rows.iter().map(of) {

@@ -9,11 +9,11 @@ use slotline_report::html::{escape, list, paragraph};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The mark of a folder that this program wrote.
+/// The file that marks a folder of this program.
 const ROWS: &str = "rows.json";
 
-/// Writes `report.html` and `rows.json` to the folder of `experiment` below `root`, in the place of those
-/// of an earlier time. A folder of that name that holds anything else is left alone.
+/// Writes `report.html` and `rows.json` to the folder of `experiment` below `root`, and replaces earlier ones. A folder
+/// of this name with other content is not changed.
 pub fn write(
     root: &Path,
     experiment: &Experiment,
@@ -41,7 +41,7 @@ fn at(path: &Path) -> impl FnOnce(std::io::Error) -> OutputError {
     move |error| OutputError::Io { path, error }
 }
 
-/// The page. It takes the figures out of `findings`.
+/// The page. It moves the figures out of `findings`.
 fn html(experiment: &Experiment, findings: &mut Findings) -> String {
     let figures = std::mem::take(&mut findings.figures);
     let section = |id, title, text, figures| Section { id, title, text, figures };
@@ -88,8 +88,8 @@ fn table(findings: &Findings) -> String {
     format!(
         "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Paper and ours\"><table>\n\
          <thead><tr>{heads}</tr></thead>\n<tbody>\n{body}</tbody></table></div>\n\
-         <p class=\"small\">The paper's values are those of its text: figures are not read off. ± is half \
-         of the 95 % interval over seeds.</p>\n<ol class=\"small\">\n{notes}</ol>\n"
+         <p class=\"small\">The paper's values are those of its text, and not read from figures. ± is half of the 95 \
+                           % interval over seeds.</p>\n<ol class=\"small\">\n{notes}</ol>\n"
     )
 }
 

@@ -19,13 +19,13 @@ pub struct Quantity {
 }
 
 impl Quantity {
-    /// How figures write it, and what its value is multiplied by for that.
+    /// The unit of the quantity in figures, and the factor to that unit.
     pub fn scale(&self) -> (Measure, f64) {
         scale(self.unit)
     }
 }
 
-/// How figures write a value in `unit`, and what it is multiplied by for that. Other units have no multiples.
+/// The unit of `unit` in figures, and the factor to it. Other units have no multiples.
 pub fn scale(unit: &str) -> (Measure, f64) {
     match unit {
         "bit/s" => (Measure::BitsPerSecond, 1.0),
@@ -44,13 +44,13 @@ pub fn scale(unit: &str) -> (Measure, f64) {
     }
 }
 
-/// When the last flow of a run was complete, or the run's end, in picoseconds; at least 1.
+/// The time at which the last flow of a run was complete, or the run's end, in picoseconds; at least 1.
 pub fn ended_ps(run: &RunRecord) -> u64 {
     let end = |f: &FlowRow| if f.finished() { f.finish_ps } else { run.engine.sim_time_ps };
     run.flows.iter().map(end).max().unwrap_or(0).max(1)
 }
 
-/// `bytes` over the time until [`ended_ps`].
+/// The rate of `bytes` over the time until [`ended_ps`].
 pub fn mbit_per_s(bytes: u64, run: &RunRecord) -> f64 {
     bytes as f64 * 8e6 / ended_ps(run) as f64
 }
@@ -60,29 +60,29 @@ pub fn matching(run: &RunRecord, which: fn(&FlowRow) -> bool) -> impl Iterator<I
     run.flows.iter().filter(move |flow| !flow.request && which(flow))
 }
 
-/// Payload of `which` that arrived, over time.
+/// The goodput of the flows of `which`.
 pub fn goodput(run: &RunRecord, which: fn(&FlowRow) -> bool) -> f64 {
     mbit_per_s(matching(run, which).map(|flow| flow.delivered_bytes).sum(), run)
 }
 
-/// [`goodput`] of one of `which`, on average.
+/// The mean [`goodput`] of a flow of `which`.
 pub fn each(run: &RunRecord, which: fn(&FlowRow) -> bool) -> f64 {
     goodput(run, which) / matching(run, which).count().max(1) as f64
 }
 
-/// How long each of `which` that is complete took, in seconds.
+/// The completion times of the complete flows of `which`, in seconds.
 pub fn completion_times(run: &RunRecord, which: fn(&FlowRow) -> bool) -> Vec<f64> {
     let done = matching(run, which).filter(|flow| flow.finished());
     done.map(|flow| (flow.finish_ps - flow.start_ps) as f64 / 1e12).collect()
 }
 
-/// How long each exchange of workload `group` took, from its first request to its last answer, in
-/// seconds, in the order of their numbers; those that are not complete are left out.
+/// The durations of the exchanges of workload `group`, from the first request to the last answer, in seconds and in the
+/// order of their numbers. Incomplete exchanges are left out.
 pub fn round_trips(run: &RunRecord, group: u16) -> Vec<f64> {
     round_trips_over_time(run, group).into_iter().map(|(_, took)| took).collect()
 }
 
-/// When each exchange of workload `group` began, and how long it took; as [`round_trips`].
+/// The start and the duration of each exchange of workload `group`, as in [`round_trips`].
 pub fn round_trips_over_time(run: &RunRecord, group: u16) -> Vec<(f64, f64)> {
     let mut spans: BTreeMap<u32, (u64, u64, bool)> = BTreeMap::new();
     for flow in run.flows.iter().filter(|flow| flow.group == group) {
@@ -94,7 +94,7 @@ pub fn round_trips_over_time(run: &RunRecord, group: u16) -> Vec<(f64, f64)> {
     whole.map(|(start, end, _)| (*start as f64 / 1e12, (end - start) as f64 / 1e12)).collect()
 }
 
-/// The value of which `percent` percent of `values` are no larger (nearest rank); zero without values.
+/// The value that `percent` percent of `values` do not exceed (nearest rank); zero without values.
 pub fn percentile(values: &[f64], percent: f64) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
@@ -102,7 +102,7 @@ pub fn percentile(values: &[f64], percent: f64) -> f64 {
     sorted.get(rank.max(1) - 1).copied().unwrap_or(0.0)
 }
 
-/// Samples of the port of `node` that leads to `to`.
+/// Samples of the port from `node` to `to`.
 pub fn samples<'a>(run: &'a RunRecord, node: &str, to: &str) -> Vec<&'a SampleRow> {
     let port = run.ports.iter().position(|port| port.node == node && port.port == to);
     let at = |sample: &&SampleRow| Some(sample.port as usize) == port;

@@ -4,12 +4,12 @@ use super::{Findings, Row, Stated};
 use slotline_lab::statistics::Estimate;
 use std::fmt::Write;
 
-/// Columns of the table. Those of real hosts are shown where there are any.
+/// Columns of the table. Those of real hosts are shown if there are any.
 const HEADER: [&str; 9] =
     ["setup", "quantity", "paper", "ours", "", "emulated", "", "unit", "note"];
 const EMULATED: usize = 5;
 
-/// Aligns columns, and shows the notes below the rows, each note once.
+/// Aligns columns, and prints each note once below the rows.
 pub fn table(findings: &Findings) -> String {
     let notes = notes(&findings.rows);
     let cells = |(at, row)| cells(row, emulated(findings, at), &notes);
@@ -40,7 +40,7 @@ pub(super) fn notes(rows: &[Row]) -> Vec<&str> {
     notes
 }
 
-/// What real hosts did in row `at`.
+/// The result of real hosts in row `at`.
 pub(super) fn emulated(findings: &Findings, at: usize) -> Option<&Estimate> {
     findings.emulated.as_ref()?.values.get(at)?.as_ref()
 }
@@ -60,18 +60,18 @@ fn cells(row: &Row, emulated: Option<&Estimate>, notes: &[&str]) -> [String; 9] 
     ]
 }
 
-/// The value in the paper, as `> 900`.
+/// The value in the paper, such as `> 900`.
 pub(super) fn stated(stated: Stated) -> String {
     format!("{} {}", stated.sign(), short(stated.value()))
 }
 
-/// A value, as `925 ± 1.2`.
+/// A value, such as `925 ± 1.2`.
 pub(super) fn estimate(value: &Estimate) -> String {
     let half = half(value);
     short(value.mean) + if half.is_empty() { "" } else { " " } + &half
 }
 
-/// Half of the interval, as `± 1.2`; nothing where it is only a rounding error.
+/// Half of the interval, such as `± 1.2`; empty if it is only a rounding error.
 fn half(value: &Estimate) -> String {
     let rounding = value.mean.abs() * 1e-9;
     let zero = |half: f64| if half > rounding { half } else { 0.0 };
@@ -92,7 +92,7 @@ pub(super) fn short(value: f64) -> String {
     }
 }
 
-/// Numbers to the right, text to the left. Columns without any text are left out.
+/// Aligns numbers to the right and text to the left. Columns without any text are left out.
 fn line(out: &mut String, cells: &[String; 9], widths: &[usize; 9]) {
     let mut text = String::new();
     for (at, (cell, &width)) in cells.iter().zip(widths).enumerate() {

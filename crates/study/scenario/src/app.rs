@@ -6,18 +6,18 @@ use slotline_net::error::SpecError;
 use slotline_net::time::Time;
 use slotline_net::topology::{Graph, NodeKind};
 
-/// A program that runs on a host where hosts are real: under `slotline emulate`.
+/// A program that runs on an emulated host, under `slotline emulate`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct AppSpec {
     /// Name of the host.
     pub host: String,
-    /// What the host's shell runs. The names of hosts are known there.
+    /// The command for the host's shell. It can use the names of hosts.
     pub run: String,
     /// When it starts.
     #[serde(default)]
     pub at: Time,
-    /// The run does not wait for its end; for servers.
+    /// Whether the run does not wait for its end, as for servers.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub background: bool,
 }

@@ -13,7 +13,7 @@ fn ensure(holds: bool, key: &str, why: impl FnOnce() -> String) -> Fit {
     if holds { Ok(()) } else { Err(SpecError::new(key, why())) }
 }
 
-/// Checks that need one scheme alone.
+/// Checks of a single scheme that do not need the fabric.
 pub(super) fn scheme(scheme: &SchemeSpec) -> Fit {
     if let Some(bump) = &scheme.bump {
         bump.validate().map_err(|e| e.within("bump"))?;
@@ -54,7 +54,7 @@ pub(super) fn on_fabric(scheme: &SchemeSpec, graph: &Graph) -> Fit {
     })
 }
 
-/// Each of `at` is a switch's port.
+/// Checks that each name in `at` is a port of a switch.
 fn named(at: &[String], key: &str, graph: &Graph) -> Fit {
     at.iter().enumerate().try_for_each(|(n, name)| {
         ensure(switch_ports_named(graph, name).next().is_some(), &format!("{key}[{n}]"), || {

@@ -38,16 +38,16 @@ pub enum Kind {
     End,
 }
 
-/// Something of a kind.
+/// An entry of a kind.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Entry {
-    /// Its name in a scenario; empty where the kind is one table.
+    /// Its name in a scenario; empty if the kind is a single table.
     pub name: String,
-    /// What it is, in a line.
+    /// Its description in one line.
     pub about: String,
-    /// More about it, a paragraph each.
+    /// More paragraphs of its description.
     pub more: Vec<String>,
-    /// Where it comes from: a paper's section, a standard.
+    /// Its source: a section of a paper, or a standard.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
     /// Its parameters.
@@ -59,22 +59,22 @@ pub struct Entry {
 pub struct Parameter {
     /// The key.
     pub key: String,
-    /// What its value is: `time`, `whole number from 0 to 7`.
+    /// The type of its value: `time`, `whole number from 0 to 7`.
     pub value: String,
     /// Whether it must be given.
     pub required: bool,
-    /// What it is unless given, as in a scenario; nothing where it may be left out.
+    /// Its default, as in a scenario; `None` if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default: Option<String>,
-    /// What it means.
+    /// Its meaning.
     pub about: String,
-    /// Where it comes from.
+    /// The source of the parameter.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// Where its value is one of many names: these, with what each means.
+    /// If its value is one of many names, the names with their meanings.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub choices: Vec<Choice>,
-    /// Where its value is a table, or a list of them: the keys of that.
+    /// If its value is a table or a list of tables, the keys of the table.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub parameters: Vec<Parameter>,
 }
@@ -82,11 +82,11 @@ pub struct Parameter {
 /// A name that a key may have as its value.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Choice {
-    /// As a scenario has it.
+    /// The name, as in a scenario.
     pub name: String,
-    /// What it means.
+    /// Its meaning.
     pub about: String,
-    /// Where it comes from.
+    /// Its source.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
 }
@@ -109,7 +109,7 @@ impl Kind {
         Kind::End,
     ];
 
-    /// The kind of that name.
+    /// The kind with this name.
     pub fn named(name: &str) -> Option<Kind> {
         Kind::ALL.into_iter().find(|kind| kind.name() == name)
     }
@@ -119,7 +119,7 @@ impl Kind {
         self.about().0
     }
 
-    /// Where a scenario names it.
+    /// The place in a scenario where it is named.
     pub fn place(self) -> &'static str {
         self.about().1
     }
@@ -144,7 +144,7 @@ impl Kind {
         }
     }
 
-    /// All of this kind.
+    /// All entries of this kind.
     pub fn entries(self) -> Vec<Entry> {
         let metrics = |entry: Entry| with_unit(entry);
         match self {
@@ -177,7 +177,7 @@ impl Kind {
     }
 }
 
-/// The variants of a schema, or the table that it is.
+/// An entry for each variant of a schema, or one entry for a single table.
 fn entries(schema: &Value) -> Vec<Entry> {
     let variants = variants(schema);
     if variants.is_empty() {
@@ -229,7 +229,7 @@ fn with_unit(entry: Entry) -> Entry {
     Entry { more: ending.into_iter().chain(entry.more).collect(), ..entry }
 }
 
-/// What a description consists of.
+/// The parts of a description.
 struct Comment {
     about: String,
     more: Vec<String>,
@@ -275,10 +275,10 @@ fn parameter(key: &str, schema: &Value, required: bool) -> Parameter {
     }
 }
 
-/// The most names of a value that are written out in place of "name".
+/// A value with at most this many names is shown with its names, and otherwise as "name".
 const FEW: usize = 4;
 
-/// The names of a value that has more than a few.
+/// The names of a value that has more than [`FEW`] names.
 fn choices(schema: &Value) -> Vec<Choice> {
     let variants = variants(schema);
     let tables = variants.first().is_some_and(|(_, variant)| variant["type"] == "object");
@@ -293,7 +293,7 @@ fn choices(schema: &Value) -> Vec<Choice> {
     variants.into_iter().map(choice).collect()
 }
 
-/// A default as a scenario would have it; of a table, its `kind`, or a table that says nothing.
+/// A default as a scenario would have it. A table is shown as its `kind`, or else as an empty table.
 fn in_toml(value: &Value) -> String {
     match value {
         Value::Object(table) => table.get("kind").map_or("{}".into(), Value::to_string),
@@ -304,7 +304,7 @@ fn in_toml(value: &Value) -> String {
     }
 }
 
-/// What a value may be.
+/// The type of a value, as text.
 fn value(schema: &Value) -> String {
     if let Some(own @ ("hosts" | "time" | "rate" | "size" | "file")) = schema["x-type"].as_str() {
         return own.into();
@@ -358,7 +358,7 @@ mod tests {
         find(kind, name).parameters.into_iter().find(|p| p.key == key).expect(key)
     }
 
-    /// Every name that a value may be is listed, however many there are.
+    /// All names that a value may have are listed, even if there are many.
     #[test]
     fn a_value_of_many_names_lists_them() {
         let scheduler = parameter_of(Kind::Control, "circuits", "scheduler");
@@ -389,7 +389,7 @@ mod tests {
         assert_eq!(window.source.as_deref(), Some("RFC 6928."));
         let shared = parameter_of(Kind::Queue, "red", "shared");
         assert_eq!(shared.parameters.len(), 2);
-        // What has names of its own is listed there.
+        // Keys whose names have lists of their own do not repeat the parameters.
         let named = ["routing", "queue", "transport", "control"];
         let listed = |p: &Parameter| named.contains(&p.key.as_str()) && !p.parameters.is_empty();
         assert!(!find(Kind::Scheme, "").parameters.iter().any(listed));

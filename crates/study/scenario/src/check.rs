@@ -32,14 +32,15 @@ const MOST_CAPTURED: u64 = 100_000_000;
 /// The files that a scenario names.
 pub type Files<'a> = dyn slotline_net::workload::Files + 'a;
 
-/// So many flows of each workload are made to check and to describe a scenario. The others are counted.
+/// At most this many flows of each workload are generated to check and describe a scenario. The others are only
+/// counted.
 pub const SAMPLE: u64 = 100_000;
 
 /// The result of checking a whole scenario.
 pub struct Checked {
     /// The fabric, unless it is invalid.
     pub graph: Option<Graph>,
-    /// Every error that can be found on its own.
+    /// Every error that is independent of other errors.
     pub faults: Vec<SpecError>,
     /// Assumptions about files, which the user should know.
     pub notes: Vec<String>,
@@ -49,7 +50,7 @@ pub struct Checked {
     pub proposals: Vec<Vec<Proposal>>,
 }
 
-/// Checks everything, up to making the traffic of the first seed.
+/// Checks everything, including the traffic of the first seed.
 pub fn check(scenario: &Scenario, files: &Files<'_>) -> Checked {
     let mut checks = vec![general(scenario)];
     checks.extend(machines(scenario));
@@ -107,7 +108,7 @@ fn on_fabric(scenario: &Scenario, graph: &Graph) -> Vec<Fit> {
     measure.into_iter().chain(schemes).chain(events).collect()
 }
 
-/// No link is faster than there are any.
+/// Checks that no link is faster than [`FASTEST`].
 fn fastest(graph: &Graph) -> Fit {
     let fast = |link: &&Link| link.ab.rate.max(link.ba.rate) > FASTEST;
     graph.links.iter().find(fast).map_or(Ok(()), |link| {
@@ -144,7 +145,7 @@ fn ensure(holds: bool, key: &str, why: impl FnOnce() -> String) -> Fit {
 fn general(scenario: &Scenario) -> Fit {
     ensure(scenario.name.chars().any(|c| c.is_ascii_alphanumeric()), "name", || {
         format!(
-            "`name` is \"{}\": it needs a letter or a digit, results are called after it",
+            "`name` is \"{}\": it needs a letter or a digit, results are named after it",
             scenario.name
         )
     })?;
@@ -260,7 +261,7 @@ fn port_names(graph: &Graph) -> Vec<String> {
     of_switch.map(|(near, far)| format!("{}-{}", name(near), name(far))).collect()
 }
 
-/// Flows to be followed exist, and have acknowledgements.
+/// Checks that the flows to follow exist and have acknowledgements.
 pub(super) fn followed(spec: &MeasureSpec, traffic: &Traffic) -> Fit {
     let flows = traffic.flows.len();
     for (at, &number) in spec.follow.iter().enumerate() {
@@ -296,7 +297,7 @@ fn distinct(scenario: &Scenario, at: usize) -> Fit {
     })
 }
 
-/// A flow never ends if none of its full packets passes a queue.
+/// Checks that a queue has room for a full packet. Otherwise flows never end.
 fn holds_a_packet(queue: &QueueSpec, packet: u64) -> Fit {
     let holds = |key: &str, room: Bytes| {
         ensure(room.0 >= packet, &format!("queue.{key}"), || {
@@ -328,7 +329,7 @@ fn scheme(scheme: &SchemeSpec) -> Fit {
     let marked = by_bump || scheme.queue.policy.marks();
     let blind = scheme.transport.kind == AlgorithmKind::Dctcp && !marked;
     ensure(!blind, "queue", || {
-        "`queue` never marks packets, but `dctcp` works by marks: use \
+        "`queue` never marks packets, but `dctcp` needs marks: use \
          queue = { kind = \"ecn\", threshold = \"22.5KB\" }, or \"red\" with ecn = true"
             .into()
     })?;
@@ -350,14 +351,14 @@ fn scheme(scheme: &SchemeSpec) -> Fit {
     })
 }
 
-/// The keys about paths must have an effect.
+/// Checks that the keys about paths have an effect.
 fn routing(scheme: &SchemeSpec) -> Fit {
     let flowlets = scheme.routing == RoutingSpec::Flowlet;
     ensure(scheme.flowlet_gap.is_none() || flowlets, "flowlet-gap", || {
         "`flowlet-gap` does nothing: it needs routing = \"flowlet\"".into()
     })?;
     ensure(scheme.flowlet_gap != Some(Time::ZERO), "flowlet-gap", || {
-        "`flowlet-gap` is 0: for a path for every packet use routing = \"spray\"".into()
+        "`flowlet-gap` is 0: to select a path for each packet, use routing = \"spray\"".into()
     })?;
     let own = matches!(scheme.routing, RoutingSpec::Ecmp | RoutingSpec::Pinned);
     let one_way =
@@ -365,7 +366,7 @@ fn routing(scheme: &SchemeSpec) -> Fit {
     let (fits, why) = match scheme.control {
         ControlSpec::Hedera(_) | ControlSpec::FlowScheduler(_) => (
             own,
-            "under hedera and flow-scheduler, small flows go by hash and large ones where the scheduler says: \
+            "under hedera and flow-scheduler, hashes route small flows and the scheduler routes large ones: \
              leave `routing` out",
         ),
         ControlSpec::Fastpass(_) => {
@@ -374,7 +375,7 @@ fn routing(scheme: &SchemeSpec) -> Fit {
         ControlSpec::Custom(ref spec) if !spec.is_scheduler() => (true, ""),
         ControlSpec::Xco(_) | ControlSpec::Tdma(_) | ControlSpec::Custom(_) => (
             one_way,
-            "under xco and tdma all packets of two hosts have to take one path, which the scheduler knows: use \
+            "under xco and tdma all packets between two hosts must take one path, which the scheduler knows: use \
              routing = \"ecmp\", \"shortest\", or \"two-level\"",
         ),
         ControlSpec::None {} | ControlSpec::Circuits(_) => (true, ""),
@@ -382,7 +383,7 @@ fn routing(scheme: &SchemeSpec) -> Fit {
     ensure(fits, "routing", || why.into())
 }
 
-/// What a central scheme needs of the fabric.
+/// Checks that the fabric suits the central scheme.
 fn central(scheme: &SchemeSpec, graph: &Graph) -> Fit {
     // Faults of the options alone are found without a fabric.
     let system = scheme.control.build().unwrap_or_default();
@@ -443,7 +444,7 @@ fn known_link(graph: &Graph, link: &str) -> Fit {
     ensure(!graph.links_named(link).is_empty(), "link", || {
         let all = graph.links.iter().rev().flat_map(both);
         let names: Vec<String> = all.map(|(a, b)| format!("{}-{}", name(a), name(b))).collect();
-        // Links at a node that was named, if one was; those to a scheduler of circuits never fail.
+        // Prefer links at a node that `link` names. Links to a scheduler of circuits never fail.
         let named = |name: &&String| name.split('-').any(|end| link.split('-').any(|it| it == end));
         let fails = |name: &&String| !name.split('-').any(|end| end == "scheduler");
         let mut near: Vec<&String> = names.iter().filter(fails).filter(named).collect();
@@ -486,7 +487,7 @@ fn known_host(graph: &Graph, host: &str) -> Fit {
     })
 }
 
-/// Asks for the nearest of `names`, if one is near.
+/// Suggests the nearest of `names`, if it is similar to `given`.
 fn perhaps(given: &str, names: &[String]) -> String {
     let near = nearest(given, names.iter().map(String::as_str));
     near.map_or(String::new(), |name| format!("; did you mean `{name}`?"))

@@ -14,7 +14,7 @@ use toml::de::{DeArray, DeTable, DeValue};
 pub struct Document {
     /// Where it was read from.
     pub file: PathBuf,
-    /// What it says.
+    /// Its content.
     pub text: String,
     /// Where its parts were written, if it was merged from several files; otherwise empty.
     pub(super) marks: Marks,
@@ -22,7 +22,7 @@ pub struct Document {
     pub notices: Vec<String>,
 }
 
-/// Something that can be pointed at.
+/// A key and its value, with their places in the text.
 #[derive(Clone, Debug, PartialEq)]
 struct Spot {
     /// Its path, as `scheme[1].queue.kind`.
@@ -36,7 +36,7 @@ struct Spot {
 }
 
 impl Spot {
-    /// Whether it is what `path` names, or inside; everything is inside the empty path.
+    /// Whether it is at `path` or below it. Everything is below the empty path.
     fn is_below(&self, path: &str) -> bool {
         let rest = self.path.strip_prefix(path);
         rest.is_some_and(|r| path.is_empty() || r.is_empty() || r.starts_with(['.', '[']))
@@ -44,7 +44,7 @@ impl Spot {
 }
 
 impl Document {
-    /// The file at `file`, which says `text`.
+    /// The file at `file` with the content `text`.
     pub fn new(file: &Path, text: String) -> Document {
         Document { file: file.into(), text, marks: Marks::new(), notices: vec![] }
     }
@@ -54,9 +54,8 @@ impl Document {
         self.spots().iter().any(|spot| spot.path == path)
     }
 
-    /// The fault with `message` at `path` (as `scheme[1].queue.kind`). What the file does not spell out
-    /// is blamed on the nearest table that is there. The message names the key first, if it does not name
-    /// it at all.
+    /// The fault with `message` at `path` (such as `scheme[1].queue.kind`). If the file has no such key, the fault is
+    /// at the nearest table that exists. The key is put in front of a message that does not name it.
     pub fn fault_at(&self, path: &str, message: String) -> ScenarioError {
         let spots = self.spots();
         let message = naming(path, message);
@@ -95,18 +94,18 @@ impl Document {
         found.into_iter().map(fault).collect()
     }
 
-    /// The error of serde or the TOML parser, at its exact place: an enum that is tagged by its `kind` is
-    /// reported as a whole, so the wrong part is searched for inside it.
+    /// The error of serde or the TOML parser, at its exact place. serde reports an enum that is tagged by its `kind` as
+    /// a whole, so the wrong part is searched for inside it.
     pub fn fault_of(&self, error: &toml::de::Error) -> ScenarioError {
         self.fault_worded(error, with_file_keys)
     }
 
-    /// As [`Document::fault_of`], for a file that is no scenario.
+    /// As [`Document::fault_of`], for a file that is not a scenario.
     pub fn plain_fault_of(&self, error: &toml::de::Error) -> ScenarioError {
         self.fault_worded(error, |_, message| message)
     }
 
-    /// `more`: what else an unknown key at a path could have been, added to the message.
+    /// `more` adds further valid keys to the message about an unknown key.
     fn fault_worded(
         &self,
         error: &toml::de::Error,
@@ -126,7 +125,7 @@ impl Document {
         }
     }
 
-    /// The fault with `message` at `span`, which belongs to `path`; in the file where it was written.
+    /// The fault with `message` at `span`, which belongs to `path`. It names the file where this part was written.
     pub(super) fn fault(&self, path: &str, span: Range<usize>, message: String) -> ScenarioError {
         if let Some((document, path, span)) = self.written(path, &span) {
             return document.fault(&path, span, message);
@@ -148,7 +147,7 @@ impl Document {
         }))
     }
 
-    /// In which file `path`, blamed at `span`, was written, and where; nothing for a plain file.
+    /// The file, path and place at which `path` with `span` was written; `None` for a file that was not merged.
     fn written(
         &self,
         path: &str,
@@ -166,7 +165,7 @@ impl Document {
         Some((&mark.document, format!("{}{below}", mark.path), place))
     }
 
-    /// Everything in the file, outer before inner; empty where it is not TOML.
+    /// All keys in the file, outer before inner; empty if it is not TOML.
     fn spots(&self) -> Vec<Spot> {
         let mut spots = vec![];
         if let Ok(root) = DeTable::parse(&self.text) {
@@ -176,7 +175,7 @@ impl Document {
     }
 }
 
-/// Where a finding is, in the text.
+/// The place of a finding in the text.
 fn place(spots: &[Spot], finding: &Finding) -> Range<usize> {
     let spot = spots.iter().find(|spot| spot.path == finding.path);
     spot.map_or(0..0, |spot| match finding.part {
@@ -185,7 +184,7 @@ fn place(spots: &[Spot], finding: &Finding) -> Range<usize> {
     })
 }
 
-/// `message`, with the last part of `path` in front unless it is in there.
+/// `message`, with the last key of `path` in front unless it names that key.
 fn naming(path: &str, message: String) -> String {
     let last = path.rsplit('.').next().unwrap_or(path);
     let key = last.split('[').next().unwrap_or(last);
@@ -222,7 +221,7 @@ fn collect(key: Range<usize>, value: &Spanned<DeValue<'_>>, path: String, spots:
     }
 }
 
-/// At the top of a file there may be keys that no scenario has.
+/// Adds the keys that are permitted at the top of a file and are not keys of a scenario.
 fn with_file_keys(path: &str, message: String) -> String {
     let top = !path.contains(['.', '[']);
     let more = FILE_KEYS.iter().filter(|_| top).map(|key| format!(", `{key}`"));
@@ -233,12 +232,12 @@ fn unknown_key(message: &str) -> bool {
     message.starts_with("unknown field")
 }
 
-/// Whether serde found that a key is missing. Its errors are texts alone.
+/// Whether serde found that a key is missing. serde's errors are only text.
 fn missing_key(message: &str) -> bool {
     message.starts_with("missing field")
 }
 
-/// The one value or key below `within` that `message` quotes; nothing where it could be several.
+/// The one value or key below `within` that `message` quotes; `None` if there are several candidates.
 fn culprit<'a>(spots: &'a [Spot], within: &str, message: &str) -> Option<&'a Spot> {
     if missing_key(message) {
         return None;
@@ -256,7 +255,7 @@ fn only<T>(mut candidates: impl Iterator<Item = T>) -> Option<T> {
     if candidates.next().is_some() { None } else { first }
 }
 
-/// What stands in backticks or double quotes, in order.
+/// The texts in backticks or double quotes, in order.
 pub(super) fn quoted(message: &str) -> impl Iterator<Item = &str> {
     let mut rest = message;
     std::iter::from_fn(move || {
@@ -269,7 +268,7 @@ pub(super) fn quoted(message: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Puts the terms of scenarios in place of serde's terms, which are Rust's.
+/// Replaces serde's terms, which are those of Rust, by terms of scenarios.
 fn in_scenario_terms(message: &str) -> String {
     let terms = [
         ("unknown field", "unknown key"),

@@ -1,4 +1,4 @@
-//! Refuses what cannot be emulated with real hosts, with the key and the reason.
+//! Refuses settings that cannot be emulated with real hosts, with the key and the reason.
 
 use super::spec::{Scenario, SchemeSpec};
 use slotline_net::error::SpecError;
@@ -7,12 +7,12 @@ use slotline_net::transport::TransportSpec;
 use slotline_net::transport::congestion::AlgorithmKind;
 use slotline_net::workload::WorkloadSpec;
 
-/// Most hosts of an emulation.
+/// The most hosts of an emulation.
 const MOST_HOSTS: usize = 1_000;
 /// The greatest dilation.
 const MOST_DILATION: f64 = 100_000.0;
 
-/// The name that Linux has for a congestion control algorithm; `None` where it has none.
+/// Linux's name for a congestion control algorithm; `None` if it has none.
 pub fn kernel_name(kind: AlgorithmKind) -> Option<&'static str> {
     match kind {
         AlgorithmKind::NewReno => Some("reno"),
@@ -22,7 +22,7 @@ pub fn kernel_name(kind: AlgorithmKind) -> Option<&'static str> {
     }
 }
 
-/// The settings of transports that real hosts have, too.
+/// The settings of transports that real hosts also have.
 const FOLLOWED: [&str; 7] =
     ["kind", "mtu", "framing", "initial-window", "min-rto", "delayed-ack", "ecn"];
 
@@ -65,13 +65,9 @@ pub(super) fn faults(scenario: &Scenario, graph: Option<&Graph>) -> Vec<SpecErro
         refuse("fabric".into(), format!("{hosts} hosts; an emulation has at most {MOST_HOSTS}"));
     }
     let measure = &scenario.measure;
-    let recorded = [
-        ("why", measure.why),
-        ("follow", !measure.follow.is_empty()),
-        ("capture", !measure.capture.is_empty()),
-    ];
+    let recorded = [("why", measure.why), ("follow", !measure.follow.is_empty())];
     for (key, _) in recorded.into_iter().filter(|(_, asked)| *asked) {
-        let why = "single packets are only followed in simulation: leave it out";
+        let why = "packets can be followed only in simulation: leave it out";
         refuse(format!("measure.{key}"), format!("`{key}`: {why}"));
     }
     for (at, workload) in scenario.workload.iter().enumerate() {

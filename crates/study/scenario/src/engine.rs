@@ -1,4 +1,4 @@
-//! Which engine simulates, and how.
+//! The engine that runs a scenario, and its options.
 
 use schemars::JsonSchema;
 use serde::de::value::{MapAccessDeserializer, MapDeserializer};
@@ -8,19 +8,19 @@ use slotline_net::time::Time;
 use slotline_net::units::Rate;
 use std::fmt;
 
-/// The engine and its options: in a scenario a table, or the name alone.
+/// The engine and its options: in a scenario a table, or only the name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(remote = "Self")]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 #[schemars(transform = slotline_net::schema::or_name)]
 pub enum EngineSpec {
-    /// Every packet.
+    /// Simulates every packet.
     Packet {},
-    /// Flows as fluids: each has a rate at any time, and no packet is there. For very large networks
-    /// and long times.
+    /// Simulates flows as fluids without packets: each flow has a rate at any time. For very large networks and long
+    /// times.
     Flow(FlowSpec),
-    /// Real hosts: network namespaces of this machine, joined by the network as it is simulated packet by packet. For
-    /// `slotline emulate`.
+    /// Emulates a network with real hosts: network namespaces of this machine, connected by a network that is simulated
+    /// packet by packet. For `slotline emulate`.
     Emulate(EmulateSpec),
 }
 
@@ -32,9 +32,9 @@ pub struct EmulateSpec {
     /// How many times slower than real time the network runs, 1 to 100000.
     #[schemars(range(min = 1, max = 100_000))]
     pub dilation: f64,
-    /// How packets of applications come to the network.
+    /// How packets of applications reach the network.
     pub gate: GateSpec,
-    /// The hosts stay up until somebody ends the run, whatever `end` says.
+    /// Whether the hosts stay up until the run is stopped, regardless of `end`.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub stay: bool,
 }
@@ -45,37 +45,37 @@ impl Default for EmulateSpec {
     }
 }
 
-/// How packets of applications come to an emulated network.
+/// How packets of applications reach an emulated network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum GateSpec {
-    /// `queue` where the kernel has it, else `interface`.
+    /// `queue` if the kernel has it, else `interface`.
     #[default]
     Auto,
-    /// The kernel holds packets until they leave the modelled network card (netfilter's queue), so that
-    /// sockets feel a busy card.
+    /// The kernel holds packets until they leave the modelled network card (netfilter's queue), so that sockets notice
+    /// a busy card.
     Queue,
-    /// Packets are read from the interface. Sockets do not feel how many wait, and a queue of more than 1000
+    /// Packets are read from the interface. Sockets do not notice how many packets wait, and a queue of more than 1000
     /// packets overflows.
     Interface,
 }
 
-/// How the flow-level engine finds rates.
+/// How the flow-level engine computes rates.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 #[schemars(transform = slotline_net::schema::keep_comment)]
 pub struct FlowSpec {
-    /// What makes rates.
+    /// The model of rates.
     pub rates: RatesSpec,
     /// Time from one update of all rates to the next, with rates = "aimd"; 100us unless given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tick: Option<Time>,
-    /// What a flow gets more each tick when it is past slow start, with rates = "aimd"; 120Mbps unless
-    /// given, which is a segment of 1500 B each 100us.
+    /// Increase of a flow's rate in each tick after slow start, with rates = "aimd"; 120Mbps unless given, which is a
+    /// segment of 1500 B each 100us.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub increase: Option<Rate>,
-    /// With rates = "max-min", a change of what a link gives to its flows that is smaller than this share
-    /// is not passed on, from 0 (rates are exact) to 0.01.
+    /// With rates = "max-min": if the rate that a link gives to its flows changes by less than this share, the change
+    /// is not propagated. From 0 (rates are exact) to 0.01.
     #[serde(skip_serializing_if = "is_zero")]
     #[schemars(range(min = 0, max = 0.01))]
     pub tolerance: f64,
@@ -85,7 +85,7 @@ pub struct FlowSpec {
     pub weights: Vec<f64>,
 }
 
-/// What makes the rates of the flow-level engine.
+/// The model of rates of the flow-level engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RatesSpec {
@@ -114,11 +114,11 @@ impl EngineSpec {
     pub fn is_packet(&self) -> bool {
         !matches!(self, EngineSpec::Flow(_))
     }
-    /// Whether it is the one of scenarios that name none.
+    /// Whether it is the engine of scenarios that do not name one.
     pub fn is_default(&self) -> bool {
         *self == EngineSpec::Packet {}
     }
-    /// How real hosts are joined, where hosts are real.
+    /// The options of emulation, if the engine is emulation.
     pub fn emulated(&self) -> Option<&EmulateSpec> {
         match self {
             EngineSpec::Emulate(spec) => Some(spec),
@@ -145,7 +145,7 @@ impl<'de> Deserialize<'de> for EngineSpec {
     }
 }
 
-/// Not `serde(untagged)`: that would hide which key is wrong.
+/// `serde(untagged)` would hide which key is wrong.
 struct NameOrTable;
 
 impl<'de> Visitor<'de> for NameOrTable {
@@ -154,7 +154,7 @@ impl<'de> Visitor<'de> for NameOrTable {
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an engine: \"packet\", \"flow\", or a table with that `kind`")
     }
-    /// Whether the table has no key but `kind`, so that the name can replace it.
+    /// A name stands for the table with only that `kind`.
     fn visit_str<E: Error>(self, name: &str) -> Result<EngineSpec, E> {
         EngineSpec::deserialize(MapDeserializer::new([("kind", name)].into_iter()))
     }

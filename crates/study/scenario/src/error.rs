@@ -15,7 +15,7 @@ pub enum ScenarioError {
         /// The error of the operating system.
         error: std::io::Error,
     },
-    /// It has an error.
+    /// The scenario has an error.
     #[error("{0}")]
     Fault(Box<Fault>),
     /// A run ended with an error of the program.
@@ -39,13 +39,13 @@ pub struct Fault {
     pub source: String,
     /// Characters at fault.
     pub width: usize,
-    /// The key, with the tables it is in; empty where the file is not TOML.
+    /// The key, with the tables it is in; empty if the file is not TOML.
     pub key: String,
-    /// What is wrong, and what would be right.
+    /// The fault and its correction.
     pub message: String,
-    /// What was probably meant.
+    /// A suggestion of what was meant.
     pub hint: Option<String>,
-    /// A table lacks a key that it needs.
+    /// Whether a table lacks a key that it needs.
     pub lacks_key: bool,
 }
 
@@ -76,12 +76,12 @@ impl fmt::Display for Fault {
     }
 }
 
-/// What takes the place of `c` above a caret: tabs stay tabs.
+/// The character below `c` in the line of the caret: tabs remain tabs.
 fn blank(c: char) -> char {
     if c == '\t' { '\t' } else { ' ' }
 }
 
-/// What was probably meant, going by the choices that `message` lists after "expected".
+/// A suggestion of what was meant, from the choices that `message` lists after "expected".
 pub fn suggestion(message: &str) -> Option<String> {
     if !message.starts_with("unknown") {
         return None;

@@ -1,4 +1,4 @@
-//! What happens to the network during a run.
+//! Events that change the network during a run.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,27 +18,27 @@ use slotline_net::units::Rate;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "Table", into = "Table")]
 pub struct EventSpec {
-    /// When.
+    /// The time of the event.
     pub at: Time,
-    /// What.
+    /// The change and its target.
     pub kind: EventKind,
     /// Time until the routes change; zero means at once.
     pub reroute_after: Time,
     /// How often it happens; at least once.
     pub times: u32,
-    /// From one time to the next; zero where it happens once.
+    /// The time from one repetition to the next; zero if it happens once.
     pub every: Time,
 }
 
-/// What happens.
+/// A change and its target.
 #[derive(Clone, Debug, PartialEq)]
 pub enum EventKind {
-    /// A link loses what is on it and carries nothing more.
+    /// A link loses the packets on it and carries no more packets.
     LinkDown {
         /// The names of its two ends, `"edge0.0-agg0.1"`.
         link: String,
     },
-    /// A link carries again.
+    /// A link carries packets again.
     LinkUp {
         /// The names of its two ends.
         link: String,
@@ -48,24 +48,24 @@ pub enum EventKind {
         /// Its name.
         switch: String,
     },
-    /// All links of a switch carry again.
+    /// All links of a switch carry packets again.
     SwitchUp {
         /// Its name.
         switch: String,
     },
-    /// A link gets another rate, both ways.
+    /// A link gets another rate, in both directions.
     Rate {
         /// The names of its two ends.
         link: String,
         /// The new rate.
         rate: Rate,
     },
-    /// A controller of a central scheme stops and forgets everything.
+    /// A controller of a central scheme stops and loses its state.
     ControllerDown {
         /// Its name.
         controller: String,
     },
-    /// A controller starts again, without any memory.
+    /// A controller starts again, without its previous state.
     ControllerUp {
         /// Its name.
         controller: String,
@@ -75,23 +75,23 @@ pub enum EventKind {
         /// Its name.
         host: String,
     },
-    /// A host is there again.
+    /// A host returns to the network.
     Join {
         /// Its name.
         host: String,
     },
 }
 
-/// Most repetitions of an event.
+/// The most repetitions of an event.
 const MOST_TIMES: u32 = 100_000;
 
 impl EventSpec {
-    /// When it happens.
+    /// The times at which it happens.
     pub fn moments(&self) -> impl Iterator<Item = Time> + use<> {
         let (at, every) = (self.at, self.every);
         (0..u64::from(self.times)).map(move |n| at.after(every.times(n)))
     }
-    /// When it happens for the last time.
+    /// The last time at which it happens.
     pub fn last(&self) -> Time {
         self.at.after(self.every.times(u64::from(self.times - 1)))
     }
@@ -102,14 +102,14 @@ impl EventSpec {
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 #[schemars(transform = slotline_net::schema::by_kind)]
 struct Table {
-    /// When; the first time, where it is repeated.
+    /// Time of the event; of the first repetition, if it is repeated.
     at: Time,
     kind: Kind,
     /// How often it happens. More than once needs `every`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 100_000), extend("default" = 1))]
     times: Option<u32>,
-    /// From one time to the next. Only with `times`.
+    /// Time from one repetition to the next. Only with `times`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     every: Option<Time>,
     /// The link: the names of its two ends, as in `overrides` of the fabric.
@@ -120,7 +120,7 @@ struct Table {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-needed-by" = ["switch-down", "switch-up"]))]
     switch: Option<String>,
-    /// The controller's name. Schemes that have none of that name are not touched.
+    /// The controller's name. Schemes without such a controller are not affected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-needed-by" = ["controller-down", "controller-up"]))]
     controller: Option<String>,
@@ -128,7 +128,7 @@ struct Table {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-needed-by" = ["leave", "join"]))]
     host: Option<String>,
-    /// The new rate, both ways.
+    /// The new rate, in both directions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-needed-by" = ["rate"]))]
     rate: Option<Rate>,
@@ -142,19 +142,19 @@ struct Table {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 enum Kind {
-    /// A link loses what is on it and carries nothing more.
+    /// A link loses the packets on it and carries no more packets.
     LinkDown,
-    /// A link carries again.
+    /// A link carries packets again.
     LinkUp,
     /// All links of a switch go down.
     SwitchDown,
-    /// All links of a switch carry again.
+    /// All links of a switch carry packets again.
     SwitchUp,
-    /// A link gets another rate, both ways; routes stay as they are.
+    /// A link gets another rate, in both directions; routes do not change.
     Rate,
-    /// A controller of a central scheme stops and forgets everything.
+    /// A controller of a central scheme stops and loses its state.
     ControllerDown,
-    /// A controller starts again, without any memory.
+    /// A controller starts again, without its previous state.
     ControllerUp,
     /// A host leaves. It first informs XCo's controller, which no longer schedules it; then its links go down.
     Leave,
@@ -163,7 +163,7 @@ enum Kind {
 }
 
 impl Table {
-    /// The key with the name of what `kind` is about.
+    /// The key that names the target of `kind`.
     fn named(&mut self, kind: &EventKind) -> &mut Option<String> {
         match kind {
             EventKind::LinkDown { .. } | EventKind::LinkUp { .. } | EventKind::Rate { .. } => {
@@ -179,7 +179,7 @@ impl Table {
 }
 
 impl EventKind {
-    /// Whether routes follow it.
+    /// Whether routes change after the event.
     pub fn changes_routes(&self) -> bool {
         matches!(self.kind(), Kind::LinkDown | Kind::LinkUp | Kind::SwitchDown | Kind::SwitchUp)
     }
@@ -196,7 +196,7 @@ impl EventKind {
             EventKind::Join { .. } => Kind::Join,
         }
     }
-    /// The name of the link, switch, controller or host that it is about.
+    /// The name of the link, switch, controller or host that it affects.
     fn name(&self) -> String {
         match self {
             EventKind::LinkDown { link }
@@ -246,7 +246,7 @@ impl TryFrom<Table> for EventSpec {
     }
 }
 
-/// `times` and `every`, each of which needs the other.
+/// Checks `times` and `every`. Each needs the other.
 fn repetition(times: Option<u32>, every: Option<Time>) -> Result<(u32, Time), SpecError> {
     let wrong = |key, message: String| Err(SpecError::new(key, message));
     match (times, every) {

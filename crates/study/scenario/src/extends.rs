@@ -1,4 +1,4 @@
-//! `extends`: a scenario that says only how it differs from another file.
+//! `extends`: a scenario that lists only its differences from another file.
 
 use super::document::Document;
 use super::error::ScenarioError;
@@ -10,7 +10,7 @@ use slotline_net::workload::cdf::published;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Files that extend one another, at most.
+/// The longest chain of files that extend one another.
 const DEEPEST: usize = 16;
 
 /// Keys at the top of a file that control how a scenario is merged. A scenario has none of them.
@@ -134,7 +134,7 @@ fn canonical(file: &Path) -> PathBuf {
     file.canonicalize().unwrap_or_else(|_| file.to_path_buf())
 }
 
-/// Files that a scenario names are looked for beside the file in which the name stands.
+/// Makes the name of a file relative to the first file. Files are looked for beside the file that names them.
 fn moved(key: &str, text: &mut String, folder: &Path, document: &Document) {
     let beside = || document.file.parent().unwrap_or(Path::new("")).join(text.as_str());
     let is_file = match key.rsplit('.').next().unwrap_or(key) {

@@ -49,13 +49,13 @@ impl Files {
         fs::write(path, text).unwrap();
     }
 
-    /// `own` on top of `base.toml`.
+    /// Loads `own`, which extends `base.toml`.
     fn load(&self, own: &str) -> Result<Loaded, ScenarioError> {
         self.write("own.toml", &format!("extends = \"base.toml\"\n{own}"));
         Scenario::load(&self.0.join("own.toml"))
     }
 
-    /// The message about `own`, without the folder.
+    /// The error message for `own`, without the folder.
     fn fault(&self, own: &str) -> String {
         let error = self.load(own).map(drop).expect_err(own).to_string();
         error.replace(&format!("{}/", self.0.display()), "")
@@ -73,7 +73,7 @@ fn alone(text: &str) -> Scenario {
     loaded.unwrap_or_else(|error| panic!("{error}\n{text}")).scenario
 }
 
-/// What a file says on top of the base, and what one would write instead of both.
+/// Each case: a file that extends the base, and the single file that is equivalent to both.
 #[test]
 fn every_rule_of_merging() {
     let with = |old: &str, new: &str| {
@@ -164,7 +164,7 @@ fn faults_are_in_the_file_in_which_they_stand() {
     for (title, own) in cases {
         messages += &format!("## {title}\n{}\n\n", files.fault(own));
     }
-    // In the base itself, and on the way to it.
+    // Faults in the base, and in finding it.
     for (title, base) in [
         ("the base is not TOML", BASE.replace("repeat = 3", "repeat = = 3")),
         ("an unknown key in the base", BASE.replace("hosts = 9", "hots = 9")),
@@ -216,7 +216,7 @@ fn files_are_looked_for_beside_the_file_that_names_them() {
     );
 }
 
-/// What one of two files may say; each part by hand merges in one line.
+/// The content of one of two files. Each key can be merged by hand in one line.
 #[derive(Clone, Debug)]
 struct Part {
     repeat: Option<u32>,
@@ -276,7 +276,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
     fn merged_is_what_one_would_write(base in part(), own in part()) {
-        // A first scheme, so that the order is the same by hand: new schemes come last.
+        // The base has all schemes, so that their order is the same by hand: new schemes come last.
         let rest = "name = \"p\"\nend = { at = \"10ms\" }\n";
         let mut base = base;
         base.hosts = base.hosts.or(Some(9));

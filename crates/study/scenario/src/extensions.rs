@@ -19,15 +19,15 @@ use std::sync::Arc;
 /// The page that shows how a program supplies parts.
 const HOW_TO: &str = "docs/how-to/bring-your-own.md";
 
-/// Reads the options of a part, and gives the part.
+/// Reads the options of a part, and returns the part.
 type Read<T> = Arc<dyn Fn(&Options) -> Result<Arc<T>, SpecError> + Send + Sync>;
-/// The parts of one sort, by name.
+/// The parts of one kind, by name.
 type Parts<T> = BTreeMap<String, Read<T>>;
 
-/// Parts of the calling program by name: what a scenario may name with `kind = "custom"`.
+/// Parts of the calling program by name. A scenario can name them with `kind = "custom"`.
 ///
-/// Each part has a factory. The factory gets the options of the scenario, checks them, and gives the part or an error
-/// whose key is that of the wrong option. [`Options::read`] reads options into a type of one's own.
+/// Each part has a factory. The factory gets the options of the scenario, checks them, and returns the part, or an
+/// error with the key of the wrong option. [`Options::read`] reads options into a type of the program.
 #[derive(Clone, Default)]
 pub struct Extensions {
     controls: Parts<Supplied>,
@@ -51,13 +51,13 @@ impl Debug for Extensions {
 }
 
 impl Extensions {
-    /// None yet.
+    /// No parts.
     pub fn new() -> Extensions {
         Extensions::default()
     }
 
-    /// Adds a central scheduler. XCo's controller and coordinators carry out its decisions. The factory gives a
-    /// function that makes a fresh scheduler for a network.
+    /// Adds a central scheduler. XCo's controller and coordinators carry out its decisions. The factory returns a
+    /// function that makes a new scheduler for a network.
     pub fn control<C, M>(
         mut self,
         name: &str,
@@ -91,7 +91,7 @@ impl Extensions {
         self
     }
 
-    /// Adds a queue policy. The factory gives its settings.
+    /// Adds a queue policy. The factory returns its settings.
     pub fn queue<S>(
         mut self,
         name: &str,
@@ -108,8 +108,8 @@ impl Extensions {
         self
     }
 
-    /// Adds a congestion control algorithm. The factory gives a function that makes the state of a connection, which
-    /// starts from so many segments.
+    /// Adds a congestion control algorithm. The factory returns a function that makes the state of a connection for an
+    /// initial window in segments.
     pub fn transport<C, M>(
         mut self,
         name: &str,
@@ -128,8 +128,8 @@ impl Extensions {
         self
     }
 
-    /// Adds a circuit scheduler for fabrics of kind `hybrid`. The factory gives a function that makes a fresh
-    /// scheduler for so many racks.
+    /// Adds a circuit scheduler for fabrics of kind `hybrid`. The factory returns a function that makes a new scheduler
+    /// for a number of racks.
     pub fn circuits<S, M>(
         mut self,
         name: &str,
@@ -148,7 +148,7 @@ impl Extensions {
         self
     }
 
-    /// Adds a workload. The factory gives its generator.
+    /// Adds a workload. The factory returns its generator.
     pub fn workload<G: Generate + Send + Sync + 'static>(
         mut self,
         name: &str,
@@ -161,7 +161,7 @@ impl Extensions {
         self
     }
 
-    /// Puts its part beside each name in `scenario`. Errors have the whole path of their key.
+    /// Adds the part to each name in `scenario`. Errors have the full path of their key.
     pub(crate) fn supply(&self, scenario: &mut Scenario) -> Vec<SpecError> {
         let mut faults = vec![];
         for (at, workload) in scenario.workload.iter_mut().enumerate() {
@@ -215,7 +215,7 @@ impl Extensions {
     }
 }
 
-/// Puts the part beside its name. `what` is its sort, in words.
+/// Adds the part to its name. `what` describes its kind in messages.
 fn find<T: ?Sized>(
     parts: &Parts<T>,
     what: &str,

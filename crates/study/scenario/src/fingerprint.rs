@@ -2,7 +2,7 @@
 
 use sha2::{Digest, Sha256};
 
-/// FNV-1a, 64 bits (Fowler, Noll, Vo). It detects a difference, and is too short to name one of many contents.
+/// FNV-1a, 64 bits (Fowler, Noll, Vo). It detects differences, but is too short to identify one of many contents.
 pub fn fingerprint(bytes: &[u8]) -> u64 {
     let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, step)

@@ -1,5 +1,5 @@
-//! Whether the periods of central schemes fit the network and the traffic of a scenario, and the values of those that the
-//! scenario leaves to `scale = "auto"`.
+//! Checks whether the periods of central schemes fit the network and the traffic of a scenario, and computes the values
+//! for `scale = "auto"`.
 
 use crate::spec::{EndWhen, Scenario, SchemeSpec};
 use slotline_net::scheme::{Conditions, Proposal, System};
@@ -11,7 +11,7 @@ use slotline_net::workload::{Role, Start, Traffic};
 use slotline_schemes::{ControlSpec, Setting};
 use std::collections::VecDeque;
 
-/// A flow, as far as periods have to fit it.
+/// The properties of a flow that periods have to fit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FlowSize {
     /// The number of its source.
@@ -61,7 +61,7 @@ pub fn proposals(
     scenario.scheme.iter().map(|scheme| of(scheme).unwrap_or_default()).collect()
 }
 
-/// The central scheme of `scheme` on the fabric of `scenario`; `None` without one, or where it cannot be built.
+/// The central scheme of `scheme` on the fabric of `scenario`; `None` without one, or if it cannot be built.
 pub fn system(scenario: &Scenario, scheme: &SchemeSpec) -> Option<Box<dyn System>> {
     let setting = Setting {
         fabric: &scenario.fabric,
@@ -96,8 +96,8 @@ pub fn misfits(scheme: &str, proposals: &[Proposal]) -> Vec<String> {
     wrong.chunk_by(|a, b| a.because == b.because).map(sentence).collect()
 }
 
-/// `control` with each proposal that `is_given` does not know, and without `scale`; `None` where it has no such
-/// key. The second part says what was set.
+/// `control` with the proposed values of all keys that are not given, and without `scale`; `None` if it has no `scale`.
+/// The second value lists the keys that were set.
 pub(crate) fn scaled(
     control: &ControlSpec,
     proposals: &[Proposal],
@@ -120,7 +120,7 @@ pub(crate) fn is_scaled(control: &ControlSpec) -> bool {
     table.is_some_and(|table| table.get("scale").is_some())
 }
 
-/// What [`Conditions`] are made of, apart from the transport.
+/// The data from which [`Conditions`] are computed, apart from the transport.
 struct Survey {
     hosts: u32,
     rate: Rate,
@@ -260,9 +260,9 @@ mod tests {
             assert_eq!(again.expect("what was resolved").resolved(), resolved);
             assert!(scaled.notes.iter().any(|note| note.contains("scale = \"auto\"")), "{kind}");
         }
-        let kept = loaded("{ kind = \"hedera\", scale = \"auto\", poll = \"3ms\" }");
-        assert!(kept.resolved().contains("poll = \"3ms\""), "{}", kept.resolved());
-        assert!(!kept.resolved().contains("computing = \"100ms\""), "{}", kept.resolved());
+        let partly = loaded("{ kind = \"hedera\", scale = \"auto\", poll = \"3ms\" }");
+        assert!(partly.resolved().contains("poll = \"3ms\""), "{}", partly.resolved());
+        assert!(!partly.resolved().contains("computing = \"100ms\""), "{}", partly.resolved());
     }
 
     #[test]

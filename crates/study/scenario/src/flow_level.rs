@@ -1,4 +1,4 @@
-//! Refuses what the flow-level engine cannot simulate, with the key and the reason.
+//! Refuses settings that the flow-level engine cannot simulate, with the key and the reason.
 
 use super::engine::{EngineSpec, FlowSpec, RatesSpec};
 use super::event::EventKind;
@@ -42,7 +42,7 @@ pub(super) fn faults(scenario: &Scenario, graph: Option<&Graph>) -> Vec<SpecErro
     faults
 }
 
-/// The reason for which an event is impossible in the flow-level engine, if it is.
+/// Why an event is impossible in the flow-level engine; `None` if it is possible.
 pub fn impossible(event: &EventKind) -> Option<&'static str> {
     match event {
         EventKind::ControllerDown { .. } | EventKind::ControllerUp { .. } => {
@@ -123,8 +123,8 @@ fn of_scheme(scheme: &SchemeSpec) -> Vec<(&'static str, String)> {
         faults.push(("bump", why.to_string()));
     }
     if scheme.transport != plain(&scheme.transport) {
-        let why = "`transport` has more than the flow-level engine can use: it makes rates fair whatever the \
-                   congestion control, and takes only mtu, framing and headers, as in transport = \
+        let why = "`transport` has settings that the flow-level engine does not use: its rates are fair whatever the \
+                   congestion control, and it uses only mtu, framing and headers, as in transport = \
                    { kind = \"newreno\", mtu = \"9000B\" }; leave the rest out, or use engine = \"packet\"";
         faults.push(("transport", why.to_string()));
     }
@@ -135,7 +135,7 @@ fn of_scheme(scheme: &SchemeSpec) -> Vec<(&'static str, String)> {
     faults
 }
 
-/// What the flow-level engine uses of a transport.
+/// The settings of a transport that the flow-level engine uses. The others are defaults.
 pub fn plain(transport: &TransportSpec) -> TransportSpec {
     let TransportSpec { mtu, framing, headers, .. } = *transport;
     TransportSpec { mtu, framing, headers, ..TransportSpec::of(AlgorithmKind::NewReno) }
@@ -147,7 +147,7 @@ pub fn decides_about_flows(
     graph: &Graph,
     seed: u64,
 ) -> Result<(), (&'static str, String)> {
-    // Faults of the options alone are found elsewhere.
+    // Faults of the options alone are found by other checks.
     let Ok(Some(system)) = scheme.control.build() else { return Ok(()) };
     let network = network(system.as_ref(), scheme, graph, seed);
     match system.per_flow(&network, seed) {
@@ -162,7 +162,7 @@ pub fn decides_about_flows(
     }
 }
 
-/// What a scheme knows of a network.
+/// The network as a scheme knows it.
 fn network(system: &dyn System, scheme: &SchemeSpec, graph: &Graph, seed: u64) -> Network {
     let routing = system.routing().unwrap_or(scheme.routing);
     let routes = Arc::new(Routes::build(graph, routing, &Down::default(), seed));

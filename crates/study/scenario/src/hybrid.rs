@@ -14,7 +14,7 @@ use slotline_net::units::Rate;
 use slotline_net::workload::WorkloadSpec;
 use slotline_schemes::ControlSpec;
 
-/// Every error.
+/// All errors of a scenario.
 pub(super) fn faults(scenario: &Scenario) -> Vec<SpecError> {
     let fabric = scenario.fabric.hybrid();
     let schemes = scenario.scheme.iter().enumerate().filter_map(|(at, scheme)| {
@@ -31,7 +31,7 @@ fn fail(key: &str, why: impl Into<String>) -> Result<(), SpecError> {
     Err(SpecError::new(key, why))
 }
 
-/// Nothing of a scheme on another fabric needs circuits.
+/// Refuses settings that need circuits on a fabric without circuits.
 fn elsewhere(scheme: &SchemeSpec) -> Result<(), SpecError> {
     if scheme.voq.is_some() {
         return fail(
@@ -54,8 +54,7 @@ fn on_hybrid(
         ControlSpec::None {} if fabric.packet.is_none() => {
             return fail(
                 "control",
-                "without a packet switch nothing moves before circuits do: use \
-                                    control = \"circuits\"",
+                "without a packet switch only circuits carry packets: use control = \"circuits\"",
             );
         }
         ControlSpec::None {} => {}
@@ -63,7 +62,12 @@ fn on_hybrid(
             let program = spec.program(fabric, workloads).map_err(|e| e.within("control"))?;
             carries(scheme, fabric, &program)?;
         }
-        _ => return fail("control", "on a hybrid fabric `control` is \"circuits\" or \"none\""),
+        _ => {
+            return fail(
+                "control",
+                "on a hybrid fabric `control` has to be \"circuits\" or \"none\"",
+            );
+        }
     }
     if scheme.bump.is_some() {
         return fail("bump", "on a hybrid fabric there are no bumps: leave `bump` out");
@@ -91,7 +95,7 @@ fn on_hybrid(
     Ok(())
 }
 
-/// The options of the queues by destination rack must have an effect.
+/// Checks that the options of the queues by destination rack have an effect.
 fn by_rack(scheme: &SchemeSpec, voq: &VoqSpec, dark: bool) -> Result<(), SpecError> {
     if dark && voq.relay.is_some() {
         return fail("voq.relay", "`relay` does nothing: there are no circuits");
@@ -123,7 +127,7 @@ fn by_rack(scheme: &SchemeSpec, voq: &VoqSpec, dark: bool) -> Result<(), SpecErr
     Ok(())
 }
 
-/// A day is long enough for a packet, at least.
+/// Checks that a day is long enough for at least one packet.
 fn carries(
     scheme: &SchemeSpec,
     fabric: &HybridSpec,
@@ -141,19 +145,19 @@ fn carries(
     let rate = fabric.circuits.as_ref().map_or(Rate(0), |circuits| circuits.rate);
     let mtu = scheme.transport.mtu;
     let (day, takes) = (Time::ps(day.unwrap_or(0)), rate.inverse_rate().time_for(mtu.0));
-    // What drains has begun in its day.
+    // A packet that drains at night has started in its day.
     let drains = scheme.voq.is_some_and(|voq| voq.at_night == AtNight::Drain);
     if drains || day >= takes {
         return Ok(());
     }
     let why = format!(
         "days are {day}, and a packet of {mtu} takes {takes} on a circuit: no packet would ever use a circuit. Give longer \
-         days; without `day` they are nine nights"
+         days; the default of `day` is nine nights"
     );
     fail(key, why)
 }
 
-/// Messages get lost only where any are sent that may.
+/// Checks that a scheme with `control-loss` has messages that can be lost.
 fn has_listeners(scheme: &SchemeSpec, voq: &VoqSpec) -> Result<(), SpecError> {
     let planned = matches!(&scheme.control, ControlSpec::Circuits(spec)
         if spec.scheduler.looks_at_demand());
@@ -164,7 +168,8 @@ fn has_listeners(scheme: &SchemeSpec, voq: &VoqSpec) -> Result<(), SpecError> {
     Ok(())
 }
 
-/// Switches of racks queue as core switches do: by port, with the scheme's `queue`.
+/// Checks a scheme on a fabric with a `core`. Its racks' switches queue as core switches do: by port, with the scheme's
+/// `queue`.
 fn with_core(scheme: &SchemeSpec, voq: &VoqSpec) -> Result<(), SpecError> {
     let usual = VoqSpec::default();
     let useless = [
@@ -186,14 +191,14 @@ fn with_core(scheme: &SchemeSpec, voq: &VoqSpec) -> Result<(), SpecError> {
     if scheme.queue.pfc.is_some() {
         return fail(
             "queue.pfc",
-            "`pfc` cannot be used with a `core`: paused links would be moved",
+            "`pfc` cannot be used with a `core`: circuits would move paused links",
         );
     }
     let hashed =
         [RoutingSpec::Ecmp, RoutingSpec::Spray, RoutingSpec::Flowlet, RoutingSpec::EcmpDestination];
     if !hashed.contains(&scheme.routing) {
         let why = "on a fabric with a `core` `routing` is \"ecmp\", \"spray\", \"flowlet\" or \"ecmp-destination\": \
-                   which links there are changes";
+                   its links change";
         return fail("routing", why);
     }
     if scheme.recovery.is_some() {
@@ -202,7 +207,7 @@ fn with_core(scheme: &SchemeSpec, voq: &VoqSpec) -> Result<(), SpecError> {
     Ok(())
 }
 
-/// Messages about circuits have an effect only if there are circuits, and if a transport reacts to them.
+/// Checks that messages about circuits have an effect: there are circuits, and a transport that reacts to the messages.
 fn notified(scheme: &SchemeSpec, voq: &VoqSpec, dark: bool) -> Result<(), SpecError> {
     if voq.notify.is_none() {
         return Ok(());
@@ -232,12 +237,12 @@ fn happens(event: &EventSpec) -> Result<(), SpecError> {
         {
             return fail(
                 "link",
-                "links to the scheduler do not change: they carry the news of failures",
+                "links to the scheduler do not change: they carry notifications of failures",
             );
         }
         EventKind::SwitchDown { switch } | EventKind::SwitchUp { switch } if sound(switch) => {
-            let why = "on a hybrid fabric packet switches and circuit switches fail (`packet0`, `core0`, `circuit0`): \
-                       a rack's switch has a link to the scheduler, which does not";
+            let why = "on a hybrid fabric only packet, core and circuit switches can fail (`packet0`, `core0`, \
+                       `circuit0`): a rack's switch has a link to the scheduler, which cannot fail";
             return fail("switch", why);
         }
         EventKind::ControllerDown { .. }
@@ -246,7 +251,7 @@ fn happens(event: &EventSpec) -> Result<(), SpecError> {
         | EventKind::Join { .. } => {
             return fail(
                 "kind",
-                "on a hybrid fabric links and switches fail, and rates change; nothing else",
+                "on a hybrid fabric only events of links, switches and rates are possible",
             );
         }
         _ => {}
@@ -283,7 +288,7 @@ mod tests {
 
     const CIRCUITS: &str = "circuits = { rate = \"25Gbps\", reconfiguration = \"10ns\" }";
 
-    /// What a check says of three racks under a scheme.
+    /// The result of checking three racks under a scheme.
     fn checked(circuits: &str, scheme: &str) -> Result<(), String> {
         let text = format!(
             "name = \"a\"\nend = {{ at = \"1ms\" }}\n[fabric]\nkind = \"hybrid\"\nracks = 3\nhosts-per-rack = 2\n\

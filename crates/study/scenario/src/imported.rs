@@ -17,7 +17,7 @@ pub struct Imported {
     unread: Vec<String>,
 }
 
-/// Puts what a file says in place of `fabric` where that names one. Files are read by `files`.
+/// If `fabric` names a file, replaces it by the content of the file. `files` reads a file.
 pub fn resolve(
     fabric: &mut TopologySpec,
     files: impl FnOnce(&str) -> Result<String, String>,
@@ -48,7 +48,7 @@ pub fn resolve(
     }
 }
 
-/// What can stand as `format`.
+/// The values of `format`, for a message.
 fn formats() -> String {
     let names: Vec<String> = FORMATS.iter().map(|row| format!("\"{}\"", row.name)).collect();
     format!("give `format`, one of {}", names.join(", "))
@@ -62,7 +62,7 @@ fn within(asked: &GraphSpec, error: SpecError) -> SpecError {
 }
 
 impl Imported {
-    /// Where the fabric comes from, and what of the file was not read, as text.
+    /// The origin of the fabric and the parts of the file that were not read, as text.
     pub fn description(&self) -> String {
         let how = if self.assumed { ", by the ending of its name" } else { "" };
         let unread = match self.unread.len() {
@@ -73,7 +73,7 @@ impl Imported {
         format!(", from {} (read as {}{how}{unread})", self.file, name(self.format))
     }
 
-    /// Lines of remarks for the resolved scenario: which file, and what of it was not read.
+    /// Lines of remarks for the resolved scenario: the file, and its parts that were not read.
     pub fn remarks(&self) -> String {
         let Imported { file, text, unread, .. } = self;
         let print = content_name(text.as_bytes());
@@ -94,7 +94,7 @@ mod tests {
 
     const REST: &str = "\n[[workload]]\nkind = \"incast\"\n[[scheme]]\nname = \"tcp\"\n";
 
-    /// A scenario with this fabric, loaded from a folder that has the file `net.json` or the like.
+    /// A scenario with this fabric, loaded from a folder with the file `file`.
     fn load(test: &str, file: &str, content: &str, fabric: &str) -> Result<Loaded, ScenarioError> {
         let folder =
             std::env::temp_dir().join(format!("slotline-imported-{}-{test}", std::process::id()));
@@ -127,7 +127,7 @@ mod tests {
             loaded.fabric(),
             "graph of 4 hosts and 4 switches, from net.json (read as node-link, by the ending of its name)"
         );
-        // The file is gone by now.
+        // The file no longer exists.
         let again = Scenario::parse("again.toml".as_ref(), resolved).unwrap();
         assert_eq!(again.scenario, loaded.scenario);
     }

@@ -17,7 +17,7 @@ const SHORT: u64 = 4 << 20;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Input {
     /// Its text, unless it was read line by line.
-    kept: Option<String>,
+    in_memory: Option<String>,
     /// The number of its bytes.
     pub bytes: u64,
     /// The name of its content.
@@ -27,17 +27,17 @@ pub(crate) struct Input {
 impl Input {
     fn of(text: String) -> Input {
         let (bytes, content) = (text.len() as u64, content_name(text.as_bytes()));
-        Input { kept: Some(text), bytes, content }
+        Input { in_memory: Some(text), bytes, content }
     }
 
     /// The text of the file.
     pub fn text(&self, name: &str) -> Result<String, String> {
-        self.kept.clone().ok_or_else(|| format!("`{name}` was read line by line"))
+        self.in_memory.clone().ok_or_else(|| format!("`{name}` was read line by line"))
     }
 
-    /// Each line of the file, which is below `folder` if it is not in memory.
+    /// Calls `each` for each line of the file. A file that is not in memory is read again from `folder`.
     pub fn lines(&self, name: &str, folder: &Path, each: &mut EachLine<'_>) -> Result<(), String> {
-        if let Some(text) = &self.kept {
+        if let Some(text) = &self.in_memory {
             return (|_: &str| Ok(text.clone())).lines(name, each);
         }
         let now = by_line(&folder.join(name), each)?;
@@ -54,10 +54,11 @@ fn by_line(path: &Path, each: &mut EachLine<'_>) -> Result<Input, String> {
         bytes += line.len() as u64 + 1;
         each(number, line)
     })?;
-    Ok(Input { kept: None, bytes, content: hash.name() })
+    Ok(Input { in_memory: None, bytes, content: hash.name() })
 }
 
-/// The text of a short file of lines. Its reader refuses what is no text with the number of the line.
+/// The text of a short file of lines. Invalid text is no error here: the reader of the lines reports it with the line
+/// number.
 fn read_lossy(path: &Path) -> Result<String, String> {
     let bytes = std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
@@ -65,11 +66,11 @@ fn read_lossy(path: &Path) -> Result<String, String> {
 
 /// Reads the files of a scenario for the first time.
 pub(crate) struct Reader<'a> {
-    /// Where they are.
+    /// The folder of the files.
     pub folder: &'a Path,
     /// Captures, of which the flows are read.
     pub captures: &'a Captures<'a>,
-    /// What was read.
+    /// The files that were read.
     pub inputs: RefCell<BTreeMap<String, Input>>,
 }
 

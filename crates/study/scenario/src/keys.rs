@@ -1,4 +1,4 @@
-//! Paths of keys, as `workload[0].load`, by which a scenario file refers to its parts.
+//! Paths of keys, such as `workload[0].load`, by which a scenario file refers to its parts.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ pub enum Step {
 }
 
 impl Step {
-    /// The key, where it is one.
+    /// The key, if the step is one.
     pub fn key(&self) -> Option<&str> {
         match self {
             Step::Key(key) => Some(key),

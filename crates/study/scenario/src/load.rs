@@ -1,4 +1,4 @@
-//! From a file to a scenario that can be run.
+//! Loads a scenario from a file.
 
 use super::check::check;
 use super::document::Document;
@@ -24,9 +24,9 @@ use std::path::{Path, PathBuf};
 /// A scenario that was read and checked.
 #[derive(Clone, Debug)]
 pub struct Loaded {
-    /// What it says.
+    /// Its content.
     pub scenario: Scenario,
-    /// Its text, for blaming a key at its place.
+    /// Its text, to report errors at the place of a key.
     pub document: Document,
     /// Assumptions about the files that it names, which the user should know.
     pub notes: Vec<String>,
@@ -34,12 +34,12 @@ pub struct Loaded {
     inputs: BTreeMap<String, Input>,
     /// The number of flows of each workload with the first seed.
     counts: Vec<Count>,
-    /// The file that the fabric was in.
+    /// The file of the fabric, if it has one of its own.
     imported: Option<Imported>,
     /// The object files that queues name.
     objects: Objects,
     fabric: String,
-    /// What `scale = "auto"` has set, as notes.
+    /// The values that `scale = "auto"` has set, as notes.
     scaled: Vec<String>,
     /// For each scheme, values that fit its periods.
     proposals: Vec<Vec<Proposal>>,
@@ -73,7 +73,7 @@ impl Scenario {
         Loaded::all_of(document, extensions).map_err(first)
     }
 
-    /// As [`Scenario::load`], but reports every error that can be found on its own.
+    /// As [`Scenario::load`], but reports every error that is independent of others.
     pub fn load_all(path: &Path) -> Result<Loaded, Vec<ScenarioError>> {
         Scenario::load_all_with(path, &Extensions::new())
     }
@@ -91,7 +91,7 @@ impl Scenario {
 }
 
 impl Loaded {
-    /// Checks `document`, which stands on its own. It may name parts of the calling program.
+    /// Checks `document`, which extends no other file. It may name parts of the calling program.
     pub fn of(document: Document, extensions: &Extensions) -> Result<Loaded, ScenarioError> {
         Loaded::all_of(document, extensions).map_err(first)
     }
@@ -123,21 +123,22 @@ impl Loaded {
         if faults.is_empty() { Ok(loaded) } else { Err(faults) }
     }
 
-    /// Puts other seeds in place of the file's, as the command line may, and checks again.
+    /// Replaces the seeds of the file, as options of the command line can, and checks again.
     pub fn reseed(&mut self, seed: Option<u32>, repeat: Option<u32>) -> Result<(), ScenarioError> {
         self.scenario.seed = seed.unwrap_or(self.scenario.seed);
         self.scenario.repeat = repeat.unwrap_or(self.scenario.repeat);
         self.check()
     }
 
-    /// Puts another engine in place of the file's, as the command line may, and checks again.
+    /// Replaces the engine of the file, as the command line can, and checks again.
     pub fn use_engine(&mut self, engine: EngineSpec) -> Result<(), ScenarioError> {
         self.scenario.engine = engine;
         self.follow_nothing_unasked();
         self.check()
     }
 
-    /// Finds where the time of flows was spent, unless the file sets `why`. The flow engine cannot do this.
+    /// Sets `why` for the packet engine, unless the file has it. Other engines cannot find where the time of flows was
+    /// spent.
     fn follow_nothing_unasked(&mut self) {
         if !self.document.says("measure.why") {
             let engine = &self.scenario.engine;
@@ -152,8 +153,8 @@ impl Loaded {
         self.check()
     }
 
-    /// Puts the content of a fabric's file in place of its name, programs into their queues, and parts of the
-    /// calling program beside their names.
+    /// Replaces the name of a fabric's file by its content, loads the programs of queues, and adds the parts of the
+    /// calling program.
     fn import(&mut self, extensions: &Extensions) -> Result<(), Vec<ScenarioError>> {
         let folder = self.folder();
         let imported = resolve(&mut self.scenario.fabric, |name| read(&folder.join(name)));
@@ -165,8 +166,8 @@ impl Loaded {
         if faults.is_empty() { Ok(()) } else { Err(faults) }
     }
 
-    /// Puts periods that fit in place of `scale = "auto"`. Another seed would give other traffic: so that repetitions
-    /// have the same periods, they follow from the traffic of seed 1, whatever the scenario's seed is.
+    /// Replaces `scale = "auto"` by periods that fit. They follow from the traffic of seed 1, whatever the scenario's
+    /// seed is, so that all repetitions have the same periods.
     fn scale(&mut self, extensions: &Extensions) -> Result<(), Vec<ScenarioError>> {
         let schemes = 0..self.scenario.scheme.len();
         let asks = |at: &usize| fit::is_scaled(&self.scenario.scheme[*at].control);
@@ -235,7 +236,7 @@ impl Loaded {
         checked.faults.into_iter().map(|error| self.blame(error)).collect()
     }
 
-    /// Where files named in the scenario are looked for.
+    /// The folder in which files named in the scenario are looked for.
     fn folder(&self) -> PathBuf {
         self.document.file.parent().map_or_else(PathBuf::new, Path::to_path_buf)
     }
@@ -245,7 +246,7 @@ impl Loaded {
         &self.fabric
     }
 
-    /// The number of flows of each workload with the first seed. Of many flows it is an estimate.
+    /// The number of flows of each workload with the first seed. For many flows it is an estimate.
     pub fn counts(&self) -> &[Count] {
         &self.counts
     }
@@ -255,7 +256,8 @@ impl Loaded {
         self.counts.iter().map(|count| count.all).sum()
     }
 
-    /// The text of a file that the scenario names, as read when it was loaded. A long file of lines has no text here.
+    /// The text of a file that the scenario names, as read when it was loaded. The text of a long file of lines is not
+    /// in memory.
     pub fn file(&self, name: &str) -> Result<String, String> {
         self.input(name)?.text(name)
     }
@@ -264,7 +266,7 @@ impl Loaded {
         self.inputs.get(name).ok_or_else(|| format!("`{name}` was not read"))
     }
 
-    /// `error`, whose key is a full path (`workload[0].load`), with file and line.
+    /// `error`, whose key is a full path (`workload[0].load`), as an error with file and line.
     pub fn blame(&self, error: SpecError) -> ScenarioError {
         self.document.fault_at(&error.key, error.message)
     }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// Where something was written.
+/// The place where something was written.
 #[derive(Clone, Debug)]
 pub struct Mark {
     /// The file it is in.
@@ -28,13 +28,13 @@ pub type Marks = BTreeMap<String, Mark>;
 /// A value and where it was written.
 #[derive(Clone, Debug)]
 pub struct Node {
-    /// What it is.
+    /// The value.
     pub value: Value,
     /// Where it was written.
     pub mark: Mark,
 }
 
-/// What a value is.
+/// The content of a value.
 #[derive(Clone, Debug)]
 pub enum Value {
     /// A table.
@@ -56,7 +56,7 @@ impl Node {
         Ok(Node { value, mark: reader.mark("", 0..0, 0..0) })
     }
 
-    /// The table, where it is one.
+    /// The table, if it is one.
     pub fn table(&self) -> Option<&BTreeMap<String, Node>> {
         match &self.value {
             Value::Table(table) => Some(table),
@@ -64,7 +64,7 @@ impl Node {
         }
     }
 
-    /// Takes `key` out of the table.
+    /// Removes `key` from the table and returns it.
     pub fn take(&mut self, key: &str) -> Option<Node> {
         match &mut self.value {
             Value::Table(table) => table.remove(key),
@@ -72,7 +72,7 @@ impl Node {
         }
     }
 
-    /// The text, where it is one.
+    /// The text, if it is one.
     pub fn text(&self) -> Option<&str> {
         match &self.value {
             Value::Plain(toml::Value::String(text)) => Some(text),
@@ -92,7 +92,7 @@ impl Node {
         Node { value: self.value.clone(), mark }
     }
 
-    /// The elements, where it is a list.
+    /// The elements, if it is a list.
     pub fn list(&self) -> Option<&[Node]> {
         match &self.value {
             Value::List(list) => Some(list),
@@ -100,7 +100,7 @@ impl Node {
         }
     }
 
-    /// As plain TOML.
+    /// The value as plain TOML.
     pub fn plain(&self) -> toml::Value {
         match &self.value {
             Value::Table(table) => {
@@ -111,7 +111,7 @@ impl Node {
         }
     }
 
-    /// As a document that reports each fault at the place where it was written.
+    /// The value as a document that reports each fault at the place where it was written.
     pub fn document(&self) -> Document {
         let mut marks = Marks::new();
         self.collect("", &mut marks);
@@ -169,7 +169,7 @@ impl Node {
         }
     }
 
-    /// A name alone as the table that it stands for, where `own` is a table.
+    /// If `own` is a table, a name alone becomes the table that it stands for.
     fn with_kind(self, own: &Node) -> Node {
         if self.text().is_none() || own.table().is_none() {
             return self;
@@ -310,7 +310,7 @@ fn merged(mut base: BTreeMap<String, Node>, own: BTreeMap<String, Node>) -> BTre
     base
 }
 
-/// A name that one file has twice stays twice, and is refused later.
+/// Merges lists by name. A name that one file has twice is kept twice, and refused later.
 fn by_name(base: Vec<Node>, own: Vec<Node>) -> Vec<Node> {
     let mut all: Vec<Option<Node>> = base.into_iter().map(Some).collect();
     let mut taken = vec![];

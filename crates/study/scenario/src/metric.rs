@@ -72,13 +72,13 @@ macro_rules! metrics {
     ($($(#[$comment:meta])* $name:ident = $key:literal, $title:literal, $unit:ident, $better:ident, $basis:ident;)*) => {
         /// A quantity measured on each run.
         ///
-        /// Completion times are of TCP flows: a datagram stream has no completion. "Unfinished" flows began
-        /// and did not end; they enter means and percentiles with the time they had at the end of the run,
-        /// and a value that this touches is marked as a lower bound.
+        /// Completion times are of TCP flows: a datagram stream has no completion. "Unfinished" flows began and did not
+        /// end. Means and percentiles include them with their time until the end of the run, and are then marked as
+        /// lower bounds.
         ///
-        /// Flows that merely ask for others (the requests of an incast, of clients) have no part in completion
-        /// times, slowdowns, goodputs and fairness, which they would otherwise dominate by their number. They
-        /// count in all else.
+        /// Requests are flows that only ask for other flows, in an incast or from clients. Completion times, slowdowns,
+        /// goodputs and fairness exclude them, because requests would dominate them by their number. All other metrics
+        /// include them.
         #[derive(
             Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize, schemars::JsonSchema,
         )]
@@ -116,13 +116,13 @@ metrics! {
     FctP99 = "fct-p99", "FCT 99th", Seconds, Lower, Flows;
     /// Longest flow completion time.
     FctMax = "fct-max", "FCT longest", Seconds, Lower, Flows;
-    /// 99th percentile of the completion time of flows of up to 100 KB, where there are larger ones.
+    /// 99th percentile of the completion time of flows of up to 100 KB, if there are larger ones.
     ///
     /// Source: for the class, Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010, section 4.3.
     FctSmallP99 = "fct-small-p99", "FCT 99th, small", Seconds, Lower, Flows;
-    /// Mean completion time of flows of 10 MB or more, where there are smaller ones.
+    /// Mean completion time of flows of 10 MB or more, if there are smaller ones.
     FctLargeMean = "fct-large-mean", "FCT mean, large", Seconds, Lower, Flows;
-    /// Mean of completion time over the time the flow takes alone in the network.
+    /// Mean of the completion time divided by the time that the flow takes alone in the network.
     SlowdownMean = "slowdown-mean", "Slowdown mean", Ratio, Lower, Flows;
     /// 99th percentile of the slowdown.
     SlowdownP99 = "slowdown-p99", "Slowdown 99th", Ratio, Lower, Flows;
@@ -133,9 +133,9 @@ metrics! {
     QctP99 = "qct-p99", "QCT 99th", Seconds, Lower, Flows;
     /// From the first start to the last completion.
     Makespan = "makespan", "All flows done", Seconds, Lower, Flows;
-    /// Payload delivered, all flows, over the time in which they were active.
+    /// Payload delivered by all flows, divided by the time in which flows were active.
     Goodput = "goodput", "Goodput", BitsPerSecond, Higher, Flows;
-    /// Mean over flows of payload delivered over the flow's own time.
+    /// Mean over flows of the payload delivered, divided by the flow's own time.
     GoodputPerFlow = "goodput-per-flow", "Goodput per flow", BitsPerSecond, Higher, Flows;
     /// Goodput of TCP flows.
     GoodputTcp = "goodput-tcp", "Goodput of TCP", BitsPerSecond, Higher, Flows;
@@ -152,21 +152,21 @@ metrics! {
     Timeouts = "timeouts", "Time-outs", Count, Lower, Packets;
     /// Packets dropped, for any reason.
     Drops = "drops", "Drops", Count, Lower, Packets;
-    /// Packets dropped over packets sent.
+    /// Packets dropped, divided by packets sent.
     Loss = "loss", "Loss", Share, Lower, Packets;
     /// Packets marked with congestion experienced.
     Marks = "marks", "ECN marks", Count, Neither, Packets;
     /// Priority pauses obeyed.
     Pauses = "pauses", "Pauses", Count, Neither, Packets;
-    /// Median queue at the switch port whose mean queue is longest, while it is in use: of the samples
-    /// before which it sent something. Idle times would only say how long the run was.
+    /// Median queue at the switch port with the longest mean queue, while it is in use: a sample counts if the port has
+    /// sent something since the sample before. Idle time would only show how long the run was.
     QueueP50 = "queue-p50", "Queue median", Bytes, Lower, Packets;
-    /// 99th percentile of the queue at the switch port whose mean queue is longest, while it is in use.
+    /// 99th percentile of the queue at the switch port with the longest mean queue, while it is in use.
     QueueP99 = "queue-p99", "Queue 99th", Bytes, Lower, Packets;
     /// Longest queue at any switch port, without messages of a scheme that wait in a class of their own (Fastpass).
     QueueMax = "queue-max", "Queue longest", Bytes, Lower, Packets;
-    /// Bytes over circuits, over what these can carry in their days; of pairs of racks that have data to
-    /// send.
+    /// Bytes sent over circuits, divided by what the circuits can carry in their days, for pairs of racks that have
+    /// data to send.
     ///
     /// Source: "Overcoming End-to-End Challenges in Reconfigurable Datacenter Networks" (Etalon), 2018,
     /// section 4.1.
@@ -177,11 +177,11 @@ metrics! {
     /// 99th percentile of the time of packets of more than 1,000 B from the switch of their rack to that of
     /// another.
     FabricLatencyP99 = "fabric-latency-p99", "Fabric latency 99th", Seconds, Lower, Packets;
-    /// How far bumps' virtual queues were from the queues of their switches, in the mean over packets.
+    /// Mean over packets of the difference between bumps' virtual queues and the queues of their switches.
     BumpError = "bump-error", "Virtual queue off by", Bytes, Lower, Packets;
-    /// Share of packets that met a virtual queue within two packets of the switch's queue.
+    /// Share of packets for which the virtual queue was within two packets of the switch's queue.
     BumpWithin2 = "bump-within-2", "Within 2 packets", Share, Higher, Packets;
-    /// Most that the virtual queue of a flow that a bump limits ever held.
+    /// Longest virtual queue of a flow that a bump limits.
     LimiterQueueMax = "limiter-queue-max", "Limited flow's virtual queue longest", Bytes, Lower, Packets;
     /// TCP flows completed.
     Completed = "completed", "Flows completed", Count, Higher, Flows;
@@ -208,7 +208,7 @@ impl Metric {
     pub const fn better(self) -> Better {
         self.about().better
     }
-    /// Whether it is of packets and queues, so that a run without packets has none.
+    /// Whether it is measured on packets or queues, so that a run without packets does not have it.
     pub fn is_of_packets(self) -> bool {
         self.about().basis == Basis::Packets
     }

@@ -1,4 +1,4 @@
-//! Disciplines that are programs: the object files that a scenario names.
+//! Disciplines that are programs, in the object files that a scenario names.
 
 use super::spec::SchemeSpec;
 use crate::content_name;
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The object files that were read, by the name that the scenario has for them.
+/// The object files that were read, by their names in the scenario.
 #[derive(Clone, Debug)]
 pub(super) struct Objects {
     folder: PathBuf,
@@ -18,12 +18,12 @@ pub(super) struct Objects {
 }
 
 impl Objects {
-    /// None yet; files are looked for in `folder`.
+    /// No files yet. They are looked for in `folder`.
     pub fn beside(folder: &Path) -> Objects {
         Objects { folder: folder.into(), files: BTreeMap::new() }
     }
 
-    /// Puts the programs of all queues where they belong; what is wrong with them has the path of its key.
+    /// Loads the programs of all queues. Errors have the full path of their key.
     pub fn fill_all(&mut self, schemes: &mut [SchemeSpec]) -> Vec<SpecError> {
         let mut faults = Vec::new();
         for (at, scheme) in schemes.iter_mut().enumerate() {
@@ -37,7 +37,7 @@ impl Objects {
         faults
     }
 
-    /// Puts its program into one queue, where it is one.
+    /// Loads the program of one queue, if it has one.
     pub fn fill(&mut self, queue: &mut QueueSpec) -> Result<(), SpecError> {
         let Policy::Object(object) = &mut queue.policy else { return Ok(()) };
         let loaded = self.read(object).map_err(|why| SpecError::new("file", why))?;
@@ -54,12 +54,12 @@ impl Objects {
         let bytes = std::fs::read(&path)
             .map_err(|why| format!("`file` cannot be read: {}: {why}", path.display()))?;
         let loaded = ebpf::load(&bytes)
-            .map_err(|why| format!("`file` = \"{name}\" is no discipline: {why}"))?;
+            .map_err(|why| format!("`file` = \"{name}\" is not a discipline: {why}"))?;
         self.files.insert(name.clone(), (bytes, loaded.clone()));
         Ok(loaded)
     }
 
-    /// Lines of remarks for the resolved scenario: which files, and a fingerprint of each.
+    /// Lines of remarks for the resolved scenario: the files, and a fingerprint of each.
     pub fn remarks(&self) -> String {
         let line = |(name, (bytes, _)): (&String, &(Vec<u8>, Loaded))| {
             let name = name.replace(char::is_control, "?");

@@ -21,7 +21,7 @@ pub(super) fn check(scenario: &Scenario, graph: &Graph) -> Vec<Fit> {
     schemes.chain([rerouted(scenario)]).collect()
 }
 
-/// Two-level routing is for fat-trees.
+/// Checks that two-level routing fits the fabric, which has to be a fat-tree.
 fn fits(fabric: &TopologySpec, scheme: &SchemeSpec) -> Fit {
     if scheme.routing == RoutingSpec::TwoLevel {
         Plan::of(fabric).map_err(|error| {
@@ -32,7 +32,7 @@ fn fits(fabric: &TopologySpec, scheme: &SchemeSpec) -> Fit {
     Ok(())
 }
 
-/// The options of classifying switches, where there are some.
+/// Checks the options of classifying switches.
 fn classifies(scheme: &SchemeSpec) -> Fit {
     let Some(spec) = &scheme.classifier else { return Ok(()) };
     if scheme.routing != RoutingSpec::Classifier {
@@ -42,7 +42,7 @@ fn classifies(scheme: &SchemeSpec) -> Fit {
     spec.check().map_err(|e| e.within("classifier"))
 }
 
-/// Switches that route around failures by themselves know where a host is: at one of them.
+/// Checks `recovery`. Switches that detect failures themselves need hosts that are attached to one switch.
 fn recovers(scheme: &SchemeSpec, graph: &Graph) -> Fit {
     let Some(spec) = &scheme.recovery else { return Ok(()) };
     spec.check().map_err(|e| e.within("recovery"))?;
@@ -58,14 +58,14 @@ fn recovers(scheme: &SchemeSpec, graph: &Graph) -> Fit {
     })
 }
 
-/// Where all schemes find out by themselves, nothing follows an event.
+/// Refuses `reroute-after` if the switches of all schemes detect failures themselves.
 fn rerouted(scenario: &Scenario) -> Fit {
     let all = scenario.scheme.iter().all(|scheme| scheme.recovery.is_some());
     let rerouted = scenario.event.iter().position(|event| event.reroute_after > Time::ZERO);
     match rerouted {
         Some(at) if all && !scenario.scheme.is_empty() => Err(SpecError::new(
             format!("event[{at}].reroute-after"),
-            "`reroute-after` does nothing: all schemes have `recovery`, and find out by themselves",
+            "`reroute-after` does nothing: all schemes have `recovery`, and detect failures themselves",
         )),
         _ => Ok(()),
     }

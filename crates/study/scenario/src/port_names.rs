@@ -1,9 +1,9 @@
-//! Ports by the names of the nodes that they join, and the ports that a scheme has bumps at.
+//! Finds ports by the names of the nodes that they connect, and the ports at which a scheme has bumps.
 
 use slotline_net::node::bump::BumpSpec;
 use slotline_net::topology::{End, Graph, NodeKind};
 
-/// The ports called `name`, of hosts or switches, as `"h0-s0"`: from `h0` towards `s0`.
+/// The ports called `name`, of hosts or switches, such as `"h0-s0"`: from `h0` towards `s0`.
 pub fn ports_named<'a>(graph: &'a Graph, name: &str) -> impl Iterator<Item = End> + 'a {
     let near = |(link, backwards): (usize, bool)| {
         let link = &graph.links[link];
@@ -12,12 +12,12 @@ pub fn ports_named<'a>(graph: &'a Graph, name: &str) -> impl Iterator<Item = End
     graph.links_named(name).into_iter().map(near)
 }
 
-/// The switch ports called `name`, as `"leaf0-spine1"`: from `leaf0` towards `spine1`.
+/// The switch ports called `name`, such as `"leaf0-spine1"`: from `leaf0` towards `spine1`.
 pub fn switch_ports_named<'a>(graph: &'a Graph, name: &str) -> impl Iterator<Item = End> + 'a {
     ports_named(graph, name).filter(|end| graph.nodes[end.node.at()].kind == NodeKind::Switch)
 }
 
-/// Where bumps are; by default at all ports of switches that lead to other switches.
+/// The ports that have bumps; by default all ports of switches that lead to other switches.
 pub fn bump_ports(bump: &BumpSpec, graph: &Graph) -> Vec<End> {
     let is_switch = |end: End| graph.nodes[end.node.at()].kind == NodeKind::Switch;
     let mut ends: Vec<End> = if bump.at.is_empty() {
@@ -32,7 +32,7 @@ pub fn bump_ports(bump: &BumpSpec, graph: &Graph) -> Vec<End> {
     ends
 }
 
-/// Where bumps limit flows; by default at all ports of switches that lead to hosts.
+/// The ports at which bumps limit flows; by default all ports of switches that lead to hosts.
 pub fn limiter_ports(bump: &BumpSpec, graph: &Graph) -> Vec<End> {
     let Some(spec) = &bump.reaction else { return vec![] };
     let kind = |end: End| graph.nodes[end.node.at()].kind;

@@ -10,8 +10,8 @@ struct Table {
     queue: QueueSpec,
 }
 
-/// Reads what a scenario could have after `queue =`. A name alone needs no quotes. An object file is looked
-/// for from the folder that the program was started in.
+/// Reads what a scenario could have after `queue =`. A name alone needs no quotes. The path of an object file is
+/// relative to the folder in which the program was started.
 pub fn queue_from_text(text: &str) -> Result<QueueSpec, String> {
     let word = text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
     let value = if word { format!("\"{text}\"") } else { text.to_string() };

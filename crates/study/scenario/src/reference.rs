@@ -29,7 +29,7 @@ pub fn overview(more: &[(&str, &str)]) -> String {
     out
 }
 
-/// Where a scenario names it, with what is code marked as such.
+/// The place where a scenario names it, with code marked.
 fn place(kind: Kind) -> String {
     let code = |word: &str| word.starts_with('[') || ["kind", "sizes", "metrics"].contains(&word);
     let parts = kind.place().split(' ').enumerate().map(|(at, word)| {
@@ -66,7 +66,7 @@ fn uncapital(text: &str) -> String {
     if named { text.into() } else { text[..1].to_lowercase() + &text[1..] }
 }
 
-/// Names that have no parameters: one table.
+/// Names without parameters become one table.
 fn names(entries: &[Entry], out: &mut String) {
     out.push_str("\n| name | meaning |\n|---|---|\n");
     for entry in entries {
@@ -97,7 +97,7 @@ fn table(parameters: &[Parameter], out: &mut String) {
     rows(parameters, "", out);
 }
 
-/// The rows of a table; keys of a table within follow it, with its key in front.
+/// The rows of a table. The keys of an inner table follow its key, with that key in front.
 fn rows(parameters: &[Parameter], before: &str, out: &mut String) {
     for parameter in parameters {
         let key = format!("{before}{}", parameter.key);
@@ -126,7 +126,7 @@ fn choice(choice: &Choice) -> String {
     format!(" `{}`: {}{}", choice.name, choice.about, source.collect::<String>())
 }
 
-/// What may stand between two bars.
+/// Text for a cell of a table.
 fn cell(text: &str) -> String {
     text.replace('|', "\\|").replace('\n', " ")
 }

@@ -1,4 +1,4 @@
-//! Names that changed: a scenario file may use the old ones for one release, with a notice.
+//! Renamed keys and values: a scenario file may use the old names for one release, with a notice.
 //!
 //! The table below is the only place that knows old names. It is applied to the parsed file, before the
 //! file is merged with what it extends and before its shape is checked.
@@ -7,7 +7,7 @@ use super::error::ScenarioError;
 use super::merge::{Mark, Node, Value};
 use std::collections::BTreeMap;
 
-/// What has another name now.
+/// The kind of a renamed item.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum What {
     /// A key of the tables at `place`.
@@ -46,13 +46,13 @@ pub(crate) fn may_have_old_names(text: &str) -> bool {
     RENAMED.iter().any(|renamed| text.contains(renamed.old))
 }
 
-/// The present name of a metric.
+/// The current name of a metric.
 pub fn metric_name(text: &str) -> &str {
     let of_metric = |renamed: &&Renamed| renamed.place == "measure.metrics" && renamed.old == text;
     RENAMED.iter().find(of_metric).map_or(text, |renamed| renamed.new)
 }
 
-/// Puts the new names in place of old ones in the whole of a file; returns a notice for each.
+/// Replaces old names by new ones in a whole file; returns a notice for each.
 pub(crate) fn update(file: &mut Node) -> Vec<String> {
     let mut notices = vec![];
     update_below(file, "", &mut notices);
@@ -113,7 +113,7 @@ fn new_key(place: &str, key: &str) -> Option<(String, &'static Renamed)> {
     Some((key.strip_suffix(renamed.old)?.to_string() + renamed.new, renamed))
 }
 
-/// The path of `key` in the table at `place`, without what stands in brackets.
+/// The path of `key` in the table at `place`, without the text in brackets.
 fn joined(place: &str, key: &str) -> String {
     let mut depth = 0;
     let outside = key.chars().filter(|letter| {

@@ -1,5 +1,5 @@
-//! The scenario file described from its types: a JSON Schema, for editors, for `slotline list`, for the
-//! reference, and for finding everything that is wrong with a file at once.
+//! The scenario file described from its types: a JSON Schema, for editors, for `slotline list`, for the reference, and
+//! for finding all errors of a file at once.
 
 use crate::Scenario;
 use schemars::generate::SchemaSettings;
@@ -16,32 +16,32 @@ pub fn scenario() -> &'static Value {
     &SCENARIO
 }
 
-/// Keys of a file beside those of a scenario: for merging files, and for making many scenarios of one.
+/// Keys of a file in addition to those of a scenario. They merge files, or make many scenarios of one file.
 #[derive(JsonSchema)]
 #[schemars(deny_unknown_fields)]
 #[expect(dead_code, reason = "it is there to be described")]
 struct FileKeys {
-    /// A file of which this one says only the differences; its path is relative to this file's.
+    /// The file that this one extends: this file has only the differences. The path is relative to this file.
     extends: Option<String>,
-    /// With `extends`: paths of keys that the extended file has and this scenario has not, as
+    /// With `extends`: paths of keys that the extended file has and this scenario does not have, such as
     /// `measure.sample` or `scheme[xco]`.
     without: Option<Vec<String>>,
-    /// What is varied: `slotline sweep` runs all points.
+    /// The parameters that are varied. `slotline sweep` runs all points.
     sweep: Option<Sweep>,
 }
 
-/// What is varied. Keys are paths as `workload[0].load` or `scheme[dctcp].queue.threshold`.
+/// The parameters that are varied. Keys are paths such as `workload[0].load` or `scheme[dctcp].queue.threshold`.
 #[derive(JsonSchema)]
 #[schemars(deny_unknown_fields)]
 #[expect(dead_code, reason = "it is there to be described")]
 struct Sweep {
-    /// Lists of values: each with each.
+    /// Lists of values, of which all combinations are run.
     grid: Option<BTreeMap<String, Value>>,
-    /// Points one by one, each with the whole grid.
+    /// Single points, each combined with the whole grid.
     point: Option<Vec<BTreeMap<String, Value>>>,
 }
 
-/// The schema of a file as it is written: a scenario, or what makes one of others.
+/// The schema of a file as it is written: a scenario, or a file that extends another or has a sweep.
 pub fn file() -> Value {
     let mut schema = scenario().clone();
     let mut keys = described::<FileKeys>();
@@ -67,7 +67,7 @@ pub fn text() -> String {
     text
 }
 
-/// How large a number may be, where that says more than its type.
+/// The limits of a number as text, unless they follow from its type.
 pub fn limits(schema: &Value) -> String {
     let least =
         schema["minimum"].as_f64().filter(|least| *least > 0.0 || schema["maximum"].is_f64());
@@ -96,7 +96,7 @@ fn described<T: JsonSchema>() -> Value {
     settings.into_generator().into_root_schema_for::<T>().to_value()
 }
 
-/// TOML knows no null, and counts are as large as their type; comments are one text.
+/// Adapts a schema to TOML: there is no null, counts have the limits of their type, and comments are one text.
 fn in_toml(schema: &mut Schema) {
     without_null(schema);
     require(schema);
@@ -112,7 +112,7 @@ fn in_toml(schema: &mut Schema) {
     transform_subschemas(&mut in_toml, schema);
 }
 
-/// What may not be empty must be there, too: `x-required` on a key.
+/// Makes keys with `x-required` required.
 fn require(schema: &mut Schema) {
     let mut needed: Vec<Value> = vec![];
     let properties = schema.get_mut("properties").and_then(Value::as_object_mut);
@@ -155,7 +155,7 @@ fn without_null(schema: &mut Schema) {
     }
 }
 
-/// Paragraphs on a line each.
+/// Puts each paragraph on one line.
 fn unwrapped(text: &str) -> String {
     let paragraphs = text.split("\n\n").map(|paragraph| paragraph.replace('\n', " "));
     paragraphs.collect::<Vec<_>>().join("\n\n")

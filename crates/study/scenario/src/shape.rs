@@ -7,16 +7,16 @@ use serde_json::Value;
 use slotline_net::schema::variants;
 use toml::de::{DeArray, DeTable, DeValue};
 
-/// Something that is not as the schema has it.
+/// A violation of the schema.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Finding {
     /// Path of the key, as `scheme[1].queue.kind`.
     pub path: String,
     /// The part at fault.
     pub part: Part,
-    /// What is wrong, and what would be right.
+    /// The fault and its correction.
     pub message: String,
-    /// What was probably meant.
+    /// A suggestion of what was meant.
     pub hint: Option<String>,
 }
 
@@ -53,7 +53,7 @@ impl Walk<'_> {
         self.out.push(Finding { path: self.path.clone(), part, message, hint });
     }
 
-    /// At `key` of this place.
+    /// The place of `key` in the current table.
     fn at(&mut self, key: &str) -> Walk<'_> {
         let dot = if self.path.is_empty() { "" } else { "." };
         Walk { path: format!("{}{dot}{key}", self.path), out: self.out }
@@ -93,7 +93,7 @@ impl Walk<'_> {
         self.fault(message, messages::due_hint(&self.path, value, schema));
     }
 
-    /// The form that has the value's type judges it.
+    /// Checks a value against the form that has its type.
     fn one_of_forms(&mut self, value: &DeValue<'_>, schema: &Value) {
         let forms = schema["anyOf"].as_array().into_iter().flatten();
         let fitting: Vec<&Value> = forms.filter(|form| messages::fits(value, form)).collect();
@@ -116,7 +116,7 @@ impl Walk<'_> {
         }
     }
 
-    /// A list of permitted names, or tables that differ by their `kind`.
+    /// Checks a value that is one of several names, or one of several tables that differ by their `kind`.
     fn one_of_variants(&mut self, value: &DeValue<'_>, schema: &Value) {
         let variants = variants(schema);
         let names: Vec<&str> = variants.iter().map(|(name, _)| name.as_str()).collect();
@@ -185,7 +185,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Returns the key that was probably meant.
+    /// Reports an unknown key. Returns the key that was probably meant.
     fn unknown_key<'s>(&mut self, key: &str, schema: &'s Value) -> Option<&'s str> {
         let keys: Vec<&str> = messages::keys(schema);
         let message = format!("unknown key `{key}`, expected {}", messages::listed(&keys));

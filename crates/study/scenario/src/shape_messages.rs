@@ -12,12 +12,12 @@ use toml::de::DeValue;
 /// The message, and a suggestion of what was meant.
 type Wrong = (String, Option<String>);
 
-/// The keys that a table cannot do without.
+/// The keys that a table must have.
 pub fn required(schema: &Value) -> impl Iterator<Item = &str> {
     schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str)
 }
 
-/// The keys of a table: first those that it needs.
+/// The keys of a table, the required ones first.
 pub fn keys(schema: &Value) -> Vec<&str> {
     let all = schema["properties"].as_object().into_iter().flat_map(|table| table.keys());
     let mut keys: Vec<&str> = all.map(String::as_str).collect();
@@ -35,12 +35,12 @@ pub fn listed(names: &[&str]) -> String {
     }
 }
 
-/// Asks for the nearest of `choices`, if it is near.
+/// Suggests the nearest of `choices`, if it is similar to `given`.
 pub fn did_you_mean<'a>(given: &str, choices: impl Iterator<Item = &'a str>) -> Option<String> {
     nearest(given, choices).map(|choice| format!("did you mean `{choice}`?"))
 }
 
-/// What a value is, for a message.
+/// The type and content of a value, for a message.
 pub fn found(value: &DeValue<'_>) -> String {
     match value {
         DeValue::String(text) => format!("string \"{text}\""),
@@ -53,7 +53,7 @@ pub fn found(value: &DeValue<'_>) -> String {
     }
 }
 
-/// What is due, for a message.
+/// The expected type, for a message.
 pub fn due(schema: &Value) -> String {
     if let Some(forms) = schema["anyOf"].as_array() {
         return forms.iter().map(due).collect::<Vec<_>>().join(", or ");
@@ -85,7 +85,7 @@ pub fn due(schema: &Value) -> String {
     }
 }
 
-/// What may help where a value has the wrong type.
+/// A hint for a value of the wrong type.
 pub fn due_hint(path: &str, value: &DeValue<'_>, schema: &Value) -> Option<String> {
     let table = path.rsplit('.').next().unwrap_or(path);
     match (value, schema["type"].as_str()) {
@@ -134,7 +134,7 @@ pub fn also(schema: &Value) -> String {
     forms.filter_map(|form| form["const"].as_str()).map(|word| format!(", or \"{word}\"")).collect()
 }
 
-/// What is wrong with a text.
+/// The fault of a text, if it has one.
 pub fn wrong_text(text: &str, schema: &Value) -> Option<Wrong> {
     if let Some(names) = schema["enum"].as_array() {
         let names: Vec<&str> = names.iter().filter_map(Value::as_str).collect();
@@ -181,7 +181,7 @@ fn unit_meant(text: &str, units: &[&str]) -> Option<String> {
     Some(format!("did you mean \"{number}{unit}\"?"))
 }
 
-/// What is wrong with a number: its size, where the schema limits that.
+/// The fault of a number that is outside of the schema's limits.
 pub fn wrong_number(path: &str, value: &DeValue<'_>, schema: &Value) -> Option<String> {
     let (text, number) = match value {
         DeValue::Integer(number) => {
@@ -199,7 +199,7 @@ pub fn wrong_number(path: &str, value: &DeValue<'_>, schema: &Value) -> Option<S
     (!fits).then(|| format!("`{key}` is {text}: expected {}", due(schema)))
 }
 
-/// How a key that is missing may look.
+/// An example of a missing key.
 pub fn example(key: &str, schema: &Value) -> Option<String> {
     let fixed = match key {
         "end" => "give the latest end of a run, for example: end = { at = \"100ms\" }",

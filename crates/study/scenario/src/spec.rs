@@ -23,19 +23,19 @@ use slotline_schemes::ControlSpec;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Scenario {
-    /// Short name; the result's folder is called after it.
+    /// Short name. The result's folder is named after it.
     pub name: String,
     /// Description in a sentence, shown in reports.
     #[serde(default)]
     pub description: String,
-    /// Seed of the first repetition; the next have the numbers after it.
+    /// Seed of the first repetition. The others have the numbers after it.
     #[serde(default = "one")]
     pub seed: u32,
     /// Repetitions of each scheme, each with its own seed.
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 10_000))]
     pub repeat: u32,
-    /// Which engine simulates.
+    /// The engine that runs the scenario.
     #[serde(default, skip_serializing_if = "EngineSpec::is_default")]
     pub engine: EngineSpec,
     /// When a run ends.
@@ -45,10 +45,10 @@ pub struct Scenario {
     pub measure: MeasureSpec,
     /// The network.
     pub fabric: TopologySpec,
-    /// The traffic, which consists of all workloads. Where hosts are real and run programs, it may be missing.
+    /// The traffic, which consists of all workloads. It may be missing if programs run on emulated hosts.
     #[serde(default)]
     pub workload: Vec<WorkloadSpec>,
-    /// What is compared; the first is the baseline.
+    /// The schemes that are compared. The first is the baseline.
     #[serde(default)]
     #[schemars(extend("x-required" = true))]
     pub scheme: Vec<SchemeSpec>,
@@ -66,7 +66,7 @@ pub struct Scenario {
 pub struct SchemeSpec {
     /// Name of the scheme in results.
     pub name: String,
-    /// How packets choose among paths.
+    /// How paths are selected for packets.
     #[serde(default)]
     pub routing: RoutingSpec,
     /// How often switches under `routing = "classifier"` move flows, and how many.
@@ -76,8 +76,7 @@ pub struct SchemeSpec {
     /// event.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recovery: Option<RecoverySpec>,
-    /// With `routing = "flowlet"`: a flow that has paused for so long may take another path. Default:
-    /// 500us.
+    /// With `routing = "flowlet"`: a flow that has paused for this long may take another path. Default: 500us.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flowlet_gap: Option<Time>,
     /// The switches' queues.
@@ -105,7 +104,7 @@ pub struct SchemeSpec {
 }
 
 impl SchemeSpec {
-    /// What `flowlet-gap` is where it is not given.
+    /// The default of `flowlet-gap`.
     pub const FLOWLET_GAP: Time = Time::us(500);
 }
 
@@ -113,10 +112,10 @@ impl SchemeSpec {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct EndSpec {
-    /// At this time, at the latest.
+    /// The latest end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<Time>,
-    /// What else ends it.
+    /// What ends a run before `at`.
     #[serde(default)]
     pub when: EndWhen,
 }
@@ -128,7 +127,7 @@ pub enum EndWhen {
     /// The last flow is complete.
     #[default]
     FlowsDone,
-    /// Time alone.
+    /// Nothing: the run ends at `at`.
     Time,
 }
 
@@ -136,30 +135,31 @@ pub enum EndWhen {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct MeasureSpec {
-    /// Interval between samples of queues and throughput; none are taken without it.
+    /// Interval between samples of queues and throughput. Without it, no samples are taken.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sample: Option<Time>,
-    /// Switch ports that are sampled, as `s0-h0`: the switch, and its neighbour. Empty: all, at
-    /// most 256, those that lead to hosts first.
+    /// Switch ports that are sampled, such as `s0-h0`: the switch, and its neighbour. If empty, all ports, but at most
+    /// 256: those that lead to hosts come first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ports: Vec<String>,
-    /// Ports whose departing packets are all captured, as `s0-h0`: the node, and the node at the other end of the link.
+    /// Ports whose departing packets are all captured, such as `s0-h0`: the node, and the node at the other end of the
+    /// link.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub capture: Vec<String>,
     /// Packets captured at each port; later packets are only counted.
     pub capture_limit: u64,
-    /// Flows that start before this do not count, nor do samples.
+    /// Flows that start before this time do not count, nor do earlier samples.
     pub warmup: Time,
-    /// Flows that start from this on do not count, nor do samples.
+    /// Flows that start at this time or later do not count, nor do samples from then on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Time>,
-    /// Whether it is found out where the time of flows went: the first seed's run is done again, with the
-    /// packets of the slowest 1 % of flows, and as many of the others as memory allows, recorded.
+    /// Whether to find where the time of flows was spent. The run of the first seed is repeated with recorded packets:
+    /// those of the slowest 1 % of flows, and of as many others as memory allows.
     pub why: bool,
-    /// Numbers of flows that are followed in any case.
+    /// Numbers of flows that are always followed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub follow: Vec<u32>,
-    /// What to show; empty for all that are not zero in every run. All metrics are saved in any case.
+    /// The metrics to show. If empty, all that are not zero in every run. All metrics are saved in any case.
     pub metrics: Vec<Metric>,
     /// Whether each flow's completion time alone in the network is computed, for the slowdown.
     pub ideal: bool,
@@ -188,12 +188,12 @@ impl Default for MeasureSpec {
 }
 
 impl SchemeSpec {
-    /// The queues that its switches have: those of `queue`, with classes where its scheduler needs them.
+    /// The queues of its switches: those of `queue`, with classes if its scheduler needs them.
     pub fn queues(&self) -> QueueSpec {
         let priorities = self.queue.priorities || self.control.scheduled_class().is_some();
         QueueSpec { priorities, ..self.queue.clone() }
     }
-    /// How its switches move flows among equal ports, where they do.
+    /// How its switches move flows among equal-cost ports, if they do.
     pub fn classifies(&self) -> Option<ClassifierSpec> {
         let does = self.routing == RoutingSpec::Classifier;
         does.then(|| self.classifier.clone().unwrap_or_default())

@@ -30,13 +30,13 @@ fn load(text: &str) -> Result<Loaded, ScenarioError> {
     Scenario::parse(Path::new("incast.toml"), text.to_string())
 }
 
-/// `GOOD` with `old` replaced: what the table below says is wrong with it.
+/// `GOOD` with `old` replaced by `new`, as in the table below.
 fn with(old: &str, new: &str) -> String {
     assert!(GOOD.contains(old), "{old}");
     GOOD.replacen(old, new, 1)
 }
 
-/// Title, part of the good scenario, and what stands there instead.
+/// Title, part of the good scenario, and its replacement.
 const FAULTS: &[(&str, &str, &str)] = &[
     ("not TOML", "repeat = 3", "repeat = = 3"),
     ("unclosed text", "\"incast\"\nrepeat", "\"incast\nrepeat"),

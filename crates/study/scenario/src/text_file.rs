@@ -5,16 +5,17 @@ use std::fs::File;
 use std::io::{Error, ErrorKind, Read};
 use std::path::Path;
 
-/// A longer text is refused: formats that are not read line by line are in memory as a whole, with what they say.
+/// Longer texts are refused, because formats that are not read line by line are held in memory with their parsed
+/// content.
 const LONGEST: u64 = 256 << 20;
 /// Bytes read at a time.
 const PIECE: u64 = 1 << 20;
 
-/// The text of the file at `path`, without a mark of byte order. What is no text is refused at its first piece, so that
-/// a device without an end is.
+/// The text of the file at `path`, without a byte order mark. A file that is not text is refused at its first piece, so
+/// that a device without an end is refused as well.
 ///
 /// # Errors
-/// The file cannot be read, is no text, or is too long.
+/// The file cannot be read, is not text, or is too long.
 pub fn read_text(path: &Path) -> Result<String, Error> {
     let wrong = |why: String| Error::new(ErrorKind::InvalidData, why);
     let mut file = File::open(path)?;
@@ -25,7 +26,7 @@ pub fn read_text(path: &Path) -> Result<String, Error> {
             break;
         }
         if bytes[before..].contains(&0) {
-            return Err(wrong("it is no text: it has a byte that is zero".into()));
+            return Err(wrong("it is not text: it has a byte that is zero".into()));
         }
         if bytes.len() as u64 > LONGEST {
             return Err(wrong(format!(
@@ -35,7 +36,7 @@ pub fn read_text(path: &Path) -> Result<String, Error> {
         }
     }
     let text = String::from_utf8(bytes);
-    let text = text.map_err(|error| wrong(format!("it is no text in UTF-8: {error}")))?;
+    let text = text.map_err(|error| wrong(format!("it is not text in UTF-8: {error}")))?;
     Ok(text.strip_prefix(BYTE_ORDER_MARK).map(String::from).unwrap_or(text))
 }
 
@@ -46,7 +47,7 @@ mod tests {
     #[test]
     fn a_device_without_end_is_no_text() {
         let error = read_text(Path::new("/dev/zero")).expect_err("no text").to_string();
-        assert!(error.contains("no text"), "{error}");
+        assert!(error.contains("not text"), "{error}");
     }
 
     #[test]

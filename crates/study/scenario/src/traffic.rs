@@ -8,7 +8,7 @@ use slotline_net::time::Time;
 use slotline_net::topology::Graph;
 use slotline_net::workload::{Count, HostMap, Setting, TrafficBuilder, WorkloadSpec, in_order};
 
-/// Other seeds that are tried where the first one gives a workload no flow.
+/// Other seeds that are tried if the first one gives a workload no flow.
 const TRIED: usize = 50;
 
 /// Whether a workload has flows with another seed of the scenario.
@@ -37,7 +37,7 @@ pub(super) fn check(
     let horizon = scenario.end.at.unwrap_or(Time::MAX);
     let setting = Setting { fabric: &fabric, horizon, seed: scenario.seed.into(), files };
     let hosts = graph.hosts.len() as u32;
-    // Flows that are to be followed have numbers, so that all are needed.
+    // Flows to follow are named by number, so all flows are needed.
     let mut out = match scenario.measure.follow.is_empty() {
         true => TrafficBuilder::sample(hosts, SAMPLE),
         false => TrafficBuilder::new(hosts),

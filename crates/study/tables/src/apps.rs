@@ -23,20 +23,20 @@ pub static APPS: Table<AppRow> = Table {
         },
         Column {
             name: "run",
-            meaning: "What its shell ran.",
+            meaning: "The command that its shell ran.",
             cell: Cell::Text(|e| &e.run, |e, v| set(&mut e.run, Some(v.into()))),
         },
-        field!("start_ps", Maybe, start_ps, "When it started; null where the run ended before."),
-        field!("end_ps", Maybe, end_ps, "When it ended; null where the run ended it."),
+        field!("start_ps", Maybe, start_ps, "When it started; null if the run ended before."),
+        field!("end_ps", Maybe, end_ps, "When it ended; null if the end of the run stopped it."),
         field!(
             "exit",
             Maybe,
             exit,
-            "Its exit code, 128 and the signal where a signal ended it; null without any."
+            "Its exit code; 128 plus the signal if a signal ended it; null if there is none."
         ),
         Column {
             name: "output",
-            meaning: "What it wrote, at most 1 MiB.",
+            meaning: "Its output, at most 1 MiB.",
             cell: Cell::Text(|e| &e.output, |e, v| set(&mut e.output, Some(v.into()))),
         },
     ],

@@ -1,4 +1,4 @@
-//! Panics of a library as errors.
+//! Converts panics of a library into errors.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
@@ -11,7 +11,7 @@ thread_local! {
 
 static HOOK: Once = Once::new();
 
-/// The result of `work`, or `None` where it panics. `work` must not change anything that is used afterwards.
+/// The result of `work`, or `None` if it panics. `work` must not change anything that is used afterwards.
 pub fn caught<T>(work: impl FnOnce() -> T) -> Option<T> {
     HOOK.call_once(|| {
         let before = take_hook();

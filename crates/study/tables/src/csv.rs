@@ -5,7 +5,7 @@ use crate::record::{NEVER, RunRecord};
 use std::borrow::Cow;
 use std::io::{self, Write};
 
-/// Bytes gathered before they are written.
+/// Bytes collected before they are written.
 const BLOCK: usize = 1 << 16;
 
 impl<R: Clone> Table<R> {
@@ -33,9 +33,9 @@ impl<R: Clone> Table<R> {
     }
 }
 
-/// What all lines of a run begin with: its scheme and seed.
+/// The beginning of all lines of a run: its scheme and seed.
 struct Beginning {
-    /// How many columns it covers.
+    /// The number of columns that it covers.
     columns: usize,
     text: Vec<u8>,
 }
@@ -80,8 +80,8 @@ fn count(value: u64, out: &mut Vec<u8>) {
     out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
 }
 
-/// A field as text. Spreadsheets take text that begins with one of these characters for a formula, unless there is an
-/// apostrophe before it.
+/// A field as text. Spreadsheets interpret text that begins with one of these characters as a formula, unless an
+/// apostrophe precedes it.
 pub fn quoted(field: &str) -> Cow<'_, str> {
     if field.starts_with(['=', '+', '-', '@', '\t', '\r']) {
         return Cow::Owned(quoted(&format!("'{field}")).into_owned());

@@ -8,8 +8,8 @@ use std::borrow::Cow;
 /// One row per recorded comparison.
 pub static ESTIMATES: Table<EstimateRow> = Table {
     name: "estimates",
-    meaning: "One row per comparison of a bump's virtual queue with the queue it stands for that was \
-              kept: one in each sampling interval, where samples are taken.",
+    meaning: "One row per recorded comparison of a bump's virtual queue with the queue that it models: \
+              one in each sampling interval, if samples are taken.",
     csv: true,
     rows: |run| Cow::Borrowed(&run.estimates),
     len: |run| run.estimates.len(),
@@ -17,7 +17,7 @@ pub static ESTIMATES: Table<EstimateRow> = Table {
     columns: &[
         scheme(),
         seed(),
-        field!("t_ps", Count, t_ps, "When a packet came to the switch, through the bump."),
+        field!("t_ps", Count, t_ps, "When a packet arrived at the switch through the bump."),
         node(|e| Some(e.port)),
         port(|e| Some(e.port)),
         field!(

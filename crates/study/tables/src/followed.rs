@@ -1,10 +1,10 @@
-//! The tables of what was followed in detail: where time was spent, the events of flows, the schedule,
-//! captured packets. They are there only where a scenario asks for them.
+//! The tables of what was followed in detail: the parts of completion times, the events of flows, the schedule, and
+//! captured packets. They exist only if a scenario asks for them.
 
 use super::table::{Cell, Column, Put, Table, fit, set};
 use super::tables::{PORT_INDEX, field, node, port, scheme, seed};
 use crate::record::{CapturedPacket, Part, RunRecord, ScheduleRow, SequenceRow, Step, WhyRow};
-use slotline_net::frame::{Circuits, Kind, Packet};
+use slotline_net::frame::{Circuits, Kind};
 use slotline_net::id::HostId;
 use std::borrow::Cow;
 
@@ -22,15 +22,14 @@ macro_rules! part {
     };
 }
 
-/// The n-th of the ports at which a flow waited longest; `None` where there are fewer.
+/// The port with index `at` of those at which a flow waited longest; `None` if there are fewer.
 fn waited(why: &WhyRow, at: usize) -> Option<u32> {
     let (port, ps) = why.worst[at];
     (ps > 0).then_some(port)
 }
 
 const fn worst_node(name: &'static str, get: fn(&WhyRow) -> Option<u32>) -> Column<WhyRow> {
-    let meaning =
-        "Node at which it waited longest (2: second, 3: third); empty where there is none.";
+    let meaning = "Node at which it waited longest (2: second, 3: third); empty if there is none.";
     Column { name, meaning, cell: Cell::Node(get) }
 }
 const fn worst_port(name: &'static str, get: fn(&WhyRow) -> Option<u32>) -> Column<WhyRow> {
@@ -65,13 +64,17 @@ pub static WHY: Table<WhyRow> = Table {
         part!(Grant, "grant_ps", "Held back in the sending host until a scheduler permitted it."),
         part!(Card, "card_ps", "Waiting for the sending host's own network card."),
         part!(Queue, "queue_ps", "Waiting in queues of switch ports."),
-        part!(Circuit, "circuit_ps", "Waiting in a rack's switch for a circuit, on which it left."),
-        part!(Serialising, "serialising_ps", "Being put on links, bit by bit."),
+        part!(
+            Circuit,
+            "circuit_ps",
+            "Waiting in a rack's switch for a circuit, on which it then left."
+        ),
+        part!(Serialising, "serialising_ps", "Transmission onto links."),
         part!(Propagating, "propagating_ps", "Propagation along links."),
-        part!(Host, "host_ps", "Hosts reacting: processing, delayed acknowledgements."),
+        part!(Host, "host_ps", "Reaction of hosts: processing, delayed acknowledgements."),
         part!(Retransmitting, "retransmitting_ps", "Segments sent again, until they arrived."),
         part!(Timeout, "timeout_ps", "Silence until a retransmission timer expired."),
-        part!(Unknown, "unknown_ps", "Not followed: nothing is known."),
+        part!(Unknown, "unknown_ps", "Unknown, because the packets were not followed."),
         field!(
             "round_trips",
             Count,
@@ -116,8 +119,7 @@ pub static SEQUENCE: Table<SequenceRow> = Table {
             "bytes",
             Count,
             bytes,
-            "Payload bytes of the flow up to the segment's end, or all \
-                                       that are acknowledged."
+            "Payload bytes of the flow up to the segment's end, or all acknowledged bytes."
         ),
     ],
 };
@@ -129,7 +131,7 @@ fn step(key: &str) -> Option<Step> {
 /// One row per permission to send.
 pub static SCHEDULE: Table<ScheduleRow> = Table {
     name: "schedule",
-    meaning: "One row per span of time in which a central scheduler let a host send.",
+    meaning: "One row per span of time in which a central scheduler permitted a host to send.",
     csv: true,
     rows: |run| Cow::Borrowed(&run.schedule),
     len: |run| run.schedule.len(),
@@ -145,7 +147,7 @@ pub static SCHEDULE: Table<ScheduleRow> = Table {
             "rate_bps",
             Count,
             rate_bps,
-            "Its limit in bits per second; 0: as fast as its link."
+            "Its rate limit in bits per second; 0 if only its link limits it."
         ),
     ],
 };
@@ -161,7 +163,7 @@ pub struct CapturedRow {
 
 fn captured(run: &RunRecord) -> Vec<CapturedRow> {
     let rows = run.captures.iter().flat_map(|capture| {
-        capture.packets.iter().map(|of| CapturedRow { port: capture.port, of: *of })
+        capture.packets.iter().map(|of| CapturedRow { port: capture.port, of: of.clone() })
     });
     rows.collect()
 }
@@ -186,7 +188,7 @@ macro_rules! sack {
         Column {
             name: $name,
             meaning: "Edge of a range of segments received beyond `seq`, as a distance from it; the \
-                      end is not included; 0 where there is none.",
+                      end is not included; 0 if there is none.",
             cell: Cell::Count(
                 |row| u64::from(row.of.packet.sack[$at].$edge),
                 |row, v| fit(&mut row.of.packet.sack[$at].$edge, v),
@@ -202,10 +204,7 @@ pub static CAPTURES: Table<CapturedRow> = Table {
     csv: false,
     rows: |run| Cow::Owned(captured(run)),
     len: |run| run.captures.iter().map(|capture| capture.packets.len()).sum(),
-    blank: || CapturedRow {
-        port: 0,
-        of: CapturedPacket { t_ps: 0, src: 0, packet: Packet::default() },
-    },
+    blank: || CapturedRow { port: 0, of: CapturedPacket::default() },
     columns: &[
         scheme(),
         seed(),
@@ -223,7 +222,7 @@ pub static CAPTURES: Table<CapturedRow> = Table {
         },
         Column {
             name: "dst",
-            meaning: "Number of the host it goes to.",
+            meaning: "Number of the destination host.",
             cell: Cell::Count(|c| c.of.packet.dst.0.into(), put_dst),
         },
         Column {
@@ -247,12 +246,16 @@ pub static CAPTURES: Table<CapturedRow> = Table {
         Column {
             name: "circuits",
             meaning: "Class of the path it took out of its rack (0: packet switch), plus 8 times the class \
-                      of the path back at that time, plus 64 where the way back had a circuit or would \
+                      of the path back at that time, plus 64 if the path back had a circuit or would \
                       have one soon.",
             cell: Cell::Count(|c| c.of.packet.circuits.bits().into(), put_circuits),
         },
         packet!("stamp_ns", stamp, "Sender's clock in nanoseconds, modulo 2^32; echoed by acks."),
-        packet!("entropy", entropy, "What multipath hashes, or the number of its path."),
+        packet!(
+            "entropy",
+            entropy,
+            "The value that multipath routing hashes, or the number of its path."
+        ),
         sack!("sack1_start", 0, start),
         sack!("sack1_end", 0, end),
         sack!("sack2_start", 1, start),
@@ -263,6 +266,12 @@ pub static CAPTURES: Table<CapturedRow> = Table {
             name: "port_index",
             meaning: PORT_INDEX,
             cell: Cell::Count(|c| c.port.into(), |c, v| fit(&mut c.port, v)),
+        },
+        Column {
+            name: "head",
+            meaning: "In an emulation, the first 128 bytes of the real IP packet, in hexadecimal; empty in \
+                      simulation.",
+            cell: Cell::Text(|c| &c.of.head, |c, v| set(&mut c.of.head, Some(v.into()))),
         },
     ],
 };

@@ -1,6 +1,6 @@
-//! Records of runs, as plain data ([`record`]), and its tables, which are written as CSV and as
-//! Parquet and read back ([`tables`]). The crate knows neither scenarios nor engines, so that it builds
-//! beside them, and it is the only one that needs a library for Parquet.
+//! Records of runs, as plain data ([`record`]), and their tables, which are written as CSV and as Parquet and read back
+//! ([`tables`]). The crate depends on neither scenarios nor engines, so it is compiled in parallel with them. It is the
+//! only crate that needs a library for Parquet.
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 

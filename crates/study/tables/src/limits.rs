@@ -5,11 +5,11 @@ use super::tables::{field, node, port, scheme, seed};
 use crate::record::LimitRow;
 use std::borrow::Cow;
 
-/// One row per look at a limited flow.
+/// One row per sample of a limited flow.
 pub static LIMITS: Table<LimitRow> = Table {
     name: "limits",
-    meaning: "One row per look at a flow that a bump limits: one in each sampling interval in which it sent, \
-              where samples are taken.",
+    meaning: "One row per sample of a flow that a bump limits: one in each sampling interval in which it sent, \
+              if samples are taken.",
     csv: true,
     rows: |run| Cow::Borrowed(&run.limits),
     len: |run| run.limits.len(),
@@ -17,11 +17,11 @@ pub static LIMITS: Table<LimitRow> = Table {
     columns: &[
         scheme(),
         seed(),
-        field!("t_ps", Count, t_ps, "When a packet of the flow came to the bump."),
+        field!("t_ps", Count, t_ps, "When a packet of the flow arrived at the bump."),
         node(|e| Some(e.port)),
         port(|e| Some(e.port)),
         field!("connection", Count, connection, "Number of the connection."),
-        field!("rate_bps", Count, rate_bps, "The rate that it has, in bits per second."),
+        field!("rate_bps", Count, rate_bps, "Its rate limit, in bits per second."),
         field!(
             "queue_bytes",
             Count,

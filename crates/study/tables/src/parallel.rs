@@ -1,9 +1,9 @@
-//! Work on several things at once, on as many threads as there are processors.
+//! Processes several items in parallel, on as many threads as there are processors.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// What `work` makes of each of `items`, in their order.
+/// The results of `work` for each of `items`, in their order.
 pub fn map<T: Sync, U: Send>(items: &[T], work: impl Fn(&T) -> U + Sync) -> Vec<U> {
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let next = AtomicUsize::new(0);

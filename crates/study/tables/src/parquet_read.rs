@@ -1,4 +1,4 @@
-//! Tables read back from Parquet.
+//! Reads tables from Parquet.
 
 use super::parquet_write::GROUP;
 use super::table::{Cell, Column, Put, Table};
@@ -19,7 +19,7 @@ type Fault = String;
 type File = SerializedFileReader<Bytes>;
 
 impl<R: Clone + Send + Sync> Table<R> {
-    /// The rows of each run, of which there must be as many as `rows` says.
+    /// The rows of each run. Their numbers must be those in `rows`.
     pub fn read(&self, bytes: Bytes, rows: &[usize]) -> Result<Vec<Vec<R>>, Fault> {
         let (file, shares) = decoded(|| {
             let file = File::new(bytes).map_err(|error| error.to_string())?;
@@ -82,7 +82,7 @@ fn share_out(file: &File, rows: &[usize]) -> Result<Vec<Range<usize>>, Fault> {
 }
 
 impl<R> Column<R> {
-    /// Whether its cells are of the row itself: all else is known from elsewhere.
+    /// Whether its cells belong to the row itself. All others are known from the run.
     fn is_own(&self) -> bool {
         matches!(self.cell, Cell::Text(..) | Cell::Count(..) | Cell::Maybe(..) | Cell::Flag(..))
     }

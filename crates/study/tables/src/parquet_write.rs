@@ -1,7 +1,7 @@
-//! Tables as Parquet.
+//! Writes tables as Parquet.
 //!
-//! A run's rows are in row groups of their own, of at most [`GROUP`] rows; runs are in the order of the
-//! scenario's schemes and then of seeds. Numbers are delta-encoded: small, and quick to write and read.
+//! Each run has row groups of its own, of at most [`GROUP`] rows. Runs are in the order of the scenario's schemes and
+//! then of seeds. Numbers are delta-encoded, which is small, and fast to write and read.
 
 use super::table::{Cell, Column, Table, Type, port_name};
 use crate::record::{NEVER, RunRecord};
@@ -16,7 +16,7 @@ use parquet::schema::types::{ColumnPath, Type as Schema};
 use std::io::{self, Write};
 use std::sync::Arc;
 
-/// Most rows of a row group: as many as stay in cache while their columns are encoded one by one.
+/// The most rows of a row group: as many as fit into the cache while their columns are encoded one by one.
 pub(crate) const GROUP: usize = 1 << 17;
 
 /// Rows encoded at a time.
@@ -68,7 +68,7 @@ impl<R: Clone> Table<R> {
 struct Part<'a, R> {
     run: &'a RunRecord,
     rows: &'a [R],
-    /// Number of the first in the run.
+    /// Number of its first row in the run.
     first: usize,
 }
 
@@ -114,7 +114,7 @@ impl<R> Column<R> {
     }
 }
 
-/// The same text in all rows.
+/// Writes the same text in all rows.
 fn same(text: ByteArray, rows: usize, writer: &mut SerializedColumnWriter<'_>) -> Result<()> {
     let values = vec![text; rows.min(BATCH)];
     let mut left = rows;
@@ -131,7 +131,7 @@ fn texts<'a, R>(
     writer: &mut SerializedColumnWriter<'_>,
     get: impl Fn(&'a R) -> &'a str,
 ) -> Result<()> {
-    // Neighbours are often equal: a text is made once for all of them.
+    // Neighbouring rows often have equal texts. A text is created once for all of them.
     let mut last = ByteArray::from("");
     for rows in part.rows.chunks(BATCH) {
         let values = rows.iter().map(|row| {

@@ -26,8 +26,13 @@ pub static STOPPED: Table<StoppedRow> = Table {
             bump,
             "Of a virtual queue: number of its table at its switch; null for a queue of the switch itself."
         ),
-        field!("class", Count, class, "Class of its packets; zero where all share one queue."),
-        field!("unjudged", Count, unjudged, "Packets that passed unjudged, that one included."),
+        field!("class", Count, class, "Class of its packets; zero if all share one queue."),
+        field!(
+            "unjudged",
+            Count,
+            unjudged,
+            "Packets that passed without a decision, including the one at which it broke a rule."
+        ),
         Column {
             name: "why",
             meaning: "The rule that it broke.",

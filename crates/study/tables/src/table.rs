@@ -1,5 +1,5 @@
-//! What a table of a result is: columns with name, type and meaning, from which it is written as CSV
-//! and as Parquet and read back, and from which its documentation is made.
+//! The definition of a table of a result: columns with name, type and meaning. From it the table is written as CSV and
+//! as Parquet and read back, and its documentation is generated.
 
 use crate::record::{NEVER, RunRecord};
 use std::borrow::Cow;
@@ -11,7 +11,7 @@ pub enum Type {
     Text,
     /// A whole number from zero on; `UINT_64` in Parquet.
     Count,
-    /// The same, or nothing: null in Parquet, empty in CSV.
+    /// A count or nothing: null in Parquet, empty in CSV.
     Maybe,
     /// Yes or no; `BOOLEAN` in Parquet, `true` and `false` in CSV.
     Flag,
@@ -34,10 +34,10 @@ impl Type {
 pub struct ColumnAbout {
     /// Its name.
     pub name: &'static str,
-    /// What its cells hold.
+    /// The type of its cells.
     pub kind: Type,
-    /// What they mean, with the unit. Names that end in `_ps` are picoseconds since the run began, or
-    /// as long.
+    /// The meaning of its cells, with the unit. Names that end in `_ps` are durations in picoseconds, or times in
+    /// picoseconds since the run began.
     pub meaning: &'static str,
 }
 
@@ -46,9 +46,9 @@ pub struct ColumnAbout {
 pub struct TableAbout {
     /// Its name: that of its files without the ending.
     pub name: &'static str,
-    /// What a row is.
+    /// The meaning of a row.
     pub meaning: &'static str,
-    /// Whether it is written as CSV too.
+    /// Whether it is also written as CSV.
     pub csv: bool,
     /// Its columns, in order.
     pub columns: Vec<ColumnAbout>,
@@ -59,8 +59,8 @@ pub fn columns() -> Vec<TableAbout> {
     super::tables::ALL.iter().map(|table| table.about()).collect()
 }
 
-/// How to get a cell from a row and the run it belongs to, and how to put it back. What is put may not
-/// fit: then there is `None`.
+/// How to get a cell from a row and its run, and how to put it back. Putting back a value that does not fit gives
+/// `None`.
 pub(crate) enum Cell<R: 'static> {
     /// The run's scheme.
     Scheme,
@@ -68,9 +68,9 @@ pub(crate) enum Cell<R: 'static> {
     Seed,
     /// The row's number in its run.
     Number,
-    /// Name of the node of a port of the run; empty where there is none.
+    /// Name of the node of a port of the run; empty if there is none.
     Node(fn(&R) -> Option<u32>),
-    /// Name of a port of the run; empty where there is none.
+    /// Name of a port of the run; empty if there is none.
     Port(fn(&R) -> Option<u32>),
     Text(for<'a> fn(&'a R) -> &'a str, fn(&mut R, &str) -> Option<()>),
     Count(fn(&R) -> u64, Put<R>),
@@ -79,7 +79,7 @@ pub(crate) enum Cell<R: 'static> {
     Flag(fn(&R) -> bool, fn(&mut R, bool)),
 }
 
-/// Puts a number into a row, where it fits.
+/// Puts a number into a row; `None` if it does not fit.
 pub(crate) type Put<R> = fn(&mut R, u64) -> Option<()>;
 
 /// One column.
@@ -135,19 +135,19 @@ pub(crate) fn port_name(run: &RunRecord, port: Option<u32>, node: bool) -> &str 
     row.map_or("", |row| if node { &row.node } else { &row.port })
 }
 
-/// Puts `value` where it fits.
+/// Sets `place` to `value`; `None` if it does not fit.
 pub(crate) fn fit<T: TryFrom<u64>>(place: &mut T, value: u64) -> Option<()> {
     *place = T::try_from(value).ok()?;
     Some(())
 }
 
-/// Puts `value` where there is one.
+/// Sets `place` to `value`, if there is one.
 pub(crate) fn set<T>(place: &mut T, value: Option<T>) -> Option<()> {
     *place = value?;
     Some(())
 }
 
-/// A time or number that may be missing, as rows have it.
+/// A time or number that may be missing, in the form of rows.
 pub(crate) fn or_never(value: Option<u64>) -> u64 {
     value.unwrap_or(NEVER)
 }

@@ -17,9 +17,9 @@ pub use super::voqs::VOQS;
 pub trait AnyTable: Sync {
     /// Its name: that of its files without the ending.
     fn name(&self) -> &'static str;
-    /// What documents say about it.
+    /// Its description for documents.
     fn about(&self) -> TableAbout;
-    /// Whether it is written as CSV too.
+    /// Whether it is also written as CSV.
     fn has_csv(&self) -> bool;
     /// Rows of one run.
     fn len(&self, run: &RunRecord) -> usize;
@@ -92,7 +92,11 @@ pub(crate) const fn node<R>(port: fn(&R) -> Option<u32>) -> Column<R> {
     Column { name: "node", meaning: "Name of the port's node.", cell: Cell::Node(port) }
 }
 pub(crate) const fn port<R>(port: fn(&R) -> Option<u32>) -> Column<R> {
-    Column { name: "port", meaning: "Name of the port: what it leads to.", cell: Cell::Port(port) }
+    Column {
+        name: "port",
+        meaning: "Name of the port: the node that it leads to.",
+        cell: Cell::Port(port),
+    }
 }
 
 /// One row per flow.
@@ -111,16 +115,16 @@ pub static FLOWS: Table<FlowRow> = Table {
         field!("src", Count, src, "Number of the sending host."),
         field!("dst", Count, dst, "Number of the receiving host."),
         field!("bytes", Count, bytes, "Payload, in bytes."),
-        field!("start_ps", Maybe, start_ps, "When it began; null where the run ended before."),
+        field!("start_ps", Maybe, start_ps, "When it began; null if the run ended before."),
         field!(
             "finish_ps",
             Maybe,
             finish_ps,
-            "When the receiver had its last byte; null where it had not when the run ended."
+            "When its last byte arrived at the receiver; null if it was unfinished at the end of the run."
         ),
         Column {
             name: "ideal_ps",
-            meaning: "How long it would take alone in the network; null where not computed.",
+            meaning: "Its completion time alone in the network; null if it was not computed.",
             cell: Cell::Maybe(
                 |f| if f.ideal_ps == 0 { NEVER } else { f.ideal_ps },
                 |f, v| fit(&mut f.ideal_ps, v),
@@ -128,7 +132,7 @@ pub static FLOWS: Table<FlowRow> = Table {
         },
         field!("retransmits", Count, retransmits, "Segments sent again."),
         field!("timeouts", Count, timeouts, "Retransmission time-outs."),
-        field!("udp", Flag, udp, "Datagrams instead of a byte stream."),
+        field!("udp", Flag, udp, "Whether it consists of datagrams instead of a byte stream."),
         field!(
             "request",
             Flag,
@@ -138,17 +142,22 @@ pub static FLOWS: Table<FlowRow> = Table {
         Column {
             name: "exchange",
             meaning: "Number of the exchange (requests and their responses) that it is part of; \
-                      null where of none.",
+                      null if it is part of none.",
             cell: Cell::Maybe(
                 |f| or_never(f.exchange.map(u64::from)),
                 |f, v| fit(f.exchange.insert(0), v),
             ),
         },
-        field!("delivered_bytes", Count, delivered_bytes, "Payload bytes that arrived, each once."),
+        field!(
+            "delivered_bytes",
+            Count,
+            delivered_bytes,
+            "Payload bytes that arrived, each counted once."
+        ),
     ],
 };
 
-/// What a `port_index` is.
+/// The meaning of a `port_index`.
 pub(crate) const PORT_INDEX: &str = "Number of the port, as in the table of ports of the same run.";
 
 /// One row per sampled port and instant.
@@ -193,14 +202,14 @@ pub static PORTS: Table<PortRow> = Table {
         },
         Column {
             name: "port",
-            meaning: "Its name: what it leads to.",
+            meaning: "Its name: the node that it leads to.",
             cell: Cell::Text(|p| &p.port, |p, v| set(&mut p.port, Some(v.into()))),
         },
         field!(
             "host",
             Flag,
             host,
-            "Its node is a host: what waits there is held back, not queued in the network."
+            "Whether its node is a host: packets that wait there are not in a queue of the network."
         ),
         field!("tx_packets", Count, tx_packets, "Packets sent."),
         field!("tx_bytes", Count, tx_bytes, "Bytes sent, framing included."),
@@ -222,7 +231,7 @@ pub static PORTS: Table<PortRow> = Table {
         field!("rate_bps", Count, rate_bps, "Rate of its link at the start, in bits per second."),
         Column {
             name: "port_index",
-            meaning: "Its number in the run, from 0: what other tables name it by.",
+            meaning: "Its number in the run, from 0, by which other tables refer to it.",
             cell: Cell::Number,
         },
     ],
@@ -231,7 +240,7 @@ pub static PORTS: Table<PortRow> = Table {
 /// One row per count of a central scheme.
 pub static CONTROL: Table<ControlRow> = Table {
     name: "control",
-    meaning: "One row per thing that a central scheme has counted, with its sum over the run.",
+    meaning: "One row per counter of a central scheme, with its sum over the run.",
     csv: true,
     rows: |run| Cow::Borrowed(&run.control),
     len: |run| run.control.len(),
@@ -241,14 +250,9 @@ pub static CONTROL: Table<ControlRow> = Table {
         seed(),
         Column {
             name: "count",
-            meaning: "What is counted.",
+            meaning: "Name of the counter.",
             cell: Cell::Text(|c| &c.count, |c, v| set(&mut c.count, Some(v.into()))),
         },
-        field!(
-            "value",
-            Count,
-            value,
-            "How many, or the highest value where it is a high-water mark."
-        ),
+        field!("value", Count, value, "Its sum; the highest value if it is a high-water mark."),
     ],
 };

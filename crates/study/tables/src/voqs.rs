@@ -8,7 +8,7 @@ use std::borrow::Cow;
 /// One row per queue that had packets.
 pub static VOQS: Table<VoqRow> = Table {
     name: "voqs",
-    meaning: "One row per queue of a hybrid fabric's rack for another rack, where any packet came.",
+    meaning: "One row per queue of a hybrid fabric's rack for another rack, if any packet arrived.",
     csv: true,
     rows: |run| Cow::Borrowed(&run.voqs),
     len: |run| run.voqs.len(),
@@ -16,9 +16,9 @@ pub static VOQS: Table<VoqRow> = Table {
     columns: &[
         scheme(),
         seed(),
-        field!("src_rack", Count, src_rack, "Number of the rack where it is."),
-        field!("dst_rack", Count, dst_rack, "Number of the rack that it is for."),
-        field!("packets", Count, packets, "Packets that came, those dropped included."),
+        field!("src_rack", Count, src_rack, "Number of the rack that has the queue."),
+        field!("dst_rack", Count, dst_rack, "Number of the destination rack."),
+        field!("packets", Count, packets, "Packets that arrived, including dropped ones."),
         field!("circuit_bytes", Count, circuit_bytes, "Bytes that left by a circuit."),
         field!(
             "packet_switch_bytes",
@@ -26,16 +26,11 @@ pub static VOQS: Table<VoqRow> = Table {
             packet_switch_bytes,
             "Bytes that left by the packet switch."
         ),
-        field!("drops", Count, drops, "Packets that found it full."),
-        field!("resize_drops", Count, resize_drops, "Packets dropped as it was made shorter."),
+        field!("drops", Count, drops, "Packets dropped because it was full."),
+        field!("resize_drops", Count, resize_drops, "Packets dropped when it was made shorter."),
         field!("resizes", Count, resizes, "How often its size was changed."),
         field!("longest", Count, longest, "Most packets that waited at a time."),
-        field!(
-            "mean_wait_ps",
-            Count,
-            mean_wait_ps,
-            "How long packets that left had waited, on average."
-        ),
-        field!("circuit_up_ps", Count, circuit_up_ps, "How long there was a circuit."),
+        field!("mean_wait_ps", Count, mean_wait_ps, "Mean waiting time of packets that left."),
+        field!("circuit_up_ps", Count, circuit_up_ps, "Time during which a circuit existed."),
     ],
 };

@@ -1,4 +1,4 @@
-//! `docs/results.md` says of every table and column of a result what the program writes.
+//! `docs/results.md` describes every table and column of a result as the program writes them.
 
 use slotline_tables::table::{ColumnAbout, TableAbout, columns};
 use std::fs;
@@ -32,7 +32,7 @@ fn row(column: &ColumnAbout) -> String {
     format!("| `{name}` | {} | {} | {meaning} |\n", kind.name(), unit(name))
 }
 
-/// Names say the unit.
+/// The unit follows from the name.
 fn unit(name: &str) -> &'static str {
     let units = [("ps", "ps"), ("ns", "ns"), ("bps", "bit/s"), ("bytes", "B")];
     let last = name.rsplit('_').next().unwrap_or(name);

@@ -1,4 +1,4 @@
-//! What Fastpass counts.
+//! The counters of Fastpass.
 
 pub use slotline_net::scheme::counters::TAKE_OVERS;
 

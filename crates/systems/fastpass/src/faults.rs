@@ -8,8 +8,8 @@
 //!
 //! One fault also raises the loss shares of its neighbours. So the component with the largest share is named
 //! first. The losses on paths through it are then explained and do not count against others. If the component
-//! is a part of another one (as a link is of its switch) which also loses much of its other traffic, that one
-//! is named instead. As reports come one by one, a suspicion has to last for a quarter of a window.
+//! is a part of another one (as a link is of its switch) which also loses much of its other traffic, the larger
+//! one is named instead. Reports arrive one by one, so a suspicion has to last for a quarter of a window first.
 //!
 //! Two components with the same traffic cannot be distinguished: with two racks, a spine and its two links.
 
@@ -38,8 +38,8 @@ struct Loss {
     fresh: bool,
 }
 
-/// The state of fault isolation. It has neither clock nor wire: sent and lost packets come in, names of
-/// components go out.
+/// The state of fault isolation. It has no clock and sends no messages: callers report sent and lost packets,
+/// and it names faulty components.
 #[derive(Clone, Debug)]
 pub struct Faults {
     thresholds: Thresholds,
@@ -71,15 +71,15 @@ impl Faults {
     pub fn is_named(&self, component: Component) -> bool {
         self.named[component as usize]
     }
-    /// So many packets may be sent over these components.
+    /// Counts packets that may be sent over these components.
     #[inline]
     pub fn count(&mut self, path: &[Component], packets: u32) {
         path.iter().for_each(|&at| self.sent[0][at as usize] += packets);
     }
-    /// So many packets were lost on a path over these components.
+    /// Counts packets that were lost on a path over these components.
     pub fn lost(&mut self, path: &[Component], packets: u32) {
         if path.iter().any(|&at| self.is_named(at)) {
-            return; // explained, and on its way before the fault was known
+            return; // A known fault explains these losses.
         }
         let known = |loss: &&mut Loss| loss.fresh && loss.path == path;
         match self.losses.iter_mut().find(known) {
@@ -123,7 +123,7 @@ impl Faults {
     fn confirmation_time(&self) -> Time {
         Time::ps(self.thresholds.window.as_ps() / 4)
     }
-    /// The component that explains the most.
+    /// The component that best explains the losses, if it lost enough packets.
     fn worst(&mut self) -> Option<Component> {
         self.lost.fill(0);
         for loss in &self.losses {
@@ -136,12 +136,12 @@ impl Faults {
         };
         let shares = |at: usize| (share(self.lost[at], self.sent(at)), at);
         let suspects = (0..self.lost.len()).filter(suspects).map(shares);
-        // The first of equals.
+        // Among equal shares, the first component counts.
         let first = suspects.reduce(|best, next| if next.0 > best.0 { next } else { best })?.1;
         let part_of = (0..self.lost.len()).filter(|&at| self.goes_beyond(at, first));
         let worst =
             part_of.fold(first, |best, at| if self.lost[at] > self.lost[best] { at } else { best });
-        // One that has not lost enough yet may still be why others have.
+        // A component that has not lost enough packets yet may be the cause of other components' losses.
         (self.lost[worst] >= enough).then_some(worst as Component)
     }
     fn sent(&self, at: usize) -> u32 {

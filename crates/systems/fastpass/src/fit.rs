@@ -10,9 +10,10 @@ use slotline_net::time::Time;
 pub const ACTIVITY: Activity =
     Activity { heard: &[counters::SLOTS_GRANTED], acted: &[counters::SLOTS_USED] };
 
-/// In the paper, at 10 Gbit/s, a timeslot is 1.23 us: 53 of them are the lead, 163 the time-out, 16 the gap of the
-/// released code, and 4 the processing (sections 5.1 and 7). At another rate as many timeslots fit, but a message still
-/// has to reach its host: the lead has a round trip beside processing and gap, the time-out three.
+/// In the paper, at 10 Gbit/s, a timeslot is 1.23 us. The lead is 53 timeslots, the time-out 163, the gap of the
+/// released code 16, and the processing 4 (sections 5.1 and 7). At another rate, the same numbers of timeslots fit.
+/// But messages need time to reach a host, so the lead is at least a round trip plus processing and gap, and the
+/// time-out at least three round trips.
 pub fn proposals(spec: &FastpassSpec, conditions: &Conditions) -> Vec<Proposal> {
     let share = 1.0 - spec.reserve.unwrap_or((LEAST_RESERVE + MOST_RESERVE) / 2.0);
     let packet = conditions.time_for(conditions.packet);

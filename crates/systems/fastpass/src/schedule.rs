@@ -22,7 +22,7 @@ pub struct Placed {
     pub slots: u64,
 }
 
-/// What a schedule has counted.
+/// The counters of a schedule.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counters {
     /// Batches allocated.
@@ -81,10 +81,10 @@ pub struct Schedule {
     slots: Slots,
     selector: Option<Selector>,
     fabric: Arc<Fabric>,
-    /// Out of use.
+    /// The components that are not used.
     broken: BTreeSet<Component>,
-    /// The demand that the allocator still knows from hosts that have restarted since. A host that names such
-    /// demand again does not add to it.
+    /// The demand of restarted hosts that the allocator still has from before the restart. If a host reports
+    /// such demand again, it does not count twice.
     before: BTreeMap<(u16, u16), u64>,
     grants: Vec<Grant>,
     parts: Vec<PathGrant>,
@@ -116,11 +116,11 @@ impl Schedule {
             counters: Counters::default(),
         })
     }
-    /// What it has counted.
+    /// The counters since the schedule was made.
     pub const fn counters(&self) -> Counters {
         self.counters
     }
-    /// Whether anybody waits for timeslots.
+    /// Whether nobody waits for timeslots.
     pub fn is_idle(&self) -> bool {
         self.slots.is_idle()
     }
@@ -135,7 +135,7 @@ impl Schedule {
         }
         self.slots.add_demand(src, dst, slots).is_ok()
     }
-    /// Notes that `src` has restarted and will name its demand anew.
+    /// Notes that `src` has restarted and will report its demand again.
     pub fn restart(&mut self, src: u16) {
         self.before.retain(|pair, _| pair.0 != src);
         self.before.extend(self.slots.backlog_of(src));
@@ -149,7 +149,7 @@ impl Schedule {
         };
         let Some(selector) = &mut self.selector else { return };
         self.fabric.set_works(selector, component, works);
-        // One of those may be a part of what works again.
+        // A broken component may be a part of the component that works again.
         for &other in &self.broken {
             self.fabric.set_works(selector, other, false);
         }
@@ -157,7 +157,7 @@ impl Schedule {
     /// Uses the paths of `fabric` from the next batch on. It is the same network with other routes or rates.
     ///
     /// # Errors
-    /// There are more paths than possible; nothing has changed then.
+    /// There are more paths than possible. In this case nothing changes.
     pub fn reroute(&mut self, fabric: &Arc<Fabric>) -> Result<(), SpecError> {
         self.selector = fabric.selector()?;
         self.fabric = Arc::clone(fabric);
@@ -168,7 +168,7 @@ impl Schedule {
         }
         Ok(())
     }
-    /// Decides about the next batch: timeslots by source, destination and path.
+    /// Allocates the next batch: timeslots by source, destination and path.
     pub fn batch(&mut self) -> &[Placed] {
         self.counters.batches += 1;
         self.grants.clear();
@@ -203,7 +203,7 @@ impl Schedule {
             let _same = self.slots.add_demand(src, dst, slots.count_ones());
         }
     }
-    /// Makes one entry per source, destination and path, in this order. There are several where one slot
+    /// Makes one entry per source, destination and path, in this order. There are several entries if a slot
     /// occurs several times.
     fn merge(&mut self) {
         self.placed.sort_unstable();

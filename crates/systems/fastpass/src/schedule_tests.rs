@@ -47,7 +47,7 @@ impl Bench {
     fn schedule(&self, spec: &FastpassSpec) -> Schedule {
         Schedule::new(&spec.build().unwrap(), &self.fabric, &self.rates).unwrap()
     }
-    /// Checks what is sent by slot and directed link, including the links of hosts.
+    /// Checks the packets of each slot on each directed link, including the links of hosts.
     fn check(&self, placed: &[Placed], broken: &[Component]) {
         let wiring = self.graph.wiring();
         let mut used: BTreeMap<(u32, u32, u16), u64> = BTreeMap::new();
@@ -72,7 +72,7 @@ impl Bench {
 }
 
 impl Bench {
-    /// Breaks a link; switches have found other routes.
+    /// Breaks a link and gives switches other routes.
     fn fail(&mut self, link: usize, schedule: &mut Schedule) {
         let down = Down { links: BTreeSet::from([link]), ..Down::default() };
         self.routes = Arc::new(Routes::build(&self.graph, RoutingSpec::Pinned, &down, 1));
@@ -109,7 +109,7 @@ fn any_network(seed: u64) -> String {
         links.push(format!("{{ a = \"{a}\", b = \"{b}\", rate = \"{gbps}Gbps\" }}"));
     };
     for host in 0..hosts {
-        // The first is one of the slowest.
+        // The first host has the lowest rate.
         let gbps = [10, 10, 10, 20, 45][if host == 0 { 0 } else { below(5) as usize }];
         link(format!("h{host}"), format!("s{}", below(switches)), gbps);
     }
@@ -219,7 +219,7 @@ proptest! {
     }
 }
 
-/// A fat-tree has a path for every packet of a matching, and all paths are used alike.
+/// A fat-tree has a path for every packet of a matching, and all paths are used.
 #[test]
 fn a_whole_fat_tree_places_everything() {
     for fabric in [FABRICS[1], FABRICS[4], FABRICS[5]] {
@@ -242,7 +242,7 @@ fn a_whole_fat_tree_places_everything() {
     }
 }
 
-/// A host that restarts and names the same demand, or less, is not served twice for it.
+/// A host that restarts and reports the same demand, or less, is not served twice.
 #[test]
 fn demand_named_again_counts_once() {
     let bench = Bench::new(FABRICS[0]);

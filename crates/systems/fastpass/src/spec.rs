@@ -7,12 +7,12 @@ use slotline_net::scheme::{CONTROL_CLASS, Scale};
 use slotline_net::time::Time;
 use slotline_net::units::Rate;
 
-/// The class of scheduled packets, where messages leave in the gaps between them.
+/// The class of scheduled packets with [`Messages::Reserved`].
 pub const SCHEDULED_CLASS: u8 = 7;
 
-/// Shares of timeslots that are left for messages, unless given.
+/// The least share of a timeslot that is left for messages by default.
 pub const LEAST_RESERVE: f64 = 0.01;
-/// At most this, whatever the network.
+/// The largest share of a timeslot that is left for messages by default.
 pub const MOST_RESERVE: f64 = 0.25;
 
 /// Which pair of hosts gets a timeslot first.
@@ -37,7 +37,7 @@ pub enum Order {
 pub enum Messages {
     /// Messages leave first as long as they take at most `reserve` of the time of a port, and otherwise in the gaps
     /// between scheduled packets. Packets have class 7 and messages class 6, and ports serve classes by priority,
-    /// also if `queue.priorities` is not set. With exact clocks a packet waits at each port for at most one message,
+    /// even if `queue.priorities` is not set. With exact clocks a packet waits at each port for at most one message,
     /// and no port has more messages than those of one timeslot. Timeslots that are known too late are not used.
     #[default]
     Reserved,
@@ -50,10 +50,10 @@ pub enum Messages {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct TenantSpec {
-    /// The hosts, by index: single ones and ranges, both ends included, as `"0-3,7"`. Only packets that they send
-    /// count.
+    /// The hosts, by index: single ones and ranges, both ends included, such as `"0-3,7"`. Only packets that these
+    /// hosts send count.
     pub hosts: String,
-    /// Where pairs of hosts compete, timeslots per turn: 1 to 64.
+    /// Timeslots that a pair of hosts gets per turn when pairs compete: 1 to 64.
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 64))]
     pub weight: u32,
@@ -78,19 +78,19 @@ pub struct FastpassSpec {
     pub slot: Option<Time>,
     /// Which pair of hosts gets a timeslot first.
     pub policy: Order,
-    /// Timeslots that a pair of hosts gets per turn under `max-min`: 1 is fairest, more is less work for
-    /// an arbiter.
+    /// Timeslots that a pair of hosts gets per turn under `max-min`. 1 is fairest. More timeslots are less
+    /// work for an arbiter.
     #[schemars(range(min = 1, max = 64))]
     pub quantum: u32,
     /// Groups of hosts with a weight and a class; only under `max-min`, where all hosts have one rate.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tenants: Vec<TenantSpec>,
-    /// How many timeslots are allocated at once. A packet waits for up to so many timeslots beside `lead`: fewer are for
-    /// long timeslots, and more work for an arbiter.
+    /// How many timeslots are allocated at once. A packet waits for up to this number of timeslots in addition to
+    /// `lead`. Fewer timeslots are useful if timeslots are long, but are more work for an arbiter.
     #[schemars(range(min = 1, max = 64))]
     pub batch: u32,
-    /// How long before it begins a timeslot is allocated; 65 µs in the paper (§5.1). Timeslots are
-    /// allocated `batch` at a time.
+    /// The time from the allocation of a timeslot until it begins; 65 µs in the paper (§5.1). Timeslots
+    /// are allocated `batch` at a time.
     pub lead: Time,
     /// Share of each timeslot that is left for messages to and from the arbiter, which are not
     /// scheduled; about 1 % in the paper (§7.1). Default: as much as the messages of all hosts need on
@@ -99,32 +99,33 @@ pub struct FastpassSpec {
     #[schemars(range(min = 0, max = 0.5))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reserve: Option<f64>,
-    /// When these messages leave.
+    /// When messages to and from the arbiter leave.
     pub messages: Messages,
-    /// From the moment of allocation until the arbiter sends it out.
+    /// The time from the allocation of timeslots until the arbiter sends the grants.
     pub processing: Time,
-    /// Hosts' clocks are off by up to this much, early or late, each by a fixed amount drawn at the
-    /// start. With PTP it is below 1 µs (§6.3).
+    /// The largest error of hosts' clocks, early or late. Each clock has a fixed error, which is drawn at
+    /// the start. With PTP it is below 1 µs (§6.3).
     pub clock_offset: Time,
-    /// By how much hosts' clocks part in a second, beside `clock-offset`: each is fast or slow by half of
-    /// it at most, drawn at the start. Quartz clocks part by 100 µs. Zero: not at all.
+    /// How far hosts' clocks drift apart in a second, in addition to `clock-offset`. Each clock is fast or
+    /// slow by at most half of it, which is drawn at the start. Quartz clocks drift apart by 100 µs. Zero
+    /// means no drift.
     pub clock_drift: Time,
-    /// How often a host's clock is set right, up to `clock-offset`; each host at times of its own. Of
-    /// PTP's intervals the usual one.
+    /// How often a host's clock is corrected, except for `clock-offset`. Each host has its own times. The
+    /// default is the usual interval of PTP.
     pub clock_resync: Time,
-    /// Each timeslot's transmission begins late by up to this much, drawn anew each time: timers, locks
-    /// (§6.3).
+    /// The transmission of a timeslot begins late by up to this much, because of timers and locks (§6.3).
+    /// The delay is drawn for each timeslot.
     pub jitter: Time,
     /// A host that is later than this for a timeslot does not use it, and asks for another one (§6.3).
-    /// Default: four timeslots; with exact clocks one, unless `messages = "first"`.
+    /// Default: four timeslots; one timeslot with exact clocks, unless `messages = "first"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub late: Option<Time>,
     /// Demand or slots that are not acknowledged after this time are reported again. 200 µs in the released code.
     pub timeout: Time,
-    /// At least this long between messages of one host to the arbiter, or of the arbiter to one host;
-    /// 20 µs in the released code.
+    /// The least time between messages of one host to the arbiter, or of the arbiter to one host; 20 µs
+    /// in the released code.
     pub gap: Time,
-    /// Whether a second arbiter takes over when the first falls silent (§5.1). Stations are called
+    /// Whether a second arbiter takes over when the first falls silent (§5.1). The stations are called
     /// `arbiter` and `arbiter-secondary`.
     pub secondary: bool,
     /// Interval between the keep-alive messages of the active arbiter. 100 µs in the released code.
@@ -135,16 +136,17 @@ pub struct FastpassSpec {
     /// Rate of the arbiters' own links. Default: that of the first host.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arbiter_rate: Option<Rate>,
-    /// Whether lost packets are reported, and links and switches that lose most packets avoided (§5.2).
+    /// Whether hosts report lost packets, and the arbiter avoids links and switches that lose most packets
+    /// (§5.2).
     pub isolate_faults: bool,
     /// A link or switch is faulty when it loses more than this share of the timeslots allocated over it.
     #[schemars(range(min = 0, max = 1))]
     pub fault_share: f64,
-    /// The number of lost packets from which a link or switch can count as faulty.
+    /// The least number of lost packets for which a link or switch can count as faulty.
     pub fault_losses: u32,
-    /// Losses and timeslots are counted over one to two times this long.
+    /// Losses and timeslots are counted over one to two times this period.
     pub fault_window: Time,
-    /// How often a faulty link or switch is tried; after three successful tries in a row it is used again.
+    /// How often a faulty link or switch is probed. After three successful probes in a row it is used again.
     pub probe_interval: Time,
     /// `"auto"`: periods that are not given get values that fit this network and traffic. The resolved scenario has
     /// these values.
@@ -201,14 +203,14 @@ impl Fastpass {
             Order::ShortestFirst => Policy::ShortestFirst,
         }
     }
-    /// The class of scheduled packets, where they have one of their own, and that of messages.
+    /// The class of scheduled packets, if they have their own, and the class of messages.
     pub fn classes(&self) -> (Option<u8>, u8) {
         match self.0.messages {
             Messages::Reserved => (Some(SCHEDULED_CLASS), SCHEDULED_CLASS - 1),
             Messages::First => (None, CONTROL_CLASS),
         }
     }
-    /// Whether messages have only their reserve of a port that packets wait for.
+    /// Whether messages have only their reserve at a port where packets wait.
     pub fn is_reserved(&self) -> bool {
         self.0.messages == Messages::Reserved
     }
@@ -217,10 +219,10 @@ impl Fastpass {
         let FastpassSpec { clock_offset, clock_drift, jitter, .. } = self.0;
         [clock_offset, clock_drift, jitter] == [Time::ZERO; 3]
     }
-    /// By host, the number of its tenant from 1; 0: none.
+    /// By host, the number of its tenant from 1, or 0 without a tenant.
     ///
     /// # Errors
-    /// Hosts that do not exist, or have two tenants.
+    /// A host of a tenant does not exist or has two tenants.
     pub fn tenants_of(&self, hosts: usize) -> Result<Vec<u16>, SpecError> {
         let mut of_host = vec![0; hosts];
         for (tenant, number) in self.0.tenants.iter().zip(1..) {
@@ -231,7 +233,7 @@ impl Fastpass {
                 if *of != 0 {
                     return Err(hosts_error(
                         &tenant.hosts,
-                        &format!("{host} has a tenant already"),
+                        &format!("host {host} has two tenants"),
                     ));
                 }
                 *of = number;
@@ -241,7 +243,7 @@ impl Fastpass {
     }
 }
 
-/// Ranges of hosts, as `0-3,7`.
+/// Ranges of hosts, such as `0-3,7`.
 fn ranges(text: &str) -> Result<Vec<std::ops::RangeInclusive<u32>>, SpecError> {
     let range = |part: &str| {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
@@ -249,7 +251,7 @@ fn ranges(text: &str) -> Result<Vec<std::ops::RangeInclusive<u32>>, SpecError> {
         (!range.is_empty()).then_some(range)
     };
     let ranges: Option<Vec<_>> = text.split(',').map(range).collect();
-    ranges.ok_or_else(|| hosts_error(text, "it has to be hosts and ranges of them, as \"0-3,7\""))
+    ranges.ok_or_else(|| hosts_error(text, "it has to be hosts and ranges, such as \"0-3,7\""))
 }
 
 fn hosts_error(text: &str, why: &str) -> SpecError {
@@ -260,7 +262,7 @@ impl FastpassSpec {
     /// Checks the options, as far as they can be without a network.
     ///
     /// # Errors
-    /// An option has a value that makes no sense.
+    /// An option has an invalid value.
     pub fn build(&self) -> Result<Fastpass, SpecError> {
         let least = Time::ns(1);
         for (key, value) in [
@@ -271,42 +273,53 @@ impl FastpassSpec {
             ("slot", self.slot.unwrap_or(least)),
             ("clock-resync", self.clock_resync),
         ] {
-            check(key, value, value >= least, || "at least 1ns".into())?;
+            SpecError::unless(value >= least, key, value, || "at least 1ns".into())?;
         }
-        check("lead", self.lead, self.lead > self.processing, || {
+        SpecError::unless(self.lead > self.processing, "lead", self.lead, || {
             format!("above `processing`, {}", self.processing)
         })?;
-        check("clock-drift", self.clock_drift, self.clock_drift <= Time::ms(100), || {
-            "at most 100ms".into()
-        })?;
+        SpecError::unless(
+            self.clock_drift <= Time::ms(100),
+            "clock-drift",
+            self.clock_drift,
+            || "at most 100ms".into(),
+        )?;
         let (timeout, interval) = (self.watchdog_timeout, self.watchdog_interval);
         let heard = !self.secondary || timeout >= interval.times(2);
-        check("watchdog-timeout", timeout, heard, || {
+        SpecError::unless(heard, "watchdog-timeout", timeout, || {
             format!("at least twice `watchdog-interval`, {interval}")
         })?;
         self.check_effects()?;
-        check("quantum", self.quantum, (1..=BATCH).contains(&self.quantum), || {
+        SpecError::unless((1..=BATCH).contains(&self.quantum), "quantum", self.quantum, || {
             format!("from 1 to {BATCH}")
         })?;
-        check("batch", self.batch, (1..=BATCH).contains(&self.batch), || {
+        SpecError::unless((1..=BATCH).contains(&self.batch), "batch", self.batch, || {
             format!("from 1 to {BATCH}")
         })?;
         let reserve = self.reserve.unwrap_or(LEAST_RESERVE);
-        check("reserve", reserve, (0.0..=0.5).contains(&reserve), || "from 0 to 0.5".into())?;
-        check("fault-share", self.fault_share, (0.0..=1.0).contains(&self.fault_share), || {
-            "from 0 to 1".into()
+        SpecError::unless((0.0..=0.5).contains(&reserve), "reserve", reserve, || {
+            "from 0 to 0.5".into()
         })?;
+        SpecError::unless(
+            (0.0..=1.0).contains(&self.fault_share),
+            "fault-share",
+            self.fault_share,
+            || "from 0 to 1".into(),
+        )?;
         for tenant in &self.tenants {
             ranges(&tenant.hosts)?;
-            check("tenants", tenant.weight, (1..=BATCH).contains(&tenant.weight), || {
-                format!("a weight from 1 to {BATCH}")
-            })?;
+            SpecError::unless(
+                (1..=BATCH).contains(&tenant.weight),
+                "tenants",
+                tenant.weight,
+                || format!("a weight from 1 to {BATCH}"),
+            )?;
         }
         let rate = self.arbiter_rate.unwrap_or(Rate(1));
-        check("arbiter-rate", rate, rate.0 > 0, || "above zero".into())?;
+        SpecError::unless(rate.0 > 0, "arbiter-rate", rate, || "above zero".into())?;
         Ok(Fastpass(self.clone()))
     }
-    /// Refuses options that have no effect beside the others.
+    /// Refuses options that have no effect with the other options.
     fn check_effects(&self) -> Result<(), SpecError> {
         let usual = FastpassSpec::default();
         let (turns, blind) = (self.quantum != usual.quantum, !self.isolate_faults);
@@ -338,20 +351,8 @@ impl FastpassSpec {
     }
 }
 
-/// Why options of fault isolation do nothing.
-const UNSEEN: &str = "faults are not looked for with isolate-faults = false";
-
-fn check(
-    key: &str,
-    value: impl std::fmt::Display,
-    right: bool,
-    expected: impl Fn() -> String,
-) -> Result<(), SpecError> {
-    if right {
-        return Ok(());
-    }
-    Err(SpecError::new(key, format!("`{key}` is {value}, but it has to be {}", expected())))
-}
+/// The reason why options of fault isolation do nothing.
+const UNSEEN: &str = "there is no fault isolation with isolate-faults = false";
 
 #[cfg(test)]
 mod tests {

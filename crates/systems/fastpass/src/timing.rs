@@ -19,7 +19,7 @@ pub struct Timing {
     pub slot: Time,
     /// Bytes on the wire that a timeslot carries.
     pub capacity: u32,
-    /// How long before it begins a batch of timeslots is allocated.
+    /// The time from the allocation of a batch of timeslots until it begins.
     pub lead: Time,
     /// The time over which hosts get their grants one after another.
     pub grant_span: Time,
@@ -45,7 +45,7 @@ impl Timing {
     pub fn new(options: &Fastpass, around: &Surroundings<'_>) -> Result<Timing, SpecError> {
         let spec = options.spec();
         let slowest = host_rates(around)?.into_iter().min();
-        let slowest = slowest.ok_or_else(|| SpecError::new("control", "no hosts"))?;
+        let slowest = slowest.ok_or_else(|| SpecError::new("control", "fastpass needs hosts"))?;
         let packet = largest_packet(around);
         let message = longest_message(options, around, packet);
         let slot_of = Slot { rate: slowest, packet, batch: spec.batch };
@@ -56,7 +56,7 @@ impl Timing {
         let shares = 1.0 - reserve;
         let needed =
             Time::from_secs_f64(slowest.inverse_rate().time_for(packet).as_secs_f64() / shares);
-        // To the next nanosecond.
+        // Rounded up to the next nanosecond.
         let needed = Time::ns(needed.as_ps().div_ceil(1_000));
         let slot = spec.slot.unwrap_or(needed);
         if slot < needed {
@@ -81,7 +81,7 @@ impl Timing {
         let share = Time::ps((slot.as_ps() as f64 * shares) as u64);
         let capacity =
             slowest.inverse_rate().bytes_in(share).max(packet).min(u32::MAX.into()) as u32;
-        // This is half of the time before the batch begins and before the next one is allocated.
+        // Grants leave within half of the time until the batch begins or the next one is allocated.
         let room = spec.lead.min(slot.times(spec.batch.into())).since(spec.processing);
         let grant_span = Time::ps(room.as_ps() / 2);
         let (message_links, arbiter_link) =
@@ -131,29 +131,31 @@ fn longest_message(options: &Fastpass, around: &Surroundings<'_>, packet: u64) -
     most.clamp(fcp::SHORTEST, fcp::LONGEST) as u16
 }
 
-/// What the messages of a batch need of the links between an arbiter's switch and other switches, in bytes, where
-/// each host has one destination and its timeslots are spread over all paths.
+/// The messages of a batch, and the links that carry them, in bytes per batch. Each host has one destination, and its
+/// timeslots are spread over all paths.
 #[derive(Clone, Copy)]
 struct Need {
+    /// The messages to hosts at other switches.
     messages: u64,
+    /// What the links between the arbiter's switch and other switches carry.
     links: u64,
-    /// What the arbiter's own link carries, on which there are messages alone.
+    /// What the arbiter's own link carries, on which there are only messages.
     card: u64,
 }
 
 impl Need {
-    /// The share of the links, and a quarter more.
+    /// The share of the links that messages need, and a quarter more.
     fn share(self) -> f64 {
         1.25 * self.messages as f64 / self.links as f64
     }
 }
 
-/// What one timeslot carries: a packet of so many bytes at the slowest host's rate.
+/// A timeslot, which carries a packet of `packet` bytes at the slowest host's rate.
 #[derive(Clone, Copy)]
 struct Slot {
     rate: Rate,
     packet: u64,
-    /// How many are allocated at once.
+    /// How many timeslots are allocated at once.
     batch: u32,
 }
 
@@ -166,7 +168,7 @@ impl Slot {
     }
 }
 
-/// The need at the arbiter whose links are needed most. None if no host is beyond them.
+/// The need at the arbiter whose messages need the largest share of links. `None` if no host is at another switch.
 fn busiest_need(around: &Surroundings<'_>, message: u16, slot: Slot) -> Option<Need> {
     let needs = around.stations.iter().filter_map(|&station| need(around, station, message, slot));
     needs.max_by(|a, b| a.share().total_cmp(&b.share()))
@@ -199,7 +201,7 @@ fn batch_bytes(paths: u64, message: u16, slots: u32) -> u64 {
     all.max(u64::from(message) + overhead).max(2 * (shortest + overhead))
 }
 
-/// What is found by shortest paths from one node.
+/// Properties of the shortest paths from one node.
 struct Reach {
     /// The number of links to the farthest node.
     longest: u32,
@@ -270,12 +272,12 @@ fn host_rates(around: &Surroundings<'_>) -> Result<Vec<Rate>, SpecError> {
 /// The number of packets per timeslot of each host: its rate divided by the slowest host's rate.
 ///
 /// # Errors
-/// The errors of [`Timing::new`]; or a host is more than 65,535 times as fast as the slowest.
+/// The errors of [`Timing::new`], or a host is more than 65,535 times as fast as the slowest.
 pub fn lanes(around: &Surroundings<'_>) -> Result<Vec<u16>, SpecError> {
     let rates = host_rates(around)?;
     let slowest = rates.iter().min().map_or(1, |rate| rate.0.max(1));
     let lanes = |rate: &Rate| {
-        let message = format!("{rate} is too fast beside the slowest host");
+        let message = format!("{rate} is more than 65,535 times the slowest host's rate");
         u16::try_from(rate.0 / slowest).map_err(|_| SpecError::new("control", message))
     };
     rates.iter().map(lanes).collect()
@@ -317,7 +319,7 @@ mod tests {
         Timing::new(&options, &around).unwrap()
     }
 
-    /// Per cent of a timeslot that are in reserve.
+    /// The reserve, in per cent of a timeslot.
     fn reserve(fabric: &str) -> f64 {
         100.0 * timing(fabric).reserve
     }

@@ -10,7 +10,7 @@ use slotline_net::time::Time;
 /// A change of an arbiter's role.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Transition {
-    /// Go on as before.
+    /// The role does not change.
     Stay,
     /// The other arbiter is silent: this one begins to serve.
     TakeOver {
@@ -41,7 +41,7 @@ impl Watchdog {
     pub fn new(rank: u8, interval: Time, timeout: Time, now: Time) -> Watchdog {
         Watchdog { rank, interval, timeout, active: rank == 0, term: 0, alive: now, beat: now }
     }
-    /// Whether this arbiter serves.
+    /// Whether this arbiter is active.
     pub const fn is_active(&self) -> bool {
         self.active
     }
@@ -89,7 +89,7 @@ mod tests {
     const INTERVAL: Time = Time::us(100);
     const TIMEOUT: Time = Time::ms(1);
 
-    /// Steps of 10 us.
+    /// Two arbiters, in steps of 10 us.
     struct Pair {
         dogs: [Option<Watchdog>; 2],
         now: Time,

@@ -1,4 +1,4 @@
-//! What Hedera and the fat-tree's flow scheduler count.
+//! The counters of Hedera and the fat-tree's flow scheduler.
 
 pub use slotline_net::scheme::counters::{
     CONTROL_BYTES_RECEIVED, CONTROL_BYTES_SENT, DECISIONS, DIRECTIVES, IGNORED_MESSAGES, REPORTS,

@@ -1,19 +1,19 @@
-//! Periods of the control loop that fit a network and its traffic, and what the schedulers have done.
+//! Periods of the control loop that fit a network and its traffic, and the counters of the schedulers' activity.
 
 use crate::{HederaSpec, counters};
 use slotline_net::scheme::counters as shared;
 use slotline_net::scheme::{Activity, Conditions, Proposal};
 use slotline_net::time::Time;
 
-/// What Hedera and the flow scheduler count.
+/// The counters of the activity of Hedera and the flow scheduler.
 pub const ACTIVITY: Activity = Activity {
     heard: &[counters::REPORTS, shared::FLOW_POLLS],
     acted: &[counters::DECISIONS, shared::FLOW_DECISIONS],
 };
 
-/// The loop from the first byte of a flow to packets on its new path takes an eighth of a large flow's time: a tenth for
-/// the poll, and a tenth of that for each of the rest, of which the flow scheduler has no `gather`. A loop fits that takes
-/// up to half of this time.
+/// The proposed control loop, from the first byte of a flow to packets on its new path, takes an eighth of a large
+/// flow's time. The poll takes a tenth of the flow's time, and each other part a tenth of the poll. The flow scheduler
+/// has no `gather`. A control loop fits if it takes at most half of a large flow's time.
 pub fn proposals(spec: &HederaSpec, gathers: bool, conditions: &Conditions) -> Vec<Proposal> {
     let alone = conditions.large_flow.min(conditions.run);
     // A poll has to count more than a packet or two.
@@ -24,14 +24,14 @@ pub fn proposals(spec: &HederaSpec, gathers: bool, conditions: &Conditions) -> V
         [spec.gather, spec.computing, spec.install].into_iter().fold(spec.poll, Time::after);
     let fits = takes <= part(alone, 2);
     let because = format!(
-        "a flow has its path {} after it began (poll, gather, computing and install), but flows with half of all \
+        "a flow gets its path {} after it begins (poll, gather, computing and install), but flows with half of all \
          bytes take at most {} alone, and there is traffic for {}",
         rounded(takes),
         rounded(conditions.large_flow),
         rounded(conditions.run)
     );
     let one = |key, given: Time, proposed: Time| {
-        // Each key is at fault by itself only if its part of the loop is too long.
+        // If the loop is too long, a key is wrong only if its own part is too long.
         let most = if fits { Time::MAX } else { proposed.times(2) };
         Proposal::new(key, given, proposed, Time::ZERO..=most, because.clone())
     };

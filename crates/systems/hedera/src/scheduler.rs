@@ -18,7 +18,7 @@ struct Known {
 /// The state of a sending host.
 #[derive(Clone, Debug, Default)]
 struct Sender {
-    /// In the order of connections.
+    /// The large flows, in the order of connections.
     flows: Vec<Known>,
     /// When it reported last.
     last_report: Time,
@@ -60,7 +60,7 @@ impl Scheduler {
     pub fn flows(&self) -> usize {
         self.senders.iter().map(|sender| sender.flows.len()).sum()
     }
-    /// A host reports all its large flows. Known flows keep their paths.
+    /// Handles a report of all large flows of a host. Known flows keep their paths.
     fn report(&mut self, host: HostId, counts: &[FlowCount], now: Time) {
         let hosts = self.hosts;
         let Some(sender) = self.senders.get_mut(host.at()) else { return };
@@ -78,9 +78,9 @@ impl Scheduler {
     }
     /// Forgets the flows of hosts that have not reported for too long.
     fn forget_silent(&mut self, now: Time) {
-        let patience = self.options.expire();
+        let expire = self.options.expire();
         for sender in &mut self.senders {
-            if now.since(sender.last_report) > patience {
+            if now.since(sender.last_report) > expire {
                 sender.flows.clear();
             }
         }
@@ -137,7 +137,7 @@ impl Control for Scheduler {
         }
         None
     }
-    /// The numbers of paths may stand for other paths now, so all flows are placed anew.
+    /// The numbers of paths may now stand for other paths, so all flows are placed again.
     fn rewire(&mut self, network: &Network, _now: Time) {
         self.fabric = Fabric::new(&network.clone().first(self.hosts));
         self.map = Annealing::new(&self.fabric);

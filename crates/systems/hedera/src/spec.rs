@@ -26,8 +26,9 @@ pub enum PlacementKind {
     ///
     /// Source: Al-Fares' dissertation, section 4.2.4 (the baseline there).
     AnnealingPerFlow,
-    /// The placement is exact, by Euler splits of the graph of flows, if each host sends and receives one flow. Else it
-    /// is the best of the present paths, first fit, annealing and weighted Euler splits, each after local search.
+    /// The placement is exact, by Euler splits of the graph of flows, if each host sends and receives one flow.
+    /// Otherwise it is the best of the present paths, first fit, annealing and weighted Euler splits, each after local
+    /// search.
     Best,
 }
 
@@ -38,9 +39,9 @@ pub enum PlacementKind {
 pub struct HederaSpec {
     /// How paths for large flows are found.
     pub placement: PlacementKind,
-    /// How often edge switches report what they have counted (§4.3.4: 5 s).
+    /// How often edge switches report their counts (§4.3.4: 5 s).
     pub poll: Time,
-    /// The share of its host's link from which on a flow is large (§4.1.1: 0.1).
+    /// The least share of its host's link for which a flow is large (§4.1.1: 0.1).
     #[schemars(range(min = 0, max = 1))]
     pub threshold: f64,
     /// How long the scheduler waits for further reports after the first of a poll.
@@ -97,8 +98,8 @@ impl HederaSpec {
     /// # Errors
     /// An option has an invalid value.
     pub fn build(&self) -> Result<Hedera, SpecError> {
-        let wrong = |key: &str, value: &dyn std::fmt::Display, right: &str| {
-            Err(SpecError::new(key, format!("`{key}` is {value}, but it has to be {right}")))
+        let wrong = |key: &str, value: &dyn std::fmt::Display, valid: &str| {
+            Err(SpecError::new(key, format!("`{key}` is {value}, but it has to be {valid}")))
         };
         if !(Time::us(10)..=Time::s(3_600)).contains(&self.poll) {
             return wrong("poll", &self.poll, "from 10us to 3600s");
@@ -115,16 +116,16 @@ impl HederaSpec {
             }
         }
         if self.gather >= self.poll {
-            return wrong("gather", &self.gather, &format!("below the poll, {}", self.poll));
+            return wrong("gather", &self.gather, &format!("below `poll`, {}", self.poll));
         }
         if let Some(expire) = self.expire.filter(|expire| *expire <= self.poll) {
-            return wrong("expire", &expire, &format!("above the poll, {}", self.poll));
+            return wrong("expire", &expire, &format!("above `poll`, {}", self.poll));
         }
         if self.iterations > 10_000_000 {
             return wrong("iterations", &self.iterations, "at most 10000000");
         }
         if let Some(c) = self.c.filter(|c| !c.is_finite() || *c < 0.0) {
-            return wrong("c", &c, "a number from 0 on");
+            return wrong("c", &c, "a number of at least 0");
         }
         if self.scheduler_rate == Some(Rate(0)) {
             return wrong("scheduler-rate", &Rate(0), "above zero");
@@ -132,7 +133,7 @@ impl HederaSpec {
         self.check_annealing()?;
         Ok(Hedera(self.clone()))
     }
-    /// Checks that no option is given that has no effect.
+    /// Refuses `c` if the placement does not use it.
     fn check_annealing(&self) -> Result<(), SpecError> {
         use PlacementKind::{Annealing, AnnealingPerFlow};
         if self.c.is_none() || matches!(self.placement, Annealing | AnnealingPerFlow) {

@@ -9,17 +9,15 @@ use slotline_net::id::HostId;
 use slotline_net::node::agent::Agent;
 use slotline_net::node::host::Spread;
 use slotline_net::route::RoutingSpec;
-use slotline_net::scheme::system::{MakeNode, PerFlow, Station, Surroundings, System};
+use slotline_net::scheme::system::{
+    MakeNode, PerFlow, Station, Surroundings, System, one_card_each,
+};
 use slotline_net::scheme::{Activity, Conditions, Network, Proposal};
 use slotline_net::topology::Graph;
 
 impl System for Hedera {
     fn stations(&self, graph: &Graph) -> Result<Vec<Station>, SpecError> {
-        let ports = graph.ports();
-        if !graph.hosts.iter().all(|node| ports[node.at()] == 1) {
-            let message = "hedera places flows of hosts with one NIC: set nics = 1";
-            return Err(SpecError::new("control", message));
-        }
+        one_card_each(graph, "hedera")?;
         let mut station = Station::uppermost("scheduler", graph)?;
         station.lane.rate = self.spec().scheduler_rate.unwrap_or(station.lane.rate);
         Ok(vec![station])

@@ -17,8 +17,8 @@
 //!
 //! Connections, destinations, bytes and paths are numbers in groups of seven bits, the lowest group first, in as few
 //! bytes as they need. All bytes but the last have their highest bit set. A connection is encoded as its
-//! difference from the one before it in the list (the first: from 0), modulo 2³², as the connections of a host
-//! mostly follow each other.
+//! difference from the one before it in the list (the first: from 0), modulo 2³², because the connections of a
+//! host mostly have successive numbers.
 
 use slotline_net::id::{ConnId, HostId};
 use slotline_net::scheme::FlowCount;
@@ -50,7 +50,7 @@ pub struct Message {
 pub enum Body {
     /// To the scheduler: a part of a host's large flows.
     Flows {
-        /// Counts the reports about this host; the parts of one report have one number.
+        /// Counts the reports about this host. All parts of a report have the same number.
         report: u32,
         /// The number of the part, from zero, below `parts`.
         part: u16,
@@ -100,7 +100,7 @@ impl Message {
         out[2..4].copy_from_slice(&length);
         out
     }
-    /// The message in `bytes`, which has to be all of them.
+    /// Reads a message, which has to fill `bytes`.
     ///
     /// # Errors
     /// The bytes are not a message of this version.
@@ -206,7 +206,7 @@ mod tests {
             .prop_map(|(host, seq, body)| Message { host: HostId(host), seq, body })
     }
 
-    /// As docs/hedera.md has it.
+    /// The encoding is that of docs/hedera.md.
     #[test]
     fn flows_and_paths_take_few_bytes() {
         let flow = |conn, dst, bytes| FlowCount { conn: ConnId(conn), dst: HostId(dst), bytes };
@@ -236,13 +236,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_said_is_understood(message in messages()) {
+        fn what_is_emitted_is_parsed(message in messages()) {
             let bytes = message.emit();
             prop_assert!(bytes.len() <= 1_500);
             prop_assert_eq!(Message::parse(&bytes), Ok(message));
         }
 
-        /// Cut, lengthened and altered messages are errors or other messages, never a panic.
+        /// Cut, lengthened and altered messages are errors or other messages. They never cause a panic.
         #[test]
         fn anything_can_arrive(
             message in messages(),

@@ -129,15 +129,15 @@ impl From<FallbackKind> for Fallback {
 pub struct CircuitsSpec {
     /// How the circuits of a week are planned.
     pub scheduler: SchedulerKind,
-    /// The time that is planned at once. Default: with `rotor` as long as all pairs take, else 2ms. With `fixed`
-    /// the schedule says it.
+    /// The time that is planned at once. Default: with `rotor` the time that all pairs take, otherwise 2ms. With
+    /// `fixed` the schedule determines it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub week: Option<Time>,
     /// The shortest day. Default: nine nights, so that circuits are up for nine tenths of the time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub day: Option<Time>,
-    /// With `fixed`: the week, in microseconds, as "2 180 1/2/3/0 20 -1/-1/-1/-1". The first number is that of the
-    /// slices. Each slice has its length and, by destination rack, the source; -1 is none. Each circuit switch
+    /// With `fixed`: the week, in microseconds, as "2 180 1/2/3/0 20 -1/-1/-1/-1". The first number is the number of
+    /// slices. Each slice has its length and, by destination rack, the source; -1 means none. Each circuit switch
     /// has a line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub schedule: Option<String>,
@@ -157,8 +157,8 @@ pub struct CircuitsSpec {
     /// With `custom`: the scheduler of the calling program.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub custom: Option<CustomCircuits>,
-    /// With `phases`: how many times as long as its bytes take on a circuit each phase has its circuits, 1 to 100.
-    /// Default: 1.25.
+    /// With `phases`: how long each phase has its circuits, as a multiple of the time that its bytes take on a
+    /// circuit, from 1 to 100. Default: 1.25.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1.0, max = 100.0))]
     pub stretch: Option<f64>,
@@ -200,7 +200,7 @@ impl Default for CircuitsSpec {
 }
 
 impl CircuitsSpec {
-    /// Checks the options by themselves.
+    /// Checks the options without a fabric.
     ///
     /// # Errors
     /// An option has an invalid value, or has no effect.
@@ -212,7 +212,7 @@ impl CircuitsSpec {
         }
         if fixed && (self.week.is_some() || self.day.is_some()) {
             let key = if self.week.is_some() { "week" } else { "day" };
-            return fail(key, format!("`{key}` is in the `schedule`: leave it out"));
+            return fail(key, format!("the `schedule` determines `{key}`: leave `{key}` out"));
         }
         if self.scheduler == SchedulerKind::Clos && (self.week.is_some() || self.day.is_some()) {
             let key = if self.week.is_some() { "week" } else { "day" };
@@ -245,7 +245,7 @@ impl CircuitsSpec {
         Ok(())
     }
 
-    /// Checks that the options of single schedulers are given only with these.
+    /// Checks that options of one scheduler are given only with that scheduler.
     fn check_scheduler_options(&self) -> Result<(), SpecError> {
         let fail = |key: &str, why: String| Err(SpecError::new(key, why));
         if self.hold.is_some() && self.scheduler != SchedulerKind::MaxWeight {

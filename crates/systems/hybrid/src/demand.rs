@@ -88,15 +88,22 @@ impl DemandEstimator {
         self
     }
 
+    /// The bytes to each rack that a report at `now` for a week that ends at `end` contains.
+    pub fn report(&mut self, end: Time, now: Time) -> Vec<u64> {
+        self.report_starts_before(end);
+        self.give_up(now);
+        self.bytes()
+    }
+
     /// Reports the flows with a known start that begin before `until`.
-    pub fn report_starts_before(&mut self, until: Time) {
+    fn report_starts_before(&mut self, until: Time) {
         while let Some((_, conn)) = self.known_starts.pop_if(|(at, _)| *at < until) {
-            self.report(conn);
+            self.report_next(conn);
         }
     }
 
-    /// Connections that were given up by `now` have nothing outstanding: hosts say so when they close one.
-    pub fn give_up(&mut self, now: Time) {
+    /// Connections that were given up by `now` have nothing outstanding, because hosts report that they close one.
+    fn give_up(&mut self, now: Time) {
         while let Some((_, conn)) = self.given_up.pop_if(|(at, _)| *at <= now) {
             let to = self.plan.traffic.conns[conn as usize].dst.0 / self.hosts_per_rack;
             let entry = &mut self.entries[(conn - self.first) as usize];
@@ -106,7 +113,7 @@ impl DemandEstimator {
     }
 
     /// The next flow of `conn` is reported.
-    fn report(&mut self, conn: u32) {
+    fn report_next(&mut self, conn: u32) {
         let info = &self.plan.traffic.conns[conn as usize];
         let entry = &mut self.entries[(conn - self.first) as usize];
         if info.carrier != Carrier::Tcp || entry.flows >= info.count {
@@ -127,7 +134,7 @@ impl DemandEstimator {
         }
         let count = self.plan.traffic.conns[conn as usize].count;
         for _ in entry.flows..count {
-            self.report(conn);
+            self.report_next(conn);
             if seq < self.entries[(conn - self.first) as usize].reported {
                 return;
             }
@@ -163,7 +170,7 @@ mod tests {
     use slotline_net::transport::congestion::AlgorithmKind;
     use slotline_net::workload::{Start, TrafficBuilder};
 
-    /// Two racks of two hosts. A connection from host 0 to host 2 has flows of these segments, one each 10 us.
+    /// Two racks of two hosts. A connection from host 0 to host 2 has flows with these segments, one every 10 us.
     fn plan(flows: &[u32]) -> Arc<Plan> {
         let transport = TransportSpec::of(AlgorithmKind::NewReno).build().unwrap();
         let mut builder = TrafficBuilder::new(4);
@@ -208,7 +215,7 @@ mod tests {
         assert_eq!(segments(&estimator), 0, "the week ends before any begins");
         estimator.report_starts_before(Time::us(11));
         assert_eq!(segments(&estimator), 8, "two begin within the week");
-        // The first segment of a known flow says nothing new.
+        // The first segment of a known flow reports nothing new.
         estimator.arrives(0, 0);
         estimator.arrives(0, 5);
         assert_eq!(segments(&estimator), 8);

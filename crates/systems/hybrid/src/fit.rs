@@ -18,9 +18,9 @@ pub(crate) const WEEK: Time = Time::ms(2);
 /// Nights in the shortest day, where no day is given: circuits are up for nine tenths of the time.
 pub(crate) const NIGHTS: u64 = 9;
 
-/// A day takes nine nights and five round trips at least. A week by demand is a day and a night where links are held for
-/// the week, and ten of them elsewhere; it fits as long as there is traffic for two weeks, as the demand of a week is
-/// served in the next one.
+/// Proposes `day` and `week`. A day takes at least nine nights and five round trips. A week that is planned by demand
+/// has one day and one night where links are held for the week, and ten of each elsewhere. It fits if there is traffic
+/// for at least two weeks, because the demand of a week is served in the next one.
 pub fn proposals(
     spec: &CircuitsSpec,
     fabric: &HybridSpec,
@@ -46,7 +46,7 @@ pub fn proposals(
     );
     let week = spec.scheduler.looks_at_demand().then(|| {
         let half = Time::ps(run.as_ps() / 2);
-        // Rounding must not make it shorter than its days.
+        // Rounding must not make the week shorter than its days.
         let proposed = slot.times(days).max(least).after(night);
         let given = spec.week.unwrap_or(WEEK);
         Proposal::new("week", given, proposed, Time::ZERO..=half, because)

@@ -34,5 +34,5 @@ pub use voq::{
     AtNight, Hops, NotifySpec, NotifyTo, RelaySpec, ResizeSpec, Shrink, Voq, VoqSpec, VoqStats,
 };
 
-/// In place of the number of a rack: there is none.
+/// Stands for the number of a rack where there is none.
 pub const NO_RACK: u16 = u16::MAX;

@@ -70,7 +70,7 @@ impl HybridSystem {
         })
     }
 
-    /// The switch of the network, behind the panels.
+    /// The switch with number `seat`, whose uplinks end at patch panels.
     fn panel_switch(&self, seat: u32, place: &SwitchPlace<'_>) -> PanelSwitch {
         let paces = place.wiring.of(place.node).iter().map(|wire| wire.lane.rate.inverse_rate());
         let (executor, weekly) = self.whole_executor();
@@ -94,7 +94,7 @@ impl HybridSystem {
         })
     }
 
-    /// The number of a switch whose uplinks end at patch panels: a rack's number, or from `racks` on a core's.
+    /// The number of a switch whose uplinks end at patch panels: that of its rack. Core switches follow the racks.
     fn panel_number(&self, node: NodeId) -> Option<u32> {
         match self.roles.role(node) {
             Role::Rack(rack) if self.roles.cores > 0 => Some(rack),
@@ -115,14 +115,14 @@ impl HybridSystem {
 
     fn tor(&self, rack: u32, plan: &Arc<Plan>) -> TorConfig {
         let circuits = self.fabric.circuits.as_ref();
-        let leads = LeadTimes {
+        let times = LeadTimes {
             block: self.fabric.night(),
             enlarge: self.voq.resize.map(|resize| resize.ahead),
             mark: self.voq.mark_ahead,
             all_circuits: None,
             notify: self.voq.notify.map(|notify| (notify.ahead, notify.end_ahead)),
         };
-        let (executor, weekly) = self.executor(rack, leads);
+        let (executor, weekly) = self.executor(rack, times);
         TorConfig {
             rack,
             roles: self.roles,
@@ -151,21 +151,21 @@ impl HybridSystem {
         }
     }
 
-    fn executor(&self, rack: u32, leads: LeadTimes) -> (ScheduleExecutor, Option<WeekTracker>) {
-        let Some(program) = &self.program else { return (ScheduleExecutor::new(leads), None) };
-        self.executor_of(program, leads, self.firsts[rack as usize].clone())
+    fn executor(&self, rack: u32, times: LeadTimes) -> (ScheduleExecutor, Option<WeekTracker>) {
+        let Some(program) = &self.program else { return (ScheduleExecutor::new(times), None) };
+        self.executor_of(program, times, self.firsts[rack as usize].clone())
     }
 
     fn executor_of(
         &self,
         program: &CircuitProgram,
-        leads: LeadTimes,
+        times: LeadTimes,
         first: Vec<(Vec<RackDay>, Time)>,
     ) -> (ScheduleExecutor, Option<WeekTracker>) {
         match program {
-            CircuitProgram::Static { .. } => (ScheduleExecutor::repeating(leads, first), None),
+            CircuitProgram::Static { .. } => (ScheduleExecutor::repeating(times, first), None),
             CircuitProgram::Weekly { ahead, length, .. } => {
-                let mut executor = ScheduleExecutor::new(leads);
+                let mut executor = ScheduleExecutor::new(times);
                 let days = first.into_iter().flat_map(|(days, _)| days).collect();
                 let weekly = WeekTracker::new(*length, *ahead, days, &mut executor);
                 (executor, Some(weekly))
@@ -238,7 +238,7 @@ impl SchemeSwitches for HybridSystem {
     }
 }
 
-/// The scheduler is a node of the fabric, so that there are no stations, and hosts send when they like.
+/// The scheduler is a node of the fabric, so there are no stations, and hosts send at any time.
 impl System for HybridSystem {
     fn stations(&self, _graph: &Graph) -> Result<Vec<Station>, SpecError> {
         Ok(Vec::new())

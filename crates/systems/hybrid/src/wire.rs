@@ -89,7 +89,7 @@ impl Message {
     /// Reads a message from bytes.
     ///
     /// # Errors
-    /// The bytes are not such a message.
+    /// The bytes are not a message of this format.
     pub fn parse(bytes: &[u8]) -> Result<Message, ParseError> {
         let mut reader = Reader(bytes);
         let kind = reader.u8()?;

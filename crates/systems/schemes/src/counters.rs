@@ -10,7 +10,7 @@ pub use slotline_xco::counters as xco;
 
 use slotline_net::node::{Counter, Times};
 
-/// The counters of each table, after a word that says who counts them.
+/// The tables of counters. Each has the name of what counts them.
 pub fn tables() -> [(&'static str, Vec<Counter>); 7] {
     let times = |all: &[Times]| all.iter().flat_map(|times| times.counters()).collect();
     [

@@ -23,13 +23,13 @@ pub enum Supplied {
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 #[schemars(transform = slotline_net::schema::keep_comment)]
 pub struct CustomControl {
-    /// The name that the program has for it.
+    /// The name under which the program supplies it.
     pub name: Named<Supplied>,
-    /// Its own options.
+    /// The options of the scheduler or scheme itself.
     #[serde(default, skip_serializing_if = "Options::is_empty")]
     pub options: Options,
-    /// Options of XCo's controller and coordinators, which carry out the decisions of a scheduler. A whole scheme
-    /// has its own, and refuses them. The options of XCo's own schedulers have no effect.
+    /// Options of XCo's controller and coordinators, which carry out the decisions of a scheduler. They are refused
+    /// with a whole scheme, which has its own. The options of XCo's own schedulers have no effect.
     #[serde(default, skip_serializing_if = "is_default")]
     pub xco: XcoSpec,
 }
@@ -52,7 +52,7 @@ impl CustomControl {
             }
             Supplied::System(_) if !is_default(&self.xco) => {
                 let name = self.name.name();
-                let message = format!("`xco` does nothing: \"{name}\" is a scheme of its own");
+                let message = format!("`xco` does nothing: \"{name}\" is a whole scheme");
                 Err(SpecError::new("xco", message))
             }
             Supplied::System(make) => make(),

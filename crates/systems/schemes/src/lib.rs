@@ -1,4 +1,4 @@
-//! Which central scheduler a scheme has, as plain data.
+//! The central scheduler of a scheme, as plain data.
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
@@ -23,20 +23,20 @@ use slotline_tdma::TdmaSpec;
 use slotline_xco::spec::XcoSpec;
 use std::fmt;
 
-/// A central scheduler and its options: in a scenario a table, or the name alone.
+/// A central scheduler and its options. In a scenario, it is a table or only a name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(remote = "Self")]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 #[schemars(transform = slotline_net::schema::or_name)]
 pub enum ControlSpec {
-    /// No central scheduler: hosts send when they like.
+    /// No central scheduler: hosts send at any time.
     None {},
     /// XCo: a controller, on a host of its own, gives pairs of hosts timeslices or rates.
     ///
     /// Source: Rajanna, Shah, Jahagirdar and Gopalan, "XCo: Explicit Coordination to Prevent
     /// Network Fabric Congestion in Cloud Computing Cluster Platforms", HPDC 2010.
     Xco(XcoSpec),
-    /// TDMA: a fabric manager, on a host of its own, gives hosts slots in which their paths are theirs.
+    /// TDMA: a fabric manager, on a host of its own, gives hosts slots in which no other host uses their paths.
     ///
     /// Source: Vattikonda, Porter, Vahdat and Snoeren, "Practical TDMA for Datacenter Ethernet",
     /// EuroSys 2012.
@@ -56,16 +56,16 @@ pub enum ControlSpec {
     /// Source: Al-Fares, Loukissas and Vahdat, "A Scalable, Commodity Data Center Network
     /// Architecture", SIGCOMM 2008, section 3.7.
     FlowScheduler(FlowSchedulerSpec),
-    /// Circuits between racks come and go as planned: for `hybrid` fabrics.
+    /// Circuits between racks change by a schedule, in `hybrid` fabrics.
     ///
     /// Source: "Overcoming End-to-End Challenges in Reconfigurable Datacenter Networks" (Etalon), 2018,
     /// section 2.2.
     Circuits(CircuitsSpec),
-    /// A central scheduler, or a whole scheme, that the calling program supplies, in Rust.
+    /// A central scheduler, or a whole scheme, that the calling program supplies in Rust.
     Custom(CustomControl),
 }
 
-/// What a scheme is put into, and what else a scenario says of it.
+/// The parts of a scenario that a scheme depends on.
 #[derive(Clone, Copy)]
 pub struct Setting<'a> {
     /// The fabric.
@@ -87,10 +87,10 @@ impl Default for ControlSpec {
 }
 
 impl ControlSpec {
-    /// The scheme on a fabric; `None` where the network works without a central scheme.
+    /// The scheme on a fabric; `None` if the network works without a central scheme.
     ///
     /// # Errors
-    /// An option has a value that makes no sense, or circuits do not fit the fabric.
+    /// An option has an invalid value, or circuits do not fit the fabric.
     pub fn system(&self, setting: &Setting<'_>) -> Result<Option<Box<dyn System>>, SpecError> {
         let Some(fabric) = setting.fabric.hybrid() else { return self.build() };
         let control = match self {
@@ -102,11 +102,11 @@ impl ControlSpec {
         Ok(Some(Box::new(HybridSystem::new(fabric, options)?)))
     }
 
-    /// The scheme alone, checked: `None` without a central scheduler, and for circuits, which only a
-    /// fabric gives something to do ([`ControlSpec::system`]).
+    /// The scheme without a fabric, checked; `None` without a central scheduler, and for circuits, which need a
+    /// fabric ([`ControlSpec::system`]).
     ///
     /// # Errors
-    /// An option has a value that makes no sense.
+    /// An option has an invalid value.
     pub fn build(&self) -> Result<Option<Box<dyn System>>, SpecError> {
         match self {
             ControlSpec::None {} => Ok(None),
@@ -130,7 +130,7 @@ impl ControlSpec {
             _ => false,
         }
     }
-    /// The class of the packets that it schedules, where switches have to serve that one first.
+    /// The class of the packets that it schedules, if switches have to serve this class first.
     pub fn scheduled_class(&self) -> Option<u8> {
         let reserved = |spec: &FastpassSpec| spec.messages == Messages::Reserved;
         matches!(self, ControlSpec::Fastpass(spec) if reserved(spec)).then_some(SCHEDULED_CLASS)
@@ -149,7 +149,7 @@ impl<'de> Deserialize<'de> for ControlSpec {
     }
 }
 
-/// Not `serde(untagged)`: that would hide which key is wrong.
+/// Reads a name or a table. `serde(untagged)` would hide which key is wrong.
 struct NameOrTable;
 
 impl<'de> Visitor<'de> for NameOrTable {
@@ -161,7 +161,7 @@ impl<'de> Visitor<'de> for NameOrTable {
              \"flow-scheduler\", \"circuits\", \"custom\", or a table with that `kind`",
         )
     }
-    /// The name alone is the table that says no more.
+    /// A name alone stands for a table with only its `kind`.
     fn visit_str<E: Error>(self, name: &str) -> Result<ControlSpec, E> {
         ControlSpec::deserialize(MapDeserializer::new([("kind", name)].into_iter()))
     }

@@ -36,7 +36,7 @@ impl Classes {
     pub fn of(&self) -> &[u16] {
         &self.of
     }
-    /// What `host` needs to know of the round: by slot, each class with what it stands for from there on.
+    /// The classes of `host` in the round, by slot. Each entry has the destination of a class from its slot on.
     pub fn of_host(&self, host: HostId) -> &[Class] {
         self.hosts.get(host.at()).map_or(&[], Vec::as_slice)
     }
@@ -55,14 +55,14 @@ impl ClassMap {
     pub fn new(hosts: usize, classes: u16) -> ClassMap {
         ClassMap { classes, links: vec![Vec::new(); hosts] }
     }
-    /// `host` has restarted and knows no classes.
+    /// Forgets the classes of `host`, which has restarted.
     pub fn forget(&mut self, host: HostId) {
         if let Some(link) = self.links.get_mut(host.at()) {
             link.clear();
         }
     }
-    /// Gives each assignment of `round` a class of its sender's link. A class gets another destination only if no
-    /// class is free; then it is the class that is not needed for the longest time.
+    /// Gives each assignment of `round` a class of its sender's link. If no class is free, the class that is not needed
+    /// for the longest time gets another destination.
     ///
     /// # Errors
     /// A host has more destinations in a slot than there are classes.
@@ -102,7 +102,7 @@ struct Link<'a> {
 
 impl Link<'_> {
     fn assign(&mut self, of: &mut [u16], entries: &mut Vec<Class>) -> Result<(), u16> {
-        // By class, the entry of `entries` that holds now.
+        // By class, the index of its latest entry in `entries`.
         let mut current: Vec<Option<usize>> = vec![None; self.dst.len()];
         for (place, &Usage { slot, at }) in self.uses.iter().enumerate() {
             let assignment = self.round.assignments()[at as usize];
@@ -127,8 +127,8 @@ impl Link<'_> {
         }
         Ok(())
     }
-    /// A class that has no destination yet, or else the one whose destination is needed last after `place` and not in
-    /// the same slot.
+    /// A class that has no destination yet. If there is none, the class whose destination is needed latest after
+    /// `place`, except for classes that are in use in the same slot.
     fn free(&self, place: usize) -> Option<usize> {
         if self.dst.len() < usize::from(self.classes) {
             return Some(self.dst.len());

@@ -14,7 +14,7 @@ pub struct Demand {
     sizes: Box<Sizes>,
 }
 
-/// The demand of one host. It is empty until there is any.
+/// The demand of one host. Its lists are empty until the host has demand.
 #[derive(Clone, Debug, Default)]
 struct Row {
     bytes: Vec<u64>,

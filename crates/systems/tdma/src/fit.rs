@@ -6,18 +6,17 @@ use slotline_net::scheme::fit::rounded;
 use slotline_net::scheme::{Activity, Conditions, Proposal};
 use slotline_net::time::Time;
 
-/// What TDMA counts.
+/// The counters of the activity of TDMA.
 pub const ACTIVITY: Activity =
     Activity { heard: &[counters::REPORTS], acted: &[counters::SLOTS_OPENED] };
 
 /// Rounds in which the window of a flow grows from ten packets to two thousand.
 const ROUNDS: u64 = 8;
 
-/// A window is acknowledged once in a round, so that a flow needs several rounds until its window has grown: eight of them
-/// take no longer than a large flow alone, as far as planning and the reaction of network cards allow. Half of
-/// that is proposed. A slot is nine guard
-/// times, as the reaction varies by a part of a guard time whatever the network's rate, and a round has four slots or
-/// more.
+/// Proposes `round` and `slot`. A window is acknowledged once per round, so a flow needs several rounds until its
+/// window has grown. A round fits if eight of them take no longer than a large flow alone. Half of that length is
+/// proposed, or more if planning and the reaction of network cards need it. A slot takes nine guard times, because the
+/// reaction varies by a part of a guard time at any rate of the network. A round has at least four slots.
 pub fn proposals(spec: &TdmaSpec, conditions: &Conditions) -> Vec<Proposal> {
     let Conditions { large_flow, run, .. } = *conditions;
     let slot =
@@ -35,7 +34,7 @@ pub fn proposals(spec: &TdmaSpec, conditions: &Conditions) -> Vec<Proposal> {
     );
     let round_fits = Time::ZERO..=round.times(2);
     let round = Proposal::new("round", spec.round, round, round_fits, because.clone());
-    // Where rounds fit, slots are what they are.
+    // If rounds fit, slots of any length fit.
     let longest = if round.is_fit() { Time::MAX } else { slot.times(2) };
     let slot = Proposal::new("slot", spec.slot, slot, Time::ZERO..=longest, because);
     vec![round, slot]

@@ -1,5 +1,5 @@
 //! TDMA Ethernet (Vattikonda, Porter, Vahdat, Snoeren, "Practical TDMA for Datacenter Ethernet",
-//! EuroSys 2012): rounds of slots in which each sender has its path for itself.
+//! EuroSys 2012): rounds of slots in which each sender has its path to itself.
 //!
 //! - [`options`] has the options of the scheme and of its rounds.
 //! - The planner (`planner/`) is a [`RoundScheduler`]: it takes a [`Demand`] and fills the slots of a [`Round`]. What
@@ -8,7 +8,7 @@
 //! - [`node`] has the fabric manager, its controllers and the agents of hosts, which exchange the messages of [`wire`];
 //!   `system.rs` puts them into a network.
 //!
-//! Hosts report demand, the fabric manager plans a round and makes it known, and pause frames open the slots.
+//! Hosts report demand, the fabric manager plans a round and announces it, and pause frames open the slots.
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
@@ -41,9 +41,9 @@ pub trait RoundScheduler: Send {
     fn plan(&mut self, demand: &mut Demand, round: &mut Round);
     /// Sets how many slots `host` gets in turn before the next host (1 by default; 0 counts as 1).
     fn set_weight(&mut self, host: HostId, weight: u32);
-    /// A directed link of the network works or has failed. Paths over a failed link are not scheduled.
+    /// Notes whether a directed link works or has failed. Paths over a failed link are not scheduled.
     fn set_link(&mut self, link: u32, up: bool);
-    /// The paths have changed. Links and hosts keep their numbers, and failed links stay failed.
+    /// Replaces the paths. Links and hosts keep their numbers, and failed links stay failed.
     ///
     /// # Errors
     /// The planner does not suit the network.

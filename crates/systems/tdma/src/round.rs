@@ -13,7 +13,7 @@ pub struct Assignment {
     pub dst: HostId,
     /// The highest rate: that of the narrowest link of the path, minus the reserved share.
     pub rate: Rate,
-    /// The most bytes: they wait, the receiver has room for them, and they fit into the slot.
+    /// The most bytes to send. They wait, the receiver has room for them, and they fit into the slot.
     pub bytes: u64,
 }
 
@@ -22,7 +22,7 @@ pub struct Assignment {
 pub struct Round {
     /// How long hosts may send in each slot. A guard time follows.
     pub slot: Time,
-    /// The silence after each slot.
+    /// The unused time after each slot.
     pub guard: Time,
     assignments: Vec<Assignment>,
     /// By slot, the index of the end of its assignments.

@@ -7,7 +7,7 @@ use slotline_net::error::SpecError;
 use slotline_net::id::{HostId, NodeId};
 use slotline_net::node::agent::Agent;
 use slotline_net::rng::Stream;
-use slotline_net::scheme::system::{MakeNode, Station, Surroundings, System};
+use slotline_net::scheme::system::{MakeNode, Station, Surroundings, System, one_card_each};
 use slotline_net::scheme::{Activity, Conditions, Proposal};
 use slotline_net::topology::{Graph, NodeKind};
 use slotline_net::units::{Bytes, Rate};
@@ -37,7 +37,7 @@ impl Tdma {
                 let first = name(&HostId(0));
                 SpecError::new(
                     "weights",
-                    format!("no host `{wanted}`: they are called like `{first}`"),
+                    format!("there is no host `{wanted}`: hosts have names like `{first}`"),
                 )
             };
             Ok((host.ok_or_else(unknown)?, *weight))
@@ -114,11 +114,7 @@ impl System for Tdma {
         crate::fit::ACTIVITY
     }
     fn stations(&self, graph: &Graph) -> Result<Vec<Station>, SpecError> {
-        let ports = graph.ports();
-        if !graph.hosts.iter().all(|node| ports[node.at()] == 1) {
-            let message = "tdma schedules hosts with one NIC: set nics = 1 in the fabric";
-            return Err(SpecError::new("control", message));
-        }
+        one_card_each(graph, "tdma")?;
         let mut stations = vec![Station::uppermost("fabric-manager", graph)?];
         if self.spec().controllers == Controllers::PerSwitch {
             let switches = edges(graph)
@@ -138,7 +134,7 @@ impl System for Tdma {
             FabricManager::new(config.clone()).map_err(|e| e.within("control"))?;
             return Ok(Box::new(move || {
                 let manager = FabricManager::new(config.clone());
-                Box::new(manager.expect("the same manager was made before"))
+                Box::new(manager.expect("this configuration has been checked"))
             }));
         }
         let (here, line) = (around.stations[at], rate_of(around, around.stations[at]));

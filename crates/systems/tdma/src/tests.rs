@@ -102,8 +102,8 @@ fn leaf_spine(leaves: u32, hosts: u32, spines: u32, uplink: u64) -> Net {
     Net { hosts: n as usize, rates, paths: Arc::new(paths) }
 }
 
-/// Any links at all: each pair has a random path over random links of random rates between the hosts'
-/// own, of which a host may have two; some pairs have none.
+/// A random network. The path of a pair has a link of each host, of which a host may have two, and random links of
+/// random rates between them. Some pairs have no path.
 fn wild(seed: u64, hosts: u32, inner: u32) -> Net {
     let mut stream = Stream::named(seed, "wild", 0);
     let links = 4 * hosts + inner;
@@ -210,7 +210,7 @@ fn play(
         }
         let classes = usize::from(rounds.spec().classes);
         assert!(sends.values().all(|to| to.len() <= classes));
-        // No pair could get more bytes, unless the slot is full. A pace is rounded.
+        // No pair could get more bytes, unless the slot is full. Inverse rates are rounded.
         for a in slot {
             let fits = u128::from(a.rate.0) * u128::from(round.slot.as_ps()) / 8_000_000_000_000;
             let fits = (fits as u64).max(1);
@@ -247,7 +247,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
 
     /// No link is overloaded in any slot, no pair gets more bytes than wait or have room, and no further pair would fit.
-    /// In the end all demand is served that can be.
+    /// In the end, all demand that can be served is served.
     #[test]
     fn rounds_are_valid_maximal_and_serve_all(
         which in 0usize..7, seed: u64, size in 2u32..5, share in 0.05f64..1.0, room: bool,
@@ -285,8 +285,8 @@ proptest! {
         }
     }
 
-    /// In as many slots as all weights add up to, every host with something to send gets its turn; each of
-    /// its destinations in as many such spans as it has destinations.
+    /// Within as many slots as the sum of all weights, every host with something to send gets a turn. Each of its
+    /// destinations gets one within as many such spans as the host has destinations.
     #[test]
     fn nobody_starves(which in 0usize..7, seed: u64, size in 2u32..4, share in 0.1f64..1.0, weighted: bool) {
         let net = any_net(which, seed, size);
@@ -347,8 +347,8 @@ fn all_to_all(hosts: usize, bytes: impl Fn(HostId, HostId) -> u64) -> Demand {
     demand
 }
 
-/// The share of slots that the busiest of the links makes good use of at best: no round is shorter than
-/// what it carries, in whole slots for each pair.
+/// The largest possible result of [`use_of`]: the rounds take as long as the busiest link needs, which serves each pair
+/// in whole slots.
 fn at_best(net: &Net, demand: &Demand, watched: &[u32]) -> f64 {
     let slot = Rate(10 * G).inverse_rate().bytes_in(Time::us(300));
     let mut slots = vec![0u64; net.rates.len()];
@@ -364,8 +364,8 @@ fn at_best(net: &Net, demand: &Demand, watched: &[u32]) -> f64 {
     carried as f64 / (longest * slot * watched.len() as u64) as f64
 }
 
-/// §6.1.1: 24 hosts at one switch, all to all: no slot is lost. §6.1.2: with three leaves of eight and
-/// uplinks of 10 Gbit/s: none is lost on the uplinks. With unequal demands some are.
+/// §6.1.1: with 24 hosts at one switch and demand from all to all, no slot is lost. §6.1.2: with three leaves of eight
+/// hosts and uplinks of 10 Gbit/s, no slot is lost on the uplinks. With unequal demands some slots are lost.
 #[test]
 fn the_bottleneck_is_in_use() {
     let (wrr, any, tree_kind) =
@@ -442,7 +442,7 @@ fn a_weight_is_a_share_of_what_is_contended() {
     assert!((from_1 as f64 / all as f64 - 0.75).abs() < 0.01, "{from_1} of {all}");
 }
 
-/// A receiver's room is shared out once, and what was not known when it was reported is withdrawn.
+/// A receiver's room is assigned only once. Bytes that were scheduled after the report are withdrawn from it.
 #[test]
 fn receivers_are_not_overrun() {
     let net = star(&[10 * G; 4]);
@@ -489,8 +489,8 @@ fn dead_links_are_left_out() {
 fn what_is_no_tree_is_refused() {
     let spec = rounds(SchedulerKind::Tree);
     let refused = |net: Net| spec.build().unwrap().scheduler(net.network()).err();
-    assert!(refused(leaf_spine(4, 4, 4, 10 * G)).unwrap().message.contains("no tree"));
-    assert!(refused(wild(7, 12, 12)).unwrap().message.contains("no tree"));
+    assert!(refused(leaf_spine(4, 4, 4, 10 * G)).unwrap().message.contains("not a tree"));
+    assert!(refused(wild(7, 12, 12)).unwrap().message.contains("not a tree"));
     assert_eq!(refused(rows(3, 2, 3, [10 * G, 10 * G])), None);
 }
 
@@ -539,8 +539,8 @@ proptest! {
                     prop_assert_eq!((holds.dst, holds.rate), (a.dst, Some(a.rate)));
                     *bytes.entry((a.src, class, holds.from)).or_default() += a.bytes;
                     if classes == 11 {
-                        let kept = *before.entry((a.src, a.dst)).or_insert(class);
-                        prop_assert_eq!(kept, class, "eleven destinations have eleven classes");
+                        let known = *before.entry((a.src, a.dst)).or_insert(class);
+                        prop_assert_eq!(known, class, "eleven destinations have eleven classes");
                     }
                 }
             }
@@ -581,8 +581,8 @@ fn demand_counts_reports() {
 }
 
 proptest! {
-    /// Taking is what `withdraw` does, within what waits, what there is room for and what a slot carries; and
-    /// the words of those with room say who has some.
+    /// `take` does the same as `withdraw`, limited by the waiting bytes, the room and the bytes of a slot.
+    /// `with_room` has exactly the hosts with room.
     #[test]
     fn no_more_is_taken_than_there_is(
         hosts in 2usize..140, rooms in prop::collection::vec((0u32..140, 0u64..3_000), 0..40),

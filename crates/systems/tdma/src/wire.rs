@@ -76,8 +76,8 @@ pub struct Demand {
     pub report: u32,
     /// Which part of the report this is.
     pub part: Fragment,
-    /// The round in whose slot `slot` the report was made. Bytes that are scheduled from there on are still counted in
-    /// `waiting`.
+    /// The round in whose slot `slot` the report was made. Bytes that are scheduled from that slot on are still counted
+    /// in `waiting`.
     pub round: u32,
     /// See `round`.
     pub slot: u16,
@@ -100,14 +100,14 @@ pub struct Timing {
     pub begins: Time,
     /// How long a slot is.
     pub slot: Time,
-    /// How long the silence after a slot is.
+    /// The unused time after a slot.
     pub guard: Time,
 }
 
 /// A class of a host's link in one round.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Class {
-    /// Below 2,048.
+    /// The number of the class, below 2,048.
     pub class: u16,
     /// The slot from which this holds. Until then the class has its former destination.
     pub from: u16,
@@ -115,7 +115,7 @@ pub struct Class {
     pub dst: HostId,
     /// The highest rate while the class is open; `None` for the rate of the link.
     pub rate: Option<Rate>,
-    /// The most bytes that may leave from there on: reported bytes for which the receiver has room.
+    /// The most bytes that may leave from that slot on: reported bytes for which the receiver has room.
     pub bytes: u64,
 }
 
@@ -367,7 +367,7 @@ impl Message {
     /// Reads a message from bytes. Padding after the message is ignored.
     ///
     /// # Errors
-    /// The bytes are not such a message.
+    /// The bytes are not a message of this format.
     pub fn parse(bytes: &[u8]) -> Result<Message, ParseError> {
         let mut reader = Reader(bytes);
         let (version, kind, length) = (reader.u8()?, reader.u8()?, reader.u16()?);

@@ -10,9 +10,10 @@ use slotline_net::time::Time;
 pub const ACTIVITY: Activity =
     Activity { heard: &[counters::REPORTS], acted: &[counters::DECISIONS] };
 
-/// A timeslice holds five round trips, so that a flow can use what it is given, and eight full packets at least. It fits
-/// from one round trip on, as long as a turn of the hosts that may contend for a link takes less than the run, or than a
-/// large flow. A permission is given back after one and a half round trips, when the last acknowledgement was due.
+/// Proposes `slice` and `hysteresis`. A timeslice should take five round trips, so that a flow can use it, and at least
+/// eight full packets. It fits from one round trip on, if a turn of all hosts that may contend for a link takes no
+/// longer than the run or a large flow. A permission should be given back after one and a half round trips, when the
+/// last acknowledgement would have arrived.
 pub fn proposals(spec: &XcoSpec, conditions: &Conditions) -> Vec<Proposal> {
     let Conditions { hosts, round_trip, flow, large_flow, run, .. } = *conditions;
     let slice = round_trip.times(5).max(conditions.time_for(8 * conditions.packet));
@@ -31,8 +32,8 @@ pub fn proposals(spec: &XcoSpec, conditions: &Conditions) -> Vec<Proposal> {
         let back = Time::ps(round_trip.as_ps() * 3 / 2);
         let longest = flow.max(round_trip.times(5));
         let because = format!(
-            "a host keeps its timeslice so long without a packet to send, but a round trip takes {}, and half of the flows \
-             take no longer than {} alone",
+            "a host keeps its timeslice for this long without a packet, but a round trip takes {}, and half of \
+             the flows take no longer than {} alone",
             rounded(round_trip),
             rounded(flow)
         );

@@ -3,9 +3,9 @@
 //! The links below a switch belong to its controller. The controllers above request a share of them, in
 //! proportion to the V2V flows that wait with them for these links, and use no link before they have a share.
 //! The owner divides in proportion to the V2V flows that wait with each controller, in sixteenths. A
-//! controller with waiting flows always gets a part. A share that is to grow waits until another share that
-//! shrinks is no longer used: its user has reported this, and the timeslices that it gave before are over. A
-//! controller that is silent for two time-outs uses nothing.
+//! controller with waiting flows always gets a part. A share grows only when another share that shrinks is no
+//! longer used: its user has reported this, and the timeslices that the user granted before are over. A
+//! controller that is silent for two time-outs is taken to use nothing.
 
 use slotline_net::time::Time;
 
@@ -19,9 +19,9 @@ struct Share {
     waiting: u32,
     /// The share that the controller may use.
     granted: u32,
-    /// The share that it may still be using, which is at least what it may use.
+    /// The share that it may still be using, which is at least `granted`.
     used: u32,
-    /// When older timeslices are over, since it reported that it uses no more than granted.
+    /// When older timeslices are over, if it has reported that it uses no more than `granted`.
     drained_at: Option<Time>,
     heard: Time,
 }
@@ -59,7 +59,7 @@ impl Lending {
             share.drained_at = Some(now.after(self.drain_time));
         }
     }
-    /// Divides the links anew. `own` is the number of the owner's waiting V2V flows.
+    /// Divides the links again. `own` is the number of the owner's waiting V2V flows.
     pub fn divide(&mut self, own: u32, now: Time) {
         let granted = self.shares[0].granted;
         self.report(0, own, granted, now);
@@ -100,7 +100,7 @@ impl Lending {
         };
         let mut targets: Vec<u32> = self.shares.iter().map(part).collect();
         let sum: u32 = targets.iter().sum();
-        // The largest share takes what rounding leaves over, or gives what rounding added.
+        // The largest share absorbs the error of rounding.
         if let Some(largest) = targets.iter_mut().max() {
             *largest = (*largest + PARTS).saturating_sub(sum);
         }
@@ -131,7 +131,7 @@ mod tests {
     const SLICE: Time = Time::ms(4);
     const TIMEOUT: Time = Time::ms(20);
 
-    /// A borrower: what it has, when it heard of it, and what its timeslices of the last while used.
+    /// A borrower: its share, when its last answer arrived, and its former shares, which timeslices may still use.
     #[derive(Clone, Default)]
     struct Borrower {
         share: u32,
@@ -144,7 +144,7 @@ mod tests {
             self.share = share;
             self.given.push((now, share));
         }
-        /// The most that a timeslice not over yet may use.
+        /// The largest share that a timeslice may use which is not over.
         fn uses(&self, now: Time) -> u32 {
             let over = |until: Time| now.since(until) >= SLICE;
             let ends = self.given.iter().skip(1).map(|&(at, _)| at).chain([now]);
@@ -156,9 +156,9 @@ mod tests {
     #[test]
     fn shares_follow_what_is_wanted() {
         let mut lending = Lending::new(2, SLICE, BEAT, TIMEOUT, Time::ZERO);
-        let mut divide = |ms: u64, own, wants: [u32; 2]| {
+        let mut divide = |ms: u64, own, waiting: [u32; 2]| {
             let now = Time::ms(ms);
-            for (at, flows) in (1..).zip(wants) {
+            for (at, flows) in (1..).zip(waiting) {
                 let uses = lending.granted(at);
                 lending.report(at, flows, uses, now);
             }
@@ -171,13 +171,13 @@ mod tests {
         assert_eq!(divide(6, 5, [5, 0]), [8, 0, 0]);
         assert_eq!(divide(8, 5, [5, 0]), [8, 8, 0]);
         assert_eq!(divide(9, 1_000, [1_000, 1]), [7, 8, 0]);
-        assert_eq!(divide(20, 1_000, [1_000, 1]), [7, 8, 1], "nobody gets nothing");
+        assert_eq!(divide(20, 1_000, [1_000, 1]), [7, 8, 1], "each controller gets a part");
         divide(21, 0, [0, 7]);
         divide(22, 0, [0, 7]);
         assert_eq!(divide(30, 0, [0, 7]), [0, 0, 16]);
     }
 
-    /// A message can have any number.
+    /// A message can contain any number.
     #[test]
     fn nobody_uses_more_than_there_is() {
         let mut lending = Lending::new(2, SLICE, BEAT, TIMEOUT, Time::ZERO);
@@ -189,7 +189,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is wanted and lost, and if borrowers start anew: what is in use is never more than there is.
+        /// No more than the whole link is in use, whatever is requested or lost, and whenever borrowers restart.
         #[test]
         fn nothing_is_lent_twice(
             steps in prop::collection::vec((0u32..40, [0u32..40, 0..40, 0..40], [0.0f64..1.0, 0.0..1.0, 0.0..1.0], 0u8..40), 1..150),
@@ -198,19 +198,19 @@ mod tests {
             let mut lending = Lending::new(3, SLICE, BEAT, TIMEOUT, Time::ZERO);
             let mut borrowers = vec![Borrower::default(); 4];
             let mut now = Time::ZERO;
-            for (own, wants, chance, restarts) in steps {
+            for (own, waiting, chance, restarts) in steps {
                 now += BEAT;
                 for (at, borrower) in borrowers.iter_mut().enumerate().skip(1) {
                     if now.since(borrower.heard) > TIMEOUT || usize::from(restarts) == at {
                         borrower.has(0, now);
                     }
-                    // Half of what is lost is the question, half the answer.
-                    let fate = chance[at - 1];
-                    if fate < loss / 2.0 {
+                    // Half of the lost messages are reports, the other half are answers.
+                    let draw = chance[at - 1];
+                    if draw < loss / 2.0 {
                         continue;
                     }
-                    lending.report(at, wants[at - 1], borrower.share, now);
-                    if fate >= loss {
+                    lending.report(at, waiting[at - 1], borrower.share, now);
+                    if draw >= loss {
                         borrower.has(lending.granted(at), now);
                         borrower.heard = now;
                     }

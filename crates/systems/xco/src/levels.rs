@@ -8,7 +8,7 @@ use slotline_net::topology::{End, Graph, NodeKind};
 /// The switches of a tree in which all hosts have one depth.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Levels {
-    /// By level from below, then by host: the switch of that level above the host.
+    /// By level, the lowest first, and by host: the switch of that level above the host.
     above: Vec<Vec<NodeId>>,
     /// The nodes of the hosts, and the number of switches.
     hosts: Vec<NodeId>,
@@ -16,7 +16,7 @@ pub struct Levels {
 }
 
 impl Levels {
-    /// Finds the levels of `graph`, whose first `hosts` hosts are no stations.
+    /// Finds the levels of `graph`, whose first `hosts` hosts are not stations.
     ///
     /// # Errors
     /// The graph is not a tree in which all hosts have the same depth.
@@ -48,7 +48,7 @@ impl Levels {
         let common = self.above.iter().position(|above| above.get(src.at()) == above.get(dst.at()));
         common.unwrap_or(self.above.len().saturating_sub(1)) as u8
     }
-    /// The switches of all levels with their level, each once, from below.
+    /// The switches of all levels with their level, each once, the lowest first.
     pub fn switches(&self) -> Vec<(u8, NodeId)> {
         let level = |(level, above): (u8, &Vec<NodeId>)| {
             let mut switches = above.clone();
@@ -58,11 +58,11 @@ impl Levels {
         };
         (0..).zip(&self.above).flat_map(level).collect()
     }
-    /// The switches above a host, from below.
+    /// The switches above a host, the lowest first.
     pub fn above(&self, host: HostId) -> impl Iterator<Item = NodeId> + '_ {
         self.above.iter().map(move |above| above[host.at()])
     }
-    /// The switches above a switch of `level`, from below, and the switches below it.
+    /// The switches above a switch of `level`, the lowest first, and the switches below it.
     pub fn around(&self, level: u8, switch: NodeId) -> (Vec<NodeId>, Vec<NodeId>) {
         let own = usize::from(level);
         let hosts = (0..self.above[own].len()).filter(|&host| self.above[own][host] == switch);
@@ -107,7 +107,7 @@ fn no_tree(graph: &Graph, node: NodeId) -> SpecError {
     let name = &graph.nodes[node.at()].name;
     let message = format!(
         "`controllers` = \"hierarchical\" needs a tree in which each switch has one link upwards and all \
-         hosts are equally deep; `{name}` has not: use kind = \"tree\", or one controller"
+         hosts have the same depth; `{name}` does not fit: use kind = \"tree\", or one controller"
     );
     SpecError::new("control.controllers", message)
 }

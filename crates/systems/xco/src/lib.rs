@@ -1,5 +1,5 @@
 //! XCo, explicit coordination of transmissions (Rajanna, Shah, Jahagirdar, Gopalan, 2010): a central
-//! controller keeps hosts from overloading links together.
+//! controller coordinates hosts, so that together they do not overload links.
 //!
 //! Hosts have virtual machines; what one virtual machine sends to another is a V2V flow. A pair of hosts is
 //! permitted as a whole, for all its V2V flows.

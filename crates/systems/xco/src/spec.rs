@@ -29,10 +29,10 @@ pub enum Mode {
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Fairness {
-    /// As in the paper: pairs of hosts take turns; a rate is the bottleneck's over the flows through it.
+    /// As in the paper: pairs of hosts take turns; a rate is the bottleneck's rate divided by its number of flows.
     #[default]
     RoundRobin,
-    /// Max-min fair among V2V flows, in any network: others get the capacity that some cannot use.
+    /// Max-min fair among V2V flows, in any network: capacity that some flows cannot use goes to others.
     MaxMin,
 }
 
@@ -43,7 +43,7 @@ pub struct OnDemandSpec {
     /// A link that several hosts load with this share of its rate, or more, is near saturation.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub threshold: f64,
-    /// It is calm again when its load has been below this share for three intervals.
+    /// A link is calm again when its load has been below this share for three intervals.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub release: f64,
     /// Interval at which hosts measure and report the bytes that they send.
@@ -62,10 +62,10 @@ impl Default for OnDemandSpec {
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Controllers {
-    /// One, at an uppermost switch.
+    /// One controller at an uppermost switch.
     #[default]
     Single,
-    /// Two at the same switch: the standby takes over if it receives no more messages of the other (§7).
+    /// Two at the same switch: the standby takes over if it receives no more messages from the other (§7).
     Standby,
     /// One at each switch of a tree (§7). It decides about the pairs of hosts whose lowest common switch is this one,
     /// and lends the unused part of its links to the controllers above.
@@ -88,11 +88,11 @@ pub struct XcoSpec {
     /// The time for which a host waits for more packets before it gives the rest back; "a few tens of microseconds"
     /// (§3.1).
     pub hysteresis: Time,
-    /// Small flows need no permission (§4.4): a host may send so many bytes to each destination per `slice` without
+    /// Small flows need no permission (§4.4): a host may send this many bytes to each destination per `slice` without
     /// permission. Default: two full packets.
     pub small_flow: Bytes,
     /// Whether any number of pure acknowledgements counts as a small flow. Otherwise the receiver of a controlled flow
-    /// needs timeslices, too.
+    /// also needs timeslices.
     pub exempt_acks: bool,
     /// The shortest time for which a host keeps a destination before another of its destinations may take the timeslice
     /// (pre-emption, §3.2.1). Default: half a slice.
@@ -103,16 +103,15 @@ pub struct XcoSpec {
     /// The time from an event at the controller to its directives.
     pub decision_time: Time,
     /// A host that waits and receives nothing for this long sends uncontrolled. A controller that receives nothing from
-    /// a busy host for this long removes it (§7). Default: five slices, at
-    /// least two report intervals.
+    /// a busy host for this long removes it (§7). Default: five slices, but at least two report intervals.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout: Option<Time>,
-    /// How often a busy host repeats its report (and is answered), so that lost control messages do
-    /// not matter for longer. Default: a slice.
+    /// How often a busy host repeats its report and gets an answer. A lost control message has no effect for longer
+    /// than this. Default: a slice.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub report_interval: Option<Time>,
-    /// How long it takes to set up a queue for a V2V flow, from its first packet; packets wait meanwhile.
-    /// 75 ms in the paper (§4.8), where a script does it.
+    /// How long it takes to set up a queue for a V2V flow, from its first packet. Packets wait until then.
+    /// The paper has 75 ms (§4.8), where a script sets up the queue.
     pub setup: Time,
     /// How many controllers there are, and what each decides about.
     pub controllers: Controllers,
@@ -120,7 +119,7 @@ pub struct XcoSpec {
     /// half, so that what was permitted before is over.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub takeover: Option<Time>,
-    /// Coordinate only where and when a link nears saturation; without it: always and everywhere.
+    /// If given, only pairs of hosts with a link near saturation are coordinated. Default: all pairs, at all times.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on_demand: Option<OnDemandSpec>,
     /// `"auto"`: periods that are not given get values that fit this network and traffic. The resolved scenario has
@@ -133,7 +132,7 @@ pub struct XcoSpec {
 #[derive(Clone, Debug)]
 pub struct Xco {
     spec: XcoSpec,
-    /// The levels of the first network that was asked about. All its hosts share them.
+    /// The levels of the first network. All its hosts share them.
     levels: OnceLock<Arc<Levels>>,
     /// A scheduler in place of XCo's own.
     pub(crate) scheduler: Option<MakeControl>,
@@ -220,15 +219,22 @@ impl XcoSpec {
     /// An option has a value that is not valid, or no effect.
     pub fn build(&self) -> Result<Xco, SpecError> {
         let (slice, interval) = (self.slice, self.report_interval());
-        check("slice", slice, slice >= Time::us(1), || "at least 1us".into())?;
-        check("guard", self.guard, self.guard < slice, || format!("below the slice, {slice}"))?;
-        let slices = self.mode == Mode::Timeslice;
-        check("hysteresis", self.hysteresis, !slices || self.hysteresis < slice, || {
+        SpecError::unless(slice >= Time::us(1), "slice", slice, || "at least 1us".into())?;
+        SpecError::unless(self.guard < slice, "guard", self.guard, || {
             format!("below the slice, {slice}")
         })?;
+        let slices = self.mode == Mode::Timeslice;
+        SpecError::unless(
+            !slices || self.hysteresis < slice,
+            "hysteresis",
+            self.hysteresis,
+            || format!("below the slice, {slice}"),
+        )?;
         self.check_rates()?;
-        check("report-interval", interval, interval >= Time::us(1), || "at least 1us".into())?;
-        check("timeout", self.timeout(), self.timeout() > interval, || {
+        SpecError::unless(interval >= Time::us(1), "report-interval", interval, || {
+            "at least 1us".into()
+        })?;
+        SpecError::unless(self.timeout() > interval, "timeout", self.timeout(), || {
             format!("above the report interval, {interval}")
         })?;
         self.check_controllers()?;
@@ -250,7 +256,7 @@ impl XcoSpec {
             ("protect", self.protect.is_some()),
             ("work-conserving", self.work_conserving != usual.work_conserving),
         ];
-        match idle.into_iter().find(|(_, said)| *said && self.mode == Mode::RateLimit) {
+        match idle.into_iter().find(|(_, given)| *given && self.mode == Mode::RateLimit) {
             None => Ok(()),
             Some((key, _)) => Err(SpecError::new(
                 key,
@@ -266,9 +272,12 @@ impl XcoSpec {
             return Err(SpecError::new("takeover", message));
         }
         let (silence, least, most) = (self.takeover(), self.slice + self.beat(), self.timeout());
-        check("takeover", silence, !two || (silence >= least && silence < most), || {
-            format!("at least {least}, a slice and a quarter, and below the `timeout`, {most}")
-        })?;
+        SpecError::unless(
+            !two || (silence >= least && silence < most),
+            "takeover",
+            silence,
+            || format!("at least {least}, a slice and a quarter, and below the `timeout`, {most}"),
+        )?;
         if self.controllers == Controllers::Hierarchical && self.mode == Mode::RateLimit {
             let message = "hierarchical controllers give timeslices: set mode = \"timeslice\"";
             return Err(SpecError::new("controllers", message));
@@ -302,24 +311,12 @@ impl OnDemandSpec {
             );
         }
         if controllers == Controllers::Hierarchical {
-            let message = "coordination on demand needs one controller that hears of all loads: leave \
+            let message = "coordination on demand needs one controller that knows all loads: leave \
                            controllers = \"hierarchical\" out";
             return Err(SpecError::new("on-demand", message));
         }
         Ok(())
     }
-}
-
-fn check(
-    key: &str,
-    value: Time,
-    right: bool,
-    expected: impl Fn() -> String,
-) -> Result<(), SpecError> {
-    if right {
-        return Ok(());
-    }
-    Err(SpecError::new(key, format!("`{key}` is {value}, but it has to be {}", expected())))
 }
 
 #[cfg(test)]
@@ -375,9 +372,9 @@ mod tests {
         for (key, spec) in wrong {
             let error = spec.build().unwrap_err();
             assert_eq!(error.key, key);
-            let said = |words: &str| error.message.contains(words);
+            let has = |text: &str| error.message.contains(text);
             let right = ["has to be", "needs", "a share", "at least", "set mode", "does nothing"];
-            assert!(right.into_iter().any(said), "{error}");
+            assert!(right.into_iter().any(has), "{error}");
         }
     }
 }

@@ -11,7 +11,7 @@ use slotline_net::error::SpecError;
 use slotline_net::id::{HostId, NodeId};
 use slotline_net::node::agent::Agent;
 use slotline_net::rng::Stream;
-use slotline_net::scheme::system::{MakeNode, Station, Surroundings, System};
+use slotline_net::scheme::system::{MakeNode, Station, Surroundings, System, one_card_each};
 use slotline_net::scheme::{Activity, Conditions, Control, Network, Proposal};
 use slotline_net::topology::{Graph, NodeKind};
 
@@ -27,12 +27,7 @@ impl System for Xco {
         crate::fit::ACTIVITY
     }
     fn stations(&self, graph: &Graph) -> Result<Vec<Station>, SpecError> {
-        let one_card = |links: &u16| *links == 1;
-        let ports = graph.ports();
-        if !graph.hosts.iter().map(|node| &ports[node.at()]).all(one_card) {
-            let message = "xco schedules hosts with one network card: set nics = 1 in the fabric";
-            return Err(SpecError::new("control", message));
-        }
+        one_card_each(graph, "xco")?;
         let first = Station::uppermost("controller", graph)?;
         Ok(match self.spec().controllers {
             Controllers::Single => vec![first],
@@ -108,7 +103,7 @@ impl Xco {
     ) -> Controller {
         Controller::new(host, hosts, self.spec().decision_time, self.spec().timeout(), control)
     }
-    /// Makes the standby state of one of two controllers, beside `peer`. The one that is `active` begins.
+    /// Makes the standby state of one of two controllers, beside `peer`. The `active` one has control first.
     pub fn standby(&self, peer: HostId, active: bool) -> Standby {
         Standby::new(peer, self.spec().beat(), self.spec().takeover(), active)
     }
@@ -179,5 +174,5 @@ fn station_at(switch: NodeId, around: &Surroundings<'_>) -> HostId {
         own.is_some_and(|wire| wire.far.node == switch)
             && around.graph.nodes[switch.at()].kind == NodeKind::Switch
     };
-    *around.stations.iter().find(at).expect("every switch of a hierarchy has its station")
+    *around.stations.iter().find(at).expect("every switch of a hierarchy has a station")
 }

@@ -6,7 +6,7 @@
 //! |              host                     |   whose coordinator sends or receives; the sender of alive, ...
 //! |            sequence                   |   of the sender's messages with this host
 //! |             heard                     |   last sequence from the other side; 0 before the first
-//! |  level  |    0    |       term        |   which controller; how often control of its was taken over
+//! |  level  |    0    |       term        |   of the controller; the number of take-overs so far
 //! | body ...
 //! ```
 //!
@@ -14,15 +14,15 @@
 //! |---|---|---|
 //! | 1 | hello | |
 //! | 2 | leave | |
-//! | 3 | backlog | count: u16, V2V flow each: destination: u32, source VM: u16, destination VM: u16 |
+//! | 3 | backlog | count: u16, for each V2V flow: destination: u32, source VM: u16, destination VM: u16 |
 //! | 4 | release | destination: u32 |
 //! | 5 | window | destination: u32 (all ones: none), duration in ns: u64, rate in bit/s: u64 (0: none) |
 //! | 6 | rates | count: u16, destination: u32 and rate in bit/s: u64 each |
 //! | 7 | load | duration in ns: u64, count: u16, destination: u32 and bytes: u64 each |
 //! | 8 | controlled | count: u16, destination: u32 each |
 //! | 9 | alive | |
-//! | 10 | want | flows: u32, share in 65,536ths: u32 |
-//! | 11 | share | share in 65,536ths: u32 |
+//! | 10 | share request | flows: u32, share in 65,536ths: u32 |
+//! | 11 | share grant | share in 65,536ths: u32 |
 //!
 //! Times are durations: a coordinator counts them from the arrival of the directive (§3.5). V2V flows to
 //! one destination follow each other. The last three messages are between controllers.

@@ -167,7 +167,7 @@ impl World {
             Event::Message(who, bytes) => self.call(who, |agent, cx| agent.control(&bytes, cx)),
         }
     }
-    /// Runs until nothing is left to do. Reaching the end of time is an error.
+    /// Runs until nothing is left to do. Returns whether this was before `end`.
     fn run(&mut self, end: Time) -> bool {
         while let Some(Reverse((at, _, event))) = self.events.pop() {
             if at > end {

@@ -1,5 +1,5 @@
-//! Emulation with real hosts. It needs root (or the right to make network namespaces) and `/dev/net/tun`; tests that
-//! lack something say so and pass.
+//! Emulation with real hosts. It needs root (or the right to create network namespaces) and `/dev/net/tun`. Tests that
+//! lack something print that and pass.
 
 mod network;
 mod ping;

@@ -1,4 +1,4 @@
-//! What arrives was sent, once, whatever the network does; and new sessions lose nothing.
+//! Each message that arrives was sent and arrives once, whatever the network does, and new sessions lose no messages.
 
 use crate::world::{Faults, NONE, World};
 use proptest::prelude::*;
@@ -98,7 +98,7 @@ proptest! {
         for end in 0..2 {
             let numbers = numbers(&world, end);
             prop_assert!(numbers.iter().all(|&n| n < 1_000));
-            // Waiting for the first session may take all messages where most datagrams are lost.
+            // Handshakes may take most of the time if most datagrams are lost.
             prop_assert!(loss > 0.2 || numbers.len() > 300, "{} arrived", numbers.len());
         }
         let before = world.received.clone().map(|all| all.len());

@@ -1,17 +1,17 @@
-//! Initiations in masses cost little, and disturb no session.
+//! Large numbers of initiations cost little, and disturb no session.
 
 use crate::world::{World, due, end, refusal, reply, sealed};
 use slotline_base::time::Time;
 use slotline_envelope::{Event, OpenError, Settings};
 
-/// An initiation that only arithmetic on curves tells from a right one.
+/// An initiation that only a computation on curves distinguishes from a valid one.
 fn initiation(n: u64) -> Vec<u8> {
     let mut datagram = vec![1, 1, 1, 0, 0, 0, 0, 0];
     datagram.resize(112, n as u8 | 1);
     datagram
 }
 
-/// Sends initiations from as many sources, all at one moment.
+/// Sends initiations from `count` sources at the same moment.
 fn flood(world: &mut World, count: u64) {
     for n in 0..count {
         let refusal = refusal(&mut world.ends[1], &initiation(n), 1_000 + n, world.now);

@@ -1,4 +1,4 @@
-//! Keys change while messages go both ways.
+//! Keys change while messages are sent in both directions.
 
 use crate::world::{NONE, World, end, key};
 use slotline_base::time::Time;

@@ -1,4 +1,4 @@
-//! The life of sessions: handshakes, retries, new ones, restarts.
+//! The life of sessions: handshakes, retries, new sessions, and restarts.
 
 use crate::world::{NONE, World, due, end, reply, sealed, started};
 use slotline_base::time::Time;

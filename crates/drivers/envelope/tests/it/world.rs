@@ -17,7 +17,7 @@ pub struct Faults {
 pub const NONE: Faults = Faults { loss: 0.0, duplication: 0.0, jitter: Time::ZERO };
 const DELAY: Time = Time::us(10);
 
-/// Each end knows the other one as the peer whose number is its place.
+/// Each end knows the other one as a peer whose number is its index in `ends`.
 pub struct World {
     pub ends: [Endpoint; 2],
     pub received: [Vec<Vec<u8>>; 2],
@@ -88,7 +88,7 @@ impl World {
                 .insert((self.now + DELAY + jitter, self.sent), (1 - from, datagram.clone()));
         }
     }
-    /// Everything that happens in the next `span`.
+    /// Simulates the next `span`.
     pub fn run(&mut self, span: Time) {
         let end = self.now + span;
         self.poll();
@@ -141,7 +141,7 @@ pub fn due(end: &mut Endpoint, now: Time) -> Vec<Vec<u8>> {
     }
 }
 
-/// The datagram that sealing a message gives.
+/// The datagram of a sealed message.
 pub fn sealed(end: &mut Endpoint, peer: u32, message: &[u8], now: Time) -> Vec<u8> {
     let mut out = Vec::new();
     end.seal(peer, message, now, &mut out).unwrap();
@@ -156,7 +156,7 @@ pub fn reply(end: &mut Endpoint, mut initiation: Vec<u8>, now: Time) -> Vec<u8> 
     }
 }
 
-/// Why a datagram is refused.
+/// The reason why a datagram is refused, if it is.
 pub fn refusal(end: &mut Endpoint, datagram: &[u8], source: u64, now: Time) -> Option<OpenError> {
     end.open(&mut datagram.to_vec(), source, now).err()
 }

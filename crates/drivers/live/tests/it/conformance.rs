@@ -1,5 +1,5 @@
-//! The contract between nodes and drivers: the same nodes under every driver. Where a driver is late that
-//! is no failure, since a machine may be busy; where it is early that is one.
+//! The contract between nodes and drivers: the same nodes under every driver. A late driver is not a failure, because
+//! the machine may be busy; an early driver is a failure.
 
 use slotline_live::seat::Seat;
 use slotline_net::frame::{Kind, Packet};
@@ -28,7 +28,7 @@ const HELD: u8 = 3;
 const NOTES_UNTIL: Time = Time::ms(4);
 const LONG: Time = Time::s(10);
 
-/// One thing that a sender asks its driver for.
+/// A request of a sender to its driver.
 #[derive(Clone)]
 enum Ask {
     Send(Packet),
@@ -39,11 +39,11 @@ enum Ask {
     Complete,
 }
 
-/// Asks for given things at given times.
+/// Makes given requests at given times.
 #[derive(Default)]
 struct Sender {
     script: Vec<(Time, Vec<Ask>)>,
-    /// By step of the script: when it was woken for it.
+    /// For each step of the script, the times at which the node was woken for it.
     woken: Vec<Vec<Time>>,
     created: u64,
 }
@@ -92,14 +92,14 @@ impl Node for Sender {
     }
 }
 
-/// Passes packets on by pulled ports; packets without a destination there are dropped.
+/// Forwards packets by pulled ports; packets without a port for their destination are dropped.
 #[derive(Default)]
 struct Forwarder {
     ports: [VecDeque<Packet>; 3],
     held: u64,
-    /// When packets arrived.
+    /// The times at which packets arrived.
     arrived: Vec<Time>,
-    /// By port: when packets began to leave.
+    /// For each port, the times at which packets began to leave.
     left: [Vec<Time>; 3],
 }
 
@@ -131,7 +131,7 @@ impl Node for Forwarder {
     }
 }
 
-/// Keeps what it receives: when, and the packet's number.
+/// Stores the time and the number of each packet that it receives.
 #[derive(Default)]
 struct Receiver {
     packets: Vec<(Time, u32)>,
@@ -162,7 +162,7 @@ impl Node for Receiver {
     }
 }
 
-/// What a run leaves, whichever driver it was.
+/// The result of a run under any driver.
 struct Ran {
     driver: &'static str,
     nodes: Vec<Box<dyn Node>>,
@@ -179,7 +179,7 @@ impl Ran {
     fn sum(&self, part: fn(PacketAccount) -> u64) -> u64 {
         self.nodes.iter().map(|node| part(node.account())).sum()
     }
-    /// Created, and where they all are.
+    /// The number of packets created, and the number of packets accounted for.
     fn balance(&self) -> (u64, u64) {
         let dropped: u64 = self.dropped.iter().sum();
         let found = self.sum(|account| account.consumed) + self.sum(|account| account.held);
@@ -379,8 +379,7 @@ fn drops_are_counted_by_reason() {
     }
 }
 
-/// The first is noted at 1 ms, unless the machine was late, the second after the time up to which notes
-/// are kept.
+/// The first note is at 1 ms, unless the machine was late. The second is after the time up to which notes are kept.
 #[test]
 fn notes_are_recorded_as_long_as_requested() {
     for ran in finished() {
@@ -397,8 +396,8 @@ fn completions_are_counted() {
     }
 }
 
-/// What waits in the port goes to the old end, what is sent from then on to the new one; of two
-/// rewirings the later one counts.
+/// Packets that wait in the port go to the old end, and packets sent later go to the new one. Of two rewirings the
+/// later one counts.
 #[test]
 fn a_rewired_port_sends_to_its_new_end() {
     let script = || {

@@ -1,4 +1,4 @@
-//! The drivers, held against the contract between nodes and drivers.
+//! Tests of drivers against the contract between nodes and drivers.
 
 mod conformance;
 mod xco;

@@ -1,5 +1,5 @@
-//! The seam: XCo's controller and coordinators, real hosts and a real switch, once in simulated time and
-//! once by the wall clock over UDP. Nobody among them can tell which.
+//! XCo's controller and coordinators, real hosts and a real switch, once in simulated time and once by the wall clock
+//! over UDP. The nodes cannot distinguish the two.
 
 use slotline_net::aqm::spec::QueueSpec;
 use slotline_net::frame::{Kind, Packet};
@@ -34,7 +34,7 @@ const SPAN: Duration = Duration::from_millis(800);
 /// A machine that wakes up this late is busy with something else.
 const LATE: Time = Time::ms(10);
 
-/// Passes everything on to a host, and notes when datagrams leave it.
+/// Forwards everything to a host, and notes when datagrams leave it.
 struct Tap {
     host: Host,
     left: Vec<Time>,
@@ -156,7 +156,7 @@ fn setup() -> Setup {
     Setup { graph, routes, nodes }
 }
 
-/// What each sender's host let out and when, after `span`.
+/// The packets that each sender's host released, with their times, after `span`.
 struct Seen {
     left: Vec<Vec<Time>>,
     directives: u64,
@@ -170,13 +170,13 @@ fn seen<'a>(graph: &Graph, node: impl Fn(NodeId) -> &'a dyn Node) -> Seen {
 }
 
 impl Seen {
-    /// The largest deviation of a sender's share from a third, in percent of that.
+    /// The largest deviation of a sender's share from a third, in percent of a third.
     fn unfairness(&self) -> u64 {
         let sum: u64 = self.left.iter().map(|left| left.len() as u64).sum();
         let off = |left: &Vec<Time>| (left.len() as u64 * u64::from(SENDERS)).abs_diff(sum);
         self.left.iter().map(off).max().unwrap_or(0) * 100 / sum.max(1)
     }
-    /// Turns of one or two datagrams: what happens where windows overlap. A slice is 26 datagrams.
+    /// The number of turns of one or two datagrams, which occur if windows overlap. A slice is 26 datagrams.
     fn short_turns(&self) -> usize {
         let all =
             (0..).zip(&self.left).flat_map(|(at, left)| left.iter().map(move |time| (*time, at)));
@@ -221,7 +221,7 @@ fn in_simulated_time() {
     seen(&graph, node).check();
 }
 
-/// Where the machine was too late for slices of 20 ms: once more; says nothing where it always is.
+/// Repeats the test if the machine was too late for slices of 20 ms, and skips it if it always is.
 #[test]
 fn by_the_wall_clock() {
     for _ in 0..5 {

@@ -38,7 +38,7 @@ impl Reports {
     }
 }
 
-/// A port of all addresses, and what reads everything that is sent to it.
+/// A port of all addresses, with a thread that reads everything sent to it.
 fn sink() -> u16 {
     let listener = TcpListener::bind("0.0.0.0:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -50,14 +50,14 @@ fn sink() -> u16 {
     port
 }
 
-/// A port of all addresses where nobody reads.
+/// A port of all addresses whose connections are never read.
 fn deaf() -> (TcpListener, u16) {
     let listener = TcpListener::bind("0.0.0.0:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     (listener, port)
 }
 
-/// Each way to write goes to another host. What is left over by a short write is written again.
+/// Each way to write uses another host. The rest of a short write is written again.
 const WAYS: &str = r#"
 import os, socket, sys, tempfile
 port, size = int(sys.argv[1]), 1000000
@@ -105,7 +105,7 @@ fn every_way_to_write_is_counted() {
     assert!(reports.table.read_all_withdrawn().unwrap().iter().all(|bytes| *bytes == 0));
 }
 
-/// Numbers of descriptors that are used again, duplicates, children, and what is not TCP to a host of the table.
+/// Reused numbers of descriptors, duplicates, child processes, and descriptors that are not TCP to a host of the table.
 const DESCRIPTORS: &str = r#"
 import os, socket, subprocess, sys
 port = int(sys.argv[1])
@@ -173,8 +173,8 @@ fn a_write_that_blocks_is_announced_before_it_returns() {
     assert_eq!(reports.table.written(0, 1).unwrap(), whole);
 }
 
-/// To host 1 the connection is reset with bytes in its buffer; to host 2 it ends in order. Prints what the socket took
-/// in each, of which the last write is a short one.
+/// The connection to host 1 is reset with bytes in its buffer; the connection to host 2 ends in order. Prints the bytes
+/// that the socket accepted in each; the last write is a short one.
 const CLOSES: &str = r#"
 import socket, struct, sys
 def fill(address):
@@ -207,7 +207,7 @@ fn bytes_that_a_close_discards_are_withdrawn() {
     assert_eq!(reports.table.withdrawn(0, 2).unwrap(), 0, "{written:?}");
 }
 
-/// The limit of the requirement is 200 ns. What is measured is some 20 ns.
+/// The requirement is 200 ns. The measured value is about 20 ns.
 #[test]
 fn a_call_costs_less_than_200_ns_more() {
     let Some(program) = compiled("cost", &folder("cost"), &[]) else { return };

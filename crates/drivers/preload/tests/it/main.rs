@@ -1,5 +1,5 @@
-//! The library under real programs. Virtual time began an hour ago, so that a moment that is not translated is far
-//! from what is expected. Ratios have wide limits: the machine may be busy. Tests name what they skip.
+//! The library with real programs. Virtual time began an hour ago, so that a moment that is not translated differs
+//! clearly from the expected one. Ratios have wide limits, because the machine may be busy. Tests print what they skip.
 
 mod adu;
 mod programs;
@@ -40,7 +40,7 @@ fn compiled(name: &str, folder: &Path, flags: &[&str]) -> Option<PathBuf> {
     Some(program)
 }
 
-/// Whether a program is installed; says so if not.
+/// Whether a program is installed. Prints a message if it is not.
 fn installed(program: &str, option: &str) -> bool {
     let there = Command::new(program).arg(option).output().is_ok_and(|done| done.status.success());
     if !there {
@@ -78,8 +78,8 @@ impl Virtual {
     }
 }
 
-/// Runs a program that must succeed; returns what it writes and how long it really takes. A program that waits for a
-/// moment that was not translated is ended.
+/// Runs a program that must succeed. Returns its output and its real duration. A program that waits for a moment that
+/// was not translated is killed.
 fn run(command: &mut Command) -> (String, Duration) {
     let begin = Instant::now();
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();

@@ -85,7 +85,7 @@ fn ping_measures_virtual_round_trips() {
     assert!((0.0..100.0).contains(&number("icmp_seq=2 ttl=64 time=", ' ')), "{out}");
 }
 
-/// The rate that iperf3 shows is by the dilation higher than the real one.
+/// The rate that iperf3 shows is higher than the real one, by the dilation.
 #[test]
 fn iperf3_shows_the_virtual_rate() {
     if !installed("iperf3", "--version") {
@@ -186,14 +186,14 @@ fn netcat_gives_up_in_virtual_time() {
         eprintln!("skipped: nc is not installed");
         return;
     };
-    // It reads from this process, which is silent, too.
+    // nc reads from this process, which sends nothing.
     let input = netcat.stdin.take();
     let status = netcat.wait().unwrap();
     drop(input);
     assert!((2.9..20.0).contains(&begin.elapsed().as_secs_f64()), "{status} {:?}", begin.elapsed());
 }
 
-/// It sends for 1.4 s, of which it says how many are measured.
+/// sockperf sends for 1.4 s, and reports how much of that is measured.
 #[test]
 fn sockperf_measures_for_a_virtual_second() {
     if !installed("sockperf", "--version") {

@@ -4,7 +4,7 @@ use crate::{Virtual, compiled, folder, run};
 
 /// Ways to wait in `c/waits.c`.
 const WAYS: usize = 44;
-/// What each of them waits for.
+/// The duration of each wait.
 const SPAN_NS: f64 = 20e6;
 
 #[test]
@@ -15,7 +15,7 @@ fn every_wait_takes_its_span_in_virtual_time() {
         let words: Vec<&str> = line.splitn(4, ' ').collect();
         let (shown, real): (f64, f64) = (words[1].parse().unwrap(), words[2].parse().unwrap());
         assert_eq!(words[3], "ended", "{line}");
-        // The kernel waits for whole ticks in some of them.
+        // In some ways the kernel waits for whole ticks.
         assert!(shown >= 0.98 * SPAN_NS, "too short: {line}");
         assert!((15.0..25.0).contains(&(real / shown)), "wrong ratio: {line}");
     }

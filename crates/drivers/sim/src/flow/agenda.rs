@@ -15,7 +15,7 @@ pub struct Agenda {
 }
 
 impl Agenda {
-    /// Item number `item` must be checked no later than at `time`.
+    /// Makes sure that item number `item` is checked no later than at `time`.
     pub fn advance(&mut self, item: u32, time: u64) {
         if self.place.len() <= item as usize {
             self.place.resize(item as usize + 1, ABSENT);
@@ -30,7 +30,7 @@ impl Agenda {
         self.rise(at as usize, (time, item));
     }
 
-    /// The first item is not due before `time`.
+    /// Postpones the first item to `time`.
     pub fn put_off_first(&mut self, time: u64) {
         if let Some(&(_, item)) = self.heap.first() {
             self.sink(0, (time, item));
@@ -42,7 +42,7 @@ impl Agenda {
         self.heap.first().copied()
     }
 
-    /// The items of which one is the first when the first one is gone.
+    /// The items of which one becomes the first when the first one is removed.
     pub fn next(&self) -> &[(u64, u32)] {
         self.heap.get(1..self.heap.len().min(1 + FAN)).unwrap_or(&[])
     }

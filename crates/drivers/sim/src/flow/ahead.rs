@@ -26,12 +26,12 @@ impl Ahead {
         self.paths.get(self.passed).filter(|_| starts)
     }
 
-    /// The first of them has started.
+    /// Removes the first of them, which has started.
     pub fn pass(&mut self) {
         self.passed += 1;
     }
 
-    /// Routes have changed.
+    /// Removes all paths, because routes have changed.
     pub fn forget(&mut self) {
         self.conns.clear();
         self.passed = 0;

@@ -52,9 +52,9 @@ pub struct Aimd {
     used: Vec<f64>,
     flows: Vec<Flow>,
     unused: Vec<u32>,
-    /// The present flows, and those that left since the last tick. They are shuffled in each tick.
+    /// The current flows, and those that left since the last tick. They are shuffled in each tick.
     order: Vec<u32>,
-    /// The number of present flows.
+    /// The number of current flows.
     there: usize,
     rng: Stream,
 }
@@ -106,7 +106,7 @@ impl Aimd {
         self.there -= 1;
     }
 
-    /// Moves a flow to another path. Its rate stays.
+    /// Moves a flow to another path. Its rate does not change.
     pub fn reroute(&mut self, key: FlowKey, FlowPath { links, shares }: FlowPath<'_>) {
         let rate = self.flows[key.at()].rate;
         self.charge(key.at(), -rate);

@@ -89,7 +89,7 @@ impl Engine {
         }
     }
 
-    /// A flow is complete as seen from `side`. It counts towards its triggers.
+    /// Counts a flow that is complete at `side` towards its triggers.
     pub(super) fn flow_done(&mut self, flow: u32, side: When) {
         let Flow { then, also, .. } = self.plan.traffic.flows[flow as usize];
         self.count(then.filter(|(_, when)| *when == side).map(|(trigger, _)| trigger));
@@ -118,7 +118,7 @@ impl Engine {
         self.applications.later(self.now.saturating_add(delay.as_ps()), due);
     }
 
-    /// A step is ready. It waits for its processor.
+    /// Begins a step, which is ready. It waits for its processor.
     fn begin_step(&mut self, at: u32) {
         let step = self.plan.traffic.steps[at as usize];
         let begun = match step.cpu {
@@ -139,7 +139,7 @@ impl Engine {
         }
     }
 
-    /// A stream of datagrams pauses or continues, if it has not ended.
+    /// Pauses or continues a stream of datagrams, if it has not ended.
     fn pause(&mut self, conn: u32) {
         let info = &self.plan.traffic.conns[conn as usize];
         let slotline_net::workload::Carrier::Udp { on, off, .. } = info.carrier else { return };

@@ -1,16 +1,16 @@
-//! Bundles: groups of links that always carry the same, while every flow is spread evenly over its equal paths.
+//! Bundles: groups of links that always carry the same load, if every flow is spread evenly over its equal paths.
 //!
 //! If packets are sprayed over all equal ports, the fluid flow is split into equal shares at every switch. In a
 //! fat-tree such a flow uses a thousand links and more. Many of these links are equivalent, and the slowest of
 //! them limits all. Two nodes are of the same *kind* if refinement does not separate them: each host is of a
-//! separate kind, and two switches are of the same
-//! kind if they have the same links from and to nodes of each kind (the coarsest equitable partition). By
-//! induction over the hops from a host, all nodes of a kind receive the same share of each of its flows: they are
-//! equally far from the destination, have as many ports there, and are reached by as many links of each kind.
-//! So all links from nodes of one kind to nodes of another carry the same: they are a *bundle*.
+//! separate kind, and two switches are of the same kind if they have the same links from and to nodes of each
+//! kind (the coarsest equitable partition). By induction over the hops from a host, all nodes of a kind receive
+//! the same share of each of its flows: they are equally far from the destination, have the same number of ports
+//! towards it, and are reached by the same number of links of each kind. Therefore, all links from nodes of one
+//! kind to nodes of another carry the same load. They are a *bundle*.
 //!
-//! If a switch avoids a link for some destinations, both ends are of separate kinds, and so the link is a
-//! bundle by itself.
+//! If a switch avoids a link for some destinations, both ends are of separate kinds. The link is then a bundle by
+//! itself.
 
 use super::fabric::Fabric;
 use slotline_net::id::{HostId, NodeId, PortId};
@@ -19,17 +19,17 @@ use std::collections::BTreeMap;
 
 /// Marks a link that no route uses.
 const UNUSED: u32 = u32::MAX;
-/// Marks the begin of a path.
+/// Marks the beginning of a path.
 const START: u32 = u32::MAX;
 
 /// The bundles of a network, under the routes in force.
 #[derive(Clone, Debug)]
 pub(super) struct Bundles {
-    /// By node.
+    /// By node, its kind.
     kinds: Vec<u32>,
     /// By link, its bundle.
     of: Vec<u32>,
-    /// By bundle, how many links it has.
+    /// By bundle, the number of its links.
     sizes: Vec<u32>,
     /// By link, the bytes that it carried under earlier routes.
     before: Vec<f64>,
@@ -53,7 +53,7 @@ impl Fan {
         self.slowest.clear();
     }
 
-    /// A bundle carries a part of the flow. The nodes from `first` on are equally far from the source.
+    /// Adds a part of the flow to a bundle. The bundles from `first` on are equally far from the source.
     fn add(&mut self, first: usize, bundle: u32, part: f64) {
         match self.bundles[first..].iter().rposition(|other| *other == bundle) {
             Some(at) => self.shares[first + at] += part,
@@ -86,7 +86,8 @@ impl Bundles {
         bundles
     }
 
-    /// The routes have changed. The bytes that bundles have `carried` are stored for each link, and set to zero.
+    /// Finds the bundles under changed routes. The bytes that bundles have `carried` are stored for each link, and set
+    /// to zero.
     pub fn renew(&mut self, fabric: &Fabric, carried: &mut [f64]) {
         for (before, &bundle) in self.before.iter_mut().zip(&self.of) {
             *before += carried.get(bundle as usize).copied().unwrap_or(0.0);
@@ -154,7 +155,7 @@ impl Bundles {
         out.slowest.reverse();
     }
 
-    /// A part of a flow arrives over `link`.
+    /// Adds a part of a flow that arrives over `link`.
     fn arrive(
         &self,
         there: &mut Vec<Reached>,
@@ -267,7 +268,7 @@ mod tests {
         Fabric::new(graph, Arc::new(routes))
     }
 
-    /// By link, what it carries of a flow: node by node, without any symmetry.
+    /// By link, the share of a flow that it carries, computed node by node without symmetry.
     fn plainly(fabric: &Fabric, src: HostId, dst: HostId) -> Option<Vec<f64>> {
         let mut shares = vec![0.0; fabric.links()];
         let mut here = BTreeMap::from([(fabric.host(src), 1.0)]);
@@ -332,7 +333,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(48))]
 
-        /// Whatever links are down or avoided: each link carries what it does node by node.
+        /// Whatever links are down or avoided, each link carries the share that is computed node by node.
         #[test]
         fn all_links_of_a_bundle_carry_the_same(
             tree in any::<bool>(),

@@ -34,8 +34,8 @@ impl Bursts {
         Bursts { gap, seed, conns: vec![Conn { last: NEVER, entropy: 0, count: 0 }; conns] }
     }
 
-    /// A connection with this number and key starts to send, or continues. The first burst takes the path of ECMP: its
-    /// entropy is `first`.
+    /// Begins or continues a burst of the connection with this number and key. The first burst takes the path of ECMP:
+    /// its entropy is `first`.
     pub fn begin(&mut self, conn: u32, key: u64, now: u64, first: u16) {
         let state = &mut self.conns[conn as usize];
         if state.last == NEVER {
@@ -48,7 +48,7 @@ impl Bursts {
         state.last = now;
     }
 
-    /// A connection has sent its last byte for now.
+    /// Ends a burst: the connection has sent its last byte for now.
     pub fn pause(&mut self, conn: u32, now: u64) {
         self.conns[conn as usize].last = now;
     }

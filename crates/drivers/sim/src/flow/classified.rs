@@ -95,7 +95,7 @@ impl Engine {
         state.carry(fabric, (conn, plan.traffic.conns[conn as usize].dst), &path, bytes);
     }
 
-    /// All switches rearrange flows, if the period has ended.
+    /// Lets all switches rearrange flows, if the period has ended.
     pub(super) fn rearrange(&mut self) {
         if !matches!(&self.path_choice, PathChoice::Classified(state) if state.next <= self.now) {
             return;

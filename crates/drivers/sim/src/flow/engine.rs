@@ -227,7 +227,7 @@ impl Engine {
         due.is_some()
     }
 
-    /// A flow begins when the earlier flows of its connection are sent.
+    /// Starts a flow. It is sent when the earlier flows of its connection have been sent.
     pub(super) fn start_flow(&mut self, flow: u32) {
         self.flows[flow as usize].started = Time::ps(self.now);
         let conn = self.plan.traffic.flows[flow as usize].conn;
@@ -243,7 +243,7 @@ impl Engine {
         (sent < info.count).then_some(info.first.0 + sent)
     }
 
-    /// `conn` sends its next flow, which has begun.
+    /// Sends the next flow of `conn`, which has begun.
     pub(super) fn send(&mut self, conn: u32) {
         let Some(flow) = self.next_of(conn) else { return };
         self.begin_burst(conn);
@@ -315,7 +315,7 @@ impl Engine {
         self.unsolved = true;
     }
 
-    /// The last byte of `flow` has left. It and its acknowledgement arrive later.
+    /// Handles the departure of the last byte of `flow`. It and its acknowledgement arrive later.
     fn all_sent(&mut self, flow: u32, key: FlowKey) {
         self.last_path(key);
         let (_, last) = self.plan.wire_bytes(flow);
@@ -328,7 +328,7 @@ impl Engine {
         }
     }
 
-    /// The receiver has the last byte of `flow`.
+    /// Handles the arrival of the last byte of `flow` at its receiver.
     pub(super) fn delivered(&mut self, flow: u32) {
         let info = self.plan.traffic.flows[flow as usize];
         let passage = &mut self.flows[flow as usize];

@@ -132,7 +132,7 @@ impl Fabric {
         if lane.down { 0.0 } else { lane.rate.0 as f64 / 8.0 }
     }
 
-    /// A link goes down or up.
+    /// Takes a link down or up.
     pub fn set_down(&mut self, link: u32, down: bool) {
         self.lanes[link as usize].down = down;
     }
@@ -159,7 +159,7 @@ impl Fabric {
         while self.advance(&mut traveller, out) {}
     }
 
-    /// As [`Fabric::path`], for several pairs at once. Their steps are independent of each other, so the
+    /// Like [`Fabric::path`], for several pairs at once. Their steps are independent of each other, so the
     /// processor need not wait for the memory of one lookup before it starts the next.
     pub fn paths(&self, pairs: &[(HostId, HostId, u16)], out: &mut [Vec<u32>]) {
         let start = |&(src, dst, entropy): &_| self.traveller(src, dst, entropy);

@@ -23,8 +23,9 @@ pub(super) struct Sum {
 impl Sum {
     const NONE: Sum = Sum { taken: 0.0, most: 0.0, trip: f32::INFINITY };
 
-    /// A flow that another link limits gets `change` more, and at most `most` for a weight of one. Returns one if the
-    /// level of this link has to be checked, else zero. There is no branch, because it could not be predicted.
+    /// Adds `change` to the rate of a flow that another link limits. The rate is at most `most`, for a weight of one.
+    /// Returns one if the level of this link has to be checked, else zero. There is no branch, because it could not be
+    /// predicted.
     #[inline(always)]
     fn raise(&mut self, change: f64, most: f32) -> u32 {
         self.taken += change;
@@ -32,7 +33,7 @@ impl Sum {
         ((f64::from(self.trip) - self.taken).to_bits() >> 63) as u32
     }
 
-    /// The same for a flow that gets less. That overloads no link.
+    /// The same for a rate that decreases, which overloads no link.
     #[inline(always)]
     fn lower(&mut self, change: f64) -> u32 {
         self.taken += change;
@@ -146,13 +147,13 @@ impl Levels {
         self.sums[link as usize].taken > self.links[link as usize].capacity * self.full
     }
 
-    /// `link`, which limited no flow, limits some from now on.
+    /// Makes `link`, which limited no flow, limit some flows.
     pub fn limit(&mut self, link: u32, level: f64) {
         self.of(link).level = level;
         self.set_trip(link);
     }
 
-    /// `link` limits no flow any more.
+    /// Makes `link` limit no flow.
     pub fn open(&mut self, link: u32) {
         let entry = self.of(link);
         (entry.level, entry.weight, entry.clock) = (f64::INFINITY, 0.0, 0.0);
@@ -165,8 +166,8 @@ impl Levels {
         self.set_trip(link);
     }
 
-    /// A link that limits flows is checked after every change. Another one is checked when it is overloaded. A link in
-    /// the queue is checked anyway.
+    /// A link that limits flows is checked after every change. Any other link is checked when it is overloaded. A link
+    /// in the queue is checked in any case.
     #[inline]
     fn set_trip(&mut self, link: u32) {
         let entry = &self.links[link as usize];
@@ -199,8 +200,8 @@ impl Levels {
         Some(link)
     }
 
-    /// A flow that `link` limited is limited by another link from now on. It gets `taken`, and at most `most` for a
-    /// weight of one.
+    /// Makes another link limit a flow that `link` limited. The flow gets `taken`, and at most `most` for a weight of
+    /// one.
     pub fn give_up(&mut self, link: u32, taken: f64, most: f32) {
         self.sum(link).raise(taken, most);
         self.doubt(link);

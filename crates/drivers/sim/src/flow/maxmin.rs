@@ -101,8 +101,8 @@ impl MaxMin<Whole> {
         MaxMin::rough(capacities, 0.0)
     }
 
-    /// The same, but changes of a level by less than a share `tolerance` are ignored. With zero, rates are exact. Errors
-    /// do not accumulate, because a level is computed from the present rates of the flows.
+    /// Like [`MaxMin::new`], but ignores changes of a level by less than a share `tolerance`. With zero, rates are
+    /// exact. Errors do not accumulate, because a level is computed from the current rates of the flows.
     pub fn rough(capacities: &[f64], tolerance: f64) -> MaxMin {
         MaxMin::empty(capacities, tolerance)
     }
@@ -206,7 +206,7 @@ impl<S: Shares> MaxMin<S> {
         self.enter(key.0, left);
     }
 
-    /// A flow has `bytes` more to send.
+    /// Adds `bytes` to what a flow has to send.
     pub fn extend(&mut self, key: FlowKey, bytes: f64) {
         let Place { finish, at } = &mut self.flows[key.at()];
         *finish += bytes / self.paths.weight(key.0);
@@ -350,7 +350,7 @@ impl<S: Shares> MaxMin<S> {
         }
     }
 
-    /// `link` limits a free flow from now on. Its level does not change here.
+    /// Makes `link` limit a free flow. The level of the link does not change here.
     fn join(&mut self, flow: u32, link: u32) {
         let (place, other) = self.members.adopt(link, self.paths.place(flow, link));
         self.move_to(link, flow, place, other);
@@ -363,7 +363,7 @@ impl<S: Shares> MaxMin<S> {
         self.moved.push(link);
     }
 
-    /// A flow becomes free. The level of its link does not change here, if the link limits other flows.
+    /// Makes a flow free. The level of its link does not change here, if the link limits other flows.
     fn quit(&mut self, flow: u32) {
         let Place { finish, at: link } = self.flows[flow as usize];
         let (place, other) = self.members.release(link, self.paths.place(flow, link));
@@ -381,7 +381,7 @@ impl<S: Shares> MaxMin<S> {
         self.moved.push(link);
     }
 
-    /// Two flows of a link have swapped indices.
+    /// Stores the indices of two flows of a link, which have swapped them.
     fn move_to(&mut self, link: u32, flow: u32, place: u32, other: u32) {
         let old = self.paths.place(flow, link);
         self.paths.set_place(other, link, old);

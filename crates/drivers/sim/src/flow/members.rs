@@ -125,14 +125,14 @@ impl Members {
         moved
     }
 
-    /// The link limits the flow at an index from now on. Returns its new index, and the flow at the old one.
+    /// Makes the link limit the flow at an index. Returns its new index, and the flow at the old one.
     pub fn adopt(&mut self, link: u32, place: u32) -> (u32, u32) {
         let own = self.own_count(link);
         self.set_own(link, own + 1);
         self.swap(link, place, own)
     }
 
-    /// The link limits the flow at an index no longer. Returns its new index, and the flow at the old one.
+    /// Makes the link no longer limit the flow at an index. Returns its new index, and the flow at the old one.
     pub fn release(&mut self, link: u32, place: u32) -> (u32, u32) {
         let last = self.own_count(link) - 1;
         self.set_own(link, last);
@@ -164,7 +164,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Lists grow, become short and grow again; those that are limited stay in front.
+        /// Lists grow, become short and grow again. Limited flows stay in front.
         #[test]
         fn are_lists(
             steps in prop::collection::vec((0u32..3, 0usize..24, 0u32..40, any::<bool>()), 0..600),

@@ -73,7 +73,7 @@ pub struct Volume {
     pub delivered: u64,
     /// The bytes that have left and not arrived, from incomplete flows.
     pub under_way: u64,
-    /// How many shares of bytes were added to links.
+    /// The number of shares of bytes that were added to links.
     pub parts: u64,
     /// The difference between the bytes of flows that have ended and the integral of their rates.
     pub missed: f64,
@@ -93,7 +93,7 @@ impl Volume {
         let most = self.sent.max(accounted);
         // An addition is rounded by half of EPSILON at most, and so is the share.
         let rounded = self.parts as f64 * f64::EPSILON * most;
-        // Beyond 2^53 bytes a sum of whole numbers is rounded, too.
+        // Beyond 2^53 bytes, a sum of whole numbers is also rounded.
         let exact = if most < 9e15 { 0.0 } else { DRIFT * most };
         let drift = DRIFT * most + 1.0;
         (self.sent - accounted).abs() <= rounded + exact && self.missed <= self.roundable + drift
@@ -103,7 +103,7 @@ impl Volume {
 /// The results of a simulation.
 #[derive(Clone, Debug)]
 pub struct FlowOutcome {
-    /// By flow.
+    /// The results by flow.
     pub flows: Vec<Passage>,
     /// By node, then port: bytes sent.
     pub ports: Vec<Vec<u64>>,

@@ -107,7 +107,7 @@ impl Engine {
         debug_assert!(known.is_none_or(|path| *path == self.path));
     }
 
-    /// `conn` begins to send.
+    /// Begins a burst of `conn`.
     pub(super) fn begin_burst(&mut self, conn: u32) {
         if let PathChoice::Bursts(bursts) = &mut self.path_choice {
             let key = self.plan.conn_key(conn);
@@ -122,7 +122,7 @@ impl Engine {
         }
     }
 
-    /// `conn` has sent its last byte for now.
+    /// Ends a burst of `conn`, which has sent its last byte for now.
     pub(super) fn end_burst(&mut self, conn: u32) {
         if let PathChoice::Bursts(bursts) = &mut self.path_choice {
             bursts.pause(conn, self.now);
@@ -154,7 +154,7 @@ impl Engine {
         }
     }
 
-    /// A link has changed its rate, or goes down or up.
+    /// Updates the capacity of a link that has changed its rate or has gone down or up.
     pub(super) fn refit(&mut self, link: u32) {
         match &self.path_choice {
             PathChoice::Spread(_) => self.refit_bundles(),
@@ -170,7 +170,7 @@ impl Engine {
         }
     }
 
-    /// Routes have changed. Flows move to their new paths, if they have any. Flows without a path try again.
+    /// Moves flows to their new paths after routes have changed. Flows without a path try again.
     pub(super) fn reroute_all(&mut self) {
         if self.path_choice.are_spread() {
             self.spread_anew();
@@ -184,8 +184,8 @@ impl Engine {
         }
     }
 
-    /// The bundles have changed with the routes. A flow without a path is assigned to the bundle beyond the last,
-    /// which carries nothing.
+    /// Spreads all flows over the bundles under changed routes. A flow without a path is assigned to the bundle beyond
+    /// the last, which carries nothing.
     fn spread_anew(&mut self) {
         self.book_all();
         if let PathChoice::Spread(spread) = &mut self.path_choice {
@@ -219,7 +219,7 @@ impl Engine {
         (self.path, self.shares) = (new, shares);
     }
 
-    /// The flows on a link. There may be others among them.
+    /// The flows on a link. The result may include other flows.
     pub(super) fn keys_on(&self, link: u32) -> Vec<FlowKey> {
         let at = self.path_choice.stand_in(link);
         match (&self.rates, at) {
@@ -259,7 +259,7 @@ impl Engine {
         self.senders.book(key, left, FlowPath { links: &self.path, shares: &self.shares });
     }
 
-    /// A flow gets another rate, or ends: its time may be rounded up to the next picosecond.
+    /// Accounts for rounding if a flow gets another rate or ends: its time may be rounded up to the next picosecond.
     pub(super) fn may_round(&mut self, key: FlowKey) {
         self.roundable += self.rates.rate(key) * 1e-12;
     }

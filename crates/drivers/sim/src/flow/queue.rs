@@ -79,7 +79,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// All that goes in comes out once, and what differs by more than a bucket in order.
+        /// Every link comes out once. Links whose levels differ by more than a bucket come out in order.
         #[test]
         fn is_a_rough_heap(
             steps in prop::collection::vec((0.5f64..1.0, any::<bool>(), -30i32..3), 1..300),

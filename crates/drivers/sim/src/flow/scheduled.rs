@@ -111,7 +111,7 @@ impl Engine {
         large
     }
 
-    /// A decision takes effect.
+    /// Puts a decision into effect.
     pub(super) fn install(&mut self, decision: u32) {
         let Some(scheduled) = &mut self.scheduled else { return };
         let (conn, path) = scheduled.decided[decision as usize];

@@ -59,7 +59,7 @@ pub(super) struct Senders {
     stranded: Vec<u32>,
     /// By link, the booked bytes. They are whole numbers if each link carries all of a flow.
     pub carried: Vec<f64>,
-    /// How many shares of bytes were added to links, each of which may be rounded.
+    /// The number of shares of bytes that were added to links. Each of them may be rounded.
     pub parts: u64,
 }
 
@@ -114,20 +114,20 @@ impl Senders {
         self.active += 1;
     }
 
-    /// `conn` has sent a flow. Returns how many it has sent now.
+    /// Counts a flow that `conn` has sent. Returns the number that it has sent so far.
     pub fn complete(&mut self, conn: u32) -> u32 {
         self.conns[conn as usize].sent += 1;
         self.conns[conn as usize].sent
     }
 
-    /// The connection under `key` continues with `flow`.
+    /// Continues the connection under `key` with `flow`.
     pub fn go_on(&mut self, key: FlowKey, flow: u32, wire: u64) {
         let sender = &mut self.senders[key.at()];
         (sender.flow, sender.wire) = (flow, wire);
         sender.whole += wire;
     }
 
-    /// `conn` sends nothing more for now.
+    /// Ends the sending of `conn` for now.
     pub fn rest(&mut self, conn: u32) {
         if let Some(key) = self.key_of(conn) {
             self.senders[key.at()].conn = NOBODY;
@@ -153,7 +153,7 @@ impl Senders {
     }
 
     /// Books the sent bytes to the links of the path, if `left` bytes are left. Each link gets its share, or all if
-    /// there are no shares. What is booked once stays booked.
+    /// there are no shares. Booked bytes stay booked.
     pub fn book(&mut self, key: FlowKey, left: f64, FlowPath { links, shares }: FlowPath<'_>) {
         let sender = &mut self.senders[key.at()];
         let sent = sender.sent(left).max(sender.booked);

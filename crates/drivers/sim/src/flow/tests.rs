@@ -230,13 +230,13 @@ fn saw_teeth_take_longer_than_fair_shares() {
     assert!(teeth > fair && teeth < 5.0 * fair, "{teeth}, {fair}");
 }
 
-/// Sends large flows of host 1 on the last of their paths, and records the reports.
-struct Apart {
+/// Moves large flows of host 1 to the last of their paths, and records the reports.
+struct LastPath {
     reported: Arc<std::sync::Mutex<Vec<(Time, HostId, u64)>>>,
     wanted: Vec<Decision>,
 }
 
-impl Control for Apart {
+impl Control for LastPath {
     fn observe(&mut self, news: &News<'_>, now: Time) {
         let News::Flows { host, span, flows } = *news else { return };
         assert_eq!(span, Time::ms(1));
@@ -258,8 +258,8 @@ impl Control for Apart {
 
 #[test]
 fn a_scheme_parts_flows_that_share_a_path() {
-    // Two hosts of a switch send to another pod, both on path 0: each has half a link, until one of
-    // them is moved to path 3, after a poll, computing and installing.
+    // Two hosts of a switch send to another pod, both on path 0. Each has half a link, until one of them is
+    // moved to path 3, after the times for a poll, for computing and for installing.
     let mut traffic = TrafficBuilder::new(16);
     for (src, dst) in [(0, 14), (1, 15)] {
         let conn = tcp(&mut traffic, src, dst);
@@ -268,7 +268,7 @@ fn a_scheme_parts_flows_that_share_a_path() {
     let graph = TopologySpec::FatTree(FatTreeSpec::new(4)).build().expect("a fat-tree");
     let reported = Arc::default();
     let scheduler = PerFlow {
-        control: Box::new(Apart { reported: Arc::clone(&reported), wanted: vec![] }),
+        control: Box::new(LastPath { reported: Arc::clone(&reported), wanted: vec![] }),
         poll: Time::ms(1),
         threshold: 0.1,
         computing: Time::us(200),
@@ -288,7 +288,7 @@ fn a_scheme_parts_flows_that_share_a_path() {
     let first = reported[0];
     assert_eq!((first.0, first.1), (Time::ms(1), HostId(0)));
     assert!((first.2 as f64 - 625_000.0).abs() < 2.0, "half of 1.25 MB, not {}", first.2);
-    // When both are done their hosts are reported once more, without flows.
+    // When both flows are done, their hosts are reported once more, without flows.
     assert_eq!(reported.iter().filter(|(.., bytes)| *bytes == 0).count(), 2, "{reported:?}");
     assert!(
         outcome.counts.contains(&(slotline_net::scheme::counters::FLOW_DECISIONS, 9)),
@@ -297,7 +297,7 @@ fn a_scheme_parts_flows_that_share_a_path() {
     );
 }
 
-/// The network of `permutation`, or of another traffic, with another path of choosing paths.
+/// A network with `graph`, `traffic` and another method of choosing paths.
 fn with(graph: Graph, traffic: TrafficBuilder, spread: Spread) -> FlowNetwork {
     let mut network = network(graph, traffic);
     let Plan { traffic, transport, .. } = Arc::try_unwrap(network.plan).expect("the only one");
@@ -315,13 +315,13 @@ fn a_permutation_that_is_spread_fills_all_hosts() {
     let cores: Vec<usize> = (0..4).map(core).collect();
     let outcome = simulated(network);
     for (at, flow) in (0..).zip(&outcome.flows) {
-        // Alone on its hosts' links, and nobody is limited elsewhere; six links of 1 us each.
+        // Each flow is alone on its hosts' links, and no flow is limited elsewhere. A path has six links of 1 us.
         let (wire, last) = plan.wire_bytes(at);
         let alone = (wire + 5 * last) as f64 * 8.0 / 1e10 + 6e-6;
         let took = seconds(flow.finished) - seconds(flow.started);
         assert!((took - alone).abs() < 1e-8, "flow {at}: {took}, not {alone}");
     }
-    // Every core switch carries the same to each pod, and together what hosts have sent.
+    // Every core switch carries the same number of bytes. Their sum is what hosts have sent.
     let sent: Vec<u64> = cores.iter().map(|core| outcome.ports[*core].iter().sum()).collect();
     assert!(sent.iter().all(|bytes| bytes.abs_diff(sent[0]) < 8), "{sent:?}");
     assert!((sent.iter().sum::<u64>() as f64 / outcome.volume.sent - 1.0).abs() < 1e-6);
@@ -351,7 +351,7 @@ fn a_flow_that_is_spread_waits_for_routes_around_a_link() {
     let after = simulated(network);
     let late = seconds(after.flows[0].finished) - seconds(before.flows[0].finished);
     assert!((late - 3e-3).abs() < 1e-9, "{late}");
-    // A quarter of what was sent before went over the link, and nothing afterwards.
+    // The link carried a quarter of what was sent before, and nothing afterwards.
     let end = ends.iter().find(|end| end.node == agg).expect("an end");
     let (early, bytes) = (2e-3 * 1.25e9 / 4.0, after.ports[end.node.at()][end.port.at()]);
     assert!((bytes as f64 - early).abs() < 2.0, "{bytes}, not {early}");
@@ -375,8 +375,8 @@ fn saw_teeth_of_spread_flows_fill_links_that_hashes_do_not() {
     assert!(spread < hashed, "{spread}, {hashed}");
 }
 
-/// Two large flows of hosts of one switch to another pod, after a small one of the second connection that
-/// ended so long before; the time that both large ones take.
+/// The time that two large flows of hosts of one switch take to another pod. A small flow of the second connection
+/// ends `pause` before they begin.
 fn after_a_pause(pause: Time, entropies: impl Fn(&mut TrafficBuilder) -> [ConnHandle; 2]) -> f64 {
     let mut traffic = TrafficBuilder::new(16);
     let [one, other] = entropies(&mut traffic);
@@ -394,9 +394,9 @@ fn after_a_pause(pause: Time, entropies: impl Fn(&mut TrafficBuilder) -> [ConnHa
 
 #[test]
 fn a_pause_puts_a_connection_on_another_path() {
-    // Of many connections one that meets another's path by its first hash: apart it takes half the time.
+    // Some connections share a path with another by their first hash. On separate paths, they take half the time.
     let alone = 10e6 * 8.0 / 1e10 * 1538.0 / 1460.0;
-    let together = |many: u32, pause: Time| {
+    let time_of = |many: u32, pause: Time| {
         after_a_pause(pause, |traffic| {
             let one = tcp(traffic, 0, 14);
             (1..many).for_each(|_| _ = tcp(traffic, 1, 15));
@@ -404,11 +404,11 @@ fn a_pause_puts_a_connection_on_another_path() {
         })
     };
     let short = Time::us(300);
-    let meets = |many: &u32| together(*many, short) > 1.9 * alone;
+    let meets = |many: &u32| time_of(*many, short) > 1.9 * alone;
     let meeting: Vec<u32> = (1..40).filter(meets).collect();
     assert!(meeting.len() > 5, "{meeting:?}");
-    let parted = meeting.iter().filter(|many| together(**many, Time::ms(1)) < 1.1 * alone).count();
-    // A hash leads elsewhere in half of all cases or more.
+    let parted = meeting.iter().filter(|many| time_of(**many, Time::ms(1)) < 1.1 * alone).count();
+    // A new hash selects another path in at least half of all cases.
     assert!(parted * 4 > meeting.len(), "{parted} of {}", meeting.len());
 }
 
@@ -425,14 +425,14 @@ fn switches_that_classify_part_flows_and_move_them() {
         simulated(FlowNetwork { classifier, ..network(graph, traffic) })
     };
     let spec = |period, moves| ClassifierSpec { period, moves };
-    // New flows go where least is: two hosts of a switch have a path each.
+    // New flows take the least loaded port, so that two hosts of a switch have a path each.
     let outcome = run(&[(0, 12), (1, 14)], &[10_000_000; 2], spec(Time::s(1), 3));
     let alone = 10e6 * 8.0 / 1e10 * 1538.0 / 1460.0;
     for flow in &outcome.flows {
         assert!((seconds(flow.finished) - alone).abs() < 2e-5, "{}", seconds(flow.finished));
     }
-    // Two large flows of one switch are put on the same uplink, as small ones come between them. One of them
-    // is moved when the small ones are done.
+    // Two large flows of one switch are put on the same uplink, because small flows start between them. One of
+    // them is moved when the small ones are done.
     let conns = [(0, 12), (0, 13), (1, 14), (1, 15)];
     let sizes = [10_000_000, 100_000, 10_000_000, 100_000];
     let still = run(&conns, &sizes, spec(Time::ms(1), 0));

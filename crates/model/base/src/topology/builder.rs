@@ -61,8 +61,8 @@ impl Builder {
         self.graph.links.push(Link { a, b, ab, ba });
     }
 
-    /// Spreads `hosts` evenly over `switches` in order. A host's first NIC goes to its own switch,
-    /// each further one to the next switch of the list, round and round.
+    /// Spreads `hosts` evenly over `switches` in order. The first NIC of a host goes to its own switch, and each
+    /// further one to the next switch of the list. The first switch follows the last.
     pub fn home(&mut self, hosts: &[NodeId], switches: &[NodeId], nics: u32, lane: LinkParams) {
         let share = hosts.len() / switches.len();
         for (at, &host) in hosts.iter().enumerate() {
@@ -95,10 +95,10 @@ pub(super) fn count(key: &str, value: u32, high: u32) -> Result<(), SpecError> {
     Err(SpecError::new(key, format!("`{key}` = {value} must be from 1 to {high}")))
 }
 
-/// A link with a higher rate is refused: it is a mistake.
+/// The highest rate of a link. A higher rate is refused, because it must be a mistake.
 pub const FASTEST: Rate = Rate(100_000_000_000_000);
 
-/// Refuses a rate of zero, and one that no link has.
+/// Refuses a rate of zero, and a rate above [`FASTEST`].
 pub(super) fn positive(key: &str, rate: Rate) -> Result<(), SpecError> {
     if rate > FASTEST {
         let message = format!("`{key}` = {rate}: no link has more than {FASTEST}");
@@ -110,7 +110,7 @@ pub(super) fn positive(key: &str, rate: Rate) -> Result<(), SpecError> {
     Err(SpecError::new(key, format!("`{key}` = {rate} must be above zero, for example \"10Gbps\"")))
 }
 
-/// Refuses fabrics that are too large to be routed. `key` names the count in the error.
+/// Refuses fabrics that are too large for routing tables. `key` names the count in the error.
 pub(super) fn size(key: &str, links: u64, switches: u64) -> Result<(), SpecError> {
     let too_many = [("links", links, MAX_LINKS), ("switches", switches, MAX_SWITCHES)]
         .into_iter()

@@ -1,5 +1,5 @@
-//! Core packet switches behind the circuit switches of a hybrid fabric: racks' uplinks and core ports end at the
-//! same patch panels, which join uplinks with core ports or with each other.
+//! Core packet switches behind the circuit switches of a hybrid fabric. The uplinks of racks and the ports of the core
+//! end at the same patch panels. A panel connects uplinks with core ports, or uplinks with each other.
 
 use super::builder::{Builder, count, positive};
 use super::hybrid::{CircuitNetSpec, HybridSpec, Roles};
@@ -21,14 +21,14 @@ pub struct CoreNetSpec {
     /// Core switches.
     #[schemars(range(min = 1, max = 256))]
     pub switches: u32,
-    /// Ports of each: as many at every circuit switch, and as many for every rack.
+    /// Ports of each core switch. They are divided evenly among the circuit switches, and evenly among the racks.
     pub ports: u32,
-    /// Rate of what its ports send; that of a circuit unless given.
+    /// Rate at which these ports send. Default: the rate of a circuit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
 }
 
-/// Most ports at all circuit switches together: a plan names each of its circuits in one message.
+/// The largest number of ports at all circuit switches, because one message with a plan names every circuit.
 const MOST_PORTS: u64 = 3_000;
 
 impl CoreNetSpec {
@@ -43,8 +43,7 @@ impl CoreNetSpec {
             );
         };
         if fabric.packet.is_some() {
-            let why =
-                "`core` and `packet` exclude each other: the core is what carries packets here";
+            let why = "`core` and `packet` exclude each other: packets go through the core, so leave `packet` out";
             return fail("packet", why.into());
         }
         count("core.switches", self.switches, 256)?;
@@ -52,27 +51,27 @@ impl CoreNetSpec {
         self.spread(u64::from(fabric.racks), u64::from(circuits.switches))
     }
 
-    /// Checks that its ports divide evenly among racks and circuit switches, and that there are uplinks for them.
+    /// Checks that the ports divide evenly among racks and circuit switches, and that there are enough uplinks for
+    /// them.
     fn spread(&self, racks: u64, panels: u64) -> Result<(), SpecError> {
         let fail = |key: &str, why: String| Err(SpecError::new(key, why));
         let (each, cores) = (u64::from(self.ports), u64::from(self.switches));
         let (ports, uplinks) = (each * cores, racks * panels);
         let evenly = |of: &str, key: &str, by: u64| {
-            format!("`ports` = {each}: as many {of}, so it has to be a multiple of `{key}`, {by}")
+            format!(
+                "`ports` = {each} must be a positive multiple of `{key}` = {by}, so that {of} gets as many"
+            )
         };
         if each == 0 || !each.is_multiple_of(racks) {
-            return fail("core.ports", evenly("can lead to every rack", "racks", racks));
+            return fail("core.ports", evenly("every rack", "racks", racks));
         }
         if !each.is_multiple_of(panels) {
-            return fail(
-                "core.ports",
-                evenly("are at every circuit switch", "circuits.switches", panels),
-            );
+            return fail("core.ports", evenly("every circuit switch", "circuits.switches", panels));
         }
         if ports > uplinks {
             let why = format!(
                 "{cores} core switches of {each} ports have {ports} together, more than the {uplinks} uplinks of \
-                 {racks} racks with {panels} each: some would have nothing to be joined with"
+                 {racks} racks with {panels} each: some core ports would have no uplink"
             );
             return fail("core.ports", why);
         }
@@ -86,7 +85,7 @@ impl CoreNetSpec {
         Ok(())
     }
 
-    /// Its switches, linked to the circuit switches.
+    /// The core switches, linked to the circuit switches.
     pub(super) fn build(
         &self,
         roles: Roles,
@@ -106,8 +105,8 @@ impl CoreNetSpec {
     }
 }
 
-/// The ends at circuit switches: an *end* has a port at each of them. First come the racks, one end each, then
-/// those of core switches, one by one.
+/// The ends at circuit switches. An *end* has one port at each circuit switch. Each rack is one end. A core switch has
+/// as many ends as it has ports at one circuit switch. Ends of racks are numbered first.
 impl Roles {
     /// Ends at each circuit switch.
     pub fn ends(&self) -> u32 {
@@ -117,14 +116,14 @@ impl Roles {
     pub fn seats(&self) -> u32 {
         self.racks + self.cores
     }
-    /// The switch that has an end: a rack's number, or from `racks` on a core's.
+    /// The switch that has an end: a rack's number below `racks`, or `racks` plus the number of a core switch.
     pub fn seat_of(&self, end: u32) -> u32 {
         match end.checked_sub(self.racks) {
             None => end,
             Some(core) => self.racks + core / self.slots.max(1),
         }
     }
-    /// The node of such a switch.
+    /// The node of switch `seat`, numbered as in [`Roles::seat_of`].
     pub fn node_of(&self, seat: u32) -> NodeId {
         match seat.checked_sub(self.racks) {
             None => self.tor(seat),
@@ -134,7 +133,7 @@ impl Roles {
             }
         }
     }
-    /// The ends of such a switch.
+    /// The ends of switch `seat`.
     pub fn ends_of(&self, seat: u32) -> std::ops::Range<u32> {
         match seat.checked_sub(self.racks) {
             None => seat..seat + 1,
@@ -144,14 +143,14 @@ impl Roles {
             }
         }
     }
-    /// The port by which an end is at a circuit switch.
+    /// The port of an end at circuit switch `uplink`.
     pub fn end_port(&self, end: u32, uplink: u32) -> PortId {
         match end.checked_sub(self.racks) {
             None => self.circuit_port(uplink),
             Some(core) => PortId((uplink * self.slots + core % self.slots.max(1)) as u16),
         }
     }
-    /// The port of such a switch to the scheduler.
+    /// The port of switch `seat` to the scheduler.
     pub fn news_port(&self, seat: u32) -> PortId {
         match seat < self.racks {
             true => self.control_port(),
@@ -219,11 +218,11 @@ mod tests {
         let many = no(&|spec| core(spec, 3, 8));
         assert_eq!(many.key, "core.ports");
         assert!(many.message.contains("more than the 16 uplinks"), "{many}");
-        assert!(no(&|spec| core(spec, 1, 6)).message.contains("`racks`, 4"));
-        assert!(no(&|spec| core(spec, 1, 0)).message.contains("`racks`, 4"));
+        assert!(no(&|spec| core(spec, 1, 6)).message.contains("`racks` = 4"));
+        assert!(no(&|spec| core(spec, 1, 0)).message.contains("`racks` = 4"));
         assert_eq!(no(&|spec| core(spec, 0, 8)).key, "core.switches");
         let odd = no(&|spec| spec.circuits.iter_mut().for_each(|c| c.switches = 3));
-        assert!(odd.message.contains("`circuits.switches`, 3"), "{odd}");
+        assert!(odd.message.contains("`circuits.switches` = 3"), "{odd}");
         assert_eq!(no(&|spec| spec.circuits = None).key, "core");
     }
 }

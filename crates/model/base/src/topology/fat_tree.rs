@@ -10,9 +10,9 @@ use crate::units::Rate;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// `k` pods of `k`/2 edge and `k`/2 aggregation switches (`edge0.1`: pod 0, switch 1; `agg0.1`), and
-/// (`k`/2)² core switches (`core3`). Aggregation switch `a` of every pod is linked to cores
-/// `a`·`k`/2 up to, not including, (`a`+1)·`k`/2; a core's port `p` leads to pod `p`.
+/// `k` pods of `k`/2 edge and `k`/2 aggregation switches (`edge0.1`: pod 0, switch 1; `agg0.1`), and (`k`/2)² core
+/// switches (`core3`). Aggregation switch `a` of every pod is linked to the `k`/2 cores from number `a`·`k`/2 on. A
+/// core's port `p` leads to pod `p`.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 #[schemars(transform = crate::schema::keep_comment)]
@@ -22,20 +22,20 @@ pub struct FatTreeSpec {
     /// Rate of links between switches.
     #[serde(default = "default_rate")]
     pub rate: Rate,
-    /// Rate of host links; `rate` where absent.
+    /// Rate of host links. Default: `rate`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_rate: Option<Rate>,
     /// Propagation delay of every link.
     #[serde(default = "default_delay")]
     pub delay: Time,
-    /// Hosts per edge switch over its uplinks: `k`/2 times this many hosts per edge switch.
+    /// Ratio of hosts to uplinks at an edge switch: each has `k`/2 times this many hosts.
     #[serde(default = "one")]
     pub oversubscription: u32,
-    /// Network cards per host. The first is linked to the host's own edge switch,
-    /// each further one to the pod's next, round and round.
+    /// Network cards per host. The first is linked to the host's own edge switch, and each further one to the next edge
+    /// switch of the pod. The first switch follows the last.
     #[serde(default = "one")]
     pub nics: u32,
-    /// Links that differ.
+    /// Links whose rate or delay differs.
     #[serde(default)]
     pub overrides: Vec<LinkOverride>,
 }
@@ -43,7 +43,7 @@ pub struct FatTreeSpec {
 const MAX_K: u32 = 64;
 
 impl FatTreeSpec {
-    /// A `k`-ary fat-tree, everything else at its default.
+    /// A `k`-ary fat-tree with defaults for all other settings.
     pub fn new(k: u32) -> FatTreeSpec {
         FatTreeSpec {
             k,

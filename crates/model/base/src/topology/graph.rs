@@ -13,10 +13,10 @@ use std::collections::BTreeMap;
 
 /// Named hosts and switches, and the links between them, or a file that has them.
 ///
-/// Hosts are numbered in the order given. The order of switches and links means nothing, but for links between the same
-/// two nodes and for several links of a host: they are numbered in the order given. A switch's tier is its distance from the nearest host. Pods
-/// are the parts into which the network falls without its uppermost tier; where it does not fall apart,
-/// each switch with hosts is a pod. A host with several links counts to the pod of its first.
+/// Hosts are numbered in the order given. The order of switches and links has no effect, with two exceptions: parallel
+/// links and the links of one host are numbered in the order given. A switch's tier is its distance from the nearest
+/// host. Pods are the connected parts that remain without the uppermost tier. If only one part remains, each switch
+/// with hosts is a pod. A host with several links belongs to the pod of its first link.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 #[schemars(transform = crate::schema::keep_comment)]
@@ -24,31 +24,31 @@ pub struct GraphSpec {
     /// Names of the hosts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<String>,
-    /// Instead of `hosts`: so many are linked to every switch, `x.h0`, `x.h1`, … at switch `x`.
+    /// Instead of `hosts`: the number of hosts at every switch. They are named `x.h0`, `x.h1`, … at switch `x`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attach_hosts: Option<u32>,
     /// Names of the switches.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub switches: Vec<String>,
-    /// Rate of links that give none.
+    /// Rate of links that give no rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
-    /// Propagation delay of links that give none.
+    /// Propagation delay of links that give no delay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay: Option<Time>,
-    /// Rate of hosts' links that give none; `rate` where absent.
+    /// Rate of hosts' links that give no rate. Default: `rate`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_rate: Option<Rate>,
-    /// Propagation delay of hosts' links that give none; `delay` where absent.
+    /// Propagation delay of hosts' links that give no delay. Default: `delay`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_delay: Option<Time>,
     /// A file that has the nodes and links instead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// Its format, where the name of the file does not tell.
+    /// Format of the file, if its name does not show it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<FabricFormat>,
-    /// The attribute in the file that names nodes; their ids where absent.
+    /// The attribute in the file that names nodes. Default: their ids.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub names: Option<String>,
     /// Kinds of node in the file that are hosts.
@@ -57,7 +57,7 @@ pub struct GraphSpec {
     /// The links.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub link: Vec<GraphLink>,
-    /// Links that differ.
+    /// Links whose rate or delay differs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub overrides: Vec<LinkOverride>,
 }
@@ -76,10 +76,10 @@ pub struct GraphLink {
     /// Propagation delay from `a` to `b`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay: Option<Time>,
-    /// Rate from `b` to `a`; the same as the other way where absent.
+    /// Rate from `b` to `a`. Default: the rate from `a` to `b`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reverse_rate: Option<Rate>,
-    /// Propagation delay from `b` to `a`; the same as the other way where absent.
+    /// Propagation delay from `b` to `a`. Default: the delay from `a` to `b`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reverse_delay: Option<Time>,
 }
@@ -113,7 +113,7 @@ pub enum GraphPart {
     Link(usize, &'static str),
 }
 
-/// The reason why a [`GraphSpec`] is no network.
+/// The reason why a [`GraphSpec`] is not a valid network.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct GraphFault {
     /// The part with the error.
@@ -146,7 +146,7 @@ fn key(error: SpecError, key: &'static str) -> GraphFault {
 
 type Checked<T = ()> = Result<T, GraphFault>;
 
-/// A reserved name, which has another meaning.
+/// A reserved name: that of the host of a central scheduler.
 const CONTROLLER: &str = "controller";
 
 impl GraphSpec {
@@ -183,7 +183,7 @@ impl GraphSpec {
     fn check(&self) -> Checked {
         let wrong = |key, message: &str| Err(GraphFault::new(GraphPart::Key(key), message));
         if self.file.is_some() {
-            return wrong("file", "`file` has to be read first: it is replaced by what it says");
+            return wrong("file", "`file` has to be read first: its content replaces this key");
         }
         let for_files = [
             ("format", self.format.is_some()),
@@ -322,7 +322,7 @@ impl GraphSpec {
         Ok((LinkParams { rate, delay }, back))
     }
 
-    /// A link is called by its ends, `a-b`: that must not mean two links.
+    /// Checks that the name of a link, `a-b`, does not stand for two links.
     fn check_link_names(&self, nodes: &BTreeMap<&str, usize>) -> Checked {
         if !nodes.keys().any(|name| name.contains('-')) {
             return Ok(());
@@ -381,7 +381,7 @@ impl Topology for GraphSpec {
     }
 }
 
-/// A link by the places of its ends in the list of hosts and then switches.
+/// A link. Its ends are indices in the list of hosts and then switches.
 pub(super) struct Cable {
     pub a: usize,
     pub b: usize,
@@ -389,7 +389,7 @@ pub(super) struct Cable {
     pub ba: LinkParams,
 }
 
-/// By node, its place among hosts, as given, or switches, by name. Numbers in names count as such.
+/// By node, its position: hosts in the order given, then switches by name. Numbers in names are compared as numbers.
 fn ranks(nodes: &BTreeMap<&str, usize>, hosts: usize) -> Vec<usize> {
     let mut names: Vec<(&str, usize)> = nodes.iter().map(|(name, node)| (*name, *node)).collect();
     names.sort_by_cached_key(|(name, node)| match *node < hosts {
@@ -415,8 +415,8 @@ fn by_numbers(name: &str) -> Vec<(&str, u64)> {
     parts
 }
 
-/// Numbers the ports of switches by the nodes at their far ends, so that the order in which links are listed means
-/// nothing, but for parallel links and the cards of a host.
+/// Numbers the ports of switches by the nodes at their far ends. The order in which links are listed has no effect,
+/// except for parallel links and the cards of a host.
 fn number_ports(graph: &mut Graph, rank: impl Fn(NodeId) -> (u8, usize)) {
     let mut ports = Vec::new();
     for (at, link) in graph.links.iter().enumerate() {
@@ -457,7 +457,7 @@ fn unusable(name: &str) -> Option<&'static str> {
     } else if name.contains('#') {
         Some("`#` stands before the number of a parallel link, as in `a-b#1`")
     } else if name == CONTROLLER {
-        Some("a central scheduler's own host is called so")
+        Some("it is reserved for the host of a central scheduler")
     } else {
         None
     }

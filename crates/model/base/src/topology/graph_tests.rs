@@ -1,11 +1,11 @@
-//! Networks given node by node: the plain kinds spelled out are themselves, and what is no network is
-//! refused at its place.
+//! Networks that are given node by node. A fabric of another kind that is written out gives the same graph, and an
+//! invalid network is refused with the key of the error.
 
 use super::*;
 use crate::error::SpecError;
 use proptest::prelude::*;
 
-/// `graph`, spelled out.
+/// `graph`, written out node by node.
 fn spelled_out(graph: &Graph) -> GraphSpec {
     let of = |kind| {
         let nodes = graph.nodes.iter().filter(move |node| node.kind == kind);
@@ -75,10 +75,10 @@ proptest! {
     fn a_plain_fabric_spelled_out_is_the_same(spec in plain()) {
         let graph = spec.build().unwrap();
         let again = TopologySpec::Graph(spelled_out(&graph)).build().unwrap();
-        // Rows number their racks' switches between hosts; all else is the same to the last port.
+        // In trees with rows, the switches of racks are numbered between hosts. Otherwise the graphs are the same.
         let rows = matches!(&spec, TopologySpec::Tree(tree) if tree.rows.is_some());
         let [text, same] = [&graph, &again].map(|graph| format!("{graph:?}"));
-        prop_assert!(rows || text == same, "numbered otherwise");
+        prop_assert!(rows || text == same, "the numbers differ");
         prop_assert_eq!(places(&graph), places(&again));
     }
 }
@@ -121,7 +121,7 @@ fn hosts_can_be_attached_to_every_switch() {
 
 #[test]
 fn hosts_keep_their_order_and_switches_follow_them() {
-    // Two planes: every host is at one switch of each, and pods go by the first.
+    // Two planes: every host has one switch in each plane. The plane of its first link gives the pod.
     let graph = build(
         "hosts = ['c', 'a', 'b']\nswitches = ['top', 'p1', 'p0', 'q']\nrate = '1Gbps'\ndelay = '1us'\n\
          link = [{ a = 'a', b = 'p0' }, { a = 'b', b = 'p0' }, { a = 'c', b = 'p1' }, { a = 'q', b = 'a' },\n\

@@ -11,10 +11,10 @@ use crate::units::Rate;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Racks of hosts, each with a switch (`tor0`, …) that queues packets by destination rack. The switches
-/// are linked to one packet switch (`packet0`), to circuit switches (`circuit0`, …), or to both; and, by
-/// links that carry nothing else, to what schedules the circuits (`scheduler`). A pod is a rack. Core packet
-/// switches (`core0`, …) may be behind the circuit switches.
+/// Racks of hosts, each with a switch (`tor0`, …) that queues packets by destination rack. The switches are linked to
+/// one packet switch (`packet0`), to circuit switches (`circuit0`, …), or to both. Links that carry nothing else
+/// connect them to the scheduler of the circuits (`scheduler`). A pod is a rack. Core packet switches (`core0`, …) may
+/// be behind the circuit switches.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 #[schemars(transform = crate::schema::keep_comment)]
@@ -32,7 +32,7 @@ pub struct HybridSpec {
     /// The packet switch; without it, packets wait for a circuit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packet: Option<PacketNetSpec>,
-    /// The circuit switches; without them, all goes by the packet switch.
+    /// The circuit switches; without them, all packets go through the packet switch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub circuits: Option<CircuitNetSpec>,
     /// Core packet switches whose ports end at the circuit switches, as the uplinks of racks do. Default: none.
@@ -49,10 +49,10 @@ pub struct HybridSpec {
 pub struct PacketNetSpec {
     /// Rate of the link from each rack.
     pub rate: Rate,
-    /// Rate of the link to each rack; as `rate` unless given.
+    /// Rate of the link to each rack. Default: `rate`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub down_rate: Option<Rate>,
-    /// Propagation delay of each link: a packet has two of them on its way.
+    /// Propagation delay of each link. A packet crosses two of them.
     #[serde(default = "packet_delay")]
     pub delay: Time,
     /// Packets of one pair of racks that may wait in the packet switch before the source rack holds
@@ -60,23 +60,23 @@ pub struct PacketNetSpec {
     #[serde(default = "inner")]
     #[schemars(range(min = 1, max = 1000))]
     pub inner_queue: u32,
-    /// What becomes of packets for which the packet switch has no room.
+    /// What happens to packets for which the packet switch has no room.
     #[serde(default)]
     pub inner_full: InnerFull,
 }
 
-/// What becomes of packets of a pair of racks when their queue in the packet switch is full.
+/// What happens to packets of a pair of racks when their queue in the packet switch is full.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum InnerFull {
-    /// The rack that they come from holds them back: nothing is lost.
+    /// Their source rack holds them back, and nothing is lost.
     ///
     /// Source: "Overcoming End-to-End Challenges in Reconfigurable Datacenter Networks" (Etalon), 2018,
     /// section 3.2.
     #[default]
     Hold,
-    /// They go back to their rack, where five may wait to go again, before all others; more are dropped. Each attempt
-    /// takes its time on the link to the packet switch. As in Etalon's emulator.
+    /// They return to their source rack. Up to five wait there and are sent again before all others; further ones are
+    /// dropped. Each attempt takes time on the link to the packet switch. As in Etalon's emulator.
     Return,
 }
 
@@ -92,26 +92,26 @@ pub struct CircuitNetSpec {
     /// Propagation delay from rack to rack.
     #[serde(default = "circuit_delay")]
     pub delay: Time,
-    /// How long a circuit switch is dark while it connects other racks: a night.
+    /// Length of a night: the time for which a circuit switch is dark while it reconfigures.
     #[serde(default = "night")]
     pub reconfiguration: Time,
-    /// What a night darkens.
+    /// The circuits that are dark in a night.
     #[serde(default)]
     pub dark: Dark,
 }
 
-/// What of a circuit switch carries nothing in a night.
+/// The circuits of a circuit switch that carry nothing in a night.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Dark {
-    /// All of it.
+    /// All circuits.
     ///
     /// Source: "Overcoming End-to-End Challenges in Reconfigurable Datacenter Networks" (Etalon), 2018,
     /// section 2.1, its pessimistic assumption.
     #[default]
     All,
-    /// The circuits that change: those that are in the day before and in the one after stay up, as in a patch
-    /// panel whose mirrors move one by one.
+    /// The circuits that change. A circuit that exists both in the day before and in the day after stays up, as in a
+    /// patch panel whose mirrors move one by one.
     Changed,
 }
 
@@ -131,11 +131,11 @@ fn inner() -> u32 {
     3
 }
 
-/// Most racks: a destination's number has 16 bits in schedules, and queues are by pairs of racks.
+/// The largest number of racks. Schedules have 16 bits for a destination, and there is a queue for each pair of racks.
 const MOST_RACKS: u32 = 1024;
 
 impl HybridSpec {
-    /// Everything else at its default.
+    /// A fabric of this size, with defaults for all other settings.
     pub fn new(racks: u32, hosts_per_rack: u32) -> HybridSpec {
         HybridSpec {
             racks,
@@ -250,7 +250,7 @@ impl Topology for HybridSpec {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RackOf {
     hosts: u32,
-    /// 2⁴⁰ over the hosts of a rack, rounded up.
+    /// 2⁴⁰ divided by the hosts of a rack, rounded up.
     per: u64,
 }
 
@@ -265,7 +265,7 @@ impl RackOf {
     pub fn of(self, host: HostId) -> u32 {
         ((u64::from(host.0) * self.per) >> 40) as u32
     }
-    /// Its number within its rack.
+    /// The number of a host within its rack.
     #[inline]
     pub fn within(self, host: HostId, rack: u32) -> u32 {
         host.0.wrapping_sub(rack.wrapping_mul(self.hosts))
@@ -342,8 +342,8 @@ impl Roles {
         let first = self.racks * (self.hosts + 1) + u32::from(self.packet);
         (first..first + self.uplinks).map(NodeId)
     }
-    /// The nodes that routes must avoid: the scheduler; with a packet switch all circuit switches, without one all
-    /// but the first.
+    /// The nodes that routes must avoid: the scheduler, and circuit switches. If there is no packet switch, routes may
+    /// use the first circuit switch.
     pub fn unrouted(&self) -> Down {
         let first = self.racks * (self.hosts + 1);
         let switches = u32::from(self.packet) + self.uplinks + self.cores + 1;

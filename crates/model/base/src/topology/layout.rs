@@ -5,18 +5,18 @@ use super::NO_POD;
 use super::graph::Cable;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The layout. Nodes are counted over hosts, then switches.
+/// The layout. Nodes are indices in the list of hosts and then switches.
 pub(super) struct Layout {
     /// By node, hops to the nearest host.
     pub tier: Vec<u8>,
     /// By node, its pod.
     pub pod: Vec<u32>,
-    /// All nodes in the order of their numbers: hosts as they were given, after the last host of a pod
-    /// its switches from below, by name, and in the end what is in no pod.
+    /// All nodes in the order of their numbers. Hosts are in the order given. The switches of a pod follow its last
+    /// host, by tier and name. Nodes in no pod come last.
     pub order: Vec<usize>,
 }
 
-/// The reason why nodes are no network.
+/// The reason why nodes are not a valid network.
 pub(super) enum Fault {
     /// A host without a link.
     Lonely(usize),
@@ -27,7 +27,7 @@ pub(super) enum Fault {
 }
 
 impl Layout {
-    /// `rank`: by node, its place in the order of hosts and of the names of switches.
+    /// `rank`: by node, its position: hosts in the order given, then switches by name.
     pub fn new(hosts: usize, rank: &[usize], links: &[Cable]) -> Result<Layout, Fault> {
         let mut near = vec![Vec::new(); rank.len()];
         for link in links {
@@ -46,7 +46,7 @@ impl Layout {
     }
 }
 
-/// By node, the part it is in of those into which the switches fall that are `kept`; no part for others.
+/// By node, the number of its connected part, if only the switches that are `kept` remain; `None` for other nodes.
 fn parts(hosts: usize, near: &[Vec<usize>], kept: impl Fn(usize) -> bool) -> Vec<Option<usize>> {
     let mut part = vec![None; near.len()];
     let mut count = 0;
@@ -69,7 +69,7 @@ fn parts(hosts: usize, near: &[Vec<usize>], kept: impl Fn(usize) -> bool) -> Vec
     part
 }
 
-/// Hosts reach each other through a part of the network that both are linked to.
+/// Checks that every two hosts have links to a common connected part of the switches.
 fn check_reach(hosts: usize, near: &[Vec<usize>], part: &[Option<usize>]) -> Result<(), Fault> {
     let mut kinds: BTreeMap<BTreeSet<usize>, usize> = BTreeMap::new();
     for (host, near) in near[..hosts].iter().enumerate() {

@@ -33,17 +33,17 @@ pub struct LeafSpineSpec {
     /// Propagation delay of every link.
     #[serde(default = "default_delay")]
     pub delay: Time,
-    /// Network cards per host. The first is linked to the host's own leaf, each
-    /// further one to the next leaf, round and round.
+    /// Network cards per host. The first is linked to the host's own leaf, and each further one to the next leaf. The
+    /// first leaf follows the last.
     #[serde(default = "one")]
     pub nics: u32,
-    /// Links that differ.
+    /// Links whose rate or delay differs.
     #[serde(default)]
     pub overrides: Vec<LinkOverride>,
 }
 
 impl LeafSpineSpec {
-    /// Everything else at its default.
+    /// A fabric of this size, with defaults for all other settings.
     pub fn new(leaves: u32, spines: u32, hosts_per_leaf: u32) -> LeafSpineSpec {
         LeafSpineSpec {
             leaves,

@@ -30,7 +30,7 @@ use crate::time::Time;
 use crate::units::Rate;
 use std::collections::BTreeSet;
 
-/// The pod of nodes that are in no pod.
+/// The pod number of nodes that are in no pod.
 pub const NO_POD: u32 = u32::MAX;
 
 /// The kind of a node.
@@ -42,8 +42,8 @@ pub enum NodeKind {
     Switch,
 }
 
-/// One node. Nodes are numbered so that neighbours in the network are neighbours in number (all of a
-/// pod together): contiguous ranges make good shards.
+/// One node. Neighbours in the network have close numbers, and those of a pod usually follow each other, so contiguous
+/// ranges make good shards.
 #[derive(Clone, Debug)]
 pub struct NodeInfo {
     /// Unique name, for example `h3`, `edge0.1`, `core2`.
@@ -98,7 +98,7 @@ pub struct Graph {
     pub hosts: Vec<NodeId>,
 }
 
-/// The links and nodes that routes must avoid: they have failed, or are circuits.
+/// The links and nodes that routes must avoid, because they have failed or are circuits.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Down {
     /// Links, by index into [`Graph::links`]; both directions.
@@ -148,7 +148,7 @@ impl Graph {
         Wiring::new(self)
     }
 
-    /// The keys of all hosts for hashes and random streams, by [`HostId`]: those of their names.
+    /// The keys of all hosts for hashes and random streams, by [`HostId`]. They are computed from the hosts' names.
     pub fn host_keys(&self) -> Vec<u64> {
         self.hosts.iter().map(|node| name_key(&self.nodes[node.at()].name)).collect()
     }
@@ -161,7 +161,7 @@ impl Graph {
         self.links.iter().find(own).map(|link| link.ab)
     }
 
-    /// The node of that name.
+    /// The node with this name.
     pub fn node_named(&self, name: &str) -> Option<NodeId> {
         let at = self.nodes.iter().position(|node| node.name == name)?;
         Some(NodeId(at as u32))
@@ -173,8 +173,8 @@ impl Graph {
         self.links_named(name).first().map(|&(link, _)| link)
     }
 
-    /// The name of a link, by which [`Graph::link_named`] finds it: its two nodes', and its number
-    /// among parallel ones where there are several.
+    /// The name of a link, by which [`Graph::link_named`] finds it: the names of its two nodes, and its number if there
+    /// are parallel links.
     pub fn link_name(&self, link: usize) -> String {
         let [a, b] = [self.links[link].a.node, self.links[link].b.node];
         let pair = format!("{}-{}", self.nodes[a.at()].name, self.nodes[b.at()].name);
@@ -183,9 +183,8 @@ impl Graph {
         if parallel.len() > 1 { format!("{pair}#{nth}") } else { pair }
     }
 
-    /// All parallel links between the two nodes named in `"leaf0-spine1"`, in either order, or only
-    /// the n-th of them (from 0) for `"leaf0-spine1#n"`. Each with whether the name runs from the
-    /// link's `b` to its `a`.
+    /// All parallel links between the two nodes named in `"leaf0-spine1"`, in either order, or only the n-th of them
+    /// (from 0) for `"leaf0-spine1#n"`. The flag is true if the name runs from the link's `b` to its `a`.
     pub fn links_named(&self, name: &str) -> Vec<(usize, bool)> {
         let (pair, nth) = match name.split_once('#') {
             Some((pair, nth)) => (pair, Some(nth)),

@@ -1,4 +1,4 @@
-//! What a scenario says about its fabric.
+//! The settings of the fabric of a scenario.
 
 use super::{Down, FatTreeSpec, Graph, GraphSpec, HybridSpec, LeafSpineSpec, StarSpec, TreeSpec};
 use crate::error::SpecError;
@@ -53,8 +53,7 @@ topologies! {
     /// Source: Alizadeh and Edsall, "On the Data Path Performance of Leaf-Spine Datacenter
     /// Fabrics", HOTI 2013.
     LeafSpine(LeafSpineSpec),
-    /// Racks joined by a packet switch, by circuit switches that are connected anew again and again, or by
-    /// both.
+    /// Racks joined by a packet switch, by circuit switches that reconfigure repeatedly, or by both.
     ///
     /// Source: "Overcoming End-to-End Challenges in Reconfigurable Datacenter Networks" (Etalon), 2018,
     /// section 2.1.
@@ -77,7 +76,7 @@ impl TopologySpec {
         Ok(graph)
     }
 
-    /// The hybrid fabric that it is, if it is one.
+    /// The settings of the hybrid fabric, if this is one.
     pub fn hybrid(&self) -> Option<&HybridSpec> {
         match self {
             TopologySpec::Hybrid(spec) => Some(spec),
@@ -85,7 +84,7 @@ impl TopologySpec {
         }
     }
 
-    /// Its circuit switches.
+    /// The circuit switches of the fabric.
     pub fn circuit_switches(&self) -> Vec<NodeId> {
         let roles = self.hybrid().map(HybridSpec::roles);
         roles.map_or(Vec::new(), |roles| roles.circuit_switches().collect())
@@ -95,14 +94,14 @@ impl TopologySpec {
     pub fn has_core(&self) -> bool {
         self.hybrid().is_some_and(|fabric| fabric.core.is_some())
     }
-    /// What routes must leave alone from the beginning: circuits.
+    /// The links and nodes that routes must avoid from the start: circuits.
     pub fn unrouted(&self) -> Down {
         self.hybrid().map(HybridSpec::roles).map_or(Down::default(), |roles| roles.unrouted())
     }
 }
 
-/// A link that differs from the rest of its fabric. `rate` and `delay` hold for both directions unless
-/// `reverse-rate` or `reverse-delay` says otherwise for the way back.
+/// A link that differs from the rest of its fabric. `rate` and `delay` hold for both directions unless `reverse-rate`
+/// or `reverse-delay` gives another value for the reverse direction.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct LinkOverride {
@@ -149,7 +148,7 @@ impl LinkOverride {
     }
 }
 
-/// What could have been meant by the name of a link that does not exist.
+/// The rest of the error for a name that is no link. It suggests links of a node that the name contains.
 fn hint(graph: &Graph, name: &str) -> String {
     let known = name.split(['-', '#']).find_map(|end| graph.node_named(end.trim()));
     let near = known.unwrap_or(graph.hosts[0]);

@@ -25,13 +25,13 @@ pub struct StarSpec {
     /// Network cards per host, each with a link of its own to the switch.
     #[serde(default = "one")]
     pub nics: u32,
-    /// Links that differ.
+    /// Links whose rate or delay differs.
     #[serde(default)]
     pub overrides: Vec<LinkOverride>,
 }
 
 impl StarSpec {
-    /// That many hosts, everything else at its default.
+    /// A star of `hosts` hosts, with defaults for all other settings.
     pub fn new(hosts: u32) -> StarSpec {
         let (rate, delay) = (default_rate(), default_delay());
         StarSpec { hosts, rate, delay, nics: 1, overrides: Vec::new() }

@@ -1,4 +1,4 @@
-//! Fabrics have the sizes, names and rates they should; what is wrong is refused with a reason.
+//! Fabrics have the expected sizes, names and rates. Invalid settings are refused with a reason.
 
 use super::*;
 use crate::error::SpecError;

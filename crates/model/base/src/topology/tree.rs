@@ -13,8 +13,8 @@ use serde::{Deserialize, Serialize};
 /// Racks of hosts below one core switch: two tiers (`tor0`, …, `core`), or with `rows` three
 /// (`tor0.0`, …, `row0`, …, `core`). A pod is a rack in the first case, a row in the second.
 ///
-/// Every switch has one uplink. Its rate is given, or follows from the oversubscription of its tier:
-/// the sum of the rates below divided by it. With neither, it is 1: the tree never blocks.
+/// Every switch has one uplink. Its rate is given, or follows from the oversubscription of its tier: the sum of the
+/// rates below divided by it. If neither is given, the oversubscription is 1, and the tree never blocks.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 #[schemars(transform = crate::schema::keep_comment)]
@@ -23,7 +23,7 @@ pub struct TreeSpec {
     pub hosts_per_rack: u32,
     /// Racks; with `rows`, racks in each row.
     pub racks: u32,
-    /// Rows; where absent, racks hang off the core switch.
+    /// Rows. Default: no rows; racks are linked to the core switch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rows: Option<u32>,
     /// Rate of host links.
@@ -47,13 +47,13 @@ pub struct TreeSpec {
     /// Network cards per host, each with a link of its own to the rack's switch.
     #[serde(default = "one")]
     pub nics: u32,
-    /// Links that differ.
+    /// Links whose rate or delay differs.
     #[serde(default)]
     pub overrides: Vec<LinkOverride>,
 }
 
 impl TreeSpec {
-    /// Two tiers that never block; everything else at its default.
+    /// Two tiers that never block, with defaults for all other settings.
     pub fn new(racks: u32, hosts_per_rack: u32) -> TreeSpec {
         TreeSpec {
             hosts_per_rack,

@@ -45,7 +45,8 @@ impl Wiring {
         Wiring { first: first.into(), wires, keys }
     }
 
-    /// The key of `node` for hashes and random streams: its name's. It stays when other nodes come or go.
+    /// The key of `node` for hashes and random streams, computed from its name. It does not change when nodes are added
+    /// or removed.
     pub fn key(&self, node: NodeId) -> u64 {
         self.keys[node.at()]
     }

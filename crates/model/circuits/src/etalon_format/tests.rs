@@ -29,7 +29,7 @@ fn what_is_wrong_is_named_with_its_place() {
         ("1 -5 1/0", "line 1, column 3: `-5`: expected a length, from 1"),
         ("1 5", "line 1, column 4: a length without a configuration"),
         ("1 5 1/0 6", "line 1, column 9: `6` after the last slice"),
-        ("2 5 1/0", "line 1, column 8: 2 slices are announced, and 1 are there"),
+        ("2 5 1/0", "line 1, column 8: the week should have 2 slices and has 1"),
         ("1 5 1/x", "line 1, column 7: `x`: expected the number of a rack, or -1"),
         ("1 5 1/-2", "line 1, column 7: `-2`: expected the number of a rack, or -1"),
         (
@@ -41,14 +41,17 @@ fn what_is_wrong_is_named_with_its_place() {
             "1 5 2/2/1",
             "line 1, column 5: source 2 is at destinations 0 and 1: a circuit leads to one rack",
         ),
-        ("2 5 1/0 5 1/2/0", "line 1, column 11: a configuration of 3 racks, the first one is of 2"),
+        (
+            "2 5 1/0 5 1/2/0",
+            "line 1, column 11: the configuration has 3 racks, and the first one has 2",
+        ),
         (
             "1 5 1/0\n1 5 1/2/0",
-            "line 2, column 1: a configuration of 3 racks, the first one is of 2",
+            "line 2, column 1: the configuration has 3 racks, and the first one has 2",
         ),
         (
             "1 5 1/0\n1 6 1/0",
-            "line 2, column 1: a week of 6000000 ps, the first one is of 5000000 ps",
+            "line 2, column 1: the week lasts 6000000 ps, and the first one lasts 5000000 ps",
         ),
         (
             "1 99999999999999999999 1/0",

@@ -103,7 +103,7 @@ const SINGLE_CORE: PanelLayout = PanelLayout { racks: 4, cores: 1, slots: 1, pan
 /// The maximum load in a Clos network, in a mesh, and with [`ClosDirect`] after a number of weeks.
 fn race(cores: PanelLayout, demand: &Demand, weeks: usize) -> [f64; 3] {
     let full = |weeks: &[Week]| max_load(&cores, weeks, demand).expect("all are reached");
-    let mut mesh = Mesh::new(cores.racks, cores.panels, timing(), true).expect("panels enough");
+    let mut mesh = Mesh::new(cores.racks, cores.panels, timing(), true).expect("enough panels");
     let mut clos_direct = ClosDirect::new(cores, timing(), true);
     [
         full(&cores.clos(1_000)),
@@ -147,7 +147,7 @@ fn clos_direct_is_as_good_as_the_better_of_clos_and_mesh() {
     }
 }
 
-/// The result does not depend on the wiring before.
+/// The result does not depend on the earlier wiring.
 #[test]
 fn clos_direct_follows_demand_that_changes() {
     let cores = FABRICS[0];

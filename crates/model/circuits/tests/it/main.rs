@@ -1,4 +1,4 @@
-//! The schedulers, held against references, bounds and invariants.
+//! Tests that compare the schedulers with references, bounds and invariants.
 
 mod links;
 mod reference;

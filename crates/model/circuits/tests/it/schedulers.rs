@@ -123,7 +123,7 @@ fn solstice_rotates_if_that_serves_more() {
     }
 }
 
-/// If one rack has much for one other rack, stuffing makes days that serve nothing.
+/// If one rack has a large demand for one other rack, stuffing makes days that serve nothing.
 #[test]
 fn decompositions_serve_at_least_what_a_rotation_serves() {
     for racks in [8, 16, 64] {

@@ -1,10 +1,10 @@
-//! Which host has which address.
+//! The addresses of hosts.
 
 use crate::FormatError;
 use core::net::IpAddr;
 use std::collections::BTreeMap;
 
-/// Hosts by address; an address may be left out on purpose.
+/// Hosts by address. The traffic of an address may be left out deliberately.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AddressMap {
     hosts: BTreeMap<IpAddr, Option<u32>>,
@@ -26,7 +26,7 @@ impl AddressMap {
             };
             let address: IpAddr = address
                 .parse()
-                .map_err(|_| wrong(format!("`{address}` is no IPv4 or IPv6 address")))?;
+                .map_err(|_| wrong(format!("`{address}` is not an IPv4 or IPv6 address")))?;
             let host = match host {
                 "-" => None,
                 host => Some(host.parse().map_err(|_| {
@@ -40,7 +40,7 @@ impl AddressMap {
         Ok(AddressMap { hosts })
     }
 
-    /// The host with `address`: none where it is left out.
+    /// The host with `address`, or `None` if the address is left out.
     pub(super) fn host(&self, address: IpAddr) -> Result<Option<u32>, String> {
         let host = self.hosts.get(&address).copied();
         host.ok_or_else(|| {

@@ -2,7 +2,7 @@
 
 use super::{Captured, LARGEST, Order};
 
-/// What every file begins with: the type of a section's header.
+/// The first bytes of every file: the type of a section header.
 pub(super) const MAGIC: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
 
 const INTERFACE: u32 = 1;
@@ -15,13 +15,13 @@ const END_OF_OPTIONS: u16 = 0;
 const RESOLUTION: u16 = 9;
 const OFFSET: u16 = 14;
 
-/// Where packets of a section were captured.
+/// An interface at which packets of a section were captured.
 #[derive(Clone, Copy)]
 struct Interface {
     link: u16,
     /// Units of time in a second.
     resolution: u64,
-    /// Seconds to add.
+    /// Seconds to add to each time.
     offset: i64,
 }
 
@@ -41,7 +41,7 @@ impl Default for Blocks {
 type Block<'a> = Option<(usize, Option<Captured<'a>>)>;
 
 impl Blocks {
-    /// The block that `bytes` begin with, its length, and the packet in it.
+    /// Reads the block at the beginning of `bytes`. Returns its length and the packet in it.
     pub fn block<'a>(&mut self, bytes: &'a [u8]) -> Result<Block<'a>, String> {
         if bytes.len() < 12 {
             return Ok(None);
@@ -66,8 +66,8 @@ impl Blocks {
             PACKET => self.packet(body, self.order.u32(body, 0)).map(Some),
             OLD_PACKET => self.packet(body, self.order.u16(body, 0).map(u32::from)).map(Some),
             SIMPLE_PACKET => Err("a simple packet block: its packet has no time".into()),
-            // The section's header is read; names, statistics, secrets and whatever else is there
-            // says nothing about traffic.
+            // The section header has been read. Other blocks, such as names, statistics and secrets, say
+            // nothing about traffic.
             _ => Ok(None),
         };
         packet.map(|packet| Some((length, packet)))
@@ -119,8 +119,8 @@ impl Blocks {
         Ok((u64::from(high) << 32 | u64::from(low)) as i64)
     }
 
-    /// The packet in an enhanced packet block, or in the older one that has the same layout but for
-    /// a shorter number of its interface.
+    /// The packet in an enhanced packet block, or in the older packet block, which has the same layout except
+    /// for a shorter interface number.
     fn packet<'a>(&self, body: &'a [u8], interface: Option<u32>) -> Result<Captured<'a>, String> {
         let word = |at| self.order.u32(body, at).ok_or("a packet block that is too short");
         let number = interface.ok_or("a packet block that is too short")?;
@@ -138,7 +138,8 @@ impl Blocks {
     }
 }
 
-/// Units in a second: ten, or with the highest bit two, to the power of what is left.
+/// The units in a second: a power of two if the highest bit is set, otherwise of ten. The other bits are the
+/// exponent.
 fn resolution(exponent: u8) -> Result<u64, String> {
     let base: u64 = if exponent & 0x80 == 0 { 10 } else { 2 };
     let units = base.checked_pow(u32::from(exponent & 0x7f));

@@ -7,15 +7,15 @@ pub(super) const HEADER: usize = 24;
 /// Length of a packet's header.
 const RECORD: usize = 16;
 
-/// A pcap file, past its header.
+/// A pcap file whose header has been read.
 pub(super) struct Classic {
     order: Order,
-    /// Picoseconds of a unit of the fraction of a second.
+    /// The unit in which fractions of a second are given, in picoseconds.
     unit: u32,
     link: u16,
 }
 
-/// The byte order and the unit of time that a file beginning with `magic` has.
+/// The byte order and the unit of time of a file that begins with `magic`.
 pub(super) fn order(magic: [u8; 4]) -> Result<(Order, u32), String> {
     match magic {
         [0xd4, 0xc3, 0xb2, 0xa1] => Ok((Order::Little, 1_000_000)),
@@ -41,7 +41,7 @@ impl Classic {
         Ok(Classic { order, unit, link: link.unwrap_or_default() })
     }
 
-    /// The packet that `bytes` begin with and its length in the file.
+    /// Reads the packet at the beginning of `bytes`. Returns its length in the file and the packet.
     pub fn packet<'a>(
         &self,
         bytes: &'a [u8],

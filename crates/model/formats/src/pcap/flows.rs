@@ -5,22 +5,22 @@ use super::{Captured, Options};
 use core::net::IpAddr;
 use std::collections::BTreeMap;
 
-/// What one host sent to another on one connection, in one direction.
+/// The data that one host sent to another on one connection, in one direction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CapturedFlow {
     /// Number of the sending host.
     pub src: u32,
     /// Number of the receiving host.
     pub dst: u32,
-    /// Payload, at least 1. What TCP sent again does not count again.
+    /// Payload bytes, at least 1, without retransmissions of TCP.
     pub bytes: u64,
-    /// When its first payload was captured, in picoseconds from the first of all.
+    /// When its first payload was captured, in picoseconds after the first payload of all flows.
     pub start_ps: u64,
     /// Whether it was UDP.
     pub udp: bool,
 }
 
-/// How many packets did not become part of a flow, and why.
+/// The numbers of packets that are in no flow, by reason.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Left {
     /// Neither TCP nor UDP over IP.
@@ -35,12 +35,12 @@ pub struct Left {
     pub own: u64,
 }
 
-/// What a capture has for a simulation.
+/// The traffic in a capture.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Extract {
     /// Flows, in order of their start.
     pub flows: Vec<CapturedFlow>,
-    /// The address of each host, where they are numbered as they appear.
+    /// The address of each host, if hosts are numbered as they appear.
     pub hosts: Vec<IpAddr>,
     /// Packets that are in no flow.
     pub left: Left,
@@ -77,7 +77,7 @@ impl Extract {
     }
 }
 
-/// A flow that may go on.
+/// A flow that may continue.
 struct Open {
     src: u32,
     dst: u32,
@@ -92,7 +92,7 @@ pub(super) struct FlowTable {
     options: Options,
     hosts: BTreeMap<IpAddr, u32>,
     open: BTreeMap<Key, Open>,
-    /// With their start since 1970.
+    /// The flows that have ended, with their start since 1970 in picoseconds.
     done: Vec<(i128, CapturedFlow)>,
     left: Left,
 }
@@ -184,7 +184,7 @@ fn closed(key: &Key, open: &Open) -> (i128, CapturedFlow) {
     (first_ps, CapturedFlow { src, dst, bytes, start_ps: 0, udp: key.udp })
 }
 
-/// How much of the payload was not seen before.
+/// The number of payload bytes that were not seen before.
 fn fresh(next: &mut Option<u32>, segment: &Segment) -> u32 {
     let Some((sequence, _)) = segment.tcp else { return segment.payload };
     let end = sequence.wrapping_add(segment.payload);

@@ -19,12 +19,12 @@ use blocks::Blocks;
 use classic::Classic;
 use flows::FlowTable;
 
-/// The key that identifies a flow.
+/// The options for reading a capture.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// A longer silence, in picoseconds, ends a flow; none: nothing but a new connection does.
+    /// A longer silence, in picoseconds, ends a flow. With `None`, only a new connection does.
     pub idle_gap_ps: Option<u64>,
-    /// Which host has which address; none: hosts are numbered as they appear.
+    /// The addresses of hosts. With `None`, hosts are numbered as they appear.
     pub addresses: Option<AddressMap>,
 }
 
@@ -35,11 +35,11 @@ struct Captured<'a> {
     link: u16,
     /// Length on the wire.
     length: u32,
-    /// The captured bytes of it.
+    /// Its captured bytes.
     data: &'a [u8],
 }
 
-/// What the file turned out to be.
+/// The format of the file.
 #[derive(Default)]
 enum Format {
     #[default]
@@ -64,17 +64,17 @@ pub struct Capture {
     flows: FlowTable,
 }
 
-/// A record or packet larger than this is damage, not data: captures keep at most 256 KiB of a packet.
+/// If a record or packet is larger than this, the file is damaged. Captures have at most 256 KiB of a packet.
 const LARGEST: usize = 16 << 20;
 
 impl Capture {
-    /// Nothing read yet.
+    /// A capture of which nothing has been read.
     pub fn new(options: Options) -> Capture {
         let flows = FlowTable::new(options);
         Capture { reader: Reader::default(), rest: Vec::new(), flows }
     }
 
-    /// Reads on. Errors name the record: a packet of a pcap, a block of a pcapng, from 1.
+    /// Reads the next bytes. Errors name the record: a packet of a pcap, a block of a pcapng, from 1.
     pub fn push(&mut self, bytes: &[u8]) -> Result<(), FormatError> {
         self.rest.extend_from_slice(bytes);
         let rest = std::mem::take(&mut self.rest);
@@ -98,7 +98,7 @@ impl Capture {
 }
 
 impl Reader {
-    /// Reads one record, with the packet in it; how many bytes it had, or nothing where they are not all there yet.
+    /// Reads one record and the packet in it. Returns its length in bytes, or `None` if it is not complete yet.
     fn record(
         &mut self,
         bytes: &[u8],
@@ -143,7 +143,7 @@ impl Reader {
         Ok(Some(classic::HEADER))
     }
 
-    /// The file ends, with `left` bytes that are no whole record.
+    /// Ends the file. `left` bytes do not belong to a whole record.
     fn end(&self, left: usize) -> Result<(), FormatError> {
         let wrong = |why: String| Err(FormatError::new(self.records + 1, why));
         if let Format::Unknown = self.format {

@@ -19,7 +19,7 @@ impl Key {
     }
 }
 
-/// What a packet means for its flow.
+/// The part of a packet that matters for its flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Segment {
     pub key: Key,
@@ -28,7 +28,7 @@ pub(super) struct Segment {
     pub tcp: Option<(u32, bool)>,
 }
 
-/// What a packet turned out to be.
+/// The content of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Content {
     Segment(Segment),
@@ -36,7 +36,7 @@ pub(super) enum Content {
     Other,
     /// A later fragment of a TCP segment: it has no ports.
     Fragment,
-    /// A later fragment of a UDP datagram: its length was in the first.
+    /// A later fragment of a UDP datagram. The first fragment has the length of the datagram.
     Counted,
     /// Too few of its bytes were captured.
     Short,
@@ -64,12 +64,12 @@ pub(super) fn content(link: u16, length: u32, data: &[u8]) -> Result<Content, St
     }))
 }
 
-/// The protocol above the link, as an EtherType, and where it begins.
+/// The protocol above the link, as an EtherType, and the offset of its header.
 fn network(link: u16, data: &[u8]) -> Result<Option<(u16, usize)>, String> {
     // Numbers from the registry of link types of tcpdump.org.
     Ok(match link {
         1 => ethernet(data, 12),
-        // In the byte order of the machine that captured: families are small numbers.
+        // The byte order is that of the capturing machine. Families are small numbers.
         0 => data.first_chunk().map(|family: &[u8; 4]| {
             let number = u32::from_le_bytes(*family).min(u32::from_be_bytes(*family));
             (family_of(number), 4)
@@ -114,7 +114,8 @@ fn version(first: u8) -> u16 {
     }
 }
 
-/// RFC 791. A total length of 0 is a segment larger than 64 KiB that the network card had yet to cut.
+/// Reads an IPv4 packet (RFC 791). A total length of 0 is a segment larger than 64 KiB that the network card had
+/// not divided yet.
 fn ipv4(packet: &[u8], on_wire: u32) -> Option<Content> {
     let header = usize::from(packet.first()? & 0xf) * 4;
     let total = be16(packet, 2)?;
@@ -130,7 +131,7 @@ fn ipv4(packet: &[u8], on_wire: u32) -> Option<Content> {
     transport(src, dst, protocol, rest, total.saturating_sub(header as u32))
 }
 
-/// RFC 8200.
+/// Reads an IPv6 packet (RFC 8200).
 fn ipv6(packet: &[u8], on_wire: u32) -> Option<Content> {
     const HEADER: usize = 40;
     let src = IpAddr::V6(Ipv6Addr::from(*packet.get(8..)?.first_chunk::<16>()?));
@@ -163,7 +164,8 @@ fn later_fragment(protocol: u8) -> Content {
     }
 }
 
-/// `length`: of header and payload. UDP has its own, which holds for all of its fragments.
+/// Reads a TCP or UDP header. `length` is that of header and payload. UDP has a length of its own, which applies to
+/// all fragments of a datagram.
 fn transport(
     src: IpAddr,
     dst: IpAddr,

@@ -12,12 +12,12 @@ pub struct CapturedFrame<'a> {
     pub link: u16,
     /// Its length on the wire, as the capture says.
     pub length: u32,
-    /// The captured bytes of it.
+    /// Its captured bytes.
     pub data: &'a [u8],
 }
 
 /// Calls `each` for every packet of a whole capture, pcap or pcapng. Errors name the record, from 1;
-/// `each` may end it with a reason of its own.
+/// `each` may end the reading with an error of its own.
 pub fn for_each_packet(
     file: &[u8],
     mut each: impl FnMut(&CapturedFrame<'_>) -> Result<(), String>,

@@ -70,7 +70,7 @@ fn addresses_name_hosts() {
     assert_eq!((error.line, error.message.contains("10.0.0.2 is not in the file")), (4, true));
     for (text, line, why) in [
         ("10.0.0.1\n", 1, "expected `address host`"),
-        ("\n10.0.0 1\n", 2, "`10.0.0` is no IPv4"),
+        ("\n10.0.0 1\n", 2, "`10.0.0` is not an IPv4"),
         ("::1 x\n", 1, "host `x`"),
         ("::1 1\n::1 2\n", 2, "given twice"),
     ] {
@@ -88,9 +88,9 @@ fn swapped(bytes: &[u8]) -> Vec<u8> {
     }
     let mut at = 24;
     while at < bytes.len() {
-        let kept = u32::from_le_bytes(bytes[at + 8..at + 12].try_into().unwrap()) as usize;
+        let captured = u32::from_le_bytes(bytes[at + 8..at + 12].try_into().unwrap()) as usize;
         (0..4).for_each(|word| reverse(&mut out, at + 4 * word, 4));
-        at += 16 + kept;
+        at += 16 + captured;
     }
     out
 }
@@ -160,7 +160,7 @@ fn sections_interfaces_and_unknown_blocks_are_understood() {
     assert_eq!(rows(&extract), [(0, 1, 111, 0, true), (1, 0, 7, 1_000_000, true)]);
 }
 
-/// A length beyond any packet's, at which sums overflow later.
+/// A length that no packet has, with which later sums would overflow.
 #[test]
 fn a_packet_that_is_too_long_is_refused() {
     for (file, at) in [(CLASSIC, 24 + 12), (NANOSECONDS, 24 + 12)] {
@@ -208,14 +208,14 @@ fn what_is_not_understood_is_refused() {
 }
 
 proptest! {
-    /// The pieces that a file comes in do not matter.
+    /// The sizes of the pieces of a file do not matter.
     #[test]
     fn pieces_do_not_matter(piece in 1usize..3_000, which in 0usize..3) {
         let bytes = [CLASSIC, NANOSECONDS, NEWER][which];
         prop_assert_eq!(read(bytes, Options::default(), piece), plain(bytes));
     }
 
-    /// Some bytes changed: refused, or flows that can be sent.
+    /// A capture with some changed bytes is refused, or has flows that can be sent.
     #[test]
     fn a_damaged_capture_is_refused_or_sound(
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
@@ -238,7 +238,7 @@ proptest! {
         let _ = plain(&[head, &bytes].concat());
     }
 
-    /// A file cut anywhere is refused, but between two records.
+    /// A truncated file is refused unless it ends between two records.
     #[test]
     fn a_truncated_capture_is_refused(length in 0usize..6_332) {
         for bytes in [CLASSIC, NEWER] {

@@ -8,10 +8,10 @@ use slotline_net::time::Time;
 use slotline_net::units::Rate;
 use std::collections::BTreeSet;
 
-/// How a link says its rate, for messages.
+/// How a file gives the rate of a link, for messages.
 pub(super) const HOW_RATE: &str =
     "; the file can say it as the attribute `rate` = \"10Gbps\", or in numbers as `rate_gbps` = 10";
-/// How a link says its delay, for messages.
+/// How a file gives the delay of a link, for messages.
 pub(super) const HOW_DELAY: &str =
     "; the file can say it as the attribute `delay` = \"1us\", or in numbers as `delay_us` = 1";
 
@@ -25,21 +25,21 @@ pub(super) struct Attribute {
 const RATES: [&str; 3] = ["rate", "bandwidth", "capacity"];
 const RATE_UNITS: [(&str, f64); 5] =
     [("_bps", 1.0), ("_kbps", 1e3), ("_mbps", 1e6), ("_gbps", 1e9), ("_tbps", 1e12)];
-/// Topology Zoo: in bit/s.
+/// The rate in the files of Topology Zoo, in bit/s.
 const ZOO_RATE: &str = "LinkSpeedRaw";
 const DELAYS: [&str; 2] = ["delay", "latency"];
 const DELAY_UNITS: [(&str, f64); 5] =
     [("_s", 1e12), ("_ms", 1e9), ("_us", 1e6), ("_ns", 1e3), ("_ps", 1.0)];
 
-/// How an attribute says a quantity.
+/// The form in which an attribute gives a quantity.
 enum Unit {
     /// As text with a unit.
     Text,
-    /// As a number of so many base units.
+    /// As a number, whose unit is this many base units.
     Number(f64),
 }
 
-/// Whether `name` is one of `names`, alone or with a unit behind it.
+/// The form that `name` implies if it is one of `names`, alone or followed by a unit.
 fn unit(name: &str, names: &[&str], units: &[(&str, f64)]) -> Option<Unit> {
     if names.contains(&name) {
         return Some(Unit::Text);
@@ -48,7 +48,7 @@ fn unit(name: &str, names: &[&str], units: &[(&str, f64)]) -> Option<Unit> {
     units.iter().find(|(ending, _)| fits(*ending)).map(|(_, scale)| Unit::Number(*scale))
 }
 
-/// The rate and the delay of a link; what means neither is noted in `unread`.
+/// The rate and the delay of a link. Other attributes are added to `unread`.
 pub(super) fn speed(
     attributes: &[Attribute],
     unread: &mut BTreeSet<String>,
@@ -75,7 +75,7 @@ pub(super) fn speed(
     Ok(Speed { rate: rate.map(|(rate, _)| rate), delay: delay.map(|(delay, _)| delay) })
 }
 
-/// Sets `first` to `value`, unless another attribute gave one already.
+/// Sets `first` to `value`, unless another attribute has already given one.
 fn once<'a, T>(
     first: &mut Option<(T, &'a str)>,
     attribute: &'a Attribute,
@@ -96,7 +96,7 @@ impl Attribute {
     ) -> Result<T, FormatError> {
         self.value.parse().map_err(|error: T::Err| {
             let message = format!(
-                "`{}`: {error}; a number alone needs its unit in the attribute's name, as `{with_unit}`",
+                "`{}`: {error}; a number alone needs its unit in the attribute's name, such as `{with_unit}`",
                 self.name
             );
             FormatError::new(self.line, message)
@@ -115,7 +115,7 @@ impl Attribute {
     }
 }
 
-/// What a node is, by its attribute `role`, or else `type`; what means neither is noted in `unread`.
+/// The role of a node by its attribute `role`, or else `type`. Other attributes are added to `unread`.
 pub(super) fn role(
     attributes: &[Attribute],
     unread: &mut BTreeSet<String>,
@@ -149,7 +149,8 @@ pub(super) fn named_by(
 ) -> Result<String, FormatError> {
     let found = attributes.iter().find(|attribute| attribute.name == names);
     found.map(|attribute| attribute.value.clone()).ok_or_else(|| {
-        let message = format!("node `{}` has no attribute `{names}` to be named by", short(id));
+        let message =
+            format!("node `{}` has no attribute `{names}`, which `names` selects", short(id));
         FormatError::new(line, message)
     })
 }

@@ -10,16 +10,16 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::str::FromStr;
 
-/// The label of a node that says what it is.
+/// The label of a node that gives its role.
 pub(super) const ROLE: &str = "role";
-/// The labels of a link: rate and delay there and back.
+/// The labels of a link: rate and delay in either direction.
 pub(super) const LANES: [&str; 4] = ["rate", "delay", "reverse-rate", "reverse-delay"];
 
 /// Kinds of node that are hosts by default.
 const HOST_KINDS: [&str; 1] = ["linux"];
 const TOPOLOGY: [&str; 5] = ["defaults", "kinds", "groups", "nodes", "links"];
 const LINK: [&str; 5] = ["endpoints", "labels", "type", "mtu", "vars"];
-/// Settings of nodes that are read or do not matter for anything.
+/// Settings of nodes that are read.
 const READ: [&str; 3] = ["kind", "group", "labels"];
 
 const HOW_RATE: &str = "; the file can say it as the label `rate: 10Gbps` of the link";
@@ -105,7 +105,7 @@ impl<'a> Lab<'a> {
         let group = get(settings, "group").map_or(Ok(&[][..]), |name| self.group(name))?;
         let kind = [settings, group, self.defaults].into_iter().find_map(|s| get(s, "kind"));
         Ok(match kind.map(|kind| kind.plain(&format!("the kind of {what}"))).transpose()? {
-            None => Role::Unknown("has no `kind`, nor a label `role`".into()),
+            None => Role::Unknown("has neither a `kind` nor a label `role`".into()),
             Some(kind) if self.host_kinds.contains(&kind) => Role::Host,
             Some(_) => Role::Switch,
         })
@@ -144,7 +144,7 @@ impl<'a> Lab<'a> {
         self.draft.two_way(Edge { a, b, line: link.line, speed: there }, back)
     }
 
-    /// The node of an endpoint, each interface of which can be linked once.
+    /// The node of an endpoint. Each interface of a node can be linked once.
     fn end(&mut self, end: &Tree) -> Result<String, FormatError> {
         let (node, interface) = endpoint(end)?;
         let key = (node.clone(), interface);
@@ -174,7 +174,7 @@ fn endpoint(end: &Tree) -> Result<(String, String), FormatError> {
     }
 }
 
-/// What a node is by its label.
+/// The role of a node by its label.
 fn labelled(what: &str, role: &str, line: usize) -> Result<Role, FormatError> {
     match role {
         "host" => Ok(Role::Host),

@@ -1,6 +1,6 @@
 //! A network as a containerlab topology: a lab that has the same links between the same ports.
 //!
-//! Port n of a node is its interface `eth(n+1)`, as `eth0` is containerlab's own. Every link has its
+//! Port n of a node is its interface `eth(n+1)`, because containerlab itself uses `eth0`. Every link has its
 //! exact rates and delays as labels, which the reader of this format understands, and every node shapes
 //! its interfaces with `tc` when the lab starts (in whole nanoseconds).
 
@@ -10,16 +10,18 @@ use slotline_net::time::Time;
 use slotline_net::topology::{End, Graph, Link, LinkParams, NodeInfo, NodeKind};
 use std::fmt::Write;
 
-/// The lab called `name`, whose nodes are containers of `image`.
+/// Writes the lab `name`, whose nodes are containers of `image`.
 ///
 /// # Errors
 ///
-/// Where a name is none that containers may have.
+/// A name is not valid for a container or an image.
 pub fn write(name: &str, image: &str, graph: &Graph) -> Result<String, String> {
     check_names(name, graph)?;
     if image.trim().is_empty() || image.contains(|c: char| c.is_control() || c == '"' || c == '\\')
     {
-        return Err(format!("`{image}` is no name of an image: for example \"alpine:3\""));
+        return Err(format!(
+            "`{image}` is not the name of an image: expected for example \"alpine:3\""
+        ));
     }
     let mut out = format!(
         "name: {name}\ntopology:\n  defaults:\n    kind: linux\n    image: \"{image}\"\n  nodes:\n"
@@ -71,7 +73,7 @@ fn write_link(out: &mut String, graph: &Graph, link: &Link) -> std::fmt::Result 
     writeln!(out, "}}")
 }
 
-/// Names become names of containers.
+/// Checks that containers may have all names.
 fn check_names(lab: &str, graph: &Graph) -> Result<(), String> {
     let fits = |name: &str| {
         name.starts_with(|c: char| c.is_ascii_alphanumeric())
@@ -80,7 +82,7 @@ fn check_names(lab: &str, graph: &Graph) -> Result<(), String> {
     let mut names = std::iter::once(lab).chain(graph.nodes.iter().map(|node| node.name.as_str()));
     names.find(|name| !fits(name)).map_or(Ok(()), |name| {
         Err(format!(
-            "`{name}` cannot be the name of a container: those have letters, digits, `_`, `.` and `-` only"
+            "`{name}` cannot be the name of a container: expected only letters, digits, `_`, `.` and `-`"
         ))
     })
 }

@@ -20,21 +20,21 @@ pub(super) enum Role {
 
 /// A node as it is in the file.
 pub(super) struct Node {
-    /// What links call it.
+    /// The id by which links refer to it.
     pub id: String,
     pub name: String,
     pub line: usize,
     pub role: Role,
 }
 
-/// Rate and delay of one direction, as far as the file says.
+/// Rate and delay of one direction, as far as the file gives them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Speed {
     pub rate: Option<Rate>,
     pub delay: Option<Time>,
 }
 
-/// A link, or one direction of it, between nodes called by their ids.
+/// A link, or one direction of it, between two nodes given by their ids.
 pub(super) struct Edge {
     pub a: String,
     pub b: String,
@@ -42,14 +42,14 @@ pub(super) struct Edge {
     pub speed: Speed,
 }
 
-/// A network in the making.
+/// A network under construction.
 pub(super) struct Draft {
     nodes: Vec<Node>,
     index: BTreeMap<String, usize>,
     links: Vec<(GraphLink, usize)>,
-    /// What the file says besides.
+    /// Content of the file that is not used.
     pub unread: BTreeSet<String>,
-    /// How a link says its rate and its delay in this format, and what makes a node a host.
+    /// How a file of this format gives the rate and the delay of a link, and what makes a node a host, for messages.
     how: [&'static str; 3],
 }
 
@@ -67,7 +67,7 @@ impl Draft {
     pub fn node(&mut self, node: Node) -> Result<(), FormatError> {
         if let Some(&first) = self.index.get(&node.id) {
             let (id, first) = (short(&node.id), self.nodes[first].line);
-            return fail(node.line, format!("node `{id}` is there twice, first in line {first}"));
+            return fail(node.line, format!("node `{id}` is given twice, first in line {first}"));
         }
         self.index.insert(node.id.clone(), self.nodes.len());
         self.nodes.push(node);
@@ -77,17 +77,18 @@ impl Draft {
     fn name(&self, id: &str, line: usize) -> Result<String, FormatError> {
         let found = self.index.get(id).map(|&at| self.nodes[at].name.clone());
         found.ok_or_else(|| {
-            let message = format!("a link ends at `{}`, which is no node of this file", short(id));
+            let message =
+                format!("a link ends at `{}`, which is not a node of this file", short(id));
             FormatError::new(line, message)
         })
     }
 
-    /// Adds a link whose directions are alike.
+    /// Adds a link with equal directions.
     pub fn link(&mut self, edge: Edge) -> Result<(), FormatError> {
         self.two_way(edge, Speed::default())
     }
 
-    /// Adds a link; what `back` does not say is as on the way there.
+    /// Adds a link. Values that are missing in `back` are those of the other direction.
     pub fn two_way(&mut self, edge: Edge, back: Speed) -> Result<(), FormatError> {
         let link = GraphLink {
             a: self.name(&edge.a, edge.line)?,
@@ -101,7 +102,7 @@ impl Draft {
         Ok(())
     }
 
-    /// Adds directed edges. The n-th from a node to another and the n-th of the way back are one link.
+    /// Adds directed edges. The n-th edge from one node to another and the n-th edge back are one link.
     pub fn directed(&mut self, edges: Vec<Edge>) -> Result<(), FormatError> {
         let mut open: BTreeMap<(String, String), VecDeque<Edge>> = BTreeMap::new();
         let mut pairs = Vec::new();
@@ -117,7 +118,7 @@ impl Draft {
         pairs.into_iter().try_for_each(|(first, back)| self.two_way(first, back))
     }
 
-    /// The network, where it is one.
+    /// Builds the network.
     pub fn finish(self, asked: &GraphSpec) -> Result<Fabric, ReadError> {
         let (hosts, switches): (Vec<&Node>, Vec<&Node>) = self.split(asked)?;
         let names = |nodes: &[&Node]| nodes.iter().map(|node| node.name.clone()).collect();
@@ -159,7 +160,7 @@ impl Draft {
         link.a != link.b && is_host(&link.a) && is_host(&link.b)
     }
 
-    /// Hosts and switches, each in the order of the file, or hosts in the order they were asked for.
+    /// Hosts and switches, each in the order of the file, or hosts in the order of the request.
     fn split(&self, asked: &GraphSpec) -> Result<(Vec<&Node>, Vec<&Node>), ReadError> {
         if !asked.hosts.is_empty() {
             return self.split_by_list(&asked.hosts);

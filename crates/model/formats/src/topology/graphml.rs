@@ -35,7 +35,7 @@ pub(super) fn read(text: &str, asked: &GraphSpec) -> Result<Fabric, ReadError> {
     draft.finish(asked)
 }
 
-/// What `data` of a key means.
+/// A key, which defines the meaning of `data`.
 struct Key {
     name: String,
     /// `node`, `edge`, `all`, …
@@ -96,7 +96,7 @@ impl Reader<'_> {
     fn graph<'d, 'i>(&mut self, root: Element<'d, 'i>) -> Result<Element<'d, 'i>, FormatError> {
         if root.tag_name().name() != "graphml" {
             let name = short(root.tag_name().name());
-            return self.fail(root, format!("this is no GraphML: it begins with `{name}`"));
+            return self.fail(root, format!("this is not GraphML: it begins with `{name}`"));
         }
         let mut graph = None;
         for element in self.children(root, &["desc", "key", "data", "graph"])? {
@@ -115,7 +115,7 @@ impl Reader<'_> {
         let id = self.attribute(element, "id")?;
         let default = element.children().find(|child| child.tag_name().name() == "default");
         let key = Key {
-            // Without a name it belongs to some drawing program.
+            // Keys without a name belong to drawing programs.
             name: element.attribute("attr.name").unwrap_or(&id).to_string(),
             of: element.attribute("for").unwrap_or("all").to_string(),
             default: default.map(content),
@@ -126,13 +126,13 @@ impl Reader<'_> {
             None => Ok(()),
             Some(first) => {
                 let message =
-                    format!("key `{}` is there twice, first in line {}", short(&id), first.line);
+                    format!("key `{}` is given twice, first in line {}", short(&id), first.line);
                 Err(FormatError::new(line, message))
             }
         }
     }
 
-    /// Whether edges lead one way, by the attribute `name`.
+    /// Whether edges are directed, by the attribute `name`.
     fn direction(
         &self,
         element: Element<'_, '_>,

@@ -38,7 +38,7 @@ struct Header {
 impl Header {
     fn read(tokens: &mut Tokens<'_>) -> Result<Header, FormatError> {
         let hint =
-            "the first line has the numbers of nodes, of switches and of links, as `66 1 65`";
+            "the first line has the numbers of nodes, of switches and of links, such as `66 1 65`";
         let [nodes, switches, links] = ["nodes", "switches", "links"]
             .map(|of| tokens.number(&format!("number of {of}"), hint));
         let (nodes, switches, links) = (nodes?, switches?, links?);
@@ -86,8 +86,10 @@ fn link(tokens: &mut Tokens<'_>, header: &Header) -> Result<Edge, FormatError> {
 fn rate(tokens: &mut Tokens<'_>, hint: &str) -> Result<Rate, FormatError> {
     let text = tokens.next("rate", hint)?;
     let example = "expected for example `100Gbps`";
-    data_rate(text)
-        .map_or_else(|| tokens.fail(format!("`{}` is no rate: {example}; {hint}", short(text))), Ok)
+    data_rate(text).map_or_else(
+        || tokens.fail(format!("`{}` is not a rate: {example}; {hint}", short(text))),
+        Ok,
+    )
 }
 
 fn delay(tokens: &mut Tokens<'_>, hint: &str) -> Result<Time, FormatError> {
@@ -103,7 +105,7 @@ fn no_loss(tokens: &mut Tokens<'_>, hint: &str) -> Result<(), FormatError> {
             "error rate {loss}: packets are never lost by chance here, only in full queues and on failed \
              links; set it to 0"
         )),
-        _ => tokens.fail(format!("`{}` is no error rate: expected 0; {hint}", short(text))),
+        _ => tokens.fail(format!("`{}` is not an error rate: expected 0; {hint}", short(text))),
     }
 }
 
@@ -165,7 +167,7 @@ impl<'a> Tokens<'a> {
         let word = self.next(what, hint)?;
         match word.parse::<u32>() {
             Ok(number) => Ok(number.into()),
-            Err(_) => self.fail(format!("`{}` is no {what}: {hint}", short(word))),
+            Err(_) => self.fail(format!("`{}` is not a {what}: {hint}", short(word))),
         }
     }
 
@@ -178,7 +180,7 @@ impl<'a> Tokens<'a> {
         self.fail(format!("node {id} does not exist: nodes are 0 to {last}; {hint}"))
     }
 
-    /// What comes after the last link is not looked at by the simulator: remarks, or further links.
+    /// Notes what comes after the last link: remarks, or further links. The simulator ignores it.
     fn rest(&mut self, draft: &mut Draft) {
         let rest: Vec<(usize, &str)> = self.tokens.by_ref().collect();
         let is_link = |line: &&[(usize, &str)]| {

@@ -22,19 +22,19 @@ pub(super) struct Level {
     pub bundle: Field,
 }
 
-/// How many of everything there are.
+/// The numbers of hosts, pods and switches.
 pub(super) struct Sizes {
     pub nodes: Field,
     pub pods: u64,
     pub tors_per_pod: u64,
     pub aggs_per_pod: u64,
     pub cores: u64,
-    /// Two or three, from below.
+    /// Two or three levels, the lowest first.
     pub levels: Vec<Level>,
 }
 
-/// More links than a fabric may have.
-const TOO_MANY: u64 = 1 << 18;
+/// The largest number of links of a fabric.
+const MOST_LINKS: u64 = 1 << 18;
 
 type Checked<T = ()> = Result<T, FormatError>;
 
@@ -47,7 +47,7 @@ fn needed(field: Option<Field>, key: &str, line: usize) -> Checked<Field> {
     }
 }
 
-/// `a` / `b` where it is whole.
+/// `a` / `b`, if it is a whole number.
 fn divide(a: u64, b: u64, line: usize, why: impl FnOnce() -> String) -> Checked<u64> {
     match a.checked_rem(b) {
         Some(0) => Ok(a / b),
@@ -85,7 +85,7 @@ fn levels(file: &File, count: Field) -> Checked<Vec<Level>> {
     }
     let tiers = count.value as usize;
     if let Some(unused) = file.tiers[tiers..].iter().flatten().next() {
-        let message = format!("`Tiers` is {tiers}, numbered from 0: this one is not used");
+        let message = format!("`Tiers` is {tiers}, numbered from 0: this tier is not used");
         return fail(unused.line, message);
     }
     let level = |at: usize| match &file.tiers[at] {
@@ -119,7 +119,8 @@ fn level(tier: &Tier, at: usize, last: bool) -> Checked<Level> {
 
 fn pods(nodes: Field, pod_size: Field, tiers: Field) -> Checked<u64> {
     if tiers.value == 2 && pod_size.value != nodes.value {
-        let message = format!("with 2 tiers all is one pod: `Podsize` must be {}", nodes.value);
+        let message =
+            format!("with 2 tiers, all hosts are in one pod: `Podsize` must be {}", nodes.value);
         return fail(pod_size.line, message);
     }
     divide(nodes.value, pod_size.value, pod_size.line, || {
@@ -142,13 +143,13 @@ fn tors_per_pod(tor: &Level, pod_size: Field) -> Checked<u64> {
     fail(over.line, message)
 }
 
-/// The links from a level upwards, of which `below` links lead into it.
+/// The number of links from a level upwards, if `below` links lead into it.
 fn uplinks(below: u64, level: &Level, above: &Level, at: usize) -> Checked<u64> {
     let capacity = below.saturating_mul(level.speed.value);
     let share = above.speed.value.saturating_mul(level.over.value);
     divide(capacity, share, above.speed.line, || {
         format!(
-            "{below} links of {} Gbit/s into tier {at}, oversubscribed {} times, are no whole number of \
+            "{below} links of {} Gbit/s into tier {at}, oversubscribed {} times, are not a whole number of \
              links of {} Gbit/s",
             level.speed.value, level.over.value, above.speed.value
         )
@@ -156,13 +157,13 @@ fn uplinks(below: u64, level: &Level, above: &Level, at: usize) -> Checked<u64> 
 }
 
 fn check_size(nodes: Field, links: u64) -> Checked {
-    if links <= TOO_MANY {
+    if links <= MOST_LINKS {
         return Ok(());
     }
-    fail(nodes.line, format!("this fabric would have {links} links or more: at most {TOO_MANY}"))
+    fail(nodes.line, format!("this fabric would have {links} links or more: at most {MOST_LINKS}"))
 }
 
-/// A switch has as many uplinks as there are switches above it, each as often as the bundle says.
+/// Checks that a switch has one bundle of uplinks to each switch above it.
 fn check_radix(level: &Level, above: &Level, at: usize, count: u64) -> Checked {
     let (up, bundle) = (level.up.value, above.bundle);
     if count * bundle.value == up {
@@ -191,7 +192,7 @@ fn aggs_per_pod(tor: &Level, agg: &Level, uplinks: u64, pods: u64) -> Checked<u6
 fn cores(agg: &Level, core: &Level, uplinks: u64, aggs_per_pod: u64) -> Checked<u64> {
     let down = core.down;
     let cores = divide(uplinks, down.value, down.line, || {
-        format!("{uplinks} uplinks of tier 1 are no multiple of `Radix_Down` = {}", down.value)
+        format!("{uplinks} uplinks of tier 1 are not a multiple of `Radix_Down` = {}", down.value)
     })?;
     let above = divide(cores, aggs_per_pod, down.line, || {
         format!(

@@ -1,5 +1,5 @@
 //! htsim's generic fat-tree (`fat_tree_topology.cpp` of csg-htsim): two or three tiers of switches, given
-//! by their numbers of links. The fabric is the one htsim builds, to the last link.
+//! by their numbers of links. The fabric is exactly the one that htsim builds.
 
 use super::draft::{Draft, Edge, Node, Role, Speed};
 use super::htsim_sizes::Sizes;
@@ -14,7 +14,7 @@ pub(super) fn read(text: &str, asked: &GraphSpec) -> Result<Fabric, ReadError> {
     lay_out(&Sizes::of(&file)?)?.finish(asked)
 }
 
-/// A number and the line it stands in.
+/// A number and its line.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Field {
     pub value: u64,
@@ -34,7 +34,7 @@ pub(super) struct Tier {
     pub bundle: Option<Field>,
 }
 
-/// What a file says.
+/// The content of a file.
 #[derive(Default)]
 pub(super) struct File {
     pub nodes: Option<Field>,
@@ -56,11 +56,11 @@ fn parse(text: &str) -> Result<File, FormatError> {
             continue;
         };
         let [_, value] = tokens[..] else {
-            let message = format!("`{}` needs one number behind it", short(key));
+            let message = format!("`{}` needs one number after it", short(key));
             return Err(FormatError::new(line, message));
         };
         let value: u32 = value.parse().map_err(|_| {
-            let message = format!("`{}`: `{}` is no whole number", short(key), short(value));
+            let message = format!("`{}`: `{}` is not a whole number", short(key), short(value));
             FormatError::new(line, message)
         })?;
         let field = Field { value: value.into(), line };
@@ -69,7 +69,7 @@ fn parse(text: &str) -> Result<File, FormatError> {
     Ok(file)
 }
 
-/// Takes one line in; returns the tier that the next lines are about.
+/// Stores the value of one line. Returns the tier that the next lines describe.
 fn set(
     file: &mut File,
     current: Option<usize>,
@@ -83,7 +83,7 @@ fn set(
         return match file.tiers.get_mut(at) {
             None => fail(format!("tier {at}: tiers are 0 (next to hosts), 1 and 2")),
             Some(Some(first)) => {
-                fail(format!("tier {at} is there twice, first in line {}", first.line))
+                fail(format!("tier {at} is given twice, first in line {}", first.line))
             }
             Some(tier) => {
                 *tier = Some(Tier { line: field.line, ..Tier::default() });
@@ -99,12 +99,12 @@ fn set(
         return fail(strange(key, &lower, current));
     };
     if let Some(first) = slot.replace(field) {
-        return fail(format!("`{key}` is there twice, first in line {}", first.line));
+        return fail(format!("`{key}` is given twice, first in line {}", first.line));
     }
     Ok(current)
 }
 
-/// Why a key has no place.
+/// The reason why a key is not valid here.
 fn strange(key: &str, lower: &str, current: Option<usize>) -> String {
     let key = short(key);
     match (lower, current) {
@@ -113,7 +113,7 @@ fn strange(key: &str, lower: &str, current: Option<usize>) -> String {
         }
         ("radix_up", Some(2)) => format!("`{key}`: the switches of tier 2 have no uplinks"),
         ("nodes" | "tiers" | "podsize", Some(_)) => {
-            format!("`{key}` has to come before the first `Tier`")
+            format!("`{key}` must come before the first `Tier`")
         }
         (_, None) => format!("`{key}` is not understood here: expected {HEADER}"),
         (_, Some(_)) => format!("`{key}` is not understood here: expected {OF_TIER}"),

@@ -1,4 +1,4 @@
-//! Networks: files that people bring, and a lab that they take away.
+//! Networks: readers of topology files, and a writer of labs.
 //!
 //! Every reader gives a [`GraphSpec`] in which hosts, switches and links are written out.
 
@@ -25,11 +25,11 @@ pub struct Format {
     pub format: FabricFormat,
     /// Its name.
     pub name: &'static str,
-    /// What it is.
+    /// A short description.
     pub about: &'static str,
-    /// How names of such files end, where that tells the format.
+    /// The endings of file names that imply the format.
     endings: &'static [&'static str],
-    /// The keys of a scenario's fabric that may stand beside such a file.
+    /// The keys of a scenario's fabric that may be given with such a file.
     keys: &'static [&'static str],
     read: fn(&str, &GraphSpec) -> Result<Fabric, ReadError>,
 }
@@ -83,7 +83,7 @@ pub const FORMATS: [Format; 5] = [
     },
 ];
 
-/// What a file says, and what of it was not read.
+/// The network in a file, and the content that was not read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fabric {
     /// The network: hosts, switches and links written out, `file` and how to read it left out.
@@ -92,7 +92,7 @@ pub struct Fabric {
     pub unread: Vec<String>,
 }
 
-/// Why there is no [`Fabric`].
+/// The reason why there is no [`Fabric`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReadError {
     /// The options contradict each other or the file.
@@ -124,15 +124,14 @@ pub fn by_ending(file: &str) -> Option<FabricFormat> {
     FORMATS.iter().find(fits).map(|row| row.format)
 }
 
-/// Reads `text` as a file of `format`. Of `asked`, its rates and delays hold for links that have none in
-/// the file; `hosts`, `attach_hosts`, `names` and `host_kinds` say what the nodes are; its overrides stay as
-/// they are.
+/// Reads `text` as a file of `format`. The rates and delays of `asked` apply to links that have none in the file.
+/// Its `hosts`, `attach_hosts`, `names` and `host_kinds` say what the nodes are. Its overrides stay as they are.
 pub fn read(format: FabricFormat, text: &str, asked: &GraphSpec) -> Result<Fabric, ReadError> {
     let row = row(format);
     row.check(asked).map_err(ReadError::Asked)?;
     let fabric = (row.read)(text, asked);
     fabric.map_err(|error| match error {
-        // A parser may give up behind the last line.
+        // A parser may fail after the last line.
         ReadError::File(FormatError { line, message }) => {
             let last = text.split('\n').count();
             ReadError::File(FormatError::new(line.min(last), message))
@@ -141,13 +140,13 @@ pub fn read(format: FabricFormat, text: &str, asked: &GraphSpec) -> Result<Fabri
     })
 }
 
-/// The refusal of what stands in `line`.
+/// An error in `line`.
 fn fail<T>(line: usize, why: impl Into<String>) -> Result<T, FormatError> {
     Err(FormatError::new(line, why))
 }
 
 impl Format {
-    /// Refuses keys that mean nothing beside such a file.
+    /// Refuses keys that have no meaning with such a file.
     fn check(&self, asked: &GraphSpec) -> Result<(), SpecError> {
         let given = [
             ("rate", asked.rate.is_some()),

@@ -49,7 +49,7 @@ fn lacks(tree: &Tree, key: &str) -> FormatError {
     FormatError::new(tree.line, format!("`{key}` is missing: it should be {example}"))
 }
 
-/// networkx 2 calls them links, networkx 3.4 and later edges.
+/// The list of links. Its key is `links` in networkx 2, and `edges` in networkx 3.4 and later.
 fn edges<'a>(tree: &Tree, top: &'a [Entry]) -> Result<&'a Tree, FormatError> {
     match (get(top, "links"), get(top, "edges")) {
         (Some(links), None) => Ok(links),
@@ -110,7 +110,7 @@ fn edge(draft: &mut Draft, tree: &Tree) -> Result<Edge, FormatError> {
     Ok(Edge { a: a?, b: b?, line: tree.line, speed })
 }
 
-/// What calls itself no multigraph has one link between two nodes, or one each way.
+/// Checks that a graph that is not a multigraph has one link between two nodes, or one in each direction.
 fn check_parallel(edges: &[Edge], top: &[Entry]) -> Result<(), FormatError> {
     if flag(top, "multigraph")? != Some(false) {
         return Ok(());

@@ -21,7 +21,7 @@ pub struct AvqSpec {
     pub gain: f64,
     /// Room of the virtual queue.
     pub size: Bytes,
-    /// Whether chosen packets are marked, where they can be, instead of dropped.
+    /// Whether chosen packets are marked, if they can be, instead of dropped.
     pub ecn: bool,
 }
 
@@ -46,7 +46,9 @@ impl Settings for AvqSpec {
     }
     fn describe(&self, size: &dyn Fn(Bytes) -> String) -> String {
         let (verb, room, use_) = (marks_or_drops(self.ecn), size(self.size), self.utilisation);
-        format!("{verb} of what overflows a virtual queue of {room}, for a use of {use_}")
+        format!(
+            "{verb} when a virtual queue of {room} overflows, for a target utilisation of {use_}"
+        )
     }
     fn marks(&self) -> bool {
         self.ecn
@@ -72,7 +74,7 @@ fn bytes_per_second(pace: InverseRate) -> f64 {
 }
 
 impl Avq {
-    /// An empty queue drained at `pace`. The virtual capacity begins with that of the link.
+    /// An empty queue drained at `pace`. The virtual capacity is that of the link at first.
     pub fn new(spec: AvqSpec, pace: InverseRate) -> Avq {
         let capacity = bytes_per_second(pace);
         Avq { spec, capacity, virtual_capacity: capacity, level: 0.0, last: Time::ZERO }
@@ -122,13 +124,13 @@ mod tests {
         assert_eq!(avq.virtual_capacity, 1e8 - 150_000.0);
         avq.arrive(&queue.arrival(1500, true, Time::us(25)));
         assert!((avq.virtual_capacity - (1e8 - 300_000.0 + 135_000.0)).abs() < 1e-3);
-        // 1500 bytes less what C̃ drains in 15 us, and 1500 more.
+        // 1500 bytes minus what C̃ drains in 15 us, plus 1500 bytes.
         assert!(
             (avq.level - 1500.0 - (1500.0_f64 - (1e8 - 150_000.0) * 15e-6).max(0.0)).abs() < 1e-6
         );
     }
 
-    /// A load of 95 % is above the wanted 90 %: it is marked sooner or later; one of 85 % never.
+    /// A load of 95 % is above the target of 90 %, so packets are marked sooner or later. At 85 % none is marked.
     #[test]
     fn marks_above_the_wanted_use_only() {
         for (gap_ns, marked) in [(15_789, true), (17_647, false)] {

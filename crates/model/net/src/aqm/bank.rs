@@ -1,4 +1,4 @@
-//! The virtual queues of one bump with their disciplines: estimate, then mark, drop or notify.
+//! The virtual queues of one bump with their disciplines. A bump estimates a queue, and then marks, drops or notifies.
 
 use super::discipline::{Departure, Discipline, Left, Verdict};
 use super::virtual_queue::VirtualQueue;
@@ -58,8 +58,8 @@ impl<D: Discipline> Entry<D> {
         fate
     }
 
-    /// What becomes of a packet where the queue is `queue`, and the queue with it, unless it is dropped.
-    /// Of the packet there are its length on the wire and the bytes that are at hand.
+    /// The fate of a packet if the queue is `queue`, and the queue with the packet; `None` if the packet is dropped.
+    /// `len` is the packet's length on the wire, and `frame` are the bytes of it that are available.
     #[inline]
     pub fn judge(
         &mut self,
@@ -105,18 +105,18 @@ pub struct Bank<D> {
 }
 
 impl<D: Discipline> Bank<D> {
-    /// These queues.
+    /// A bank of these queues.
     pub fn new(entries: Vec<Entry<D>>) -> Bank<D> {
         Bank { entries }
     }
 
-    /// A packet of queue `at` passes; `None` where there is no such queue.
+    /// A packet of queue `at` passes. Returns `None` if there is no such queue.
     #[inline]
     pub fn pass(&mut self, at: usize, len: u32, ect: bool, now: Time) -> Option<Fate> {
         self.entries.get_mut(at).map(|entry| entry.pass(len, ect, now))
     }
 
-    /// A packet passes that is only counted: of a neighbour, or in a bump that only observes.
+    /// Counts a packet without a verdict: one that passed a neighbour, or a bump that only observes.
     #[inline]
     pub fn see(&mut self, at: usize, len: u32, now: Time) {
         if let Some(entry) = self.entries.get_mut(at) {
@@ -126,12 +126,12 @@ impl<D: Discipline> Bank<D> {
         }
     }
 
-    /// The estimate of queue `at` in bytes, the paper's `estimateQlen`; zero where there is none.
+    /// The estimate of queue `at` in bytes, the paper's `estimateQlen`; zero if there is no such queue.
     pub fn bytes(&self, at: usize, now: Time) -> u64 {
         self.entries.get(at).map_or(0, |entry| entry.queue.bytes(now))
     }
 
-    /// The time at which queue `at` is or was empty, if nothing more arrives.
+    /// The time at which queue `at` is or was empty, if no more packets arrive.
     pub fn empty_at(&self, at: usize) -> Time {
         self.entries.get(at).map_or(Time::ZERO, |entry| entry.queue.empty_at())
     }
@@ -185,7 +185,7 @@ mod tests {
         assert_eq!(entry.pass(1500, false, Time::ZERO), Fate::Judged(Verdict::Pass));
     }
 
-    /// CoDel on a virtual queue decides as it would where packets wait: at the time they would leave.
+    /// CoDel on a virtual queue decides at arrival as it would at departure from a queue with packets.
     #[test]
     fn codel_sees_the_delay_of_the_virtual_queue() {
         let spec = CodelSpec { target: Time::us(50), interval: Time::us(500), ecn: false };
@@ -197,8 +197,8 @@ mod tests {
                 first = first.or(Some(now));
             }
         }
-        // Each packet adds 2 us: 50 us after 25 packets, which leave at 300 us; an interval later, at
-        // 800 us, leaves the packet that came at 670 us.
+        // Each packet adds 2 us. After 25 packets, the queue's delay is 50 us, and they leave at 300 us. An interval
+        // later, at 800 us, the packet that arrived at 670 us leaves.
         assert_eq!(first, Some(Time::us(670)));
         assert!(entry.counts.early > 3, "{:?}", entry.counts);
     }

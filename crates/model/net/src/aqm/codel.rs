@@ -18,7 +18,7 @@ pub struct CodelSpec {
     pub target: Time,
     /// The time for which the delay may exceed the target before a packet is dropped.
     pub interval: Time,
-    /// Whether chosen packets are marked, where they can be, instead of dropped.
+    /// Whether chosen packets are marked, if they can be, instead of dropped.
     pub ecn: bool,
 }
 
@@ -53,15 +53,15 @@ impl Settings for CodelSpec {
     }
 }
 
-/// What the packet after a dropped one decides (RFC 8289, 5.5: the packet that follows a drop leaves the queue in the
-/// same call).
+/// The role of the packet after a dropped one. That packet leaves the queue in the same call as the dropped one (RFC
+/// 8289, 5.5).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Next {
-    /// Decided like any other.
+    /// It is decided like any other packet.
     Usual,
-    /// It leaves; the drop began a dropping state.
+    /// It leaves, because the drop began a dropping state.
     Leaves,
-    /// Whether dropping goes on depends on it.
+    /// It decides whether dropping continues.
     Continues,
 }
 
@@ -107,7 +107,7 @@ impl Codel {
         now >= self.first_above
     }
 
-    /// `control_law`: when the next drop is due after one at `t`.
+    /// `control_law`: the time of the next drop after one at `t`.
     fn after(&self, t: Time) -> Time {
         let interval = self.spec.interval.as_ps() as f64;
         t + Time::ps((interval / libm::sqrt(f64::from(self.count.max(1)))) as u64)
@@ -122,7 +122,7 @@ impl Codel {
         self.last_count = self.count;
     }
 
-    /// In the dropping state: whether this packet, too, is chosen.
+    /// Whether this packet, too, is chosen in the dropping state.
     fn goes_on(&mut self, continues: bool, now: Time) -> bool {
         if continues {
             self.drop_next = self.after(self.drop_next);
@@ -132,7 +132,7 @@ impl Codel {
         due
     }
 
-    /// A chosen packet: where it is marked it leaves, so that nothing follows in the same call.
+    /// Handles a chosen packet. If it is marked it leaves, so no other packet follows in the same call.
     fn choose(&mut self, next: Next, ect: bool) -> Verdict {
         let verdict = mark_or_drop(self.spec.ecn, ect);
         match (verdict, next) {
@@ -189,7 +189,7 @@ mod tests {
         codel.leave(&departure)
     }
 
-    /// A packet each millisecond that has waited 10 ms: the times of the drops follow the control law.
+    /// One packet each millisecond, which has waited 10 ms. The times of the drops follow the control law.
     #[test]
     fn drops_come_at_the_interval_over_the_square_root_of_the_count() {
         for (ecn, what) in [(false, Verdict::Drop), (true, Verdict::Mark)] {

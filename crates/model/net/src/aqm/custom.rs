@@ -57,15 +57,15 @@ where
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 #[schemars(transform = crate::schema::keep_comment)]
 pub struct CustomSpec {
-    /// The name that the program has for it.
+    /// The name of the policy in the calling program.
     pub name: Named<dyn QueuePart>,
-    /// Its own options.
+    /// The policy's own options.
     #[serde(default, skip_serializing_if = "Options::is_empty")]
     pub options: Options,
 }
 
 impl CustomSpec {
-    /// Whether the policy is there and `says` so.
+    /// Whether the program has supplied the policy and `says` is true for it.
     fn is(&self, says: impl Fn(&dyn QueuePart) -> bool) -> bool {
         self.name.part().is_ok_and(|part| says(&**part))
     }
@@ -75,7 +75,7 @@ impl Settings for CustomSpec {
     type Discipline = Box<dyn Guest>;
 
     fn discipline(&self, queue: QueueParams) -> Box<dyn Guest> {
-        self.name.part().expect("a queue that is valid has its policy").make(queue)
+        self.name.part().expect("a valid queue has its policy").make(queue)
     }
     fn validate(&self, limit: Bytes) -> Result<(), SpecError> {
         self.name.part()?.check(limit).map_err(|e| e.within("options"))

@@ -14,9 +14,9 @@ use crate::units::InverseRate;
 pub struct Feedback {
     /// The feedback measure F_b, negated and quantised to 1 to 63; 63 is the worst.
     pub quantised: u8,
-    /// Bytes above the equilibrium, at the sample; below it where negative.
+    /// Bytes in the queue above the equilibrium at the sample. It is negative below the equilibrium.
     pub offset: i64,
-    /// Bytes that the queue has grown since the sample before.
+    /// Growth of the queue since the sample before, in bytes.
     pub delta: i64,
 }
 
@@ -27,7 +27,7 @@ pub struct Failure {
     pub at: Time,
     /// The reason.
     pub why: String,
-    /// The packets that it has missed since, including that one.
+    /// The packets since then that passed without a verdict, including the first.
     pub unjudged: u64,
 }
 
@@ -44,8 +44,8 @@ pub enum Verdict {
     Notify(Feedback),
 }
 
-/// The backlog that an arriving packet finds: everything not yet sent, the rest of the packet now in
-/// transmission included.
+/// The backlog that an arriving packet finds: everything that is not yet sent, including the rest of the packet in
+/// transmission.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Backlog {
     /// The backlog as the time it takes to send.
@@ -92,7 +92,7 @@ pub enum Left {
 pub struct Departure {
     /// The time at which it leaves.
     pub now: Time,
-    /// The time that it has waited.
+    /// The time for which it has waited.
     pub sojourn: Time,
     /// The backlog behind it.
     pub left: Left,
@@ -101,7 +101,7 @@ pub struct Departure {
 }
 
 impl Departure {
-    /// Bytes that stay behind it.
+    /// Bytes in the queue behind it.
     #[inline]
     pub fn left_bytes(&self) -> u64 {
         match self.left {
@@ -113,21 +113,21 @@ impl Departure {
 
 /// An active queue management discipline: one value for each queue, with that queue's state.
 ///
-/// A new discipline is a type with [`Discipline::arrive`]. It is called once for every packet, in time
-/// order. It has no clock, and draws from a separate random stream.
+/// A new discipline is a type with [`Discipline::arrive`], which is called once for every packet, in time order. A
+/// discipline has no clock. Random numbers come from a stream of its own.
 pub trait Discipline {
     /// A packet arrives, even if there is no room for it.
     fn arrive(&mut self, arrival: &Arrival) -> Verdict;
 
-    /// As [`Discipline::arrive`], with the packet's bytes, as in a bump on real frames: all of the frame, or its
-    /// beginning. The simulator has none, and calls [`Discipline::arrive`].
+    /// Like [`Discipline::arrive`], with bytes of the packet: a bump on real frames has all of the frame, or its
+    /// beginning. The simulator has no bytes, and calls [`Discipline::arrive`].
     #[inline]
     fn arrive_with(&mut self, arrival: &Arrival, _frame: &[u8]) -> Verdict {
         self.arrive(arrival)
     }
 
-    /// A packet that was queued would leave now. Disciplines that look at the time spent waiting decide
-    /// here; [`Verdict::Notify`] counts as [`Verdict::Pass`].
+    /// A packet of the queue is about to leave. Disciplines that use the waiting time decide here. [`Verdict::Notify`]
+    /// counts as [`Verdict::Pass`].
     #[inline]
     fn leave(&mut self, _departure: &Departure) -> Verdict {
         Verdict::Pass
@@ -136,7 +136,7 @@ pub trait Discipline {
     /// The queue is drained at another rate from now on.
     fn set_pace(&mut self, _pace: InverseRate) {}
 
-    /// Its failure, if it has failed. Disciplines of this program do not fail.
+    /// The failure, if the discipline has failed. Disciplines of this program do not fail.
     fn failure(&self) -> Option<Failure> {
         None
     }

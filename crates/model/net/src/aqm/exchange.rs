@@ -15,7 +15,7 @@ pub struct Reporter {
 }
 
 impl Reporter {
-    /// An update after every so many packets; at most [`MOST_PACKETS`].
+    /// Sends an update after every `every` packets, at most [`MOST_PACKETS`].
     pub fn new(every: u32) -> Reporter {
         let every = (every as usize).clamp(1, MOST_PACKETS);
         Reporter { every, next: Update::default() }
@@ -32,8 +32,8 @@ impl Reporter {
     }
 }
 
-/// Merges the updates of one neighbour. A late update still counts, from its arrival on. A lost
-/// update is detected by its number.
+/// Merges the updates of one neighbour. A late update still counts, from its arrival on. Lost updates are detected by
+/// the numbers of updates.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Merger {
     expected: u32,
@@ -78,7 +78,7 @@ mod tests {
     }
 
     proptest! {
-        /// Two bumps that share the traffic, and get an update of each packet at once, both know the whole queue.
+        /// Two bumps share the traffic and get an update of each packet at once. Both know the whole queue.
         #[test]
         fn with_updates_at_once_both_know_everything(
             packets in prop::collection::vec((0u64..30, 64u16..1500, any::<bool>()), 1..200)

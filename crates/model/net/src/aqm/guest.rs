@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 /// Makes disciplines.
 pub trait Program: fmt::Debug + Send + Sync {
-    /// Its source. Two programs are equal if these bytes are.
+    /// The source of the program. Two programs are equal if their sources are.
     fn source(&self) -> &[u8];
 
     /// The same program with fresh state, for the queues of another switch or another bump. Its disciplines share
@@ -49,8 +49,8 @@ impl Clone for Box<dyn Guest> {
 pub struct ObjectSpec {
     /// The object file, as clang makes it for eBPF. Its path is relative to the scenario.
     pub file: String,
-    /// The most instructions for one packet. A program that takes more, or breaks another rule, is stopped: the packets
-    /// of its queue pass from then on.
+    /// The most instructions for one packet. A program that exceeds this, or breaks another rule, is stopped. All
+    /// packets of its queue pass from then on.
     #[serde(default = "most_instructions")]
     #[schemars(range(min = 1, max = 1_000_000))]
     pub instructions: u32,
@@ -75,12 +75,12 @@ impl PartialEq for ObjectSpec {
 }
 
 impl ObjectSpec {
-    /// Most instructions for one packet, unless given.
+    /// The default of `instructions`.
     pub const INSTRUCTIONS: u32 = 10_000;
-    /// The largest value of `instructions`: what Linux's verifier looks at.
+    /// The largest value of `instructions`, as in Linux's verifier.
     pub const MOST_INSTRUCTIONS: u32 = 1_000_000;
 
-    /// The same with a program that shares nothing with others.
+    /// The same settings with a program that shares no state with others.
     pub(super) fn unshared(&self) -> ObjectSpec {
         let program = self.program.as_ref().map(|program| program.unshared());
         ObjectSpec { program, ..self.clone() }
@@ -92,7 +92,7 @@ impl Settings for ObjectSpec {
     const FOREIGN: bool = true;
 
     fn discipline(&self, queue: QueueParams) -> Box<dyn Guest> {
-        let program = self.program.as_ref().expect("a queue that is valid has its program");
+        let program = self.program.as_ref().expect("a valid queue has its program");
         program.discipline(queue)
     }
     fn validate(&self, _limit: Bytes) -> Result<(), SpecError> {
@@ -107,7 +107,7 @@ impl Settings for ObjectSpec {
         let ObjectSpec { file, instructions, .. } = self;
         format!("by the program in {file}, with at most {instructions} instructions for a packet")
     }
-    /// Only its author knows it.
+    /// Only the author of the program knows this.
     fn marks(&self) -> bool {
         true
     }

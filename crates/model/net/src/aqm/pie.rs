@@ -18,7 +18,7 @@ pub struct PieSpec {
     pub target: Time,
     /// Interval between updates of the probability.
     pub update: Time,
-    /// The length of a burst after an idle time in which nothing is dropped.
+    /// The length of a burst after an idle time. Nothing is dropped during it.
     pub burst: Time,
     /// Weight of the difference between the delay and the target, per second.
     #[schemars(extend("exclusiveMinimum" = 0.0))]
@@ -26,7 +26,7 @@ pub struct PieSpec {
     /// Weight of the change of the delay, per second.
     #[schemars(extend("exclusiveMinimum" = 0.0))]
     pub beta: f64,
-    /// Whether chosen packets are marked, where they can be, instead of dropped.
+    /// Whether chosen packets are marked, if they can be, instead of dropped.
     pub ecn: bool,
 }
 
@@ -50,7 +50,7 @@ impl Settings for PieSpec {
         positive("beta", self.beta)
     }
     fn describe(&self, _size: &dyn Fn(Bytes) -> String) -> String {
-        format!("{} by chance, for a wait of {}", marks_or_drops(self.ecn), self.target)
+        format!("{} at random, for a target delay of {}", marks_or_drops(self.ecn), self.target)
     }
     fn marks(&self) -> bool {
         self.ecn
@@ -60,8 +60,8 @@ impl Settings for PieSpec {
 /// Above this probability packets are dropped even if they could be marked (RFC 8033, 5.1).
 const MARK_LIMIT: f64 = 0.1;
 
-/// The state of one queue. Missed ticks of the controller are made up for when a packet arrives: between arrivals the
-/// queue only drains, so that the delay at each missed tick is known.
+/// The state of one queue. The controller's missed ticks are computed when a packet arrives. Between arrivals the queue
+/// only drains, so the delay at each missed tick is known.
 #[derive(Clone, Debug)]
 pub struct Pie {
     spec: PieSpec,
@@ -75,7 +75,7 @@ pub struct Pie {
     rng: Stream,
 }
 
-/// The most ticks that are made up for one by one. After so many without a packet the probability is zero.
+/// The most missed ticks that are computed one by one. After so many ticks without a packet the probability is zero.
 const MOST_TICKS: u64 = 4_096;
 
 impl Pie {
@@ -93,7 +93,7 @@ impl Pie {
         }
     }
 
-    /// The controller's ticks up to `now`.
+    /// Runs the controller's ticks up to `now`.
     fn catch_up(&mut self, now: Time) {
         let behind = now.since(self.next_update).as_ps() / self.spec.update.as_ps().max(1);
         if behind > MOST_TICKS {
@@ -132,7 +132,7 @@ impl Pie {
         self.delay_before = delay;
     }
 
-    /// RFC 8033, 4.1 and 4.4.
+    /// Whether no packet is dropped at a backlog of `bytes` (RFC 8033, 4.1 and 4.4).
     fn spares(&self, bytes: u64) -> bool {
         let short = self.delay_before.as_ps() < self.spec.target.as_ps() / 2 && self.chance < 0.2;
         self.burst_left > Time::ZERO || short || bytes <= 2 * self.mtu
@@ -177,8 +177,8 @@ mod tests {
         Pie::new(spec, 1500, Stream::named(1, "test", 0))
     }
 
-    /// Hand-computed: alpha 0.125, beta 1.25; the first tick at 35 ms is scaled by 1/2048, the second
-    /// by 1/128.
+    /// Computed by hand with alpha 0.125 and beta 1.25. The first tick, at 35 ms, is scaled by 1/2048, the second by
+    /// 1/128.
     #[test]
     fn the_chance_follows_the_recursion() {
         let mut pie = pie(Time::ZERO);
@@ -191,7 +191,7 @@ mod tests {
         assert!((pie.chance - second).abs() < 1e-15);
     }
 
-    /// A steady overload of 1.2: the delay approaches the target and the probability 1/6.
+    /// At a steady overload of 1.2, the delay approaches the target, and the probability approaches 1/6.
     #[test]
     fn the_delay_settles_at_the_target() {
         let pace = Rate(100_000_000).inverse_rate();

@@ -18,8 +18,8 @@ use serde::{Deserialize, Serialize};
 /// Makes the policies of scenarios, and the state of a queue under any of them, from a list of names and settings.
 macro_rules! policies {
     ($($(#[$comment:meta])* $name:ident($settings:ty),)*) => {
-        /// Which packets are marked or dropped before the queue is full, or whose senders are notified.
-        /// If a port has eight queues, the policy of each sees its own backlog.
+        /// Which packets are marked or dropped before the queue is full, and whose senders are notified. If a port has
+        /// eight queues, the policy of each uses its own backlog.
         #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
         #[serde(tag = "kind", rename_all = "kebab-case")]
         pub enum Policy {
@@ -65,7 +65,7 @@ macro_rules! policies {
             pub fn is_lossless(&self) -> bool {
                 match self { $(Policy::$name(settings) => settings.is_lossless(),)* }
             }
-            /// Whether the packet engine's own FIFO port can do it.
+            /// Whether the packet engine's own FIFO port supports it.
             pub fn is_plain(&self) -> bool {
                 match self { $(Policy::$name(settings) => settings.is_plain(),)* }
             }

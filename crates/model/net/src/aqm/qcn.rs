@@ -17,7 +17,7 @@ pub const WORST: u8 = 63;
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 #[schemars(transform = crate::schema::keep_comment)]
 pub struct QcnSpec {
-    /// The length of the queue that the congestion point aims at.
+    /// The queue length that the congestion point aims at.
     pub equilibrium: Bytes,
     /// Weight of the growth of the queue in the feedback.
     #[schemars(range(min = 0.0))]
@@ -26,7 +26,7 @@ pub struct QcnSpec {
     pub sample: Bytes,
     /// Bytes between two samples at the highest congestion.
     pub least_sample: Bytes,
-    /// The quantised feedback from which samples become no more frequent.
+    /// The quantised feedback above which samples become no more frequent.
     #[schemars(range(min = 1, max = 63))]
     pub full_at: u8,
     /// The highest quantised feedback. Each step of feedback lowers the rate of the sender by 1/128.
@@ -91,14 +91,14 @@ impl Settings for QcnSpec {
 }
 
 /// The congestion point of one queue. It samples the queue after a number of bytes, as the standard does (30.2.1).
-/// The higher the congestion is, the fewer bytes lie between two samples. The congestion is that of the present
-/// queue (NetBump, 5.3.3), and not that of the last sample.
+/// Higher congestion means fewer bytes between two samples. The congestion is that of the present queue (NetBump,
+/// 5.3.3), not that of the last sample.
 #[derive(Clone, Debug)]
 pub struct CongestionPoint {
     spec: QcnSpec,
     /// Bytes in the queue at the last sample, Q_old.
     before: i64,
-    /// The part of an interval that is left until the next sample, from 1 down to 0.
+    /// The fraction of an interval until the next sample, from 1 down to 0.
     until_sample: f64,
     rng: Stream,
 }
@@ -118,7 +118,7 @@ impl CongestionPoint {
         let congestion = offset as f64 + w * delta as f64;
         let worst = (1.0 + 2.0 * w) * equilibrium as f64;
         let share = (congestion / worst).clamp(0.0, 1.0);
-        // Zero means that there is no congestion, so any congestion counts as at least 1.
+        // Zero means no congestion, so any congestion counts as at least 1.
         let quantised = libm::ceil(share * f64::from(self.spec.most_feedback)) as u8;
         Feedback { quantised, offset, delta }
     }
@@ -184,7 +184,7 @@ impl Default for ReactionSpec {
 }
 
 impl ReactionSpec {
-    /// Whether the settings make sense together.
+    /// Checks that the settings are consistent.
     pub fn validate(&self) -> Result<(), SpecError> {
         for (key, bytes) in [("cycle", self.cycle), ("later-cycle", self.later_cycle)] {
             ensure(bytes.0 > 0, key, || format!("`{key}` is 0B: for example \"150KB\""))?;
@@ -198,14 +198,14 @@ impl ReactionSpec {
 }
 
 /// The rates of one reaction point (the rate limiter of one flow), in bits per second. It has neither packets nor a
-/// clock: its owner reports feedback, the bytes that were sent and the time.
+/// clock. Its owner reports feedback, sent bytes and the time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ReactionPoint {
     spec: ReactionSpec,
     line: u64,
     current: u64,
     target: u64,
-    /// Cycles since the last feedback: of the byte counter, and of the timer.
+    /// Cycles of the byte counter and of the timer since the last feedback.
     byte_stage: u32,
     time_stage: u32,
     bytes_left: i64,
@@ -214,7 +214,7 @@ pub struct ReactionPoint {
 
 /// Cycles of fast recovery.
 const FAST: u32 = 5;
-/// The divisor of G_d: the highest feedback lowers the rate by 63/128.
+/// The divisor of G_d. The highest feedback lowers the rate by 63/128.
 const DECREASE: u64 = 128;
 
 impl ReactionPoint {
@@ -252,10 +252,10 @@ impl ReactionPoint {
         self.timer
     }
 
-    /// Handles feedback: fast recovery begins, or begins again.
+    /// Handles feedback. Fast recovery begins, or begins again.
     pub fn notified(&mut self, quantised: u8, now: Time) {
         let feedback = u64::from(quantised.clamp(1, WORST));
-        // Several feedbacks within one cycle are about the same congestion, so the target rate stays.
+        // Several notices within one cycle are about the same congestion, so the target rate stays.
         if self.byte_stage + self.time_stage > 0 || !self.limits() {
             self.target = self.current;
         }
@@ -306,7 +306,7 @@ impl ReactionPoint {
         }
         self.target = self.target.min(self.line);
         self.current = (self.current + self.target) / 2;
-        // Halving the difference alone never reaches the rate of the link.
+        // Halving the difference alone would never reach the rate of the link.
         if self.target == self.line && self.line - self.current <= self.line / 1_000 {
             (self.current, self.timer) = (self.line, None);
         }
@@ -327,8 +327,8 @@ mod tests {
         QcnSpec { equilibrium: Bytes(20_000), ..QcnSpec::default() }
     }
 
-    /// (queue, queue before, quantised): by hand for Q_eq = 20 KB, w = 2, so that 63 stands for
-    /// 100 KB: 63/100000 per byte, rounded up.
+    /// (queue, queue before, quantised), computed by hand for Q_eq = 20 KB and w = 2. 63 stands for 100 KB, so the
+    /// feedback is 63/100000 per byte, rounded up.
     #[test]
     fn feedback_is_what_the_formula_says() {
         let table = [
@@ -360,8 +360,8 @@ mod tests {
         assert_eq!(level.feedback(30_000).quantised, 4);
     }
 
-    /// From one sample in 150 KB (1 % of 1500-byte frames) to one in 15 KB (10 %), or as the paper has
-    /// it: 20 % from 32 on.
+    /// From one sample in 150 KB (1 % of 1500-byte frames) to one in 15 KB (10 %). The paper's profile has 20 % from 32
+    /// on.
     #[test]
     fn samples_follow_the_probability_profile() {
         let standard = point(spec());
@@ -384,7 +384,7 @@ mod tests {
                 notices += u32::from(matches!(verdict, Verdict::Notify(_)));
                 queue.add(1500, now);
             }
-            // A full queue of 100 KB is at 80 of 100 KB worst: 51; one in 17.9 KB.
+            // A full queue of 100 KB has 80 of at most 100 KB: feedback 51, and one sample in 17.9 KB.
             let expected = if some {
                 20_000.0 * 1_500.0 / (150_000.0 / (1.0 + 9.0 * 51.0 / 63.0))
             } else {
@@ -404,15 +404,15 @@ mod tests {
         ReactionPoint::new(spec, Rate(G))
     }
 
-    /// Hand-computed: feedback 32 takes a quarter; five halvings of the distance; then 5 Mbit/s more
-    /// each cycle.
+    /// Computed by hand. Feedback 32 lowers the rate by a quarter. The distance halves five times. Then each cycle adds
+    /// 5 Mbit/s.
     #[test]
     fn rates_follow_the_recursions_of_the_byte_counter() {
         let mut point = reaction(None);
         point.notified(32, Time::ZERO);
         assert_eq!((point.rate(), point.target()), (Rate(750_000_000), Rate(G)));
         point.notified(64, Time::ZERO);
-        // 63 at most; in a row: the target stays.
+        // At most 63. A second notice in a row does not change the target.
         let current = 750_000_000 * 65 / 128;
         assert_eq!((point.rate(), point.target()), (Rate(current), Rate(G)));
         let mut point = reaction(None);

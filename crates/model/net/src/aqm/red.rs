@@ -9,13 +9,13 @@ use crate::time::Time;
 use crate::units::{Bytes, InverseRate};
 use serde::{Deserialize, Serialize};
 
-/// The settings of random early detection, named as by Floyd and Jacobson; the defaults are those
-/// they recommend.
+/// The settings of random early detection, named as by Floyd and Jacobson. The defaults are the values that they
+/// recommend.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 #[schemars(transform = crate::schema::keep_comment)]
 pub struct RedSpec {
-    /// The average backlog from which packets are chosen.
+    /// The average backlog above which packets are chosen.
     pub min: Bytes,
     /// The average backlog at which the probability reaches `max-p`.
     pub max: Bytes,
@@ -27,7 +27,7 @@ pub struct RedSpec {
     pub weight: f64,
     /// Whether the probability rises linearly to 1 between `max` and twice `max`, instead of jumping to 1 at `max`.
     pub gentle: bool,
-    /// Whether chosen packets are marked, where they can be, instead of dropped.
+    /// Whether chosen packets are marked, if they can be, instead of dropped.
     pub ecn: bool,
 }
 
@@ -76,7 +76,7 @@ impl Settings for RedSpec {
 pub struct Red {
     spec: RedSpec,
     mtu: u64,
-    /// The time of a full-sized packet: the article's `s`, by which the average decays in an idle queue.
+    /// The time of a full-sized packet, the article's `s`. With it, the average decays while the queue is idle.
     slot: Time,
     average: f64,
     /// The number of packets since the last one that was marked.
@@ -90,9 +90,9 @@ impl Red {
         Red { spec, mtu, slot: pace.time_for(mtu), average: 0.0, passed: 0.0, rng }
     }
 
-    /// Handles the arrival of a packet of `len` bytes at a backlog of `backlog` bytes. If the queue is empty,
-    /// `idle_since` is the time since which it is. Between the thresholds, a packet that can be marked is marked if
-    /// the queue uses ECN. If the average is so high that every packet is chosen, packets are dropped (RFC 3168, 7).
+    /// Handles the arrival of a packet of `len` bytes at a backlog of `backlog` bytes. `idle_since` is given if the
+    /// queue is empty. Between the thresholds, a packet that can be marked is marked if the queue uses ECN. If the
+    /// average is so high that every packet is chosen, packets are dropped (RFC 3168, 7).
     pub fn arrive(
         &mut self,
         backlog: u64,
@@ -115,13 +115,13 @@ impl Red {
         if chance < 1.0 && self.spec.ecn && ect { Verdict::Mark } else { Verdict::Drop }
     }
 
-    /// The moving average of the backlog, in bytes. An idle queue counts as so many empty arrivals
-    /// as packets could have been sent meanwhile.
+    /// Updates the moving average of the backlog, in bytes. After an idle time, it decays once for each packet that
+    /// could have been sent in that time.
     fn update(&mut self, backlog: u64, idle_since: Option<Time>, now: Time) {
         let weight = self.spec.weight;
         match idle_since {
             None => self.average += weight * (backlog as f64 - self.average),
-            // Nothing decays from nothing.
+            // A zero average stays zero.
             Some(_) if self.average == 0.0 => {}
             Some(since) => {
                 let missed = now.since(since).as_ps() as f64 / self.slot.as_ps() as f64;
@@ -145,7 +145,7 @@ impl Red {
         }
     }
 
-    /// Spreads the chosen packets evenly: the gap is uniform on 1 to 1/`p_b` packets (`p_a`).
+    /// Spreads the chosen packets evenly. The gap is uniform from 1 to 1/`p_b` packets (`p_a`).
     fn selects(&mut self, p_b: f64) -> bool {
         let left = 1.0 - self.passed * p_b;
         left <= 0.0 || self.rng.unit() * left < p_b
@@ -170,7 +170,7 @@ mod tests {
     use super::*;
     use crate::units::{Bytes, Rate};
 
-    /// The average is the backlog itself (weight 1), so that the probability is known.
+    /// The average equals the backlog (weight 1), so the probability is known.
     fn red(gentle: bool, ecn: bool) -> Red {
         let (min, max) = (Bytes(10_000), Bytes(30_000));
         let spec = RedSpec { min, max, max_p: 0.1, weight: 1.0, gentle, ecn };
@@ -243,7 +243,7 @@ mod tests {
         assert_eq!(red.average, 2_000.0);
         red.arrive(8_000, None, 1500, false, Time::ZERO);
         assert_eq!(red.average, 3_500.0);
-        // 12 Gbit/s sends 1500 bytes in 1 us: three missed arrivals.
+        // 12 Gbit/s sends 1500 bytes in 1 us, so three arrivals are missed.
         red.arrive(0, Some(Time::us(4)), 1500, false, Time::us(7));
         assert!((red.average - 3_500.0 * 0.75f64.powi(3)).abs() < 1e-6);
     }

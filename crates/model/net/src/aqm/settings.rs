@@ -19,10 +19,10 @@ pub struct QueueParams {
     pub rng: Stream,
 }
 
-/// The settings of a discipline, as the `queue` table of a scenario has them.
+/// The settings of a discipline, as in the `queue` table of a scenario.
 ///
-/// A new discipline is one file with its settings, this trait, and [`Discipline`] for the state of a
-/// queue; and one line in [`super::policy`].
+/// A new discipline is one file with its settings, this trait, and [`Discipline`] for the state of a queue, and one
+/// line in [`super::policy`].
 pub trait Settings {
     /// The state of one queue.
     type Discipline: Discipline;
@@ -48,18 +48,18 @@ pub trait Settings {
     fn notifies(&self) -> bool {
         false
     }
-    /// Whether it leaves packets alone that are in the queue.
+    /// Whether it never drops a packet that is in the queue.
     fn is_lossless(&self) -> bool {
         true
     }
-    /// Whether the packet engine's own FIFO port can do it.
+    /// Whether the packet engine's own FIFO port supports it.
     fn is_plain(&self) -> bool {
         false
     }
 }
 
 /// Refuses the value of `key` if `holds` is false.
-pub(super) fn ensure(
+pub(crate) fn ensure(
     holds: bool,
     key: &str,
     why: impl FnOnce() -> String,

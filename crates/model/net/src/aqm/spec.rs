@@ -50,7 +50,7 @@ pub struct QueueSpec {
 pub struct SharedSpec {
     /// The whole buffer, of all ports together.
     pub total: Bytes,
-    /// A queue may hold at most `alpha` times the bytes now free.
+    /// A queue may hold at most `alpha` times the bytes that are free.
     ///
     /// Source: Choudhury and Hahne, "Dynamic Queue Length Thresholds for Shared-Memory Packet
     /// Switches", IEEE/ACM Transactions on Networking 6(2), 1998.
@@ -62,15 +62,15 @@ pub struct SharedSpec {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct PfcSpec {
-    /// Above this number of bytes from one port in one class, the sender is paused.
+    /// The sender is paused if more than this number of bytes from one port are in one class.
     pub xoff: Bytes,
     /// At this number of bytes, or fewer, the sender may resume.
     pub xon: Bytes,
-    /// Room per port and class for packets that still arrive after a pause. Default: computed from the rate and delay of
-    /// each link.
+    /// Room per port and class for packets that still arrive after a pause. Default: computed from the rate and delay
+    /// of each link.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub headroom: Option<Bytes>,
-    /// The lossless classes. Under `xco`, class 7 has control messages and should not be one of them.
+    /// The lossless classes. Under `xco`, class 7 carries control messages and should not be lossless.
     pub classes: Vec<u8>,
 }
 
@@ -99,8 +99,7 @@ impl QueueSpec {
         QueueSpec::deserialize(name).map_err(|error| SpecError::new("kind", error.to_string()))
     }
 
-    /// Whether a plain FIFO port can do it: room per port, one class, no pause, and a policy that port
-    /// has.
+    /// Whether a plain FIFO port supports it: room per port, one class, no pauses, and a policy of that port.
     pub fn is_plain(&self) -> bool {
         let known = self.policy.is_plain();
         known && self.shared.is_none() && !self.priorities && self.pfc.is_none()
@@ -134,7 +133,7 @@ impl QueueSpec {
         ensure(self.limit.0 > 0, "limit", || "`limit` is 0B: no packet would pass".into())?;
         self.policy.validate(self.limit)?;
         ensure(self.pfc.is_none() || self.policy.is_lossless(), "pfc", || {
-            "`pfc` is for queues that lose nothing: codel drops packets that are in the queue"
+            "`pfc` needs queues that lose nothing, but codel drops packets that are in the queue"
                 .into()
         })?;
         if let Some(shared) = self.shared {
@@ -163,7 +162,7 @@ impl PfcSpec {
         at_most(("pfc.xoff", self.xoff), ("limit", limit))?;
         ensure(self.headroom != Some(Bytes(0)), "pfc.headroom", || {
             "`pfc.headroom` is 0B: packets that are on the link when a pause is sent would be lost; \
-             leave it out to have it computed from each link"
+             leave `pfc.headroom` out, and it is computed for each link"
                 .into()
         })?;
         ensure(!self.classes.is_empty(), "pfc.classes", || {

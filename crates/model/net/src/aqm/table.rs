@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::fmt;
 
-/// The queues of the switches. A setting of another kind of queue is refused, not ignored.
+/// The queues of the switches. Settings of other kinds of queue are refused, not ignored.
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 struct Common {
@@ -115,7 +115,7 @@ fn read(mut table: Map<String, Value>) -> Result<QueueSpec, String> {
     Ok(QueueSpec { policy, limit: limit.unwrap_or(whole), shared, priorities, pfc })
 }
 
-/// What is wrong with a table that has a key of other kinds than its own, if it has.
+/// The error of a table that has a key of another kind than its own; `None` if it has none.
 fn foreign_key(kind: &Value, table: &Map<String, Value>) -> Option<String> {
     let schema = root::<Policy>();
     let all = variants(schema.as_value());

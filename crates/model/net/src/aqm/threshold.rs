@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 #[schemars(transform = crate::schema::keep_comment)]
 pub struct EcnSpec {
-    /// Packets that find more than this in the queue are marked, if they can be.
+    /// Packets that find more than this in the queue are marked, if they can be marked.
     pub threshold: Bytes,
     /// Whether packets that cannot be marked are dropped above the threshold, instead of queued.
     ///
@@ -47,8 +47,8 @@ impl Settings for EcnSpec {
     }
 }
 
-/// Marks ECN-capable packets that find more than `bytes` queued. Others pass unmarked, or are dropped
-/// (RFC 3168, 5). The comparison is made in time, because a port knows its backlog as a time.
+/// Marks ECN-capable packets that find more than `bytes` queued. Others pass unmarked, or are dropped (RFC 3168, 5).
+/// The comparison uses times, because a port knows its backlog as a time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Threshold {
     bytes: Bytes,

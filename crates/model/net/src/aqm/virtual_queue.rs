@@ -4,13 +4,13 @@ use super::discipline::{Arrival, Backlog};
 use crate::time::Time;
 use crate::units::{Bytes, InverseRate};
 
-/// A virtual queue. The bucket's level is kept as the time at which it is empty, as a port's own FIFO
-/// keeps it: for equal packets at equal times both have the same backlog, to the byte.
+/// A virtual queue. Its level is stored as the time at which the bucket is empty, as in a FIFO port. For equal packets
+/// at equal times both have exactly the same backlog.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct VirtualQueue {
     empty_at: Time,
     pace: InverseRate,
-    /// The capacity, as time.
+    /// The capacity, as the time to drain it.
     limit: Time,
     capacity: Bytes,
 }
@@ -39,8 +39,8 @@ impl VirtualQueue {
         Arrival { now, backlog: self.backlog(now), pace: self.pace, len, ect }
     }
 
-    /// Fills the bucket by a packet of `len` bytes. Returns whether there was room: the bucket is as it
-    /// was where there was none, as a queue is that drops the packet.
+    /// Adds a packet of `len` bytes. Returns whether there was room. Without room the level stays, as in a queue that
+    /// drops the packet.
     #[inline]
     pub fn add(&mut self, len: u32, now: Time) -> bool {
         match self.filled(self.empty_at, len, now) {
@@ -52,21 +52,21 @@ impl VirtualQueue {
         }
     }
 
-    /// The same for a bucket that is empty at `empty_at`, which is kept elsewhere: when it is empty then;
-    /// `None` without room.
+    /// As [`VirtualQueue::add`], for a level that is stored elsewhere: the bucket is empty at `empty_at`. Returns the
+    /// new time, or `None` if there is no room.
     #[inline]
     pub fn filled(&self, empty_at: Time, len: u32, now: Time) -> Option<Time> {
         let full_at = empty_at.max(now) + self.pace.time_for(u64::from(len));
         (full_at.since(now) <= self.limit).then_some(full_at)
     }
 
-    /// This queue with the level of one that is kept elsewhere.
+    /// This queue with a level that is stored elsewhere.
     #[inline]
     pub fn at_level(self, empty_at: Time) -> VirtualQueue {
         VirtualQueue { empty_at, ..self }
     }
 
-    /// The time at which it is or was empty, if nothing more arrives.
+    /// The time at which it is or was empty, if no more packets arrive.
     pub fn empty_at(&self) -> Time {
         self.empty_at
     }
@@ -81,7 +81,7 @@ impl VirtualQueue {
         self.capacity
     }
 
-    /// Changes the rate at which it drains. Its level in bytes stays.
+    /// Changes the rate at which it drains. Its level in bytes does not change.
     pub fn set_pace(&mut self, pace: InverseRate, now: Time) {
         let bytes = self.bytes(now);
         let idle = self.empty_at <= now;
@@ -99,17 +99,17 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::VecDeque;
 
-    /// A real queue: packets that leave one after the other, each when the one before has left.
+    /// A real queue, whose packets leave one after the other.
     struct Real {
         pace: InverseRate,
         limit: u64,
-        /// When each packet has left, and its bytes.
+        /// When each packet will have left, and its bytes.
         packets: VecDeque<(Time, u64)>,
         free_at: Time,
     }
 
     impl Real {
-        /// Bytes not yet sent; of the packet in transmission those that are left.
+        /// Bytes not yet sent, including the rest of the packet in transmission.
         fn bytes(&mut self, now: Time) -> u64 {
             while self.packets.front().is_some_and(|(left, _)| *left <= now) {
                 self.packets.pop_front();
@@ -134,7 +134,7 @@ mod tests {
     }
 
     proptest! {
-        /// A bump that sees all packets knows the queue exactly, drops included.
+        /// A bump that sees all packets knows the queue exactly, including drops.
         #[test]
         fn equals_a_real_queue_that_gets_the_same_packets(
             mbps in 1u64..100_000,
@@ -153,7 +153,7 @@ mod tests {
             }
         }
 
-        /// Clocks of captures may step back: nothing overflows, and nothing becomes shorter.
+        /// Clocks of captures may step back. Then nothing overflows, and no queue becomes shorter.
         #[test]
         fn time_may_step_back(steps in prop::collection::vec((0u64..u64::MAX / 4, 0u32..70_000), 1..50)) {
             let mut queue = VirtualQueue::new(Rate(1_000_000_000).inverse_rate(), Bytes(40_000));

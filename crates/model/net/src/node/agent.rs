@@ -8,16 +8,16 @@ use crate::units::Bytes;
 /// Wake-up tokens at and above this value belong to the host's agent.
 pub const AGENT_TOKENS: u32 = 1 << 31;
 
-/// A host's egress discipline under central control. Transports hand it packets, and the network card
-/// pulls packets from it. It talks to its controller with control packets of its own, which it queues
-/// itself and sends first. Tokens it passes to [`Cx::wake`] are at least [`AGENT_TOKENS`].
-/// Whenever a call leaves a packet that may be sent, the agent kicks port 0.
+/// The part of a host under central control that decides when packets leave. Transports pass packets to it, and the
+/// network card takes packets from it. It exchanges control packets with its controller, which it queues itself and
+/// sends first. The tokens that it passes to [`Cx::wake`] are at least [`AGENT_TOKENS`]. If a packet may be sent after
+/// a call, the agent kicks port 0.
 pub trait Agent: Send {
-    /// Comes once, before any other call.
+    /// Called once, before any other call.
     fn start(&mut self, cx: &mut Cx<'_>);
     /// A packet from the host's transports.
     fn enqueue(&mut self, packet: Packet, cx: &mut Cx<'_>);
-    /// The network card is free: the next packet that may leave now, if there is one.
+    /// The network card is free. Returns the next packet that may leave now, if there is one.
     fn dequeue(&mut self, cx: &mut Cx<'_>) -> Option<Packet>;
     /// A control message addressed to this host.
     fn control(&mut self, message: &[u8], cx: &mut Cx<'_>);
@@ -34,19 +34,18 @@ pub trait Agent: Send {
     fn join(&mut self, _cx: &mut Cx<'_>) {}
     /// Bytes that wait for `dst`. A blocking socket waits until they are few enough.
     fn queued(&self, dst: HostId) -> u64;
-    /// The same for the virtual machines that connection `conn` connects, where the agent has a queue for
-    /// each pair of them: each machine has its own sockets.
+    /// As [`Agent::queued`], for the virtual machines that connection `conn` connects, if the agent has a queue for
+    /// each pair of them. Each machine has its own sockets.
     fn queued_with(&self, dst: HostId, _conn: u32) -> u64 {
         self.queued(dst)
     }
-    /// Whether transports may hand over another packet, where the network card's own queue would be
-    /// limited to `limit`. Agents that hold packets back accept all packets, since they schedule what is
-    /// in their queues.
+    /// Whether transports may pass another packet; `limit` is the limit of the network card's own queue. Agents that
+    /// hold packets back accept all packets, because they schedule the packets in their queues.
     fn has_room(&self, _limit: Bytes) -> bool {
         true
     }
-    /// Control packets created, and all packets held now. `consumed` stays zero, since the host counts it.
+    /// Control packets created, and all packets held now. `consumed` stays zero, because the host counts it.
     fn account(&self) -> PacketAccount;
-    /// Adds what it has counted.
+    /// Adds the agent's counters.
     fn add_counters(&self, _counters: &mut Counters) {}
 }

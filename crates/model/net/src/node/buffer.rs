@@ -2,9 +2,8 @@
 
 use crate::aqm::spec::SharedSpec;
 
-/// Counts the bytes in a shared buffer. A queue may hold at most `alpha` times what is free (Choudhury
-/// and Hahne 1998): few busy queues may be long, many must be short, and some space always stays free
-/// for a queue that begins.
+/// Counts the bytes in a shared buffer. A queue may hold at most `alpha` times the free bytes (Choudhury and Hahne
+/// 1998). A few busy queues may be long, and many must be short. Some space always stays free for a new queue.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Buffer {
     total: u64,
@@ -13,7 +12,7 @@ pub struct Buffer {
 }
 
 impl Buffer {
-    /// An empty buffer; without `spec` one that is never full.
+    /// An empty buffer. Without `spec` it is never full.
     pub fn new(spec: Option<SharedSpec>) -> Buffer {
         let (total, alpha) = spec.map_or((u64::MAX, 1.0), |spec| (spec.total.0, spec.alpha));
         Buffer { total, alpha, used: 0 }
@@ -50,7 +49,7 @@ mod tests {
         Buffer::new(Some(SharedSpec { total: Bytes(total), alpha }))
     }
 
-    /// Fills `queues` in turn until none may grow; the queues' common length.
+    /// Fills `queues` in turn until none may grow. Returns their common length.
     fn fill(queues: usize, total: u64, alpha: f64) -> u64 {
         let mut buffer = buffer(total, alpha);
         let mut lengths = vec![0; queues];
@@ -68,7 +67,7 @@ mod tests {
         }
     }
 
-    /// In equilibrium each of n queues holds alpha · total / (1 + n · alpha), their equation (2).
+    /// In equilibrium each of n queues holds alpha · total / (1 + n · alpha): equation (2) of the paper.
     #[test]
     fn busy_queues_settle_at_the_published_length() {
         for (queues, alpha) in [(1, 1.0), (2, 1.0), (4, 0.5), (10, 2.0), (3, 8.0)] {

@@ -3,13 +3,13 @@
 use crate::frame::{CLASSES, Kind, Packet};
 use std::collections::VecDeque;
 
-/// The packets waiting for one port: of a switch, where `T` also says where a packet came from, or of
-/// a host's network card. Class 7 goes first; a paused class waits.
+/// The packets waiting for one port of a switch or of a host's network card. For a switch, `T` also names the port of
+/// arrival. Class 7 goes first; a paused class waits.
 #[derive(Clone, Debug)]
 pub struct ClassQueues<T = Packet> {
     fifos: [VecDeque<T>; CLASSES],
     bytes: [u64; CLASSES],
-    /// Classes with something to send, as a bit mask.
+    /// Classes with waiting packets, as a bit mask.
     waiting: u8,
     paused: u8,
     by_class: bool,
@@ -77,7 +77,7 @@ impl<T: AsRef<Packet>> ClassQueues<T> {
         self.paused |= mask;
     }
 
-    /// Lets the queues in `mask` go on.
+    /// Lets the queues in `mask` send again.
     pub fn resume(&mut self, mask: u8) {
         self.paused &= !mask;
     }
@@ -90,7 +90,7 @@ impl<T: AsRef<Packet>> ClassQueues<T> {
         }
     }
 
-    /// All packets, first to last within each queue.
+    /// All packets, in order within each queue.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         self.fifos.iter().flatten()
     }
@@ -121,7 +121,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against the plainest reference: the first packet of the highest class not paused.
+        /// Compared with a simple reference: the first packet of the highest class that is not paused.
         #[test]
         fn strict_priority_and_fifo_within_a_class(
             steps in prop::collection::vec((0u8..4, 0u8..8), 0..200)

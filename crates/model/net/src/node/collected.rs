@@ -1,35 +1,35 @@
-//! Effects as plain lists.
+//! The requests of nodes as plain lists.
 
 use super::{DropReason, Effects, Handover, Note, Payloads, Sink};
 use crate::frame::Packet;
 use crate::id::{NodeId, PortId};
 use crate::time::Time;
 
-/// What nodes asked for, as plain lists that grow with each [`Effects::drain`]: for drivers of tests.
+/// The requests of nodes, as plain lists that grow with each [`Effects::drain`]. They are for tests.
 #[derive(Default)]
 pub struct Collected {
     /// The latest span of [`Sink::hold`].
     pub hold: Time,
-    /// Ports that were connected elsewhere: own port, far node and port.
+    /// Ports that were connected to another port: own port, far node and far port.
     pub rewires: Vec<(PortId, NodeId, PortId)>,
     /// Packets for FIFO ports, in order.
     pub sends: Vec<(PortId, Packet)>,
-    /// Wake-ups: when, and the token.
+    /// Wake-ups: the time and the token.
     pub wakes: Vec<(Time, u32)>,
     /// Pulled ports that may have something to send.
     pub kicks: Vec<PortId>,
-    /// How many flows are complete.
+    /// The number of complete flows.
     pub completed: u64,
     /// Packets dropped, by reason.
     pub dropped: [u64; DropReason::COUNT],
-    /// What was noted, with its time.
+    /// The notes, each with its time.
     pub notes: Vec<(Time, Note)>,
-    /// What hosts handed over to applications outside, with its time.
+    /// Everything that hosts handed over to applications outside, with its time.
     pub handovers: Vec<(Time, Handover)>,
 }
 
 impl Collected {
-    /// What `effects` hold at present.
+    /// The requests that `effects` holds.
     pub fn of(effects: &mut Effects) -> Collected {
         let mut collected = Collected::default();
         effects.drain(&mut collected);
@@ -73,7 +73,7 @@ mod tests {
     use crate::id::HostId;
     use crate::node::Cx;
 
-    /// One of each, twice: everything arrives once, in order.
+    /// One request of each kind, made twice. Each arrives once, in order.
     #[test]
     fn all_that_was_asked_for_is_handed_over_once() {
         let mut effects = Effects::default();

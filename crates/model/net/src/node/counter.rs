@@ -1,7 +1,7 @@
 //! What nodes count over a run. Each counter is declared once, with its unit and meaning, in a table made by
 //! [`counters!`](crate::counters) or [`times!`](crate::times).
 //!
-//! While a run is under way, nodes count in plain integers. They hand these over once, at the end.
+//! During a run, nodes count in plain integers. They report these once, at the end.
 
 use super::Stopped;
 use super::fault::Fault;
@@ -30,7 +30,7 @@ impl Unit {
     }
 }
 
-/// How the values of several nodes become one value of the run.
+/// How the values of several nodes are combined into one value of the run.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Combine {
     /// Their sum.
@@ -42,7 +42,7 @@ pub enum Combine {
 }
 
 impl Combine {
-    /// One word for it.
+    /// The name of the method, one word.
     pub const fn name(self) -> &'static str {
         match self {
             Combine::Sum => "sum",
@@ -59,11 +59,11 @@ pub struct Counter {
     pub name: &'static str,
     /// The unit of its value.
     pub unit: Unit,
-    /// How the values of several nodes become one.
+    /// How the values of several nodes are combined.
     pub combine: Combine,
     /// What it counts, in one sentence.
     pub meaning: &'static str,
-    /// How the terminal shows it; `None` where only the tables of a result have it.
+    /// How the terminal shows it; `None` if only the tables of a result show it.
     pub phrase: Option<Phrase>,
 }
 
@@ -76,10 +76,10 @@ pub struct Phrase {
     pub whole: Option<&'static Counter>,
 }
 
-/// The declaration of a distribution of times. Results have three counters of it.
+/// The declaration of a distribution of times. A result has three counters for it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Times {
-    /// How many times were measured.
+    /// The number of measured times.
     pub count: Counter,
     /// Their median.
     pub p50: Counter,
@@ -88,15 +88,15 @@ pub struct Times {
 }
 
 impl Times {
-    /// The counters that results have of it.
+    /// The three counters in results.
     pub const fn counters(self) -> [Counter; 3] {
         [self.count, self.p50, self.p99]
     }
 }
 
 /// Declares counters as constants, and `ALL`, the list of them:
-/// `NAME = "name_in_results", unit, how values of nodes combine, "Meaning.";`. A counter that the terminal shows has
-/// its phrase behind that: `, "timeslots lost"`, or `, "timeslots unused" of SLOTS_GRANTED`.
+/// `NAME = "name_in_results", unit, how values of nodes combine, "Meaning.";`. If the terminal shows a counter, its
+/// phrase follows: `, "timeslots lost"`, or `, "timeslots unused" of SLOTS_GRANTED`.
 #[macro_export]
 macro_rules! counters {
     (@phrase) => { None };
@@ -159,7 +159,7 @@ macro_rules! times {
     };
 }
 
-/// The counters of a run, and the faults found, combined over nodes.
+/// The counters of a run and the faults that were found, combined over nodes.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Counters {
     values: BTreeMap<Counter, u64>,
@@ -169,8 +169,8 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// Adds the value of one node, or of one part of it. A counter is in the results once it has a value, even
-    /// if that is zero.
+    /// Adds the value of one node, or of one part of it. A result contains a counter if it has a value, even if that is
+    /// zero.
     pub fn add(&mut self, counter: Counter, value: u64) {
         let held = self.values.entry(counter).or_default();
         *held = match counter.combine {
@@ -186,18 +186,18 @@ impl Counters {
     pub fn add_fault(&mut self, fault: Fault) {
         self.faults.push(fault);
     }
-    /// Adds everything that `other` has.
+    /// Adds all values and faults of `other`.
     pub fn merge(&mut self, other: &Counters) {
         other.values.iter().for_each(|(counter, value)| self.add(*counter, *value));
         other.times.iter().for_each(|(times, measured)| self.add_times(*times, measured));
         self.faults.extend_from_slice(&other.faults);
         self.stopped.extend_from_slice(&other.stopped);
     }
-    /// The value of a counter; `None` where no node has added one.
+    /// The value of a counter; `None` if no node has added one.
     pub fn get(&self, counter: Counter) -> Option<u64> {
         self.values.get(&counter).copied()
     }
-    /// All values: first those that were added, by name, then those of each distribution of times.
+    /// All values: first the added ones, by name, then those of each distribution of times.
     pub fn all(&self) -> impl Iterator<Item = (Counter, u64)> {
         let values = self.values.iter().map(|(counter, value)| (*counter, *value));
         values.chain(self.times.iter().flat_map(|(times, measured)| summarised(*times, measured)))

@@ -1,4 +1,4 @@
-//! The counters of nodes that need no central scheme: bumps, and senders that notices slow down.
+//! The counters of bumps, and of senders that congestion notices slow down. They need no central scheme.
 
 crate::counters! {
     BUMP_MARKS = "bump_marks", Count, Sum, "Packets that bumps marked with congestion experienced.", "packets marked by bumps";

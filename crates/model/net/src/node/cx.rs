@@ -5,7 +5,7 @@ use crate::frame::{Kind, Packet};
 use crate::id::{HostId, NodeId, PortId};
 use crate::time::Time;
 
-/// The context of one call: the time, and the means to ask the driver for something.
+/// The context of one call: the time, and the methods for requests to the driver.
 pub struct Cx<'a> {
     /// The time of the event being handled.
     pub now: Time,
@@ -23,8 +23,8 @@ impl<'a> Cx<'a> {
     pub fn send(&mut self, port: PortId, packet: Packet) {
         self.effects.sends.push((port, packet));
     }
-    /// Delays by `span` the start of what is sent because of the event being handled: a host's processing
-    /// time. A port that is busy until then anyway is not delayed. A wall clock ignores it.
+    /// Delays everything that is sent because of the present event by `span`, a host's processing time. A port that is
+    /// busy until then anyway is not delayed. A wall clock ignores this.
     #[inline]
     pub fn hold(&mut self, span: Time) {
         self.effects.hold = Some(span);
@@ -36,7 +36,7 @@ impl<'a> Cx<'a> {
     pub fn kick(&mut self, port: PortId) {
         self.effects.kicks.push(port);
     }
-    /// Asks for [`Node::expire`] with `token` at `at` (at once where that is past).
+    /// Requests [`Node::expire`] with `token` at `at`, or at once if that time is past.
     ///
     /// [`Node::expire`]: super::Node::expire
     #[inline]
@@ -55,7 +55,7 @@ impl<'a> Cx<'a> {
     pub fn rewire(&mut self, port: PortId, node: NodeId, far: PortId) {
         self.effects.rare().rewires.push((port, node, far));
     }
-    /// Makes a control packet that carries `bytes`; `overhead` is what framing adds on the wire.
+    /// Makes a control packet that carries `bytes`. `overhead` is the number of bytes that framing adds on the wire.
     pub fn attach(
         &mut self,
         (src, dst): (HostId, HostId),
@@ -67,7 +67,7 @@ impl<'a> Cx<'a> {
         let seq = self.effects.payloads.keep(bytes.into_boxed_slice());
         Packet { dst, flow: src.0, seq, len, class, kind: Kind::Control, ..Packet::default() }
     }
-    /// The bytes of a control packet that has reached its end.
+    /// The bytes of a control packet that has arrived at its destination.
     pub fn detach(&mut self, packet: &Packet) -> Box<[u8]> {
         self.effects.payloads.release(packet.seq)
     }

@@ -14,14 +14,14 @@ pub enum DropReason {
     NoRoute,
     /// The host that received it is not its destination.
     Misrouted,
-    /// The scenario asks for losses, and this is one of them.
+    /// The scenario asks for random losses, and this packet is one of them.
     Injected,
     /// The node that should have handled it had stopped.
     Stopped,
 }
 
 impl DropReason {
-    /// How many reasons there are.
+    /// The number of reasons.
     pub const COUNT: usize = DropReason::ALL.len();
     /// All reasons, in order.
     pub const ALL: [DropReason; 7] = [

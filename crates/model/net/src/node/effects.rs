@@ -12,14 +12,14 @@ use crate::time::Time;
 ///
 /// [`Cx`]: super::Cx
 pub trait Sink {
-    /// Packets that the node sends because of this call leave `span` later, except at a port that is busy until then
-    /// anyway. It applies to packets of [`Sink::send`] and of [`Node::transmit`]. A wall clock ignores
-    /// it, since real processing takes its own time.
+    /// Delays the packets that the node sends because of this call by `span`, except at a port that is busy until then
+    /// anyway. This applies to packets of [`Sink::send`] and of [`Node::transmit`]. A wall clock ignores it, because
+    /// real processing takes time by itself.
     ///
     /// [`Node::transmit`]: super::Node::transmit
     fn hold(&mut self, span: Time);
-    /// The far end of `port` is now port `far` of `node`, for all packets sent from now on. Packets that
-    /// wait in the FIFO of `port` go to the end that was there when they were sent.
+    /// The far end of `port` is now port `far` of `node`, for all packets sent from now on. Packets that already wait
+    /// in the FIFO of `port` still go to the earlier far end.
     fn rewire(&mut self, port: PortId, node: NodeId, far: PortId);
     /// `flows` more flows are complete: received in full (TCP), or sent in full (UDP).
     fn complete(&mut self, flows: u64);
@@ -27,12 +27,12 @@ pub trait Sink {
     fn dropped(&mut self, reason: DropReason);
     /// The node recorded a note at `at`. Called only while notes are recorded, see [`Effects::keep_notes`].
     fn note(&mut self, at: Time, note: Note);
-    /// A host whose applications are outside of the network hands something over at `at`.
+    /// A host hands something over at `at` to applications outside of the network.
     fn hand_over(&mut self, at: Time, what: Handover);
     /// Puts `packet` at the end of the FIFO of `port`. The driver may drop it: it then counts the drop
     /// and calls [`Payloads::discard`]. `packet` is not read afterwards.
     fn send(&mut self, port: PortId, packet: &mut Packet, payloads: &mut Payloads);
-    /// Calls [`Node::expire`] with `token` at `at`, never earlier, or at once where `at` is past.
+    /// Calls [`Node::expire`] with `token` at `at`, never earlier, or at once if `at` is past.
     ///
     /// [`Node::expire`]: super::Node::expire
     fn wake(&mut self, at: Time, token: u32);
@@ -54,10 +54,10 @@ pub struct Effects {
     pub(super) payloads: Payloads,
 }
 
-/// The requests that few calls make.
+/// The requests that nodes seldom make.
 #[derive(Default)]
 pub(super) struct RareEffects {
-    /// Whether there is anything.
+    /// Whether there is any such request.
     any: bool,
     pub rewires: Vec<(PortId, NodeId, PortId)>,
     pub completed: u64,
@@ -72,7 +72,7 @@ impl Effects {
         self.rare.any = true;
         &mut self.rare
     }
-    /// Notes of events before `until` are kept; without this call none are.
+    /// Keeps notes of events before `until`. Without this call no notes are kept.
     pub fn keep_notes(&mut self, until: Time) {
         self.notes_until = until;
     }
@@ -80,18 +80,18 @@ impl Effects {
     pub fn payloads(&mut self) -> &mut Payloads {
         &mut self.payloads
     }
-    /// Whether nothing was asked for: cheaper than a [`Effects::drain`] of nothing.
+    /// Whether there are no requests. This is cheaper than an empty [`Effects::drain`].
     #[inline]
     pub fn is_empty(&self) -> bool {
         let Effects { hold, rare, sends, wakes, kicks, notes_until: _, payloads: _ } = self;
         let asked = sends.len() | wakes.len() | kicks.len();
         asked == 0 && hold.is_none() && !rare.any
     }
-    /// Hands everything that was asked for to `sink`, and forgets it. The order is that of the methods of
-    /// [`Sink`]; among equals it is the order in which the node asked.
+    /// Passes all requests to `sink` and removes them. Their order is that of the methods of [`Sink`]. Requests of one
+    /// kind are in the order in which the node made them.
     ///
-    /// The pattern below names every field: a new one does not compile until it is handed over too. It
-    /// runs after every call to a node, so that one branch tests for all rare requests.
+    /// The pattern below names every field, so that a new field does not compile until it is passed on too. This method
+    /// runs after every call to a node, so one branch tests for all rare requests.
     #[inline(always)]
     pub fn drain(&mut self, sink: &mut impl Sink) {
         let Effects { hold, rare, sends, wakes, kicks, notes_until: _, payloads } = self;
@@ -123,7 +123,7 @@ impl RareEffects {
     }
 }
 
-/// Hands out each item where it lies, since a copy of every packet would cost time, and forgets all.
+/// Passes each item by reference, because a copy of every packet would cost time, and removes all.
 #[inline]
 fn each<T>(items: &mut Vec<T>, hand_out: impl FnMut(&mut T)) {
     if !items.is_empty() {

@@ -23,7 +23,7 @@ pub struct ClassStats {
     pub drops: [u64; DropReason::ALL.len()],
     /// Packets queued with a congestion mark.
     pub marks: u64,
-    /// Most bytes ever not yet sent. Where classes share one FIFO, class 0 has it for all.
+    /// The largest number of bytes not yet sent. If classes share one FIFO, class 0 has the value of all.
     pub max_backlog: u64,
 }
 
@@ -32,9 +32,10 @@ pub struct ClassStats {
 pub struct PortStats {
     /// Per class.
     pub classes: [ClassStats; CLASSES],
-    /// Most bytes ever not yet sent, all classes together, but for messages that have only a [`Reserve`].
+    /// The largest number of bytes not yet sent, of all classes together. With a [`Reserve`] it is the largest number
+    /// of any other class.
     pub max_backlog: u64,
-    /// Most bytes of these messages that were ever not yet sent.
+    /// The largest number of bytes not yet sent of the class with the [`Reserve`].
     pub max_messages: u64,
     /// Pause (and resume) frames sent to the far end.
     pub pauses_sent: u64,
@@ -42,7 +43,7 @@ pub struct PortStats {
     pub pauses_received: u64,
 }
 
-/// A packet, the port it came by, and when.
+/// A packet, its port of arrival, and its time of arrival.
 #[derive(Clone, Copy, Debug)]
 pub struct Stored {
     /// The packet.
@@ -59,13 +60,13 @@ impl AsRef<Packet> for Stored {
     }
 }
 
-/// What is not yet sent, in time: the same arithmetic as a FIFO port that knows only when it will be
-/// free, so that both accept, mark and drop the same packets.
+/// The backlog as time. The arithmetic is that of a FIFO port that only knows when it will be free, so both accept,
+/// mark and drop the same packets.
 #[derive(Clone, Copy, Default)]
 struct Load {
-    /// Of the packets waiting.
+    /// The time to send the waiting packets.
     queued: Time,
-    /// When the last packet begun is sent.
+    /// The time at which the present transmission ends.
     until: Time,
     peak: Time,
 }
@@ -83,14 +84,14 @@ impl Load {
         self.queued = self.queued - time;
         self.until = now + time;
     }
-    /// A packet that waited is not sent after all.
+    /// Removes a waiting packet that is not sent after all.
     fn forget(&mut self, time: Time) {
         self.queued = self.queued - time;
     }
     fn cut(&mut self, now: Time) {
         (self.queued, self.until) = (Time::ZERO, self.until.min(now));
     }
-    /// Its packets take other times from now on; `queued` is counted anew by the caller.
+    /// The packets take other times from now on. The caller computes `queued` again.
     fn repace(&mut self, from: InverseRate, to: InverseRate) {
         self.queued = Time::ZERO;
         self.peak = to.time_for(from.bytes_in(self.peak));
@@ -149,7 +150,7 @@ impl Egress {
         self.markers[queue].arrive(&Arrival { now, backlog, pace: self.pace, len, ect })
     }
 
-    /// Whether `packet` fits beside what is not yet sent.
+    /// Whether there is room for `packet` in addition to what is not yet sent.
     pub fn fits(&self, packet: &Packet, now: Time) -> bool {
         let limit = self.pace.time_for(self.limit.0);
         self.whole.backlog(now).wait + self.time_for(packet) <= limit
@@ -178,7 +179,7 @@ impl Egress {
         first.and_then(|reserve| self.queues.pop_class(reserve.class)).or_else(|| self.queues.pop())
     }
 
-    /// The next packet to send, from now on; or one that is dropped now that it has waited.
+    /// The next packet to send, with its verdict. If the verdict is a drop, it is dropped after its wait.
     pub fn pop(&mut self, now: Time) -> Option<(Stored, Verdict)> {
         let mut stored = self.next(now)?;
         let queue = self.queues.queue_of(&stored.packet);
@@ -209,7 +210,7 @@ impl Egress {
         Some((stored, verdict))
     }
 
-    /// Bytes not yet sent, the rest of the packet in transmission included.
+    /// Bytes not yet sent, including the rest of the packet in transmission.
     pub fn unsent(&self, now: Time) -> u64 {
         self.pace.bytes_in(self.whole.backlog(now).wait)
     }
@@ -229,7 +230,7 @@ impl Egress {
         std::iter::from_fn(|| self.queues.pop()).collect()
     }
 
-    /// The rate changes for packets that start from now on; limits keep their bytes.
+    /// The rate changes for packets whose transmission starts from now on. Limits in bytes do not change.
     pub fn set_pace(&mut self, pace: InverseRate) {
         let from = std::mem::replace(&mut self.pace, pace);
         self.whole.repace(from, pace);
@@ -242,7 +243,7 @@ impl Egress {
         }
     }
 
-    /// What became of disciplines that can fail, by class: one where classes share a queue.
+    /// The failures of disciplines that can fail, by class. There is one if classes share a queue.
     pub fn guests(&self) -> impl Iterator<Item = (u8, Option<Failure>)> {
         let markers = (0..).zip(&self.markers);
         let guests = markers.filter(|(_, marker)| marker.is_foreign());

@@ -11,10 +11,11 @@ use crate::time::Time;
 use crate::workload::{Carrier, Conn, Traffic};
 use std::sync::Arc;
 
-/// Connections from each host to each other one that stand for those of applications that no workload describes.
+/// The number of connections from each host to each other host. They stand for connections of applications that no
+/// workload describes.
 pub const SHARED_CONNS: u32 = 8;
 
-/// Adds [`SHARED_CONNS`] connections without flows between each two of the first `hosts` hosts.
+/// Adds [`SHARED_CONNS`] connections without flows between every two of the first `hosts` hosts.
 pub fn add_shared_conns(traffic: &mut Traffic, hosts: u32) {
     let workloads = traffic.conns.len();
     let order = |conns: &[Conn]| {
@@ -38,7 +39,7 @@ pub fn add_shared_conns(traffic: &mut Traffic, hosts: u32) {
     }
 }
 
-/// One connection without flows from `host` to each other of the first `hosts` hosts, and nothing else.
+/// Traffic with only connections without flows: one from `host` to each other of the first `hosts` hosts.
 pub fn conns_of(host: Option<HostId>, hosts: u32) -> Traffic {
     let to = |src: HostId| {
         (0..hosts).filter(move |&dst| dst != src.0).map(move |dst| shared(src.0, dst, 0))
@@ -61,15 +62,16 @@ fn shared(src: u32, dst: u32, n: u32) -> Conn {
 
 /// A network card, and the agent of a central scheme if there is one, without transports.
 ///
-/// Its applications hand it packets as arrivals at port 0 that are not for this host. What arrives for this host,
-/// and what has left its card, it hands over ([`Handover`]). All its ports are pulled.
+/// Its applications pass packets to it as arrivals at port 0 that are not for this host. It hands over the packets that
+/// arrive for this host, and those that have left its card ([`Handover`]). All its ports are pulled.
 pub struct ExternalHost {
     id: HostId,
     plan: Arc<Plan>,
     nic: Nic,
     /// Messages of the scheme that get lost on arrival.
     loss: Loss,
-    /// By connection and direction: its last packet and what that hashed by, under [`Spread::PerBurst`].
+    /// By connection and direction, under [`Spread::PerBurst`]: the time of its last packet, and that packet's hash
+    /// input.
     bursts: Vec<(Option<Time>, u16)>,
     draws: u32,
     salt: u32,
@@ -78,7 +80,7 @@ pub struct ExternalHost {
 }
 
 impl ExternalHost {
-    /// Host `id`, whose packets belong to connections of `plan` and choose paths as it says.
+    /// Host `id`. `plan` gives the connections of its packets and how they choose paths.
     pub fn new(id: HostId, plan: Arc<Plan>, nic: Nic, loss: Loss, seed: u64) -> ExternalHost {
         let salt = mix64(seed ^ mix64(plan.host_key(id))) as u32;
         let (bursts, draws, created, consumed) = (Vec::new(), 0, 0, 0);
@@ -96,7 +98,7 @@ impl ExternalHost {
         self.nic.send(packet, cx);
     }
 
-    /// What a packet of a connection hashes by: as the one before, unless that is longer ago than `gap`.
+    /// The hash input of a packet: that of the connection's last packet, unless the last packet is older than `gap`.
     fn burst_entropy(&mut self, packet: &Packet, gap: Time, now: Time) -> u16 {
         let back = self.plan.traffic.conns[packet.flow as usize].src != self.id;
         let place = packet.flow as usize * 2 + usize::from(back);

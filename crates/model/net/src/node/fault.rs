@@ -19,14 +19,14 @@ pub struct Fault {
     pub found: Time,
     /// The part.
     pub part: Part,
-    /// When the first timeslots began that do not use it; `None` if there were none.
+    /// When the first timeslots that avoid the part began; `None` if there were none.
     pub avoided: Option<Time>,
-    /// When tests of the part had succeeded and it was used again; `None` if it never was.
+    /// When the part was used again, because tests of it had succeeded; `None` if it never was.
     pub cleared: Option<Time>,
 }
 
 impl Fault {
-    /// A fault of `part`, found at `found`, neither avoided nor cleared yet.
+    /// A fault of `part`, found at `found`. It is neither avoided nor cleared yet.
     pub const fn new(found: Time, part: Part) -> Fault {
         Fault { found, part, avoided: None, cleared: None }
     }

@@ -1,11 +1,11 @@
-//! What passes between the network and applications outside of it.
+//! The exchange between the network and applications outside of it.
 
 use crate::frame::Packet;
 
 /// What a host hands over to applications that are not nodes of the network, such as those of a real machine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Handover {
-    /// A packet of the application has left the host's network card: its place in the sending queue is free.
+    /// A packet of the application has left the host's network card. Its place in the sending queue is free.
     Left(Packet),
     /// A packet for the application has arrived.
     Arrived(Packet),

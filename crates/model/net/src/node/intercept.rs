@@ -1,4 +1,5 @@
-//! A node behind an interceptor, which sees and may change each packet before the node gets it. Tests and fuzzers use it.
+//! A node behind an interceptor, which sees and may change each packet before the node gets it. Tests and fuzzers use
+//! it.
 
 use super::{Change, Counters, Cx, Node, PacketAccount};
 use crate::frame::Packet;
@@ -10,7 +11,7 @@ pub trait Intercept: Send + 'static {
     fn intercept(&mut self, port: PortId, packet: &mut Packet, cx: &mut Cx<'_>);
 }
 
-/// A node behind an interceptor. In all else it is that node.
+/// A node behind an interceptor. Otherwise it behaves as the node.
 pub struct Intercepted<I> {
     /// The node.
     pub node: Box<dyn Node>,

@@ -1,5 +1,5 @@
-//! Nodes: hosts, switches and stations. A driver calls a node with each event, and the node makes requests to the driver.
-//! Only the driver knows clocks, sockets and files.
+//! Nodes: hosts, switches and stations. A driver calls a node with each event, and the node makes requests to the
+//! driver. Only the driver has access to clocks, sockets and files.
 
 mod account;
 pub mod agent;
@@ -46,7 +46,7 @@ use crate::frame::Packet;
 use crate::id::PortId;
 use std::any::Any;
 
-/// Something that sits at one place in a network.
+/// A host, switch or station at one place in a network.
 ///
 /// Calls come in time order. The requests that the node makes with `cx` are carried out after the call returns.
 pub trait Node: Any + Send {
@@ -54,12 +54,12 @@ pub trait Node: Any + Send {
     fn start(&mut self, cx: &mut Cx<'_>);
     /// A packet arrived by `port`.
     fn receive(&mut self, port: PortId, packet: Packet, cx: &mut Cx<'_>);
-    /// A *pulled* port is free: the packet that it sends next. With `None` it is idle until [`Cx::kick`].
+    /// A *pulled* port is free. Returns the packet that it sends next. After `None` it is idle until [`Cx::kick`].
     fn transmit(&mut self, port: PortId, cx: &mut Cx<'_>) -> Option<Packet>;
-    /// A wake-up asked for with [`Cx::wake`] is due. A wake-up is never cancelled: the node
-    /// compares with the deadline it has now.
+    /// A wake-up that was requested with [`Cx::wake`] is due. Wake-ups are never cancelled, so the node compares the
+    /// time with its present deadline.
     fn expire(&mut self, token: u32, cx: &mut Cx<'_>);
-    /// Something about the node's surroundings changed.
+    /// The surroundings of the node have changed.
     fn change(&mut self, _change: &Change, _cx: &mut Cx<'_>) {}
     /// Packets created, consumed and held so far.
     fn account(&self) -> PacketAccount;
@@ -77,7 +77,7 @@ impl dyn Node {
         let any: &dyn Any = self;
         any.is::<N>()
     }
-    /// The node as the `N` that it is, to read results after a run; `None` where it is something else.
+    /// The node as an `N`, to read results after a run; `None` if it is another type.
     pub fn downcast_ref<N: Node>(&self) -> Option<&N> {
         let any: &dyn Any = self;
         any.downcast_ref()

@@ -1,10 +1,10 @@
-//! Notes of permissions of central schedulers.
+//! Records of the permissions that central schedulers give.
 
 use crate::id::HostId;
 use crate::time::Time;
 use crate::units::Rate;
 
-/// A permission of a host, for the record. Nothing depends on it.
+/// A change of a host's permissions, for the record. Nothing depends on it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Note {
     /// `host` may send to `dst` until `until`. This replaces its earlier permission for `dst`.
@@ -13,18 +13,18 @@ pub enum Note {
         host: HostId,
         /// The destination.
         dst: HostId,
-        /// End of the permission; [`Time::MAX`] where it has none.
+        /// End of the permission; [`Time::MAX`] if it has no end.
         until: Time,
-        /// Its rate limit; `None`: as fast as its link is.
+        /// Its rate limit; `None` for the rate of the host's link.
         rate: Option<Rate>,
     },
-    /// A circuit connects one rack to another; the first host of each stands for it.
+    /// A circuit connects one rack to another. The first host of each rack stands for it.
     Circuit {
         /// The first host of the rack where it begins.
         host: HostId,
         /// The first host of the rack where it ends.
         dst: HostId,
-        /// When it goes down.
+        /// When the circuit ends.
         until: Time,
     },
     /// `host` may no longer send to `dst`.
@@ -34,7 +34,7 @@ pub enum Note {
         /// The destination.
         dst: HostId,
     },
-    /// `host` may no longer send to anybody but `except`.
+    /// `host` may no longer send to any destination except `except`.
     AllWithdrawn {
         /// The sending host.
         host: HostId,

@@ -9,7 +9,7 @@ use crate::wire::cnm::{Cnm, OVERHEAD, units};
 use crate::wire::mac_control::Mac;
 use std::sync::Arc;
 
-/// The senders of packets. A packet of the simulator does not name its sender as a frame does.
+/// Finds the senders of packets. Unlike a frame, a packet of the simulator does not name its sender.
 #[derive(Clone, Default)]
 pub struct Senders(Option<Arc<Plan>>);
 

@@ -1,16 +1,15 @@
-//! What packets carry by handle: the bytes of control messages, and frames from outside of the network.
+//! Data that packets refer to by a handle: the bytes of control messages, and frames from outside of the network.
 
 use crate::frame::{Kind, Packet};
 
-/// Bytes of the control messages that are on their way. A control packet carries a handle to its bytes
-/// in [`Packet::seq`]. Where packets stand for real frames, [`Packet::stamp`] is the handle of the frame, which
-/// the driver has.
+/// Bytes of the control messages in transit. A control packet carries a handle to its bytes in [`Packet::seq`]. If
+/// packets stand for real frames, [`Packet::stamp`] is the handle of the frame, which the driver stores.
 #[derive(Default)]
 pub struct Payloads {
-    /// By handle; `None` where the handle is free.
+    /// By handle; `None` if the handle is free.
     slots: Vec<Option<Box<[u8]>>>,
     free: Vec<u32>,
-    /// Handles of the frames whose packets were dropped; none where packets are not frames.
+    /// Handles of the frames whose packets were dropped; `None` if packets are not frames.
     lost_frames: Option<Vec<u32>>,
 }
 
@@ -24,7 +23,7 @@ impl Payloads {
         self.slots.push(Some(bytes));
         self.slots.len() as u32 - 1
     }
-    /// Returns a control message's bytes and frees their handle; nothing where the handle is free.
+    /// Returns a control message's bytes and frees their handle. The bytes are empty if the handle is free.
     pub fn release(&mut self, handle: u32) -> Box<[u8]> {
         let bytes = self.slots.get_mut(handle as usize).and_then(Option::take);
         if bytes.is_some() {
@@ -32,7 +31,7 @@ impl Payloads {
         }
         bytes.unwrap_or_default()
     }
-    /// Frees what belongs to a packet that was dropped.
+    /// Frees the data of a packet that was dropped.
     pub fn discard(&mut self, packet: &Packet) {
         match (packet.kind, &mut self.lost_frames) {
             (Kind::Control, _) => drop(self.release(packet.seq)),
@@ -40,7 +39,7 @@ impl Payloads {
             _ => {}
         }
     }
-    /// From now on packets stand for frames: those of dropped packets are listed.
+    /// From now on packets stand for frames, and the frames of dropped packets are listed.
     pub fn track_frames(&mut self) {
         self.lost_frames.get_or_insert_default();
     }

@@ -7,10 +7,10 @@ use crate::topology::LinkParams;
 /// A pause frame on the wire: the shortest Ethernet frame (64 bytes), preamble (8) and gap (12).
 pub const PAUSE_LEN: u16 = 84;
 
-/// Bytes of one class that may still arrive after the decision to pause it. They are the packet that led to the
-/// decision, the bytes that the sender sends while the pause frame waits for a packet of `mtu` bytes on lane `back`,
-/// is sent and travels, the bytes that are then on lane `towards`, and the packet that the sender has begun.
-/// With equal lanes this is 2 · delay · rate + 3 · mtu + the pause frame. Rounded up.
+/// Bytes of one class that may still arrive after the decision to pause it, rounded up. They are the packet that led to
+/// the decision; the bytes that the sender sends while the pause frame waits for a packet of `mtu` bytes on lane
+/// `back`, is sent and travels; the bytes that are then on lane `towards`; and the packet that the sender has begun.
+/// With equal lanes this is 2 · delay · rate + 3 · mtu + the pause frame.
 pub fn headroom(towards: LinkParams, back: LinkParams, mtu: u64) -> u64 {
     let pace = back.rate.inverse_rate();
     let sent = pace.time_for(mtu) + pace.time_for(u64::from(PAUSE_LEN));
@@ -18,7 +18,7 @@ pub fn headroom(towards: LinkParams, back: LinkParams, mtu: u64) -> u64 {
     towards.rate.inverse_rate().bytes_in(reaction) + 1 + 2 * mtu
 }
 
-/// Counts the bytes in the switch that came by one port, by class, and decides on pauses.
+/// Counts the bytes in the switch that arrived by one port, by class, and decides on pauses.
 #[derive(Clone, Debug)]
 pub struct Ingress {
     xoff: u64,
@@ -36,8 +36,8 @@ pub struct Ingress {
 }
 
 impl Ingress {
-    /// Nothing has arrived. `headroom` holds where the specification gives none; without a
-    /// specification no class is lossless.
+    /// The state before any arrival. `headroom` is used if the specification gives none. Without a specification no
+    /// class is lossless.
     pub fn new(spec: Option<&PfcSpec>, headroom: u64) -> Ingress {
         Ingress {
             xoff: spec.map_or(u64::MAX, |spec| spec.xoff.0),
@@ -56,14 +56,14 @@ impl Ingress {
         self.lossless >> class & 1 == 1
     }
 
-    /// Takes in a packet that found common room.
+    /// Counts a packet that found common room.
     pub fn charge(&mut self, class: u8, len: u64) {
         self.common[usize::from(class)] += len;
         self.review(class);
     }
 
-    /// Takes a packet that found no common room into the headroom, if it is of a lossless class and
-    /// fits. Returns whether it does.
+    /// Takes a packet that found no common room into the headroom. Returns whether it could: its class must be
+    /// lossless, and it must fit.
     pub fn charge_reserve(&mut self, class: u8, len: u64) -> bool {
         let reserve = &mut self.reserve[usize::from(class)];
         let fits = self.lossless >> class & 1 == 1 && *reserve + len <= self.headroom;
@@ -74,7 +74,7 @@ impl Ingress {
         fits
     }
 
-    /// A packet leaves. Bytes are alike, so the headroom is freed first; returns what is freed of the
+    /// A packet leaves. Headroom is freed first, whichever packet used it. Returns the number of bytes freed in the
     /// common room.
     pub fn release(&mut self, class: u8, len: u64) -> u64 {
         let class_at = usize::from(class);
@@ -85,7 +85,7 @@ impl Ingress {
         len - own
     }
 
-    /// A class is paused above `xoff` and whenever it needs headroom; it resumes at `xon`.
+    /// Pauses a class above `xoff` and whenever it needs headroom, and resumes it at `xon`.
     fn review(&mut self, class: u8) {
         let bit = 1 << class & self.lossless;
         let reserve = self.reserve[usize::from(class)];

@@ -1,5 +1,5 @@
-//! A host's reaction point (IEEE 802.1Q, clause 32): connections that a congestion point has notified are
-//! limited at the network card, each by itself.
+//! A host's reaction point (IEEE 802.1Q, clause 32). If a congestion point has notified a connection, the connection is
+//! limited at the network card, separately from others.
 
 use super::agent::{AGENT_TOKENS, Agent};
 use super::{Counters, Cx, PacketAccount, counters};
@@ -21,15 +21,15 @@ struct Limited {
     next: Time,
 }
 
-/// The rate limiters of one host. Packets of connections that nothing is known about go out at once.
+/// The rate limiters of one host. Packets of connections without a limiter leave at once.
 pub struct Reaction {
     spec: ReactionSpec,
     line: Rate,
     free: VecDeque<Packet>,
-    /// By connection; served in turn, beginning with `turn`.
+    /// By connection. They are served in turn, beginning with `turn`.
     limited: Vec<Limited>,
     turn: usize,
-    /// Whether a free packet goes before a limited one.
+    /// Whether the next packet to leave is one of an unlimited connection.
     free_next: bool,
     /// The wake-up that was requested, so that none is requested twice.
     awake_at: Time,
@@ -53,8 +53,8 @@ impl Reaction {
         }
     }
 
-    /// Packets of a connection that is limited from now on wait by themselves, also those that were handed over before.
-    /// Later ones would overtake them otherwise.
+    /// Packets of a connection that is limited from now on wait separately, including those that were handed over
+    /// before. Later packets would otherwise overtake them.
     fn hold_back(&mut self, at: usize) {
         let limited = &mut self.limited[at];
         if limited.point.limits() && limited.waiting.is_empty() {
@@ -90,14 +90,14 @@ impl Reaction {
         limited.point.passed(now);
         limited.point.sent(u32::from(packet.len));
         let span = limited.point.rate().inverse_rate().time_for(u64::from(packet.len));
-        // A packet that had to wait for the card does not slow down the next.
+        // If a packet had to wait for the card, this does not delay the next one.
         limited.next = limited.next.max(now.since(span)) + span;
         self.turn = (at + 1) % count.max(1);
         Some(packet)
     }
 
-    /// Asks to be woken when the next packet may leave or a timer is due. What may leave already waits
-    /// for the card alone.
+    /// Requests a wake-up for when the next packet may leave or a timer is due. Packets that may leave already wait
+    /// only for the card.
     fn arrange(&mut self, cx: &mut Cx<'_>) {
         let of = |limited: &Limited| {
             let packet = (!limited.waiting.is_empty()).then_some(limited.next);
@@ -137,7 +137,7 @@ impl Agent for Reaction {
     }
 
     fn dequeue(&mut self, cx: &mut Cx<'_>) -> Option<Packet> {
-        // Limited and free connections by turns, where both can send.
+        // If both limited and free connections can send, they take turns.
         self.free_next = !self.free_next;
         if self.free_next
             && let Some(packet) = self.free.pop_front()
@@ -228,7 +228,7 @@ mod tests {
         cnm.emit()
     }
 
-    /// What leaves in a second when the card asks every 10 us (1 Gbit/s, 1250 bytes).
+    /// The packets that leave in a second if the card asks every 10 us (1 Gbit/s, 1250 bytes).
     fn sent(reaction: &mut Reaction, flows: &[u32]) -> Vec<usize> {
         let mut effects = Effects::default();
         let mut count = vec![0; flows.len()];

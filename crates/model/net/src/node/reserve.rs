@@ -1,21 +1,21 @@
-//! A share of a port that one class has before all others, whoever waits: as the credit-based shaper of IEEE
-//! 802.1Qav (802.1Q, clause 8.6.8.2) gives it, without credit saved up while the class is silent.
+//! A share of a port that one class gets before all others. It is like the credit-based shaper of IEEE 802.1Qav
+//! (802.1Q, clause 8.6.8.2), but the class saves up no credit while it sends nothing.
 
 use crate::time::Time;
 
-/// A class that goes first as long as it takes no more than a share of a port's time. What it has beyond that
-/// waits for other classes.
+/// A class that goes first as long as it takes no more than a share of a port's time. Its packets beyond that share
+/// wait for other classes.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Reserve {
     /// The class.
     pub class: u8,
-    /// For each unit of its own time, in thousandths, how long it does not go first again.
+    /// The time after a packet for which the class does not go first, in thousandths of the packet's own time.
     times: u64,
     next: Time,
 }
 
 impl Reserve {
-    /// So large a share of a port, above 0 and at most 1, for `class`; 0: none.
+    /// A share of a port for `class`: above 0 and at most 1, or 0 for none.
     pub fn new(class: u8, share: f64) -> Reserve {
         let times = if share > 0.0 { (1_000.0 / share).ceil() as u64 } else { u64::MAX };
         Reserve { class, times, next: if share > 0.0 { Time::ZERO } else { Time::MAX } }
@@ -24,7 +24,7 @@ impl Reserve {
     pub fn goes_first(&self, now: Time) -> bool {
         now >= self.next
     }
-    /// A packet of the class begins to leave, which takes so long.
+    /// A packet of the class begins to leave. Sending it takes `takes`.
     pub fn leaves(&mut self, now: Time, takes: Time) {
         if self.next < Time::MAX {
             let pause = u128::from(takes.as_ps()) * u128::from(self.times) / 1_000;
@@ -45,7 +45,8 @@ mod tests {
         assert!(
             !tenth.goes_first(Time::ps(Time::us(15).as_ps() - 1)) && tenth.goes_first(Time::us(15))
         );
-        // What leaves because nobody else waits counts, too, but makes no debt.
+        // A packet that leaves only because no other class waits counts too, but its pause is not added to an earlier
+        // one.
         tenth.leaves(Time::us(7), Time::us(1));
         tenth.leaves(Time::us(8), Time::us(1));
         assert!(tenth.goes_first(Time::us(18)));

@@ -7,7 +7,7 @@ use crate::id::PortId;
 use crate::rng::Stream;
 use crate::scheme::MakeNode;
 
-/// How often control messages get lost on arrival; by default never.
+/// The probability that a control message gets lost on arrival. By default none is lost.
 #[derive(Clone, Debug, Default)]
 pub struct Loss(Option<(f64, Stream)>);
 
@@ -23,14 +23,14 @@ impl Loss {
     }
 }
 
-/// A node that can be stopped. When it starts again it has lost its memory.
+/// A node that can be stopped. It starts again without its former state.
 pub struct StoppableNode {
     make: MakeNode,
     node: Option<Box<dyn Node>>,
     loss: Loss,
     /// Changes since the beginning of the run, which the node gets when it starts again.
     changes: Vec<Change>,
-    /// The sum over the nodes that were stopped.
+    /// The sum of the accounts of the nodes that were stopped.
     before: PacketAccount,
     counters: Counters,
 }
@@ -45,7 +45,7 @@ impl StoppableNode {
     pub fn node(&self) -> Option<&dyn Node> {
         self.node.as_deref()
     }
-    /// Stops the node: its counts are kept, the packets that it held are lost.
+    /// Stops the node. Its counts are kept, and its packets are lost.
     fn stop(&mut self, cx: &mut Cx<'_>) {
         let Some(mut node) = self.node.take() else { return };
         while let Some(packet) = node.transmit(PortId(0), cx) {
@@ -57,7 +57,7 @@ impl StoppableNode {
         self.before.held += account.held;
         node.add_counters(&mut self.counters);
     }
-    /// Remembers the latest routes and all rates, which a station asks the network for when it starts.
+    /// Stores the latest routes and all rates. The station learns them from the network when it starts again.
     fn remember(&mut self, change: &Change) {
         if matches!(change, Change::Routes(_)) {
             self.changes.retain(|change| !matches!(change, Change::Routes(_)));

@@ -4,7 +4,7 @@ use super::{Counters, counters};
 use crate::aqm::Failure;
 use crate::id::{NodeId, PortId};
 
-/// A queue that works on without its discipline, and why.
+/// A queue that continues without its discipline, and the reason.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Stopped {
     /// The switch that has the queue, or the bump in front of it.
@@ -13,7 +13,7 @@ pub struct Stopped {
     pub port: PortId,
     /// The number of its table at this switch, if it is a virtual queue.
     pub bump: Option<u32>,
-    /// The class of packets in it; zero where they share one.
+    /// The class of packets in it; zero if all classes share one queue.
     pub class: u8,
     /// How the discipline failed.
     pub failure: Failure,

@@ -1,7 +1,7 @@
 //! The general output-queued switch: priorities, a shared buffer, priority flow control.
 //!
-//! A plain FIFO switch is engine code (departure known at enqueue); this one is asked each time a port
-//! is free, and gives the same result where both can do the job.
+//! A plain FIFO switch is part of the engine, and computes departures when packets arrive. This switch is asked for a
+//! packet each time a port is free. Both give the same results for queues that both support.
 
 use super::buffer::Buffer;
 use super::egress::{Egress, Place, PortStats, Stored};
@@ -44,11 +44,11 @@ impl SwitchPort {
 /// The parts of a switch.
 #[derive(Clone)]
 pub struct SwitchConfig {
-    /// Which node it is.
+    /// Its node.
     pub node: NodeId,
-    /// Where packets go.
+    /// The routes of packets.
     pub routes: Arc<Routes>,
-    /// How they wait; validated.
+    /// The queues of its ports. They are validated.
     pub queue: QueueSpec,
     /// Its links, by port.
     pub ports: Vec<SwitchPort>,
@@ -56,7 +56,7 @@ pub struct SwitchConfig {
     pub mtu: u64,
     /// The run's seed.
     pub seed: u64,
-    /// The interval at which it moves flows among equal ports. `None`: only routes choose.
+    /// How it moves flows among equal ports; `None` if only routes choose.
     pub classifier: Option<ClassifierSpec>,
     /// The senders of packets, if its queues notify them.
     pub senders: Senders,
@@ -134,7 +134,7 @@ impl Switch {
         Ok(verdict)
     }
 
-    /// Gives back the room of a packet that leaves.
+    /// Frees the room of a packet that leaves.
     fn release(&mut self, stored: &Stored, cx: &mut Cx<'_>) {
         let ingress = &mut self.ingress[stored.from.at()];
         let len = u64::from(stored.packet.len);
@@ -189,13 +189,13 @@ impl Switch {
         self.enqueue(from, out, packet, cx);
     }
 
-    /// A packet that did not come by a link joins the queue of `out`, beside those from port `from`.
+    /// A packet that did not arrive by a link joins the queue of `out`. It counts as a packet from port `from`.
     pub(super) fn inject(&mut self, from: PortId, out: PortId, packet: Packet, cx: &mut Cx<'_>) {
         self.account.created += 1;
         self.enqueue(from, out, packet, cx);
     }
 
-    /// A packet that came by port `from` joins the queue of `out`.
+    /// A packet that arrived by port `from` joins the queue of `out`.
     pub fn enqueue(&mut self, from: PortId, out: PortId, packet: Packet, cx: &mut Cx<'_>) {
         match self.admit(from, out, &packet, cx) {
             Ok(verdict) => {
@@ -212,7 +212,7 @@ impl Switch {
         self.send_pause_frame(from, cx);
     }
 
-    /// The far end of `port` asks for classes to be paused or to go on.
+    /// The far end of `port` requests that classes pause or send again.
     fn obey(&mut self, port: PortId, frame: &Packet, cx: &mut Cx<'_>) {
         self.account.consumed += 1;
         let egress = &mut self.egress[port.at()];
@@ -223,7 +223,7 @@ impl Switch {
         }
     }
 
-    /// The next packet that leaves by `port`, with where it came from and since when it waited.
+    /// The next packet that leaves by `port`, with its port and time of arrival.
     pub fn pull(&mut self, port: PortId, cx: &mut Cx<'_>) -> Option<Stored> {
         loop {
             let (stored, verdict) = self.egress[port.at()].pop(cx.now)?;

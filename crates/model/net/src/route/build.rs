@@ -12,29 +12,29 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Near {
     port: u16,
-    /// The switch at the far end; before rows are assigned its node, then its row.
+    /// The switch at the far end: its node before rows are assigned, then its row.
     to: u32,
     /// The switch's port.
     far: u16,
 }
 
 impl Routes {
-    /// Computes shortest paths by number of hops over links and nodes that are not down. Hosts never forward.
-    /// `seed` and the names of switches vary the hash from switch to switch, so that the choices of tiers are
-    /// independent, and stay when other nodes come or go.
+    /// Computes shortest paths by number of hops over links and nodes that are not down. Hosts never forward. `seed`
+    /// and the names of switches vary the hash from switch to switch. The choices of tiers are therefore independent,
+    /// and they do not change when other nodes are added or removed.
     ///
-    /// Two-level: the suffix tables of [`super::two_level`], where `graph` is a fat-tree. Among equal
-    /// ports, the destination's port at its switch and the index of the switch in its pod choose.
+    /// Two-level: the suffix tables of [`super::two_level`], if `graph` is a fat-tree. Among equal ports, the
+    /// destination's port at its switch and the index of the switch in its pod choose.
     ///
-    /// Pinned: a packet's entropy is read as a number in mixed radix whose lowest digit chooses at the
-    /// sending host, the next at switches of tier 1, and so on upwards. Entropies from 0 to the number
-    /// of paths less one name each path once, if hosts have one NIC and all choices are made on the path up.
+    /// Pinned: a packet's entropy is read as a number in mixed radix. Its lowest digit chooses at the sending host, the
+    /// next at switches of tier 1, and so on upwards. Entropies below the number of paths name each path once, if hosts
+    /// have one NIC and all choices are made on the path up.
     pub fn build(graph: &Graph, mode: RoutingSpec, down: &Down, seed: u64) -> Routes {
         Routes::build_avoiding(graph, mode, down, &Avoid::default(), seed)
     }
 
-    /// As [`Routes::build`], without the ports that switches avoid. The others are on shortest paths of the
-    /// network that is not `down`. If all are avoided, there is no route.
+    /// As [`Routes::build`], without the ports that switches avoid. Other ports are used if they are on shortest paths
+    /// of the network without the links and nodes in `down`. If all are avoided, there is no route.
     pub fn build_avoiding(
         graph: &Graph,
         mode: RoutingSpec,
@@ -77,7 +77,7 @@ impl Routes {
         routes
     }
 
-    /// The same routes of `graph`, where a hash chooses among equal ports ([`RoutingSpec::Ecmp`]).
+    /// The routes of `graph`, with a hash that chooses among equal ports ([`RoutingSpec::Ecmp`]).
     pub fn hashed(&self, graph: &Graph, seed: u64) -> Routes {
         let mut routes = Routes { choice: Choice::Hashed, ..self.clone() };
         routes.set_keys(salts(graph, seed));
@@ -119,7 +119,7 @@ fn links_up(graph: &Graph, down: &Down) -> Vec<Vec<Near>> {
     near
 }
 
-/// Sets of equal ports that are no range. Each set is stored once.
+/// Sets of equal ports whose numbers are not consecutive. Each set is stored once.
 #[derive(Default)]
 struct Sets {
     flat: Vec<u16>,
@@ -129,7 +129,7 @@ struct Sets {
 }
 
 impl Sets {
-    /// The cell for `ports`, which ascend.
+    /// The cell for `ports`, in ascending order.
     fn cell(&mut self, ports: &[u16]) -> Cell {
         let [first, .., last] = *ports else {
             return ports.first().map_or(NONE, |&only| range(only, 1));
@@ -161,7 +161,7 @@ fn range(first: u16, len: u32) -> Cell {
 #[derive(Default)]
 struct Homes {
     hosts: Vec<HostEntry>,
-    /// By host with several switches and switch of its group, in order, the host's ports there.
+    /// The ports of each host with several switches, one entry for each switch of its group, in order.
     cells: Vec<Cell>,
     /// The switches of each group, ascending.
     groups: Vec<Vec<u32>>,
@@ -198,8 +198,8 @@ impl Homes {
     }
 }
 
-/// The row of each node, and the links of each row to the rows of switches. Switches come first, one
-/// row each; then one for all hosts with the same ports at the same switches.
+/// The row of each node, and the links of each row to the rows of switches. Each switch has a row, and these come
+/// first. Hosts with the same ports at the same switches share a row.
 fn assign_rows(graph: &Graph, near: Vec<Vec<Near>>) -> (Vec<u32>, Vec<Vec<Near>>) {
     let is_switch = |at: &usize| graph.nodes[*at].kind == NodeKind::Switch;
     let mut row_of = vec![0; near.len()];
@@ -285,7 +285,7 @@ fn search(rows: &[Vec<Near>], homes: &[u32], distance: &mut Vec<u32>, queue: &mu
     }
 }
 
-/// The ports among `links` that lead nearest to the destination.
+/// The ports of `links` with the shortest distance to the destination.
 fn nearest(links: &[Near], distance: &[u32], ports: &mut Vec<u16>) {
     ports.clear();
     let mut best = u32::MAX;
@@ -303,17 +303,17 @@ fn nearest(links: &[Near], distance: &[u32], ports: &mut Vec<u16>) {
 
 /// Stores each different row once. It also returns the first cell of each row.
 fn share_rows(cells: &[Cell], rows: usize, width: usize) -> (Vec<Cell>, Vec<u32>) {
-    let mut kept = Vec::new();
+    let mut distinct = Vec::new();
     let mut known = BTreeMap::new();
-    let mut keep = |row: usize| {
+    let mut store = |row: usize| {
         let row = &cells[row * width..][..width];
         *known.entry(row).or_insert_with(|| {
-            kept.extend_from_slice(row);
-            (kept.len() - width) as u32
+            distinct.extend_from_slice(row);
+            (distinct.len() - width) as u32
         })
     };
-    let start = (0..rows).map(&mut keep).collect();
-    (kept, start)
+    let start = (0..rows).map(&mut store).collect();
+    (distinct, start)
 }
 
 fn salts(graph: &Graph, seed: u64) -> Vec<u32> {
@@ -334,7 +334,7 @@ fn places(graph: &Graph) -> Vec<u32> {
     graph.nodes.iter().map(&mut place).collect()
 }
 
-/// By node, the product of the most choices there are at any node of each lower tier.
+/// By node, the product over lower tiers of the largest number of choices at any node of the tier.
 fn divisors(graph: &Graph, routes: &Routes, groups: &[Vec<u32>]) -> Vec<u32> {
     let len = |&cell: &Cell| match cell {
         ..SETS => cell >> 16,

@@ -45,7 +45,7 @@ impl ClassifierSpec {
     }
 }
 
-/// A flow without a packet for so many periods is removed. It may return on another port.
+/// A flow without a packet for this many periods is removed. It may return on another port.
 const FORGET_AFTER: u32 = 10;
 
 /// The packets of one connection in one direction.
@@ -69,13 +69,13 @@ struct Load {
 }
 
 impl Load {
-    /// The port with the smallest value is the least loaded.
+    /// The order of ports by load. The port with the smallest value is the least loaded.
     fn weight(&self) -> (u64, u32) {
         (self.before + self.since, self.flows)
     }
 }
 
-/// The state of one switch. It is soft state: if it is lost, the switch chooses again.
+/// The state of one switch. It is soft state: if it is lost, the switch assigns its flows again.
 #[derive(Clone, Debug, Default)]
 pub struct Classifier {
     /// By connection and destination.
@@ -136,8 +136,8 @@ impl Classifier {
         Some(port)
     }
 
-    /// Ends a period. It moves at most `moves` flows: each time the largest flow that reduces the difference
-    /// between the most and the least loaded of the ports in use. `choices` are those of a destination.
+    /// Ends a period. It moves at most `moves` flows. Each time it moves the largest flow that reduces the difference
+    /// between the most and the least loaded of the ports in use. `choices` returns those of a destination.
     pub fn rearrange<'a>(&mut self, moves: u32, choices: impl Fn(HostId) -> Choices<'a>) {
         let mut bytes: BTreeMap<PortId, u64> = BTreeMap::new();
         for (&(_, dst), flow) in &self.flows {
@@ -168,7 +168,7 @@ impl Classifier {
                 && choices(key.1).contains(to)
         };
         let there = self.flows.iter_mut().filter(fits);
-        // The first of equal flows.
+        // Among equal flows the first one.
         let largest = there.max_by_key(|(key, flow)| (flow.bytes, Reverse(**key)));
         let Some((_, flow)) = largest else { return false };
         flow.port = to;
@@ -240,10 +240,10 @@ mod tests {
         let mut switch = Switch::new();
         assert_eq!([1, 2, 3, 4].map(|flow| switch.send(flow, 100, 1500)), [4, 5, 6, 7]);
         assert_eq!(switch.send(2, 100, 1500), 5);
-        // The least loaded now, of equal ones the first.
+        // The least loaded port now; the first of several.
         assert_eq!(switch.send(5, 90, 100), 4);
         assert_eq!(switch.send(6, 90, 100), 6);
-        assert_eq!(switch.send(7, 1, 1500), 1, "down there is no choice");
+        assert_eq!(switch.send(7, 1, 1500), 1, "downwards there is no choice");
     }
 
     #[test]
@@ -262,8 +262,8 @@ mod tests {
         }
         sizes.iter().for_each(|(flow, len)| assert_eq!(switch.send(*flow, 100, *len), 4));
         switch.rearrange(3);
-        // 2100 against 0: 900 is the largest below that; then 1200 against 0: 700; then, 500 being less
-        // than the 900 that now lie at port 5, nothing smaller than the difference is there.
+        // 2100 bytes against 0: flow 0 with 900 bytes is the largest below the difference. Then 1200 against 0: 700
+        // bytes move. Then port 5 has most bytes, 900, and its only flow is not smaller than the difference.
         let ports = sizes.map(|(flow, _)| switch.state.flows[&(flow, HostId(100))].port.0);
         assert_eq!(ports, [5, 6, 4, 4]);
     }
@@ -293,8 +293,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
-        /// Rearranging never makes the difference between the fullest and the emptiest port larger, and
-        /// without a limit of moves ends where no single move of a flow would make it smaller.
+        /// Rearranging never increases the difference between the most and the least loaded port. Without a limit of
+        /// moves, it ends when no single move of a flow would reduce the difference.
         #[test]
         fn ports_become_more_even(
             flows in proptest::collection::vec((0..40u32, 16..128u32, 64..1500u16), 1..60),

@@ -39,7 +39,7 @@ pub enum RoutingSpec {
     /// Source: Sinha, Kandula and Katabi, "Harnessing TCP's Burstiness with Flowlet Switching",
     /// HotNets 2004.
     Flowlet,
-    /// A host's n-th connection goes on path n of those that are equal.
+    /// A host's n-th connection takes the n-th of the equal paths.
     Pinned,
     /// Two-level tables of a fat-tree: down by prefix, up by the destination's number at its switch.
     ///

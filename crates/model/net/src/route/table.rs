@@ -6,9 +6,9 @@ use crate::topology::{End, Wiring};
 
 /// Routes of a network.
 ///
-/// Destinations attached to the same switches form a group; nodes that forward alike share a row. A
-/// cell (row, group) is mostly a range of equal ports, so that a lookup is three loads and a
-/// multiplication, without a branch that depends on the packet.
+/// Destinations attached to the same switches form a group. Nodes with the same forwarding share a row. A cell (row,
+/// group) is usually a range of equal ports. A lookup then takes three loads and a multiplication, without a branch
+/// that depends on the packet.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Routes {
     pub(super) nodes: Vec<NodeEntry>,
@@ -16,9 +16,9 @@ pub struct Routes {
     pub(super) host_nodes: Vec<NodeId>,
     pub(super) groups: usize,
     pub(super) cells: Vec<Cell>,
-    /// Sets of ports that are no range: the number of ports, then the ports in ascending order.
+    /// Sets of ports that are not consecutive: the number of ports, then the ports in ascending order.
     pub(super) sets: Vec<u16>,
-    /// The ports of hosts with several switches, at each of these.
+    /// The ports of hosts with several switches, one entry for each switch.
     pub(super) homes: Vec<Cell>,
     pub(super) choice: Choice,
     /// Ends of links that some switch avoids for some destinations, ascending.
@@ -32,7 +32,7 @@ pub(super) enum Choice {
     Hashed,
     /// The packet's entropy divided by the node's key.
     Numbered,
-    /// The destination's port at its switch, and the node's key added to it.
+    /// The sum of the destination's port at its switch and the node's key.
     Suffix,
 }
 
@@ -50,14 +50,14 @@ pub(super) struct NodeEntry {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct HostEntry {
     pub group: u32,
-    /// Its ports at its switch; where it has several switches, its first entry in [`Routes::homes`],
-    /// which has one for each switch of its group, in order.
+    /// Its ports at its switch. If it has several switches, its first entry in [`Routes::homes`], which has one for
+    /// each switch of its group, in order.
     pub home: Cell,
 }
 
-/// The ports of an entry. Below [`SETS`]: a range of ports, its length in the upper half, its first in the
-/// lower. From [`SETS`] on: an index into [`Routes::sets`]. From [`HOMES`] on: the destination is
-/// attached here, and the cell less [`HOMES`] says which of its switches this is. Then [`HOME`] and
+/// The ports of an entry. Below [`SETS`]: a range of ports, with its length in the upper half and its first port in the
+/// lower half. From [`SETS`] on: an index into [`Routes::sets`]. From [`HOMES`] on: the destination is attached here,
+/// and the cell minus [`HOMES`] is the index of this switch among its switches. The last two values are [`HOME`] and
 /// [`NONE`].
 pub(super) type Cell = u32;
 pub(super) const SETS: Cell = 1 << 31;
@@ -83,7 +83,7 @@ pub struct TableSizes {
 pub struct Choices<'a> {
     first: u16,
     len: u16,
-    /// The ports, if they are no range.
+    /// The ports, if they are not consecutive.
     set: &'a [u16],
 }
 
@@ -153,8 +153,8 @@ impl<'a> Row<'a> {
 }
 
 impl Routes {
-    /// The port by which a packet for `dst` leaves `at`: a switch, or the host that sends it. `None`
-    /// where `dst` cannot be reached.
+    /// The port by which a packet for `dst` leaves `at`, a switch or the sending host. `None` if `dst` cannot be
+    /// reached.
     #[inline]
     pub fn next(&self, at: NodeId, dst: HostId, entropy: u16) -> Option<PortId> {
         self.row(at).next(dst, entropy)
@@ -178,7 +178,7 @@ impl Routes {
         Row { routes: self, cells: &self.cells[first..first + self.groups], key: node.key }
     }
 
-    /// A choice among `len`.
+    /// The index of the chosen port among `len` equal ports.
     #[inline]
     fn choose(&self, len: u32, key: u32, entropy: u16, home: Cell) -> u16 {
         if self.choice == Choice::Hashed {
@@ -186,14 +186,14 @@ impl Routes {
             return ((u64::from(hash) * u64::from(len)) >> 32) as u16;
         }
         let number = match self.choice {
-            // The low half of a host's only home is its port there.
+            // If a host has only one home, its lower half is the host's port there.
             Choice::Suffix => (home & 0xffff) + key,
             _ => u32::from(entropy) / key,
         };
         (number % len) as u16
     }
 
-    /// The lookup for ports that are no range, for destinations with several switches, and without a path.
+    /// The lookup for ports that are not consecutive, for destinations with several switches, and for missing paths.
     fn uncommon(&self, cell: Cell, key: u32, home: Cell, entropy: u16) -> Option<PortId> {
         let cell = match cell {
             NONE => return None,
@@ -221,9 +221,9 @@ impl Routes {
         self.visit(wiring, (src, dst), entropy, |end| hops.push(end)).then_some(hops)
     }
 
-    /// Calls `visit` with the port by which a packet leaves each node on its path, the sending host's first.
-    /// Returns whether the path reaches `dst`. If switches do not know of a failure yet, `visit` gets the path up
-    /// to there; else a missing path gives no call.
+    /// Calls `visit` with the port by which a packet leaves each node on its path, the sending host's first. Returns
+    /// whether the path reaches `dst`. If switches do not know of a failure yet, `visit` gets the path up to the
+    /// failure. If there is no path, `visit` is not called.
     pub fn visit(
         &self,
         wiring: &Wiring,
@@ -240,13 +240,13 @@ impl Routes {
         true
     }
 
-    /// Whether packets name their path: [`super::RoutingSpec::Pinned`].
+    /// Whether packets choose their path by number: [`super::RoutingSpec::Pinned`].
     pub fn is_pinned(&self) -> bool {
         self.choice == Choice::Numbered
     }
 
-    /// The number of pinned paths between two hosts: the numbers below it name all equal paths of a tree. It is
-    /// zero if there is no path, or both are the same host.
+    /// The number of path numbers between two hosts if routes are pinned. The numbers below it name all equal paths of
+    /// a tree. It is zero if there is no path, or both are the same host.
     pub fn numbers(&self, wiring: &Wiring, src: HostId, dst: HostId) -> u32 {
         let mut most = 0;
         let mut widest = |end: End| {
@@ -257,8 +257,8 @@ impl Routes {
         most.min(1 << u16::BITS)
     }
 
-    /// The number of the pinned path that `other`, routes of the same network, gives packets with `entropy`. `None` if no
-    /// number names that path, as where a packet chooses among equal ports on its way down.
+    /// The number of the pinned path that `other`, routes of the same network, gives packets with `entropy`. `None` if
+    /// no number names that path. This is possible if a packet chooses among equal ports on its way down.
     pub fn number_of(
         &self,
         wiring: &Wiring,

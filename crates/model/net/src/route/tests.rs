@@ -1,4 +1,4 @@
-//! Routes against a naive reference, their evenness, their enumeration, and failures.
+//! Tests of routes: comparison with a simple reference, even spreading, path numbers, and failures.
 
 use super::*;
 
@@ -24,7 +24,7 @@ fn hosts(graph: &Graph) -> impl Iterator<Item = HostId> + Clone + use<> {
     (0..graph.hosts.len() as u32).map(HostId)
 }
 
-/// Hops from `src` to every node that can be reached, straight from the list of links.
+/// Hops from `src` to every node that can be reached, computed from the list of links.
 fn distances(graph: &Graph, down: &Down, src: NodeId) -> BTreeMap<NodeId, usize> {
     let alive = |node| !down.nodes.contains(&node);
     let mut seen = BTreeMap::from([(src, 0)]);
@@ -44,8 +44,7 @@ fn distances(graph: &Graph, down: &Down, src: NodeId) -> BTreeMap<NodeId, usize>
     seen
 }
 
-/// Every pair of hosts has a path exactly where the reference finds one, of the same length, over
-/// nothing that is down.
+/// Every two hosts have a path exactly if the reference has one. It has the same length, and uses nothing that is down.
 fn check_all_pairs(graph: &Graph, mode: RoutingSpec, down: &Down, entropy: u16) {
     let (routes, wiring) = (Routes::build(graph, mode, down, 7), graph.wiring());
     for src in hosts(graph) {
@@ -63,7 +62,7 @@ fn check_hops(wiring: &Wiring, down: &Down, path: &[End]) {
     let mut visited = BTreeSet::new();
     for hop in path {
         let wire = wiring.of(hop.node)[hop.port.at()];
-        assert!(visited.insert(hop.node), "{path:?} goes in circles");
+        assert!(visited.insert(hop.node), "{path:?} has a loop");
         assert!(
             !down.links.contains(&wire.link) && !down.nodes.contains(&wire.far.node),
             "{path:?}"
@@ -94,8 +93,8 @@ fn fabrics() -> impl Strategy<Value = TopologySpec> {
     prop_oneof![star, tree, fat_tree, leaf_spine, graphs()]
 }
 
-/// Any network whose switches hang together: each is linked to one before it, and there are more links
-/// besides, some of them parallel. Hosts have up to three links.
+/// Any connected network of switches. Each switch is linked to an earlier one, and there are additional links, some of
+/// them parallel. Hosts have up to three links.
 fn graphs() -> impl Strategy<Value = TopologySpec> {
     use proptest::collection::vec;
     use proptest::sample::Index;
@@ -161,7 +160,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
-    /// Numbers below the limit name every path there is; without failures each once.
+    /// The numbers below the limit name every path, and without failures each path once.
     #[test]
     fn numbers_name_all_pinned_paths(
         k in proptest::sample::select(vec![4u32, 6]),
@@ -190,7 +189,7 @@ proptest! {
     }
 }
 
-/// Chi-squared of `counts` against all being equal.
+/// The chi-squared statistic of `counts` for equal probabilities.
 fn chi_squared(counts: &[u32]) -> f64 {
     let mean = counts.iter().sum::<u32>() as f64 / counts.len() as f64;
     counts.iter().map(|&n| (f64::from(n) - mean).powi(2) / mean).sum()
@@ -206,7 +205,7 @@ fn ecmp_spreads_evenly_over_all_cores() {
             let path = routes.path(&wiring, HostId(src), HostId(dst), entropy).unwrap();
             *through.entry(path[3].node).or_insert(0) += 1;
         }
-        // 16 cores: were the second choice a function of the first, only 4 would be used.
+        // 16 cores. If the second choice were a function of the first, only 4 would be used.
         assert_eq!(through.len(), 16);
         let counts: Vec<u32> = through.into_values().collect();
         // 15 degrees of freedom: 37.7 is exceeded once in a thousand.

@@ -32,7 +32,7 @@ impl Routes {
         let mut ports = BTreeSet::new();
         for cell in cells.chunk_by(|one, next| one == next).filter_map(<[Cell]>::first) {
             match *cell {
-                // Also unreachable destinations, and hosts with one switch.
+                // This also covers unreachable destinations and hosts with one switch.
                 HOMES.. => {}
                 cell => ports.extend(self.listed(cell).iter()),
             }
@@ -76,7 +76,7 @@ mod tests {
                 let up: Vec<bool> = wiring.of(at).iter().map(|wire| wire.link != down).collect();
                 let host =
                     graph.links[down].ends().iter().any(|end| graph.hosts.contains(&end.node));
-                // A host without a link reaches nobody, and nobody reaches it; the others are as before.
+                // A host without a link reaches no other host, and no host reaches it. The other entries do not change.
                 assert!(used == up || host, "link {down}, node {at:?}: {used:?}");
                 assert!(used.iter().zip(&up).all(|(used, up)| *up || !used));
             }

@@ -1,4 +1,4 @@
-//! Whether the periods of a central scheme fit a network and its traffic, and what a scheme has done in a run.
+//! Checks whether the periods of a central scheme fit a network and its traffic, and lists the counters of its actions.
 
 use crate::node::Counter;
 use crate::time::Time;
@@ -16,11 +16,11 @@ pub struct Conditions {
     pub packet: u64,
     /// The time for a full packet to the farthest host and for its acknowledgement, in an empty network.
     pub round_trip: Time,
-    /// How long the median flow takes alone.
+    /// The time that the median flow takes alone.
     pub flow: Time,
-    /// How long a flow takes alone that carries the median byte: half of all bytes are in flows that take no longer.
+    /// The time that a flow with the median byte takes alone. Half of all bytes are in flows that take no longer.
     pub large_flow: Time,
-    /// How long there is traffic.
+    /// The time for which there is traffic.
     pub run: Time,
 }
 
@@ -34,20 +34,20 @@ impl Conditions {
 /// A value for a period of a scheme, computed from [`Conditions`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Proposal {
-    /// The key of the option, as a scenario has it.
+    /// The key of the option in a scenario.
     pub key: &'static str,
     /// Its value.
     pub given: Time,
     /// The value that fits, with two significant digits.
     pub proposed: Time,
-    /// The values that fit, too.
+    /// All values that fit.
     pub fits: RangeInclusive<Time>,
-    /// What the period is compared with, as the rest of a sentence: "flows take 80 ms alone".
+    /// The quantity that the period is compared with, as the rest of a sentence: "flows take 80 ms alone".
     pub because: String,
 }
 
 impl Proposal {
-    /// A proposal. The values in `fits` fit, too.
+    /// A proposal. The range `fits` is extended to the proposed value.
     pub fn new(
         key: &'static str,
         given: Time,
@@ -59,7 +59,7 @@ impl Proposal {
         let fits = (*fits.start()).min(proposed)..=(*fits.end()).max(proposed);
         Proposal { key, given, proposed, fits, because }
     }
-    /// Whether the value given fits.
+    /// Whether the present value fits.
     pub fn is_fit(&self) -> bool {
         self.fits.contains(&self.given)
     }
@@ -72,7 +72,7 @@ pub fn rounded(time: Time) -> Time {
     Time::ps((ps.saturating_add(step / 2) / step).max(1) * step)
 }
 
-/// Where the periods of a scheme come from that a scenario does not give.
+/// The source of the periods of a scheme that a scenario does not give.
 #[derive(
     Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
 )]
@@ -82,12 +82,13 @@ pub enum Scale {
     Auto,
 }
 
-/// The counters that say what a scheme did in a run.
+/// The counters that show what a scheme did in a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Activity {
-    /// What it heard or planned.
+    /// Counters of what the scheme heard or planned.
     pub heard: &'static [Counter],
-    /// What it did to the traffic. A scheme of which all of these are zero never acted. Empty: it is not known.
+    /// Counters of its effects on traffic. If all of them are zero, the scheme never acted. If the list is empty, this
+    /// is unknown.
     pub acted: &'static [Counter],
 }
 

@@ -1,4 +1,4 @@
-//! The map of a network, from which a central scheduler's view is made whenever routes or rates change.
+//! The map of a network. A central scheduler's view is made from it whenever routes or rates change.
 
 use super::network::Network;
 use crate::id::{NodeId, PortId};
@@ -8,7 +8,7 @@ use crate::topology::{End, Wiring};
 use crate::units::Rate;
 use std::sync::Arc;
 
-/// The network as it is now, from which a [`Network`] is made whenever it changes.
+/// The present state of the network. A [`Network`] is made from it whenever it changes.
 #[derive(Clone)]
 pub struct Map {
     hosts: usize,
@@ -21,7 +21,7 @@ pub struct Map {
 }
 
 impl Map {
-    /// A network of `nodes` nodes, `hosts` of them hosts, whose hosts choose paths by pairs.
+    /// A network of `nodes` nodes, of which `hosts` are hosts. Hosts choose paths by pairs.
     pub fn new(
         nodes: usize,
         hosts: usize,
@@ -51,8 +51,8 @@ impl Map {
         let link = self.link(end.node, end.port);
         self.capacity[link as usize] = rate;
     }
-    /// Directed links, and the path that packets of each pair of hosts take where hosts leave it to
-    /// equal-cost multipath by pairs; where routes are pinned, all equal paths by their numbers.
+    /// The directed links, and the path that packets of each pair of hosts take if hosts use equal-cost multipath by
+    /// pairs. If routes are pinned, it has all equal paths by their numbers.
     pub fn network(&self) -> Network {
         let Map { wiring, routes, seed, first, .. } = self.clone();
         let keys: Vec<u64> = routes.host_nodes().iter().map(|&node| wiring.key(node)).collect();

@@ -1,8 +1,8 @@
-//! The interface of central schedulers: news about a network go in, and decisions about who may send when come
-//! out.
+//! The interface of central schedulers. The input is news about a network, and the output is decisions about who may
+//! send when.
 //!
-//! A scheduler knows neither clock nor wire. The controller of a scheme passes it the news that reach its host
-//! and executes its decisions.
+//! A scheduler has neither a clock nor network access. The controller of a scheme passes it the news that reaches its
+//! host, and executes its decisions.
 
 pub mod counters;
 pub mod fit;
@@ -29,20 +29,20 @@ pub enum News<'a> {
     Joined(HostId),
     /// A host is gone, or has been silent for too long.
     Left(HostId),
-    /// Everything that a host has packets waiting for.
+    /// All destinations for which a host has waiting packets.
     Backlog {
         /// The sending host.
         host: HostId,
         /// The complete set of destinations, each once; may be empty.
         destinations: &'a [HostId],
-        /// For each of these, how many flows between virtual machines wait; empty: one each.
+        /// For each of these, the number of waiting flows between virtual machines. If empty, one flow each.
         flows: &'a [u32],
     },
-    /// What a host has sent.
+    /// The bytes that a host has sent.
     Load {
         /// The sending host.
         host: HostId,
-        /// How long was measured.
+        /// The duration of the measurement.
         span: Time,
         /// Destinations and bytes on the wire; those with none are left out.
         loads: &'a [(HostId, u64)],
@@ -54,25 +54,25 @@ pub enum News<'a> {
         /// The destination.
         dst: HostId,
     },
-    /// What the edge switch of a host has counted of the host's large flows.
+    /// The large flows of a host that its edge switch has counted.
     Flows {
         /// The sending host.
         host: HostId,
-        /// How long was counted.
+        /// The duration of the count.
         span: Time,
         /// The complete set of its large flows, each connection once; may be empty.
         flows: &'a [FlowCount],
     },
 }
 
-/// What a switch has counted of a connection.
+/// A switch's count of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FlowCount {
     /// The connection.
     pub conn: ConnId,
-    /// Where its packets go.
+    /// The destination of its packets.
     pub dst: HostId,
-    /// Bytes on the wire during the span that was counted.
+    /// Bytes on the wire during the count.
     pub bytes: u64,
 }
 
@@ -81,7 +81,7 @@ impl<'a> News<'a> {
     pub const fn backlog(host: HostId, destinations: &'a [HostId]) -> News<'a> {
         News::Backlog { host, destinations, flows: &[] }
     }
-    /// The host that it is about.
+    /// The host that the news is about.
     pub const fn host(&self) -> HostId {
         match *self {
             News::Joined(host)
@@ -101,11 +101,11 @@ pub enum Decision {
     Window {
         /// The sending host.
         src: HostId,
-        /// Its permitted destination; `None`: wait.
+        /// Its permitted destination; `None` if it must wait.
         dst: Option<HostId>,
         /// End of the window, in the scheduler's time.
         until: Time,
-        /// Not faster than this; `None`: as fast as the host's link is.
+        /// Its highest rate; `None` for the rate of the host's link.
         rate: Option<Rate>,
     },
     /// `src` may send to `dst` at this rate until the next decision.
@@ -117,24 +117,24 @@ pub enum Decision {
         /// Wire bytes over time.
         rate: Rate,
     },
-    /// `src` needs permission to send to `dst`. Those of one host that follow each other are all that
-    /// it needs permission for; `None`: for nobody.
+    /// `src` needs permission to send to `dst`. Consecutive decisions of this kind for one host give all destinations
+    /// for which it needs permission. With `None` it needs no permission for any.
     Controlled {
         /// The sending host.
         src: HostId,
         /// The destination.
         dst: Option<HostId>,
     },
-    /// Packets of a connection take this one of the equal paths, until the next decision or until the
-    /// connection is idle for so long that switches forget it.
+    /// Packets of a connection take this one of the equal paths until the next decision, or until the connection is
+    /// idle for so long that switches forget it.
     Path {
         /// The sending host.
         src: HostId,
         /// The connection.
         conn: ConnId,
-        /// Where its packets go.
+        /// The destination of its packets.
         dst: HostId,
-        /// Number of the path, as [`Network::numbered_path`] has it: what packets carry as their entropy.
+        /// Number of the path, as in [`Network::numbered_path`]. Packets carry it as their entropy.
         path: u16,
     },
 }
@@ -156,14 +156,13 @@ pub type Plan = Vec<Decision>;
 
 /// A central scheduler.
 pub trait Control: Send {
-    /// Takes note of `news`. Calls come in time order.
+    /// Handles `news`. Calls come in time order.
     fn observe(&mut self, news: &News<'_>, now: Time);
-    /// Appends decisions to `plan`. This is called after news, and at the time returned by the call before,
-    /// which is always later than `now`.
+    /// Appends decisions to `plan`. This is called after news, and at the time that the last call returned. The
+    /// returned time is later than `now`.
     fn decide(&mut self, now: Time, plan: &mut Plan) -> Option<Time>;
-    /// Paths or rates of the network have changed; links and hosts have the numbers they had. The
-    /// next decision has to withdraw what no longer fits. A scheduler that does not use paths has nothing to
-    /// do.
+    /// Paths or rates of the network have changed. The numbers of links and hosts are unchanged. The next decisions
+    /// must withdraw permissions that no longer fit. A scheduler that does not use paths has nothing to do.
     fn rewire(&mut self, _network: &Network, _now: Time) {}
     /// How many flows wait at a directed link, for controllers that share links with others.
     fn flows(&self, _link: u32) -> u64 {

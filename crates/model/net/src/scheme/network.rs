@@ -1,4 +1,4 @@
-//! What a central scheduler knows about the network it schedules.
+//! The view that a central scheduler has of its network.
 
 use crate::id::HostId;
 use crate::units::Rate;
@@ -8,22 +8,22 @@ type Paths = Arc<dyn Fn(HostId, HostId, &mut Vec<u32>) + Send + Sync>;
 type Count = Arc<dyn Fn(HostId, HostId) -> u32 + Send + Sync>;
 type Numbered = Arc<dyn Fn(HostId, HostId, u16, &mut Vec<u32>) + Send + Sync>;
 
-/// Directed links with a capacity each, and the path between any two hosts.
+/// Directed links, each with a capacity, and the path between any two hosts.
 #[derive(Clone)]
 pub struct Network {
     hosts: usize,
     capacity: Vec<Rate>,
-    /// What links send at, of which a scheduler may use `capacity`.
+    /// The rates of links. A scheduler may use `capacity` of them.
     lines: Arc<[Rate]>,
     paths: Paths,
-    /// The number of numbered paths and their links, where routes are pinned.
+    /// The number of numbered paths, and their links, if routes are pinned.
     numbered: Option<(Count, Numbered)>,
 }
 
 impl Network {
     /// A network of `hosts` hosts whose directed links, numbered from zero, have these capacities.
-    /// `paths(src, dst, out)` appends the links of the path from `src` to `dst`, the host's own link
-    /// first, and nothing where there is none. It is asked whenever a pair of hosts becomes busy.
+    /// `paths(src, dst, out)` appends the links of the path from `src` to `dst`, the host's own link first, or nothing
+    /// if there is no path. It is called whenever a pair of hosts becomes busy.
     pub fn new(
         hosts: usize,
         capacity: Vec<Rate>,
@@ -32,8 +32,8 @@ impl Network {
         let lines = capacity.as_slice().into();
         Network { hosts, capacity, lines, paths: Arc::new(paths), numbered: None }
     }
-    /// The same network where packets choose their path by its number ([`crate::route::RoutingSpec::Pinned`]).
-    /// `count` answers [`Network::path_count`]. `path` appends the links that [`Network::numbered_path`] returns.
+    /// The same network, in which packets choose their path by its number ([`crate::route::RoutingSpec::Pinned`]).
+    /// `count` returns [`Network::path_count`]. `path` appends the links of [`Network::numbered_path`].
     pub fn with_numbered_paths(
         self,
         count: impl Fn(HostId, HostId) -> u32 + Send + Sync + 'static,
@@ -45,7 +45,7 @@ impl Network {
     pub fn hosts(&self) -> usize {
         self.hosts
     }
-    /// The same network with the first `hosts` hosts alone.
+    /// The same network with only the first `hosts` hosts.
     pub fn first(mut self, hosts: usize) -> Network {
         self.hosts = self.hosts.min(hosts);
         self
@@ -54,7 +54,7 @@ impl Network {
     pub fn lines(&self) -> &[Rate] {
         &self.lines
     }
-    /// Capacity of each directed link: what a scheduler may use of it.
+    /// The capacity of each directed link that a scheduler may use.
     pub fn capacity(&self) -> &[Rate] {
         &self.capacity
     }
@@ -67,9 +67,9 @@ impl Network {
         out.clear();
         (self.paths)(src, dst, out);
     }
-    /// The number of path numbers from `src` to `dst`. The numbers below it name all equal paths of a tree.
-    /// Each path has one number where all its links work; otherwise some paths have several. The result is one
-    /// where paths are not chosen by number, and zero where there is no path or `src` is `dst`.
+    /// The number of path numbers from `src` to `dst`. The numbers below it name all equal paths of a tree. Each path
+    /// has one number if all its links work; otherwise some paths have several. The result is one if paths are not
+    /// chosen by number, and zero if there is no path or `src` is `dst`.
     pub fn path_count(&self, src: HostId, dst: HostId) -> u32 {
         match &self.numbered {
             Some((count, _)) => count(src, dst),
@@ -80,8 +80,8 @@ impl Network {
             }
         }
     }
-    /// Replaces `out` with the links of path number `path` from `src` to `dst`, the host's own link first. `out`
-    /// is empty where there is no path. Numbers from [`Network::path_count`] on repeat paths.
+    /// Replaces `out` with the links of path number `path` from `src` to `dst`, the host's own link first. `out` is
+    /// empty if there is no path. Numbers from [`Network::path_count`] on repeat paths.
     pub fn numbered_path(&self, src: HostId, dst: HostId, path: u16, out: &mut Vec<u32>) {
         out.clear();
         match &self.numbered {

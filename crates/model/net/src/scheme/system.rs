@@ -1,4 +1,4 @@
-//! What a central scheme adds to a network: its stations, and an agent in every host.
+//! The parts that a central scheme adds to a network: its stations, and an agent in every host.
 
 use super::Control;
 use super::fit::{Activity, Conditions, Proposal};
@@ -21,13 +21,13 @@ use std::sync::Arc;
 pub struct MakeControl(Arc<dyn Fn(Network) -> Box<dyn Control> + Send + Sync>);
 
 impl MakeControl {
-    /// `make` is called for each run, and again when the station of the scheduler restarts.
+    /// `make` is called for each run, and again when the scheduler's station restarts.
     pub fn new<C: Control + 'static>(
         make: impl Fn(Network) -> C + Send + Sync + 'static,
     ) -> MakeControl {
         MakeControl(Arc::new(move |network| Box::new(make(network))))
     }
-    /// A fresh scheduler.
+    /// A new scheduler.
     pub fn control(&self, network: Network) -> Box<dyn Control> {
         (self.0)(network)
     }
@@ -39,21 +39,21 @@ impl std::fmt::Debug for MakeControl {
     }
 }
 
-/// Makes a station's node: once at the start, and again each time it restarts, without any memory.
+/// Makes a station's node at the start, and again, without former state, each time it restarts.
 pub type MakeNode = Box<dyn Fn() -> Box<dyn Node> + Send>;
 
 /// A host of the scheme's own: a controller, arbiter or fabric manager.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Station {
-    /// Its name: scenarios' events name it by this.
+    /// Its name, also in the events of scenarios.
     pub name: String,
     /// The switch it is attached to.
     pub switch: NodeId,
-    /// Its link, both ways.
+    /// The parameters of its link, in both directions.
     pub lane: LinkParams,
 }
 
-/// The network that a scheme is put into. Stations are attached: they are its last hosts.
+/// The network in which a scheme runs. The stations are attached; they are its last hosts.
 pub struct Surroundings<'a> {
     /// The network, stations included.
     pub graph: &'a Graph,
@@ -67,29 +67,43 @@ pub struct Surroundings<'a> {
     pub stations: &'a [HostId],
     /// The seed of the run.
     pub seed: u64,
-    /// What distinguishes the starts of a real machine's process; 0 in simulation.
+    /// A number that differs between starts of a real machine's process; 0 in simulation.
     pub incarnation: u64,
 }
 
-/// A central scheme, checked and ready to be put into networks.
+/// Refuses networks that have hosts with several network cards.
+///
+/// # Errors
+/// Such a network; `scheme` is the name of the scheme that it cannot have.
+pub fn one_card_each(graph: &Graph, scheme: &str) -> Result<(), SpecError> {
+    let ports = graph.ports();
+    if graph.hosts.iter().all(|node| ports[node.at()] == 1) {
+        return Ok(());
+    }
+    let message =
+        format!("{scheme} schedules hosts with one network card: set nics = 1 in the fabric");
+    Err(SpecError::new("control", message))
+}
+
+/// A central scheme. It is checked and ready for use in networks.
 pub trait System {
     /// The stations it needs in `graph`.
     ///
     /// # Errors
     /// The scheme cannot work on this network.
     fn stations(&self, graph: &Graph) -> Result<Vec<Station>, SpecError>;
-    /// What runs on station number `at`.
+    /// Makes the node of station number `at`.
     ///
     /// # Errors
     /// The scheme cannot work in these surroundings.
     fn station(&self, at: usize, around: &Surroundings<'_>) -> Result<MakeNode, SpecError>;
-    /// What holds the packets of `host` back, which is no station.
+    /// The agent that holds back the packets of `host`, which is not a station.
     ///
     /// # Errors
     /// The scheme cannot work in these surroundings.
     fn agent(&self, host: HostId, around: &Surroundings<'_>) -> Result<Box<dyn Agent>, SpecError>;
-    /// The routing it needs, where it does not leave the choice to the scenario: one whose agents
-    /// choose paths needs [`RoutingSpec::Pinned`].
+    /// The routing that it needs; `None` if the scenario may choose. A scheme whose agents choose paths needs
+    /// [`RoutingSpec::Pinned`].
     fn routing(&self) -> Option<RoutingSpec> {
         None
     }
@@ -97,12 +111,13 @@ pub trait System {
     fn has_agents(&self) -> bool {
         true
     }
-    /// Whether it decides when packets leave hosts. Then hosts take no longer to react than without paths.
+    /// Whether it decides when packets leave hosts. If so, the paths do not determine the longest reaction time of
+    /// hosts.
     fn times_packets(&self) -> bool {
         self.has_agents()
     }
-    /// How packets are spread over equal paths. `by_routing` is what the routing says; `None` where it
-    /// leaves that to the scheme.
+    /// How packets are spread over equal paths. `by_routing` is the choice of the routing; `None` if the routing leaves
+    /// the choice to the scheme.
     fn spread(&self, by_routing: Option<Spread>) -> Spread {
         by_routing.unwrap_or(Spread::PerPair)
     }
@@ -110,28 +125,28 @@ pub trait System {
     fn switches(&self) -> Option<&dyn SchemeSwitches> {
         None
     }
-    /// How long the schedule is recorded in a run of which no flow is followed, so that it has at most
-    /// about `entries` entries.
+    /// How long the schedule is recorded in a run in which no flow is followed. The record then has at most about
+    /// `entries` entries.
     fn recorded_span(&self, _entries: u64) -> Time {
         Time::ZERO
     }
-    /// The class that has a share of each port before all others, where it needs one.
+    /// The class that gets a share of each port before all others, if the scheme needs one.
     ///
     /// # Errors
     /// The scheme cannot work in these surroundings.
     fn reserve(&self, _around: &Surroundings<'_>) -> Result<Option<Reserve>, SpecError> {
         Ok(None)
     }
-    /// A value for each of its periods that fits a network and its traffic. The periods that are given need not fit.
+    /// For each of its periods a value that fits a network and its traffic. The present values need not fit.
     fn proposals(&self, _conditions: &Conditions) -> Vec<Proposal> {
         Vec::new()
     }
-    /// The counters that say what it did in a run.
+    /// The counters that show what it did in a run.
     fn activity(&self) -> Activity {
         Activity::default()
     }
-    /// What an engine without packets needs to run the scheme on `network`, whose routes are those of
-    /// [`System::routing`]; `None` for a scheme that decides about packets.
+    /// The parts with which an engine without packets runs the scheme on `network`, whose routes are those of
+    /// [`System::routing`]. `None` if the scheme decides about packets.
     ///
     /// # Errors
     /// The scheme cannot work on this network.
@@ -140,19 +155,19 @@ pub trait System {
     }
 }
 
-/// The switches of a scheme that replaces those of the network, and routes by itself when links fail.
+/// The switches of a scheme that replaces those of the network. They handle failed links themselves.
 pub trait SchemeSwitches {
-    /// The node at `place`, which is no host.
+    /// The node at `place`, which is not a host.
     fn node(&self, place: &SwitchPlace<'_>) -> Box<dyn Node>;
-    /// Whether the queue of this port is the one that the scenario gives the scheme.
+    /// Whether the queue of this port is the one that the scenario gives for the scheme.
     fn has_plain_queue(&self, node: NodeId, port: PortId) -> bool;
-    /// Whether the node is asked for packets at this port; other ports are FIFOs.
+    /// Whether the driver asks the node for packets at this port. Other ports are FIFOs.
     fn pulls(&self, node: NodeId, port: PortId) -> bool;
-    /// Whether `link` carries the scheme's messages alone: it does not fail with a switch.
+    /// Whether `link` carries only the scheme's messages. Such a link does not fail with a switch.
     fn carries_messages(&self, link: &Link) -> bool;
 }
 
-/// Where a switch of a scheme is.
+/// The place of a switch of a scheme.
 pub struct SwitchPlace<'a> {
     /// Its node in the network.
     pub node: NodeId,
@@ -166,25 +181,25 @@ pub struct SwitchPlace<'a> {
     pub plan: &'a Arc<Plan>,
 }
 
-/// A scheme that decides about flows alone, for an engine without packets. Every `poll` the engine
-/// says [`super::News::Flows`] for each host that has large flows, or had some in the poll before, then
-/// calls [`Control::decide`] once; each [`super::Decision::Path`] is in force `computing` plus
-/// `install` later. A connection without a decision takes the path of its hash.
+/// A scheme that decides only about flows, for an engine without packets. After each `poll` the engine reports
+/// [`super::News::Flows`] for each host that has large flows, or had some in the last poll. Then it calls
+/// [`Control::decide`] once. Each [`super::Decision::Path`] takes effect after `computing` plus `install`. A connection
+/// without a decision takes the path of its hash.
 pub struct PerFlow {
     /// The scheduler.
     pub control: Box<dyn Control>,
     /// Time between two polls of the edge switches.
     pub poll: Time,
-    /// From which share of its host's link on a flow is large, by the bytes of a poll.
+    /// The share of its host's link above which a flow is large, by its bytes in a poll.
     pub threshold: f64,
-    /// What deciding takes.
+    /// The time to compute decisions.
     pub computing: Time,
-    /// From a decision that is known until switches follow it.
+    /// The time from a decision until switches follow it.
     pub install: Time,
 }
 
 impl Station {
-    /// A station at the last switch (in trees, one of the uppermost), with a link like the first of the first host.
+    /// A station at the last switch, in trees one of the uppermost. Its link is like the first link of the first host.
     pub fn uppermost(name: impl Into<String>, graph: &Graph) -> Result<Station, SpecError> {
         let lane = graph.first_lane();
         let switch = graph.nodes.iter().rposition(|node| node.kind == NodeKind::Switch);
@@ -203,7 +218,7 @@ impl Surroundings<'_> {
     pub fn hosts(&self) -> usize {
         self.graph.hosts.len() - self.stations.len()
     }
-    /// What a scheduler knows, as it is at the start.
+    /// The map of the network from which a scheduler's view is made, as it is at the start.
     pub fn map(&self) -> Map {
         Map::new(
             self.graph.nodes.len(),
@@ -213,8 +228,8 @@ impl Surroundings<'_> {
             self.seed,
         )
     }
-    /// What a scheduler knows: directed links, and the path that packets of each pair of hosts take
-    /// where hosts leave it to equal-cost multipath by pairs.
+    /// The view of a scheduler at the start: the directed links, and the path that packets of each pair of hosts take
+    /// if hosts use equal-cost multipath by pairs.
     pub fn network(&self) -> Network {
         self.map().network()
     }

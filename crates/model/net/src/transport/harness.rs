@@ -1,4 +1,4 @@
-//! One connection in virtual time: a sender and a receiver joined by store-and-forward hops.
+//! One connection in virtual time: a sender and a receiver with store-and-forward hops between them.
 
 use super::{Receiver, Reply, Sender, Transport};
 use crate::frame::{CE, Circuits, ECT, Packet};
@@ -19,12 +19,12 @@ pub struct Hop {
     /// Packets at which arrivals are marked.
     pub mark: usize,
     departures: VecDeque<Time>,
-    /// Most packets there ever were.
+    /// The largest number of packets so far.
     pub longest: usize,
 }
 
 impl Hop {
-    /// Without a limit or marks.
+    /// A hop without a limit or marks.
     pub fn new(lane: &LinkParams) -> Hop {
         Hop {
             pace: lane.rate.inverse_rate(),
@@ -36,7 +36,7 @@ impl Hop {
         }
     }
 
-    /// When `packet` is at the far end; `None` where it is dropped.
+    /// When `packet` arrives at the far end; `None` if it is dropped.
     fn cross(&mut self, packet: &mut Packet, now: Time) -> Option<Time> {
         while self.departures.front().is_some_and(|&at| at <= now) {
             self.departures.pop_front();
@@ -55,12 +55,12 @@ impl Hop {
     }
 }
 
-/// A circuit that takes the place of the first hop of the way there for the first part of each week.
+/// A circuit that replaces the first forward hop during the first part of each week.
 pub struct Circuit {
     pub hop: Hop,
     pub day: Time,
     pub week: Time,
-    /// How long before it comes and goes the sender gets a message of it, if it does.
+    /// How long before each change the sender gets a message about it; `None` if it gets none.
     pub notice: Option<Time>,
 }
 
@@ -69,25 +69,25 @@ impl Circuit {
         now.as_ps() % self.week.as_ps() < self.day.as_ps()
     }
 
-    /// When it comes (an even number) or goes.
+    /// The time of a change: the circuit begins if the number is even, and ends if it is odd.
     fn change(&self, number: u64) -> Time {
         self.week.times(number / 2) + if number % 2 == 1 { self.day } else { Time::ZERO }
     }
 }
 
-/// What goes wrong where packets leave their host: probabilities, in both directions but for the first.
+/// Faults where packets leave their host. The probabilities hold for both directions unless stated otherwise.
 #[derive(Clone, Debug, Default)]
 pub struct Faults {
-    /// Of data, in addition.
+    /// Additional loss of data packets.
     pub data_loss: f64,
     pub loss: f64,
     pub duplication: f64,
-    /// Packets are late by up to `lateness`.
+    /// Probability that a packet is late, by up to `lateness`.
     pub reordering: f64,
     pub lateness: Time,
-    /// The network says of circuits whatever it likes.
+    /// Whether the information about circuits in packets is random.
     pub lies: bool,
-    /// Of messages about circuits.
+    /// Loss of messages about circuits.
     pub notice_loss: f64,
     /// Data packets that are lost in any case, in the order of sending.
     pub lost: Vec<u32>,
@@ -95,7 +95,7 @@ pub struct Faults {
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Event {
-    /// At the entrance of a hop of a direction; one past the last is the far end.
+    /// A packet is at the entrance of a hop of a direction. The number after the last hop is the far end.
     At { direction: usize, hop: usize, packet: u64 },
     /// A timer of the sender (0) or the receiver (1) may be due.
     Wake(usize),
@@ -103,17 +103,17 @@ enum Event {
     Tell(u64),
 }
 
-/// What became of the messages.
+/// The result of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Outcome {
-    /// When the receiver had everything.
+    /// When the receiver had all data.
     pub received: Time,
     pub retransmissions: u32,
     pub timeouts: u32,
     pub events: u64,
 }
 
-/// The whole world of one connection.
+/// One connection with its network.
 pub struct World {
     transport: Transport,
     sender: Sender,
@@ -127,7 +127,7 @@ pub struct World {
     queue: BinaryHeap<Reverse<(Time, u64, Event)>>,
     packets: BTreeMap<u64, Packet>,
     serial: u64,
-    /// The earliest wake-up of either end that is still to come.
+    /// The earliest future wake-up of each end.
     wakes: [Time; 2],
     /// Data packets sent.
     sent: u32,
@@ -160,8 +160,8 @@ impl World {
         self
     }
 
-    /// Sends messages of these sizes, all at once, until all are acknowledged. Fails where that takes
-    /// more than `most` events, where a window is zero, or where a message is not reported once, in turn.
+    /// Sends messages of these sizes, all at once, until all are acknowledged. Fails if this takes more than `most`
+    /// events, if a window is zero, or if messages are not reported once each, in order.
     pub fn run(&mut self, messages: &[u64], most: u64) -> Result<Outcome, String> {
         let mut segments = 0;
         for (index, &bytes) in messages.iter().enumerate() {
@@ -177,7 +177,7 @@ impl World {
             self.check(segments, most)?;
             while let Some(flow) = self.sender.poll_acked() {
                 if flow != FlowId(acked) {
-                    return Err(format!("{flow:?} acknowledged in the place of {acked}"));
+                    return Err(format!("{flow:?} acknowledged instead of {acked}"));
                 }
                 acked += 1;
             }
@@ -244,7 +244,7 @@ impl World {
         self.pump();
     }
 
-    /// A message about the next change of the circuit is to come, where there are any.
+    /// Schedules the message about the next change of the circuit, if there are messages.
     fn notify_next(&mut self, number: u64) {
         let Some(circuit) = self.circuit.as_ref().filter(|_| !self.sender.is_idle()) else {
             return;
@@ -308,7 +308,7 @@ impl World {
         }
     }
 
-    /// A packet leaves its host, unless something goes wrong.
+    /// A packet leaves its host, unless a fault occurs.
     fn emit(&mut self, direction: usize, mut packet: Packet) {
         let mut up = self.circuit.as_ref().is_some_and(|circuit| circuit.is_up(self.now));
         let mut path = u8::from(up);

@@ -4,14 +4,13 @@ use super::Transport;
 use crate::time::Time;
 use crate::topology::LinkParams;
 
-/// Time from the start of a flow of `bytes` (at least 1) until the receiver has its last byte, alone on
-/// the store-and-forward links `path`, acknowledged over `back`.
+/// Time from the start of a flow of `bytes` (at least 1) until the receiver has its last byte. The flow is alone on the
+/// store-and-forward links `path`, and is acknowledged over `back`.
 ///
-/// The connection is new, every segment is acknowledged at once, nothing is lost or marked, and the
-/// time-out is longer than any round trip. The flow starts slowly from the initial window, each
-/// acknowledgement adding one segment, up to the largest window. What a host lets wait in its network
-/// card changes nothing, as the card never runs dry. Exact; the effort is one step per round trip until
-/// the path or the largest window is full.
+/// The connection is new, every segment is acknowledged at once, nothing is lost or marked, and the time-out is longer
+/// than any round trip. The flow begins with slow start from the initial window: each acknowledgement adds one segment,
+/// up to the largest window. A limit of the packets in the host's network card has no effect, because the card never
+/// runs dry. The result is exact. The effort is one step per round trip until the path or the largest window is full.
 pub fn lone_flow_time(
     bytes: u64,
     transport: &Transport,
@@ -22,7 +21,7 @@ pub fn lone_flow_time(
     let payload = bytes - u64::from(segments - 1) * u64::from(transport.mss());
     let train = Train::new(segments, transport, path, back);
     let last = segments - 1;
-    // The last segment may be short: it may meet the one before it at any hop.
+    // The last segment may be short, so it may wait for the one before it at any hop.
     let spans: Vec<Time> = spans(path, transport.data_len(payload as u32)).collect();
     let mut arrival = train.sent(last).after(total(&spans));
     for hop in 0..path.len() {
@@ -51,22 +50,22 @@ fn total(spans: &[Time]) -> Time {
 struct Round {
     first: u32,
     size: u32,
-    /// When the first segment's acknowledgement is back.
+    /// When the acknowledgement of the first segment arrives.
     acked: Time,
 }
 
-/// All full segments of a flow. A tandem of constant servers lets a packet through after the sum of
-/// their times, or one slowest service after the packet before it, whichever is later.
+/// All full segments of a flow. In a series of servers with constant service times, a packet leaves after the sum of
+/// these times, or one slowest service after the packet before it, whichever is later.
 struct Train {
     initial: u32,
     most: u32,
-    /// The last round goes on without end where acknowledgements never pause.
+    /// The last round has no end if there are no pauses between acknowledgements.
     rounds: Vec<Round>,
-    /// Time between acknowledgements: the slowest service there and back.
+    /// Time between acknowledgements: the slowest service in both directions.
     spacing: Time,
-    /// To the end of transmission at each hop, on an idle path.
+    /// By hop: the time until the end of transmission there, on an idle path.
     reach: Vec<Time>,
-    /// The slowest service up to and with each hop.
+    /// By hop: the slowest service up to this hop.
     slowest: Vec<Time>,
 }
 
@@ -114,8 +113,8 @@ impl Train {
         }
     }
 
-    /// Rounds of the largest window, of `left` segments, that need not be listed: only the last few are
-    /// looked at.
+    /// The number of rounds of the largest window, of `left` segments, that need not be listed, because only the last
+    /// few are used.
     fn alike(&self, left: u32) -> u32 {
         (left / self.most).saturating_sub(4)
     }
@@ -129,7 +128,7 @@ impl Train {
         round.acked.after(self.spacing.times(u64::from(segment - round.first)))
     }
 
-    /// When the window lets a segment go: an acknowledgement admits two, or one at the largest window.
+    /// When the window allows a segment. An acknowledgement allows two, or one at the largest window.
     fn sent(&self, segment: u32) -> Time {
         if segment < self.initial {
             return Time::ZERO;
@@ -138,8 +137,8 @@ impl Train {
         self.acked((count - self.initial).div_ceil(2).max(count.saturating_sub(self.most)) - 1)
     }
 
-    /// When `hop` has sent a segment: it waits for those before it back to some `leader` that found
-    /// the path idle. Sending times are staircases of two slopes, so the leader is at an end of one.
+    /// When `hop` has sent a segment. It waits for the segments before it, back to a `leader` that found the path idle.
+    /// Sending times are staircases with two slopes, so the leader is at one end of a slope.
     fn departure(&self, segment: u32, hop: usize) -> Time {
         let round = self.round_of(segment);
         let leaders = [round.first, round.first + round.size, segment.saturating_sub(1), segment];
@@ -184,7 +183,7 @@ mod tests {
 
     #[test]
     fn slow_start_takes_round_trips() {
-        // 1 ms there, 1 ms back, hardly any serialisation: windows of 10, 20, 40.
+        // 1 ms in each direction, and almost no serialisation: windows of 10, 20, 40.
         let lanes = [lane(1_000_000, Time::ms(1))];
         for (segments, rounds) in [(10, 0), (11, 1), (30, 1), (31, 2), (70, 2), (71, 3)] {
             let time = lone_flow_time(segments * 1_460, &transport(10, 1_000), &lanes, &lanes);

@@ -1,7 +1,7 @@
 //! Reliable transport over segments, as state machines without I/O.
 //!
-//! Sequence numbers count segments of a connection. A connection carries messages (flows) one after
-//! another; each takes whole segments, of which the last may be short.
+//! Sequence numbers count segments of a connection. A connection carries messages (flows) one after another. Each
+//! message takes whole segments, of which the last may be short.
 
 pub mod congestion;
 #[cfg(test)]

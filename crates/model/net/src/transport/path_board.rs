@@ -1,5 +1,5 @@
 //! The scoreboard of a window with several paths: received, lost and retransmitted segments, and the path of each
-//! one's last transmission. A segment that overtakes on another path is no sign of loss.
+//! segment's last transmission. If a segment overtakes another one on another path, this is no sign of loss.
 
 use crate::frame::{Circuits, Span};
 use std::collections::VecDeque;
@@ -9,7 +9,7 @@ pub(super) const PATHS: usize = Circuits::CLASSES;
 /// One number for each class of paths.
 pub(super) type ByPath = [u32; PATHS];
 
-/// A segment is lost when this many that went later by the same path were received.
+/// A segment is lost when this many later segments of the same path were received.
 const DUPLICATES: usize = 3;
 
 const RECEIVED: u8 = 1;
@@ -30,12 +30,12 @@ fn is_under_way(flag: u8) -> bool {
 #[derive(Clone, Copy, Debug)]
 struct Resent {
     segment: u32,
-    /// The next new segment at that time.
+    /// The next new segment at the time of the retransmission.
     before: u32,
     path: u8,
 }
 
-/// The state of all segments from `base`, the first unacknowledged, up to `end`, the next to be sent.
+/// The state of all segments from `base`, the first unacknowledged one, up to `end`, the next to be sent.
 #[derive(Clone, Debug)]
 pub(super) struct PathBoard {
     base: u32,
@@ -44,9 +44,9 @@ pub(super) struct PathBoard {
     flags: Vec<u8>,
     mask: u32,
     under_way: ByPath,
-    /// Of each path the highest segments received over it, plus one, highest first.
+    /// By path, the highest segments received over it, plus one, in descending order.
     highest: [[u32; DUPLICATES]; PATHS],
-    /// Losses are decided for segments of each path below this.
+    /// By path, losses are decided for segments below this.
     judged: ByPath,
     /// The lost segments that were not sent again. None is below `cursor`.
     waiting: u32,
@@ -86,7 +86,7 @@ impl PathBoard {
         self.waiting > 0
     }
 
-    /// The next segment is sent for the first time, by `path`.
+    /// The next segment is sent for the first time, on `path`.
     pub fn send(&mut self, path: u8) {
         let segment = self.end;
         *self.flag(segment) = path << PATH;
@@ -94,7 +94,7 @@ impl PathBoard {
         self.end += 1;
     }
 
-    /// The next lost segment, to be sent again by `path`.
+    /// The next lost segment, which is sent again on `path`.
     pub fn send_again(&mut self, path: u8) -> Option<u32> {
         if self.waiting == 0 {
             return None;
@@ -111,9 +111,9 @@ impl PathBoard {
         Some(segment)
     }
 
-    /// All below `una` and within `spans`, which are relative to it, was received, the latest of it over
-    /// the path `taken`. Returns how many segments are news, by the path that each went last. Where that
-    /// is not the one it took, the sender knew too late of a change: nothing is concluded from it.
+    /// All segments below `una` and within `spans`, which are relative to it, were received. The latest of them took
+    /// the path `taken`. Returns the number of newly received segments, by the path of their last transmission. If that
+    /// is not `taken`, the sender knew of a change too late, and nothing is concluded about losses.
     pub fn receive(&mut self, una: u32, spans: &[Span], taken: u8) -> ByPath {
         let mut news = [0; PATHS];
         while self.base < una {
@@ -151,8 +151,8 @@ impl PathBoard {
         }
     }
 
-    /// Marks lost segments: those with enough later segments of their own path received. Returns how many are
-    /// newly lost, by path.
+    /// Marks segments as lost if enough later segments of their path were received. Returns how many are newly lost, by
+    /// path.
     pub fn judge(&mut self) -> ByPath {
         let mut lost = [0; PATHS];
         for (path, lost) in lost.iter_mut().enumerate() {
@@ -190,7 +190,7 @@ impl PathBoard {
         self.cursor = self.cursor.min(segment);
     }
 
-    /// A time-out: all unacknowledged segments are lost.
+    /// Handles a time-out: all unacknowledged segments are lost.
     pub fn lose_all(&mut self) {
         for segment in self.base..self.end {
             if is_under_way(*self.flag(segment)) {
@@ -227,15 +227,19 @@ mod tests {
     fn what_overtakes_on_another_path_says_nothing() {
         let mut board = board();
         assert_eq!(board.receive(0, &span(2, 6), 1), by(1, 4));
-        assert_eq!(board.judge(), [0; PATHS], "three and more of path 1 are beyond 0 and 1");
+        assert_eq!(
+            board.judge(),
+            [0; PATHS],
+            "three or more of path 1 were received beyond 0 and 1"
+        );
         assert_eq!(board.receive(0, &span(6, 8), 0), by(0, 2));
         assert_eq!(board.judge(), [0; PATHS]);
         assert_eq!(board.receive(0, &span(8, 9), 0), by(0, 1));
-        assert_eq!(board.judge(), by(0, 2), "three of their own path");
+        assert_eq!(board.judge(), by(0, 2), "three of their own path were received");
         assert_eq!((board.under_way(), board.has_waiting()), ([0; PATHS], true));
     }
 
-    /// Segments that the sender took for path 0, but that went by path 1, overtake nobody.
+    /// The sender assumed path 0 for segments that took path 1. They are no sign of loss.
     #[test]
     fn what_took_another_path_than_meant_says_nothing() {
         let mut board = PathBoard::new(100);
@@ -253,15 +257,15 @@ mod tests {
     fn a_segment_sent_again_by_another_path_is_judged_there() {
         let mut board = board();
         board.receive(1, &span(5, 8), 0);
-        assert_eq!(board.judge(), by(0, 1), "1, which three of path 0 overtook");
+        assert_eq!(board.judge(), by(0, 1), "segment 1, which three of path 0 overtook");
         assert_eq!((board.send_again(1), board.send_again(1)), (Some(1), None));
         assert_eq!(board.under_way(), by(1, 5));
         (0..4).for_each(|_| board.send(0)); // 9 to 12
         board.receive(1, &span(8, 12), 0);
-        assert_eq!(board.judge(), [0; PATHS], "path 0 says nothing of what went by path 1");
+        assert_eq!(board.judge(), [0; PATHS], "path 0 is no sign of loss on path 1");
         (0..3).for_each(|_| board.send(1)); // 13 to 15
         board.receive(1, &span(12, 15), 1);
-        assert_eq!(board.judge(), by(1, 5), "2 to 5 for the first time, 1 once more");
+        assert_eq!(board.judge(), by(1, 5), "2 to 5 for the first time, and 1 again");
     }
 
     #[test]
@@ -277,7 +281,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever comes: the counts by path are those of the flags, and nothing is lost for good.
+        /// In all cases, the counts by path are those of the flags, and no lost segment is forgotten.
         #[test]
         fn counts_agree_with_flags(
             steps in prop::collection::vec((0u8..5, 0u8..8, 0u32..20, 1u16..8), 1..200),

@@ -1,10 +1,10 @@
-//! The sending end's view of several paths that a connection takes in turn, as in TDTCP (Chen et al.,
-//! SIGCOMM 2022): segments in transit, round-trip times and loss recovery of each class of path.
+//! The sender's state for the paths that a connection takes in turn, as in TDTCP (Chen et al., SIGCOMM 2022): segments
+//! in transit, round-trip times and loss recovery of each class of path.
 //!
-//! A segment belongs to the path that was active, to the sender's knowledge, at its last transmission. Every
-//! acknowledgement carries the active path. Racks' switches may also send separate messages about it, as in the
-//! paper. A round-trip time counts for the path that the segment took. The time-out is the
-//! longest of all paths: an acknowledgement may come back over the slowest.
+//! A segment belongs to the path that, to the sender's knowledge, was active at its last transmission. Every
+//! acknowledgement carries the active path. Racks' switches may also send separate messages about it, as in the paper.
+//! A round-trip time counts for the path that the segment took. The time-out is the longest of all paths, because an
+//! acknowledgement may return over the slowest.
 
 use super::path_board::{ByPath, PATHS, PathBoard};
 use super::rtt::{Limits, Rtt};
@@ -30,13 +30,14 @@ pub(super) struct Paths {
     board: PathBoard,
     rtt: [Rtt; PATHS],
     recovering: [bool; PATHS],
-    /// Recovery of a path or repair after a time-out lasts until this is acknowledged.
+    /// By path: recovery, or the repair after a time-out, lasts until this segment is acknowledged.
     recover: ByPath,
     active: u8,
 }
 
 impl Paths {
-    /// Nothing sent; path 0 is active. `window`: most segments from the first unacknowledged on.
+    /// A state in which nothing was sent and path 0 is active. `window` is the largest number of segments from the
+    /// first unacknowledged one on.
     pub fn new(window: u32) -> Paths {
         Paths {
             board: PathBoard::new(window),
@@ -80,14 +81,14 @@ impl Paths {
     pub fn smoothed(&self, path: u8) -> Time {
         self.rtt[usize::from(path)].smoothed()
     }
-    /// Something was acknowledged, `nanoseconds` after it went by `path`.
+    /// A segment was acknowledged, `nanoseconds` after it was sent on `path`.
     pub fn sample(&mut self, path: u8, nanoseconds: u32) {
         self.rtt.iter_mut().for_each(Rtt::end_back_off);
         self.rtt[usize::from(path)].sample(nanoseconds);
     }
 
-    /// An acknowledgement came, when `nxt` was next to be sent for the first time: its news of each path
-    /// of which there are any, and of the path that the acknowledged segment took.
+    /// An acknowledgement arrived when `nxt` was the next new segment. Returns its news of each affected path, and of
+    /// the path that the acknowledged segment took.
     pub fn on_ack(&mut self, packet: &Packet, nxt: u32) -> impl Iterator<Item = News> + use<> {
         let una = packet.seq;
         let flight = self.board.under_way();
@@ -116,8 +117,8 @@ impl Paths {
         (0..PATHS).filter(concerned).map(news)
     }
 
-    /// The timer expired when `nxt` was next: all is lost. The paths that had something under way, and
-    /// how much.
+    /// The timer expired when `nxt` was the next new segment, so all segments are lost. Returns the paths with segments
+    /// in transit, and the number of these.
     pub fn on_timeout(&mut self, nxt: u32) -> impl Iterator<Item = (u8, u32)> + use<> {
         let flight = self.board.under_way();
         self.board.lose_all();

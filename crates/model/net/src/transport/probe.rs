@@ -8,7 +8,7 @@ use crate::time::Time;
 struct Gone {
     /// The next new segment after it (TLP.end_seq).
     end: u32,
-    /// It is a retransmission (TLP.is_retrans).
+    /// Whether it is a retransmission (TLP.is_retrans).
     again: bool,
 }
 
@@ -17,13 +17,13 @@ struct Gone {
 pub(super) struct Probes {
     /// The time at which the next one is due; [`Time::MAX`] for never.
     pub at: Time,
-    /// A probe must be sent now, even if the window is full.
+    /// Whether a probe must be sent now, even if the window is full.
     pub pending: bool,
     gone: Option<Gone>,
 }
 
-/// The probe's time-out (section 7.2): two round trips; for a single segment in transit also the
-/// longest delay of its acknowledgement. Before the first round trip only the retransmission timer's is used.
+/// The probe's time-out (section 7.2): two round trips, and for a single segment in transit also the longest delay of
+/// its acknowledgement. Before the first round trip there is only the retransmission timer.
 pub(super) fn timeout(srtt: Time, under_way: u32, ack_delay: Time, slack: Time) -> Time {
     if srtt == Time::ZERO {
         return Time::MAX;
@@ -37,7 +37,7 @@ impl Probes {
         Probes { at: Time::MAX, pending: false, gone: None }
     }
 
-    /// A probe is due after `timeout`, at the latest at `limit`, unless one is in transit.
+    /// Schedules a probe after `timeout`, or at `limit` if that is earlier, unless one is in transit.
     #[inline]
     pub fn schedule(&mut self, now: Time, timeout: Time, limit: Time) {
         self.at = if self.gone.is_some() { Time::MAX } else { now.after(timeout).min(limit) };
@@ -59,9 +59,9 @@ impl Probes {
         *self = Probes::new();
     }
 
-    /// All below `una` is acknowledged, by an acknowledgement that says more than the ones before
-    /// (`advanced`), and of segments beyond (`selective`). Returns whether the probe has repaired a loss, which
-    /// calls for less to be sent as any other (section 7.4.2).
+    /// All segments below `una` are acknowledged. `advanced`: the acknowledgement covers more than earlier ones.
+    /// `selective`: it acknowledges segments beyond `una`. Returns whether the probe has repaired a loss, to which the
+    /// sender reacts as to any other loss (section 7.4.2).
     #[inline]
     pub fn on_ack(&mut self, una: u32, advanced: bool, selective: bool) -> bool {
         self.pending &= !advanced;
@@ -91,7 +91,7 @@ mod tests {
         assert_eq!(probes.at, Time::ms(150), "not after the retransmission timer");
     }
 
-    /// A probe of segments up to 9, with what comes back.
+    /// The state after a probe, when segments up to 9 were sent.
     fn gone(again: bool) -> Probes {
         let mut probes = Probes::new();
         probes.send(10, again);
@@ -112,12 +112,12 @@ mod tests {
     #[test]
     fn a_loss_that_the_probe_repaired_is_noticed() {
         let mut probes = gone(true);
-        assert!(!probes.on_ack(10, true, false), "which of both it is remains to be seen");
+        assert!(!probes.on_ack(10, true, false), "it may be the segment or the probe");
         assert!(probes.on_ack(11, true, false));
         assert_eq!(probes.gone, None);
     }
 
-    /// Both came: the second is acknowledged as a duplicate.
+    /// Both segments arrived, so the second is acknowledged as a duplicate.
     #[test]
     fn a_probe_of_what_was_not_lost_is_noticed() {
         let mut probes = gone(true);

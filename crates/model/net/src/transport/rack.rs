@@ -1,25 +1,23 @@
 //! Loss detection by transmission times: RACK (RFC 8985, section 6).
 //!
-//! A segment is lost when another one that was sent later has been received, and more than the round-trip time
-//! plus the reordering window has passed since it was sent. The reordering window is zero while nothing was ever
-//! reordered and three segments were received beyond, so that RACK is as fast as three duplicate
-//! acknowledgements. Unlike these it also detects the loss of the last segments of a window, and of
-//! retransmissions.
-//! Receivers here report no duplicates (RFC 2883), so that the window stays at a quarter of the least
-//! round-trip time.
+//! A segment is lost when another one that was sent later has been received, and more than the round-trip time plus the
+//! reordering window has passed since it was sent. The reordering window is zero if nothing was ever reordered and
+//! three segments were received beyond the segment. RACK is then as fast as three duplicate acknowledgements. Unlike
+//! these it also detects the loss of the last segments of a window, and of retransmissions. Receivers here report no
+//! duplicates (RFC 2883), so the window stays at a quarter of the least round-trip time.
 
 use super::scoreboard::Scoreboard;
 use crate::time::Time;
 use std::collections::VecDeque;
 
-/// So many segments received beyond a hole end the wait for late ones (RFC 6675's DupThresh).
+/// The number of segments received beyond a hole that ends the wait for late ones (RFC 6675's DupThresh).
 const DUPLICATES: u32 = 3;
 
 /// A segment's last transmission.
 #[derive(Clone, Copy, Default, Debug)]
 struct Sent {
     at: Time,
-    /// It was not the first.
+    /// Whether it was a retransmission.
     again: bool,
 }
 
@@ -31,7 +29,7 @@ pub(super) struct Rack {
     mask: u32,
     /// The transmissions in order. Only the last one of each segment is valid.
     order: VecDeque<(Time, u32)>,
-    /// Of the segments received, the one that went last (RACK.xmit_ts, RACK.end_seq), and its round-trip time.
+    /// The received segment that was sent last (RACK.xmit_ts, RACK.end_seq), and its round-trip time.
     latest: (Time, u32),
     rtt: Time,
     least_rtt: Time,
@@ -41,7 +39,7 @@ pub(super) struct Rack {
 }
 
 impl Rack {
-    /// For windows of up to `window` segments.
+    /// A state for windows of up to `window` segments.
     pub fn new(window: u32) -> Rack {
         let size = (window + 1).next_power_of_two().max(64);
         Rack {
@@ -67,8 +65,8 @@ impl Rack {
         self.order.push_back((now, segment));
     }
 
-    /// A segment is newly known to be received, by an acknowledgement that echoes `stamp`; of several at a
-    /// time the lowest comes first (section 6.2, steps 1 to 3).
+    /// A segment is newly known to be received, by an acknowledgement that echoes `stamp`. Of several segments the
+    /// lowest comes first (section 6.2, steps 1 to 3).
     #[inline]
     pub fn receive(&mut self, segment: u32, stamp: u32, now: Time) {
         let sent = self.sent(segment);
@@ -85,7 +83,7 @@ impl Rack {
         self.latest = self.latest.max((sent.at, segment));
     }
 
-    /// All below `una` is received.
+    /// All segments below `una` are received.
     #[inline]
     pub fn forget(&mut self, una: u32) {
         while self.order.front().is_some_and(|&(_, segment)| segment < una) {
@@ -93,7 +91,7 @@ impl Rack {
         }
     }
 
-    /// How long late segments are waited for (step 4). `sacked`: segments received beyond a hole.
+    /// How long to wait for late segments (step 4). `sacked`: segments received beyond a hole.
     pub fn patience(&self, recovering: bool, sacked: u32, srtt: Time) -> Time {
         if !self.reordered && (recovering || sacked >= DUPLICATES) {
             return Time::ZERO;
@@ -102,8 +100,8 @@ impl Rack {
         if srtt == Time::ZERO { quarter } else { quarter.min(srtt) }
     }
 
-    /// Marks lost segments on `board` (step 5). Returns the time at which more segments will count as lost, if no others are
-    /// received.
+    /// Marks lost segments on `board` (step 5). Returns the time at which more segments will count as lost, if no
+    /// others are received.
     pub fn detect(&mut self, board: &mut Scoreboard, patience: Time, now: Time) -> Option<Time> {
         let mut later = None;
         for &(at, segment) in &self.order {
@@ -133,21 +131,21 @@ mod tests {
     use super::*;
     use crate::frame::Span;
 
-    /// Segments 0 to `count` - 1 go, one each 1 us, from 0 on.
+    /// Segments 0 to `count` - 1 are sent, one each 1 us, from time 0 on.
     fn sent(count: u32) -> (Rack, Scoreboard) {
         let mut rack = Rack::new(100);
         (0..count).for_each(|segment| rack.send(segment, false, Time::us(segment.into())));
         (rack, Scoreboard::new(0, 100))
     }
 
-    /// `segment`, sent at `at`, is received, and known to be at `now`.
+    /// `segment`, sent at `at`, is received. The sender learns of it at `now`.
     fn receive(rack: &mut Rack, board: &mut Scoreboard, segment: u16, at: Time, now: Time) {
         let span = Span { start: segment, end: segment + 1 };
         board.receive(0, &[span], 100, |segment| rack.receive(segment, at.as_ns() as u32, now));
     }
 
-    /// RFC 8985, section 3.3: of a flight whose last segment alone is received, all others are lost a quarter
-    /// of a round trip later.
+    /// RFC 8985, section 3.3: if only the last segment of a flight is received, all others are lost a quarter of a
+    /// round trip later.
     #[test]
     fn the_last_of_a_flight_shows_that_the_others_are_lost() {
         let (mut rack, mut board) = sent(3);
@@ -171,12 +169,12 @@ mod tests {
         assert_eq!(rack.patience(false, 3, Time::us(100)), Time::ZERO);
         assert_eq!(rack.detect(&mut board, Time::ZERO, Time::us(200)), None);
         assert_eq!((board.retransmit(None), board.retransmit(None)), (Some(0), None));
-        // 0 comes after all, before it was sent again as far as the receiver knows.
+        // Segment 0 arrives after all, before it is sent again.
         rack.receive(0, 0, Time::us(201));
         assert!(rack.patience(true, 3, Time::us(100)) > Time::ZERO);
     }
 
-    /// A segment that was sent again and is lost again, which counting cannot tell.
+    /// A retransmission is lost, which counting of segments cannot detect.
     #[test]
     fn a_lost_retransmission_is_found() {
         let (mut rack, mut board) = sent(10);
@@ -189,14 +187,18 @@ mod tests {
         rack.send(10, false, Time::us(101));
         receive(&mut rack, &mut board, 4, Time::us(4), Time::us(110));
         rack.detect(&mut board, Time::ZERO, Time::us(110));
-        assert_eq!(board.retransmit(None), None, "only what went before the second 0 was received");
+        assert_eq!(
+            board.retransmit(None),
+            None,
+            "only segments from before the second 0 were received"
+        );
         receive(&mut rack, &mut board, 10, Time::us(101), Time::us(201));
         rack.detect(&mut board, Time::ZERO, Time::us(201));
         let lost: Vec<u32> = std::iter::from_fn(|| board.retransmit(None)).collect();
         assert_eq!(lost, [0, 5, 6, 7, 8, 9]);
     }
 
-    /// Section 6.2, step 2: an acknowledgement of the first transmission says nothing of the second one's time.
+    /// Section 6.2, step 2: an acknowledgement of the first transmission gives no time for the second one.
     #[test]
     fn an_echo_of_the_first_transmission_does_not_count_for_the_second() {
         let (mut rack, _) = sent(2);

@@ -11,7 +11,7 @@ pub struct Reply {
     pub seq: u32,
     /// The ranges received beyond it, the most recent first.
     pub sack: [Span; 3],
-    /// Echoes congestion.
+    /// Whether it echoes congestion.
     pub echo: bool,
     /// Time stamp of the segment that caused it.
     pub stamp: u32,
@@ -40,13 +40,13 @@ pub struct Receiver {
     next: u32,
     /// Segments received and not yet acknowledged.
     pending: u32,
-    /// The number of next acknowledgements that are not delayed.
+    /// The number of following acknowledgements that are not delayed.
     quick: u32,
     /// The time of the last arrival.
     last_arrival: Time,
-    /// Ranges beyond `next`, most recently touched first.
+    /// Ranges beyond `next`, the most recently changed first.
     beyond: Vec<(u32, u32)>,
-    /// Congestion to be echoed.
+    /// Whether congestion is to be echoed.
     echo: bool,
     stamp: u32,
     taken: u8,
@@ -112,8 +112,8 @@ impl Receiver {
         before
     }
 
-    /// Acknowledges every second segment or so, and at once whatever is out of the ordinary. Where the
-    /// segments before had to be acknowledged apart (`before`), this one's turn comes right after.
+    /// Acknowledges every `ack_every`-th segment, and at once in unusual cases. If the segments before needed an
+    /// acknowledgement of their own (`before`), this segment's acknowledgement follows right after it.
     fn delay(
         &mut self,
         packet: &Packet,
@@ -139,8 +139,8 @@ impl Receiver {
         before
     }
 
-    /// The next acknowledgements are not delayed where the sender may be in need of them: it begins, or begins again
-    /// after a pause, or has sent something twice (Linux' `tcp_incr_quickack`).
+    /// The next acknowledgements are not delayed if the sender may need them: it begins, or begins again after a pause,
+    /// or has sent a segment twice (Linux's `tcp_incr_quickack`).
     #[inline]
     fn hurry(&mut self, twice: bool, transport: &Transport, now: Time) {
         let most = transport.quick_acks();
@@ -155,7 +155,7 @@ impl Receiver {
         self.last_arrival = now;
     }
 
-    /// The segment that the next acknowledgement echoes.
+    /// Records the segment that the next acknowledgement echoes.
     #[inline]
     fn note(&mut self, packet: &Packet) {
         (self.stamp, self.taken) = (packet.stamp, packet.circuits.taken());
@@ -177,7 +177,7 @@ impl Receiver {
         Reply { seq: self.next, sack, echo: self.echo, stamp: self.stamp, taken: self.taken }
     }
 
-    /// A segment out of order: extends, joins or adds a range, which becomes the first.
+    /// Stores a segment that is out of order. It extends, joins or adds a range, which becomes the first.
     #[cold]
     fn place(&mut self, seq: u32) {
         if seq < self.next {
@@ -216,7 +216,7 @@ mod tests {
     use crate::transport::TransportSpec;
     use crate::transport::congestion::AlgorithmKind;
 
-    /// How many of these segments, 1 us after each other from `at` on, are acknowledged at once.
+    /// The number of these segments, which arrive 1 us apart from `at` on, that are acknowledged at once.
     fn at_once(
         receiver: &mut Receiver,
         segments: std::ops::Range<u32>,
@@ -243,9 +243,9 @@ mod tests {
             let mut count =
                 |segments, ms| at_once(&mut receiver, segments, Time::ms(ms), &transport);
             assert_eq!(count(0..40, 1), counts[0], "the first sixteen");
-            assert_eq!(count(40..60, 2), 10, "then every second");
+            assert_eq!(count(40..60, 2), 10, "then every second one");
             assert_eq!(count(60..100, 20), counts[1], "sixteen after a pause");
-            assert_eq!(count(7..8, 21), counts[2], "what had come before");
+            assert_eq!(count(7..8, 21), counts[2], "segments that had arrived before");
             let late = at_once(&mut receiver, 100..140, Time::ms(22), &transport);
             assert!(late >= counts[3] - 1, "and fifteen more: {late}");
         }

@@ -6,7 +6,7 @@
 pub(super) struct Reduction {
     /// Segments outstanding when it began (RecoverFS).
     flight: u32,
-    /// The window that it ends with (ssthresh).
+    /// The window at its end (ssthresh).
     target: u32,
     delivered: u32,
     sent: u32,
@@ -14,7 +14,7 @@ pub(super) struct Reduction {
 }
 
 impl Reduction {
-    /// One begins with `flight` segments outstanding, `pipe` of them in the network. The first lost segment may
+    /// A recovery begins with `flight` segments outstanding, `pipe` of them in the network. The first lost segment may
     /// always be sent.
     pub fn new(flight: u32, target: u32, pipe: u32) -> Reduction {
         Reduction { flight: flight.max(1), target, delivered: 0, sent: 0, window: pipe + 1 }
@@ -50,8 +50,8 @@ impl Reduction {
 mod tests {
     use super::*;
 
-    /// RFC 6937, section 4, first example: the first of 20 segments is lost; two new segments have gone by
-    /// limited transmit; from the third acknowledgement on every second one lets a segment go.
+    /// RFC 6937, section 4, first example. The first of 20 segments is lost. Two new segments were sent by limited
+    /// transmit. From the third acknowledgement on, every second one allows a segment.
     #[test]
     fn one_loss_of_twenty() {
         let mut reduction = Reduction::new(20, 10, 18);
@@ -68,7 +68,7 @@ mod tests {
         assert_eq!(pipe, 10);
     }
 
-    /// Where most of the window is lost, each acknowledgement lets two go, up to the new window.
+    /// If most of the window is lost, each acknowledgement allows two segments, up to the new window.
     #[test]
     fn many_losses() {
         let mut reduction = Reduction::new(20, 10, 4);

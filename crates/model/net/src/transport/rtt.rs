@@ -2,7 +2,7 @@
 
 use crate::time::Time;
 
-/// Smoothed round-trip time, its variation, and the time-out. Nanoseconds.
+/// Smoothed round-trip time, its variation, and the time-out, in nanoseconds.
 #[derive(Clone, Copy, Debug)]
 pub struct Rtt {
     smoothed: u32,
@@ -13,9 +13,9 @@ pub struct Rtt {
 /// Limits of the time-out.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Least time-out.
+    /// The smallest time-out.
     pub min: Time,
-    /// Largest, back-off included.
+    /// The largest time-out, including back-off.
     pub max: Time,
 }
 
@@ -45,8 +45,8 @@ impl Rtt {
         Time::ns(u64::from(self.smoothed))
     }
 
-    /// The present time-out: SRTT + max(4·RTTVAR, minimum) as Linux computes it, doubled per back-off.
-    /// Before the first sample it is the minimum, as after a handshake on an idle network.
+    /// The present time-out: SRTT + max(4·RTTVAR, minimum) as in Linux, doubled per back-off. Before the first sample
+    /// it is the minimum, as after a handshake on an idle network.
     #[inline]
     pub fn timeout(&self, limits: &Limits) -> Time {
         let spread = Time::ns(4 * u64::from(self.variation)).max(limits.min);

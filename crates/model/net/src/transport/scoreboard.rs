@@ -9,8 +9,8 @@ const SACKED: u8 = 1;
 const LOST: u8 = 2;
 const RETRANSMITTED: u8 = 4;
 
-/// The state of segments from `base` (the first unacknowledged) upwards. Exists only while there is
-/// loss or reordering.
+/// The state of segments from `base` (the first unacknowledged) upwards. It exists only while there is loss or
+/// reordering.
 #[derive(Clone, Debug, Default)]
 pub struct Scoreboard {
     base: u32,
@@ -24,9 +24,9 @@ pub struct Scoreboard {
     sacked: u32,
     lost: u32,
     retransmitted: u32,
-    /// No lost segment awaits retransmission below this.
+    /// No lost segment below this waits for retransmission.
     cursor: u32,
-    /// For each retransmission in transit, in order: the segment, and what was next to be sent then.
+    /// Retransmissions in transit, in order: the segment, and the next new segment at that time.
     under_way: std::collections::VecDeque<(u32, u32)>,
 }
 
@@ -49,8 +49,8 @@ impl Scoreboard {
         &mut self.flags[(segment & self.mask) as usize]
     }
 
-    /// All segments below `una` are acknowledged. Returns how many of them are newly acknowledged. It calls
-    /// `acked` with each.
+    /// All segments below `una` are acknowledged. Returns how many of them are newly acknowledged, and calls `acked`
+    /// with each.
     pub fn advance(&mut self, una: u32, mut acked: impl FnMut(u32)) -> u32 {
         let mut news = 0;
         while self.base < una {
@@ -71,7 +71,7 @@ impl Scoreboard {
         news
     }
 
-    /// Marks received segments. Returns how many are newly acknowledged. It calls `acked` with each.
+    /// Marks received segments. Returns how many are newly acknowledged, and calls `acked` with each.
     pub fn receive(
         &mut self,
         ack: u32,
@@ -94,7 +94,7 @@ impl Scoreboard {
         news
     }
 
-    /// Returns whether it is newly acknowledged.
+    /// Marks one received segment. Returns whether it is newly acknowledged.
     fn receive_one(&mut self, segment: u32) -> bool {
         let flag = self.flag(segment);
         if *flag & SACKED != 0 {
@@ -107,8 +107,8 @@ impl Scoreboard {
         true
     }
 
-    /// Marks lost segments: those with enough segments received above them, and retransmissions whose later-sent
-    /// neighbours were received.
+    /// Marks lost segments: those with enough received segments above them, and retransmissions if segments that were
+    /// sent later were received.
     pub fn judge(&mut self) {
         let mut above = 0;
         let mut segment = self.top;
@@ -145,7 +145,7 @@ impl Scoreboard {
         }
     }
 
-    /// A segment in transit is lost, perhaps again.
+    /// A segment in transit is lost, perhaps a retransmission.
     pub fn lose_by_time(&mut self, segment: u32) {
         let flag = self.flag(segment);
         if *flag & RETRANSMITTED != 0 {
@@ -168,7 +168,7 @@ impl Scoreboard {
         self.sacked
     }
 
-    /// A time-out: all unacknowledged segments are lost, including retransmissions.
+    /// Handles a time-out: all unacknowledged segments are lost, including retransmissions.
     pub fn lose_all(&mut self, nxt: u32) {
         for segment in self.base..nxt {
             let flag = self.flag(segment);
@@ -183,8 +183,8 @@ impl Scoreboard {
         self.judged = nxt;
     }
 
-    /// The next lost segment to send again. `nxt`, the next new segment, lets [`Self::judge`] detect whether it is
-    /// lost again.
+    /// The next lost segment, which is sent again. With `nxt`, the next new segment, [`Self::judge`] can detect whether
+    /// it is lost again.
     pub fn retransmit(&mut self, nxt: Option<u32>) -> Option<u32> {
         let segment = self.next_lost()?;
         *self.flag(segment) |= RETRANSMITTED;

@@ -28,7 +28,7 @@ pub struct Segment {
     pub flags: u8,
 }
 
-/// A message of the connection: its flow, one past its last segment, that segment's payload.
+/// A message of the connection: its flow, the number after its last segment, and that segment's payload.
 #[derive(Clone, Copy, Debug)]
 struct Message {
     flow: FlowId,
@@ -47,16 +47,16 @@ pub struct Sender {
     /// The next reaction to ECN is only due beyond this segment.
     echo_until: u32,
     recovering: bool,
-    /// Nothing was acknowledged since the retransmission timer expired.
+    /// Whether nothing was acknowledged since the retransmission timer expired.
     timed_out: bool,
     announce_cwr: bool,
     algorithm: Algorithm,
     rtt: Rtt,
     board: Option<Box<Scoreboard>>,
     detection: LossDetection,
-    /// The window falls over a round trip, since a mark was echoed.
+    /// The reduction of the window over a round trip, after a mark was echoed.
     easing: Option<Easing>,
-    /// The last message of the rack's switch about paths.
+    /// The last message about paths from the rack's switch.
     notice: Option<PathNotice>,
     deadline: Time,
     last_sent: Time,
@@ -107,7 +107,7 @@ impl Sender {
         });
     }
 
-    /// The retransmission time-out now.
+    /// The present retransmission time-out.
     #[inline]
     fn timeout(&self, transport: &Transport) -> Time {
         match &self.detection {
@@ -313,8 +313,8 @@ impl Sender {
         self.detection = LossDetection::PerPath(paths);
     }
 
-    /// Handles selective acknowledgements: received and lost segments, and the begin and end of recovery.
-    /// Returns the number of segments newly known to be received.
+    /// Handles selective acknowledgements: received and lost segments, and the beginning and end of recovery. Returns
+    /// the number of segments newly known to be received.
     #[cold]
     fn process_sack(
         &mut self,
@@ -421,7 +421,8 @@ impl Sender {
         (self.deadline != Time::MAX).then_some(self.deadline)
     }
 
-    /// Aborts the connection: it sends nothing more, and ignores acknowledgements. Unacknowledged messages stay so.
+    /// Aborts the connection. It sends nothing more, and ignores acknowledgements. Unacknowledged messages stay
+    /// unacknowledged.
     pub fn abandon(&mut self) {
         (self.una, self.end) = (self.nxt, self.nxt);
         (self.board, self.recovering, self.easing) = (None, false, None);

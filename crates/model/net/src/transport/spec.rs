@@ -14,7 +14,7 @@ use crate::time::Time;
 use crate::units::{Bytes, InverseRate, Rate};
 use serde::{Deserialize, Serialize};
 
-/// How a sender detects lost segments, and how fast it slows down then.
+/// How a sender detects lost segments, and how fast it then slows down.
 #[derive(
     Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, schemars::JsonSchema,
 )]
@@ -51,7 +51,7 @@ pub enum EcnResponse {
 }
 
 keys! { |kind|
-    /// The name that the calling program has for its algorithm.
+    /// The name of the algorithm in the calling program.
     #[schemars(extend("x-needed-by" = ["custom"]))]
     name: Option<Named<MakeCongestion>> = None,
     /// The algorithm's own options.
@@ -71,23 +71,23 @@ keys! { |kind|
     /// Source: RFC 6928.
     #[schemars(range(min = 1, max = 1000), extend("x-except" = ["fixed"]))]
     initial_window: u32 = 10,
-    /// Least retransmission time-out; Linux' default is 200 ms.
+    /// Smallest retransmission time-out; Linux's default is 200 ms.
     ///
     /// Source: RFC 6298 for the time-out's computation.
     min_rto: Time = Time::ms(200),
     /// Largest retransmission time-out.
     max_rto: Time = Time::s(120),
-    /// Most unacknowledged payload of a connection: the receive window, and all the window that `fixed`
-    /// has. At most 60,000 segments count.
+    /// The most unacknowledged payload of a connection: the receive window, and for `fixed` the whole window. At most
+    /// 60,000 segments count.
     max_window: Bytes = Bytes(if kind.needs().constant_window { 80_000_000 } else { 2_000_000 }),
     /// Delays acknowledgements by up to this time or every second segment (with `fixed`, every
     /// sixteenth); zero acknowledges each.
     ///
     /// Source: RFC 5681, section 4.2.
     delayed_ack: Time = if kind.needs().constant_window { Time::ms(1) } else { Time::ZERO },
-    /// The first acknowledgements of a connection are not delayed, nor those after a duplicate segment or
-    /// after a pause longer than `min-rto`: sixteen at a time, or as many as half of `max-window` has segments. As
-    /// in Linux. Only if `delayed-ack` is above zero.
+    /// The first acknowledgements of a connection are not delayed, nor those after a duplicate segment or after a pause
+    /// longer than `min-rto`. Each time these are up to sixteen: half of the segments of `max-window`, as in Linux.
+    /// Only if `delayed-ack` is above zero.
     #[schemars(extend("x-except" = ["fixed"]))]
     quick_acks: bool = false,
     /// After an idle time-out the window falls back to the initial one, as in Linux.
@@ -95,7 +95,7 @@ keys! { |kind|
     /// Source: RFC 2861.
     #[schemars(extend("x-except" = ["fixed"]))]
     idle_restart: bool = !kind.needs().constant_window,
-    /// Negotiates ECN; DCTCP cannot do without.
+    /// Negotiates ECN. DCTCP requires it.
     ///
     /// Source: RFC 3168.
     #[schemars(extend("x-except" = ["fixed"]))]
@@ -111,18 +111,18 @@ keys! { |kind|
     /// The version of CUBIC.
     #[schemars(extend("x-only" = ["cubic"]))]
     standard: Standard = Standard::Rfc9438,
-    /// CUBIC's growth is computed when the window has changed by a segment, or this long after the last time: 1/32 s
-    /// in Linux. Only with `standard = "rfc8312"`; zero for each acknowledgement.
+    /// CUBIC's growth is computed when the window has changed by a segment, or this long after the last computation
+    /// (1/32 s in Linux). If zero, it is computed for each acknowledgement. Only with `standard = "rfc8312"`.
     #[schemars(extend("x-only" = ["cubic"]))]
     update_interval: Time = Time::ZERO,
     /// The factor of the window when a circuit begins, in steps of 1/1024.
     ///
-    /// Source: Etalon paper, section 4.4: alpha, 2 being found best.
+    /// Source: Etalon paper, section 4.4: alpha, for which 2 was found best.
     #[schemars(range(min = 1.0, max = 64.0), extend("x-only" = ["retcp"]))]
     circuit_increase: f64 = 2.0,
     /// The factor of the window when the circuit ends, in steps of 1/1024.
     ///
-    /// Source: Etalon paper, section 4.4: beta, 0.5 being found best.
+    /// Source: Etalon paper, section 4.4: beta, for which 0.5 was found best.
     #[schemars(range(min = 0.0, max = 1.0), extend("x-only" = ["retcp"]))]
     circuit_decrease: f64 = 0.5,
     /// How lost segments are detected.
@@ -140,15 +140,14 @@ keys! { |kind|
     timer_slack: Time = Time::ZERO,
     /// The most bytes that wait in the network card of a host before connections take turns.
     tsq_limit: Bytes = Bytes(64_000),
-    /// The rate of a shaper that the packets of a host pass. Packets that it gets at the same time leave together, when
-    /// all of them would have been sent, as with Linux' `netem rate` and segmentation by the card (TSO). The link of
+    /// The rate of a shaper that the packets of a host pass. Packets that arrive at the same time leave together, when
+    /// all of them would have been sent, as with Linux's `netem rate` and segmentation by the card (TSO). The link of
     /// the host should be faster. Default: no shaper.
     shaper: Option<Rate> = None,
     /// The longest reaction time of a host. When a host reacts to a packet or a timer, its packets leave after a random
-    /// time between zero and this (unless its card is busy that long). With zero, senders of equal rate stay
-    /// synchronised, and some lock others out of a full queue. At most 1 ms. Default: the time of one full packet at
-    /// the slowest link of the connection's path, at most 1 ms; 100 ns if a central scheme decides when
-    /// packets leave.
+    /// time between zero and this, unless its card is busy that long. With zero, senders of equal rate stay
+    /// synchronised, and some keep others out of a full queue. At most 1 ms. Default: the time of one full packet at
+    /// the slowest link of the connection's path, at most 1 ms; 100 ns if a central scheme decides when packets leave.
     ///
     /// Source: Floyd and Jacobson, "On Traffic Phase Effects in Packet-Switched Gateways",
     /// Internetworking: Research and Experience 3(3), 1992.
@@ -174,7 +173,7 @@ fn defaults(schema: &mut schemars::Schema) {
 }
 
 impl TransportSpec {
-    /// Checks and compiles it.
+    /// Checks the settings, and computes the values that follow from them.
     pub fn build(&self) -> Result<Transport, SpecError> {
         let refuse = |key: &str, message: String| Err(SpecError::new(key, message));
         if !(Bytes(576)..=Bytes(9_216)).contains(&self.mtu) {
@@ -183,20 +182,20 @@ impl TransportSpec {
         if self.headers.0 < 40 || self.headers.0 > 120 {
             return refuse(
                 "headers",
-                format!("`headers` = {} of IPv4 and TCP; 40B to 120B are possible", self.headers),
+                format!("`headers` = {}: IPv4 and TCP headers have 40B to 120B", self.headers),
             );
         }
         if self.framing.0 > 1_000 {
             return refuse(
                 "framing",
-                format!("`framing` = {} per packet; at most 1000B", self.framing),
+                format!("`framing` = {}: at most 1000B per packet are possible", self.framing),
             );
         }
         if self.initial_window == 0 || self.initial_window > 1_000 {
             return refuse(
                 "initial-window",
                 format!(
-                    "`initial-window` = {} segments; 1 to 1000 are possible",
+                    "`initial-window` = {} segments: 1 to 1000 are possible",
                     self.initial_window
                 ),
             );
@@ -232,26 +231,27 @@ impl TransportSpec {
         let refuse = |key: &str, message: &str| Err(SpecError::new(key, message));
         if let Some(processing) = self.processing.filter(|span| *span > Transport::MOST_PROCESSING)
         {
-            let message = format!("{processing} of processing per packet; at most 1ms");
+            let message = format!("`processing` = {processing}: at most 1ms is possible");
             return refuse("processing", &message);
         }
         if self.quick_acks && self.delayed_ack == Time::ZERO {
-            let message = "`quick-acks` does nothing: without `delayed-ack` none is delayed";
+            let message =
+                "`quick-acks` does nothing: without `delayed-ack` no acknowledgement is delayed";
             return refuse("quick-acks", message);
         }
         if self.shaper == Some(Rate(0)) {
-            return refuse("shaper", "`shaper` = 0: leave it out for none");
+            return refuse("shaper", "`shaper` = 0: leave it out if there is no shaper");
         }
         Ok(())
     }
 
-    /// A `custom` algorithm is there.
+    /// Checks that a `custom` algorithm has been supplied.
     fn check_part(&self) -> Result<(), SpecError> {
         match &self.name {
             Some(name) => name.part().map(drop),
             None if self.kind == AlgorithmKind::Custom => Err(SpecError::new(
                 "name",
-                "`name` is missing: the program's name of its algorithm",
+                "`name` is missing: the name of the algorithm in the calling program",
             )),
             None => Ok(()),
         }
@@ -259,11 +259,11 @@ impl TransportSpec {
 
     fn check_timer_and_gain(&self) -> Result<(), SpecError> {
         if self.timer_slack > Time::s(1) {
-            let message = format!("`timer-slack` = {}; at most 1s", self.timer_slack);
+            let message = format!("`timer-slack` = {}: at most 1s is possible", self.timer_slack);
             return Err(SpecError::new("timer-slack", message));
         }
         if self.gain_shift == 0 || self.gain_shift > 10 {
-            let message = format!("`gain-shift` = {}; 1 to 10 are possible", self.gain_shift);
+            let message = format!("`gain-shift` = {}: 1 to 10 are possible", self.gain_shift);
             return Err(SpecError::new("gain-shift", message));
         }
         Ok(())
@@ -275,7 +275,7 @@ impl TransportSpec {
             ("circuit-decrease", self.circuit_decrease, 0.0, 1.0),
         ] {
             if !(least..=most).contains(&value) {
-                let message = format!("`{key}` = {value}; {least} to {most} are possible");
+                let message = format!("`{key}` = {value}: {least} to {most} are possible");
                 return Err(SpecError::new(key, message));
             }
         }
@@ -309,14 +309,14 @@ impl Transport {
     pub fn max_window(&self) -> u32 {
         self.max_window
     }
-    /// Initial window in segments; all of it where the window is fixed.
+    /// Initial window in segments; the whole window if it is fixed.
     pub fn initial_window(&self) -> u32 {
         if self.spec.kind.needs().constant_window {
             return self.max_window;
         }
         self.spec.initial_window.min(self.max_window)
     }
-    /// The same transport without a limit to the window from the first packet on. Fluid models are compared with it.
+    /// The same transport without a limit of the window, from the first packet on. Fluid models are compared with it.
     pub fn without_windows(&self) -> Transport {
         let spec = TransportSpec { kind: AlgorithmKind::Fixed, ..self.spec.clone() };
         Transport { spec, max_window: u32::MAX / 4, ..*self }
@@ -346,7 +346,7 @@ impl Transport {
     pub fn timer_slack(&self) -> Time {
         self.spec.timer_slack
     }
-    /// The longest reaction time of a host that is possible.
+    /// The largest possible value of the reaction time of a host.
     pub const MOST_PROCESSING: Time = Time::ms(1);
 
     /// The longest reaction time of a host, if the option is given.
@@ -378,7 +378,7 @@ impl Transport {
     pub fn delayed_ack(&self) -> Time {
         self.spec.delayed_ack
     }
-    /// Acknowledgements that are not delayed, each time that there is a reason for it.
+    /// The number of acknowledgements that are not delayed, each time there is a reason for this.
     #[inline]
     pub fn quick_acks(&self) -> u32 {
         if self.spec.quick_acks { (self.max_window / 2).clamp(2, 16) } else { 0 }
@@ -397,7 +397,7 @@ impl Transport {
     pub fn rto_limits(&self) -> Limits {
         Limits { min: self.spec.min_rto, max: self.spec.max_rto }
     }
-    /// A fresh congestion control.
+    /// A new state of congestion control.
     pub fn congestion(&self) -> Algorithm {
         if let (AlgorithmKind::Custom, Some(Ok(make))) =
             (self.spec.kind, self.spec.name.as_ref().map(Named::part))
@@ -418,8 +418,8 @@ impl Transport {
     pub fn segments(&self, bytes: u64) -> u32 {
         bytes.div_ceil(u64::from(self.mss)) as u32
     }
-    /// Bytes on the wire of all segments of a message of `bytes` (at least 1), and of the longest one: at
-    /// each switch a short last segment waits for the full one before it.
+    /// Bytes on the wire of all segments of a message of `bytes` (at least 1), and of the longest segment. At each
+    /// switch a short last segment waits for the full one before it.
     pub fn wire_bytes(&self, bytes: u64) -> (u64, u64) {
         let full = u64::from(self.segments(bytes)).saturating_sub(1);
         let last = self.data_len((bytes - full * u64::from(self.mss)) as u32);

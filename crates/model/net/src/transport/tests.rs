@@ -1,4 +1,4 @@
-//! Sender and receiver together.
+//! Tests of sender and receiver on one connection.
 
 use super::congestion::AlgorithmKind;
 use super::harness::{Circuit, Faults, Hop, Outcome, World};
@@ -13,7 +13,7 @@ use proptest::prelude::*;
 const KINDS: [AlgorithmKind; 3] =
     [AlgorithmKind::NewReno, AlgorithmKind::Cubic, AlgorithmKind::Dctcp];
 
-/// Those that a network without circuits does not change.
+/// The algorithms that a network without circuits does not change.
 const ALL: [AlgorithmKind; 5] = [
     AlgorithmKind::NewReno,
     AlgorithmKind::Cubic,
@@ -35,7 +35,7 @@ fn goodput(bytes: u64, outcome: &Outcome) -> f64 {
     bytes as f64 * 8e-6 / outcome.received.as_secs_f64()
 }
 
-/// 10 MB over 1 Gbit/s and back in 1 ms, with a buffer of 100 packets, marked above 40 for DCTCP.
+/// 10 MB over 1 Gbit/s with a round trip of 1 ms, and a buffer of 100 packets, with marks above 40 for DCTCP.
 fn lossy(kind: AlgorithmKind, loss: f64, seed: u64) -> Outcome {
     let spec = TransportSpec { min_rto: Time::ms(10), ..TransportSpec::of(kind) };
     let lanes = [lane("1Gbps", Time::us(500))];
@@ -46,7 +46,7 @@ fn lossy(kind: AlgorithmKind, loss: f64, seed: u64) -> Outcome {
     world.run(&[10_000_000], 1_000_000).unwrap()
 }
 
-/// Changes here are changes of behaviour: look at each before accepting it.
+/// If these numbers change, the behaviour has changed. Check each change before accepting it.
 #[test]
 fn goodput_by_loss_rate_and_algorithm() {
     let mut table = String::from(
@@ -74,8 +74,8 @@ loss %  newreno         cubic           dctcp           Mbit/s (retransmissions,
 5         45 (402, 14)    40 (416, 24)    45 (402, 14)
 ";
 
-/// A fixed window takes the whole link from the first round trip on, and repairs what is lost; one
-/// acknowledgement in sixteen segments will do.
+/// A fixed window uses the whole link from the first round trip on, and repairs losses. One acknowledgement for sixteen
+/// segments is sufficient.
 #[test]
 fn a_fixed_window_fills_the_link_and_repairs_losses() {
     let bytes = 10_000_000;
@@ -91,16 +91,17 @@ fn a_fixed_window_fills_the_link_and_repairs_losses() {
     }
 }
 
-/// The same with losses found by time.
+/// The defaults of `kind`, with loss detection by time.
 fn by_time(kind: AlgorithmKind) -> TransportSpec {
     TransportSpec { loss_recovery: LossRecovery::Rack, ..TransportSpec::of(kind) }
 }
 
-/// Those that can find losses by time.
+/// The algorithms that support loss detection by time.
 const TIMED: [AlgorithmKind; 4] =
     [AlgorithmKind::NewReno, AlgorithmKind::Cubic, AlgorithmKind::Dctcp, AlgorithmKind::Retcp];
 
-/// Changes here are changes of behaviour, as in [`goodput_by_loss_rate_and_algorithm`]. Time-outs are rarer.
+/// If these numbers change, the behaviour has changed, as in [`goodput_by_loss_rate_and_algorithm`]. Time-outs are
+/// rarer.
 #[test]
 fn goodput_by_loss_rate_where_losses_are_found_by_time() {
     let mut table = String::from("\n");
@@ -128,9 +129,9 @@ const BY_TIME: &str = "
   51 (413, 5)  47 (420, 4)  51 (413, 5)
 ";
 
-/// RFC 8985, section 3.3: a lost tail takes a probe, at most two round trips and a time-out of the probe's
-/// acknowledgement; only a tail of one segment waits about as long as for the retransmission timer, and even then
-/// is repaired by the probe. Without probes it is as it was.
+/// RFC 8985, section 3.3: a probe repairs a lost tail. This takes at most two round trips and the time-out of the
+/// probe's acknowledgement. Only a tail of one segment waits about as long as for the retransmission timer, but the
+/// probe repairs this loss, too. Without probes there is a time-out.
 #[test]
 fn a_lost_tail_is_found_by_a_probe() {
     let lanes = [lane("1Gbps", Time::us(100))];
@@ -151,8 +152,8 @@ fn a_lost_tail_is_found_by_a_probe() {
     }
 }
 
-/// Whatever else is lost with a segment, its retransmission or another one, takes no time-out, unless it is the
-/// last that is sent at all.
+/// Besides a segment, its retransmission or another segment is lost. There is no time-out, unless that is the last
+/// packet that is sent.
 #[test]
 fn two_losses_take_no_time_out() {
     let lanes = [lane("1Gbps", Time::us(100))];
@@ -167,7 +168,7 @@ fn two_losses_take_no_time_out() {
     }
 }
 
-/// Whatever single packet is lost, it alone goes again, but for a probe of what was only late.
+/// If a single packet is lost, only this packet is sent again, except for a probe if a segment was only late.
 #[test]
 fn one_loss_is_repaired_where_losses_are_found_by_time() {
     let lanes = [lane("1Gbps", Time::us(100))];
@@ -181,7 +182,7 @@ fn one_loss_is_repaired_where_losses_are_found_by_time() {
     }
 }
 
-/// Keys of finding losses by time are read, and refused where they do nothing.
+/// The keys of loss detection by time are read, and refused if they have no effect.
 #[test]
 fn loss_recovery_is_read_and_refused() {
     let read = |text: &str| toml::from_str::<TransportSpec>(text).map_err(|e| e.to_string());
@@ -203,7 +204,7 @@ fn loss_recovery_is_read_and_refused() {
     assert!(long.build().is_err());
 }
 
-/// Tables are read as they are written, and a fixed window has no keys that do nothing.
+/// Tables are read as they are written, and a fixed window has no keys without effect.
 #[test]
 fn a_table_says_what_its_kind_knows() {
     for &kind in AlgorithmKind::ALL {
@@ -235,7 +236,7 @@ fn jumps_are_read_and_have_limits() {
     assert!(wrong("kind = 'tdtcp'\ncircuit-decrease = 0.5").contains("no meaning for `tdtcp`"));
 }
 
-/// In a network that says nothing of circuits, both are NewReno.
+/// In a network without information about circuits, both are NewReno.
 #[test]
 fn without_circuits_there_is_one_path_and_no_jump() {
     for loss in [0.0, 0.01] {
@@ -247,7 +248,7 @@ fn without_circuits_there_is_one_path_and_no_jump() {
     }
 }
 
-/// 20 MB over 1 Gbit/s and, for 180 us of every 1.4 ms, 8 Gbit/s, with a window of up to `segments`.
+/// 20 MB over 1 Gbit/s, and over 8 Gbit/s for 180 us of every 1.4 ms, with a window of up to `segments`.
 fn fluctuating(kind: AlgorithmKind, delay: Time, limit: usize, segments: u64) -> Outcome {
     let mut world = fluctuation(kind, delay, limit, segments);
     world.run(&[20_000_000], 1_000_000).unwrap()
@@ -265,8 +266,8 @@ fn fluctuation(kind: AlgorithmKind, delay: Time, limit: usize, segments: u64) ->
     world
 }
 
-/// Who is told that a circuit goes does not send its window into the packet switch's small queue for another round
-/// trip. Messages that get lost do no harm: acknowledgements tell the same.
+/// A sender that is notified of the end of a circuit does not send its window into the packet switch's small queue for
+/// another round trip. Lost messages do no harm, because acknowledgements carry the same information.
 #[test]
 fn messages_about_circuits_save_packets_at_their_ends() {
     let with = |notice: Option<Time>, loss: f64| {
@@ -275,15 +276,15 @@ fn messages_about_circuits_save_packets_at_their_ends() {
         world.faults.notice_loss = loss;
         world.run(&[20_000_000], 1_000_000).unwrap()
     };
-    let (none, told) = (with(None, 0.0), with(Some(Time::ZERO), 0.0));
-    assert!(told.retransmissions < none.retransmissions, "{told:?} {none:?}");
-    assert!(told.received.as_ps() < none.received.as_ps() / 20 * 21, "{told:?} {none:?}");
+    let (none, notified) = (with(None, 0.0), with(Some(Time::ZERO), 0.0));
+    assert!(notified.retransmissions < none.retransmissions, "{notified:?} {none:?}");
+    assert!(notified.received.as_ps() < none.received.as_ps() / 20 * 21, "{notified:?} {none:?}");
     let lost = with(Some(Time::ZERO), 1.0);
     assert_eq!(Outcome { events: none.events, ..lost }, none);
 }
 
-/// What goes by the circuit overtakes what waits for the slow link: NewReno takes that for loss, TDTCP
-/// does not. Nothing waits longer than a week.
+/// Packets on the circuit overtake packets that wait for the slow link. NewReno treats this as loss, TDTCP does not. No
+/// packet waits longer than a week.
 #[test]
 fn what_overtakes_on_another_path_is_no_loss_for_tdtcp() {
     let [reno, tdtcp] = [AlgorithmKind::NewReno, AlgorithmKind::Tdtcp]
@@ -293,8 +294,8 @@ fn what_overtakes_on_another_path_is_no_loss_for_tdtcp() {
     assert!(tdtcp.received < reno.received, "{tdtcp:?} {reno:?}");
 }
 
-/// The window of the circuit does not flood the small queue of the packet switch: as much as the queue
-/// and the wire of 1 Gbit/s hold goes there, and more where there is room.
+/// The window of the circuit does not flood the small queue of the packet switch. There the sender sends what the queue
+/// and the link of 1 Gbit/s hold, and on the circuit more.
 #[test]
 fn paths_have_windows_of_their_own() {
     let [reno, tdtcp] = [AlgorithmKind::NewReno, AlgorithmKind::Tdtcp]
@@ -356,7 +357,7 @@ fn one_loss_in_a_window_is_repaired_without_a_time_out() {
     }
 }
 
-/// A late segment looks lost; when it comes after all, recovery still ends where it should.
+/// A late segment looks lost. When it arrives, recovery still ends at the right segment.
 #[test]
 fn recovery_ends_after_mere_reordering() {
     let transport = transport(TransportSpec::of(AlgorithmKind::NewReno));
@@ -370,7 +371,7 @@ fn recovery_ends_after_mere_reordering() {
     };
     while sender.next_segment(&transport, Time::ZERO).is_some() {}
     ack(&mut sender, 0, Span { start: 1, end: 4 });
-    assert_eq!((sender.window(), sender.losses().0), (5, 0), "segment 0 is thought lost");
+    assert_eq!((sender.window(), sender.losses().0), (5, 0), "segment 0 seems lost");
     (4..=10).for_each(|seq| ack(&mut sender, seq, Span::default()));
     (11..=20).for_each(|seq| ack(&mut sender, seq, Span::default()));
     assert_eq!(sender.window(), 7, "5 and then 6 acknowledgements since segment 10 add one each");
@@ -434,12 +435,12 @@ proptest! {
         world.directions[0][1].limit = limit;
         world.directions[0][1].mark = limit / 2;
         let bytes: u64 = messages.iter().sum();
-        // At 40 % loss there and back a segment goes 2.8 times on average; a livelock knows no bound.
+        // At 40 % loss in both directions a segment is sent 2.8 times on average. A livelock would exceed any limit.
         let outcome = world.run(&messages, 20_000 + bytes / 10);
         prop_assert!(outcome.is_ok(), "{outcome:?}");
     }
 
-    /// Late packets alone: without loss, nothing takes a time-out, and recovery ends.
+    /// Packets are late, but not lost. There is no time-out, and recovery ends.
     #[test]
     fn reordering_alone_costs_no_time_out(seed in any::<u64>(), late in 1..300u64) {
         let faults = Faults { reordering: 0.1, lateness: Time::us(late), ..Faults::default() };

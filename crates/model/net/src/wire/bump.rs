@@ -1,4 +1,4 @@
-//! Updates between bumps in front of one switch (NetBump, 5.2.2): the lengths and downstream ports of passed
+//! Updates between bumps in front of one switch (NetBump, 5.2.2). They have the lengths and downstream ports of passed
 //! packets, four bytes for each. Big-endian:
 //!
 //! ```text
@@ -10,7 +10,7 @@ use crate::id::PortId;
 
 /// Version of the protocol.
 pub const VERSION: u8 = 1;
-/// The one type of message.
+/// The only type of message.
 const UPDATE: u8 = 1;
 /// The bytes that Ethernet adds to a message on the wire: preamble, header, check sequence and gap.
 pub const OVERHEAD: u16 = 38;
@@ -27,7 +27,7 @@ pub struct Update {
 }
 
 impl Update {
-    /// The message; at most [`MOST_PACKETS`] packets fit.
+    /// The message. At most [`MOST_PACKETS`] packets fit.
     pub fn emit(&self) -> Vec<u8> {
         let packets = &self.packets[..self.packets.len().min(MOST_PACKETS)];
         let mut out = vec![VERSION, UPDATE];
@@ -40,7 +40,7 @@ impl Update {
         out
     }
 
-    /// Reads a message; padding of a short Ethernet frame may follow.
+    /// Reads a message. The padding of a short Ethernet frame may follow.
     pub fn parse(bytes: &[u8]) -> Result<Update, ParseError> {
         let mut reader = Reader(bytes);
         for (field, want) in [("version", VERSION), ("type", UPDATE)] {

@@ -14,11 +14,11 @@ use super::{ParseError, Reader};
 pub const ETHERTYPE: u16 = 0x22e7;
 /// EtherType of the tag by which a reaction point names a flow.
 pub const TAG: u16 = 0x22e9;
-/// Most bytes of the sampled frame that a message carries.
+/// The most bytes of the sampled frame in a message.
 pub const MOST_SAMPLE: usize = 64;
-/// What Ethernet adds to these bytes on the wire: preamble, check sequence and gap.
+/// The bytes that Ethernet adds on the wire: preamble, check sequence and gap.
 pub const OVERHEAD: u16 = 24;
-/// Bytes of an Ethernet frame without check sequence, at least.
+/// The fewest bytes of an Ethernet frame without check sequence.
 const LEAST: usize = 60;
 
 /// A congestion notification message.
@@ -28,31 +28,31 @@ pub struct Cnm {
     pub destination: Mac,
     /// The congestion point's port.
     pub source: Mac,
-    /// The flow, as the reaction point has named it.
+    /// The number of the flow, given by the reaction point.
     pub flow: u16,
     /// Quantised feedback, 0 to 63.
     pub quantised: u8,
-    /// Which congestion point it is.
+    /// The identifier of the congestion point.
     pub point: u64,
-    /// Bytes above the equilibrium at the sample, in units of 64, as far as 16 bits go.
+    /// Bytes above the equilibrium at the sample, in units of 64, limited to 16 bits.
     pub offset: i16,
     /// Bytes that the queue has grown since the sample before, in units of 64.
     pub delta: i16,
     /// Priority of the sampled frame, 0 to 7.
     pub priority: u8,
-    /// Where the sampled frame goes.
+    /// The destination of the sampled frame.
     pub sampled_to: Mac,
     /// The first bytes of the sampled frame's contents, at most 64.
     pub sample: Vec<u8>,
 }
 
-/// Bytes as the message has them: units of 64, as far as 16 bits go.
+/// A number of bytes in the form of the message: units of 64, limited to 16 bits.
 pub fn units(bytes: i64) -> i16 {
     (bytes / 64).clamp(i64::from(i16::MIN), i64::from(i16::MAX)) as i16
 }
 
 impl Cnm {
-    /// The frame. What does not fit its field is cut.
+    /// The frame. Contents that do not fit their field are cut.
     pub fn emit(&self) -> Vec<u8> {
         let sample = &self.sample[..self.sample.len().min(MOST_SAMPLE)];
         let mut out = Vec::with_capacity(LEAST.max(44 + sample.len()));
@@ -134,7 +134,7 @@ mod tests {
         }
     }
 
-    /// Octets written down by hand from the standard.
+    /// The octets were written by hand from the standard.
     #[test]
     fn octets_are_where_the_standard_says() {
         let mut want = vec![2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 9, 0x22, 0xe9, 0x12, 0x34, 0x22, 0xe7];

@@ -1,6 +1,6 @@
-//! MAC control frames that stop and start a sender: PAUSE (IEEE 802.3 annex 31B), priority-based flow
-//! control (IEEE 802.1Qbb; 802.3 annex 31D), and a form of the latter with 11 bits of class, as the
-//! TDMA paper needs it (Vattikonda et al., EuroSys 2012, §5.1). `docs/protocol/tdma.md` specifies them.
+//! MAC control frames that stop and start a sender: PAUSE (IEEE 802.3 annex 31B), priority-based flow control (IEEE
+//! 802.1Qbb; 802.3 annex 31D), and a form of the latter with classes of 11 bits, which the TDMA paper needs (Vattikonda
+//! et al., EuroSys 2012, §5.1). `docs/protocol/tdma.md` specifies them.
 //!
 //! ```text
 //!  0 destination: 6 octets    6 source: 6    12 EtherType 0x8808    14 opcode    16 parameters    zeros
@@ -12,8 +12,8 @@
 //! | 0x0101 | PFC | 0: u8, enabled: u8 (bit n: class n), time: u16 for each of classes 0 to 7 |
 //! | 0xfffe | extended | 02-53-4c, version 1: u8, flags: u8 (bit 0: others), 0: u8, others: u16, count: u16, count of (class: u16, time: u16) |
 //!
-//! Times are in quanta of 512 bit times. Frames are 60 octets, or longer where an extended frame has
-//! more entries, and 4 of check sequence behind them, which captures usually lack.
+//! Times are in quanta of 512 bit times. A frame has 60 octets; an extended frame with many entries is longer. A check
+//! sequence of 4 octets follows, which captures usually lack.
 
 #[cfg(test)]
 mod tests;
@@ -38,9 +38,9 @@ pub const MAX_ENTRIES: usize = (1_514 - EXTENDED_HEAD) / 4;
 
 const PAUSE: u16 = 0x0001;
 const PFC: u16 = 0x0101;
-/// For organisations (802.3 annex 31C).
+/// The opcode for organisations (802.3 annex 31C).
 const EXTENSION: u16 = 0xfffe;
-/// A locally administered identifier, so it is nobody's.
+/// A locally administered identifier, which belongs to no organisation.
 const ORGANISATION: [u8; 3] = [0x02, 0x53, 0x4c];
 const EXTENDED_VERSION: u8 = 1;
 /// Octets before the entries of an extended frame.
@@ -51,7 +51,7 @@ const EXTENDED_HEAD: usize = 26;
 pub struct Mac(pub [u8; 6]);
 
 impl Mac {
-    /// The multicast address of MAC control: the other end of the link, never forwarded.
+    /// The multicast address of MAC control. It addresses the other end of the link, and is never forwarded.
     pub const CONTROL: Mac = Mac([0x01, 0x80, 0xc2, 0x00, 0x00, 0x01]);
     /// The address of a host: locally administered, as in captures that Slotline writes.
     pub const fn of(host: HostId) -> Mac {
@@ -60,22 +60,22 @@ impl Mac {
     }
 }
 
-/// A time to pause, in units of 512 bit times of the link on which the frame arrives; 0: go on.
+/// A time to pause, in units of 512 bit times of the link on which the frame arrives; 0 ends a pause.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Quanta(pub u16);
 
 impl Quanta {
-    /// Go on.
+    /// The end of a pause.
     pub const NONE: Quanta = Quanta(0);
     /// The longest pause: 3.355 ms at 10 Gbit/s.
     pub const MAX: Quanta = Quanta(u16::MAX);
-    /// The shortest pause of at least `time` on a link of `rate`; `None` where 16 bits do not reach.
+    /// The shortest pause of at least `time` on a link of `rate`; `None` if it needs more than 16 bits.
     pub fn at_least(time: Time, rate: Rate) -> Option<Quanta> {
         let bits = u128::from(time.as_ps()) * u128::from(rate.0);
         let quanta = bits.div_ceil(512 * 1_000_000_000_000);
         u16::try_from(quanta).ok().map(Quanta)
     }
-    /// The same, with the longest pause for longer times: it has to be repeated before it ends.
+    /// As [`Quanta::at_least`], but the longest pause if `time` is longer. It must then be repeated before it ends.
     pub fn up_to(time: Time, rate: Rate) -> Quanta {
         Quanta::at_least(time, rate).unwrap_or(Quanta::MAX)
     }
@@ -90,14 +90,14 @@ impl Quanta {
 /// Times for the eight classes of PFC.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Classes {
-    /// Bit n: the time of class n is in force. The others keep the state they have.
+    /// Bit n: the time of class n is valid. Other classes keep their state.
     pub enabled: u8,
-    /// One for each class; without meaning where the class is not enabled.
+    /// One for each class. It has no meaning if the class is not enabled.
     pub times: [Quanta; PFC_CLASSES],
 }
 
 impl Classes {
-    /// All classes are paused for `time`, but those of `open`, which go on.
+    /// Pauses all classes for `time`, except those of `open`, which may send.
     pub fn all_but(open: u8, time: Quanta) -> Classes {
         let of = |class: usize| if open >> class & 1 == 1 { Quanta::NONE } else { time };
         Classes { enabled: u8::MAX, times: std::array::from_fn(of) }
@@ -109,17 +109,17 @@ impl Classes {
     }
 }
 
-/// Times for up to 2,048 classes: one for all that are not listed, and a list.
+/// Times for up to 2,048 classes: a list, and one time for all classes that are not listed.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Extended {
-    /// For all classes that are not listed; `None`: they keep the state they have.
+    /// For all classes that are not listed; `None`: they keep their state.
     pub others: Option<Quanta>,
-    /// Ascending classes, each below [`EXTENDED_CLASSES`], at most [`MAX_ENTRIES`].
+    /// At most [`MAX_ENTRIES`] classes in ascending order, each below [`EXTENDED_CLASSES`].
     pub entries: Vec<(u16, Quanta)>,
 }
 
 impl Extended {
-    /// All classes are paused for `time`, but those of `open`, ascending, which go on.
+    /// Pauses all classes for `time`, except those of `open`, in ascending order, which may send.
     pub fn all_but(open: &[u16], time: Quanta) -> Extended {
         let entries = open.iter().map(|&class| (class, Quanta::NONE)).collect();
         Extended { others: Some(time), entries }
@@ -131,7 +131,7 @@ impl Extended {
     }
 }
 
-/// What a frame says.
+/// The request of a frame.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Pause {
     /// All traffic (802.3x).
@@ -145,16 +145,16 @@ pub enum Pause {
 /// A MAC control frame.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Frame {
-    /// [`Mac::CONTROL`], or that of a station: switches forward the latter (paper, §3.2.3).
+    /// [`Mac::CONTROL`], or the address of a station. Switches forward frames to a station (paper, §3.2.3).
     pub destination: Mac,
-    /// Who sends it.
+    /// The sender.
     pub source: Mac,
-    /// What it says.
+    /// The request.
     pub pause: Pause,
 }
 
 impl Frame {
-    /// As octets, without check sequence: what a network card is given.
+    /// As octets without check sequence, as given to a network card.
     pub fn emit(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(SHORTEST);
         out.extend(self.destination.0);
@@ -164,13 +164,13 @@ impl Frame {
         out.resize(out.len().max(SHORTEST), 0);
         out
     }
-    /// As octets, with check sequence: what is on the wire.
+    /// As octets with check sequence, as on the wire.
     pub fn emit_checked(&self) -> Vec<u8> {
         let mut out = self.emit();
         out.extend(check_sequence(&out).to_le_bytes());
         out
     }
-    /// Octets that it takes of a link, from preamble to gap.
+    /// The octets that it takes on a link, from preamble to gap.
     pub fn wire_len(&self) -> u16 {
         let entries = match &self.pause {
             Pause::Extended(extended) => EXTENDED_HEAD + 4 * extended.entries.len(),
@@ -178,8 +178,8 @@ impl Frame {
         };
         (entries.max(SHORTEST) + AROUND) as u16
     }
-    /// From octets without check sequence. Only what [`Frame::emit`] makes is accepted: the shortest
-    /// length that will do, zeros behind the parameters.
+    /// From octets without check sequence. Only the output of [`Frame::emit`] is accepted: the shortest possible
+    /// length, with zeros behind the parameters.
     pub fn parse(octets: &[u8]) -> Result<Frame, ParseError> {
         if octets.len() < SHORTEST {
             return Err(ParseError::Truncated { need: SHORTEST, have: octets.len() });

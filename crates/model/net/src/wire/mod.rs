@@ -9,18 +9,18 @@ pub mod path_news;
 /// The reason why bytes are not a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ParseError {
-    /// Fewer bytes than the message says or needs.
+    /// There are fewer bytes than the message needs.
     #[error("truncated: {have} bytes where {need} are needed")]
     Truncated {
         /// Bytes needed.
         need: usize,
-        /// Bytes there.
+        /// Bytes present.
         have: usize,
     },
     /// Bytes after the end of the message.
     #[error("{0} bytes after the end of the message")]
     Trailing(usize),
-    /// A field has a value without a meaning.
+    /// A field has an invalid value.
     #[error("field `{field}` has no meaning for value {value}")]
     Field {
         /// The field.
@@ -30,12 +30,11 @@ pub enum ParseError {
     },
 }
 
-/// Bytes that a control message takes on an Ethernet link beside its own, where it has no headers of
-/// its own: preamble 8, header 14, checksum 4, gap 12.
+/// The bytes that Ethernet adds to a control message without headers of its own: preamble 8, header 14, checksum 4, gap
+/// 12.
 pub const ETHERNET_OVERHEAD: u16 = 38;
 
-/// Appends a number in steps of seven bits, the lowest first; all bytes but the last have their
-/// highest bit set.
+/// Appends a number in groups of seven bits, the lowest first. All bytes except the last have their highest bit set.
 pub fn put_number(out: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
         out.push(number as u8 | 0x80);
@@ -44,7 +43,7 @@ pub fn put_number(out: &mut Vec<u8>, mut number: u64) {
     out.push(number as u8);
 }
 
-/// Takes fields off the front of a message.
+/// Reads fields from the beginning of a message.
 pub struct Reader<'a>(pub &'a [u8]);
 
 impl<'a> Reader<'a> {
@@ -96,7 +95,7 @@ impl<'a> Reader<'a> {
     pub fn u64(&mut self) -> Result<u64, ParseError> {
         self.array().map(u64::from_be_bytes)
     }
-    /// A number as [`put_number`] writes it, in as few bytes as it needs.
+    /// A number in the form of [`put_number`], in as few bytes as possible.
     pub fn number(&mut self, field: &'static str) -> Result<u64, ParseError> {
         let mut number = 0;
         for place in 0..10 {
@@ -114,7 +113,7 @@ impl<'a> Reader<'a> {
         }
         Err(ParseError::Field { field, value: number })
     }
-    /// One that fits into 32 bits.
+    /// A number that fits into 32 bits.
     pub fn number32(&mut self, field: &'static str) -> Result<u32, ParseError> {
         let value = self.number(field)?;
         u32::try_from(value).map_err(|_| ParseError::Field { field, value })
@@ -128,7 +127,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// A count of 16 bits, and as many items.
+/// Reads a count of 16 bits, and that many items.
 ///
 /// # Errors
 /// The message is too short, or an item is refused.

@@ -33,7 +33,7 @@ pub fn emit(packet: &Packet, payload: &[u8]) -> Vec<u8> {
     out
 }
 
-/// The packet and the payload of bytes made by [`emit`].
+/// Reads the packet and the payload from bytes of [`emit`].
 pub fn parse(bytes: &[u8]) -> Result<(Packet, &[u8]), ParseError> {
     let mut reader = Reader(bytes);
     let version = reader.u8()?;

@@ -1,15 +1,14 @@
-//! Notifications of a rack's switch to its hosts: the class of path to other hosts, and whether a circuit is
-//! announced.
+//! Messages from a rack's switch to its hosts: the class of path to other hosts, and whether a circuit is announced.
 //!
-//! A body for an ICMP message, in the place of what the notice of TDTCP (Chen et al., SIGCOMM 2022, section 3.2)
-//! has; that names no destination, as its hosts have one rack to send to. Big-endian:
+//! The message is the body of an ICMP message, like the notification of TDTCP (Chen et al., SIGCOMM 2022, section 3.2).
+//! That one names no destination, because its hosts send to only one rack. Big-endian:
 //!
 //! ```text
 //! first: u32, hosts: u32, circuits: u8, holds: u64
 //! ```
 //!
-//! for the hosts `first` to `first + hosts - 1`, as an address prefix would say; `circuits` as in packets, and
-//! `holds`, in ps, how long it takes until what is said is so.
+//! It is about the hosts `first` to `first + hosts - 1`, like an address prefix. `circuits` is as in packets. `holds`,
+//! in ps, is the time until the message takes effect.
 
 use super::{ParseError, Reader};
 use crate::frame::Circuits;
@@ -19,7 +18,7 @@ use crate::time::Time;
 /// Ethernet's preamble, header, checksum and gap, IPv4's header, and the type, code and checksum of ICMP.
 pub const OVERHEAD: u16 = 62;
 
-/// A notification about the paths to some hosts.
+/// A message about the paths to some hosts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PathNews {
     /// The first of these hosts.
@@ -51,7 +50,7 @@ impl PathNews {
     /// From bytes.
     ///
     /// # Errors
-    /// They are no such message.
+    /// The bytes are not such a message.
     pub fn parse(bytes: &[u8]) -> Result<PathNews, ParseError> {
         let mut reader = Reader(bytes);
         let (first, hosts) = (HostId(reader.u32()?), reader.u32()?);

@@ -73,7 +73,7 @@ fn errors_name_the_line() {
     for (text, line, why) in [
         (String::new(), 1, "expected `Nodes <number>`"),
         ("Nodes 4\n".into(), 1, "expected `Connections <number>`"),
-        ("Nodes 4\nNodes 5\n".into(), 2, "stands in line 1 already"),
+        ("Nodes 4\nNodes 5\n".into(), 2, "is already in line 1"),
         (
             "Nodes 4\nConnections 2\n0->1 start 0 size 1\n".into(),
             3,
@@ -135,8 +135,8 @@ proptest! {
         }
     }
 
-    /// One byte changed: refused with a line of the file, or still as many flows, between hosts and
-    /// with triggers that there are.
+    /// A file with one changed byte is refused with a line of the file, or has as many flows as before,
+    /// between existing hosts and with existing triggers.
     #[test]
     fn a_damaged_file_is_refused_or_sound(
         at in any::<prop::sample::Index>(), byte in any::<u8>(), triggered in any::<bool>(),

@@ -5,7 +5,7 @@ use super::super::trace::Trace;
 use super::super::{Role, Traffic, WorkloadSpec, rehearsal};
 use slotline_base::time::Time;
 
-const WAY: Time = Time::us(10);
+const ONE_WAY: Time = Time::us(10);
 
 fn spec(priorities: bool) -> WorkloadSpec {
     WorkloadSpec::Trace(Trace { file: "a.cm".into(), priorities, ..Trace::default() })
@@ -24,7 +24,7 @@ fn file(flows: &[&str], triggers: &[&str]) -> String {
 /// Source, destination, size and start in microseconds of all flows, sizes in rising order, signals
 /// last.
 fn started(traffic: &Traffic) -> Vec<(u32, u32, u64, u64)> {
-    let starts = rehearsal::starts(traffic, WAY);
+    let starts = rehearsal::starts(traffic, ONE_WAY);
     let row = |(flow, start): (&super::super::Flow, Option<Time>)| {
         let conn = &traffic.conns[flow.conn.at()];
         let start = start.expect("every flow starts").as_ns() / 1_000;
@@ -47,7 +47,7 @@ fn a_sender_goes_on_when_all_is_acknowledged() {
 
 #[test]
 fn a_receiver_goes_on_when_it_has_everything() {
-    // As in a ring all-reduce: the next hop begins where the last one ended, whichever end htsim asks.
+    // As in a ring all-reduce, the next hop begins where the last one ended, whichever end activates it.
     for done in ["send_done_trigger", "recv_done_trigger"] {
         let first = format!("0->1 start 5000000 size 101 {done} 1");
         let flows = [first.as_str(), "1->2 trigger 1 size 102"];
@@ -65,7 +65,7 @@ fn other_hosts_are_notified() {
     ];
     let expected = [
         (0, 1, 101, 0),
-        // Host 1 tells 5 at 10 us, and 5 tells 6 at 20 us.
+        // Host 1 notifies 5 at 10 us, and 5 notifies 6 at 20 us.
         (5, 2, 102, 20),
         (6, 2, 103, 30),
         (6, 3, 104, 30),
@@ -83,7 +83,7 @@ fn a_barrier_waits_for_all() {
         "2->8 start 1000000 size 103 recv_done_trigger 3",
         "9->4 trigger 3 size 104",
     ];
-    // The last that host 9 learns is the end at host 8: at 11 us, told by 21 us.
+    // The flow to host 8 ends last, at 11 us. Host 9 is notified at 21 us.
     let rows = run(&flows, &["trigger id 3 barrier count 3"]);
     assert_eq!(rows[3], (9, 4, 104, 21));
     assert_eq!(rows[4], (8, 9, 64, 11));

@@ -34,17 +34,18 @@ pub enum Pattern {
     /// Workstations", Journal of Parallel and Distributed Computing 69(2), 2009.
     #[default]
     RingAllReduce,
-    /// All-reduce by recursive halving and doubling: hosts exchange a half with the one at distance 1, a
-    /// quarter at distance 2, and so on, and then all the way back. What exceeds a power of two takes part
-    /// through a partner, in one step before and one after.
+    /// All-reduce by recursive halving and doubling: hosts exchange a half of the vector with the host at
+    /// distance 1, a quarter with the host at distance 2, and so on, and then the same in reverse order. Hosts
+    /// in excess of a power of two take part through a partner, in one step before and one step after.
     ///
     /// Source: Thakur, Rabenseifner and Gropp, "Optimization of Collective Communication Operations in
     /// MPICH", International Journal of High Performance Computing Applications 19(1), 2005.
     HalvingDoubling,
-    /// Every host sends a share of 1/n to every other: n - 1 steps, in the k-th to the host k places on.
+    /// Every host sends a share of 1/n to every other: n - 1 steps, in the k-th to the host k places further on.
     AllToAll,
-    /// Stages of a model, a host each: `microbatches` go forward through all stages, then back. Each stage
-    /// computes for `compute` on each, one after another, both ways, and sends `size` on.
+    /// Stages of a model, one host each: `microbatches` go forward through all stages, then back. In both
+    /// directions, a stage computes for `compute` on one microbatch after another, and sends `size` to the next
+    /// stage.
     ///
     /// Source: Huang et al., "GPipe: Efficient Training of Giant Neural Networks using Pipeline
     /// Parallelism", NeurIPS 2019.
@@ -57,7 +58,7 @@ pub enum Pattern {
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Barrier {
-    /// Never: a host waits only for what it is to receive.
+    /// Never: a host waits only for the messages that it receives.
     #[default]
     None,
     /// Before each round but the first.
@@ -75,10 +76,11 @@ options! {
         pattern: Pattern = Pattern::RingAllReduce,
         /// Hosts that take part, in this order.
         hosts: Hosts = Hosts::All,
-        /// Bytes that each host has: the vector that is reduced; what a host has for all, its own share
-        /// included; what a stage sends to the next for a microbatch. Shares are rounded up to bytes.
+        /// Bytes of each host. All-reduce: the vector. All-to-all: the data for all hosts, its own share
+        /// included. Pipeline: the data of a microbatch from one stage to the next. Shares are rounded up to
+        /// bytes.
         size: Bytes = Bytes(1_000_000),
-        /// How often.
+        /// Number of rounds.
         #[schemars(range(min = 1))]
         rounds: u32 = 1,
         /// Time that each host computes before each round; in a pipeline, on each microbatch.
@@ -86,15 +88,15 @@ options! {
         /// Share of the hosts whose computation takes `slowdown` times as long.
         #[schemars(range(min = 0.0, max = 1.0))]
         stragglers: f64 = 0.0,
-        /// How many times as long, 1 to 1000.
+        /// Factor of the computing time of stragglers, 1 to 1000.
         #[schemars(range(min = 1.0, max = 1000.0))]
         slowdown: f64 = 2.0,
-        /// `pipeline`: parts of a round that follow each other through the stages; 4 where absent.
+        /// `pipeline`: number of parts of a round, which follow each other through the stages. Default: 4.
         #[serde(skip_serializing_if = "Option::is_none")]
         microbatches: Option<u32> = None,
-        /// When all hosts wait for each other: all tell the first, and it tells all.
+        /// When all hosts wait for each other. All hosts send a message to the first, and it sends one to all.
         barrier: Barrier = Barrier::None,
-        /// Time after each barrier in which nobody sends, for circuits to change.
+        /// Time after each barrier in which no host sends, so that circuits can change.
         gap: Time = Time::ZERO,
         /// When the first round starts.
         start: Time = Time::ZERO,
@@ -104,13 +106,13 @@ options! {
     }
 }
 
-/// Parts of a round of a pipeline, where the scenario does not say.
+/// The default number of microbatches of a pipeline.
 const MICROBATCHES: u32 = 4;
 
 impl Collective {
-    /// What `hosts` hosts, by their place in the operation, send each other in each phase of a round. No
-    /// message of a phase is needed before all of the phase before it are there, so that each can have
-    /// circuits of its own; with `barrier` = `step` it has them to itself. A pipeline has two phases, forward
+    /// The messages between `hosts` hosts, by their place in the operation, in each phase of a round. No message
+    /// of a phase is needed before all messages of the previous phase have arrived, so that each phase can have
+    /// circuits of its own. With `barrier` = `step`, phases do not overlap. A pipeline has two phases, forward
     /// and back.
     pub fn phases(&self, hosts: u32) -> Vec<Vec<Move>> {
         match self.pattern {
@@ -124,7 +126,7 @@ impl Collective {
         }
     }
 
-    /// About how many messages a round of `n` hosts has, barriers included.
+    /// The approximate number of messages in a round of `n` hosts, barriers included.
     fn messages(&self, n: u64) -> u64 {
         let levels = u64::from(n.ilog2()) + 1;
         let (steps, each) = match self.pattern {
@@ -152,7 +154,7 @@ impl Collective {
             (
                 self.stragglers == 0.0 || self.compute > Time::ZERO,
                 "stragglers",
-                "`stragglers` compute more slowly, but nobody computes: give `compute`",
+                "`stragglers` compute more slowly, but no host computes: give `compute`",
             ),
             (
                 pipeline || self.microbatches.is_none(),
@@ -163,7 +165,7 @@ impl Collective {
             (
                 !pipeline || self.barrier != Barrier::Step,
                 "barrier",
-                "a pipeline has no steps that all begin together: barrier = \"round\"",
+                "a pipeline has no common steps: use barrier = \"round\"",
             ),
             (
                 self.gap == Time::ZERO || self.barrier != Barrier::None,
@@ -177,7 +179,7 @@ impl Collective {
         }
     }
 
-    /// How long each of `count` hosts computes.
+    /// The computing time of each of `count` hosts.
     fn work(&self, job: &mut Job, count: usize) -> Vec<Time> {
         let slow = (self.stragglers * count as f64).round() as usize;
         let late = Time::ps((self.compute.as_ps() as f64 * self.slowdown) as u64);

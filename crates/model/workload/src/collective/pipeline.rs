@@ -25,7 +25,7 @@ pub(super) fn run(runner: &mut Runner) -> Result<(), SpecError> {
 }
 
 /// Microbatches, ready at the first of `stages` at `ready`, go through all of them. Returns when the last stage
-/// has computed all of them. Every other stage continues when it has computed its last.
+/// has computed all of them. Every other stage continues when it has computed its last microbatch.
 fn pass(
     runner: &mut Runner,
     role: Role,

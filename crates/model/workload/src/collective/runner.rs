@@ -11,7 +11,7 @@ use slotline_base::units::Bytes;
 use std::collections::BTreeMap;
 
 /// The bytes of a barrier message.
-const TOLD: Bytes = Bytes(64);
+const BARRIER_MESSAGE: Bytes = Bytes(64);
 
 /// An operation under construction.
 pub(super) struct Runner<'a, 'b, 'c> {
@@ -21,7 +21,7 @@ pub(super) struct Runner<'a, 'b, 'c> {
     /// The computing time of each host.
     work: Vec<Time>,
     conns: BTreeMap<(u32, u32), ConnHandle>,
-    /// When each place continues.
+    /// The time or trigger at which each place continues.
     pub next: Vec<Start>,
 }
 
@@ -45,7 +45,7 @@ impl<'a, 'b, 'c> Runner<'a, 'b, 'c> {
         self.job.out.trigger(host, count)
     }
 
-    /// A message over the one connection of these two. It counts towards `then` when it arrives.
+    /// Adds a message on the connection between its two places. Its arrival counts towards `then`.
     pub fn send(
         &mut self,
         role: Role,
@@ -65,7 +65,7 @@ impl<'a, 'b, 'c> Runner<'a, 'b, 'c> {
         self.job.send_as(role, conn, Bytes(bytes), start, then)
     }
 
-    /// `place` computes from `start` on, on its only processor; its end counts towards `then`.
+    /// Adds a computation at `place`, from `start` on and on its only processor. Its end counts towards `then`.
     pub fn compute(
         &mut self,
         place: u32,
@@ -86,7 +86,7 @@ impl<'a, 'b, 'c> Runner<'a, 'b, 'c> {
         self.job.out.step(Step { host, start, work, cpu: None, begun: None, then })
     }
 
-    /// All rounds of an operation that consists of steps.
+    /// Adds all rounds of an operation that consists of steps.
     pub fn rounds(&mut self, steps: &[Vec<Move>]) -> Result<(), SpecError> {
         for round in 0..self.spec.rounds {
             if round > 0 && self.spec.barrier != Barrier::None {
@@ -110,8 +110,8 @@ impl<'a, 'b, 'c> Runner<'a, 'b, 'c> {
         Ok(())
     }
 
-    /// A place continues when it has begun the step and received all messages of it. Early messages must not
-    /// change the order of its own.
+    /// Adds a step. A place continues when it has begun the step and received all messages of the step. Messages
+    /// that arrive early must not change the order of the place's own messages.
     fn step(&mut self, role: Role, step: &[Move]) -> Result<(), SpecError> {
         let mut coming = vec![0; self.hosts.len()];
         step.iter().for_each(|message| coming[message.to as usize] += 1);
@@ -135,21 +135,22 @@ impl<'a, 'b, 'c> Runner<'a, 'b, 'c> {
         Ok(())
     }
 
-    /// A barrier: every place sends a message to the first place. When it has all, it sends one to every place.
+    /// Adds a barrier: every place sends a message to the first place. When it has all, it sends one to every place.
     pub fn barrier(&mut self) -> Result<(), SpecError> {
         let others = 1..self.hosts.len() as u32;
         let all = self.trigger(0, self.hosts.len() as u32);
         self.at_once(0, self.next[0], all)?;
         for from in others.clone() {
-            let tell = Move { from, to: 0, bytes: TOLD.0 };
-            self.send(Role::Signal, tell, self.next[from as usize], Some(all))?;
+            let report = Move { from, to: 0, bytes: BARRIER_MESSAGE.0 };
+            self.send(Role::Signal, report, self.next[from as usize], Some(all))?;
         }
         let delay = self.spec.gap;
         self.next[0] = Start::After { trigger: all, delay };
         for to in others {
-            let told = self.trigger(to, 1);
-            self.send(Role::Signal, Move { from: 0, to, bytes: TOLD.0 }, after(all), Some(told))?;
-            self.next[to as usize] = Start::After { trigger: told, delay };
+            let received = self.trigger(to, 1);
+            let release = Move { from: 0, to, bytes: BARRIER_MESSAGE.0 };
+            self.send(Role::Signal, release, after(all), Some(received))?;
+            self.next[to as usize] = Start::After { trigger: received, delay };
         }
         Ok(())
     }

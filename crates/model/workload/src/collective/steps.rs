@@ -33,8 +33,9 @@ pub(super) fn pipeline(n: u32, bytes: u64) -> Vec<Vec<Move>> {
     vec![forward.collect(), back.collect()]
 }
 
-/// The largest power of two places exchange a half, a quarter, … with partners at distance 1, 2, …, and all
-/// of it back. The others send their vector to a partner first, and get the result from it at the end.
+/// The first places, as many as the largest power of two, exchange a half, a quarter, … with partners at distance
+/// 1, 2, …, and then the same in reverse order. The others first send their vector to a partner, and receive the
+/// result from it at the end.
 pub(super) fn halving_doubling(n: u32, size: u64) -> Vec<Vec<Move>> {
     let levels = n.ilog2();
     let core = 1 << levels;

@@ -12,13 +12,13 @@ fn traffic(text: &str) -> Traffic {
     made(&collective(text), &fabric())
 }
 
-/// When messages that are no barrier's start, in microseconds, where each takes 10 us.
+/// The start times of all messages except those of barriers, in microseconds, if each message takes 10 us.
 fn starts(text: &str) -> Vec<u64> {
     let traffic = traffic(text);
     let starts = rehearsal::starts(&traffic, Time::us(10));
-    let told = |at: &usize| traffic.flows[*at].role == Role::Signal;
+    let is_signal = |at: &usize| traffic.flows[*at].role == Role::Signal;
     let mut starts: Vec<u64> = (0..traffic.flows.len())
-        .filter(|at| !told(at))
+        .filter(|at| !is_signal(at))
         .map(|at| starts[at].expect("starts").as_ps() / 1_000_000)
         .collect();
     starts.sort_unstable();
@@ -38,9 +38,9 @@ fn a_ring_goes_step_by_step() {
     assert_eq!(traffic.conns.len(), 4, "connections last");
 }
 
-/// In steps of 10 us: rounds and barriers of two ways each, gaps of 3 us, 5 us of computation. A host that
-/// computes for 15 us sends at 15 us, and has the sixth message, which its predecessor sends at 55 us, at
-/// 65 us; it computes again, and its next round takes 60 us.
+/// A message takes 10 us, a barrier two messages, a gap 3 us, and a computation 5 us. A host that computes for
+/// 15 us sends at 15 us. At 65 us it receives the sixth message, which its predecessor sends at 55 us. It then
+/// computes again, and its next round takes 60 us.
 #[test]
 fn rounds_barriers_and_computation_take_their_time() {
     let times = [
@@ -57,8 +57,8 @@ fn rounds_barriers_and_computation_take_their_time() {
     }
 }
 
-/// Microbatches keep stages busy: (m + n - 1) computations and n - 1 ways, forward and back. The last
-/// message is for the first stage, which then computes once more.
+/// Microbatches keep stages busy: (m + n - 1) computations and n - 1 messages in a row, forward and back. The
+/// last message is for the first stage, which then computes once more.
 #[test]
 fn a_pipeline_has_its_known_time() {
     for (stages, batches) in [(2, 1), (4, 1), (4, 8), (7, 3)] {
@@ -108,7 +108,7 @@ fn what_cannot_be_is_refused() {
     }
 }
 
-/// Halving and doubling of 6 hosts: two partners fold in; 4 exchange halves, then quarters, and back.
+/// Halving and doubling of 6 hosts: two send to partners first; 4 exchange halves, then quarters, and back.
 #[test]
 fn halving_and_doubling_by_hand() {
     let spec: Collective = toml::from_str("pattern = 'halving-doubling'\nsize = '100B'").unwrap();
@@ -129,8 +129,8 @@ fn halving_and_doubling_by_hand() {
 }
 
 proptest! {
-    /// In the end everyone has heard, perhaps through others, from everyone; in no step does anyone send
-    /// or receive twice; what the traffic sends is what the phases say.
+    /// In the end every host has data of every host, directly or through others. In no step does a host send or
+    /// receive twice. The traffic consists of the messages of the phases.
     #[test]
     fn everyone_hears_of_everyone(n in 2u32..40, which in 0usize..3, size in 1u64..100_000) {
         let pattern = [Pattern::RingAllReduce, Pattern::HalvingDoubling, Pattern::AllToAll][which];
@@ -153,7 +153,7 @@ proptest! {
         prop_assert_eq!(traffic.flows.iter().map(|flow| flow.bytes).sum::<u64>(), planned);
     }
 
-    /// Any operation runs to its end, and the messages of a connection start in order, whoever is late.
+    /// Any operation runs to its end, and the messages of a connection start in order, whichever host is late.
     #[test]
     fn any_operation_ends(
         n in 2u32..12, which in 0usize..4, rounds in 1u32..4, barrier in 0usize..3, compute in 0u64..3,

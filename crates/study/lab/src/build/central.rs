@@ -1,4 +1,4 @@
-//! What is wrong with a central scheme and is found only when a run is built.
+//! Finds errors of central schemes that appear only when a run is built.
 
 use super::build;
 use slotline_net::error::SpecErrorKind;
@@ -12,13 +12,13 @@ pub fn central_faults(loaded: &Loaded) -> Vec<ScenarioError> {
     let Scenario { scheme, engine, seed, .. } = &loaded.scenario;
     let central =
         |at: &usize| engine.is_packet() && !matches!(scheme[*at].control, ControlSpec::None {});
-    // That would make all flows. The run is refused where it is built.
+    // Building such a run generates all of its flows. An error appears later, when the run starts.
     if loaded.flows() > SAMPLE {
         return vec![];
     }
     let fault = |at| {
         let error = build(&loaded.scenario, at, (*seed).into(), loaded).err()?;
-        // The run of this seed fails, and others need not.
+        // Only the run of this seed fails. Other seeds may have flows.
         let only_here = loaded.scenario.repeat > 1 && error.kind == SpecErrorKind::NoFlow;
         (!only_here).then_some(error)
     };

@@ -22,7 +22,7 @@ pub struct Part {
     pub wires: Vec<Wire>,
 }
 
-/// The part of `me`; without it, none of its own.
+/// The part for `me`. Without `me`, it has no links and no connections.
 pub fn part(loaded: &Loaded, scheme: usize, me: Option<HostId>) -> Result<Part, SpecError> {
     let builder = of_machine(loaded, scheme, me, 0)?;
     let wires = |me: HostId| builder.wiring.of(builder.graph.hosts[me.at()]).to_vec();

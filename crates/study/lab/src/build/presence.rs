@@ -10,8 +10,8 @@ use slotline_scenario::EventKind;
 /// Changes of nodes, with their time and place.
 pub(super) type Changes = Vec<(Time, NodeId, Change)>;
 
-/// The changes of nodes if a host leaves or joins at `at`. A host that leaves has the time of two packets of `largest`
-/// bytes to announce it. `None`: the event is about something else.
+/// The changes of nodes when a host leaves or joins at `at`; `None` for other events. A host that leaves announces it,
+/// for which it has the time of two packets of `largest` bytes.
 pub(super) fn presence(
     graph: &Graph,
     at: Time,

@@ -1,4 +1,4 @@
-//! The queues that the engine itself has at ports.
+//! The queues that the engine itself manages at ports.
 
 use super::Builder;
 use slotline_net::aqm::spec::{EcnSpec, Policy};

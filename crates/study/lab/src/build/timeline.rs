@@ -14,7 +14,7 @@ use slotline_net::units::Rate;
 use slotline_scenario::{EventKind, EventSpec, Scenario};
 use std::sync::Arc;
 
-/// By link: whether its rate changes in the run.
+/// For each link, whether its rate changes in the run.
 pub(super) fn changing_links(graph: &Graph, events: &[EventSpec]) -> Result<Vec<bool>, SpecError> {
     let mut changing = vec![false; graph.links.len()];
     for event in events.iter().filter(|e| matches!(e.kind, EventKind::Rate { .. })) {
@@ -25,7 +25,7 @@ pub(super) fn changing_links(graph: &Graph, events: &[EventSpec]) -> Result<Vec<
     Ok(changing)
 }
 
-/// The links that an event is about.
+/// The links that an event affects.
 fn touched(graph: &Graph, event: &EventSpec) -> Result<Vec<usize>, SpecError> {
     match &event.kind {
         EventKind::LinkDown { link }
@@ -109,7 +109,7 @@ impl Builder<'_> {
         Ok(out)
     }
 
-    /// The changes by an event that is about a controller or a host; `None` for one about links or switches.
+    /// The changes for an event of a controller or a host; `None` for an event of links or switches.
     fn of_nodes(&self, at: Time, kind: &EventKind) -> Option<Result<Changes, SpecError>> {
         match kind {
             EventKind::ControllerDown { controller } | EventKind::ControllerUp { controller } => {
@@ -120,7 +120,7 @@ impl Builder<'_> {
         }
     }
 
-    /// The notifications of all stations that links have another rate.
+    /// Notifies all stations of the new rate of links.
     fn rate_changes(&self, links: &[usize], rate: Rate) -> impl Iterator<Item = (NodeId, Change)> {
         let ends: Vec<End> = links.iter().flat_map(|&at| self.graph.links[at].ends()).collect();
         let nodes: Vec<NodeId> =
@@ -131,7 +131,7 @@ impl Builder<'_> {
         })
     }
 
-    /// The node of a station; a scheme without it has nothing to stop.
+    /// The node of the station `name`; `None` if the scheme does not have it, so that nothing is stopped.
     fn station_named(&self, name: &str) -> Option<NodeId> {
         let nodes = self.stations.iter().map(|host| self.graph.hosts[host.at()]);
         nodes.into_iter().find(|node| self.graph.nodes[node.at()].name == name)

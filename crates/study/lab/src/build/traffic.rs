@@ -19,7 +19,7 @@ pub fn traffic(
     out.finish().map_err(|e| SpecError::new("workload", e.message))
 }
 
-/// Of each workload the first flows, at most [`SAMPLE`], and the number of all.
+/// The first flows of each workload, at most [`SAMPLE`], and the number of all its flows.
 pub fn sample(
     scenario: &Scenario,
     graph: &Graph,

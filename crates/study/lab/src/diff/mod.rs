@@ -18,9 +18,9 @@ use slotline_scenario::metric::Metric;
 /// The settings of a comparison.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Question {
-    /// A change for the worse up to this share of the old value is no regression.
+    /// A change for the worse by up to this share of the old value is not a regression.
     pub tolerance: f64,
-    /// The metrics to judge. Where empty, those that the old scenario names, or else the usual ones.
+    /// The metrics to judge. If empty, the metrics that the old scenario names, or else all.
     pub metrics: Vec<Metric>,
 }
 
@@ -47,7 +47,7 @@ pub enum DiffError {
     },
     /// The measured parts of the runs differ.
     #[error(
-        "the old result counts what happens {old}, the new one {new}: their numbers do not mean the same"
+        "the old result counts what happens {old}, the new one {new}, so their numbers are not comparable"
     )]
     Window {
         /// The measured part of the old result as text.
@@ -89,7 +89,7 @@ pub struct SchemeDiff {
     pub identical: bool,
     /// What changed, by metric.
     pub changes: Vec<(Metric, Change)>,
-    /// Metrics that only one side has a value of, or that were asked for and neither has.
+    /// Metrics that only one side has a value of, and requested metrics that neither side has.
     pub gaps: Vec<Metric>,
 }
 
@@ -193,7 +193,7 @@ fn seeds(runs: &[&crate::record::RunRecord]) -> Vec<(u64, Measured)> {
     runs.iter().map(|run| (run.seed, nothing)).collect()
 }
 
-/// The metrics to judge: those that were asked for, and always whether flows finish.
+/// The metrics to judge: the chosen ones, and always whether flows finish.
 fn metrics(old: &RunSet, question: &Question) -> Vec<Metric> {
     let always = [Metric::Unfinished, Metric::NotStarted];
     let chosen: &[Metric] = match (question.metrics.is_empty(), old.metrics.is_empty()) {
@@ -205,7 +205,7 @@ fn metrics(old: &RunSet, question: &Question) -> Vec<Metric> {
     Metric::ALL.into_iter().filter(is_judged).collect()
 }
 
-/// Whether a change is shown: zero on both sides is not, unless the metric was asked for.
+/// Whether a change is shown. A metric that is zero on both sides is shown only on request.
 fn judges(metric: Metric, change: &Change, question: &Question) -> bool {
     let zero = change.old.estimate.mean == 0.0 && change.new.estimate.mean == 0.0;
     !zero || question.metrics.contains(&metric)

@@ -3,7 +3,7 @@ use crate::record::NEVER;
 
 fn stored(change: impl Fn(&mut RunSet)) -> Stored {
     let mut set = RunSet::example(3);
-    // Without the unfinished flow, which is another test's.
+    // Another test covers the unfinished flow.
     for run in &mut set.runs {
         run.flows.retain(|flow| flow.finished());
     }
@@ -81,7 +81,7 @@ fn flows_that_do_not_finish_any_more_are_a_regression() {
         let run = set.runs.iter_mut().find(|run| run.scheme == "dctcp").unwrap();
         run.flows[0].finish_ps = NEVER;
     });
-    // Asked for something else, which is better than before.
+    // Another metric was requested, which has improved.
     let found = diff(&new, 0.5, &[Metric::Drops]).unwrap();
     assert_eq!(found.regressions(), [("dctcp", Metric::Unfinished)]);
     assert!(text(&found, 80).contains("REGRESSION"));

@@ -2,7 +2,7 @@
 
 use super::{Diff, SchemeDiff};
 use crate::change::{Change, Pairing};
-use crate::output::format::{self, Scale};
+use crate::output::format::{self, Scale, several};
 use crate::output::terminal::{column_width, padded, wrapped};
 use crate::statistics::{Comparison, Verdict};
 use slotline_scenario::metric::Metric;
@@ -22,7 +22,7 @@ pub fn text(diff: &Diff, width: usize) -> String {
     out + &conclusion(diff, width)
 }
 
-/// The differences besides the metrics.
+/// The differences other than those of metrics.
 fn heading(diff: &Diff, width: usize) -> String {
     let mut lines = Vec::new();
     let (old, new) = &diff.versions;
@@ -133,8 +133,8 @@ fn conclusion(diff: &Diff, width: usize) -> String {
         n => {
             let name = |(scheme, metric): &(&str, Metric)| format!("{scheme}: {}", metric.title());
             let names: Vec<String> = regressions.iter().map(name).collect();
-            let plural = if n == 1 { "" } else { "s" };
-            lines.push(format!("{n} regression{plural} beyond {tolerance}: {}.", names.join("; ")));
+            let found = several(n as u64, "regression");
+            lines.push(format!("{found} beyond {tolerance}: {}.", names.join("; ")));
         }
     }
     lines.iter().map(|line| wrapped(line, width, 2)).collect()

@@ -1,4 +1,4 @@
-//! Estimates what a scenario costs to run: packet-hops, processor time, memory and size of the results.
+//! Estimates the cost of running a scenario: packet-hops, processor time, memory and size of the results.
 
 use super::survey::{DirectedLink, Load, Survey};
 use super::{several, span};
@@ -17,9 +17,9 @@ use std::path::Path;
 /// The machine that a scenario is to run on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Machine {
-    /// How many times as long it takes as the machine of docs/performance.md.
+    /// Its time for a task, divided by the time of the machine of docs/performance.md.
     pub slower: f64,
-    /// Runs that are at work at once.
+    /// The number of runs at a time.
     pub at_once: usize,
 }
 
@@ -49,9 +49,9 @@ pub(super) fn estimates(survey: &Survey<'_>, slower: f64) -> Vec<Estimate> {
 struct Work {
     /// Packet-hops.
     hops: f64,
-    /// Those of them at hosts that send or receive TCP segments.
+    /// Packet-hops at hosts that send or receive TCP segments.
     segments: f64,
-    /// Those of them at hosts that send datagrams.
+    /// Packet-hops at hosts that send datagrams.
     datagrams: f64,
 }
 
@@ -85,8 +85,8 @@ impl Work {
     }
 }
 
-/// The packets of all connections. A link carries no more than it can before the run ends. A sender of
-/// datagrams sends all of them nevertheless, unless a scheduler limits it.
+/// The packets of all connections, limited to what each link can carry before the run ends. A sender of datagrams sends
+/// all of them nevertheless, unless a scheduler limits it.
 fn work(survey: &Survey<'_>, scheme: &SchemeSpec) -> Work {
     let Ok(transport) = scheme.transport.build() else { return Work::default() };
     let scheduled = !matches!(scheme.control, ControlSpec::None {});
@@ -122,18 +122,18 @@ fn work_of(
     Work { hops: load.packets * left.sum::<f64>(), segments: 0.0, datagrams: load.packets }
 }
 
-/// Number of hosts of a fabric, and nanoseconds for a packet at a plain switch in it. They follow from the
-/// measurements of DCTCP in docs/performance.md: six hops for a packet, of which hosts take [`SEGMENT_NS`].
+/// Number of hosts of a fabric, and nanoseconds for a packet at a plain switch in it. They follow from the measurements
+/// of DCTCP in docs/performance.md: six hops for a packet, with [`SEGMENT_NS`] at its hosts.
 const SWITCH_NS: [(f64, f64); 3] = [(128.0, 31.6), (1024.0, 44.0), (8192.0, 83.0)];
 /// Nanoseconds for a TCP segment at both hosts.
 const SEGMENT_NS: f64 = 90.0;
 /// Nanoseconds for a datagram at both hosts.
 const DATAGRAM_NS: f64 = 200.0;
-/// Nanoseconds for either under a central scheduler, with its messages.
+/// Nanoseconds for a segment or datagram under a central scheduler, with the scheduler's messages.
 const SCHEDULED_NS: f64 = 270.0;
 /// The factor of a switch that is not plain: one with priorities, a shared buffer or pause frames.
 const GENERAL: f64 = 2.5;
-/// Nanoseconds for a flow beside its packets: its state is made, measured and written.
+/// Nanoseconds for a flow in addition to its packets, to create, measure and write it.
 const FLOW_NS: f64 = 2_500.0;
 /// Nanoseconds to set up a run.
 const START_NS: f64 = 3e6;
@@ -232,17 +232,17 @@ fn followed(scenario: &Scenario) -> bool {
     measure.why || !measure.follow.is_empty() || !measure.capture.is_empty()
 }
 
-/// The most packet-hops that are recorded in a run, and the bytes that each of them takes with what is found from it.
+/// The most packet-hops that are recorded in a run, and the bytes for each of them, with what is computed from it.
 const RECORDED: (f64, f64) = (MOST_HOPS as f64, 250.0);
 
-/// Bytes of what is found about a flow that is followed.
+/// Bytes of the results about a followed flow.
 const FOLLOWED_FLOW: f64 = 2_500.0;
 
 /// Bytes for the program itself.
 const PROGRAM: f64 = 24e6;
 
-/// Bytes for the program, the network, the traffic, the records of all runs, and the packets recorded by the runs that
-/// are at work `at_once`.
+/// Bytes for the program, the network, the traffic, the records of all runs, and the packets that `at_once`
+/// simultaneous runs record.
 fn memory(survey: &Survey<'_>, estimates: &[Estimate], at_once: usize) -> f64 {
     let recorded =
         if followed(survey.scenario) { recorded(survey, estimates, at_once) } else { 0.0 };
@@ -252,7 +252,7 @@ fn memory(survey: &Survey<'_>, estimates: &[Estimate], at_once: usize) -> f64 {
     PROGRAM + recorded + network + 300.0 * flows + runs * (150.0 * flows + 40.0 * samples(survey))
 }
 
-/// Bytes of the packets that are recorded at once: one run of each scheme is followed.
+/// Bytes of the packets that simultaneous runs record. One run of each scheme is followed.
 fn recorded(survey: &Survey<'_>, estimates: &[Estimate], at_once: usize) -> f64 {
     let Some((share, links)) = followed_part(survey) else { return 0.0 };
     let most = RECORDED.0 * (2.0 * links / HOPS_PER_SEGMENT as f64).min(1.0);
@@ -265,8 +265,8 @@ fn recorded(survey: &Survey<'_>, estimates: &[Estimate], at_once: usize) -> f64 
     each.iter().take(at_once.max(1)).sum()
 }
 
-/// The share of packets that belong to connections which can be followed, those of TCP with few enough packets, and the
-/// mean number of links that these packets cross.
+/// The share of packets that belong to connections that can be followed, and the mean number of links that these
+/// packets cross. Such connections are TCP and have few enough packets.
 fn followed_part(survey: &Survey<'_>) -> Option<(f64, f64)> {
     let transport = survey.scenario.scheme[0].transport.build().ok()?;
     let (mut all, mut few, mut crossed) = (0.0, 0.0, 0.0);
@@ -297,8 +297,8 @@ const SMALL: &str = "name = \"calibration\"\nend = { at = \"1s\" }\nmeasure = { 
 /// Nanoseconds per hop of [`SMALL`] on the machine of docs/performance.md.
 const SMALL_NS: f64 = 50.0;
 
-/// How many times slower this machine is than the machine of docs/performance.md. A small run, of some
-/// hundredths of a second, measures it.
+/// The factor by which this machine is slower than the machine of docs/performance.md. A run of some hundredths of a
+/// second measures it.
 pub fn calibrate() -> f64 {
     let Ok(loaded) = Scenario::parse(Path::new("calibration"), SMALL.into()) else { return 1.0 };
     let before = usage::process_cpu_s();

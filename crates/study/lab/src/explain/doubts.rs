@@ -1,4 +1,4 @@
-//! Finds settings that look like mistakes, and may be none.
+//! Finds settings that look like mistakes. Some of them may be intended.
 
 use super::schemes::slowest;
 use super::survey::{Survey, size};
@@ -60,7 +60,7 @@ fn unfinished(survey: &Survey<'_>) -> Option<String> {
     })
 }
 
-/// An open loop starts in an empty network, but its steady state is of interest.
+/// Poisson arrivals start in an empty network, but their steady state is of interest.
 fn cold(survey: &Survey<'_>) -> Option<String> {
     let open = survey.scenario.workload.iter().any(|w| matches!(w, WorkloadSpec::Poisson(_)));
     let (_, trip) = survey.round_trips(&survey.transport)?;
@@ -118,7 +118,8 @@ fn shallow(scheme: &SchemeSpec, product: Bytes, packet: Bytes) -> Option<String>
     })
 }
 
-/// DCTCP's threshold should be above a seventh of the product (RFC 8257, section 3.1 of the paper).
+/// DCTCP's threshold should be above a seventh of the bandwidth-delay product (RFC 8257; Alizadeh et al., 2010, section
+/// 3.1).
 fn early(scheme: &SchemeSpec, product: Bytes, rate: Rate, trip: Time) -> Option<String> {
     let Policy::Ecn(EcnSpec { threshold, .. }) = scheme.queue.policy else { return None };
     (threshold.0 < product.0 / 7).then(|| {
@@ -168,7 +169,7 @@ fn time_out(survey: &Survey<'_>, scheme: &SchemeSpec) -> Option<String> {
     (tcp && short).then(|| {
         format!(
             "a retransmission time-out takes at least {} (min-rto), and the run at most {}: a flow that \
-             loses its last packets hardly finishes in time.",
+             loses its last packets is unlikely to finish in time.",
             span(least),
             span(end)
         )

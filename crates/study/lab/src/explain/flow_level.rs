@@ -8,7 +8,7 @@ use slotline_net::units::Rate;
 use slotline_scenario::metric::Unit;
 use slotline_scenario::{EngineSpec, RatesSpec};
 
-/// The engine, where it is not the usual one.
+/// The engine, if it is not the packet engine.
 pub(super) fn sentences(engine: &EngineSpec) -> Vec<String> {
     let EngineSpec::Flow(spec) = engine else { return vec![] };
     let rates = match spec.rates {
@@ -29,12 +29,12 @@ pub(super) fn sentences(engine: &EngineSpec) -> Vec<String> {
     vec![fluid.into(), rates]
 }
 
-/// Nanoseconds for a flow that shares its links with few others, as without links that are offered all they can carry.
+/// Nanoseconds for a flow that shares its links with few others: no link is offered nearly all that it can carry.
 const FLOW_NS: f64 = 3_500.0;
-/// The same at most, where hundreds of flows wait for the same links, so that each start and end changes the rates of
-/// many: measured on a star and a leaf-spine network that are offered more than they carry.
+/// Nanoseconds for a flow at most: hundreds of flows wait for the same links, so that each start and end changes the
+/// rates of many. Measured on a star and a leaf-spine network that are offered more than they carry.
 const CROWDED_NS: f64 = 160_000.0;
-/// From this share of what the busiest link carries on, flows gather.
+/// Flows accumulate when the busiest link is offered at least this share of what it carries.
 const CROWDED: f64 = 0.85;
 
 pub(super) fn cost(survey: &Survey<'_>, slower: f64) -> Vec<String> {
@@ -54,7 +54,7 @@ pub(super) fn cost(survey: &Survey<'_>, slower: f64) -> Vec<String> {
     }]
 }
 
-/// Whether the busiest link has work for most of the run, so that flows gather there.
+/// Whether the busiest link has work for most of the run, so that flows accumulate there.
 fn is_crowded(survey: &Survey<'_>) -> bool {
     let busy = survey.busiest().map_or(0.0, |link| link.busy().as_secs_f64());
     busy >= CROWDED * survey.lasts().as_secs_f64()

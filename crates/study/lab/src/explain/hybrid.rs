@@ -49,7 +49,7 @@ pub(super) fn sentences(fabric: &HybridSpec) -> Vec<String> {
     [Some(racks), packet, circuits, core].into_iter().flatten().collect()
 }
 
-/// When something happens before each day.
+/// The time before each day at which something happens, as text.
 fn before(ahead: Time) -> String {
     match ahead {
         Time::ZERO => "at the beginning of each day".into(),

@@ -1,7 +1,6 @@
-//! Describes a scenario: what will be simulated, what it will cost, and what looks like a mistake.
+//! Describes a scenario: what is simulated, what it costs, and what looks like a mistake.
 //!
-//! Every sentence is computed from the scenario as it would be run: the fabric is built and the traffic
-//! of the first seed is made.
+//! Every sentence is computed from the scenario: the fabric is built and the traffic of the first seed is generated.
 
 mod cost;
 mod doubts;
@@ -15,7 +14,7 @@ mod traffic;
 
 pub use cost::{Estimate, Machine, calibrate};
 
-use crate::output::format::quantity;
+use crate::output::format::{quantity, several};
 use slotline_net::time::Time;
 use slotline_scenario::catalogue::Kind;
 use slotline_scenario::metric::Unit;
@@ -28,11 +27,11 @@ use survey::Survey;
 pub struct Explanation {
     /// Titles, and the sentences below each.
     pub sections: Vec<(String, Vec<String>)>,
-    /// What it costs to run, per scheme.
+    /// The estimated cost of each scheme.
     pub estimates: Vec<Estimate>,
 }
 
-/// Explains `loaded` and estimates what it costs on `machine`.
+/// Explains `loaded` and estimates its cost on `machine`.
 pub fn explain(loaded: &Loaded, machine: Machine) -> Result<Explanation, ScenarioError> {
     let survey = Survey::of(loaded).map_err(|error| loaded.blame(error))?;
     let scenario = &loaded.scenario;
@@ -70,19 +69,9 @@ impl fmt::Display for Explanation {
     }
 }
 
-/// A span of time as text, as `12.34 ms`.
+/// A duration as text, such as `12.34 ms`.
 fn span(time: Time) -> String {
     quantity(Unit::Seconds, time.as_secs_f64())
-}
-
-/// `n` of something: `1 run`, `3 runs`.
-fn several(n: u64, what: &str) -> String {
-    let plural = match n {
-        1 => "",
-        _ if what.ends_with("ch") => "es",
-        _ => "s",
-    };
-    format!("{} {what}{plural}", crate::output::format::grouped(n))
 }
 
 /// The settings that differ from their defaults, as in a scenario: `load = 0.6, until = "50ms"`.
@@ -106,7 +95,7 @@ fn about(kind: Kind, name: &str) -> String {
     let line = line.trim_end_matches('.');
     let mut letters = line.chars();
     let first: String = letters.next().into_iter().flat_map(char::to_lowercase).collect();
-    // A name stays as it is.
+    // Do not change the first letter of a name.
     if letters.clone().next().is_some_and(char::is_uppercase) {
         line.into()
     } else {

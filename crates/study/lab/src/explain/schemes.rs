@@ -62,7 +62,7 @@ fn rearranging(scheme: &SchemeSpec) -> Option<String> {
     Some(format!("  Each switch moves at most {flows} every {}.", span(spec.period)))
 }
 
-/// How switches detect failures, where they do so themselves.
+/// How switches detect failures, if they detect them themselves.
 fn recovery(scheme: &SchemeSpec) -> Option<String> {
     let spec = scheme.recovery.as_ref()?;
     let missing = super::several(spec.multiplier.into(), "hello packet");
@@ -73,7 +73,7 @@ fn recovery(scheme: &SchemeSpec) -> Option<String> {
     ))
 }
 
-/// The names of controllers, where there are several.
+/// The names of controllers, if there are several.
 fn controllers(survey: &Survey<'_>, scheme: &SchemeSpec) -> Option<String> {
     let system = scheme.control.build().ok().flatten()?;
     let names = system.stations(&survey.graph).ok()?.into_iter().map(|station| station.name);
@@ -87,7 +87,7 @@ fn controllers(survey: &Survey<'_>, scheme: &SchemeSpec) -> Option<String> {
 /// The most controllers that are listed by name.
 const MOST_NAMED: usize = 4;
 
-/// A name, and the table that it came with.
+/// A name, and its table in the scenario.
 type Named = (String, toml::Value);
 
 fn parts(spec: &impl serde::Serialize) -> Named {

@@ -20,7 +20,7 @@ pub(super) struct Survey<'a> {
     pub graph: Graph,
     pub wiring: Wiring,
     pub routes: Routes,
-    /// Of each workload the first flows.
+    /// The first flows of each workload.
     pub traffic: Traffic,
     /// The number of flows of each workload.
     counts: Vec<Count>,
@@ -134,13 +134,13 @@ impl<'a> Survey<'a> {
         }
     }
 
-    /// How many flows of a run stand behind each flow of `group` in the sample.
+    /// The number of flows of a run that each flow of `group` in the sample represents.
     pub fn scale(&self, group: u16) -> f64 {
         let count = self.counts.get(usize::from(group)).copied().unwrap_or_default();
         count.all.max(1) as f64 / count.made.max(1) as f64
     }
 
-    /// The same for the flows of a connection.
+    /// As [`Survey::scale`], for the flows of a connection.
     pub fn scale_of(&self, conn: &Conn) -> f64 {
         let first = self.traffic.flows.get(conn.first.at());
         first.map_or(1.0, |flow| self.scale(flow.group))
@@ -223,7 +223,7 @@ impl<'a> Survey<'a> {
         }
     }
 
-    /// Start times that are known before the run, of the flows of `group`, or of all flows.
+    /// The start times that are known before the run, for the flows of `group` or for all flows.
     pub fn starts(&self, group: Option<u16>) -> impl Iterator<Item = Time> {
         let flows = self.traffic.flows.iter();
         flows.filter(move |flow| group.is_none_or(|group| flow.group == group)).filter_map(|flow| {
@@ -234,8 +234,8 @@ impl<'a> Survey<'a> {
         })
     }
 
-    /// The first and the last start time that is known before the run, of the flows of `group`. If the sample has only
-    /// the first of the flows that arrive over time, the last one is extrapolated.
+    /// The first and the last of the start times that are known before the run, for the flows of `group`. If the sample
+    /// does not have all of the flows that arrive over time, the last start time is extrapolated.
     pub fn first_and_last(&self, group: u16) -> Option<(Time, Time)> {
         let (first, last) = (self.starts(Some(group)).min()?, self.starts(Some(group)).max()?);
         let count = self.counts.get(usize::from(group)).copied().unwrap_or_default();
@@ -246,7 +246,7 @@ impl<'a> Survey<'a> {
         Some((first, if scale > 1.0 { first.after(span).min(end) } else { last }))
     }
 
-    /// The same for all flows.
+    /// As [`Survey::first_and_last`], for all flows.
     pub fn all_first_and_last(&self) -> Option<(Time, Time)> {
         let groups = 0..self.counts.len() as u16;
         let spans = groups.filter_map(|group| self.first_and_last(group));

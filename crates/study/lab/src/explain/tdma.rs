@@ -44,7 +44,7 @@ fn guard(survey: &Survey<'_>, spec: &TdmaSpec, packet: u64) -> Option<String> {
     })
 }
 
-/// What all hosts may send to one host without slots in a round waits at the port of that host.
+/// The traffic that all hosts may send to one host without slots waits at the port of that host.
 fn shorts(survey: &Survey<'_>, scheme: &SchemeSpec, spec: &TdmaSpec) -> Option<String> {
     let (hosts, limit) = (survey.graph.hosts.len(), scheme.queue.limit);
     let each = spec.build().ok()?.short_flow(hosts, hosts_rate(survey)?)?;

@@ -100,6 +100,6 @@ pub(super) fn offered(survey: &Survey<'_>) -> Option<f64> {
     let (first, last) = survey.all_first_and_last()?;
     let busy = survey.busiest()?.busy().as_secs_f64();
     let over = last.since(first).as_secs_f64();
-    // Where all start at once there is no arrival rate.
+    // If all flows start at once, there is no arrival rate.
     (known && over > busy / 100.0).then(|| busy / over)
 }

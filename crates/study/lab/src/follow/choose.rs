@@ -1,4 +1,4 @@
-//! Chooses the flows to follow.
+//! Selects the flows to follow.
 
 use crate::collect::Scene;
 use crate::record::{FlowRow, RunRecord};
@@ -29,7 +29,7 @@ pub struct Choice {
     pub ports: Vec<(NodeId, PortId)>,
     /// The most packets that are recorded at each port.
     pub limit: u64,
-    /// The time until which a schedule is recorded where no flow is followed.
+    /// The time until which the schedule is recorded if no flow is followed.
     pub notes_until: Time,
 }
 
@@ -52,24 +52,28 @@ impl Choice {
         let Chooser { mut flows, conns, .. } = chooser;
         flows.sort_unstable();
         flows.dedup();
-        let named_ports = measure.capture.iter().flat_map(|name| ports_named(&scene.graph, name));
-        let ports: BTreeSet<_> = named_ports.map(|end| (end.node, end.port)).collect();
         Choice {
             flows,
             named,
             conns: conns.into_iter().collect(),
-            ports: ports.into_iter().collect(),
-            limit: measure.capture_limit,
-            notes_until: Time::ZERO,
+            ..Choice::capture(scene, measure)
         }
     }
 
-    /// Records no packets, and the schedule up to `notes_until`.
+    /// The ports to capture, and no flows.
+    pub fn capture(scene: &Scene, measure: &MeasureSpec) -> Choice {
+        let named = measure.capture.iter().flat_map(|name| ports_named(&scene.graph, name));
+        let ports: BTreeSet<_> = named.map(|end| (end.node, end.port)).collect();
+        let ports = ports.into_iter().collect();
+        Choice { ports, limit: measure.capture_limit, ..Choice::default() }
+    }
+
+    /// Records the schedule up to `notes_until`, and no packets.
     pub fn schedule(notes_until: Time) -> Choice {
         Choice { notes_until, ..Choice::default() }
     }
 
-    /// The order to the engine to record packets.
+    /// The packets that the engine records.
     pub fn follow(&self) -> Follow {
         Follow {
             conns: self.conns.clone(),
@@ -85,15 +89,14 @@ impl Choice {
     }
 }
 
-/// The slowest 1 % of the flows of a run that can be explained, the slowest first, and the other flows, without
-/// order.
+/// The flows of a run that can be explained: the slowest 1 %, the slowest first, and the others in no particular order.
 pub fn slowest(record: &RunRecord) -> (Vec<u32>, Vec<u32>) {
     let order =
         |a: &&FlowRow, b: &&FlowRow| slowness(b).total_cmp(&slowness(a)).then(a.flow.cmp(&b.flow));
     let mut flows: Vec<&FlowRow> =
         record.flows.iter().filter(|flow| can_be_explained(flow)).collect();
     let most = flows.len().div_ceil(100);
-    // Only the slowest have to be in order.
+    // Only the slowest flows must be in order.
     if most < flows.len() {
         flows.select_nth_unstable_by(most, order);
     }
@@ -103,12 +106,12 @@ pub fn slowest(record: &RunRecord) -> (Vec<u32>, Vec<u32>) {
     (numbers(slowest), numbers(others))
 }
 
-/// Whether a flow has a completion time, and a chain of packets that led to it.
+/// Whether a flow has a completion time, and a chain of packets that determined it.
 pub(super) fn can_be_explained(flow: &FlowRow) -> bool {
     flow.started() && flow.finished() && !flow.udp && !flow.request
 }
 
-/// The slowdown; the completion time itself where that is not known.
+/// The slowdown; if it is not known, the completion time.
 fn slowness(flow: &FlowRow) -> f64 {
     let took = (flow.finish_ps - flow.start_ps) as f64;
     if flow.ideal_ps > 0 { took / flow.ideal_ps as f64 } else { took }

@@ -6,7 +6,7 @@ use slotline_net::node::Note;
 use slotline_net::time::Time;
 use std::collections::BTreeMap;
 
-/// Days from the switch of one rack to that of another, as time spans in order that do not touch.
+/// Days from the switch of one rack to that of another: ordered time spans with gaps between them.
 #[derive(Default)]
 pub(super) struct Days {
     spans: BTreeMap<(NodeId, NodeId), Vec<(u64, u64)>>,

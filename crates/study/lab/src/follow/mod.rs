@@ -1,8 +1,8 @@
 //! Follows single flows: where their time went, which segments they sent, and which hosts were permitted to send.
 //!
-//! Packets are recorded in a second pass. The first pass determines which flows to follow. The second pass is the
-//! same run with recorded packets, and must end with the same digest. So the first pass is not slowed
-//! down, and every followed run also checks that runs can be repeated.
+//! Packets are recorded in a second pass. The first pass determines which flows to follow, and is not slowed down by
+//! recording. The second pass is the same run with recorded packets. It must end with the same digest, so every
+//! followed run also checks that runs can be repeated.
 
 pub(crate) mod choose;
 mod days;
@@ -25,7 +25,7 @@ use slotline_net::node::host::Plan;
 use slotline_sim::{Hop, Outcome};
 use trip::Traces;
 
-/// Adds the recorded packets in `outcome`, which is of the same run, to `record`.
+/// Adds the packets in `outcome` to `record`. Both are of the same run.
 pub fn record_followed(
     record: &mut RunRecord,
     choice: &Choice,
@@ -44,7 +44,7 @@ pub fn record_followed(
     record.captures = captures
         .map(|((hops, omitted), port)| Capture {
             port: rows[port],
-            packets: hops.iter().map(|hop| captured(hop, scene)).collect(),
+            packets: hops.iter().map(|hop| captured(hop, scene, String::new())).collect(),
             omitted,
         })
         .collect();
@@ -55,11 +55,13 @@ pub fn record_schedule(record: &mut RunRecord, outcome: &Outcome) {
     record.schedule = Permits::of(&outcome.notes, outcome.reached.as_ps()).into_rows();
 }
 
-fn captured(hop: &Hop, scene: &Scene) -> CapturedPacket {
-    CapturedPacket { t_ps: hop.start, src: source(&hop.packet, &scene.plan), packet: hop.packet }
+/// A captured packet. `head` is the beginning of the real one, if there is one.
+pub(crate) fn captured(hop: &Hop, scene: &Scene, head: String) -> CapturedPacket {
+    let src = source(&hop.packet, &scene.plan);
+    CapturedPacket { t_ps: hop.start, src, packet: hop.packet, head }
 }
 
-/// The host that made `packet`; pause frames are made by the node that sends them.
+/// The host that made `packet`; `u32::MAX` for pause frames, which come from the node of the captured port.
 fn source(packet: &Packet, plan: &Plan) -> u32 {
     let conn = || plan.traffic.conns[packet.flow as usize];
     match packet.kind {

@@ -35,7 +35,7 @@ fn share(row: &WhyRow, part: Part) -> f64 {
     row.of(part) as f64 / row.parts.iter().sum::<u64>() as f64
 }
 
-/// What holds for every explanation; gives the share of time of which nothing is known.
+/// Checks what holds for every explanation. Returns the share of time whose cause is unknown.
 fn assert_sound(record: &RunRecord) -> f64 {
     let mut unknown = 0.0;
     for row in &record.why {
@@ -110,7 +110,8 @@ fn the_trace_of_a_flow_has_all_its_segments() {
     assert_eq!(of(Step::Resent).count() as u32, record.flows[0].retransmits);
 }
 
-/// Without a packet switch nearly all of a short flow's time is waiting for circuits; the parts add up either way.
+/// Without a packet switch a short flow spends nearly all of its time waiting for circuits. The parts add up with and
+/// without one.
 #[test]
 fn a_flow_between_racks_waits_for_its_circuit() {
     let workload = "kind = \"shuffle\"\nsize = \"20KB\"";
@@ -142,7 +143,7 @@ fn a_flow_between_racks_waits_for_its_circuit() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
-    /// In any network and under any scheme the parts add up, and nearly nothing is unknown.
+    /// In any network and under any scheme the parts add up, and the cause of nearly no time is unknown.
     #[test]
     fn parts_add_up(
         scheme in 0..SCHEMES.len(),

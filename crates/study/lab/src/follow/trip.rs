@@ -1,4 +1,4 @@
-//! The trips of the packets of followed connections, assembled from single hops.
+//! Assembles the trips of packets of followed connections from single hops.
 
 use crate::collect::{RowOf, Scene};
 use slotline_net::frame::{Kind, Packet, RETRANSMITTED, Span};
@@ -64,9 +64,9 @@ pub(super) struct Trace {
     pub data: Vec<Trip>,
     /// Acknowledgements, in that order.
     pub acks: Vec<Trip>,
-    /// Segments that reached the receiver: when, and index into `data`; in order.
+    /// Segments that reached the receiver: time, and index into `data`; in order of time.
     pub arrived_data: Vec<(u64, u32)>,
-    /// Acknowledgements that reached the sender, likewise.
+    /// Acknowledgements that reached the sender: time, and index into `acks`; in order of time.
     pub arrived_acks: Vec<(u64, u32)>,
 }
 
@@ -154,14 +154,14 @@ impl Trace {
         Some(self.arrived_data[at].1 as usize)
     }
 
-    /// The last acknowledgement that arrived at the sender in nanosecond `ns` or before.
+    /// The last acknowledgement that arrived at the sender by the end of nanosecond `ns`.
     pub fn ack_until(&self, ns: u64) -> Option<usize> {
         let after = self.arrived_acks.partition_point(|(arrive, _)| arrive / 1000 <= ns);
         Some(self.arrived_acks[after.checked_sub(1)?].1 as usize)
     }
 
-    /// The segment whose arrival the acknowledgement `ack` answers: one with the time stamp that it echoes,
-    /// and among these the segment that it acknowledges.
+    /// The segment whose arrival caused the acknowledgement `ack`. It has the time stamp that `ack` echoes. Of several
+    /// such segments it is the one that `ack` acknowledges.
     pub fn answered(&self, ack: &Trip) -> Option<usize> {
         let before = self.arrived_data.partition_point(|(arrive, _)| *arrive <= ack.start());
         let latest = || self.arrived_data[..before].iter().rev().map(|(_, at)| *at as usize);

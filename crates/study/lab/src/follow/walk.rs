@@ -78,7 +78,7 @@ struct Walk<'a> {
     /// The longest time that hosts take to react, in picoseconds.
     reaction: u64,
     start: u64,
-    /// The time from which on everything is accounted for.
+    /// The time from which everything until the flow's end is accounted for.
     now: u64,
     row: WhyRow,
     waits: BTreeMap<u32, u64>,
@@ -150,8 +150,8 @@ impl Walk<'_> {
         }
     }
 
-    /// When a segment was made, in picoseconds: where an acknowledgement or the flow's start caused it,
-    /// to the picosecond.
+    /// When a segment was made, in picoseconds. The time is exact if an acknowledgement or the flow's start caused the
+    /// segment, and rounded down to nanoseconds otherwise.
     fn made_at(&self, trip: &Trip) -> u64 {
         let ns = trip.made_ns();
         let ack = self.trace.ack_until(ns).map(|ack| self.trace.acks[ack].arrive());
@@ -193,8 +193,8 @@ impl Walk<'_> {
         }
     }
 
-    /// Waiting in a switch since `since`; before a circuit first for that one, as far as there was none to
-    /// where the `next` leg begins.
+    /// Accounts for the wait in a switch since `since`. Before a circuit, the time without a circuit to the start of
+    /// the `next` leg counts as waiting for the circuit.
     fn wait_in_switch(&mut self, leg: &Leg, next: Option<&Leg>, since: u64) {
         if let Some(next) = next.filter(|_| leg.circuit) {
             let (from, until) = (since.max(self.start).min(self.now), self.now);
@@ -225,7 +225,7 @@ impl Walk<'_> {
         self.wait_for_card(trip, from);
     }
 
-    /// Waiting for the sender's network card since `since`: the time in which it was busy with this
+    /// Accounts for the wait for the sender's network card since `since`. The time in which the card was busy with
     /// segments of this connection does not count as waiting.
     fn wait_for_card(&mut self, trip: &Trip, since: u64) {
         let (data, until) = (&self.trace.data, self.now);
@@ -237,7 +237,7 @@ impl Walk<'_> {
         self.wait(Part::Card, &trip.legs[0], since);
     }
 
-    /// Waiting at the port of `leg` since `since`.
+    /// Accounts for the wait at the port of `leg` since `since`.
     fn wait(&mut self, part: Part, leg: &Leg, since: u64) {
         let before = self.now;
         self.spend(part, since);

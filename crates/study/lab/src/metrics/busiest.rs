@@ -1,9 +1,9 @@
-//! Which port a run is judged by.
+//! Selects the port by which a run is judged.
 
 use crate::record::{RunRecord, Window};
 
-/// The switch port with the longest mean queue, judged by the samples in `window`; the first of equals.
-/// Where there are no queues, the sampled one that sent most.
+/// The switch port with the longest mean queue of the samples in `window`; the first of several equal ones. Without
+/// queues, the sampled port that sent the most bytes.
 pub fn busiest_port(run: &RunRecord, window: Window) -> Option<u32> {
     if run.engine.flow_level {
         let sampled = run.samples.iter().map(|sample| sample.port);

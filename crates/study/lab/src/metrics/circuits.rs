@@ -1,11 +1,12 @@
-//! What the racks of a hybrid fabric have counted, as metrics.
+//! Metrics from the counts of the racks of a hybrid fabric.
 
 use crate::metrics::Measured;
 use crate::record::RunRecord;
 use slotline_net::node::Counter;
 use slotline_schemes::counters;
 
-/// Bytes over circuits over what these could carry in their days, of pairs of racks with data to send.
+/// Bytes sent over circuits, divided by what the circuits could carry in their days. Only pairs of racks with data to
+/// send count.
 pub fn utilisation(run: &RunRecord) -> Option<Measured> {
     let circuit = run.ports.iter().find(|port| port.port.starts_with("circuit"))?;
     let up_ns = run.control(counters::hybrid::DATA_CIRCUIT_UP_NS);
@@ -14,7 +15,7 @@ pub fn utilisation(run: &RunRecord) -> Option<Measured> {
     (up_ns > 0).then_some(Measured { value: value.min(1.0), at_least: false })
 }
 
-/// A percentile of the latency, where any was measured.
+/// A percentile of the latency, if it was measured.
 pub fn latency(run: &RunRecord, percentile: Counter) -> Option<Measured> {
     let value = run.control(percentile) as f64 * 1e-9;
     (run.control(counters::hybrid::LATENCY.count) > 0)

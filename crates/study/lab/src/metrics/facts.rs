@@ -1,4 +1,4 @@
-//! What metrics are made of: a run's flows and queues, each list made once, and its means and ranks.
+//! The quantities from which metrics are computed: a run's flows and queues, with their means and ranks.
 
 use super::Measured;
 use super::busiest_port;
@@ -6,7 +6,7 @@ use crate::record::{FlowRow, NEVER, RunRecord, Window};
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
-/// A run and the part of it that counts. What several metrics need is made once.
+/// A run and its measured part. Lists that several metrics need are computed once.
 pub(super) struct Facts<'a> {
     pub run: &'a RunRecord,
     window: Window,
@@ -39,7 +39,7 @@ impl<'a> Facts<'a> {
     fn tcp_transfers(&self) -> impl Iterator<Item = &'a FlowRow> {
         self.transfers().filter(|flow| !flow.udp)
     }
-    /// When `flow` ended, or the run did.
+    /// The end of `flow`, or of the run if the flow is unfinished.
     fn end_ps(&self, flow: &FlowRow) -> u64 {
         if flow.finished() { flow.finish_ps } else { self.run.engine.sim_time_ps }
     }
@@ -51,7 +51,7 @@ impl<'a> Facts<'a> {
         let times = || self.tcp_transfers().map(|flow| self.lifetime(flow)).collect();
         self.times.get_or_init(times)
     }
-    /// Completion times of the flows with such sizes; none where all flows have them.
+    /// Completion times of the flows of the `wanted` sizes; none if these are all flows.
     pub fn times_of(&self, wanted: impl Fn(u64) -> bool) -> Vec<Measured> {
         let all = self.tcp_transfers().all(|flow| wanted(flow.bytes));
         let chosen = self.tcp_transfers().filter(|flow| !all && wanted(flow.bytes));
@@ -102,7 +102,7 @@ impl<'a> Facts<'a> {
         let (start, end, bytes) = all?;
         bit_rate(bytes, end.saturating_sub(start))
     }
-    /// Only where both kinds take part: otherwise it is the goodput.
+    /// The goodput of UDP or TCP flows, if there are both; otherwise it would equal the goodput.
     pub fn goodput_of_kind(&self, udp: bool) -> Option<Measured> {
         let mixed = self.flows().any(|flow| flow.udp) && self.tcp_transfers().next().is_some();
         if mixed { self.goodput(|flow| flow.udp == udp) } else { None }

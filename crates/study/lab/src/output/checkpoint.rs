@@ -1,9 +1,9 @@
 //! Checkpoints: each run of a scenario is stored when it is complete, so that a process that is killed leaves
 //! its complete runs, and the next process that claims the same place continues with them.
 //!
-//! A checkpoint is a small result of its own in the draft: it has the same tables, and reading it makes the
-//! same checks. It is not forced to the disk. A killed process loses nothing by that, and the checksums
-//! detect what a failing machine damages.
+//! A checkpoint is a small result in the draft: it has the same tables, and reading it makes the same checks. It is not
+//! forced to the disk, because a killed process loses nothing by that. The checksums detect what a failing machine
+//! damages.
 
 use super::{OutputError, Place, read, written};
 use crate::output::lock;
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Seconds. A shorter run takes no longer to repeat than to read, and is not stored.
+/// Runs shorter than this are not stored, because repeating them takes no longer than reading them. In seconds.
 const WORTH_S: f64 = 0.05;
 
 /// The runs that earlier processes with the same scenario left.
@@ -21,13 +21,13 @@ const WORTH_S: f64 = 0.05;
 pub struct Recovered {
     /// Complete runs, each once.
     pub runs: Vec<RunRecord>,
-    /// A sentence for each run that was found and not used, with the reason.
+    /// A sentence for each run that was found but not used, with the reason.
     pub notes: Vec<String>,
 }
 
 impl Place {
-    /// The complete runs of `plan`, a set without runs, that killed processes of this machine left. They now
-    /// belong to this place. Runs of another program, scenario or version, and damaged runs, are not used.
+    /// Takes over the complete runs of `plan`, a set without runs, that killed processes of this machine left. Runs of
+    /// another program, scenario or version, and damaged runs, are not used.
     pub fn recover(&self, plan: &RunSet) -> Recovered {
         let mut recovered = Recovered::default();
         abandoned(&self.root, &self.id).iter().for_each(|draft| self.adopt(draft, &mut recovered));
@@ -35,7 +35,7 @@ impl Place {
         for folder in entries(&self.checkpoints()) {
             match one_run(&folder, plan) {
                 Ok(Some(run)) => drop(found.insert((run.scheme.clone(), run.seed), run)),
-                // It was just being written.
+                // The process was killed while it wrote this run.
                 Ok(None) => drop(fs::remove_dir_all(&folder)),
                 Err(fault) => {
                     recovered.notes.push(format!(
@@ -49,7 +49,7 @@ impl Place {
         recovered
     }
 
-    /// Stores `run` of `plan`, a set without runs, unless it is quick to repeat.
+    /// Stores `run` of `plan`, a set without runs, unless repeating it is quick.
     pub fn save(&self, plan: &RunSet, run: &mut RunRecord) -> Result<(), OutputError> {
         if run.engine.wall_s < WORTH_S {
             return Ok(());
@@ -57,7 +57,7 @@ impl Place {
         self.keep(plan, run)
     }
 
-    /// Stores `run` of `plan`, unless it is stored.
+    /// Stores `run` of `plan`, unless it is already stored.
     pub(super) fn keep(&self, plan: &RunSet, run: &mut RunRecord) -> Result<(), OutputError> {
         let scheme = plan.schemes.iter().position(|name| *name == run.scheme);
         let folder =
@@ -69,7 +69,7 @@ impl Place {
         let made = fs::create_dir_all(&folder).map_err(super::at(&folder));
         let written = made.and_then(|()| written::write_data(&folder, &self.id, &set));
         *run = set.runs.into_iter().next().unwrap_or_default();
-        // What is not whole must not take the room of what will be.
+        // An incomplete run must not occupy space that other runs need.
         written.inspect_err(|_| drop(fs::remove_dir_all(&folder)))
     }
 
@@ -93,7 +93,7 @@ impl Place {
         self.draft.join(format!("runs-{:016x}", program()))
     }
 
-    /// Moves the runs of an abandoned draft here. Where several processes try, one of them gets each run.
+    /// Moves the runs of an abandoned draft to this one. If several processes try, each run goes to one of them.
     fn adopt(&self, draft: &Path, recovered: &mut Recovered) {
         let checkpoints = self.checkpoints();
         for runs in entries(draft).iter().filter(|path| is_checkpoint(path)) {
@@ -105,7 +105,7 @@ impl Place {
             }
             drop(fs::create_dir_all(&checkpoints));
             for run in entries(runs) {
-                // What cannot be had is done again.
+                // A run that cannot be moved is repeated.
                 drop(run.file_name().map(|name| fs::rename(&run, checkpoints.join(name))));
             }
         }
@@ -133,7 +133,7 @@ fn abandoned(root: &Path, id: &str) -> Vec<PathBuf> {
     entries(root).into_iter().filter(gone).collect()
 }
 
-/// The run stored in `folder`; none where it was not written completely.
+/// The run stored in `folder`; `None` if it was not written completely.
 fn one_run(folder: &Path, plan: &RunSet) -> Result<Option<RunRecord>, String> {
     let stored = match read::open(folder) {
         Ok(stored) => stored,
@@ -162,8 +162,8 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// A fingerprint of the program file: its length and its time of modification. Linux finds the file of this process also
-/// when another one has taken its place meanwhile.
+/// A fingerprint of the program file: its length and its time of modification. Linux finds the file of this process
+/// even if another file has replaced it.
 fn program() -> u64 {
     let own = fs::metadata("/proc/self/exe");
     let file = own.or_else(|_| std::env::current_exe().and_then(fs::metadata));

@@ -1,4 +1,4 @@
-//! What a killed process leaves is found once, as it was; what is damaged or another's is done again.
+//! The runs of a killed process are found once and unchanged. Damaged runs and runs of other programs are repeated.
 
 use super::super::scratch;
 use super::*;
@@ -12,7 +12,7 @@ fn claim(root: &Path) -> Place {
     Place::claim(root, &plan.name, &plan.scenario, true).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// The first `n` runs, each of which took its time.
+/// The first `n` runs, which took long enough to be stored.
 fn runs(n: usize) -> Vec<RunRecord> {
     let mut runs: Vec<RunRecord> =
         RunSet::example(3).in_order().into_iter().take(n).cloned().collect();
@@ -71,7 +71,7 @@ fn what_a_killed_process_left_is_found_once() {
     );
     place.abandon();
     assert_eq!(entries(&root).len(), 1, "left for the next");
-    // A process of the same number as the one that is gone goes on too.
+    // A process with the number of the killed one also continues.
     let place = claim(&root);
     let recovered = place.recover(&plan());
     assert_eq!(recovered.runs.len(), 4);
@@ -134,7 +134,7 @@ fn short_runs_and_empty_drafts_leave_nothing() {
 fn a_process_that_lives_keeps_its_own() {
     let root = scratch("checkpoint-alive");
     let draft = killed(&root, &runs(2));
-    // The parent of this process is there.
+    // The parent of this process is alive.
     let parent = std::os::unix::process::parent_id().to_string();
     let name = draft.display().to_string().replace(&i32::MAX.to_string(), &parent);
     fs::rename(draft, &name).unwrap();

@@ -1,4 +1,4 @@
-//! The line of each scheme with a few of its counts. The table `control` of a result has all.
+//! A line for each scheme with a few of its counts. The table `control` of a result has all counts.
 
 use super::format::{grouped, quantity};
 use crate::fit::label;
@@ -8,7 +8,7 @@ use slotline_net::node::counter::{Phrase, Unit};
 use slotline_scenario::metric;
 use slotline_schemes::counters;
 
-/// The counters that have a phrase: of each scheme first its own, then those of nodes and those that several schemes
+/// The counters that have a phrase: first those of each scheme, then those of nodes and those that several schemes
 /// share.
 fn with_phrase() -> impl Iterator<Item = (Counter, Phrase)> {
     let [shared, own @ ..] = counters::tables();
@@ -16,7 +16,7 @@ fn with_phrase() -> impl Iterator<Item = (Counter, Phrase)> {
     all.filter_map(|counter| Some((counter, counter.phrase?)))
 }
 
-/// The most counts that are shown of a scheme.
+/// The largest number of counts that are shown for a scheme.
 const MOST: usize = 6;
 
 /// A line for each scheme with counts, and a line that says where all counts are.

@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use toml::Value;
 
-/// A key with another value, or only on one side.
+/// A key that has another value, or that only one side has.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Difference {
     /// The key's full path, as `scheme.dctcp.queue.threshold`.
     pub key: String,
-    /// Its value in the old scenario, as in TOML; `None` where it has no such key.
+    /// Its value in the old scenario, in the syntax of TOML; `None` if the old scenario lacks the key.
     pub old: Option<String>,
-    /// Its value in the new one.
+    /// Its value in the new scenario.
     pub new: Option<String>,
 }
 
@@ -25,7 +25,7 @@ impl Difference {
     }
 }
 
-/// Longest value that is shown whole.
+/// The length of the longest value that is shown whole.
 const LONGEST: usize = 60;
 
 /// All differences, in order of keys. Tables in a list are identified by their `name`, or else by number.
@@ -45,7 +45,7 @@ fn unlike(key: &str, old: Option<String>, new: Option<String>) -> Difference {
     Difference { key: key.into(), old, new }
 }
 
-/// The scenario, with the fingerprints of files under `file`.
+/// The parsed scenario, with the fingerprints of files under `file`.
 fn parsed(text: &str) -> Option<Value> {
     let mut table: toml::Table = text.parse().ok()?;
     let prints = text.lines().filter_map(|line| line.strip_prefix("# ")?.rsplit_once(": "));

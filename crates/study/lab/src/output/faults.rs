@@ -1,4 +1,4 @@
-//! Shows the components that were found faulty on the terminal.
+//! Shows the faulty components of a result on the terminal.
 
 use super::format::{grouped, quantity};
 use crate::record::{FaultRow, NEVER, RunRecord, RunSet};
@@ -18,7 +18,7 @@ pub fn kind(fault: &FaultRow) -> &'static str {
     if fault.switch { "switch" } else { "link" }
 }
 
-/// A time as text; `None` for a time that was never reached.
+/// A time as text; `None` if it was never reached.
 pub fn time(ps: u64) -> Option<String> {
     (ps != NEVER).then(|| quantity(Unit::Seconds, ps as f64 / 1e12))
 }

@@ -15,7 +15,7 @@ pub struct Scale {
 }
 
 impl Scale {
-    /// The largest multiple of `unit` that is not above `magnitude`, or the smallest there is.
+    /// The largest multiple of `unit` that is not above `magnitude`, or else the smallest multiple.
     pub fn of(unit: Unit, magnitude: f64) -> Scale {
         let steps: &[(f64, &str)] = match unit {
             Unit::Seconds => &[(1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")],
@@ -49,15 +49,15 @@ fn decimals(value: f64) -> usize {
     (3.0 - value.abs().log10().floor()).clamp(0.0, 6.0) as usize
 }
 
-/// `value` in its unit, as `12.34 ms`.
+/// `value` with its unit, such as `12.34 ms`.
 pub fn quantity(unit: Unit, value: f64) -> String {
     let scale = Scale::of(unit, value);
     let scaled = value / scale.factor;
     scale.with(format!("{scaled:.*}", decimals(scaled)))
 }
 
-/// `mean ± half width` of `estimate` in multiples of `scale`, or `mean (low to high)` where one end of the interval is
-/// the end of what is possible; `≥` before a lower bound.
+/// `estimate` as `mean ± half width` in multiples of `scale`, with `≥` before a lower bound. An interval that ends at a
+/// limit of possible values is shown as `mean (low to high)`.
 pub fn estimate(estimate: &Estimate, at_least: bool, scale: Scale) -> String {
     let scaled = estimate.over(scale.factor);
     let digits = decimals(scaled.mean).max(scaled.half.map_or(0, |h| decimals(h).min(1)));
@@ -76,7 +76,7 @@ pub fn estimate(estimate: &Estimate, at_least: bool, scale: Scale) -> String {
     }
 }
 
-/// The end of an interval: whole numbers, such as zero, without decimals.
+/// The end of an interval. Whole numbers, such as zero, have no decimals.
 fn end(value: f64, digits: usize) -> String {
     let digits = if value == value.round() { 0 } else { digits };
     format!("{value:.digits$}")
@@ -92,7 +92,7 @@ pub fn grouped(n: u64) -> String {
     digits.chars().enumerate().flat_map(with_comma).collect()
 }
 
-/// Three lines on the packet balance, the cost and the digest of `runs` runs.
+/// Three lines with the packet balance, the cost and the digest of `runs` runs.
 pub fn engine(total: &EngineTotal, runs: usize) -> [String; 3] {
     let (stats, census) = (&total.stats, &total.census);
     let accounted =
@@ -145,7 +145,7 @@ pub fn emulated(emulation: &Emulation) -> String {
     )
 }
 
-/// As [`engine`], for runs of the flow-level engine.
+/// The lines of [`engine`] for the flow-level engine.
 fn flow_engine(total: &EngineTotal, digest: String) -> [String; 3] {
     let (stats, census) = (&total.stats, &total.census);
     [
@@ -165,7 +165,7 @@ fn flow_engine(total: &EngineTotal, digest: String) -> [String; 3] {
     ]
 }
 
-/// `value` in its unit, without decimals.
+/// `value` with its unit, without decimals.
 fn rounded(unit: Unit, value: f64) -> String {
     let scale = Scale::of(unit, value);
     scale.with(format!("{:.0}", value / scale.factor))
@@ -194,11 +194,11 @@ pub const TABLE_NOTE: &str = "Mean over seeds ± half width of its 95 % confiden
      interval where it ends at what is possible. Verdicts compare with the first scheme, paired by seed. Each verdict has an \
      error rate of 5 %: among many, one in twenty may be chance. Differences below 0.1 % do not count.";
 
-/// What `≥` means, where a table has any.
+/// The meaning of `≥`, for tables that have it.
 pub const BOUND_NOTE: &str =
     "≥ is a lower bound: unfinished flows count with their time until the end of the run.";
 
-/// One direction of a link, as `s0 → h3`.
+/// One direction of a link, such as `s0 → h3`.
 pub fn direction(node: &str, port: &str) -> String {
     format!("{node} → {port}")
 }
@@ -243,14 +243,14 @@ fn doing(part: Part, why: &WhyRow, waits: &[(&PortRow, u64)]) -> String {
     }
 }
 
-/// `value` in its unit with three significant digits.
+/// `value` with its unit, with three significant digits.
 fn three_digits(unit: Unit, value: f64) -> String {
     let scale = Scale::of(unit, value);
     let scaled = value / scale.factor;
     scale.with(format!("{scaled:.*}", decimals(scaled).saturating_sub(1)))
 }
 
-/// A verdict with its reason, as `better: 34 % lower (30 to 38 %)`.
+/// A verdict with its reason, such as `better: 34 % lower (30 to 38 %)`.
 pub fn verdict(metric: Metric, comparison: &Comparison) -> String {
     let text = comparison.verdict.text();
     match comparison.verdict {
@@ -260,7 +260,7 @@ pub fn verdict(metric: Metric, comparison: &Comparison) -> String {
     }
 }
 
-/// Whether the interval of the difference rounds to zero.
+/// Whether the ends of the interval of the difference round to zero.
 fn is_narrow(comparison: &Comparison) -> bool {
     let shows = |edge: f64| (edge - 1.0).abs() >= 0.0005;
     match comparison.ratio.and_then(|ratio| ratio.interval) {
@@ -269,7 +269,7 @@ fn is_narrow(comparison: &Comparison) -> bool {
     }
 }
 
-/// How large a difference is, as `34 % lower (30 to 38 %)`.
+/// The size of a difference, such as `34 % lower (30 to 38 %)`.
 pub fn extent(metric: Metric, comparison: &Comparison) -> String {
     match comparison.ratio {
         Some(ratio) if comparison.verdict == Verdict::NoDifference => around_one(&ratio),
@@ -289,7 +289,7 @@ fn around_one(ratio: &Ratio) -> String {
     }
 }
 
-/// The difference to a scheme that has none of what the metric counts.
+/// The difference to a scheme whose value is zero.
 fn none_left(metric: Metric, difference: &Estimate) -> String {
     format!("none instead of {}", quantity(metric.unit(), -difference.mean))
 }
@@ -320,6 +320,16 @@ fn interval(edges: Option<(f64, f64)>, unit: &str) -> String {
 fn absolute(metric: Metric, difference: &Estimate) -> String {
     let word = if difference.mean < 0.0 { "less" } else { "more" };
     format!("{} {word}", quantity(metric.unit(), difference.mean.abs()))
+}
+
+/// A number with its noun: `1 run`, `3 runs`.
+pub fn several(n: u64, what: &str) -> String {
+    let plural = match n {
+        1 => "",
+        _ if what.ends_with("ch") => "es",
+        _ => "s",
+    };
+    format!("{} {what}{plural}", grouped(n))
 }
 
 #[cfg(test)]

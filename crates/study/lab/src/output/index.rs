@@ -9,8 +9,7 @@ use slotline_net::node::DropReason;
 use slotline_scenario::metric::Metric;
 use std::collections::BTreeMap;
 
-/// Number of the form of results that this program writes and reads. It changes with every table, column
-/// and key.
+/// The number of the result format that this program writes and reads. It changes when a table, column or key changes.
 pub const SCHEMA: u32 = 3;
 
 /// The name of the file.
@@ -30,7 +29,7 @@ pub(super) struct Index {
     pub schema: u32,
     /// Version of the program that made the runs.
     pub version: String,
-    /// Name of the result.
+    /// The short name of the result.
     pub id: String,
     pub name: String,
     pub description: String,
@@ -43,16 +42,16 @@ pub(super) struct Index {
     pub runs: Vec<Run>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failed: Vec<FailedRun>,
-    /// Files that are read back: by name.
+    /// The files that are read back, by name.
     pub files: BTreeMap<String, Note>,
     /// The checksum of this file with [`NO_CHECKSUM`] in this place. It is the last field.
     checksum: String,
 }
 
-/// Stands for the checksum while it is computed.
+/// The placeholder for the checksum while it is computed.
 const NO_CHECKSUM: &str = "0000000000000000";
 
-/// Where the text of a file has its checksum.
+/// The position of the checksum in the text of a file.
 fn checksum_at(text: &str) -> Option<std::ops::Range<usize>> {
     const KEY: &str = "\"checksum\": \"";
     let from = text.rfind(KEY)? + KEY.len();
@@ -70,7 +69,7 @@ pub(super) fn seal(text: &str) -> String {
     sealed
 }
 
-/// Whether `text` is as [`Index::text`] has made it.
+/// Whether `text` is as [`Index::text`] made it.
 pub(super) fn is_unchanged(text: &str) -> bool {
     checksum_at(text).is_some() && seal(text) == text
 }
@@ -88,7 +87,7 @@ pub(super) struct Note {
 #[serde(deny_unknown_fields)]
 pub(super) struct Span {
     from_ps: u64,
-    /// Null: the end of the run.
+    /// Null for the end of the run.
     until_ps: Option<u64>,
 }
 
@@ -128,7 +127,7 @@ pub(super) struct CaptureNote {
     pub port: u32,
     /// Number of recorded packets.
     pub packets: usize,
-    /// Number of later packets, which were not recorded.
+    /// The number of later packets that were not recorded.
     pub omitted: u64,
 }
 
@@ -157,7 +156,7 @@ impl Index {
         // Plain data with text keys always has a JSON form.
         seal(&(serde_json::to_string_pretty(self).expect("plain data") + "\n"))
     }
-    /// The set, its runs without tables.
+    /// The set of runs. Their tables are empty.
     pub fn set(&self, scenario: String) -> Result<RunSet, String> {
         let runs: Result<Vec<RunRecord>, String> = self.runs.iter().map(Run::record).collect();
         Ok(RunSet {
@@ -226,8 +225,12 @@ impl Run {
     }
     fn record(&self) -> Result<RunRecord, String> {
         let digest = u64::from_str_radix(&self.digest, 16);
-        let wrong =
-            || format!("the digest of {}, seed {}, is no such number", self.scheme, self.seed);
+        let wrong = || {
+            format!(
+                "the digest of {}, seed {}, is not a hexadecimal number",
+                self.scheme, self.seed
+            )
+        };
         Ok(RunRecord {
             scheme: self.scheme.clone(),
             seed: self.seed,
@@ -256,7 +259,8 @@ impl Run {
         let mut dropped = [0; DropReason::ALL.len()];
         for (name, packets) in &self.dropped {
             let known = DropReason::ALL.into_iter().find(|reason| reason.name() == name);
-            let reason = known.ok_or_else(|| format!("`{name}` is no reason to drop a packet"))?;
+            let reason = known
+                .ok_or_else(|| format!("`{name}` is not a known reason for dropping a packet"))?;
             dropped[reason as usize] = *packets;
         }
         Ok(dropped)

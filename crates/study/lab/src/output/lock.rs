@@ -1,18 +1,18 @@
 //! Locks on points of a sweep, where several processes and machines share a folder.
 //!
-//! A lock is a file that only one process can create. It names the process and the host that hold it, and
-//! its holder touches it while at work. It is stale when that process is gone (same host), or when nobody
-//! has touched it for [`SILENCE`] by the file system's own clock. Locks only save work: a result is
-//! complete or not there whatever locks say, and two processes that do the same point get the same result.
+//! A lock is a file that only one process can create. It names the process and the host that hold it, and its holder
+//! updates it while at work. A lock is stale if that process has ended (on the same host), or if nobody has updated it
+//! for [`SILENCE`] by the file system's own clock. Locks only avoid repeated work. A result is complete or absent
+//! whatever locks say, and two processes that run the same point get the same result.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// How often a holder touches its locks.
+/// How often a holder updates its locks.
 pub const HEARTBEAT: Duration = Duration::from_secs(20);
-/// Locks that were not touched for this long are stale.
+/// Locks that were not updated for this long are stale.
 pub const SILENCE: Duration = Duration::from_secs(180);
 
 /// A lock that this process holds, until it is dropped.
@@ -27,7 +27,7 @@ pub struct Lock {
 pub enum Attempt {
     /// This process holds the lock.
     Held(Lock),
-    /// Another process works on it: on which host, and its number.
+    /// Another process holds it; its host and process number.
     Busy(String),
 }
 
@@ -36,7 +36,7 @@ impl Lock {
     pub fn take(root: &Path, id: &str) -> io::Result<Attempt> {
         let path = root.join(format!(".{id}.lock"));
         let holder = holder();
-        // A stale lock is removed once; the fastest process then gets it.
+        // A stale lock is removed once. Then the fastest process gets the lock.
         for _ in 0..2 {
             match OpenOptions::new().write(true).create_new(true).open(&path) {
                 Ok(mut file) => {
@@ -58,13 +58,13 @@ impl Lock {
 
     /// Shows that the holder is still alive.
     pub fn touch(&self) -> io::Result<()> {
-        // Not created again where another took it over.
+        // If another process took it over, it is not created again.
         File::options().write(true).open(&self.path)?.write_all(self.holder.as_bytes())
     }
 }
 
 impl Drop for Lock {
-    /// Removes it, unless another took it over. Nothing can be done about a failure here.
+    /// Removes the lock, unless another process took it over. A failure cannot be handled here and is ignored.
     fn drop(&mut self) {
         if fs::read_to_string(&self.path).is_ok_and(|held| held == self.holder) {
             drop(fs::remove_file(&self.path));
@@ -77,7 +77,7 @@ pub fn holder() -> String {
     format!("{}.{}", host(), std::process::id())
 }
 
-/// The name of this machine, in letters that suit file names.
+/// The name of this machine, with only letters, digits and hyphens.
 fn host() -> String {
     let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
     let letter = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
@@ -85,7 +85,7 @@ fn host() -> String {
     if name.is_empty() { "host".into() } else { name }
 }
 
-/// Whether the process that `holder` names ran on this machine and is gone.
+/// Whether the process named by `holder` ran on this machine and has ended.
 pub fn is_gone(holder: &str) -> bool {
     let Some((host_name, number)) = holder.trim().rsplit_once('.') else { return false };
     let number = number.parse().ok().and_then(rustix::process::Pid::from_raw);
@@ -93,12 +93,12 @@ pub fn is_gone(holder: &str) -> bool {
     host_name == host() && number.is_some_and(dead)
 }
 
-/// Whether a lock is stale. A lock without a name is being written: only silence makes it stale.
+/// Whether a lock is stale. A lock without a name is still being written and becomes stale only by its age.
 fn is_stale(root: &Path, path: &Path, holder: &str) -> bool {
     is_gone(holder) || age(root, path).is_some_and(|age| age > SILENCE)
 }
 
-/// How long ago `path` was touched, by the clock of the file system that it is on.
+/// The time since `path` was updated, by the clock of its file system.
 fn age(root: &Path, path: &Path) -> Option<Duration> {
     let probe = root.join(format!(".clock.{}", holder()));
     let now = fs::write(&probe, ".").and_then(|()| fs::metadata(&probe)?.modified());
@@ -107,7 +107,7 @@ fn age(root: &Path, path: &Path) -> Option<Duration> {
     now.ok()?.duration_since(then).ok()
 }
 
-/// Moves a stale lock away. A process that moved a new lock of another by mistake puts it back.
+/// Moves a stale lock away. If another process replaced it by a new lock in the meantime, that lock is put back.
 fn clear(path: &Path, stale: &str) -> io::Result<()> {
     let aside = path.with_extension(format!("stale.{}", holder()));
     match fs::rename(path, &aside) {

@@ -19,7 +19,7 @@ pub enum MergeError {
     Twice(String),
     /// The measured parts of the runs differ.
     #[error(
-        "`{first}` counts what happens {}, `{other}` {}: their numbers do not mean the same. Run one of \
+        "`{first}` counts what happens {}, `{other}` {}, so their numbers are not comparable. Run one of \
          them again with the other's `[measure]`", span(.windows.0), span(.windows.1)
     )]
     Window {
@@ -140,7 +140,7 @@ fn common_seeds(parts: &[Labelled]) -> Vec<u64> {
         .collect()
 }
 
-/// Returns `set` with the names that its schemes have on the page.
+/// Returns `set` with its schemes renamed for the page.
 fn renamed(label: &str, mut set: RunSet, names: &[String]) -> RunSet {
     let name = |scheme: &String| match names.iter().filter(|name| *name == scheme).count() {
         1 => scheme.clone(),
@@ -230,7 +230,7 @@ mod tests {
         assert!(merged.complete() && merged.runs.len() == 6 && merged.seeds == [1, 2, 3]);
         assert_eq!((merged.workloads.len(), &*merged.scenario), (1, &*RunSet::example(1).scenario));
         assert!(merged.description.contains("same scenario and version"), "{}", merged.description);
-        // The same numbers as side by side in one scenario.
+        // The numbers are the same as in one scenario with all schemes.
         let (summary, whole) = (Summary::of(&merged), Summary::of(&RunSet::example(3)));
         assert_eq!(summary.schemes[1].cells[0], whole.schemes[1].cells[0]);
     }

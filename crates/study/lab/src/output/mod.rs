@@ -34,7 +34,7 @@ use std::path::{Path, PathBuf};
 pub enum OutputError {
     /// The folder exists already.
     #[error(
-        "`{}` holds a result already: name another place with --out, or replace it with --force", .0.display()
+        "`{}` already holds a result: name another place with --out, or replace it with --force", .0.display()
     )]
     Exists(PathBuf),
     /// The folder exists, and holds no result of this scenario.
@@ -64,7 +64,7 @@ fn runs_are(runs: usize) -> String {
     if runs == 1 { "1 run is".into() } else { format!("{runs} runs are") }
 }
 
-/// Short name of a result: the scenario's name and 32 hexadecimal digits that stand for the resolved scenario, with
+/// Short name of a result: the scenario's name and 32 hexadecimal digits. The digits depend on the resolved scenario,
 /// the files that it reads, and the program's version.
 pub fn run_id(name: &str, scenario: &str) -> String {
     let letter = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
@@ -74,18 +74,18 @@ pub fn run_id(name: &str, scenario: &str) -> String {
     format!("{}-{}", parts.join("-"), content_name(content.as_bytes()))
 }
 
-/// Whether `folder` holds a result of the scenario and version for which its short name `id` stands.
+/// Whether `folder` holds a result of the scenario and version that the short name `id` stands for.
 pub fn is_of(folder: &Path, id: &str) -> bool {
     let digits = |id: &str| id.rsplit_once('-').map(|(_, digits)| digits.to_string());
     let text = fs::read_to_string(folder.join("scenario.toml"));
     text.is_ok_and(|text| digits(&run_id("", &text)) == digits(id))
 }
 
-/// The folder of the result in its draft.
+/// The folder of the complete result in its draft.
 const WHOLE: &str = "result";
 
-/// A folder claimed for a result before the runs start. Files are written into a draft beside it, which gets
-/// the final name at the end, so a folder with that name is complete. Until then the draft has the complete runs.
+/// A folder claimed for a result before the runs start. Files are written into a draft beside it, which gets the final
+/// name at the end, so a folder with that name is complete. Until then the draft has the complete runs.
 #[derive(Debug)]
 pub struct Place {
     id: String,
@@ -98,8 +98,8 @@ pub struct Place {
 }
 
 impl Place {
-    /// Claims the folder of scenario `name` (resolved text `scenario`) below `root`. An existing folder is an
-    /// error; with `force`, only the folder of another scenario is.
+    /// Claims the folder of scenario `name` (resolved text `scenario`) below `root`. An existing folder is an error.
+    /// With `force`, it is an error only if it belongs to another scenario.
     pub fn claim(
         root: &Path,
         name: &str,
@@ -127,12 +127,12 @@ impl Place {
             (true, true) => Ok(()),
         }
     }
-    /// Where the result will be.
+    /// The folder of the result.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
-    /// Writes all files of `set`, whose summary is `summary`, and gives them their name. Tables of more
-    /// than [`CSV_ROWS`] rows are written as CSV only where `all_csv`; `pages` are written too.
+    /// Writes all files of `set`, whose summary is `summary`, and `pages`, and gives them their final name. Tables of
+    /// more than [`CSV_ROWS`] rows are written as CSV only with `all_csv`.
     pub fn write(
         mut self,
         set: &RunSet,
@@ -147,7 +147,8 @@ impl Place {
             Err(error) => Err(self.keep_rest(set, error)),
         }
     }
-    /// The result could not be written. Its incomplete files make room for the runs that are not stored yet.
+    /// Handles a failure to write the result. Its incomplete files are removed to make room for runs that are not
+    /// stored yet.
     fn keep_rest(&mut self, set: &RunSet, error: OutputError) -> OutputError {
         drop(fs::remove_dir_all(self.draft.join(WHOLE)));
         if self.folder.exists() {
@@ -176,8 +177,8 @@ impl Place {
         self.publish(&whole)?;
         Ok(left_out)
     }
-    /// A replaced result is moved away first, so that a folder never holds parts of both. It is moved back
-    /// where the new result cannot replace it.
+    /// Gives the result its final name. An old result is moved away first, so that a folder never holds parts of both.
+    /// It is moved back if the new result cannot replace it.
     fn publish(&self, whole: &Path) -> Result<(), OutputError> {
         let old = self.draft.with_extension("replaced");
         let replaces = self.folder.exists();
@@ -195,8 +196,7 @@ impl Place {
 }
 
 impl Drop for Place {
-    /// Removes the draft, unless the next process needs its runs. A failure to remove it is ignored: nothing
-    /// depends on it.
+    /// Removes the draft, unless the next process needs its runs. A failure is ignored, because nothing depends on it.
     fn drop(&mut self) {
         if !(self.preserve && has_runs(&self.draft)) {
             drop(fs::remove_dir_all(&self.draft));

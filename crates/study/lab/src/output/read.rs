@@ -36,12 +36,12 @@ pub enum ReadError {
         /// The version of its program.
         version: String,
     },
-    /// A file of it is not as it was written.
+    /// A file of it was changed or damaged.
     #[error("`{}` is damaged: {fault}", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The cause.
         fault: String,
     },
     /// A file cannot be read, for example because permission is missing.
@@ -54,7 +54,7 @@ pub enum ReadError {
     },
 }
 
-/// What is wrong with a file that is not as it was written.
+/// The fault of a file with another checksum.
 const EDITED: &str = "its checksum differs: results must not be edited";
 
 /// A result with its name and the version of the program that made it.
@@ -73,8 +73,7 @@ pub fn read(folder: &Path) -> Result<RunSet, ReadError> {
     open(folder).map(|stored| stored.set)
 }
 
-/// Reads the result in `folder`, with its name and the version that made it. A file that is not exactly as it was
-/// written is an error.
+/// Reads the result in `folder`, with its name and the version that made it. A file that was changed is an error.
 pub fn open(folder: &Path) -> Result<Stored, ReadError> {
     let index = read_index(folder)?;
     let damaged = |fault| damaged(&folder.join(index::FILE), fault);
@@ -107,7 +106,7 @@ fn read_index(folder: &Path) -> Result<Index, ReadError> {
     serde_json::from_str(&text).map_err(wrong)
 }
 
-/// The content of a file that the index names, as it was written; `None` where it names no such file.
+/// The content of a file that the index names; `None` if it does not name the file.
 fn file(folder: &Path, index: &Index, name: &str) -> Result<Option<Bytes>, ReadError> {
     let Some(note) = index.files.get(name) else { return Ok(None) };
     let path = folder.join(name);
@@ -179,7 +178,7 @@ fn table<R: Clone + Send + Sync, T>(
     }
 }
 
-/// Packets shared out to the ports at which they were captured.
+/// Divides the packets among the ports at which they were captured.
 fn captures(notes: &[CaptureNote], rows: Vec<CapturedRow>) -> Result<Vec<Capture>, String> {
     let mut rows = rows.into_iter();
     let capture = |note: &CaptureNote| {

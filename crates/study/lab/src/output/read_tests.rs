@@ -1,4 +1,4 @@
-//! What is written is read back the same, and what was damaged since is refused, never trusted.
+//! What is written is read back unchanged. What was damaged later is refused.
 
 use super::read::{ReadError, open, read};
 use super::tests::scratch;
@@ -15,7 +15,7 @@ use slotline_scenario::metric::Metric;
 use std::fs;
 use std::path::Path;
 
-/// Small numbers, large ones, and the edges.
+/// Small numbers, large numbers, and limits.
 fn number() -> impl Strategy<Value = u64> {
     prop_oneof![0..10u64, any::<u64>().prop_map(|n| n >> 1), Just(0), Just(NEVER - 1)]
 }
@@ -95,18 +95,18 @@ fn schedule() -> impl Strategy<Value = ScheduleRow> {
 
 fn packet() -> impl Strategy<Value = CapturedPacket> {
     let kinds = [Kind::Data, Kind::Ack, Kind::Datagram, Kind::Control, Kind::Pause].to_vec();
-    let words = (any::<u32>(), any::<u32>(), any::<u32>(), any::<u32>(), any::<u32>());
+    let fields = (any::<u32>(), any::<u32>(), any::<u32>(), any::<u32>(), any::<u32>());
     let small = (any::<u16>(), any::<u16>(), any::<u8>(), any::<u8>());
     let sack = prop::array::uniform3((any::<u16>(), any::<u16>()));
-    (number(), words, small, prop::sample::select(kinds), sack).prop_map(
-        |(t_ps, words, small, kind, sack)| CapturedPacket {
+    (number(), fields, small, prop::sample::select(kinds), sack).prop_map(
+        |(t_ps, fields, small, kind, sack)| CapturedPacket {
             t_ps,
-            src: words.0,
+            src: fields.0,
             packet: Packet {
-                dst: HostId(words.1),
-                flow: words.2,
-                seq: words.3,
-                stamp: words.4,
+                dst: HostId(fields.1),
+                flow: fields.2,
+                seq: fields.3,
+                stamp: fields.4,
                 entropy: small.0,
                 len: small.1,
                 kind,
@@ -115,6 +115,7 @@ fn packet() -> impl Strategy<Value = CapturedPacket> {
                 circuits: Circuits::from_bits(small.3 / 2).unwrap(),
                 sack: sack.map(|(start, end)| Span { start, end }),
             },
+            head: "45".repeat(usize::from(small.3 % 3)),
         },
     )
 }
@@ -147,7 +148,7 @@ fn engine() -> impl Strategy<Value = (EngineStats, Conservation)> {
 }
 
 prop_compose! {
-    /// A run of whatever scheme and seed.
+    /// A run of any scheme and seed.
     fn record()(
         flows in prop::collection::vec(flow(), 0..20),
         ports in prop::collection::vec(port(), 0..4),
@@ -224,12 +225,12 @@ prop_compose! {
         schemes in prop::collection::btree_set(text(), 1..4),
         seeds in prop::collection::btree_set(any::<u64>(), 1..3),
         runs in prop::collection::vec((record(), any::<bool>()), 8),
-        words in prop::array::uniform4(text()),
+        texts in prop::array::uniform4(text()),
         workloads in prop::collection::vec(text(), 0..3),
         metrics in prop::sample::subsequence(Metric::ALL.to_vec(), 0..4),
         (from_ps, until_ps) in (number(), time()),
     ) -> RunSet {
-        let [name, description, scenario, fabric] = words;
+        let [name, description, scenario, fabric] = texts;
         let schemes: Vec<String> = schemes.into_iter().collect();
         let seeds: Vec<u64> = seeds.into_iter().collect();
         let names = schemes.iter().flat_map(|scheme| seeds.iter().map(move |seed| (scheme, *seed)));
@@ -349,7 +350,7 @@ fn no_mutation_makes_it_panic() {
     fs::remove_dir_all(folder).unwrap();
 }
 
-/// Where the checksum was made to fit, a damaged table is an error or has another content, and never a panic.
+/// A damaged table with a matching checksum is an error or has other content, and never causes a panic.
 #[test]
 fn damage_with_a_checksum_that_fits_is_an_error() {
     let folder = stored("sealed", &RunSet::example(1));
@@ -375,7 +376,7 @@ fn damage_with_a_checksum_that_fits_is_an_error() {
     fs::remove_dir_all(folder).unwrap();
 }
 
-/// Where the checksum was made to fit as well, the tables themselves are still looked at.
+/// Tables with a matching checksum are still checked.
 #[test]
 fn tables_that_do_not_fit_are_refused() {
     let (set, other) = (RunSet::example(1), RunSet::example(2));

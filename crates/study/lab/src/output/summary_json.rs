@@ -1,4 +1,4 @@
-//! `summary.json`: what scripts read.
+//! Writes `summary.json`, the file for scripts.
 
 use crate::output::tally::tallies;
 use crate::record::{FailedRun, RunSet};

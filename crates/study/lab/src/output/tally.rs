@@ -1,23 +1,23 @@
-//! The verdicts on one scheme, counted: what the headline, the terminal and `summary.json` say of it.
+//! Counts the verdicts on one scheme, for the headline, the terminal and `summary.json`.
 
-use super::format::{extent, verdict};
+use super::format::{extent, several, verdict};
 use crate::statistics::{Comparison, Verdict};
 use crate::summary::Summary;
 use slotline_scenario::metric::Metric;
 
-/// A metric, and the comparison with the baseline on it.
+/// A metric, and its comparison with the baseline.
 pub type Compared = (Metric, Comparison);
 
-/// The comparisons of a scheme with the baseline on the metrics that are shown, in their order.
+/// The comparisons of a scheme with the baseline on the shown metrics, in their order.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Tally {
     scheme: String,
     base: String,
-    /// By [`ORDER`].
+    /// The comparisons by verdict, in the order of [`ORDER`].
     groups: [Vec<Compared>; ORDER.len()],
 }
 
-/// Verdicts in the order in which they are shown: what became worse is first.
+/// Verdicts in the order in which they are shown. The worse ones are first.
 pub const ORDER: [Verdict; 6] = [
     Verdict::Worse,
     Verdict::Better,
@@ -30,7 +30,7 @@ pub const ORDER: [Verdict; 6] = [
 /// The most metrics of one kind that a headline names.
 const NAMED: usize = 3;
 
-/// A tally of each scheme but the first, on the metrics that are `shown`.
+/// A tally of each scheme except the first, on the `shown` metrics.
 pub fn tallies(summary: &Summary, shown: &[Metric]) -> Vec<Tally> {
     let Some(base) = summary.schemes.first() else { return vec![] };
     let tally = |(at, scheme): (usize, &crate::summary::SchemeSummary)| {
@@ -58,7 +58,7 @@ impl Tally {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
-    /// One sentence: on how many metrics the scheme is worse or better, and the first of these.
+    /// One sentence: the number of metrics on which the scheme is worse or better, and the first of them.
     pub fn headline(&self) -> String {
         let (scheme, base, n) = (&self.scheme, &self.base, self.len());
         let [worse, better, open, few, idle, alike] = &self.groups;
@@ -93,20 +93,23 @@ impl Tally {
         let few = self.those(Verdict::TooFew);
         let unlike: Vec<Compared> = few.iter().filter(|c| !is_same(c)).copied().collect();
         match unlike.len() {
-            0 => format!("{scheme} and {base} do not differ on {n} metrics, with one seed."),
+            0 => {
+                let metrics = several(n as u64, "metric");
+                format!("{scheme} and {base} do not differ on {metrics}, with one seed.")
+            }
             _ => format!(
                 "{scheme} against {base}, one seed, so differences may be chance: {}.",
                 listed(&unlike)
             ),
         }
     }
-    /// The metrics on which there is something to say, in the order of verdicts: title and sentence.
+    /// The metrics with a difference, in the order of verdicts: title and sentence.
     pub fn sentences(&self) -> impl Iterator<Item = (&'static str, String)> {
         let shown = |verdict: &Verdict| !matches!(verdict, Verdict::NoDifference | Verdict::Idle);
         let of = |verdict| self.those(verdict).iter().filter(|c| !is_same(c)).map(sentence);
         ORDER.into_iter().filter(shown).flat_map(of)
     }
-    /// The metrics that do not differ with the only seed.
+    /// The metrics without a difference, if there is only one seed.
     pub fn same(&self) -> Vec<&'static str> {
         let few = self.those(Verdict::TooFew).iter();
         few.filter(|c| is_same(c)).map(|(metric, _)| metric.title()).collect()
@@ -185,7 +188,7 @@ mod tests {
         let found = headline(&all);
         let expected = "may be chance: FCT mean 30.0 % lower; FCT 99th 4.0 times as high.";
         assert!(found.ends_with(expected), "{found}");
-        assert!(headline(&all[..1]).contains("do not differ on 1 metrics"));
+        assert!(headline(&all[..1]).contains("do not differ on 1 metric,"));
     }
 
     /// The headline, the terminal, the page and `summary.json` count the same.

@@ -1,6 +1,6 @@
-//! Shows a result on the terminal: a table of schemes and metrics, then a verdict on each.
+//! Shows a result on the terminal: a table of schemes and metrics, then a verdict for each metric.
 
-use crate::output::format::{self, Scale};
+use crate::output::format::{self, Scale, several};
 use crate::output::tally::{Tally, tallies};
 use crate::output::{apps, counts, faults, stopped};
 use crate::record::{FailedRun, RunSet};
@@ -11,7 +11,7 @@ use slotline_scenario::metric::Metric;
 /// The most failed runs that are named on the terminal.
 const MOST_FAILED: usize = 5;
 
-/// The table, the verdicts and notes on them, for a terminal `width` columns wide.
+/// The table, the verdicts and notes, for a terminal `width` columns wide.
 pub fn table(set: &RunSet, width: usize) -> String {
     table_of(set, &Summary::of(set), width)
 }
@@ -33,7 +33,7 @@ pub fn table_of(set: &RunSet, summary: &Summary, width: usize) -> String {
     out
 }
 
-/// `set` with names that neither break lines nor give commands to the terminal.
+/// `set` with names that neither break lines nor contain control characters of the terminal.
 fn with_plain_names(mut set: RunSet) -> RunSet {
     let plain = |name: &mut String| {
         if name.contains(char::is_control) {
@@ -49,8 +49,8 @@ fn with_plain_names(mut set: RunSet) -> RunSet {
 
 /// One line that names the schemes and seeds.
 fn heading(set: &RunSet) -> String {
-    let plural = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
-    let (schemes, seeds) = (plural(set.schemes.len(), "scheme"), plural(set.seeds.len(), "seed"));
+    let counted = |n: usize, what: &str| several(n as u64, what);
+    let (schemes, seeds) = (counted(set.schemes.len(), "scheme"), counted(set.seeds.len(), "seed"));
     format!("{}: {}, {schemes}, {seeds} each\n\n", set.name, set.fabric)
 }
 
@@ -68,7 +68,7 @@ fn columns(summary: &Summary, metrics: &[Metric]) -> Vec<Vec<String>> {
     columns
 }
 
-/// The unit of a row. It suits its largest number, so that all numbers of the row can be compared.
+/// The unit of a row. It suits the largest number of the row, so that all numbers of the row have the same unit.
 fn scale(summary: &Summary, metric: Metric) -> Scale {
     let cells = (0..summary.schemes.len()).filter_map(|at| summary.cell(at, metric));
     let largest = cells.map(|cell| cell.estimate.mean.abs()).fold(0.0, f64::max);
@@ -113,7 +113,7 @@ fn block(fixed: &[Vec<String>], schemes: &[&Vec<String>]) -> String {
     out + "\n"
 }
 
-/// What has to be known before the verdicts.
+/// Warnings that readers need before the verdicts.
 fn warnings(summary: &Summary, width: usize) -> String {
     let lines: String = summary.warnings().map(|line| wrapped(line, width, 2)).collect();
     if lines.is_empty() { lines } else { format!("Warnings:\n{lines}\n") }

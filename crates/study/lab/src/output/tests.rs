@@ -79,7 +79,7 @@ fn a_failure_names_the_path_and_leaves_nothing() {
 #[test]
 fn a_full_disk_is_named() {
     let set = RunSet::example(1);
-    // Linux' own full disk.
+    // Linux has a device that behaves like a full disk.
     let mut full = fs::File::options().write(true).open("/dev/full").unwrap();
     let error = tables::FLOWS.csv(&set.in_order(), &mut full).map_err(at(Path::new("r/flows.csv")));
     let text = error.unwrap_err().to_string();

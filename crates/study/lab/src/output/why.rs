@@ -32,7 +32,7 @@ pub fn text(record: &RunRecord, row: &WhyRow) -> String {
     out
 }
 
-/// Why no flow of `records` has a breakdown.
+/// The reason why no flow of `records` has a breakdown.
 pub fn nothing(records: &[RunRecord]) -> String {
     let tcp =
         || records.iter().flat_map(|run| &run.flows).filter(|flow| !flow.udp && !flow.request);

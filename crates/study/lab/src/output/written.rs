@@ -13,7 +13,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use twox_hash::XxHash64;
 
-/// The most rows of a table that is also written as CSV unless the user asks for it: the limit of spreadsheets.
+/// The most rows of a table that is written as CSV without a request: the limit of spreadsheets.
 pub const CSV_ROWS: usize = (1 << 20) - 1;
 
 /// The files that were written, and those that were not.
@@ -60,7 +60,7 @@ pub(super) struct Content<'a> {
     pub summary: &'a Summary,
 }
 
-/// Writes `content` and `pages` to the existing folder `folder`, which messages call `name`. Tables of more than
+/// Writes `content` and `pages` to the existing folder `folder`. Messages call it `name`. Tables of more than
 /// `csv_rows` rows are not written as CSV: their names and numbers of rows are returned.
 pub(super) fn write(
     folder: &Path,
@@ -97,7 +97,7 @@ pub(super) fn write_data(folder: &Path, id: &str, set: &RunSet) -> Result<(), Ou
     write_all(folder, folder, id, set, read_back(set), false)
 }
 
-/// The scenario, and the tables as Parquet.
+/// The scenario, and the tables as Parquet. They are read back.
 fn read_back(set: &RunSet) -> Vec<Planned<'_>> {
     let table = |table: &&'static dyn AnyTable| {
         let table = *table;
@@ -111,7 +111,7 @@ fn read_back(set: &RunSet) -> Vec<Planned<'_>> {
     files
 }
 
-/// Whether a table is written: flows, samples and ports always, the others where they have rows.
+/// Whether a table is written: flows, samples and ports always, the others if they have rows.
 fn is_written(table: &dyn AnyTable, set: &RunSet) -> bool {
     ["flows", "samples", "ports"].contains(&table.name())
         || set.runs.iter().any(|run| table.len(run) > 0)
@@ -150,7 +150,7 @@ fn write_all(
     Ok(())
 }
 
-/// Writes one file; with `lasting` it is on the disk when this returns.
+/// Writes one file. With `lasting`, the file is on the disk when this function returns.
 fn put(path: &Path, fill: &Fill<'_>, lasting: bool) -> io::Result<Note> {
     let file = fs::File::create(path)?;
     let mut out = Tallied {

@@ -1,4 +1,4 @@
-//! Results that were made up.
+//! A made-up result.
 
 use super::{
     Conservation, EngineStats, FlowRow, NEVER, PortRow, RunRecord, RunSet, SampleRow, Window,
@@ -7,8 +7,8 @@ use super::{
 const US: u64 = 1_000_000;
 
 impl RunSet {
-    /// Three schemes on an incast of eight, with `seeds` seeds. The numbers are made up, but much like
-    /// real ones: for tests and measurements of what shows results.
+    /// Three schemes on an incast of eight, with `seeds` seeds. The numbers are made up but realistic. They are for
+    /// tests and measurements of code that shows results.
     pub fn example(seeds: u64) -> RunSet {
         let schemes = [("tcp", 200_000), ("dctcp", 9_000), ("xco, <slices>", 8_000)];
         let seeds: Vec<u64> = (1..=seeds).collect();

@@ -1,7 +1,7 @@
 //! Parameter studies: one file with a `sweep` describes many scenarios.
 //!
 //! A [`Study`] is the file. Each of its points is a complete scenario, whose result has a folder of its own that is
-//! named after its content. So a process finds out from the folders which points are done.
+//! named after its content. From the folders a process can tell which points are done.
 
 pub mod part;
 pub mod plan;

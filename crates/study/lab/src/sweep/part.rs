@@ -23,7 +23,7 @@ impl Shard {
     /// All points.
     pub const WHOLE: Shard = Shard { index: 0, of: 1 };
 
-    /// Reads a shard: `2/8` is the third of eight.
+    /// Reads a shard. `2/8` is the third of eight.
     pub fn parse(text: &str) -> Result<Shard, String> {
         let wrong =
             || format!("`{text}` is not a shard: write i/n with i from 0 to n-1, for example 0/4");
@@ -58,7 +58,7 @@ pub struct PointRecord {
     pub point: usize,
     /// A value for each parameter; `None` where the value of the scenario applies.
     pub settings: Vec<Option<serde_json::Value>>,
-    /// The folder of its result; `None` where it was not computed yet, as for points of other shards.
+    /// The folder of its result; `None` if it is not known yet, as for points of other shards.
     pub id: Option<String>,
     /// Its state.
     pub state: State,
@@ -110,8 +110,8 @@ impl Part {
         }
     }
 
-    /// Refuses what no program writes: it would name places outside the folder, or give points the settings of
-    /// others.
+    /// Refuses content that no program writes. It could name places outside the folder, or give points the settings of
+    /// other points.
     fn checked(self) -> Result<Part, String> {
         let is_name = |name: &str| Path::new(name).file_name() == Some(name.as_ref());
         let parameters = self.parameters.len();
@@ -120,13 +120,12 @@ impl Part {
             if point.point != at || settings != parameters {
                 let number = point.point;
                 return Err(format!(
-                    "place {at} of its points has point {number}, with {settings} settings of {parameters} \
-                     parameters"
+                    "entry {at} of `points` is point {number} and sets {settings} of {parameters} parameters"
                 ));
             }
         }
         if self.shard.index >= self.shard.of {
-            return Err(format!("it is part {} of {}", self.shard.index, self.shard.of));
+            return Err(format!("there is no shard {} of {}", self.shard.index, self.shard.of));
         }
         let ids = self.points.iter().filter_map(|point| point.id.as_deref());
         if let Some(name) = ids.chain([self.sweep.as_str()]).find(|name| !is_name(name)) {
@@ -135,12 +134,12 @@ impl Part {
         Ok(self)
     }
 
-    /// The name of its file.
+    /// The name of the file.
     pub fn file_name(&self) -> String {
         format!("part-{}-of-{}.json", self.shard.index, self.shard.of)
     }
 
-    /// The content of its file.
+    /// The content of the file.
     pub fn text(&self) -> String {
         // Plain data with text keys always has a JSON form.
         serde_json::to_string_pretty(self).expect("plain data") + "\n"
@@ -156,7 +155,7 @@ impl Part {
     }
 }
 
-/// A value of TOML as JSON. Numbers and times that JSON has not are texts.
+/// A value of TOML as JSON. Numbers and times that do not exist in JSON become texts.
 fn json_of(value: &toml::Value) -> serde_json::Value {
     match value {
         toml::Value::Array(items) => items.iter().map(json_of).collect(),
@@ -165,12 +164,12 @@ fn json_of(value: &toml::Value) -> serde_json::Value {
         }
         toml::Value::Float(number) if !number.is_finite() => number.to_string().into(),
         toml::Value::Datetime(time) => time.to_string().into(),
-        // Everything else has a JSON form.
+        // All other values have a JSON form.
         plain => serde_json::to_value(plain).unwrap_or_default(),
     }
 }
 
-/// A value as in a scenario, but text without quotes.
+/// A value as in a scenario, with text not quoted.
 pub fn json_shown(value: &serde_json::Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_string)
 }
@@ -192,7 +191,7 @@ pub enum JoinError {
         "`{0}` was made by version {1} of the program, this is {2}: their numbers are not comparable"
     )]
     Version(String, String, String),
-    /// Two points are the same scenario, in parts that were made separately.
+    /// Two points are the same scenario.
     #[error("points {} ({}) and {} ({}) are the same scenario", .0.0, .0.1, .1.0, .1.1)]
     Same((usize, String), (usize, String)),
     /// The same point gave different results.
@@ -213,10 +212,10 @@ pub enum JoinError {
     },
 }
 
-/// A part, and the folder below which the results of its points are.
+/// A part, and the folder that holds the results of its points.
 pub type Found = (PathBuf, Part);
 
-/// The parts in `folder`: a folder of results, or the folder of one sweep in there.
+/// The parts in `folder`: a folder of results, or the folder of one sweep in it.
 pub fn find(folder: &Path) -> Result<Vec<Found>, JoinError> {
     let here = parts_in(folder)?;
     if !here.is_empty() {

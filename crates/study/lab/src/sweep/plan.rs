@@ -13,10 +13,10 @@ use std::sync::Arc;
 /// The most points of a study.
 pub const MOST_POINTS: usize = 100_000;
 
-/// Keys that cannot be swept: they change no result, or the structure of the scenario.
+/// Keys that cannot be swept: they change no result, or they change the structure of the scenario.
 const NOT_SWEPT: [&str; 5] = ["name", "description", "extends", "without", "sweep"];
 
-/// Names of columns in the tables, which no parameter may have.
+/// Names of columns of the tables, which no parameter may have.
 const TAKEN: [&str; 10] =
     ["point", "id", "scheme", "metric", "unit", "mean", "ci_low", "ci_high", "n", "lower_bound"];
 
@@ -36,8 +36,8 @@ pub struct Study {
     pub file: PathBuf,
     /// The scenario's name.
     pub name: String,
-    /// The short name of the sweep. It depends on the scenario, on everything that is varied, and on the version
-    /// of the program, and is the same on every machine.
+    /// The short name of the sweep. It depends on the scenario, on all varied values, and on the version of the
+    /// program. It is the same on every machine.
     pub id: String,
     /// The varied parameters, in the order of the file.
     pub parameters: Vec<Parameter>,
@@ -50,8 +50,8 @@ pub struct Study {
     extensions: Extensions,
 }
 
-/// A value for each parameter, by position; `None`: as the scenario has it. The key of a value from a
-/// list is the list's.
+/// A value for each parameter, by position; `None` for the value of the scenario. The key of a value from a list is
+/// that of the list.
 type Settings = Vec<Option<Arc<Node>>>;
 
 impl Study {
@@ -87,7 +87,7 @@ impl Study {
                                      example, [sweep.grid] with seed = [1, 2, 3]",
             )
         })?;
-        // A scenario without a name is refused with its points.
+        // The points report that a scenario has no name.
         let name = base.table().and_then(|table| table.get("name")?.text()).unwrap_or_default();
         let name = name.to_string();
         let axes = Axes::read(&sweep)?;
@@ -135,7 +135,7 @@ impl Study {
         pairs.filter_map(setting).collect::<Vec<_>>().join(", ")
     }
 
-    /// The scenario of point `at`, checked. Faults are where they were written: in the sweep, the
+    /// The scenario of point `at`, checked. An error names the place where the fault was written: in the sweep, the
     /// scenario, or a file that it extends.
     pub fn point(&self, at: usize) -> Result<Loaded, ScenarioError> {
         let mut tree = self.base.clone();
@@ -173,7 +173,7 @@ impl Study {
         (0..self.len()).try_for_each(|at| self.set(&mut self.base.clone(), at))
     }
 
-    /// `error`, with the point in which it comes up, unless it is in the sweep itself.
+    /// `error` with the name of its point, unless the fault is in the sweep itself.
     fn in_point(&self, at: usize, error: ScenarioError) -> ScenarioError {
         match error {
             ScenarioError::Fault(mut fault) if !fault.key.starts_with("sweep.") => {
@@ -200,7 +200,7 @@ impl Study {
     }
 }
 
-/// A value as in a scenario, but text without quotes and tables in one line.
+/// A value as in a scenario, with text not quoted and tables on one line.
 pub fn shown(value: &toml::Value) -> String {
     match value {
         toml::Value::String(text) => text.clone(),
@@ -212,7 +212,7 @@ fn missing(tree: &Node, key: &str, message: &str) -> ScenarioError {
     tree.mark.document.fault_at(key, message.into())
 }
 
-/// The last key where it is one of a kind, else the path.
+/// The last key of each path if no other path has it, else the path.
 fn parameters(paths: &[KeyPath]) -> Vec<Parameter> {
     let unique = |path: &KeyPath| {
         let same = paths.iter().filter(|other| other.last_key() == path.last_key());
@@ -250,7 +250,7 @@ impl Axes {
         Ok(axes)
     }
 
-    /// A list of points. A key that a point does not name has the value of the scenario.
+    /// Reads a list of points. A key that a point does not name has the value of the scenario.
     fn read_points(&mut self, node: Option<&Node>) -> Result<(), ScenarioError> {
         let Some(node) = node else { return Ok(()) };
         let list = node.list().filter(|list| !list.is_empty());
@@ -271,7 +271,7 @@ impl Axes {
         let Some(node) = node else { return Ok(()) };
         for (path, values) in leaves(node)? {
             if self.paths.contains(&path) {
-                return Err(values.fault_of_key(format!("`{path}` is in `point` already")));
+                return Err(values.fault_of_key(format!("`{path}` is already in `point`")));
             }
             let list = values.list().filter(|list| !list.is_empty()).ok_or_else(|| {
                 values
@@ -291,7 +291,7 @@ impl Axes {
         })
     }
 
-    /// Each listed point with the whole grid; the last parameter changes fastest.
+    /// Each listed point combined with the whole grid. The last parameter changes fastest.
     fn points(&self, sweep: &Node) -> Result<Vec<Settings>, ScenarioError> {
         let listed = if self.listed.is_empty() { vec![vec![]] } else { self.listed.clone() };
         let wide = self.paths.len() - self.grid.len();
@@ -317,8 +317,8 @@ impl Axes {
 const EXAMPLE: &str = "`sweep` says what varies, for example: [sweep.grid] with \"workload[0].load\" = \
                        [0.3, 0.5, 0.7], or a [[sweep.point]] for each point";
 
-/// The keys of `table` as paths with their values, in the order in which they are written:
-/// `"fabric.k" = …` and `fabric.k = …` mean the same.
+/// The keys of `table` as paths with their values, in the order in which they are written. `"fabric.k" = …` and
+/// `fabric.k = …` mean the same.
 fn leaves(table: &Node) -> Result<Vec<(KeyPath, Node)>, ScenarioError> {
     let mut found = vec![];
     collect("", table, &mut found)?;
@@ -351,7 +351,7 @@ fn collect(
             return Err(value.fault_of_key(format!("`{key}` cannot be swept")));
         }
         if found.iter().any(|(other, _)| *other == path) {
-            return Err(value.fault_of_key(format!("`{path}` is there twice")));
+            return Err(value.fault_of_key(format!("`{path}` is given twice")));
         }
         found.push((path, value.clone()));
     }

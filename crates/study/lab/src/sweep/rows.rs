@@ -1,4 +1,4 @@
-//! The results of a sweep's points as rows: settings, scheme, metrics.
+//! Turns the results of a sweep's points into rows: settings, scheme, metrics.
 
 use super::part::PointRecord;
 use super::plan::Parameter;
@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 pub struct Row {
     /// Its points: several where they differ only in the seed.
     pub points: Vec<usize>,
-    /// A value for each parameter but `seed`, by position; `None` where the value of the scenario applies.
+    /// A value for each parameter except `seed`, by position; `None` for the value of the scenario.
     pub settings: Vec<Option<serde_json::Value>>,
     /// The scheme.
     pub scheme: String,
@@ -22,7 +22,7 @@ pub struct Row {
     pub metrics: BTreeMap<Metric, MetricEntry>,
 }
 
-/// The parameters that rows have a setting of: all but `seed`.
+/// The parameters that rows have a setting of: all except `seed`.
 pub fn of_rows(parameters: &[Parameter]) -> impl Iterator<Item = &Parameter> {
     parameters.iter().filter(|parameter| parameter.path != "seed")
 }
@@ -35,7 +35,7 @@ pub fn rows(
 ) -> Vec<Row> {
     type Settings = Vec<Option<serde_json::Value>>;
     let mut groups: Vec<(Settings, Vec<usize>)> = vec![];
-    // By text, so that many points are grouped in little time.
+    // Grouping by text is fast for many points.
     let mut places: BTreeMap<String, usize> = BTreeMap::new();
     for point in points.iter().filter(|point| summaries.contains_key(&point.point)) {
         let named = parameters.iter().zip(&point.settings);
@@ -53,7 +53,7 @@ pub fn rows(
         .collect()
 }
 
-/// A row per scheme of points that differ in their seed only.
+/// A row for each scheme, for points that differ only in their seed.
 fn of_group(
     settings: &[Option<serde_json::Value>],
     points: &[usize],

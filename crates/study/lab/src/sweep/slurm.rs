@@ -1,8 +1,8 @@
-//! A job array for Slurm.
+//! Writes a job array for Slurm.
 
 use std::path::Path;
 
-/// The inputs of the script. Paths are absolute, because a job may start in any folder.
+/// The values in the script. Paths are absolute, because a job may start in any folder.
 #[derive(Clone, Debug)]
 pub struct Job<'a> {
     /// The sweep's short name.
@@ -33,8 +33,8 @@ impl Job<'_> {
             format!("array=0-{}{limit}", self.tasks - 1),
             "ntasks=1".to_string(),
             format!("cpus-per-task={}", self.processors),
-            // The signal arrives a minute before the time limit: running points are aborted, and results of complete
-            // points are retained.
+            // The signal arrives a minute before the time limit. It stops running points and retains the results of
+            // complete ones.
             "signal=B:INT@60".to_string(),
             format!("output=\"{}\"", log.display()),
         ];
@@ -43,8 +43,8 @@ impl Job<'_> {
             directives.iter().map(|directive| format!("#SBATCH --{directive}\n")).collect();
         format!(
             "#!/bin/bash\n{directives}\n\
-             # One task does the points whose number leaves its own when divided by {tasks}. Submitted again, it\n\
-             # does what is still missing.\n\
+             # Task i runs the points whose number modulo {tasks} is i. If the script is submitted again, it runs\n\
+             # only the points that are missing.\n\
              set -eu\n\
              exec {program} sweep {file} \\\n    --out {out} \\\n    \
              --shard \"$SLURM_ARRAY_TASK_ID/{tasks}\" --jobs \"${{SLURM_CPUS_PER_TASK:-1}}\"\n",

@@ -20,8 +20,8 @@ pub fn is_done(root: &Path, id: &str, resolved: &str) -> Result<bool, OutputErro
     }
 }
 
-/// Removes drafts of results that killed processes of this machine left, unless they have complete runs of a
-/// point that is still to be done.
+/// Removes drafts that killed processes of this machine left, unless they have complete runs of a point that is not
+/// done.
 pub fn clear_drafts(root: &Path) {
     let Ok(entries) = fs::read_dir(root) else { return };
     for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
@@ -60,7 +60,7 @@ pub fn write_sweep(root: &Path, sweep: &Sweep, page: &str) -> Result<PathBuf, Ou
     Ok(folder)
 }
 
-/// Puts `text` in place of the file `path`, at once: readers see the old or the new one.
+/// Replaces the file `path` by `text` in one step: readers see the old or the new content.
 pub fn replace(path: &Path, text: &str) -> Result<(), OutputError> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let draft = path.with_file_name(format!(".{name}.{}", lock::holder()));

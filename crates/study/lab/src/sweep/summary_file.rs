@@ -1,4 +1,4 @@
-//! The part of `summary.json` of a point that tables need.
+//! Reads the part of `summary.json` of a point that tables need.
 
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
@@ -17,10 +17,10 @@ pub struct SummaryFile {
     pub version: String,
     /// Whether all runs were done.
     pub complete: bool,
-    /// By scheme, in the scenario's order.
+    /// The schemes, in the scenario's order.
     #[serde(deserialize_with = "in_order")]
     pub schemes: Vec<(String, SchemeEntry)>,
-    /// What the engine did.
+    /// Figures of the engine.
     pub engine: EngineEntry,
 }
 
@@ -34,17 +34,17 @@ pub struct SchemeEntry {
 /// One metric.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MetricEntry {
-    /// The mean over seeds; none where it is not a number.
+    /// The mean over seeds; `None` if it is not a number.
     pub mean: Option<f64>,
-    /// Lower end of the 95 % interval; none with a single seed.
+    /// Lower end of the 95 % interval; `None` with a single seed.
     pub ci_low: Option<f64>,
     /// Upper end of the interval.
     pub ci_high: Option<f64>,
     /// Number of seeds.
     pub n: usize,
-    /// Unfinished flows make it a lower bound.
+    /// Whether it is a lower bound because of unfinished flows.
     pub lower_bound: bool,
-    /// Against the first scheme.
+    /// The comparison with the first scheme.
     pub against_baseline: Option<Against>,
 }
 
@@ -55,7 +55,7 @@ pub struct Against {
     pub verdict: String,
 }
 
-/// What the engine did.
+/// Figures of the engine.
 #[derive(Clone, Debug, Deserialize)]
 pub struct EngineEntry {
     /// Fingerprint of all runs: equal for equal results.

@@ -1,4 +1,4 @@
-//! A sweep's rows as a table for the screen, as CSV, and as a Vega-Lite specification.
+//! Formats a sweep's rows as a table for the screen, as CSV, and as a Vega-Lite specification.
 
 use super::part::{Sweep, json_shown};
 use super::rows::{Row, of_rows};
@@ -11,8 +11,7 @@ use slotline_net::units::{Bytes, Rate};
 use slotline_scenario::metric::{Metric, Unit};
 use slotline_tables::quoted;
 
-/// What a value with a unit is in that unit's base: seconds, bytes, bits per second. Plain numbers are
-/// counts.
+/// A value in its base unit: seconds, bytes or bits per second. Plain numbers are counts.
 pub fn quantity(value: &Value) -> Option<(f64, Unit)> {
     let text = match value {
         Value::Number(number) => return Some((number.as_f64()?, Unit::Count)),
@@ -25,7 +24,7 @@ pub fn quantity(value: &Value) -> Option<(f64, Unit)> {
     time.ok().or(size.ok()).or(rate.ok())
 }
 
-/// The unit of a column in which all values are quantities of one kind.
+/// The unit of a column whose values are all quantities of one kind.
 pub fn unit_of<'a>(values: impl Iterator<Item = Option<&'a Value>>) -> Option<Unit> {
     let units: Option<Vec<Unit>> = values.map(|value| Some(quantity(value?)?.1)).collect();
     let units = units?;
@@ -34,12 +33,12 @@ pub fn unit_of<'a>(values: impl Iterator<Item = Option<&'a Value>>) -> Option<Un
 }
 
 impl Sweep {
-    /// The values of the parameter that rows have in place `at`.
+    /// The values of parameter number `at` of the rows.
     pub fn column(&self, at: usize) -> impl Iterator<Item = Option<&Value>> {
         self.rows.iter().map(move |row| row.settings[at].as_ref())
     }
 
-    /// The scenario's choice, or else all metrics that are not zero throughout.
+    /// The metrics that the scenario names, or else all that are not zero throughout.
     pub fn shown(&self) -> Vec<Metric> {
         let mean = |row: &Row, m| row.metrics.get(&m).and_then(|entry| entry.mean);
         let has = |m: Metric| self.rows.iter().any(|row| mean(row, m).is_some());
@@ -56,8 +55,8 @@ impl Sweep {
         serde_json::to_string_pretty(self).expect("plain data") + "\n"
     }
 
-    /// `sweep.csv`: one line per setting, scheme and metric (RFC 4180). Values that have a unit are there
-    /// as written, and as numbers in a column of their own, called `delay in s`.
+    /// `sweep.csv`: one line per setting, scheme and metric (RFC 4180). A value with a unit is shown as written, and
+    /// again as a number in a column of its own, such as `delay in s`.
     pub fn csv(&self) -> String {
         let columns: Vec<(&str, Option<Unit>)> = of_rows(&self.parameters)
             .enumerate()
@@ -111,12 +110,12 @@ impl Sweep {
         out
     }
 
-    /// The unit for which the parameter in place `at` gets a second column.
+    /// The unit of the second column of parameter number `at`, if it has one.
     fn unit_beside(&self, at: usize) -> Option<Unit> {
         unit_of(self.column(at)).filter(|unit| *unit != Unit::Count)
     }
 
-    /// `sweep.vl.json`: a Vega-Lite specification that draws `sweep.csv`, beside which it lies: each metric
+    /// `sweep.vl.json`: a Vega-Lite specification that draws `sweep.csv` from the same folder. It shows each metric
     /// against the parameter with the most values, with confidence intervals.
     pub fn vega_lite(&self) -> String {
         let labels: Vec<&str> = of_rows(&self.parameters).map(|p| p.label.as_str()).collect();
@@ -152,8 +151,8 @@ impl Sweep {
         serde_json::to_string_pretty(&spec).expect("plain data") + "\n"
     }
 
-    /// The parameter to draw things against: the one with the most values; among several,
-    /// numbers before names.
+    /// The parameter for the horizontal axis: the one with the most values. Of several such parameters, numbers are
+    /// preferred to names.
     pub fn across(&self) -> Option<usize> {
         let distinct = |at: usize| {
             let mut texts: Vec<String> =
@@ -168,8 +167,8 @@ impl Sweep {
         (0..of_rows(&self.parameters).count()).max_by_key(rank)
     }
 
-    /// A table for a screen `width` columns wide: a line per setting and scheme. Metrics that do not fit
-    /// beside each other are shown below, with the settings again.
+    /// A table for a screen `width` columns wide, with a line per setting and scheme. Metrics that do not fit beside
+    /// each other are shown in further blocks, which repeat the settings.
     pub fn table(&self, width: usize) -> String {
         let labels = of_rows(&self.parameters).map(|p| p.label.clone());
         let mut fixed: Vec<Vec<String>> = labels
@@ -197,7 +196,7 @@ impl Sweep {
         groups.iter().map(|group| block(&fixed, group)).collect::<Vec<_>>().join("\n")
     }
 
-    /// Name with unit, then the values, all in the largest one's unit.
+    /// Name with unit, then the values, all in the unit of the largest one.
     fn metric(&self, metric: Metric) -> Vec<String> {
         let entries = || self.rows.iter().map(|row| row.metrics.get(&metric));
         let means = entries().filter_map(|entry| entry?.mean);

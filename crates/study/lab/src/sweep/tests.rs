@@ -95,7 +95,7 @@ fn a_point_is_the_scenario_that_one_would_write() {
     assert!(!point.resolved().contains("sweep"));
 }
 
-/// What is wrong, and the sweep below [`BASE`], or what stands in the place of all of it.
+/// A fault, and the sweep below [`BASE`] or the whole file that has it.
 const FAULTS: &[(&str, &str)] = &[
     ("unknown key", "[sweep.grid]\n\"workload[0].sendrs\" = [2]"),
     ("unknown key, not in quotes", "[sweep.grid]\nfabric.hots = [9, 10]"),
@@ -197,7 +197,7 @@ fn folder(name: &str) -> PathBuf {
     path
 }
 
-/// Seeds as points give the statements that repetitions of one scenario give.
+/// Seeds as points give the same statements as repetitions of one scenario.
 #[test]
 fn swept_seeds_are_repetitions() {
     let root = folder("seeds");
@@ -238,7 +238,7 @@ fn parts_are_joined_or_refused() {
     assert_eq!((sweep.complete, sweep.duplicates.clone()), (true, vec![0, 1]));
     let alone = join(&find(&one).unwrap()).unwrap();
     assert_eq!((&alone.csv(), alone.duplicates.len()), (&sweep.csv(), 0));
-    // A missing point.
+    // One point has no result.
     let id = sweep.points[1].id.clone().unwrap();
     std::fs::remove_dir_all(one.join(&id)).unwrap();
     let alone = join(&find(&one).unwrap()).unwrap();
@@ -251,7 +251,7 @@ fn parts_are_joined_or_refused() {
     std::fs::write(&file, text.replace(digest.as_str(), "0123456789abcdef")).unwrap();
     let error = join(&found()).expect_err("another digest").to_string();
     assert!(error.contains("point 0 (hosts = 9)") && error.contains("0123456789abcdef"), "{error}");
-    // Another version, another sweep, nothing at all.
+    // Another version, another sweep, and no sweep.
     let mut other = find(&one).unwrap();
     other[0].1.version = "0.0.1".into();
     assert!(join(&other).is_err_and(|e| e.to_string().contains("version 0.0.1")));
@@ -263,7 +263,7 @@ fn parts_are_joined_or_refused() {
     std::fs::remove_dir_all(two).unwrap();
 }
 
-/// Names that lead out of the folder, and points with the settings of others.
+/// Names that lead out of the folder, and points with the settings of other points.
 #[test]
 fn parts_that_no_program_writes_are_refused() {
     let root = folder("damaged");
@@ -278,13 +278,13 @@ fn parts_that_no_program_writes_are_refused() {
     };
     refused(&|part| part.sweep = "../elsewhere".into(), "`../elsewhere` is not the name");
     refused(&|part| part.points[1].id = Some("/tmp".into()), "`/tmp` is not the name");
-    refused(&|part| drop(part.points[2].settings.pop()), "1 settings of 2 parameters");
-    refused(&|part| part.points[3].point = 0, "place 3 of its points has point 0");
-    refused(&|part| part.shard.of = 0, "part 0 of 0");
+    refused(&|part| drop(part.points[2].settings.pop()), "sets 1 of 2 parameters");
+    refused(&|part| part.points[3].point = 0, "entry 3 of `points` is point 0");
+    refused(&|part| part.shard.of = 0, "no shard 0 of 0");
     std::fs::remove_dir_all(root).unwrap();
 }
 
-/// JSON has no such numbers; they were taken for values that the scenario has.
+/// JSON lacks such numbers. They must not be taken for values of the scenario.
 #[test]
 fn settings_of_parts_say_what_the_study_says() {
     let study =

@@ -1,5 +1,5 @@
-//! Every discipline inside a switch and in front of it: nothing is lost or invented (no record is made
-//! otherwise), threads change nothing, and a bump that sees everything knows the queue.
+//! Every discipline in a switch and in a bump in front of it. Nothing is lost or invented (a run panics otherwise),
+//! threads change nothing, and a bump that sees all packets knows the queue exactly.
 
 use crate::common::records;
 use slotline_lab::record::RunRecord;
@@ -30,7 +30,7 @@ fn runs(threads: usize) -> Vec<RunRecord> {
             bump = {{ queue = {queue} }}
             "#
         )
-        // DCTCP wants a queue that marks.
+        // DCTCP needs a queue that marks.
         .replace("dctcp", if queue.contains("ecn") { "dctcp" } else { "cubic" })
     };
     let limits = r#"
@@ -74,7 +74,7 @@ fn every_discipline_works_in_both_places_on_any_number_of_threads() {
         }
     }
     assert_eq!(alone.len(), 17);
-    // No host hears of a notice that a bump in front of it has taken.
+    // Hosts get no notification that a bump in front of them has taken.
     let limited = alone.iter().find(|run| run.scheme == "limits").expect("a run");
     let count = |counter| limited.counted(counter).expect("a count");
     assert!(
@@ -85,7 +85,7 @@ fn every_discipline_works_in_both_places_on_any_number_of_threads() {
         count(counters::net::LIMITER_QUEUE_MOST) <= 15_000 && count(counters::net::NOTICES) == 0
     );
     assert_eq!(count(counters::net::LIMITER_UNREAD_NOTICES), 0);
-    // Only the congested port's switch has more than one way in: all bumps see what it gets.
+    // Only the switch of the congested port has several inputs. Its bumps see all packets that it gets.
     let exact = alone.iter().find(|run| run.scheme == "bump 0").expect("a run");
     assert_eq!(
         exact.over(counters::net::BUMP_WITHIN_1_MTU, counters::net::BUMP_ESTIMATES),

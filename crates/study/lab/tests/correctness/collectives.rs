@@ -1,5 +1,5 @@
-//! Collective operations and replicated writes take as long as can be computed with a pencil, on both
-//! engines and on any number of threads.
+//! Collective operations and replicated writes take as long as computed by hand, on both engines and on any number of
+//! threads.
 
 use crate::common::{fct_ps, records};
 use slotline_lab::record::RunRecord;
@@ -10,7 +10,7 @@ const SHORT: u64 = 78;
 const PAYLOAD: u64 = 8_960;
 /// Picoseconds that a byte takes at 10 Gbit/s.
 const BYTE: u64 = 800;
-/// Of each of two links.
+/// Delay of each of the two links.
 const DELAY: u64 = 1_000_000;
 
 fn runs(
@@ -37,7 +37,7 @@ fn runs(
     records(&text, threads)
 }
 
-/// A window that never holds anything back, and one that the flow-level engine understands.
+/// A window that never limits a sender, and a transport that the flow-level engine can use.
 const PACKETS: &str = r#"kind = "fixed", mtu = "9000B", processing = "0s""#;
 const FLUID: &str = r#"kind = "newreno", mtu = "9000B""#;
 
@@ -53,7 +53,7 @@ fn span(run: &RunRecord) -> u64 {
     run.flows.iter().map(|flow| flow.finish_ps).max().unwrap() - start
 }
 
-/// A message alone on two links: all its bytes over the first, the last packet over the second.
+/// A message alone on two links: all of its bytes on the first link, and its last packet on the second.
 fn message(bytes: u64) -> u64 {
     let full = (bytes - 1) / PAYLOAD;
     let last = bytes - full * PAYLOAD + SHORT;
@@ -66,8 +66,8 @@ fn is_about(what: &str, found: u64, expected: u64, percent: f64) {
     assert!(off.abs() <= percent, "{what}: {found} ps for {expected} ps, {off:.2} % off");
 }
 
-/// 2(n - 1) steps, in each of which every host sends a share; acknowledgements on the way back take
-/// less than one percent.
+/// There are 2(n - 1) steps, and every host sends a share in each. Acknowledgements on the way back take less than one
+/// percent.
 #[test]
 fn a_ring_all_reduce_takes_its_steps() {
     for (hosts, size) in [(2, 1_000_000), (4, 8_000_000), (9, 900_000), (8, 800)] {
@@ -77,7 +77,7 @@ fn a_ring_all_reduce_takes_its_steps() {
         for engine in ["packet", "flow"] {
             let took = span(&run(engine, hosts, &workload));
             is_about(&format!("{engine}, {hosts} hosts, {size} B"), took, expected, 1.0);
-            // The bound of Patarasuk and Yuan: 2(n - 1) / n of the vector have to leave every host.
+            // The bound of Patarasuk and Yuan: 2(n - 1) / n of the vector has to leave every host.
             let least = 2 * u64::from(hosts - 1) * (size / u64::from(hosts)) * BYTE;
             assert!(took > least);
         }
@@ -97,7 +97,7 @@ fn halving_and_doubling_takes_fewer_steps_for_as_many_bytes() {
 fn a_pipeline_computes_and_sends() {
     let workload = "kind = \"collective\"\npattern = \"pipeline\"\nsize = \"100KB\"\n\
                     compute = \"500us\"\nmicrobatches = 6";
-    // From the first message on: the first of 9 computations is done, and the last has no message.
+    // Counted from the first message: the first of 9 computations is done, and the last has no message.
     let one_way = 9 * 500_000_000 + 3 * message(100_000);
     let expected = 2 * one_way - 2 * 500_000_000;
     for engine in ["packet", "flow"] {
@@ -105,7 +105,7 @@ fn a_pipeline_computes_and_sends() {
     }
 }
 
-/// A block goes on to the third host packet by packet: that takes one packet longer, not twice as long.
+/// A block is forwarded to the third host packet by packet. This takes one packet longer, not twice as long.
 #[test]
 fn replicas_are_written_in_a_pipeline() {
     let fabric = r#"{ kind = "leaf-spine", leaves = 2, spines = 1, hosts-per-leaf = 2, host-rate = "10Gbps", uplink-rate = "10Gbps", delay = "1us" }"#;
@@ -129,7 +129,7 @@ fn replicas_are_written_in_a_pipeline() {
     assert!(three < two + two / 10, "{two} {three}");
 }
 
-/// All at once: random placement, three replicas, stragglers, barriers; with losses.
+/// Random placement, three replicas, stragglers, barriers and losses in one run.
 #[test]
 fn any_number_of_threads_gives_the_same() {
     let text = r#"

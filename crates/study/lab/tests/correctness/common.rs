@@ -1,4 +1,4 @@
-//! From a scenario's text to what its run leaves.
+//! Runs scenarios from their text and reads the results.
 
 use slotline_lab::build::{Assembly, build};
 use slotline_lab::record::{FlowRow, RunRecord};
@@ -10,13 +10,13 @@ use slotline_scenario::{Loaded, Scenario, ScenarioError};
 use slotline_sim::{Network, Options, Outcome, Place, Watch, run};
 use std::path::Path;
 
-/// Reads a scenario as if its file lay beside the traces.
+/// Reads a scenario as if its file were in the folder of the traces.
 pub fn parse(text: &str) -> Result<Loaded, ScenarioError> {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../data/traces/scenario.toml");
     Scenario::parse(&file, text.to_string())
 }
 
-/// The same, of one that is not refused.
+/// As [`parse`], for a scenario that is valid.
 pub fn load(text: &str) -> Loaded {
     parse(text).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
@@ -35,7 +35,7 @@ pub fn assemble(text: &str, seed: u64) -> Assembly {
     build(&loaded.scenario, 0, seed, &loaded).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
-/// Runs until nothing happens any more.
+/// Runs until no event remains.
 pub fn drain(network: Network, threads: usize) -> Outcome {
     run(network, Options { threads, end: Time::MAX, completions: u64::MAX }, &Watch::default())
 }
@@ -66,7 +66,7 @@ pub fn mean(values: impl Iterator<Item = f64>) -> f64 {
     sum / f64::from(n)
 }
 
-/// What all hosts of an outcome know of their flows.
+/// The results of all hosts of an outcome.
 pub fn results(outcome: &Outcome) -> Vec<FlowResult> {
     let host = |place: &Place| match place {
         Place::Host(host) => host.results().collect(),

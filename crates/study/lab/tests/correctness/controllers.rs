@@ -1,4 +1,4 @@
-//! Controllers that stop and start again, and control messages that get lost.
+//! Controllers that stop and start again, and control messages that are lost.
 
 use crate::common::records;
 use slotline_lab::record::RunRecord;
@@ -35,7 +35,7 @@ fn finished(run: &RunRecord) -> bool {
     run.flows.iter().all(|flow| flow.finished())
 }
 
-/// Hosts go on uncontrolled until it is back (§7), and what they tell it meanwhile is lost.
+/// Hosts send without control until the controller is back (§7). Messages to it are lost meanwhile.
 #[test]
 fn a_controller_that_stops_is_missed_and_obeyed_again() {
     let events = r#"

@@ -1,4 +1,4 @@
-//! XCo in a network: virtual machines, hosts and controllers that come and go, networks that change,
+//! XCo in a network: virtual machines, hosts and controllers that leave and return, networks that change, and
 //! coordination on demand and by several controllers.
 
 use crate::common::records;
@@ -8,7 +8,7 @@ use slotline_schemes::counters;
 
 const FULL: usize = DropReason::Full as usize;
 
-/// Greedy UDP senders through queues of 64 KB, 100 ms of them, with slices of 2 ms and no small flows.
+/// Greedy UDP senders through queues of 64 KB for 100 ms, with slices of 2 ms and no small flows.
 fn scenario(fabric: &str, workloads: &[&str], options: &str, events: &str) -> RunRecord {
     let workload = |own: &&str| {
         format!("[[workload]]\nkind = \"udp\"\nmessage = \"1472B\"\nrate = \"1Gbps\"\n{own}\n")
@@ -34,7 +34,7 @@ fn xco(options: &str) -> String {
     format!("control = {{ kind = \"xco\", slice = \"2ms\", small-flow = \"0B\", {options} }}")
 }
 
-/// Bits per second that hosts for which `wanted` holds have delivered.
+/// Bits per second delivered by hosts for which `wanted` holds.
 fn goodput(run: &RunRecord, wanted: impl Fn(u32) -> bool) -> f64 {
     let own = run.flows.iter().filter(|flow| wanted(flow.src));
     own.map(|flow| flow.delivered_bytes as f64 * 8.0 / 0.1).sum()
@@ -43,8 +43,8 @@ fn goodput(run: &RunRecord, wanted: impl Fn(u32) -> bool) -> f64 {
 const STAR: &str = r#"{ kind = "star", hosts = 6, rate = "1Gbps" }"#;
 const INCAST: &str = "senders = \"0-4\"\nreceivers = \"5\"";
 
-/// The standby takes over before hosts give the controller up, nothing is permitted twice, and the other
-/// may come back.
+/// The standby takes over before hosts give up on the controller, nothing is permitted twice, and the primary may
+/// return.
 #[test]
 fn a_standby_takes_over() {
     let down = "[[event]]\nat = \"30ms\"\nkind = \"controller-down\"\ncontroller = \"controller\"";
@@ -57,7 +57,7 @@ fn a_standby_takes_over() {
             (0, 0),
             "{events}"
         );
-        // Without a controller for a slice and a half, and up to a report interval after that.
+        // There is no controller for a slice and a half, and up to a report interval after that.
         assert!(goodput(&run, |_| true) > 0.85e9, "{}", goodput(&run, |_| true));
         assert!((0..5).all(|src| goodput(&run, |other| other == src) > 0.13e9), "{events}");
     }
@@ -66,18 +66,18 @@ fn a_standby_takes_over() {
     assert!(alone.census.dropped[FULL] > 10_000, "{:?}", alone.census);
 }
 
-/// A host that dies while others wait is taken out of the schedule within the time-out.
+/// A host that dies while others wait is removed from the schedule within the time-out.
 #[test]
 fn a_dead_host_leaves_its_turn_to_others() {
     let event = "[[event]]\nat = \"20ms\"\nkind = \"link-down\"\nlink = \"h0-s0\"";
     let run = scenario(STAR, &[INCAST], &xco(""), event);
     assert_eq!(run.control(counters::shared::SILENT_HOSTS), 1);
-    // Of the last 80 ms it costs a turn of 2 ms every 10 ms until it is forgotten.
+    // Within the last 80 ms its turn of 2 ms is wasted every 10 ms, until the host is removed.
     assert!(goodput(&run, |src| src != 0) > 0.84e9, "{}", goodput(&run, |src| src != 0));
 }
 
-/// Pairs of hosts over two spines; one fails, and all share the other's links from then on. Without
-/// knowing of it the controller would permit twice as much as they carry.
+/// Pairs of hosts over two spines. One spine fails, and all pairs share the links of the other. If the controller did
+/// not know this, it would permit twice as much as the links carry.
 #[test]
 fn schedules_follow_routes_and_rates() {
     let fabric = r#"{ kind = "leaf-spine", leaves = 2, spines = 2, hosts-per-leaf = 8, host-rate = "1Gbps", uplink-rate = "4Gbps" }"#;
@@ -104,7 +104,7 @@ fn schedules_follow_routes_and_rates() {
     );
 }
 
-/// Host 0 has three virtual machines that send to host 5, host 1 has one.
+/// Host 0 has three virtual machines that send to host 5. Host 1 has one.
 #[test]
 fn virtual_machines_count() {
     let machines: Vec<String> =
@@ -151,7 +151,7 @@ fn setting_up_a_queue_delays_the_first_packet() {
     }
 }
 
-/// Nobody is told anything while there is room, and when there is none, soon.
+/// Hosts are not controlled while there is room. They are controlled soon after there is none.
 #[test]
 fn on_demand_there_is_control_only_where_it_is_needed() {
     let options = xco("on-demand = { interval = \"2ms\" }");
@@ -162,19 +162,19 @@ fn on_demand_there_is_control_only_where_it_is_needed() {
     let free = scenario(STAR, &calm, "", "");
     assert_eq!((run.control(counters::shared::DIRECTIVES), run.census.dropped[FULL]), (0, 0));
     assert!(run.control(counters::shared::REPORTS) > 100, "loads are reported");
-    // All that is missing is the time that reports take on the wire.
+    // Only the time that reports take on the wire is missing.
     assert!(goodput(&run, |_| true) > 0.998 * goodput(&free, |_| true));
 
     let run = scenario(STAR, &[INCAST], &options, "");
     let free = scenario(STAR, &[INCAST], "", "");
     assert!(free.census.dropped[FULL] > 25_000, "{:?}", free.census);
-    // Four of five packets are lost for an interval and a little more: 650 packets a millisecond.
+    // Four of five packets are lost for slightly more than an interval: 650 packets per millisecond.
     assert!(run.census.dropped[FULL] < 3_000, "{:?}", run.census);
     assert!(goodput(&run, |_| true) > 0.85e9, "{}", goodput(&run, |_| true));
 }
 
-/// A standby that takes over on demand knows no loads: it sets hosts free that wait for the other one, and
-/// controls them anew when it has heard of their loads.
+/// A standby that takes over on demand does not know the loads. It releases hosts that wait for the primary, and
+/// controls them again when it has received their loads.
 #[test]
 fn a_standby_takes_over_on_demand() {
     let options = xco("on-demand = { interval = \"2ms\" }, controllers = \"standby\"");
@@ -188,8 +188,8 @@ fn a_standby_takes_over_on_demand() {
     assert!(goodput(&run, |_| true) > 0.85e9, "{}", goodput(&run, |_| true));
 }
 
-/// A host that leaves is scheduled no more at once, one whose link fails only after the time-out; who is
-/// there again is scheduled again.
+/// A host that leaves is removed from the schedule at once. A host whose link fails is removed only after the time-out.
+/// A host that returns is scheduled again.
 #[test]
 fn hosts_leave_and_join() {
     let event = |at: u32, kind: &str, what: &str| {
@@ -206,15 +206,15 @@ fn hosts_leave_and_join() {
     let one = [&left, &failed].map(|run| goodput(run, |host| host == 0) / 1e6);
     println!("{all:?} {one:?}");
     assert!(all[0] > 900.0, "{all:?}");
-    // A fifth for 70 ms, less a slice or two.
+    // A fifth for 70 ms, minus a slice or two.
     assert!((90.0..140.0).contains(&one[0]), "{one:?}");
     assert_eq!(left.census.dropped[FULL], 0);
     let nobody = scenario(STAR, &[INCAST], "", &event(30, "leave", host));
     assert!(nobody.census.lost() > 0, "without a scheduler its link goes down, and that is all");
 }
 
-/// Hosts that begin together report together once, not for ever: though the port to the controller holds
-/// three of four reports, everybody is heard.
+/// Hosts that start at the same time report at the same time once, but not for ever. Although the queue of the port to
+/// the controller drops three of four reports, the reports of all hosts arrive.
 #[test]
 fn reports_are_repeated_at_times_of_their_own() {
     let text = r#"
@@ -243,8 +243,8 @@ fn reports_are_repeated_at_times_of_their_own() {
     assert!(goodput(&run, |_| true) > 50.0 * 0.9e9, "{}", goodput(&run, |_| true));
 }
 
-/// Controllers at racks, rows and the core: hosts send within their rack, their row, and beyond, all at once;
-/// every link is shared and none is overloaded.
+/// Controllers at racks, rows and the core. Hosts send within their rack, within their row, and beyond, all at once.
+/// Every link is shared and none is overloaded.
 #[test]
 fn controllers_of_three_levels_share_links() {
     let fabric = r#"{ kind = "tree", rows = 2, racks = 2, hosts-per-rack = 4, rate = "1Gbps", rack-uplink = "2Gbps", row-uplink = "2Gbps" }"#;
@@ -261,7 +261,7 @@ fn controllers_of_three_levels_share_links() {
     }
     let free = scenario(fabric, &all, "", "");
     assert!(free.census.dropped[FULL] > 0, "{:?}", free.census);
-    // All traffic at one level gets everything.
+    // Traffic at a single level gets the whole capacity.
     let beyond = pairs(8);
     let beyond: Vec<&str> = beyond.iter().map(String::as_str).collect();
     let run = scenario(fabric, &beyond, &xco("controllers = \"hierarchical\""), "");

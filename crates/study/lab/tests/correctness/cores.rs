@@ -1,5 +1,5 @@
-//! Core packet switches behind patch panels: a Clos is a leaf-spine network, circuits carry in their days only, nothing
-//! goes round, and what fails is gone round.
+//! Core packet switches behind patch panels: a Clos is a leaf-spine network, circuits carry packets only in their days,
+//! no packet travels in a loop, and routes avoid what fails.
 
 use crate::common::{assemble, fct_ps, load, mean, mean_fct_ms, records};
 use proptest::prelude::*;
@@ -39,7 +39,7 @@ fn alone(text: &str) -> RunRecord {
     records(text, 1).into_iter().next().expect("a run")
 }
 
-/// With one way between any two racks nothing is left to chance: to the picosecond.
+/// With one path between any two racks nothing depends on chance. Times are equal to the picosecond.
 #[test]
 fn with_one_core_switch_it_is_a_leaf_spine_network_exactly() {
     let spine = "kind = \"leaf-spine\"\nleaves = 4\nspines = 1\nhosts-per-leaf = 3\nhost-rate = \"10Gbps\"\n\
@@ -51,7 +51,7 @@ fn with_one_core_switch_it_is_a_leaf_spine_network_exactly() {
     assert_eq!(times(&here), times(&there));
 }
 
-/// With several, only the hashes are others: the mean of eight seeds is that of any eight.
+/// With several core switches only the hashes differ. The mean of eight seeds is that of any eight seeds.
 #[test]
 fn with_only_cores_it_is_a_leaf_spine_network() {
     let spine = "kind = \"leaf-spine\"\nleaves = 4\nspines = 2\nhosts-per-leaf = 3\nhost-rate = \"10Gbps\"\n\
@@ -70,8 +70,8 @@ fn with_only_cores_it_is_a_leaf_spine_network() {
     }
 }
 
-/// The example: both large and small flows are faster than in a Clos; large ones are as fast as in a mesh, and small ones
-/// faster, as they share fewer links with the large.
+/// The example: both large and small flows are faster than in a Clos. Large flows are as fast as in a mesh. Small flows
+/// are faster, because they share fewer links with large flows.
 #[test]
 fn a_mix_serves_skewed_demand_better_than_a_clos() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../scenarios/cores.toml");
@@ -82,22 +82,23 @@ fn a_mix_serves_skewed_demand_better_than_a_clos() {
         let flows = run.flows.iter().filter(move |flow| flow.group == group);
         mean(flows.map(|flow| fct_ps(flow) as f64 * 1e-9))
     };
-    let [clos, mesh, mix] = &runs[..] else { panic!("three schemes") };
-    let large = [clos, mesh, mix].map(|run| of(run, 0));
-    let small = [clos, mesh, mix].map(|run| of(run, 1));
+    let [clos, mesh, combined] = &runs[..] else { panic!("three schemes") };
+    let large = [clos, mesh, combined].map(|run| of(run, 0));
+    let small = [clos, mesh, combined].map(|run| of(run, 1));
     assert!(large[2] < large[0] * 0.9 && large[2] < large[1] * 1.02, "{large:?}");
     assert!(small[2] < small[0] && small[2] < small[1], "{small:?}");
 }
 
-/// Four racks, one core switch with two ports at each of two panels. Racks 0 and 1 are always at the core by panel 0,
-/// racks 2 and 3 by panel 1; racks 2 and 3 have direct circuits by panel 0 from 70 us to 250 us of each 320 us.
+/// Four racks, and one core switch with two ports at each of two panels. Racks 0 and 1 are always connected to the core
+/// by panel 0, and racks 2 and 3 by panel 1. Racks 2 and 3 have direct circuits by panel 0 from 70 us to 250 us of each
+/// 320 us.
 const DAYS: &str = "control = { kind = \"circuits\", scheduler = \"fixed\", schedule = \"\"\"\n\
                     5 50 4/5/-1/-1/0/1 20 -1/-1/-1/-1/-1/-1 180 4/5/3/2/0/1 20 -1/-1/-1/-1/-1/-1 50 4/5/-1/-1/0/1\n\
                     1 320 -1/-1/4/5/2/3\n\"\"\" }\n";
 const US: u64 = 1_000_000;
 
-/// What left the panel ports of racks 2 and 3, panel by panel, while rack 2 sends 6 Gbit/s to rack 3, and the other way
-/// round; with the run itself.
+/// The packets that left the panel ports of racks 2 and 3, by panel, while rack 2 sends 6 Gbit/s to rack 3 and rack 3
+/// to rack 2; and the outcome of the run.
 fn days(rule: &str, control: &str) -> (Vec<Vec<Hop>>, RunRecord) {
     let fabric = behind_panels(4, 2, 1, 4).replace("\"200us\"", "\"20us\"");
     let fabric = fabric.replace("host-rate = \"10Gbps\"", "host-rate = \"2Gbps\"");
@@ -131,7 +132,7 @@ fn direct_circuits_carry_in_their_days_and_the_core_in_between() {
             assert!(hop.leave % (320 * US) <= 250 * US, "what does not get away takes the core");
         }
         assert!(data(0).count() > 500, "{rule}");
-        // By day, the core has nothing of that pair but what had been queued there before; else all of it.
+        // By day, the core gets only those packets of the pair that were already queued there; otherwise it gets all.
         let by_core = |from: u64, until: u64| {
             data(2).filter(|hop| (from * US..until * US).contains(&within(hop))).count()
         };
@@ -140,7 +141,7 @@ fn direct_circuits_carry_in_their_days_and_the_core_in_between() {
     }
 }
 
-/// Without a way by the core, packets wait for the day; those that wait for a circuit when it goes are moved or lost.
+/// Without a path by the core, packets wait for the day. Packets that wait for a circuit at its end are moved or lost.
 #[test]
 fn at_night_the_rule_says_what_becomes_of_packets_without_another_way() {
     let lonely = DAYS.replace("1 320 -1/-1/4/5/2/3", "1 320 -1/-1/-1/-1/-1/-1");
@@ -194,33 +195,33 @@ fn event(at: &str, kind: &str, about: &str) -> String {
     format!("[[event]]\nat = \"{at}\"\nkind = \"{kind}\"\n{about}\n")
 }
 
-/// Whether a core switch or a rack's link fails, flows go on by what is left.
+/// If a core switch or a link of a rack fails, flows continue over the remaining paths.
 #[test]
 fn what_fails_is_gone_round() {
     let fabric = behind_panels(4, 4, 2, 8);
-    let mix = "control = { kind = \"circuits\", scheduler = \"clos-direct\", week = \"1ms\", day = \"500us\", \
+    let combined = "control = { kind = \"circuits\", scheduler = \"clos-direct\", week = \"1ms\", day = \"500us\", \
                demand = \"adu\" }\n";
     for (kind, about, ports) in [
         ("switch", "switch = \"core0\"", 8),
         ("link", "link = \"tor1-circuit2\"", 1),
         ("link", "link = \"core1-circuit0\"", 2),
     ] {
-        for scheme in [CLOS, mix] {
+        for scheme in [CLOS, combined] {
             let down = event("500us", &format!("{kind}-down"), about);
             let up = event("4ms", &format!("{kind}-up"), about);
             for events in [down.clone(), down + &up] {
                 let text = scenario(&fabric, &format!("{SHUFFLE}{events}"), scheme);
                 let run = alone(&text);
                 assert!(run.flows.iter().all(|flow| flow.finished()), "{about} {scheme}");
-                // Core switches count their own failures nowhere: those of racks are told.
-                let told = run.control(counters::hybrid::PORT_FAILURES);
-                assert_eq!(told, if about.contains("tor") { ports } else { 0 }, "{about}");
+                // Core switches do not count their own failures. Racks report theirs.
+                let reported = run.control(counters::hybrid::PORT_FAILURES);
+                assert_eq!(reported, if about.contains("tor") { ports } else { 0 }, "{about}");
             }
         }
     }
 }
 
-/// With one core switch alone, its failure leaves no way: packets wait in their rack until it is back.
+/// With a single core switch, its failure leaves no path: packets wait in their rack until it returns.
 #[test]
 fn without_any_way_packets_wait() {
     let events = event("300us", "switch-down", "switch = \"core0\"")
@@ -249,7 +250,7 @@ fn what_makes_no_sense_is_refused() {
     load(&text(CLOS));
     for (scheme, says) in [
         ("control = \"circuits\"\n", "\"clos\", \"mesh\", \"clos-direct\" or \"fixed\""),
-        ("", "without a packet switch nothing moves"),
+        ("", "without a packet switch only circuits carry packets"),
         (
             &format!("{CLOS}voq = {{ relay = {{ hops = \"valiant\" }} }}\n"),
             "`voq.relay` does nothing",
@@ -288,9 +289,9 @@ fn what_makes_no_sense_is_refused() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// Whatever the fabric, the demand, the rule and the week: all flows end, every packet is accounted for (a run in
-    /// which one is not stops), none is without a route, and none goes round: of the packets between racks those by
-    /// the core pass it once, those by another rack pass one.
+    /// For any fabric, demand, rule and week: all flows end, every packet is accounted for (otherwise the run panics),
+    /// none is without a route, and none travels in a loop. Packets between racks pass the core at most once, or one
+    /// other rack.
     #[test]
     fn nothing_is_lost_and_nothing_goes_round(
         racks in 2u32..6, more in 1u32..3, cores in 1u32..3, spray: bool, mesh: bool,
@@ -305,7 +306,7 @@ proptest! {
             format!("[[workload]]\nkind = \"bulk\"\nsenders = \"{src}\"\nreceivers = \"{dst}\"\nsize = \"{kb}KB\"\n")
         }).collect();
         prop_assume!(!workload.is_empty());
-        // A mesh of few panels does not reach all.
+        // A mesh of few panels does not connect all racks.
         let scheduler = if mesh && panels >= 4 { "mesh" } else { "clos-direct" };
         let routing = if spray { "spray" } else { "ecmp" };
         let scheme = format!(
@@ -321,7 +322,7 @@ proptest! {
         let (by_core, relayed) = (run.control(counters::hybrid::PACKETS_BY_CORE), run.control(counters::hybrid::RELAYED_PACKETS));
         let (left, to_relays) = (run.control(counters::hybrid::PACKET_SWITCH_PACKETS), run.control(counters::hybrid::PACKETS_TO_RELAYS));
         prop_assert!(relayed <= to_relays && by_core <= left - to_relays);
-        // Some acknowledgements may be on their way when the last flow ends.
+        // Some acknowledgements may be in flight when the last flow ends.
         prop_assert!(by_core + relayed + 200 >= left, "{by_core} {relayed} {left}");
     }
 }

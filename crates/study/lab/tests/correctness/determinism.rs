@@ -1,4 +1,4 @@
-//! The same scenario and seed give the same result, whatever the machine does meanwhile.
+//! The same scenario and seed give the same result, whatever else the machine does.
 
 use crate::common::{assemble, drain, load, records, results};
 use slotline_lab::record::RunRecord;
@@ -88,7 +88,7 @@ fn twice_and_on_any_number_of_threads() {
     }
 }
 
-/// A run whose time advances as its driver says, in steps of any size and with shorter windows.
+/// A run whose time advances as its driver requests, in steps of any size and with shorter windows.
 #[test]
 fn in_steps() {
     const END: Time = Time::ms(20);
@@ -116,8 +116,8 @@ fn beside_other_runs() {
     let several = format!("repeat = 4\n{text}");
     let alone = one(&text, 1).engine.digest;
     let loaded = load(&several);
-    let together = Jobs::of(&loaded).run(&loaded, 4).expect("a good scenario");
-    assert_eq!(together[0].engine.digest, alone);
+    let parallel = Jobs::of(&loaded).run(&loaded, 4).expect("a good scenario");
+    assert_eq!(parallel[0].engine.digest, alone);
     std::thread::scope(|scope| {
         let threads = [1, 2, 1].map(|threads| {
             let text = &text;
@@ -129,7 +129,7 @@ fn beside_other_runs() {
     });
 }
 
-/// Looking does not change anything.
+/// Sampling changes nothing.
 #[test]
 fn with_and_without_samples() {
     for scheme in SCHEMES {
@@ -161,7 +161,7 @@ fn every_scheme_gets_the_same_traffic() {
     SCHEMES.iter().skip(1).for_each(|scheme| assert_eq!(traffic(scheme), first));
 }
 
-/// Nodes and ports have numbers; the order in which links are listed means nothing.
+/// Nodes and ports have numbers, so the order of links in the list does not matter.
 #[test]
 fn whatever_the_order_of_links() {
     let run = |reverse: bool| {

@@ -31,13 +31,13 @@ fn scenario(scheme: &str) -> String {
     )
 }
 
-/// What is sent: when, from whom to whom, how long.
+/// The frames that are sent: time, source, destination and length.
 fn sent() -> impl Strategy<Value = (u64, u32, u32, u16)> {
     (0u64..10_000, 0..HOSTS, 1..HOSTS, 64u16..1_538)
         .prop_map(|(us, src, other, len)| (us, src, (src + other) % HOSTS, len))
 }
 
-/// What became of a frame.
+/// The fate of a frame.
 #[derive(Default, Debug)]
 struct Fate {
     left: Vec<Time>,

@@ -9,7 +9,7 @@ use slotline_net::time::Time;
 
 const LINK_DOWN: usize = DropReason::LinkDown as usize;
 
-/// A constant stream of full datagrams from host 0 to host 1 through a switch, one per 1.5 us.
+/// A constant stream of full datagrams from host 0 to host 1 through a switch, one every 1.5 us.
 fn stream(delay: &str, events: &str) -> String {
     format!(
         r#"
@@ -30,7 +30,7 @@ fn stream(delay: &str, events: &str) -> String {
     )
 }
 
-/// What host 1 sees of [`stream`], and the packets that were dropped.
+/// The arrivals of [`stream`] at host 1, and the number of dropped packets.
 fn watch(delay: &str, events: &str) -> (Vec<Arrival>, u64) {
     let mut network = assemble(&stream(delay, events), 1).network;
     let host = network.graph.hosts[1].at();
@@ -41,8 +41,8 @@ fn watch(delay: &str, events: &str) -> (Vec<Arrival>, u64) {
     (node::<Intercepted<Tap>>(&outcome, host).interceptor.0.clone(), dropped)
 }
 
-/// A link of 300 us, 200 packets long, fails at 1 ms and works again at 2 ms: what was on it is lost,
-/// what was sent meanwhile as well, and the rest arrives.
+/// A link of 300 us (200 packets long) fails at 1 ms and works again at 2 ms. Packets on it and packets sent meanwhile
+/// are lost. The rest arrives.
 #[test]
 fn packets_on_a_failed_link_are_lost_and_counted() {
     let events = r#"
@@ -62,14 +62,14 @@ fn packets_on_a_failed_link_are_lost_and_counted() {
     assert!(before.iter().all(|a| a.at <= Time::ms(1)), "{:?}", before.last());
     assert!(after.iter().all(|a| a.at > Time::us(2_300)), "{:?}", after.first());
     assert_eq!(seen.len() as u64 + dropped, whole.len() as u64);
-    // On the link or sent to it: 1.3 ms of packets.
+    // Packets on the link or sent to it: those of 1.3 ms.
     assert!(dropped.abs_diff(1_300_000 / 1_500) <= 2, "{dropped}");
     let same = |a: &&Arrival| whole.contains(a);
     assert!(before.iter().all(same) && after.iter().all(same), "the others are not affected");
 }
 
-/// From 1 ms on the link sends at 1 Gbit/s: the first packet that begins later takes ten times as long,
-/// and not one before.
+/// From 1 ms on the link sends at 1 Gbit/s. The first packet that starts later takes ten times as long, and no packet
+/// before.
 #[test]
 fn a_rate_changes_at_its_time() {
     let event = r#"
@@ -92,7 +92,7 @@ fn a_rate_changes_at_its_time() {
     assert!(full.windows(2).all(|pair| pair[1] - pair[0] == slow), "not back to back: {after:?}");
 }
 
-/// Two events that repeat, in turn, are the same as each of them written out.
+/// Two repeated events in turn equal the same events written out.
 #[test]
 fn a_rate_goes_up_and_down() {
     let event = |at: &str, rate: &str, more: &str| {
@@ -112,7 +112,7 @@ fn a_rate_goes_up_and_down() {
     assert!((110..=125).contains(&slow.count()));
 }
 
-/// Long flows through a fabric of which a part fails at 2 ms and comes back at 8 ms.
+/// Long flows through a fabric. A part of it fails at 2 ms and returns at 8 ms.
 fn through_a_failure(
     fabric: &str,
     kind: &str,
@@ -177,7 +177,7 @@ fn traffic_recovers_over_other_paths() {
     }
 }
 
-/// Without another path, a flow waits for the link to come back; the others go on.
+/// Without another path, a flow waits until the link returns. The others continue.
 #[test]
 fn a_cut_off_host_continues_when_its_link_is_back() {
     let star = r#"{ kind = "star", hosts = 8 }"#;

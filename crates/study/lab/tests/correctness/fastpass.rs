@@ -1,4 +1,4 @@
-//! Fastpass as a whole: queues, timeslots and links, fail-over, faults, lost messages.
+//! Whole runs of Fastpass: queues, timeslots and links, fail-over, faults, lost messages.
 
 use crate::common::records;
 use proptest::prelude::*;
@@ -14,7 +14,7 @@ const LEAF_SPINE: &str =
 const PACKET: u64 = 1_538;
 
 fn scenario(fabric: &str, workload: &str, control: &str, more: &str) -> String {
-    // Datagrams are complete when they are sent: give them time to arrive.
+    // Datagrams are complete when they are sent. Give them time to arrive.
     let (end, when) = if workload.contains("udp") { ("4ms", "time") } else { ("1s", "flows-done") };
     format!(
         r#"
@@ -38,10 +38,10 @@ fn event(at: &str, what: &str) -> String {
     format!("[[event]]\nat = \"{at}\"\n{what}\n")
 }
 
-/// Poisson datagrams from each of `hosts` to each that is `apart` or more further on, in a circle, and
-/// again not nearer than that from behind; altogether at `rate` Mbit/s per host.
-fn all_to_all(hosts: u32, apart: u32, rate: u32) -> String {
-    let shifts: Vec<u32> = (apart..=hosts - apart).collect();
+/// Poisson datagrams from each of `hosts` to each host whose distance in a circle is at least `distance` in both
+/// directions; in total at `rate` Mbit/s per host.
+fn all_to_all(hosts: u32, distance: u32, rate: u32) -> String {
+    let shifts: Vec<u32> = (distance..=hosts - distance).collect();
     let each = rate / shifts.len() as u32;
     let stream = |&by: &u32| {
         let receivers: Vec<String> =
@@ -56,7 +56,7 @@ fn all_to_all(hosts: u32, apart: u32, rate: u32) -> String {
     shifts.iter().map(stream).collect::<Vec<_>>().join(",").replace('\n', " ")
 }
 
-/// The longest queues at switches towards hosts and towards switches, stations left out.
+/// The longest queues at switch ports towards hosts and towards switches, without stations.
 fn peaks(run: &RunRecord) -> (u64, u64) {
     let ports = || run.ports.iter().filter(|port| !port.host && !port.port.starts_with("arbiter"));
     let to_host = |name: &str| name.starts_with('h');
@@ -67,14 +67,14 @@ fn peaks(run: &RunRecord) -> (u64, u64) {
     (peak(true), peak(false))
 }
 
-/// With exact clocks a packet finds no other packet in its way, only messages to and from the arbiter.
+/// With exact clocks a packet meets no other data packet, only messages to and from the arbiter.
 #[test]
 fn exact_clocks_leave_no_queues() {
     let run = one(&scenario(STAR, &all_to_all(8, 1, 8_900), "", ""));
     let (hosts, _) = peaks(&run);
     assert!(hosts < 2 * PACKET, "{hosts} B: a packet, and less than another one of messages");
     let used = run.control(counters::fastpass::SLOTS_USED);
-    // 3 ms are 2,413 timeslots: 0.9 of those of eight hosts.
+    // 3 ms are 2,413 timeslots. Eight hosts use 0.9 of them.
     assert!((15_500..18_500).contains(&used), "{used}");
     assert_eq!(
         run.control(counters::fastpass::SLOTS_LATE) + run.control(counters::fastpass::SLOTS_LOST),
@@ -84,8 +84,8 @@ fn exact_clocks_leave_no_queues() {
     assert!(run.flows.iter().all(|flow| flow.finished()));
 }
 
-/// The same where packets take paths: between racks all ways are equally long. What waits beside a packet
-/// is messages; where links are this full some hosts hear of a few timeslots too late.
+/// As above with several paths, which are equally long between racks. A packet waits only for messages. With links this
+/// full, some hosts are informed too late of a few timeslots.
 #[test]
 fn exact_clocks_leave_no_queues_on_paths() {
     let run = one(&scenario(LEAF_SPINE, &all_to_all(16, 4, 8_900), "", ""));
@@ -100,7 +100,7 @@ fn exact_clocks_leave_no_queues_on_paths() {
     assert!(wasted < used / 50, "{:?}", run.control);
 }
 
-/// A fast host sends to several slow ones in one timeslot, and receives from several.
+/// A fast host sends to several slow hosts in one timeslot, and receives from several.
 #[test]
 fn hosts_of_different_rates_use_them() {
     let fabric = r#"{ kind = "star", hosts = 5, delay = "500ns",
@@ -120,8 +120,8 @@ fn hosts_of_different_rates_use_them() {
     }
 }
 
-/// Three tiers: every packet of a timeslot has a path. Packets of one flow take all of them, and some
-/// queue for a moment behind messages: TCP takes what is out of order for lost, now and then.
+/// Three tiers: every packet of a timeslot has a path. Packets of one flow take all paths, and some queue briefly
+/// behind messages. TCP sometimes takes reordered packets for lost ones.
 #[test]
 fn a_fat_tree_has_paths_too() {
     let fabric = r#"{ kind = "fat-tree", k = 4, delay = "500ns" }"#;
@@ -134,8 +134,8 @@ fn a_fat_tree_has_paths_too() {
     assert!(mean > 7.0, "{mean} Gbit/s");
 }
 
-/// Transmissions that begin late by up to `jitter` meet others: at most as many as there are timeslots
-/// in that time, and one.
+/// Transmissions that start late by up to `jitter` meet others: at most as many as there are timeslots in that time,
+/// plus one.
 #[test]
 fn queues_grow_with_jitter() {
     let longest = |jitter: u64| {
@@ -157,7 +157,7 @@ fn clocks_that_differ_cost_a_packet_each_way() {
     assert!((2 * PACKET..=5 * PACKET).contains(&hosts), "{hosts}");
 }
 
-/// Clocks that drift apart until they are set right: at most what they part by in that time.
+/// Clocks drift until they are synchronised again. Queues are limited by the drift in that time.
 #[test]
 fn queues_grow_with_drift_and_end_with_resynchronisation() {
     let longest = |drift: &str, resync: &str| {
@@ -165,7 +165,7 @@ fn queues_grow_with_drift_and_end_with_resynchronisation() {
             format!(r#"clock-drift = "{drift}", clock-resync = "{resync}", late = "100us""#);
         peaks(&one(&scenario(STAR, &all_to_all(8, 1, 8_900), &control, ""))).0
     };
-    // Of 10 ms each second, over 1 ms: 10 us, as 10 us of jitter.
+    // A drift of 10 ms per second over 1 ms is 10 us, as with a jitter of 10 us.
     let measured = [("0s", 0), ("1ms", 1), ("4ms", 4), ("10ms", 10)];
     let measured = measured.map(|(drift, us)| (us, longest(drift, "1ms")));
     println!("{measured:?}");
@@ -177,13 +177,13 @@ fn queues_grow_with_drift_and_end_with_resynchronisation() {
     assert!(longest("10ms", "100us") < measured[2].1, "set right ten times as often");
 }
 
-/// Flows over a network that is all theirs reach what `reserve` leaves.
+/// Flows that are alone in the network reach the rate that `reserve` leaves.
 #[test]
 fn long_flows_use_their_timeslots() {
     let run = one(&scenario(STAR, LONG, "", ""));
     for flow in &run.flows {
         let gbps = flow.bytes as f64 * 8_000.0 / (flow.finish_ps - flow.start_ps) as f64;
-        // Slow start costs some 2 ms: each of its rounds takes a batch and the lead.
+        // Slow start costs about 2 ms: each of its rounds takes a batch and the lead.
         assert!(gbps > 8.3, "{gbps} Gbit/s: {flow:?}");
         assert_eq!((flow.retransmits, flow.timeouts), (0, 0), "{flow:?}");
     }
@@ -195,7 +195,7 @@ fn long_flows_use_their_timeslots() {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(8))]
-    /// Whatever framing, packets and transport: with all hosts sending as fast as they can, no packet and no message is
+    /// For any framing, packet size and transport: if all hosts send as fast as they can, no packet and no message is
     /// dropped, and all flows end.
     #[test]
     fn a_full_network_loses_nothing(
@@ -213,7 +213,7 @@ proptest! {
     }
 }
 
-/// 128 hosts in a fat-tree have 16 paths per pair, and an arbiter whose messages take a fifth of its switch's links.
+/// In a fat-tree, 128 hosts have 16 paths per pair. The messages of the arbiter take a fifth of its switch's links.
 #[test]
 fn a_full_fat_tree_without_framing_loses_nothing() {
     let permutation = r#"{ kind = "random-bijective", size = "2MB" }"#;
@@ -248,7 +248,7 @@ fn loses_nothing(fabric: &str, workload: &str, framing: u32, mtu: u32, transport
     assert_eq!(run.control(counters::fastpass::SLOTS_LOST), 0, "messages come in time");
 }
 
-/// Whatever messages get lost, every packet is sent in the end, and none is lost.
+/// Whichever messages are lost, every packet is sent in the end, and none is lost.
 #[test]
 fn lost_messages_cost_time_only() {
     for (share, seed) in [("0.01", 1), ("0.1", 2), ("0.1", 3)] {
@@ -267,7 +267,7 @@ fn lost_messages_cost_time_only() {
 
 const LONG: &str = r#"{ kind = "random-bijective", size = "20MB" }"#;
 
-/// The primary stops at 3 ms and comes back at 9 ms.
+/// The primary stops at 3 ms and returns at 9 ms.
 fn fail_over(fabric: &str, threads: usize) -> RunRecord {
     let down = event("3ms", "kind = \"controller-down\"\ncontroller = \"arbiter\"");
     let up = event("9ms", "kind = \"controller-up\"\ncontroller = \"arbiter\"");
@@ -304,7 +304,7 @@ fn the_secondary_takes_over_without_a_loss() {
     }
 }
 
-/// Nobody at all answers for a while: packets wait, and all are sent in the end.
+/// No arbiter answers for a while: packets wait, and all are sent in the end.
 #[test]
 fn packets_outlast_both_arbiters() {
     let down = |name| event("2ms", &format!("kind = \"controller-down\"\ncontroller = \"{name}\""));
@@ -319,7 +319,7 @@ fn packets_outlast_both_arbiters() {
     assert!(run.flows.iter().all(|flow| flow.finished()), "a lone arbiter comes back");
 }
 
-/// A link or switch fails and nobody but Fastpass notices; it works again later.
+/// A link or switch fails and only Fastpass notices it. It works again later.
 fn fault(kind: &str, name: &str) {
     let line = format!("{kind} = \"{name}\"\nreroute-after = \"1s\"");
     let down = event("2ms", &format!("kind = \"{kind}-down\"\n{line}"));
@@ -334,7 +334,7 @@ fn fault(kind: &str, name: &str) {
     assert!((2_000..5_000).contains(&found), "{fault:?}");
     // The lead, and at most a batch of 64 timeslots.
     assert!((0..=150).contains(&(avoided - found)), "{fault:?}");
-    // Three tries, 5 ms apart.
+    // Three attempts, 5 ms apart.
     assert!((22_000..32_000).contains(&us(fault.cleared_ps)), "{fault:?}");
     assert_eq!(
         (
@@ -357,8 +357,8 @@ fn a_faulty_switch_is_found_avoided_and_used_again() {
     fault("switch", "spine1");
 }
 
-/// Switches that go around a failed link tell the arbiter: timeslots follow, queues stay short, and nothing
-/// that works is called faulty for what was lost on the way.
+/// Switches that route around a failed link inform the arbiter. Timeslots follow the new routes, queues stay short, and
+/// no working component is called faulty because of packets lost meanwhile.
 #[test]
 fn timeslots_follow_other_routes() {
     let fat_tree = r#"{ kind = "fat-tree", k = 4, delay = "500ns" }"#;
@@ -372,8 +372,8 @@ fn timeslots_follow_other_routes() {
             assert!(run.flows.iter().all(|flow| flow.finished()), "{fabric} {after}");
             assert_eq!(run.faults.len(), 0, "{fabric} {after}: {:?}", run.faults);
             assert_eq!(run.census.dropped[DropReason::Full as usize], 0, "{fabric} {after}");
-            // Timeslots of up to two batches were given out before: some meet on their new ways. A link in use
-            // all the time has a hundredth of its rate or more to spare for the queue.
+            // Up to two batches of timeslots were assigned before: some packets meet on their new paths. A link that is
+            // always in use has at least a hundredth of its rate to drain the queue.
             let settled = |us: u64| us % 10_000 < 2_000 || us % 10_000 > 9_000;
             let samples = run.samples.iter().filter(|sample| settled(sample.t_ps / 1_000_000));
             let queue = samples.map(|sample| sample.queue_bytes).max().unwrap_or(u64::MAX);

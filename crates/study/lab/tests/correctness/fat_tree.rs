@@ -1,5 +1,4 @@
-//! Fat-trees in whole runs: two-level tables, switches that move flows, switches that find out about
-//! failures by themselves.
+//! Whole runs on fat-trees: two-level tables, switches that move flows, and switches that detect failures themselves.
 
 use crate::common::records;
 use slotline_lab::record::RunRecord;
@@ -8,7 +7,7 @@ use slotline_net::time::Time;
 use slotline_scenario::Scenario;
 use std::path::Path;
 
-/// What leaves for hosts of datagrams at line rate from each host to one other, in percent.
+/// The share of datagrams that reach hosts, in percent, if each host sends at line rate to one other.
 fn arrived(fabric: &str, receivers: &str, scheme: &str, end: &str) -> f64 {
     let text = format!(
         r#"
@@ -37,8 +36,8 @@ fn arrived(fabric: &str, receivers: &str, scheme: &str, end: &str) -> f64 {
 
 const TREE: &str = r#"{ kind = "fat-tree", k = 4, rate = "96Mbps" }"#;
 
-/// Table 3.1 of Al-Fares' dissertation where a pattern determines it: strides meet nowhere, and both hosts
-/// of a subnet that send to the same numbers share an uplink.
+/// Table 3.1 of Al-Fares' dissertation for the patterns that determine it: strides share no link, and both hosts of a
+/// subnet that send to the same numbers share an uplink.
 #[test]
 fn two_level_tables_give_what_they_must() {
     let two_level = r#"routing = "two-level""#;
@@ -47,18 +46,18 @@ fn two_level_tables_give_what_they_must() {
         let share = arrived(TREE, &to.join(","), two_level, "1s");
         assert!(share > 99.0, "stride {by}: {share} %");
     }
-    // Hosts 0 and 1 to numbers 2 and 2 of other pods, and so on: half of each uplink's traffic is lost, and
-    // more at core switches where what found room comes together.
+    // Hosts 0 and 1 send to hosts of number 2 in other pods, and so on. Half of each uplink's traffic is lost, and more
+    // is lost at core switches, where the remaining packets meet.
     let same = "4,6,5,7,8,10,9,11,12,14,13,15,0,2,1,3";
     let share = arrived(TREE, same, two_level, "1s");
     assert!((30.0..51.0).contains(&share), "{share} %");
-    // Switches that move flows find that both uplinks of the edge switch can be used.
+    // Switches that move flows use both uplinks of the edge switch.
     let moved =
         arrived(TREE, same, "routing = \"classifier\"\nclassifier = { period = \"100ms\" }", "2s");
     assert!(moved > share + 10.0, "{moved} % after {share} %");
 }
 
-/// Section 3.1.7: after the first poll each flow has links of its own.
+/// Section 3.1.7: after the first poll each flow has its own links.
 #[test]
 fn the_flow_scheduler_gives_each_flow_its_links() {
     let to = (0..16).map(|host| ((host + 4) % 16).to_string()).collect::<Vec<_>>().join(",");
@@ -68,7 +67,7 @@ fn the_flow_scheduler_gives_each_flow_its_links() {
     assert!(hashed < 80.0 && placed > 90.0, "{placed} %, {hashed} % by hash");
 }
 
-/// Long flows while a part of the fabric fails at 2 ms and comes back at 8 ms.
+/// Long flows. A part of the fabric fails at 2 ms and returns at 8 ms.
 fn through_a_failure(scheme: &str, kind: &str, what: &str, threads: usize) -> RunRecord {
     let text = format!(
         r#"
@@ -109,7 +108,7 @@ fn switches_route_around_failures_by_themselves() {
         ] {
             let run = through_a_failure(&scheme, kind, what, 1);
             assert!(run.flows.iter().all(|flow| flow.finished()), "{routing} {what}");
-            // Nobody waits for the link: all is over before a session that returns is up.
+            // No flow waits for the link: all end before a session is up again.
             let last = run.flows.iter().map(|flow| flow.finish_ps).max().unwrap();
             assert!(Time::ps(last) < Time::ms(60), "{routing} {what}: {}", Time::ps(last));
         }

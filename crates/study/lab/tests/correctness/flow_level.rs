@@ -1,4 +1,4 @@
-//! The flow-level engine against the packet engine, and what it refuses.
+//! The flow-level engine compared with the packet engine, and the settings that it refuses.
 
 use crate::common::{load, mean_fct_ms, records};
 use slotline_lab::crosscheck::{Crosscheck, Sides};
@@ -16,12 +16,12 @@ fn checked(loaded: &Loaded) -> Crosscheck {
     sides.compare(packet, flow)
 }
 
-/// What both engines say of a metric of the first scheme, and the difference.
+/// The values of a metric of the first scheme on both engines, and the difference.
 fn of(checked: &Crosscheck, metric: &str) -> (f64, f64, f64) {
     of_scheme(checked, &checked.rows[0].scheme, metric)
 }
 
-/// The same of any scheme.
+/// As [`of`], for any scheme.
 fn of_scheme(checked: &Crosscheck, scheme: &str, metric: &str) -> (f64, f64, f64) {
     let row = checked.rows.iter().find(|row| row.metric == metric && row.scheme == scheme);
     let row = row.unwrap_or_else(|| panic!("no {metric}: {checked:?}"));
@@ -46,7 +46,7 @@ fn lone(size: &str) -> String {
     )
 }
 
-/// Fluids alone take what packets take that no window holds back, whatever the size.
+/// A fluid that is alone takes as long as packets whose window never limits them, for any size.
 #[test]
 fn alone_the_slowdown_is_one() {
     for bytes in [1, 1_460, 1_461, 2_000, 2_921, 100_000, 1_000_001] {
@@ -69,12 +69,12 @@ fn alone_the_slowdown_is_one() {
 
 #[test]
 fn a_lone_flow_takes_the_same_on_both() {
-    // A short one waits for its first acknowledgements, which fluids know nothing of.
+    // A short flow waits for its first acknowledgements, which fluids do not model.
     for (size, most) in [("1MB", 1e-2), ("100MB", 1e-3)] {
         let checked = checked(&load(&lone(size)));
         let (packet, flow, off) = of(&checked, "fct-mean");
         assert!(off.abs() < most, "{size}: {packet} s packet by packet, {flow} s as a fluid");
-        // The way back carries an acknowledgement of 84 bytes for each segment of 1,538.
+        // The path back carries an acknowledgement of 84 bytes for each segment of 1,538.
         let (packet, flow, off) = of(&checked, "utilisation-mean");
         assert!((off + 84.0 / 1_622.0).abs() < 1e-2, "{packet}, {flow}");
         assert_eq!(checked.notes.len(), 1, "{:?}", checked.notes);
@@ -97,9 +97,9 @@ const PERMUTATION: &str = r#"
     control = "xco"
     "#;
 
-/// Long flows under DCTCP, which loses nothing: both engines put them on the same paths, and the most
-/// loaded one decides when all is done, within some per cent by the draw of paths. TCP gives flows over several full links less than max-min fairness
-/// does, and their neighbours more, so that the mean is lower.
+/// Long flows under DCTCP, which loses nothing. Both engines put them on the same paths, and the most loaded path
+/// determines the end, within some per cent that depend on the choice of paths. TCP gives flows over several full links
+/// less than max-min fairness does, and their neighbours more, so the mean is lower.
 #[test]
 fn a_permutation_takes_about_the_same_on_both() {
     let checked = checked(&load(PERMUTATION));
@@ -132,8 +132,8 @@ fn a_failed_link_costs_about_the_same_on_both() {
         "#;
     let checked = checked(&load(&(PERMUTATION.to_string() + events)));
     let (packet, flow, off) = of(&checked, "fct-mean");
-    // Segments that were on the link are lost, and some wait for a time-out of 10 ms.
-    // Under TCP the mean is lower where flows pass several full links, as above.
+    // Segments that were on the link are lost, and some wait for a time-out of 10 ms. Under TCP the mean is lower if
+    // flows pass several full links, as above.
     assert!((-0.3..0.15).contains(&off), "{packet} packet by packet, {flow} as fluids");
 }
 
@@ -213,8 +213,8 @@ fn what_needs_packets_is_refused_with_its_key() {
     assert!(Scenario::parse(Path::new("s.toml"), base("", "")).is_ok());
 }
 
-/// Streams at the full rate of their hosts over all equal paths: packets take them at random and fluids
-/// evenly, so that all links carry the same on both, but for chance (8,600 packets each).
+/// Streams at the full rate of their hosts over all equal-cost paths. Packets select paths at random and fluids use
+/// them evenly, so all links carry the same on both engines, except for chance (8,600 packets each).
 #[test]
 fn spraying_loads_links_alike_on_both() {
     let run = |engine: &str, queue: &str| {
@@ -246,12 +246,12 @@ fn spraying_loads_links_alike_on_both() {
         assert!((packet - flow).abs() <= 0.05 * flow, "{}: {packet}, {flow}", one.node);
         busy += u32::from(flow > 1e7);
     }
-    // Each sender's link, eight links to aggregation switches, eight to cores, and the same down.
+    // The link of each sender, eight links to aggregation switches, eight to cores, and the same downwards.
     assert_eq!(busy, 48);
 }
 
-/// Long flows under DCTCP. In this permutation fluids fill the links of all hosts; packets that overtake
-/// each other look lost at times, so that they take longer.
+/// Long flows under DCTCP. In this permutation fluids fill the links of all hosts. Packets that overtake each other
+/// sometimes look lost, so packets take longer.
 #[test]
 fn spraying_takes_no_longer_without_packets() {
     let text = r#"
@@ -274,8 +274,8 @@ fn spraying_takes_no_longer_without_packets() {
     }
 }
 
-/// A flow alone, and a link of its way that fails: it stands still until switches that miss hello packets
-/// route around it, and the farther switches have heard of it.
+/// A single flow, and a link of its path that fails. The flow stops until switches that miss hello packets route around
+/// the link, and farther switches have been informed.
 #[test]
 fn switches_find_out_about_failures_without_packets() {
     let run = |event: &str| {
@@ -304,17 +304,17 @@ fn switches_find_out_about_failures_without_packets() {
         (0..4).map(|core| format!("core{core}")).find(|core| busy(agg, core)).expect("a way");
     let took = |run: &RunRecord| (run.flows[0].finish_ps - run.flows[0].start_ps) as f64 * 1e-9;
     let far = agg.replace("agg0", "agg3");
-    // The aggregation switch finds out by itself; that the core cannot reach the other pod it is told.
-    for (agg, told) in [(agg, 0.0), (&far, 0.1)] {
+    // The aggregation switch detects the failure of its own link. Other switches inform it of a failure at the far pod.
+    for (agg, notification) in [(agg, 0.0), (&far, 0.1)] {
         let link = format!("{agg}-{core}");
         let event = format!("[[event]]\nat = \"2ms\"\nkind = \"link-down\"\nlink = \"{link}\"");
         let late = took(&run(&event)) - took(&whole);
-        assert!((2.0 + told..3.2 + told).contains(&late), "{link}: {late} ms");
+        assert!((2.0 + notification..3.2 + notification).contains(&late), "{link}: {late} ms");
     }
 }
 
-/// All ways of spreading traffic, on one scenario: a fabric is used best by who knows all of it, or by
-/// who spreads everything.
+/// All ways of spreading traffic, on one scenario. The fabric is used best by schedulers that know all flows, and by
+/// schemes that spread all packets.
 #[test]
 fn ways_of_spreading_traffic_compare_as_expected() {
     let hedera = |placement: &str| {
@@ -342,7 +342,7 @@ fn ways_of_spreading_traffic_compare_as_expected() {
         records(&text, 1).iter().map(|run| (run.scheme.clone(), mean_fct_ms(run))).collect();
     let of = |scheme: &str| times[scheme];
     let alone = 100e6 * 8.0 / 1e10 * 1e3 * 1538.0 / 1460.0;
-    // Each connection has one flow: no pauses.
+    // Each connection has one flow, so there are no pauses.
     assert_eq!(of("flowlet"), of("ecmp"));
     assert!((of("spray") / alone - 1.0).abs() < 1e-3, "{times:?}");
     for better in ["classifier", "first-fit", "annealing", "best"] {

@@ -1,5 +1,5 @@
-//! Hedera in a network: flows leave links that others use, and links that fail; without a scheduler,
-//! hashes decide. Flowlets and hashes of destinations.
+//! Hedera in a network: flows leave links that others use, and links that fail. Without a scheduler, hashes select
+//! paths. Also flowlets and hashes of destinations.
 
 use crate::common::records;
 use slotline_lab::record::{FlowRow, PortRow, RunRecord};
@@ -7,7 +7,7 @@ use slotline_schemes::counters;
 
 const LOOP: &str = r#"poll = "2ms", gather = "100us", computing = "100us", install = "100us""#;
 
-/// A permutation among 16 hosts of a fat-tree, 5 MB each; `scheme` says how paths are chosen.
+/// A permutation among 16 hosts of a fat-tree, 5 MB each; `scheme` defines how paths are selected.
 fn run(scheme: &str, extra: &str, threads: usize) -> RunRecord {
     let text = format!(
         r#"
@@ -40,7 +40,7 @@ fn mean_ms(run: &RunRecord) -> f64 {
     run.flows.iter().map(time).sum::<f64>() / run.flows.len() as f64
 }
 
-/// 5 MB need 42 ms alone on a link of 1 Gbit/s.
+/// 5 MB take 42 ms alone on a link of 1 Gbit/s.
 #[test]
 fn large_flows_get_paths_of_their_own() {
     let ecmp = mean_ms(&run("", "", 1));
@@ -61,7 +61,7 @@ fn large_flows_get_paths_of_their_own() {
     }
 }
 
-/// The same scheduler, asked by the engine without packets. Alone on its path a flow takes 42 ms.
+/// The same scheduler on the flow-level engine. Alone on its path a flow takes 42 ms.
 #[test]
 fn flows_without_packets_get_paths_too() {
     let run = |control: &str| {
@@ -112,8 +112,8 @@ fn lightly_loaded(engine: &str, fabric: &str, scheme: &str) -> RunRecord {
     records(&text, 1).remove(0)
 }
 
-/// Until the scheduler says otherwise, each flow has the path that equal-cost multipath gives it, and so have its
-/// acknowledgements: without packets flows end at the same time, and with packets each link carries as many.
+/// Until the scheduler moves it, each flow has the path of equal-cost multipath, and so have its acknowledgements.
+/// Without packets flows end at the same time. With packets each link carries the same number.
 #[test]
 fn a_scheduler_that_never_polls_is_multipath_by_flow() {
     let fabrics = [
@@ -121,8 +121,8 @@ fn a_scheduler_that_never_polls_is_multipath_by_flow() {
         "kind = \"fat-tree\", k = 6, rate = \"1Gbps\"",
         "kind = \"leaf-spine\", leaves = 4, spines = 3, hosts-per-leaf = 4",
     ];
-    let course = |flow: &FlowRow| (flow.src, flow.dst, flow.bytes, flow.start_ps, flow.finish_ps);
-    let courses = |run: &RunRecord| run.flows.iter().map(course).collect::<Vec<_>>();
+    let timing = |flow: &FlowRow| (flow.src, flow.dst, flow.bytes, flow.start_ps, flow.finish_ps);
+    let timings = |run: &RunRecord| run.flows.iter().map(timing).collect::<Vec<_>>();
     for fabric in fabrics {
         let both = |engine| {
             let never = "control = { kind = \"hedera\", poll = \"1s\" }";
@@ -130,7 +130,7 @@ fn a_scheduler_that_never_polls_is_multipath_by_flow() {
         };
         let [ecmp, hedera] = both("flow");
         assert!(ecmp.flows.len() > 100, "{fabric}: {}", ecmp.flows.len());
-        assert_eq!(courses(&ecmp), courses(&hedera), "{fabric}");
+        assert_eq!(timings(&ecmp), timings(&hedera), "{fabric}");
         let [ecmp, hedera] = both("packet");
         for port in &ecmp.ports {
             let same = |other: &&PortRow| (&other.node, &other.port) == (&port.node, &port.port);
@@ -141,7 +141,7 @@ fn a_scheduler_that_never_polls_is_multipath_by_flow() {
     }
 }
 
-/// A scheduler that never speaks leaves all to hashes; one that stops is forgotten.
+/// If the messages of a scheduler are lost, hashes select all paths. Paths of a scheduler that stops are given up.
 #[test]
 fn without_a_scheduler_hashes_decide() {
     let silent = run(&hedera(""), "control-loss = 1.0", 1);
@@ -153,9 +153,9 @@ fn without_a_scheduler_hashes_decide() {
         (0, 0)
     );
     let ecmp = run("", "", 1);
-    let apart = (mean_ms(&silent) - mean_ms(&ecmp)).abs() / mean_ms(&ecmp);
-    // Other hashes, of the same kind.
-    assert!(apart < 0.5, "{apart}");
+    let difference = (mean_ms(&silent) - mean_ms(&ecmp)).abs() / mean_ms(&ecmp);
+    // The hashes differ, but are of the same kind.
+    assert!(difference < 0.5, "{difference}");
     let stop = "[[event]]\nat = \"5ms\"\nkind = \"controller-down\"\ncontroller = \"scheduler\"";
     let stopped = run(&hedera("placement = \"best\""), stop, 1);
     let whole = run(&hedera("placement = \"best\""), "", 1);
@@ -165,12 +165,12 @@ fn without_a_scheduler_hashes_decide() {
     let start = "[[event]]\nat = \"9ms\"\nkind = \"controller-up\"\ncontroller = \"scheduler\"";
     let again = run(&hedera("placement = \"best\""), &format!("{stop}\n{start}"), 1);
     assert!(mean_ms(&again) < mean_ms(&stopped), "{}", mean_ms(&again));
-    // Half of all messages get lost: reports and answers come again.
+    // Half of all messages are lost. Reports and answers are repeated.
     let lossy = run(&hedera("placement = \"best\""), "control-loss = 0.5", 1);
     assert!(mean_ms(&lossy) < 0.9 * mean_ms(&ecmp), "{}", mean_ms(&lossy));
 }
 
-/// A link between an aggregation and a core switch fails: its flows go elsewhere.
+/// A link between an aggregation and a core switch fails: its flows take other links.
 #[test]
 fn flows_leave_a_link_that_fails() {
     let event = "[[event]]\nat = \"10ms\"\nkind = \"link-down\"\nlink = \"agg0.0-core0\"\nreroute-after = \"1ms\"";
@@ -181,8 +181,8 @@ fn flows_leave_a_link_that_fails() {
     }
 }
 
-/// Under a hash of the destination two flows to one host share their path from where they meet; a
-/// flowlet's gap that never comes leaves a flow where it was, one that always comes spreads it.
+/// With a hash of the destination, two flows to one host share their path from the switch where they meet. A flowlet's
+/// gap that never occurs leaves a flow on its path. A gap that always occurs spreads it.
 #[test]
 fn bursts_and_destinations_choose_paths() {
     let used = |scheme: &str| {

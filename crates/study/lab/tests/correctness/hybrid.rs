@@ -1,4 +1,4 @@
-//! Hybrid fabrics: circuits carry in their days only, gates keep order, everything is accounted for.
+//! Hybrid fabrics: circuits carry packets only in their days, gates keep order, and everything is accounted for.
 
 use crate::common::{assemble, records};
 use slotline_net::frame::Kind;
@@ -12,7 +12,7 @@ const DAY: u64 = 180_000_000;
 const RACKS: u64 = 5;
 const HOSTS: u64 = 3;
 
-/// Five racks; every host sends to one of each other rack, for 5 ms.
+/// Five racks. Every host sends to one host of each other rack, for 5 ms.
 fn scenario(scheme: &str) -> String {
     let racks = format!("racks = {RACKS}\nhosts-per-rack = {HOSTS}");
     let workload = |by: u64| {
@@ -37,7 +37,7 @@ fn scenario(scheme: &str) -> String {
     )
 }
 
-/// What left the uplinks of all racks: by rack, through the packet switch and through the circuit switch.
+/// The packets that left the uplinks of all racks: by rack, through the packet switch and through the circuit switch.
 fn uplinks(text: &str) -> Vec<[Vec<Hop>; 2]> {
     let mut assembly = assemble(text, 1);
     let tor = |rack: u64| NodeId((rack * (HOSTS + 1) + HOSTS) as u32);
@@ -52,7 +52,7 @@ fn uplinks(text: &str) -> Vec<[Vec<Hop>; 2]> {
     (0..RACKS).map(|_| [captures.next().unwrap(), captures.next().unwrap()]).collect()
 }
 
-/// The rack that a rack has a circuit to in slot `at`: destination j hears i + 1 + j.
+/// The rack to which a rack has a circuit in slot `at`: destination j receives from i + 1 + j.
 fn circuit(rack: u64, at: u64) -> u64 {
     (2 * RACKS + rack - at % (RACKS - 1) - 1) % RACKS
 }
@@ -96,7 +96,7 @@ fn the_packet_switch_is_barred_in_a_pairs_day_and_the_night_before() {
     assert!(passed > 500, "{passed} packets");
 }
 
-/// The same results, and every packet accounted for, however many threads, under each way to plan, each
+/// The results are the same and every packet is accounted for with any number of threads, under each scheduler, each
 /// rule, and each way to make queues shorter.
 #[test]
 fn threads_change_nothing() {
@@ -157,8 +157,7 @@ fn a_full_queue_has_the_latency_of_arithmetic() {
     }
 }
 
-/// Many racks send to one through the packet switch: it holds them back, and what is lost is lost where it
-/// waited.
+/// Many racks send to one through the packet switch. It holds them back, and packets are lost only where they waited.
 #[test]
 fn the_packet_switch_loses_nothing() {
     let text = scenario("control = \"none\"");
@@ -168,14 +167,14 @@ fn the_packet_switch_loses_nothing() {
     );
     let run = &records(&text, 1)[0];
     assert!(run.control(counters::hybrid::PACKET_SWITCH_HOLDS) > 100);
-    // Three, and what comes within a round trip of 10 us at 10 Gbit/s.
+    // Three packets, and those that arrive within a round trip of 10 us at 10 Gbit/s.
     let longest = run.control(counters::hybrid::PACKET_SWITCH_LONGEST_QUEUE);
     assert!((3..=8).contains(&longest) || longest < 80, "{longest} packets");
     assert_eq!(run.census.lost(), run.control(counters::hybrid::VOQ_DROPS));
 }
 
-/// The same, but it gives back what it has no room for: its queues are never longer than three, attempts take what the
-/// links could carry otherwise, and what is lost is lost in the racks.
+/// As above, but the packet switch returns packets that it has no room for. Its queues are never longer than three,
+/// attempts take the capacity that links have left, and packets are lost in the racks.
 #[test]
 fn the_packet_switch_gives_back_what_it_has_no_room_for() {
     let run = |more: &str| {
@@ -194,8 +193,8 @@ fn the_packet_switch_gives_back_what_it_has_no_room_for() {
     assert!(bytes[1] > bytes[0] / 2, "{bytes:?}");
 }
 
-/// With demand between two racks alone, a scheduler that looks at it gives them the circuit for nearly all of
-/// the time; a rotation cannot.
+/// With demand between only two racks, a scheduler that considers demand gives them the circuit for nearly all of the
+/// time. A rotation cannot.
 #[test]
 fn circuits_go_where_demand_is() {
     let one_pair = |control: &str| {
@@ -216,7 +215,7 @@ fn circuits_go_where_demand_is() {
     assert!(one_pair("control = \"circuits\"") < 0.15);
     for demand in ["voq", "adu"] {
         for scheduler in ["solstice", "eclipse", "max-weight"] {
-            // What a queue holds is less than the shortest day carries: Solstice leaves it to a rotation.
+            // A queue holds less than the shortest day carries, so Solstice leaves it to a rotation.
             let inflate = if scheduler == "solstice" { "inflate = true, " } else { "" };
             let control = format!(
                 "control = {{ kind = \"circuits\", {inflate}scheduler = \"{scheduler}\", demand = \"{demand}\" }}"
@@ -227,8 +226,8 @@ fn circuits_go_where_demand_is() {
     }
 }
 
-/// Two panels, no packet switch: what has no circuit of its own goes over another pod, and all arrives. In the
-/// first panel circuits stay up that both configurations have.
+/// Two panels and no packet switch. Packets without a direct circuit are relayed by another pod, and all arrive. In the
+/// first panel, circuits that both configurations have stay up.
 #[test]
 fn all_arrives_over_patch_panels() {
     for (hops, dark) in [("opportunistic", "changed"), ("valiant", "all")] {
@@ -250,7 +249,7 @@ fn all_arrives_over_patch_panels() {
     }
 }
 
-/// A row for each queue, which together are what racks count; waits are within the run.
+/// There is a row for each queue. Their sums are the counts of racks, and waits are within the run.
 #[test]
 fn queues_are_notified_one_by_one() {
     let voq =
@@ -270,12 +269,12 @@ fn queues_are_notified_one_by_one() {
         run.voqs.iter().map(|row| row.longest).max(),
         Some(run.control(counters::hybrid::VOQ_LONGEST))
     );
-    // In 5 ms there are six or seven days of each pair, with a change of size before and after each.
+    // In 5 ms there are six or seven days for each pair. The size changes before and after each.
     assert!(run.voqs.iter().all(|row| (10..=14).contains(&row.resizes)), "{:?}", run.voqs);
     assert!(run.voqs.iter().all(|row| row.mean_wait_ps > 0 && row.mean_wait_ps < 5_000_000_000));
 }
 
-/// Circuits of a mesh go where demand is; what has none of its own goes over another pod, and all arrives.
+/// Circuits of a mesh follow demand. Packets without a direct circuit are relayed by another pod, and all arrive.
 #[test]
 fn a_mesh_follows_demand() {
     let text = |scheduler: &str| {

@@ -1,4 +1,5 @@
-//! Hybrid fabrics whose links fail: what is on them is lost, the rest waits or takes what is left, and all are told.
+//! Hybrid fabrics whose links fail: packets on the links are lost, the others wait or take other links, and all racks
+//! are informed.
 
 use crate::common::{assemble, load, records};
 use slotline_net::frame::Kind;
@@ -13,7 +14,7 @@ const HOSTS: u32 = 3;
 const RACKS: u32 = 4;
 const MS: u64 = 1_000_000_000;
 
-/// Four racks under a rotor; every host sends to one of each other rack, for 8 ms.
+/// Four racks under a rotor. Every host sends to one host of each other rack, for 8 ms.
 fn scenario(scheme: &str, events: &str) -> String {
     let hosts = RACKS * HOSTS;
     let workload = |by: u32| {
@@ -43,7 +44,7 @@ fn event(at: &str, kind: &str, about: &str) -> String {
 
 const ROTOR: &str = "control = \"circuits\"";
 
-/// What left ports of racks' switches, by rack, and what the run left.
+/// The packets that left ports of racks' switches, by rack, and the outcome of the run.
 fn followed(text: &str, port: u32) -> (Vec<Vec<Hop>>, Outcome) {
     let mut assembly = assemble(text, 1);
     let tor = |rack: u32| NodeId(rack * (HOSTS + 1) + HOSTS);
@@ -56,7 +57,7 @@ fn followed(text: &str, port: u32) -> (Vec<Vec<Hop>>, Outcome) {
     (captures.into_iter().map(|(hops, _)| hops).collect(), outcome)
 }
 
-/// Number of data packets that started between two times, in ms, where `which` is true of them.
+/// Number of data packets that started between two times, in ms, and for which `which` holds.
 fn count(hops: &[Hop], (from, until): (u64, u64), which: impl Fn(&Hop) -> bool) -> usize {
     let data = |hop: &&Hop| hop.packet.kind != Kind::Control && hop.packet.kind != Kind::Pause;
     let within = |hop: &&Hop| (from * MS..until * MS).contains(&hop.start);
@@ -71,7 +72,7 @@ fn a_failed_port_has_no_circuits_until_it_works_again() {
     let (circuits, _) = followed(&text, HOSTS + 1);
     let to_it = |hop: &Hop| hop.packet.dst.0 / HOSTS == 1;
     for (rack, hops) in circuits.iter().enumerate() {
-        // 1 us to the scheduler, 1 us from there, and the messages themselves; a day begins and ends in it.
+        // 1 us to the scheduler, 1 us from it, and the messages themselves. A day begins and ends within this time.
         let news = 2 * MS + 5_000_000;
         let late = hops.iter().filter(|hop| hop.start > news && hop.start < 5 * MS);
         let dead = |hop: &&Hop| rack == 1 || to_it(hop);
@@ -83,7 +84,7 @@ fn a_failed_port_has_no_circuits_until_it_works_again() {
             assert!(count(hops, (0, 2), to_it) > 20 && count(hops, (6, 8), to_it) > 20);
         }
     }
-    // Meanwhile the packet switch has all of its packets, also in what would have been their days.
+    // Meanwhile the packet switch has all of its packets, even in what would have been their days.
     let (packets, _) = followed(&text, HOSTS);
     let slot = 200_000_000;
     let day_of_it =
@@ -122,7 +123,7 @@ fn a_failed_link_to_the_packet_switch_leaves_circuits() {
     let (packets, _) = followed(&text, HOSTS);
     assert_eq!(count(&packets[2], (2, 4), |_| true), 0);
     assert!(count(&packets[2], (0, 2), |_| true) > 50 && count(&packets[2], (5, 8), |_| true) > 50);
-    // Others are held back from sending to it: nothing but what was under way is lost.
+    // Others do not send to it: only packets in transmission are lost.
     let to_it = |hop: &Hop| hop.packet.dst.0 / HOSTS == 2;
     assert!(count(&packets[0], (3, 4), to_it) < 10);
     assert!(count(&packets[0], (5, 8), to_it) > 20, "and they go on");
@@ -130,7 +131,7 @@ fn a_failed_link_to_the_packet_switch_leaves_circuits() {
     assert!(count(&circuits[2], (2, 4), |_| true) > 50);
     let lost = outcome.conservation.dropped[slotline_net::node::DropReason::LinkDown as usize];
     assert!((1..60).contains(&lost), "{lost} packets were on the link");
-    // The whole packet switch, with nothing left of it.
+    // The whole packet switch fails.
     let all = scenario(ROTOR, &event("2ms", "switch-down", "switch = \"packet0\""));
     let (packets, _) = followed(&all, HOSTS);
     assert!(packets.iter().all(|hops| count(hops, (2, 8), |_| true) == 0));
@@ -142,7 +143,7 @@ fn a_host_whose_link_fails_goes_on_later() {
     let link = "link = \"h4-tor1\"";
     let text = scenario(ROTOR, &(event("2ms", "link-down", link) + &event("4ms", "link-up", link)));
     let (down, _) = followed(&text, 1);
-    // A packet is noted when it comes to its queue, which is 0.8 ms long at most: what is left of it is lost.
+    // A packet is noted when it reaches its queue, which is 0.8 ms long at most. The rest of the queue is lost.
     let sent = |span| count(&down[1], span, |_| true);
     assert!(sent((0, 2)) > 50 && sent((3, 4)) == 0 && sent((6, 8)) > 50);
     assert_eq!(records(&text, 1)[0].engine.digest, records(&text, 2)[0].engine.digest);
@@ -161,7 +162,7 @@ fn circuits_have_the_rate_of_the_port_that_they_leave_by() {
     };
     assert_eq!((took(0, false), took(0, true)), (Some(100), Some(400)));
     assert_eq!(took(1, true), Some(100));
-    // None is begun that the slower link could not end in its day.
+    // No packet starts that the slower link could not finish in its day.
     let within = circuits[0].iter().all(|hop| (hop.leave - 1) % 200_000_000 < 180_000_000);
     assert!(within, "a packet was under way at night");
 }
@@ -175,7 +176,7 @@ fn what_cannot_happen_is_refused() {
     let link = no("link-down", "link = \"tor1-scheduler\"");
     assert!(link.contains("links to the scheduler do not change"), "{link}");
     assert!(no("switch-down", "switch = \"tor1\"").contains("`packet0`"));
-    assert!(no("leave", "host = \"h1\"").contains("links and switches fail"));
+    assert!(no("leave", "host = \"h1\"").contains("only events of links, switches and rates"));
     let late = no("link-down", "link = \"tor1-packet0\"\nreroute-after = \"1ms\"");
     assert!(late.contains("does nothing on a hybrid fabric"), "{late}");
     let unequal =

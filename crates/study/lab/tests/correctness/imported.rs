@@ -1,11 +1,11 @@
-//! Traffic from files of other programs, simulated: flows start when their triggers and programs say.
+//! Traffic from files of other programs in simulation: flows start when their triggers and programs require.
 
 use crate::common::{load, records};
 use slotline_lab::record::{FlowRow, RunRecord};
 use std::fs;
 use std::path::PathBuf;
 
-/// Hosts react at once; eight of them around one switch that is never full.
+/// Hosts react at once. Sixteen of them are attached to one switch whose queues are never full.
 fn scenario(file: &str, keys: &str) -> String {
     format!(
         "name = \"imported\"\nend = {{ at = \"1s\" }}\n\
@@ -16,7 +16,7 @@ fn scenario(file: &str, keys: &str) -> String {
     )
 }
 
-/// A file of a test's own, with its path; it goes when the test is over.
+/// A file of a test, with its path. It is removed at the end of the test.
 struct Imported(PathBuf);
 
 impl Imported {
@@ -36,7 +36,7 @@ impl Drop for Imported {
     }
 }
 
-/// The flow of so many bytes.
+/// The flow of `bytes` bytes.
 fn flow(run: &RunRecord, bytes: u64) -> &FlowRow {
     let found: Vec<&FlowRow> = run.flows.iter().filter(|flow| flow.bytes == bytes).collect();
     assert_eq!(found.len(), 1, "flows of {bytes} bytes");
@@ -63,9 +63,9 @@ fn computation_and_messages_take_turns() {
     assert_eq!(first.start_ps, 700 * NS);
     assert_eq!(back.start_ps, first.finish_ps + 1_500 * NS);
     assert_eq!(begun.start_ps, first.start_ps);
-    // The acknowledgement has a way to go, over two links of 1 us.
-    let way = acked.start_ps - first.finish_ps;
-    assert!((2_000 * NS..2_100 * NS).contains(&way), "{way}");
+    // The acknowledgement travels over two links of 1 us.
+    let elapsed = acked.start_ps - first.finish_ps;
+    assert!((2_000 * NS..2_100 * NS).contains(&elapsed), "{elapsed}");
     assert_eq!(last.start_ps, back.finish_ps);
     let eager = flow(&ping.run("eager = \"1MB\""), 103).start_ps;
     assert_eq!(eager, first.start_ps);
@@ -96,7 +96,7 @@ fn triggers_of_htsim_start_flows() {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../scenario/tests/data/htsim/allreduce.cm");
     let run = records(&scenario(file, ""), 1).remove(0);
     assert_eq!(run.flows.len(), 56);
-    // Eight rings of seven hops: each but the first starts when the one before it has arrived.
+    // Eight rings of seven hops. Each hop but the first starts when the previous one has arrived.
     let starts = |flow: &&FlowRow| flow.start_ps > 0;
     let later: Vec<&FlowRow> = run.flows.iter().filter(starts).collect();
     assert_eq!(later.len(), 48);

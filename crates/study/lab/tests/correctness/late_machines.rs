@@ -1,5 +1,5 @@
-//! Daemons on machines that are late, over a network that loses, delays and reorders messages: every packet that a host
-//! holds leaves in the end.
+//! Daemons on slow machines, over a network that loses, delays and reorders messages: every packet that a host holds
+//! leaves in the end.
 
 use proptest::prelude::*;
 use slotline_envelope::KeyPair;
@@ -28,14 +28,14 @@ const SCHEMES: [&str; 4] = [
     "kind = 'xco'",
 ];
 
-/// What happens to messages and machines.
+/// The disturbances of messages and machines.
 #[derive(Clone, Copy, Debug)]
-struct Weather {
-    /// Of 100 messages so many are lost.
+struct Disturbance {
+    /// The percentage of messages that are lost.
     loss: u64,
-    /// The longest way of a message, in microseconds.
+    /// The longest delay of a message, in microseconds.
     delay: u64,
-    /// The longest time that a machine does nothing, in microseconds.
+    /// The longest pause of a machine, in microseconds.
     stall: u64,
     seed: u64,
 }
@@ -68,17 +68,17 @@ fn network(control: &str) -> LiveNetwork {
     network
 }
 
-/// Messages on their way: by arrival, to whom, with their payload.
+/// Messages in flight: by arrival, the destination and the payload.
 #[derive(Default)]
 struct Wires {
-    flying: BTreeMap<(Time, u64), (Packet, Vec<u8>)>,
+    in_flight: BTreeMap<(Time, u64), (Packet, Vec<u8>)>,
     sent: u64,
 }
 
 /// The random part of a run.
-struct Dice(u64);
+struct Random(u64);
 
-impl Dice {
+impl Random {
     fn below(&mut self, most: u64) -> u64 {
         self.0 =
             self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -86,20 +86,20 @@ impl Dice {
     }
 }
 
-/// What a node sends flies for a while, or is lost.
-struct Sky<'a> {
+/// A network that delays or loses the messages of a node.
+struct LossyNetwork<'a> {
     wires: &'a mut Wires,
-    dice: &'a mut Dice,
-    weather: Weather,
+    random: &'a mut Random,
+    disturbance: Disturbance,
     now: Time,
 }
 
-impl Io for Sky<'_> {
+impl Io for LossyNetwork<'_> {
     fn send(&mut self, _far: End, packet: &Packet, payload: &[u8]) -> io::Result<bool> {
-        let arrives = self.now.after(Time::us(20 + self.dice.below(self.weather.delay)));
+        let arrives = self.now.after(Time::us(20 + self.random.below(self.disturbance.delay)));
         self.wires.sent += 1;
-        if packet.kind == Kind::Control && self.dice.below(100) >= self.weather.loss {
-            self.wires.flying.insert((arrives, self.wires.sent), (*packet, payload.to_vec()));
+        if packet.kind == Kind::Control && self.random.below(100) >= self.disturbance.loss {
+            self.wires.in_flight.insert((arrives, self.wires.sent), (*packet, payload.to_vec()));
         }
         Ok(true)
     }
@@ -108,17 +108,17 @@ impl Io for Sky<'_> {
 /// A packet of a host for another one.
 fn packet(setup: &AgentSetup, to: u32, stamp: u32) -> Packet {
     let plan = &setup.plan;
-    let leads = |conn: &u32| plan.traffic.conns[*conn as usize].dst == HostId(to);
-    let flow = plan.sends(setup.me).find(leads).unwrap();
+    let to_host = |conn: &u32| plan.traffic.conns[*conn as usize].dst == HostId(to);
+    let flow = plan.sends(setup.me).find(to_host).unwrap();
     let (len, entropy) = (plan.transport.datagram_len(1_400), plan.entropy(flow));
     let (dst, kind) = (HostId(to), Kind::Datagram);
     Packet { dst, flow, len, entropy, kind, stamp, ..Packet::default() }
 }
 
-/// Hands packets to hosts for a while, and returns how many never left.
-fn stuck(control: &str, weather: Weather) -> u64 {
+/// Hands packets to hosts for a while, and returns the number of those that never left.
+fn stuck(control: &str, disturbance: Disturbance) -> u64 {
     let network = network(control);
-    let mut dice = Dice(weather.seed);
+    let mut random = Random(disturbance.seed);
     let agents: Vec<_> =
         (0..HOSTS).map(|n| network.agent(&format!("h{n}"), key(n)).unwrap()).collect();
     let arbiter = network.arbiter(0, key(HOSTS)).unwrap();
@@ -137,8 +137,9 @@ fn stuck(control: &str, weather: Weather) -> u64 {
     let mut wakes = vec![now; seats.len()];
     while now < Time::s(4) {
         now = now.after(Time::us(100));
-        if now < Time::s(1) && dice.below(5) == 0 {
-            let (from, to) = (dice.below(HOSTS.into()) as usize, dice.below(HOSTS.into()) as u32);
+        if now < Time::s(1) && random.below(5) == 0 {
+            let (from, to) =
+                (random.below(HOSTS.into()) as usize, random.below(HOSTS.into()) as u32);
             if from as u32 != to {
                 given += 1;
                 let packet = packet(&agents[from], to, given as u32);
@@ -149,22 +150,23 @@ fn stuck(control: &str, weather: Weather) -> u64 {
             if wakes[at] > now {
                 continue; // this machine does nothing now
             }
-            if dice.below(200) == 0 {
-                wakes[at] = now.after(Time::us(dice.below(weather.stall)));
+            if random.below(200) == 0 {
+                wakes[at] = now.after(Time::us(random.below(disturbance.stall)));
                 continue;
             }
             let due: Vec<_> = wires
-                .flying
+                .in_flight
                 .iter()
                 .filter(|((arrives, _), (packet, _))| *arrives <= now && packet.dst.at() == at)
                 .map(|(key, _)| *key)
                 .collect();
             for key in due {
-                let (packet, payload) = wires.flying.remove(&key).unwrap();
+                let (packet, payload) = wires.in_flight.remove(&key).unwrap();
                 seats[at].receive(PortId(0), packet, &payload, now);
             }
-            let mut sky = Sky { wires: &mut wires, dice: &mut dice, weather, now };
-            seats[at].step(now, &mut sky).unwrap();
+            let mut lossy =
+                LossyNetwork { wires: &mut wires, random: &mut random, disturbance, now };
+            seats[at].step(now, &mut lossy).unwrap();
             let leaves = |(_, what): &(Time, Handover)| matches!(what, Handover::Left(_));
             left += seats[at].handovers().filter(leaves).count() as u64;
             left += seats[at].lost_frames().count() as u64;
@@ -174,11 +176,11 @@ fn stuck(control: &str, weather: Weather) -> u64 {
     given - left
 }
 
-/// What a controller sends to hosts within 100 ms, of messages that it hears at once.
+/// The messages that a controller sends to hosts within 100 ms, after messages that it receives at once.
 fn answers(network: &LiveNetwork, messages: &[(Packet, Vec<u8>)]) -> Vec<(HostId, Vec<u8>)> {
     let arbiter = network.arbiter(0, key(HOSTS)).unwrap();
     let mut seat = Seat::new((arbiter.make)(9).unwrap(), &arbiter.wires, Time::ZERO);
-    let mut heard = Ears::default();
+    let mut heard = SentMessages::default();
     seat.start(Time::ms(1));
     for (packet, payload) in messages {
         seat.receive(PortId(0), *packet, payload, Time::ms(1));
@@ -189,11 +191,11 @@ fn answers(network: &LiveNetwork, messages: &[(Packet, Vec<u8>)]) -> Vec<(HostId
     heard.0.into_iter().map(|(packet, payload)| (packet.dst, payload)).collect()
 }
 
-/// Keeps the messages of a node.
+/// Records the messages of a node.
 #[derive(Default)]
-struct Ears(Vec<(Packet, Vec<u8>)>);
+struct SentMessages(Vec<(Packet, Vec<u8>)>);
 
-impl Io for Ears {
+impl Io for SentMessages {
     fn send(&mut self, _far: End, packet: &Packet, payload: &[u8]) -> io::Result<bool> {
         if packet.kind == Kind::Control {
             self.0.push((*packet, payload.to_vec()));
@@ -202,7 +204,7 @@ impl Io for Ears {
     }
 }
 
-/// What a host says is ignored where the key is that of another host: its number comes with the packet.
+/// A message of a host is ignored if the key belongs to another host, because its number comes with the packet.
 #[test]
 fn nobody_speaks_for_another_host() {
     for control in SCHEMES {
@@ -212,7 +214,7 @@ fn nobody_speaks_for_another_host() {
         seat.start(Time::ms(1));
         let packets = (0..100).map(|stamp| packet(&setup, 1, stamp));
         packets.for_each(|packet| seat.receive(PortId(0), packet, &[], Time::ms(1)));
-        let mut said = Ears::default();
+        let mut said = SentMessages::default();
         for us in (1_000..201_000).step_by(100) {
             seat.step(Time::us(us), &mut said).unwrap();
         }
@@ -229,7 +231,7 @@ fn nobody_speaks_for_another_host() {
     }
 }
 
-/// An arbiter without hosts that send is idle, and its log has no record of that time.
+/// An arbiter without hosts that send is idle. Its log has no record of that time.
 #[test]
 fn a_log_may_have_hours_without_a_record() {
     let network = network(SCHEMES[0]);
@@ -248,7 +250,7 @@ fn a_log_may_have_hours_without_a_record() {
     assert!(done.span > Time::s(19 * 3_600) && !done.cut);
 }
 
-/// What only shows when the node is made is an error before the daemon begins.
+/// Errors that appear only when the node is made are reported before the daemon starts.
 #[test]
 fn a_scheme_that_does_not_fit_the_network_is_refused() {
     let network = network("kind = 'fastpass', slot = '1us'");
@@ -262,7 +264,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
     #[test]
     fn every_packet_leaves(scheme in 0usize..SCHEMES.len(), loss in 0u64..30, delay in 1u64..20_000, stall in 1u64..30_000, seed: u64) {
-        let weather = Weather { loss, delay, stall, seed };
-        prop_assert_eq!(stuck(SCHEMES[scheme], weather), 0);
+        let disturbance = Disturbance { loss, delay, stall, seed };
+        prop_assert_eq!(stuck(SCHEMES[scheme], disturbance), 0);
     }
 }

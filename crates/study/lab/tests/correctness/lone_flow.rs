@@ -1,4 +1,4 @@
-//! A flow that has the network to itself takes as long as can be computed with a pencil.
+//! A flow that is alone in the network takes as long as computed by hand.
 
 use crate::common::{fct_ps, records};
 use slotline_net::time::Time;
@@ -6,7 +6,7 @@ use slotline_net::units::{Bytes, Rate};
 
 const STAR: &str = r#"{ kind = "star", hosts = 2 }"#;
 const FAT_TREE: &str = r#"{ kind = "fat-tree", k = 4 }"#;
-/// 40 Gbit/s into 25 into 10, with other delays on the way back.
+/// Links of 40, 25 and 10 Gbit/s in sequence, with other delays on the way back.
 const UNEQUAL: &str = r#"{ kind = "leaf-spine", leaves = 2, spines = 1, hosts-per-leaf = 1,
     host-rate = "40Gbps", uplink-rate = "25Gbps", delay = "3us", overrides = [
     { link = "leaf1-h1", rate = "10Gbps", reverse-rate = "5Gbps", reverse-delay = "7us" } ] }"#;
@@ -14,8 +14,7 @@ const LONG: &str = r#"{ kind = "star", hosts = 2, rate = "1Gbps", delay = "100us
 const SIZES: [u64; 10] =
     [1, 44, 1_460, 1_461, 14_600, 14_601, 50_000, 100_000, 1_000_000, 10_000_000];
 
-/// Completion and ideal time of one flow of `bytes` between the first and the last host, under each of
-/// the transports.
+/// Completion and ideal time of one flow of `bytes` between the first and the last host, under each transport.
 fn times(fabric: &str, bytes: u64) -> Vec<(String, u64, u64)> {
     let scheme = |kind: &str| {
         format!(
@@ -49,7 +48,7 @@ fn times(fabric: &str, bytes: u64) -> Vec<(String, u64, u64)> {
     records(&text, 1).into_iter().map(row).collect()
 }
 
-/// Within 0.1 %, for flows of a byte up to those that fill the path.
+/// Within 0.1 %, for flows from one byte to those that fill the path.
 fn follows_the_closed_form(fabric: &str) {
     for bytes in SIZES {
         for (transport, time, ideal) in times(fabric, bytes) {
@@ -79,7 +78,7 @@ fn over_a_long_path() {
     follows_the_closed_form(LONG);
 }
 
-/// Within the initial window: as many serialisations as packets, and store and forward at each hop.
+/// Within the initial window, a flow takes one serialisation per packet, plus store and forward at each hop.
 #[test]
 fn within_the_initial_window_to_the_picosecond() {
     let (rate, delay) = (Rate(10_000_000_000), Time::us(1));

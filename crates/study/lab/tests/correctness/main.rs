@@ -1,5 +1,5 @@
-//! Whether the simulator is right: held against closed forms, queueing theory, other simulators, and
-//! laws that hold in every network.
+//! Checks that the simulator is right: compares it with closed forms, queueing theory, other simulators, and laws that
+//! hold in every network.
 
 mod bumps;
 mod collectives;

@@ -1,5 +1,4 @@
-//! Nodes of the tests' own: written against the same trait as every other, next to the engine's fast
-//! ports.
+//! Nodes of the tests. They implement the same trait as all others, and run beside the engine's fast ports.
 
 use slotline_net::frame::Packet;
 use slotline_net::id::{NodeId, PortId};
@@ -11,7 +10,7 @@ use slotline_net::topology::{Down, Graph, TopologySpec};
 use slotline_sim::{Network, Place, Queue};
 use std::sync::Arc;
 
-/// What a node of a test does; [`Made`] adds what every node has.
+/// The behaviour of a test's node; [`Made`] adds what every node has.
 pub trait Act: Send + 'static {
     fn start(&mut self, _cx: &mut Cx<'_>) {}
     fn receive(&mut self, port: PortId, packet: Packet, cx: &mut Cx<'_>);
@@ -22,7 +21,7 @@ pub trait Act: Send + 'static {
     fn account(&self) -> PacketAccount;
 }
 
-/// A node that does what `A` does.
+/// A node with the behaviour `A`.
 pub struct Made<A>(pub A);
 
 impl<A: Act> Made<A> {
@@ -49,7 +48,7 @@ impl<A: Act> Node for Made<A> {
     }
 }
 
-/// A packet that arrived: when, by which port.
+/// A packet that arrived, with its time and port.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Arrival {
     pub at: Time,
@@ -57,7 +56,7 @@ pub struct Arrival {
     pub packet: Packet,
 }
 
-/// Keeps what it receives.
+/// Records the packets that it receives.
 #[derive(Default)]
 pub struct Sink(pub Vec<Arrival>);
 
@@ -70,7 +69,7 @@ impl Act for Sink {
     }
 }
 
-/// Sends given packets at given times, in order, by port 0.
+/// Sends given packets at given times, in order, through port 0.
 pub struct Source {
     packets: Vec<(Time, Packet)>,
     next: usize,
@@ -103,7 +102,7 @@ impl Act for Source {
     }
 }
 
-/// Notes all packets that arrive at a node.
+/// Records all packets that arrive at a node.
 #[derive(Default)]
 pub struct Tap(pub Vec<Arrival>);
 

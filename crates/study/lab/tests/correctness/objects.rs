@@ -1,5 +1,5 @@
-//! Disciplines that are object files, in switches and in bumps: as good as those that are compiled in, and
-//! no danger to others.
+//! Disciplines from object files, in switches and in bumps. They behave as those that are compiled in, and do not harm
+//! others.
 
 use crate::common::{load, records};
 use slotline_bump::object::{SECTION, wrap};
@@ -13,7 +13,8 @@ use slotline_schemes::counters;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Two racks; eight senders share one receiver in the other, two in that one another. Object files lie in `data/bpf`.
+/// Two racks. Eight senders share one receiver in the other rack, and two share another receiver there. Object files
+/// are in `data/bpf`.
 fn scenario(schemes: &str) -> String {
     format!(
         r#"
@@ -47,7 +48,8 @@ fn of<'a>(runs: &'a [RunRecord], scheme: &str) -> &'a RunRecord {
 const DCTCP: &str = r#"{ kind = "object", file = "../bpf/dctcp.o" }"#;
 const RED: &str = r#"{ kind = "object", file = "../bpf/red.o" }"#;
 
-/// `dctcp.c` beside the threshold in Rust: every packet of the run, whoever asks, and on any number of threads.
+/// `dctcp.c` compared with the threshold in Rust: every packet of the run, in switches and bumps, and on any number of
+/// threads.
 #[test]
 fn dctcp_in_c_gives_the_run_of_dctcp_in_rust() {
     for place in ["queue = QUEUE", "queue = \"drop-tail\"\nbump = { queue = QUEUE }"] {
@@ -69,7 +71,7 @@ fn dctcp_in_c_gives_the_run_of_dctcp_in_rust() {
     }
 }
 
-/// `red.c` once more in Rust.
+/// `red.c` in Rust.
 #[derive(Clone, Debug)]
 struct Red {
     average: u64,
@@ -92,7 +94,7 @@ impl Discipline for Red {
     }
 }
 
-/// `dctcp.c` once more in Rust. The queue of kind `ecn` compares times; programs have whole bytes.
+/// `dctcp.c` in Rust. The queue of kind `ecn` compares times, but programs have whole bytes.
 #[derive(Clone, Debug)]
 struct Dctcp;
 
@@ -102,7 +104,7 @@ impl Discipline for Dctcp {
     }
 }
 
-/// Makes them.
+/// Makes the disciplines in Rust.
 #[derive(Clone, Copy, Debug)]
 enum Native {
     Dctcp,
@@ -124,7 +126,7 @@ impl Program for Native {
     }
 }
 
-/// Puts a program of the calling program in the place of that of a file.
+/// Replaces the program of a file by a program of the test.
 fn put(loaded: &mut Loaded, at: usize, program: Arc<dyn Program>) {
     let scheme = &mut loaded.scenario.scheme[at];
     let bump = scheme.bump.as_mut().map(|bump| &mut bump.queue);
@@ -147,7 +149,7 @@ fn red_in_c_gives_the_run_of_the_same_in_rust_with_the_same_draws() {
     }
 }
 
-/// A folder of its own for a test, with an object file in it.
+/// A separate folder for a test, with an object file in it.
 fn folder(test: &str, file: &[u8]) -> PathBuf {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("objects-{test}"));
     std::fs::create_dir_all(&folder).unwrap();
@@ -155,18 +157,18 @@ fn folder(test: &str, file: &[u8]) -> PathBuf {
     folder
 }
 
-/// The scenario as a file of that folder.
+/// The scenario as a file in that folder.
 fn beside(folder: &std::path::Path, schemes: &str) -> Result<Loaded, String> {
     let name = folder.join("s.toml");
     Scenario::parse(&name, scenario(schemes)).map_err(|error| error.to_string())
 }
 
-/// In front of the receivers' switch, at all its ports by which traffic for them comes.
+/// Bumps in front of the receivers' switch, at all ports where traffic for them arrives.
 const BUMPED: &str = "queue = \"drop-tail\"\n\
     bump = { at = [\"tor1-core\", \"tor1-h10\", \"tor1-h11\"], queue = QUEUE }";
 
-/// `stuck.c` is `dctcp.c`, but loops where more than 100 KB wait. That happens in the queue that eight senders
-/// share, which goes on without it, and not in that of the others' receiver: nothing changes there.
+/// `stuck.c` is `dctcp.c`, but loops if more than 100 KB wait. This happens in the queue that eight senders share,
+/// which continues without the program. It does not happen in the queue of the other receiver, where nothing changes.
 #[test]
 fn a_program_that_does_not_end_harms_its_own_queue_alone() {
     let stuck = DCTCP.replace("dctcp", "stuck");
@@ -191,8 +193,8 @@ fn a_program_that_does_not_end_harms_its_own_queue_alone() {
     }
 }
 
-/// `heavy.c` has maps and variables, which all queues of a switch share: each switch has its own, so that it
-/// does not matter which thread runs which switch, and each run begins anew.
+/// `heavy.c` has maps and variables that all queues of a switch share. Each switch has its own, so it does not matter
+/// which thread runs which switch, and each run starts with new ones.
 #[test]
 fn what_queues_share_belongs_to_one_switch_and_one_run() {
     let heavy = r#"queue = { kind = "object", file = "../../crates/drivers/bump/bpf/heavy.o" }"#;
@@ -230,7 +232,7 @@ fn what_is_wrong_with_a_file_is_said_at_its_key() {
     }
 }
 
-/// Another program is another scenario: its results have another name.
+/// A scenario with another program is another scenario: its results have another name.
 #[test]
 fn the_content_of_the_file_is_part_of_the_resolved_scenario() {
     let code =
@@ -248,7 +250,7 @@ fn the_content_of_the_file_is_part_of_the_resolved_scenario() {
     let line =
         pass.resolved().lines().find(|line| line.starts_with("# own.o: ")).map(str::to_string);
     assert!(line.is_some_and(|line| line.ends_with(", object file")));
-    // Reading the resolved scenario again gives the same.
+    // Reading the resolved scenario again gives the same scenario.
     let folder = folder("content", &wrap(&code(0), SECTION));
     let again = Scenario::parse(&folder.join("again.toml"), pass.resolved()).unwrap();
     assert_eq!(again.scenario, pass.scenario);

@@ -1,7 +1,7 @@
-//! Packets of a flow stay in order where that is promised, however circuits come and go; and where they may not, only
-//! those come late that may.
+//! Packets of a flow stay in order where this is promised, whatever circuits do. Where it is not promised, only the
+//! expected packets arrive late.
 //!
-//! Flows are of datagrams: each is numbered, and none is sent again.
+//! Flows consist of datagrams: each is numbered, and none is retransmitted.
 
 use crate::common::assemble;
 use proptest::prelude::*;
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 const HOSTS: u32 = 2;
 
-/// Racks whose hosts all send to hosts of the next racks, so many of them, at a rate in Mbit/s each, for 3 ms.
+/// Racks whose hosts all send to hosts of the `next` racks after them, at `rate` Mbit/s each, for 3 ms.
 fn scenario(racks: u32, next: u32, rate: u32, fabric: &str, scheme: &str) -> String {
     let all = racks * HOSTS;
     let list = |from: u32| {
@@ -26,7 +26,7 @@ fn scenario(racks: u32, next: u32, rate: u32, fabric: &str, scheme: &str) -> Str
              rate = \"{rate}Mbps\"\nuntil = \"3ms\"\n",
             list(0),
             list(by * HOSTS),
-            // Messages of several lengths: a short packet is on its way for less time.
+            // Messages of several lengths: a short packet is in flight for less time.
             [8934, 200, 1400][by as usize % 3]
         )
     };
@@ -39,8 +39,8 @@ fn scenario(racks: u32, next: u32, rate: u32, fabric: &str, scheme: &str) -> Str
     )
 }
 
-/// What left the racks for other racks, by `uplinks` ports of each behind those of hosts, and what left them for hosts;
-/// each rack's in the order in which it left.
+/// The packets that left the racks for other racks, by the `uplinks` ports that follow those of hosts, and the packets
+/// that left them for hosts. Those of each rack are in the order in which they left.
 fn hops(text: &str, racks: u32, uplinks: u32) -> [Vec<Vec<Hop>>; 2] {
     let mut assembly = assemble(text, 1);
     let ports = HOSTS + uplinks;
@@ -65,7 +65,7 @@ fn hops(text: &str, racks: u32, uplinks: u32) -> [Vec<Vec<Hop>>; 2] {
     [by(HOSTS, ports), by(0, HOSTS)]
 }
 
-/// Those that left behind a later one of their flow, with the first such.
+/// Packets that left after a later one of their flow, each with the first such packet.
 fn late(hops: &[Hop]) -> Vec<(Hop, Hop)> {
     let mut last: BTreeMap<u32, Hop> = BTreeMap::new();
     let mut late = Vec::new();
@@ -84,7 +84,7 @@ fn all_late(racks: &[Vec<Hop>]) -> Vec<(Hop, Hop)> {
     racks.iter().flat_map(|hops| late(hops)).collect()
 }
 
-/// Queues of any size, resized or not, under any rule and any way to plan weeks.
+/// Queues of any size, resized or not, under any rule and any scheduler of weeks.
 fn voqs() -> impl Strategy<Value = String> {
     let resize = (1u32..60, 0u32..400, prop::sample::select(vec!["drain", "drop"]));
     let rule = prop::sample::select(vec!["hold", "drain", "drop"]);
@@ -116,8 +116,8 @@ fn circuits(switches: u32, night: u32, delay: u32) -> String {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// Whatever the sizes and their changes, the nights, the rule, the plan and the number of ways: a rack sends the
-    /// packets of a flow in the order in which they came.
+    /// For any sizes and changes of sizes, nights, rule, plan and number of paths, a rack sends the packets of a flow
+    /// in the order in which they arrived.
     #[test]
     fn racks_send_in_order(
         racks in 3u32..6, switches in 1u32..3, night in 1u32..30, rate in 200u32..4000, voq in voqs(),
@@ -129,7 +129,7 @@ proptest! {
         prop_assert!(all_late(&sent).is_empty(), "{:?}", all_late(&sent).first());
     }
 
-    /// By circuits of one switch alone, all arrive in order.
+    /// By circuits of a single switch, all packets arrive in order.
     #[test]
     fn one_circuit_at_a_time_keeps_order(
         racks in 3u32..6, night in 1u32..30, delay in 0u32..50, rate in 200u32..4000, voq in voqs(),
@@ -140,9 +140,9 @@ proptest! {
         prop_assert!(all_late(&arrived).is_empty(), "{:?}", all_late(&arrived).first());
     }
 
-    /// By packets and circuits, where circuits and a night before are longer than the packet switch and all that waits in
-    /// it for a pair: no packet by a circuit overtakes one by the packet switch (the gate). One by the packet switch may
-    /// overtake the last ones of a day.
+    /// With a packet switch and circuits, if a circuit and the night before it are longer than the packet switch and
+    /// all packets that wait in it for a pair: no packet by a circuit overtakes one by the packet switch (the gate). A
+    /// packet by the packet switch may overtake the last ones of a day.
     #[test]
     fn the_gate_keeps_order_into_the_day(
         racks in 3u32..6, delay in 0u32..60, rate in 200u32..4000, voq in voqs(),
@@ -169,8 +169,8 @@ const PANELS: &str = "circuits = { switches = 4, rate = \"10Gbps\", delay = \"1u
                       dark = \"changed\" }\ncore = { switches = 2, ports = 8 }";
 const US: u64 = 1_000_000;
 
-/// By core switches and direct links, a flow that keeps to its way stays in order while no link moves. A night begins with
-/// each week of 1 ms and takes 200 us; queues are short.
+/// By core switches and direct links, a flow that keeps its path stays in order while no link moves. A night begins
+/// with each week of 1 ms and takes 200 us. Queues are short.
 #[test]
 fn between_two_rewirings_flows_stay_in_order() {
     let weekly = |scheduler: &str| {

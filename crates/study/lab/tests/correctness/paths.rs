@@ -4,7 +4,7 @@ use crate::common::records;
 use slotline_lab::record::RunRecord;
 use std::collections::BTreeMap;
 
-/// Flows of 1 MB from every host to the one `by` further.
+/// Flows of 1 MB from every host to the host `by` numbers further.
 fn stride(fabric: &str, by: u32, routing: &str) -> RunRecord {
     let text = format!(
         r#"
@@ -23,7 +23,7 @@ fn stride(fabric: &str, by: u32, routing: &str) -> RunRecord {
     run
 }
 
-/// Bytes sent by each port whose node's and far node's names begin so.
+/// Bytes sent by each port whose node and far node have names that begin with `node` and `far`.
 fn bytes(run: &RunRecord, node: &str, far: &str) -> BTreeMap<String, u64> {
     let fits =
         |p: &&slotline_lab::record::PortRow| p.node.starts_with(node) && p.port.starts_with(far);
@@ -57,7 +57,7 @@ fn shortest_uses_the_lowest_port_only() {
     }
 }
 
-/// Hashes spread flows over paths, each flow on one: with 16 flows over 4 spines some share.
+/// Hashes spread flows over paths, and each flow has one path. With 16 flows over 4 spines some share a path.
 #[test]
 fn ecmp_spreads_flows_over_paths() {
     let run = stride(LEAF_SPINE, 8, "ecmp");

@@ -1,6 +1,6 @@
-//! Against ns-3 on the same flow files: 10 Gbit/s links of 1 us in a fat-tree, packets of 1500 bytes
-//! without framing, initial window 10, time-outs from 10 ms, 100 packets of buffer, marks from 15.
-//! ns-3 ran once, with one choice of paths; here means are taken over several.
+//! Compared with ns-3 on the same flow files: 10 Gbit/s links of 1 us in a fat-tree, packets of 1500 bytes without
+//! framing, initial window 10, time-outs from 10 ms, 100 packets of buffer, marks from 15. ns-3 ran once, with one
+//! choice of paths. Here means are taken over several.
 
 use crate::common::{mean, mean_fct_ms, records};
 
@@ -31,7 +31,7 @@ fn means(file: &str, k: u32, transport: &str, seeds: u32) -> Vec<f64> {
     records(&scenario(file, k, transport, seeds), 2).iter().map(mean_fct_ms).collect()
 }
 
-/// The mean of `ours` is within `share` of what ns-3 has, all in milliseconds.
+/// Checks that the mean of `ours` is within `share` of the value of ns-3, all in milliseconds.
 fn close(ours: &[f64], theirs: f64, share: f64) {
     let mean = mean(ours.iter().copied());
     assert!((mean / theirs - 1.0).abs() < share, "{mean:.2} ms, ns-3 {theirs} ms: {ours:.2?}");
@@ -42,8 +42,8 @@ fn incast_dctcp() {
     close(&means("incast16.cm", 8, "dctcp", 20), 12.7, 0.10);
 }
 
-/// Depends on the hosts' processing time: without its randomness some senders always find the last
-/// place in the full queue and others never do, which costs time-outs (phase effects).
+/// This depends on the hosts' processing time. Without its randomness some senders always get the last place in the
+/// full queue and others never do, which causes time-outs (phase effects).
 #[test]
 fn incast_cubic() {
     close(&means("incast16.cm", 8, "cubic", 40), 10.4, 0.10);

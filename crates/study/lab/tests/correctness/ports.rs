@@ -1,5 +1,5 @@
-//! Ports beside the engine's fast FIFO: the same result where both can do the job, and what only a
-//! port that decides packet by packet can do.
+//! Ports other than the engine's fast FIFO. They give the same result where both are possible, and do what only a port
+//! can do that decides packet by packet.
 
 use crate::common::{assemble, drain, node, results};
 use crate::nodes::{Act, Arrival, Made, Sink, Source, bare};
@@ -16,7 +16,7 @@ use slotline_sim::{Network, Outcome, Place, Queue};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Puts general switches, which are asked for each packet, in the place of the engine's own.
+/// Replaces the engine's own switches by general ones, which are asked for each packet.
 fn generalise(network: &mut Network, queue: &QueueSpec, mtu: u64, seed: u64) {
     let wiring = network.graph.wiring();
     for at in 0..network.places.len() {
@@ -48,7 +48,7 @@ fn pull(network: &mut Network, at: usize) {
 /// Packets, bytes, drops and marks of a port; and its longest queue.
 type Totals = ([u64; 5], u64);
 
-/// The same of every port of a switch, whichever kind it is.
+/// The totals of every port of a switch of either kind.
 fn totals(outcome: &Outcome) -> Vec<Totals> {
     let port = |at: usize, port: usize| {
         let own = &outcome.ports[at][port];
@@ -137,7 +137,7 @@ fn datagram(flow: u32, seq: u32, dst: u32, len: u16) -> Packet {
     Packet { dst: HostId(dst), flow, seq, len, kind: Kind::Datagram, ..Packet::default() }
 }
 
-/// 400 Gbit/s to the switch, 10 from it.
+/// 400 Gbit/s to the switch, and 10 Gbit/s from it.
 const FUNNEL: &str = r#"
     kind = "star"
     hosts = 4
@@ -148,18 +148,18 @@ const FUNNEL: &str = r#"
 const SWITCH: usize = 4;
 const DELAY: Time = Time::us(1);
 
-/// Time for a byte at 10 Gbit/s and at 400.
+/// Time for a byte at 10 Gbit/s and at 400 Gbit/s.
 const SLOW: u64 = 800;
 const QUICK: u64 = 20;
 
-/// [`FUNNEL`] with `packets` coming from host 0.
+/// [`FUNNEL`] with `packets` from host 0.
 fn funnel(packets: Vec<(Time, Packet)>) -> Network {
     let mut network = bare(FUNNEL);
     network.places[0] = Made::place(Source::new(packets));
     network
 }
 
-/// When packets sent one after another over the quick link reach the switch.
+/// When packets sent one after another over the fast link reach the switch.
 fn at_switch(packets: &[(Time, Packet)]) -> Vec<Time> {
     let mut free = Time::ZERO;
     let arrive = |(at, packet): &(Time, Packet)| {
@@ -173,7 +173,7 @@ fn seen(outcome: &Outcome, host: usize) -> &[Arrival] {
     &node::<Made<Sink>>(outcome, host).0.0
 }
 
-/// What host 1 sees of [`FUNNEL`] with `act` in the place of the switch, the same for any number of
+/// The arrivals at host 1 of [`FUNNEL`] with `act` in place of the switch, which are the same for any number of
 /// threads; and that node in its final state.
 fn through<A: Act>(packets: &[(Time, Packet)], act: impl Fn() -> A) -> (Vec<Arrival>, Outcome) {
     let run = |threads| {
@@ -191,8 +191,8 @@ fn through<A: Act>(packets: &[(Time, Packet)], act: impl Fn() -> A) -> (Vec<Arri
     (seen(&alone, 1).to_vec(), alone)
 }
 
-/// Whole packets that a queue of `limit` bytes passes on, by the textbook: when each arrives at the far
-/// end, and whether it is marked.
+/// The packets that a queue of `limit` bytes passes, as computed from its definition: when each arrives at the far end,
+/// and whether it is marked.
 fn textbook(packets: &[(Time, Packet)], limit: u64, mark: u64) -> Vec<(Time, u32, bool)> {
     let mut free = 0;
     let mut out = Vec::new();
@@ -211,7 +211,7 @@ fn textbook(packets: &[(Time, Packet)], limit: u64, mark: u64) -> Vec<(Time, u32
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(100))]
-    /// Departure, loss and mark of every packet, at the fast port and at the general one.
+    /// Departure, loss and mark of every packet, at the fast port and at the general port.
     #[test]
     fn a_fifo_follows_the_textbook(
         packets in prop::collection::vec((0..2_000_000u64, 64..9_000u16, any::<bool>()), 1..300),
@@ -250,13 +250,13 @@ proptest! {
     }
 }
 
-/// `count` full packets of each of `flows` for host 1, all at once.
+/// `count` full packets of each of `flows` for host 1, all at the same time.
 fn bursts(flows: u32, count: u32) -> Vec<(Time, Packet)> {
     let order = (0..count).flat_map(|seq| (0..flows).map(move |flow| (flow, seq)));
     order.map(|(flow, seq)| (Time::ZERO, datagram(flow, seq, 1, 1_500))).collect()
 }
 
-/// Many queues on one port, served in turn, each by its weight in packets.
+/// Many queues at one port, served in turn, each by its weight in packets.
 struct Weighted {
     weights: Vec<u32>,
     queues: Vec<VecDeque<Packet>>,
@@ -315,7 +315,7 @@ fn a_pulled_queue_alone_is_a_fifo() {
     assert_eq!(arrivals, seen(&outcome, 1));
 }
 
-/// A port that sends in the first part of every period only.
+/// A port that sends only in the first part of every period.
 struct Gate {
     waiting: VecDeque<Packet>,
 }
@@ -372,7 +372,7 @@ struct Elastic {
     now: usize,
     bytes: u64,
     waiting: VecDeque<Packet>,
-    /// By limit: most bytes held, packets accepted, packets refused.
+    /// For each limit: most bytes held, packets accepted, packets refused.
     log: Vec<(u64, u64, u64)>,
 }
 
@@ -405,8 +405,8 @@ impl Act for Elastic {
     }
 }
 
-/// 20 Gbit/s into 10: half is lost while the queue is full; a larger limit takes all until it is full,
-/// a smaller one nothing until the queue has drained to it.
+/// 20 Gbit/s into 10: half is lost while the queue is full. A larger limit accepts all packets until the queue is full.
+/// A smaller limit accepts none until the queue has drained to it.
 #[test]
 fn a_queue_is_resized() {
     let gap = Time::ns(600);
@@ -426,12 +426,12 @@ fn a_queue_is_resized() {
     let dropped = outcome.conservation.dropped[DropReason::Full as usize];
     assert_eq!(arrivals.len() as u64 + dropped, u64::from(sent));
     assert_eq!([log[0].0, log[1].0, log[2].0], [30_000, 90_000, 15_000]);
-    // In 400 us at 10 Gbit/s 333 packets leave; the queue grows by 40 packets more when enlarged.
+    // In 400 us at 10 Gbit/s 333 packets leave. The queue grows by another 40 packets when it is enlarged.
     let accepted = |at: usize, packets: i64| (log[at].1 as i64 - packets).abs() <= 2;
     assert!(accepted(0, 333 + 20) && accepted(1, 333 + 40) && accepted(2, 333 - 50), "{log:?}");
 }
 
-/// A circuit from host 0: by turns to host 1 and host 2.
+/// A circuit from host 0, alternately to host 1 and host 2.
 #[derive(Default)]
 struct Circuit {
     waiting: VecDeque<Packet>,
@@ -478,7 +478,7 @@ fn a_link_changes_its_far_end() {
     assert!(second.len() > 400 && second.iter().all(|a| turn(a) % 2 == 1), "{second:?}");
 }
 
-/// Sends what is for host 2 to host 3 instead, marked and in another class, by the engine's own FIFO.
+/// Sends packets for host 2 to host 3 instead, marked and in another class, through the engine's own FIFO.
 struct Rewriter {
     out: PortId,
 }

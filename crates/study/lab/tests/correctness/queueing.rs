@@ -1,4 +1,4 @@
-//! Waiting times against queueing theory.
+//! Compares waiting times with queueing theory.
 
 use crate::common::{assemble, drain, node};
 use crate::nodes::{Act, Made};
@@ -8,7 +8,7 @@ use slotline_net::node::{Cx, PacketAccount};
 use slotline_net::time::Time;
 use slotline_net::units::{Bytes, Rate};
 
-/// In place of a host: adds up when packets arrive.
+/// In place of a host: adds up the arrival times of packets.
 #[derive(Default)]
 struct Clock {
     packets: u64,
@@ -28,11 +28,11 @@ impl Act for Clock {
 /// Bytes of a full datagram on the wire.
 const PACKET: Bytes = Bytes(1_538);
 const SERVER: Rate = Rate(1_000_000_000);
-/// So fast that nothing waits: 0.25 % of the server's time per packet.
+/// A link so fast that nothing waits: 0.25 % of the server's time per packet.
 const FAST: Rate = Rate(400_000_000_000);
 
-/// Packets and the sum of their arrival times, behind a link of `rate`: Poisson arrivals that load the
-/// server to `load`.
+/// Packets and the sum of their arrival times, behind a link of `rate`. Arrivals are Poisson and load the server to
+/// `load`.
 fn arrivals(load: f64, rate: Rate, packets: u64) -> (u64, u128) {
     let offered = Rate((SERVER.0 as f64 * load) as u64);
     let until = offered.time_for(PACKET).times(packets);
@@ -66,7 +66,7 @@ fn arrivals(load: f64, rate: Rate, packets: u64) -> (u64, u128) {
     (clock.packets, clock.sum_ps)
 }
 
-/// Mean wait in service times: the same arrivals come later by their wait when the server is slow.
+/// Mean wait in service times: with a slow server, the same arrivals are later by their wait.
 fn mean_wait(load: f64, packets: u64) -> f64 {
     let (count, slow) = arrivals(load, SERVER, packets);
     let (same, fast) = arrivals(load, FAST, packets);

@@ -1,15 +1,15 @@
-//! Long flows share a link as max-min fairness says.
+//! Long flows share a link according to max-min fairness.
 //!
-//! Hosts have faster links than the one they share. Otherwise a sender that fills its own link meets each place in a full drop-tail queue at the
-//! instant at which it becomes free, and locks the others out: Floyd and Jacobson, "On Traffic Phase
-//! Effects in Packet-Switched Gateways" (1992).
+//! Hosts have faster links than the shared one. Otherwise a sender that fills its own link gets each place in a full
+//! drop-tail queue at the instant at which it becomes free, and locks the others out: Floyd and Jacobson, "On Traffic
+//! Phase Effects in Packet-Switched Gateways" (1992).
 
 use crate::common::{assemble, mean, results};
 use slotline_net::node::host::FlowResult;
 use slotline_net::time::Time;
 use slotline_sim::{Options, Outcome, Watch, run};
 
-/// A star of 40 Gbit/s in which host `n` has a link of 10 Gbit/s, over which the `n` others send to it.
+/// A star of 40 Gbit/s in which host `n` has a link of 10 Gbit/s. The `n` others send to it over this link.
 struct Contest {
     flows: u32,
     transport: &'static str,
@@ -44,7 +44,7 @@ impl Contest {
         )
     }
 
-    /// Gbit/s of payload per flow between 100 and 300 ms, and the mean of that over several runs.
+    /// Payload per flow in Gbit/s between 100 and 300 ms, and its mean over several runs.
     fn shares(&self) -> (Vec<Vec<f64>>, Vec<f64>) {
         let text = self.text();
         let runs: Vec<Vec<f64>> = (1..=4).map(|seed| shares(&text, seed)).collect();
@@ -72,7 +72,7 @@ fn run_until(assembly: slotline_lab::build::Assembly, end: Time) -> Outcome {
     run(assembly.network, options, &Watch::default())
 }
 
-/// Jain's index of fairness: 1 where all shares are equal.
+/// Jain's index of fairness: 1 if all shares are equal.
 fn jain(shares: &[f64]) -> f64 {
     let (sum, squares) = shares.iter().fold((0.0, 0.0), |(s, q), x| (s + x, q + x * x));
     sum * sum / (shares.len() as f64 * squares)
@@ -86,8 +86,8 @@ fn off(shares: &[f64], fair: &[f64]) -> f64 {
     shares.iter().zip(fair).map(|(share, fair)| (share / fair - 1.0).abs()).fold(0.0, f64::max)
 }
 
-/// Windows of some 50 packets, which can be cut finely: those of a few packets change by one at a time,
-/// whatever their share of the marks.
+/// Windows of about 50 packets, which can be reduced finely. Windows of a few packets change by one packet at a time,
+/// whatever their share of marks.
 #[test]
 fn dctcp_flows_share_a_full_link_equally() {
     for flows in [2, 4] {
@@ -113,7 +113,7 @@ fn loss_based_flows_share_a_full_link() {
     }
 }
 
-/// A flow with a slow access link gets all of that; the others share the rest.
+/// A flow with a slow access link gets its whole rate. The others share the rest.
 #[test]
 fn what_a_slow_flow_leaves_goes_to_the_others() {
     let overrides = r#"{ link = "h0-s0", rate = "1Gbps" }"#;

@@ -1,4 +1,4 @@
-//! TDMA: nobody sends in another's slot, whatever is lost or fails, and slots are used.
+//! TDMA: no host sends in the slot of another, whatever is lost or fails, and slots are used.
 
 use crate::common::{assemble, records, results};
 use slotline_lab::build::Assembly;
@@ -35,7 +35,7 @@ fn all_to_all(fabric: &str, hosts: usize, options: &str, rest: &str) -> String {
     )
 }
 
-/// Goodput as a share of what the hosts' links carry, from 10 to 30 ms of a run of `hosts` hosts.
+/// Goodput as a share of the capacity of the hosts' links, from 10 to 30 ms of a run of `hosts` hosts.
 fn share(run: &RunRecord, hosts: usize) -> f64 {
     let bytes: u64 = run.flows.iter().map(|flow| flow.delivered_bytes).sum();
     bytes as f64 * 8.0 * 1_538.0 / 1_472.0 / (hosts as f64 * 10e9 * 0.03)
@@ -60,8 +60,8 @@ fn captured(text: &str) -> (Assembly, Outcome) {
     (Assembly { network: again.network, plan, routes, wiring, flows }, outcome)
 }
 
-/// The least time between the packets of two pairs of hosts on one link, over all links, and how often
-/// a link goes from one pair to another. For half a millisecond after routes have changed nothing counts.
+/// The shortest time between the packets of two pairs of hosts on one link, over all links, and how often a link
+/// changes from one pair to another. The first half millisecond after a change of routes is ignored.
 fn least_gap(assembly: &Assembly, outcome: &Outcome, changed: Time) -> (u64, u64) {
     let (mut least, mut changes) = (u64::MAX, 0);
     for (hops, _) in &outcome.journal.captures {
@@ -80,7 +80,7 @@ fn least_gap(assembly: &Assembly, outcome: &Outcome, changed: Time) -> (u64, u64
     (least, changes)
 }
 
-/// How long after `at` it takes until each of so many hosts has sent something.
+/// The time after `at` until each of `hosts` hosts has sent a packet.
 fn until_all_send(assembly: &Assembly, outcome: &Outcome, hosts: u32, at: Time) -> Time {
     let mut first: BTreeMap<HostId, u64> = BTreeMap::new();
     for hop in outcome.journal.captures.iter().flat_map(|(hops, _)| hops) {
@@ -95,22 +95,22 @@ fn until_all_send(assembly: &Assembly, outcome: &Outcome, hosts: u32, at: Time) 
     (0..hosts).map(of).max().unwrap_or_default()
 }
 
-/// What the longest round takes.
+/// The length of the longest round.
 const ROUND: Time = Time::ms(10);
 
-/// No link carries two flows in a slot: from one to the next, the link is silent for the guard time, 15 us,
-/// less what cards' reactions differ by (5 us), the packet in transmission and the one before the pause
-/// frame (3 us), and what the ways of the two flows to the link differ by (`ways`).
-fn nobody_shares_a_slot(text: &str, ways: Time) {
+/// No link carries two flows in a slot. Between them, the link is silent for the guard time, 15 us, minus the
+/// difference of the cards' reactions (5 us), the packet in transmission and the one before the pause frame (3 us), and
+/// the difference of the two flows' paths to the link (`path_difference`).
+fn nobody_shares_a_slot(text: &str, path_difference: Time) {
     let (assembly, outcome) = captured(text);
     assert!(outcome.conservation.holds(), "{:?}", outcome.conservation);
     let (gap, changes) = least_gap(&assembly, &outcome, Time::MAX);
     assert!(changes > 300, "{changes} changes");
-    let least = Time::us(7) - ways;
+    let least = Time::us(7) - path_difference;
     assert!(gap >= least.as_ps(), "{} between two flows, of {least}", Time::ps(gap));
 }
 
-/// In a tree, two hops more of 1 us and a packet each.
+/// In a tree, two more hops of 1 us and a packet each.
 const FAR: Time = Time::us(5);
 const NEAR: Time = Time::ZERO;
 
@@ -122,7 +122,7 @@ fn links_carry_one_flow_in_a_slot() {
     nobody_shares_a_slot(&near, FAR);
     let few = all_to_all(STAR, 8, ", signalling = 'pause'", "");
     nobody_shares_a_slot(&few, NEAR);
-    // Eleven destinations and seven classes: these change their meaning within rounds.
+    // Eleven destinations and seven classes: the meaning of classes changes within rounds.
     let mapped = all_to_all(TREE, 12, ", signalling = 'pfc', clock-drift = '1ms'", "");
     nobody_shares_a_slot(&mapped, FAR);
 }
@@ -140,7 +140,7 @@ fn slots_are_used() {
     assert!(run.control(counters::tdma::SLOTS) > 80, "{}", run.control(counters::tdma::SLOTS));
 }
 
-/// Lost messages and frames: slots are lost, nothing else.
+/// If messages and frames are lost, only slots are lost.
 #[test]
 fn lost_frames_do_no_harm() {
     let lossy = |options: &str| all_to_all(STAR, 8, options, "control-loss = 0.05\n");
@@ -148,7 +148,7 @@ fn lost_frames_do_no_harm() {
     let run = one(&lossy(""));
     assert_eq!(run.control(counters::tdma::OVERRUNS), 0);
     assert!(share(&run, 8) > 0.5, "{}", share(&run, 8));
-    // Without an end of its own, a host goes on after a lost pause frame, and it is reported.
+    // Without an end of its own, a host continues to send after a lost pause frame, and this is reported.
     let run = one(&lossy(", self-ending = false"));
     assert!(
         run.control(counters::tdma::OVERRUNS) > 0
@@ -160,7 +160,7 @@ fn event(at: &str, kind: &str, what: &str) -> String {
     format!("[[event]]\nat = \"{at}\"\nkind = \"{kind}\"\n{what}\n")
 }
 
-/// A host that is gone does not keep the others from their slots, and gets none after a while.
+/// A host that is down does not keep the others from their slots, and gets none after a while.
 #[test]
 fn a_dead_host_is_left_out() {
     let gone = event("10ms", "link-down", "link = \"h3-s0\"\nreroute-after = \"100s\"");
@@ -180,7 +180,7 @@ fn a_dead_host_is_left_out() {
     assert!(without > with / 10 * 9, "{without} instead of {with}");
 }
 
-/// A link that fails takes the schedule with it; the next round goes around it.
+/// A link that fails makes the schedule invalid. The next round avoids it.
 #[test]
 fn a_dead_link_is_gone_around() {
     let fabric = r#"{ kind = "leaf-spine", leaves = 2, spines = 2, hosts-per-leaf = 3, host-rate = "10Gbps",
@@ -200,7 +200,7 @@ fn a_dead_link_is_gone_around() {
     assert!(share(&run, 6) > 0.5, "{}", share(&run, 6));
 }
 
-/// A fabric manager that stops and starts again, sooner or later than hosts lose patience.
+/// A fabric manager that stops and starts again, before or after the time-out of hosts.
 #[test]
 fn a_restarted_manager_takes_over() {
     let restart = |options: &str, up: &str| {
@@ -210,7 +210,7 @@ fn a_restarted_manager_takes_over() {
     };
     nobody_shares_a_slot(&restart("", "15ms"), NEAR);
     let (assembly, outcome) = captured(&restart("", "15ms"));
-    // The first round follows at once, whatever the order of reports.
+    // The first round follows at once, in whatever order reports arrive.
     let recovered = until_all_send(&assembly, &outcome, 8, Time::ms(15));
     assert!(recovered <= ROUND, "{recovered}");
     let hops = outcome.journal.captures.iter().flat_map(|(hops, _)| hops);
@@ -226,7 +226,7 @@ fn a_restarted_manager_takes_over() {
         (run.control(counters::tdma::OVERRUNS), run.control(counters::tdma::PACKETS_WITHOUT_SLOT)),
         (0, 0)
     );
-    // Slots again within a round of the restart: as much as in 22 of 30 ms.
+    // There are slots within a round of the restart: as much as in 22 of 30 ms.
     assert!(share(&run, 8) > 0.5, "{}", share(&run, 8));
     let run = one(&restart(", manager-timeout = '11.1ms'", "35ms"));
     assert!(run.control(counters::tdma::PACKETS_WITHOUT_SLOT) > 0);
@@ -241,7 +241,7 @@ fn receive_buffers_never_overflow() {
     assert!((0.2..0.41).contains(&share(&run, 8)), "{}", share(&run, 8));
 }
 
-/// Reports in a slot of their own, and round after round without overlap.
+/// Reports in a slot of their own, and rounds one after another without overlap.
 #[test]
 fn other_ways_to_collect_demand() {
     for options in [", reports = 'slot'", ", pipelined = false", ", min-slot = '50us'"] {
@@ -260,7 +260,7 @@ fn shuffle(fabric: &str, options: &str) -> String {
     )
 }
 
-/// TCP on top: acknowledgements have slots, or the share of short flows.
+/// TCP over TDMA: acknowledgements have slots, or the share of short flows.
 #[test]
 fn tcp_works() {
     for options in ["", ", short-share = 0.05"] {
@@ -271,7 +271,7 @@ fn tcp_works() {
     }
 }
 
-/// Hosts below one switch are done earlier: they have more bandwidth (§6.1.2).
+/// Hosts at one switch end earlier, because they have more bandwidth (§6.1.2).
 #[test]
 fn near_hosts_are_done_earlier() {
     let text = shuffle(TREE, ", scheduler = 'tree', short-share = 0.05");
@@ -283,7 +283,7 @@ fn near_hosts_are_done_earlier() {
     assert!(mean(true) < 0.8 * mean(false), "{} and {}", mean(true), mean(false));
 }
 
-/// Transfers without end by raw frames, for 40 ms.
+/// Transfers without end as raw frames, for 40 ms.
 fn streams(fabric: &str, streams: &[(u32, u32)], options: &str) -> RunRecord {
     let workload = |(sender, receiver): &(u32, u32)| {
         format!(
@@ -304,8 +304,8 @@ fn bytes_from(run: &RunRecord, src: u32) -> f64 {
     own.map(|flow| flow.delivered_bytes).sum::<u64>() as f64
 }
 
-/// A host with weight 3 gets three of four slots of a receiver that two contend for, and nothing of those
-/// that nobody contends for.
+/// A host with weight 3 gets three of four slots of a receiver for which two hosts compete. Other receivers are not
+/// affected.
 #[test]
 fn weights_share_out_slots() {
     let star = "[fabric]\nkind = \"star\"\nhosts = 4\nrate = \"10Gbps\"\ndelay = \"1us\"";
@@ -336,32 +336,32 @@ fn mixed() -> String {
     )
 }
 
-/// A fast sender shares its slots over slow receivers, and slow senders share a fast receiver's (§4.3):
-/// its link is as full as between equals, and nothing waits in the switch.
+/// A fast sender shares its slots among slow receivers, and slow senders share a fast receiver (§4.3). Its link is as
+/// full as between equal hosts, and nothing waits in the switch.
 #[test]
 fn fast_and_slow_hosts_share_slots() {
-    let ways: [Vec<(u32, u32)>; 2] =
+    let directions: [Vec<(u32, u32)>; 2] =
         [(1..11).map(|host| (0, host)).collect(), (1..11).map(|host| (host, 0)).collect()];
-    for (way, pairs) in ways.iter().enumerate() {
+    for (direction, pairs) in directions.iter().enumerate() {
         let run = streams(&mixed(), pairs, "");
         let bytes: u64 = run.flows.iter().map(|flow| flow.delivered_bytes).sum();
         let share = bytes as f64 * 8.0 * 1_538.0 / 1_460.0 / (10e9 * 0.04);
-        assert!(share > 0.7, "{way}: {share}");
+        assert!(share > 0.7, "{direction}: {share}");
         assert_eq!(
             (run.control(counters::tdma::OVERRUNS), run.control(counters::tdma::LATE_FRAMES)),
             (0, 0),
-            "{way}"
+            "{direction}"
         );
-        assert_eq!(run.ports.iter().map(|port| port.drops).sum::<u64>(), 0, "{way}");
+        assert_eq!(run.ports.iter().map(|port| port.drops).sum::<u64>(), 0, "{direction}");
         let each: Vec<u64> = run.flows.iter().map(|flow| flow.delivered_bytes).collect();
         let (least, most) = (each.iter().min(), each.iter().max());
-        assert!(least.zip(most).is_some_and(|(l, m)| *l * 10 > *m * 8), "{way}: {each:?}");
+        assert!(least.zip(most).is_some_and(|(l, m)| *l * 10 > *m * 8), "{direction}: {each:?}");
         let queue = run.samples.iter().map(|sample| sample.queue_bytes).max();
-        assert!(queue.is_some_and(|bytes| bytes <= 12 * 1_538), "{way}: {queue:?}");
+        assert!(queue.is_some_and(|bytes| bytes <= 12 * 1_538), "{direction}: {queue:?}");
     }
 }
 
-/// Raw frames fill slots, need no time-out, and leave nothing in queues.
+/// Raw frames fill slots, need no time-out, and leave no packets in queues.
 #[test]
 fn raw_frames_fill_slots() {
     let text = shuffle(STAR, ", short-share = 0.01")
@@ -373,7 +373,7 @@ fn raw_frames_fill_slots() {
     let used = run.control(counters::tdma::SLOT_USED_NS) as f64
         / run.control(counters::tdma::SLOT_TIME_NS) as f64;
     assert!((0.9..=1.0).contains(&used), "{used}");
-    // 17.03 slots for each of seven pairs, in whole slots, and less than a quarter beyond that.
+    // 17.03 slots for each of seven pairs, in whole slots, and less than a quarter more.
     assert!(
         (126..=155).contains(&run.control(counters::tdma::SLOTS)),
         "{}",
@@ -381,8 +381,8 @@ fn raw_frames_fill_slots() {
     );
 }
 
-/// An incast of short flows does not overflow its port: what hosts send without slots fits into the
-/// reserved share.
+/// An incast of short flows does not overflow its port: the packets that hosts send without slots fit into the reserved
+/// share.
 #[test]
 fn short_flows_do_not_overflow_a_port() {
     let text = |options: &str| {

@@ -1,4 +1,4 @@
-//! Fastpass with exact clocks: what waits for what at the ports of switches, packet by packet.
+//! Fastpass with exact clocks: which packets wait for which others at the ports of switches.
 
 use crate::common::records;
 use proptest::prelude::*;
@@ -12,7 +12,7 @@ const BYTE: u64 = 800;
 /// Propagation of a link.
 const DELAY: u64 = 500_000;
 
-/// Racks, spines and hosts per rack; without spines the hosts of one rack.
+/// Racks, spines and hosts per rack. Without spines, the hosts of one rack.
 #[derive(Clone, Copy, Debug)]
 struct Net {
     leaves: u32,
@@ -33,7 +33,7 @@ impl Net {
     fn all(self) -> u32 {
         self.hosts * self.leaves
     }
-    /// All links that data packets take, both ways.
+    /// All links that data packets take, in both directions.
     fn ports(self) -> Vec<String> {
         let leaf = |host: u32| match self.spines {
             0 => "s0".to_string(),
@@ -45,9 +45,8 @@ impl Net {
         let racks = racks.map(|(leaf, spine)| (format!("leaf{leaf}"), format!("spine{spine}")));
         hosts.chain(racks).flat_map(|(a, b)| both(a, b)).collect()
     }
-    /// Poisson datagrams between all pairs of hosts that are in different racks, where there are several,
-    /// `rate` Mbit/s from each host. Full packets only: what each host sends to one other in 2 ms is a multiple of
-    /// them.
+    /// Poisson datagrams between all pairs of hosts, which are in different racks if there are several, `rate` Mbit/s
+    /// from each host. There are only full packets: what each host sends to one other in 2 ms is a multiple of them.
     fn workload(self, rate: u32) -> String {
         let (all, least) = (self.all(), if self.spines == 0 { 1 } else { self.hosts });
         let shifts: Vec<u32> = (least..=all - least).collect();
@@ -84,7 +83,7 @@ impl Net {
     }
 }
 
-/// A packet's stay at a port: when it came, when it left.
+/// A packet's stay at a port: when it arrived, and when it left.
 #[derive(Clone, Copy, Debug)]
 struct Stay {
     from: u64,
@@ -92,22 +91,22 @@ struct Stay {
     data: bool,
 }
 
-/// A packet left: when, by which port, and how long it is.
+/// A packet that left: when, by which port, and its length.
 type Hop = (u64, u32, u64);
 
-/// By port, the packets that were there, in the order they left. Those of control messages are taken to
-/// have come when they left.
+/// For each port, its packets in the order in which they left. The packets of control messages are assumed to have
+/// arrived when they left.
 fn stays(run: &RunRecord) -> BTreeMap<u32, Vec<Stay>> {
-    // By packet: when it left which port.
-    let mut ways: BTreeMap<(u32, u32), Vec<Hop>> = BTreeMap::new();
+    // For each packet, when it left which port.
+    let mut paths: BTreeMap<(u32, u32), Vec<Hop>> = BTreeMap::new();
     let mut out: BTreeMap<u32, Vec<Stay>> = BTreeMap::new();
     for capture in &run.captures {
         for packet in &capture.packets {
-            let (way, len) =
+            let (key, len) =
                 ((packet.packet.flow, packet.packet.seq), u64::from(packet.packet.len));
             match packet.packet.kind {
                 Kind::Datagram => {
-                    ways.entry(way).or_default().push((packet.t_ps, capture.port, len));
+                    paths.entry(key).or_default().push((packet.t_ps, capture.port, len));
                 }
                 _ => out.entry(capture.port).or_default().push(Stay {
                     from: packet.t_ps,
@@ -117,9 +116,9 @@ fn stays(run: &RunRecord) -> BTreeMap<u32, Vec<Stay>> {
             }
         }
     }
-    for way in ways.values_mut() {
-        way.sort_unstable();
-        for hop in way.windows(2) {
+    for path in paths.values_mut() {
+        path.sort_unstable();
+        for hop in path.windows(2) {
             let ((before, _, len), (until, port, _)) = (hop[0], hop[1]);
             let stay = Stay { from: before + len * BYTE + DELAY, until, data: true };
             out.entry(port).or_default().push(stay);
@@ -129,8 +128,8 @@ fn stays(run: &RunRecord) -> BTreeMap<u32, Vec<Stay>> {
     out
 }
 
-/// For the data packets that waited: the most data packets, and the most messages, that began to leave a
-/// port while one waited there; and the longest wait, in nanoseconds.
+/// For the data packets that waited: the most data packets and the most messages that started to leave a port while one
+/// waited there, and the longest wait in nanoseconds.
 fn waits(run: &RunRecord) -> (usize, usize, u64) {
     let mut most = (0, 0, 0);
     for stays in stays(run).values() {
@@ -145,7 +144,7 @@ fn waits(run: &RunRecord) -> (usize, usize, u64) {
     most
 }
 
-/// How long the longest message takes, in nanoseconds.
+/// The time of the longest message, in nanoseconds.
 fn longest_message(run: &RunRecord) -> u64 {
     let packets = run.captures.iter().flat_map(|capture| &capture.packets);
     let messages = packets.filter(|packet| packet.packet.kind != Kind::Datagram);
@@ -155,10 +154,10 @@ fn longest_message(run: &RunRecord) -> u64 {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(12) })]
 
-    /// Where all ways are equally long and messages have a share reserved: whoever went before in another
-    /// timeslot has begun to leave when a data packet comes; it waits for the rest of that one, or for a
-    /// message. All ports on its way together hold it up for no longer than one message takes at
-    /// each, less than a timeslot. Short packets, which gain time at each switch, are left out.
+    /// If all paths are equally long and messages have a reserved share, packets of earlier timeslots have started to
+    /// leave when a data packet arrives. It waits for the rest of one of them, or for a message. All ports on its path
+    /// delay it by at most one message each, which is less than a timeslot in total. Short packets, which gain time at
+    /// each switch, are excluded.
     #[test]
     fn a_port_has_no_data_packet_beyond_one_timeslot(
         (net, rate, seed) in cases()
@@ -166,15 +165,15 @@ proptest! {
         let run = net.run(rate, seed);
         prop_assert!(run.control(counters::fastpass::SLOTS_USED) > 100, "{:?}", run.control);
         let (data, messages, ns) = waits(&run);
-        let (way, message) = (if net.spines == 0 { 2 } else { 4 }, longest_message(&run));
+        let (hops, message) = (if net.spines == 0 { 2 } else { 4 }, longest_message(&run));
         let late = run.control(counters::fastpass::SLOTS_LATE) as f64 / run.control(counters::fastpass::SLOTS_USED) as f64;
         println!("{net:?} {rate} Mbit/s: {data} packets, {messages} messages, {ns} ns; {message} ns a message; {late:.4} late");
-        prop_assert!(way * message <= 1_231, "{} ns for a message", message);
+        prop_assert!(hops * message <= 1_231, "{} ns for a message", message);
         prop_assert_eq!(data, 0, "data packets that had not begun to leave");
-        // One before it has begun to leave, or both come at the same moment.
+        // One message has started to leave before it, or both arrive at the same time.
         prop_assert!(messages <= 1, "{} messages", messages);
-        // At 1 % of reserve a timeslot leaves 13 ns.
-        prop_assert!(ns <= way * (message + 13), "{} ns", ns);
+        // With a reserve of 1 %, a timeslot leaves 13 ns.
+        prop_assert!(ns <= hops * (message + 13), "{} ns", ns);
     }
 }
 

@@ -61,7 +61,7 @@ function mark(scheme, x, y, size, hollow) {
   });
 }
 
-// What stands beside a scheme's name in legends and tooltips.
+// The sign beside a scheme's name in legends and tooltips.
 function key(scheme) {
   return svg('svg', { class: 'key', viewBox: '0 0 34 12', 'aria-hidden': 'true' },
     svg('path', { class: `line ${colour(scheme)}`, d: 'M1 6H33', 'stroke-dasharray': dash(scheme) }),
@@ -78,7 +78,7 @@ function widthOf(content, size = 12) {
   return pen.measureText(content).width;
 }
 
-// `content` cut to `width`, with an ellipsis where something is missing.
+// `content` cut to `width`, with an ellipsis if something is missing.
 function fitted(content, width, size = 12) {
   if (widthOf(content, size) <= width) return content;
   let fits = content.length;

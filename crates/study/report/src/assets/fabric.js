@@ -46,7 +46,7 @@ function fabricPanel(plot, state, layout, scheme, x, y, wide) {
   return group;
 }
 
-// `aside`: pixels to the side, where both directions are drawn.
+// `aside`: pixels to the side, if both directions are drawn.
 function fabricLine(layout, link, permille, aside) {
   const [a, b] = [layout.at[link.bottom], layout.at[link.top]];
   const long = Math.hypot(b.x - a.x, b.y - a.y) || 1;
@@ -68,7 +68,7 @@ function fabricNode(node, { x, y }, dense) {
 
 const nodeName = node => node.name;
 
-// The names of a tier where there is room; otherwise the first, the last and their number.
+// The names of a tier if there is room; otherwise the first, the last and their number.
 function tierLabels(plot, layout, tier, wide, there) {
   const nodes = range(plot.nodes.length).filter(at => plot.nodes[at].tier === tier && there.has(at));
   nodes.sort((a, b) => plot.nodes[a].x - plot.nodes[b].x);

@@ -1,6 +1,6 @@
 // Spans of time in rows: which host may send, and to whom. One chart for each scheme.
 
-// What a panel shows: the reader's part of the time, one by one where that is possible.
+// The windows that a panel shows in the chosen part of the time, one by one if possible.
 function ganttView(panel, state) {
   const [from, until] = state.zoom[panel.scheme] || [0, panel.end];
   const fine = panel.detail.row.length && until <= panel.detail_until * (1 + 1e-9);
@@ -108,7 +108,7 @@ function ganttCursor(plot, state, places) {
   return { near, step, describe };
 }
 
-// The part of the time that all panels show, changed as `change` says: [from, until, end] to [from, until].
+// The part of the time that all panels show, changed by `change`: [from, until, end] to [from, until].
 function ganttZoom(plot, state, change) {
   for (const panel of plot.panels) {
     const { from, until } = ganttView(panel, state);

@@ -3,13 +3,13 @@
 const LEVELS = 10;
 const level = permille => permille < 0 ? 'none' : `h${Math.min(LEVELS - 1, Math.floor(permille * LEVELS / 1000))}`;
 
-// What the colours stand for.
+// The meaning of the colours.
 function heatKey() {
   const steps = range(LEVELS).map(at => svg('rect', { class: `h${at}`, x: at * 14, y: 0, width: 14, height: 10 }));
   return el('p', { class: 'heatkey' }, '0 % ', svg('svg', { viewBox: '0 0 140 10', class: 'ramp', 'aria-hidden': 'true' }, steps), ' 100 %');
 }
 
-// Cells of equal level side by side are drawn as one.
+// Adjacent cells of equal level are drawn as one.
 function heatRow(cells, edges, across, y, height) {
   const out = [];
   let from = 0;

@@ -1,6 +1,6 @@
 // Lines over two axes.
 
-// The part of a line up to `end`, where the reader chose that.
+// The part of a line up to `end`, if the reader has chosen an end.
 function upTo(line, end) {
   if (!end) return line;
   const n = Math.max(1, lastUpTo(line.x, end * (1 + 1e-9)) + 1);
@@ -8,7 +8,7 @@ function upTo(line, end) {
   return Object.fromEntries(cut);
 }
 
-// A button for the time in which all schemes ran, where some ran much longer than others.
+// A button for the time in which all schemes ran, if some ran much longer than others.
 function linesControls(plot, state, redraw) {
   if (plot.x.unit !== 's' || plot.y.unit === 'share') return [];
   const ends = plot.series.filter(line => line.x.length).map(line => line.x[line.x.length - 1]);
@@ -18,7 +18,7 @@ function linesControls(plot, state, redraw) {
   return [toggle(content, `Only the ${content}, in which all schemes ran`, false, now => { state.until = now ? first : 0; redraw(); })];
 }
 
-// The lines that are to be seen, and where.
+// The visible lines and their positions.
 function linesLayout(plot, state, width) {
   const lines = plot.series.filter(line => line.x.length && !state.hidden.has(line.scheme)).map(line => upTo(line, state.until));
   const height = width < 520 ? 250 : 330;
@@ -36,7 +36,7 @@ function linesLayout(plot, state, width) {
   return { lines, height, floor, left, right, up, across };
 }
 
-// What others state of a line.
+// The values that papers state for a line.
 const statedOf = (line, axis) => (line.stated || []).map(mark => mark[axis]);
 
 // A hollow star at a stated value. A stroke up or down marks a bound.
@@ -89,7 +89,7 @@ function marksAlong(line, across) {
 function drawLines(plot, state, width) {
   const view = linesLayout(plot, state, width);
   const { lines, height, floor, left, right, up, across } = view;
-  // What goes up and down is harder to follow with gaps in it.
+  // A line that goes up and down is harder to follow if it has gaps.
   const overTime = plot.x.unit === 's' && plot.y.unit !== 'share';
   const parts = [axisLeft(plot.y, up, left, right), axisBelow(plot.x, across, floor, MARGIN.top, left, right)];
   for (const line of lines) {

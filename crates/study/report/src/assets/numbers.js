@@ -25,7 +25,7 @@ function significant(value, digits) {
   return text.includes('.') ? text.replace(/\.?0+$/, '') : grouped(text);
 }
 
-// Separates thousands where there are more than four digits.
+// Separates thousands if there are more than four digits.
 function grouped(text) {
   const digits = String(text);
   return digits.replace('-', '').length > 4 ? digits.replace(/\B(?=(\d{3})+(?!\d))/g, ',') : digits;
@@ -50,7 +50,7 @@ const portion = share => share > 0 && share < 1e-4 ? '< 0.01\u00a0%' : `${signif
 
 const percent = permille => permille < 0 ? 'unknown' : `${significant(permille / 10, 3)}\u00a0%`;
 
-// Index of the last of ascending `values` that is not above `target`; -1 where there is none.
+// Index of the last of ascending `values` that is not above `target`; -1 if there is none.
 function lastUpTo(values, target) {
   let low = 0;
   let high = values.length;

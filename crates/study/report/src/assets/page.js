@@ -39,7 +39,7 @@ function tooltip(details) {
   return [el('div', { class: 'head' }, details.title), ...details.rows.map(row)];
 }
 
-// What marks the cursor in the drawing.
+// The marks of the cursor in the drawing.
 function cursorMarks(details) {
   const out = (details.lines || []).map(([x, y, x2, y2]) => svg('path', { class: 'cross', d: `M${px(x)} ${px(y)}L${px(x2)} ${px(y2)}` }));
   if (details.box) {

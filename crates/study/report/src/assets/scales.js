@@ -32,7 +32,7 @@ function roundUp(unit, high, parts) {
   return Math.ceil(high / step - 1e-9) * step;
 }
 
-// What is not above zero lies at the lower end.
+// Values that are not above zero are drawn at the lower end.
 function logScale(unit, low, high, from, to, parts) {
   if (!(low > 0)) { low = 1; high = 10; }
   if (!(high > low * 1.0001)) { low /= 2; high *= 2; }
@@ -68,7 +68,7 @@ function tailScale(least, from, to) {
   };
 }
 
-// The scale for `axis` with `values`, as the reader set it.
+// The scale for `axis` with `values`, as chosen by the reader.
 function scaleFor(axis, log, values, from, to, parts) {
   const finite = values.filter(Number.isFinite);
   if (axis.unit === 'share' && !log) return linearScale('share', 0, 1, from, to, Math.min(parts, 5));

@@ -1,4 +1,4 @@
-// Bars made of parts: where the time of flows went.
+// Bars made of parts: the parts of the time of flows.
 
 const total = seconds => seconds.reduce((sum, value) => sum + value, 0);
 
@@ -64,7 +64,7 @@ function partRows(names, seconds) {
     .filter(row => seconds[row.part] > 0);
 }
 
-// What the colours of parts stand for.
+// The meaning of the colours of parts.
 function partLegend(names, all) {
   const used = names.map((name, part) => part).filter(part => all.some(seconds => seconds[part] > 0));
   return el('ul', { class: 'parts' }, used.map(part => el('li', {}, swatch(`p${part}`), ` ${names[part]}`)));

@@ -1,6 +1,6 @@
-// What a parameter study found: a metric against a parameter, with a line and intervals for each setting.
+// The result of a parameter study: a metric against a parameter, with a line and intervals for each setting.
 
-// Places on the axis of a parameter whose values are no numbers.
+// Places on the axis of a parameter whose values are not numbers.
 function namesScale(names, from, to) {
   const slot = (to - from) / names.length;
   return {
@@ -9,7 +9,7 @@ function namesScale(names, from, to) {
   };
 }
 
-// The lines that are to be seen, and where.
+// The visible lines and their positions.
 function studyLayout(plot, state, width) {
   const lines = plot.series.filter(line => line.x.length && !state.hidden.has(line.scheme));
   const height = width < 520 ? 270 : 330;
@@ -20,14 +20,14 @@ function studyLayout(plot, state, width) {
   const [left, right] = [labelRoom(up), width - MARGIN.right];
   const across = plot.names ? namesScale(plot.names, left, right)
     : scaleFor(plot.x, state.log.x, lines.flatMap(line => line.x), left, right, Math.max(3, Math.floor(width / 80)));
-  // Lines stand side by side where they would hide each other.
+  // Lines are shifted sideways if they would hide each other.
   const gap = across.slot ? Math.min(14, across.slot * 0.7 / Math.max(1, lines.length)) : Math.min(5, 20 / Math.max(1, lines.length));
   const shift = rank => (rank - (lines.length - 1) / 2) * gap;
   const place = (rank, at) => [across.at(lines[rank].x[at]) + shift(rank), up.at(lines[rank].y[at])];
   return { lines, height, floor, left, right, up, across, shift, place };
 }
 
-// The interval of a point, cut where the drawing ends.
+// The interval of a point, cut at the edge of the drawing.
 function whisker(line, at, x, { up, floor }) {
   if (!Number.isFinite(line.low[at]) || !Number.isFinite(line.high[at])) return null;
   const [low, high] = [line.low[at], line.high[at]].map(value => clamp(up.at(value), MARGIN.top, floor));

@@ -3,11 +3,11 @@
 use slotline_formats::topology::containerlab_writer;
 use slotline_scenario::Loaded;
 
-/// The lab, called after the scenario, with containers of `image` as nodes.
+/// The lab with the name of the scenario, and containers of `image` as nodes.
 ///
 /// # Errors
 ///
-/// Where the fabric has names that containers cannot have.
+/// The fabric has names that containers cannot have.
 pub fn containerlab(loaded: &Loaded, image: &str) -> Result<String, String> {
     let graph = loaded.scenario.fabric.build().map_err(|error| error.message)?;
     let name: String = (loaded.scenario.name.trim().chars())

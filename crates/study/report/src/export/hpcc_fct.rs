@@ -1,5 +1,5 @@
-//! Completion times as HPCC's simulator writes them (`qp_finish` of its `third.cc`): a line per flow,
-//! `sip dip sport dport size start_ns fct_ns standalone_fct_ns`, for its `fct_analysis.py`.
+//! Completion times in the format of HPCC's simulator (`qp_finish` of its `third.cc`), for its `fct_analysis.py`: a
+//! line per flow, `sip dip sport dport size start_ns fct_ns standalone_fct_ns`.
 
 use slotline_lab::record::{FlowRow, NEVER, RunRecord, RunSet};
 use std::collections::BTreeMap;
@@ -18,14 +18,15 @@ const NS: u64 = 1_000;
 pub struct LeftOut {
     /// Flows that did not finish.
     pub unfinished: usize,
-    /// Flows whose time alone is not known: datagrams, and all where the scenario has `ideal = false`.
+    /// Flows whose completion time in an empty network is unknown: datagrams, and all flows if the scenario has `ideal
+    /// = false`.
     pub without_ideal: usize,
     /// Flows that are requests for other flows.
     pub requests: usize,
 }
 
-/// Writes the finished flows of `run` in the order in which they finished, times rounded down to
-/// nanoseconds. The time alone is that of this simulator, not of HPCC's formula.
+/// Writes the finished flows of `run` in the order in which they finished. Times are rounded down to nanoseconds. The
+/// completion time in an empty network is that of this simulator, not that of HPCC's formula.
 pub fn write(set: &RunSet, run: &RunRecord, out: &mut impl Write) -> io::Result<LeftOut> {
     let mut left_out = LeftOut::default();
     let mut pairs: BTreeMap<(u32, u32), u32> = BTreeMap::new();

@@ -1,5 +1,5 @@
-//! Results, and the fabrics of scenarios, in the formats of other tools: one file for each. What shows
-//! results is a function over a [`RunSet`] or one of its runs, and writes as it goes.
+//! Results, and the fabrics of scenarios, in the formats of other tools, with one file for each. An exporter of results
+//! is a function over a [`RunSet`] or one of its runs that writes piece by piece.
 
 pub mod containerlab;
 pub mod hpcc_fct;
@@ -12,18 +12,18 @@ use slotline_lab::record::{PortRow, RunRecord, RunSet};
 use std::collections::BTreeMap;
 use std::io;
 
-/// Why a result cannot be written in a format.
+/// The reason why a result cannot be written in a format.
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
-    /// No run is of that scheme and seed.
+    /// No run has this scheme and seed.
     #[error("no such run{asked}: there are {there}")]
     NoRun {
-        /// The scheme and the seed that were asked for.
+        /// The requested scheme and seed.
         asked: String,
         /// The runs that exist.
         there: String,
     },
-    /// A format that shows one run could show several.
+    /// The format shows a single run, and there are several.
     #[error("several runs: choose one with --scheme and --seed; there are {there}")]
     Several {
         /// The runs that exist.
@@ -37,7 +37,7 @@ pub enum ExportError {
     Io(#[from] io::Error),
 }
 
-/// The runs of `scheme` with `seed`, or of all schemes and all seeds where these are `None`.
+/// The runs of `scheme` with `seed`; `None` stands for all schemes or all seeds.
 pub fn runs<'a>(
     set: &'a RunSet,
     scheme: Option<&str>,
@@ -66,7 +66,7 @@ pub fn one_run<'a>(
     }
 }
 
-/// The most runs that an error lists.
+/// The largest number of runs that an error lists.
 const MOST_LISTED: usize = 8;
 
 fn listed(runs: &[&RunRecord]) -> String {
@@ -78,7 +78,7 @@ fn listed(runs: &[&RunRecord]) -> String {
     if names.is_empty() { "no runs".into() } else { names.join(", ") }
 }
 
-/// What scenarios call each port: `s0-h0`, and `leaf0-spine1#1` where links are parallel.
+/// The names of ports in scenarios: `s0-h0`, or `leaf0-spine1#1` if links are parallel.
 pub fn port_names(ports: &[PortRow]) -> Vec<String> {
     let ends = |port: &'_ PortRow| format!("{}-{}", port.node, port.port);
     let mut parallel: BTreeMap<String, usize> = BTreeMap::new();

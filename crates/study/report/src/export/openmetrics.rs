@@ -1,6 +1,5 @@
-//! Totals and metrics of runs as OpenMetrics text (version 1.0), for monitoring tools.
-//! The samples of a family follow each other, as the format requires; in each, runs follow in order, with labels `scheme` and
-//! `seed`.
+//! Totals and metrics of runs as OpenMetrics text (version 1.0), for monitoring tools. The samples of a family are
+//! consecutive, as the format requires. Within a family, runs are in order, with labels `scheme` and `seed`.
 
 use slotline_lab::metrics::measure;
 use slotline_lab::record::{PortRow, RunRecord, RunSet};
@@ -20,7 +19,7 @@ pub fn write(set: &RunSet, runs: &[&RunRecord], out: &mut impl Write) -> io::Res
     writeln!(text.out, "# EOF")
 }
 
-/// What a family's values do over time.
+/// The type of a family.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Type {
     Counter,
@@ -34,7 +33,7 @@ impl Type {
             Type::Gauge => "gauge",
         }
     }
-    /// What its samples are called beyond the family.
+    /// The suffix of its samples' names.
     const fn suffix(self) -> &'static str {
         match self {
             Type::Counter => "_total",
@@ -43,15 +42,15 @@ impl Type {
     }
 }
 
-/// A quantity of each `R`.
+/// A quantity of `R`, such as a run or a port.
 struct Family<R: 'static> {
     name: &'static str,
     kind: Type,
-    /// The name's last part; empty for counts.
+    /// The last part of the name; empty for counts.
     unit: &'static str,
     help: &'static str,
     get: fn(&R) -> f64,
-    /// It is about packets or queues: runs without packets do not have it.
+    /// Whether the family is about packets or queues. Runs without packets do not have it.
     of_packets: bool,
 }
 
@@ -69,7 +68,7 @@ const fn family<R>(
     Family { name, kind, unit, help, get, of_packets: false }
 }
 
-/// Of a run.
+/// The families of a run.
 static RUN: &[Family<RunRecord>] = &[
     of_packets(family(Type::Counter, "packets_sent", "", "Packets created.", |run| {
         run.census.sent as f64
@@ -113,7 +112,7 @@ static RUN: &[Family<RunRecord>] = &[
     }),
 ];
 
-/// Of a port.
+/// The families of a port.
 static PORT: &[Family<PortRow>] = &[
     of_packets(family(
         Type::Counter,
@@ -173,7 +172,7 @@ impl<'a, W: Write> Exposition<'a, W> {
         writeln!(self.out, "# HELP slotline_{name} {}", escaped(help))
     }
 
-    /// The runs that have what is about packets, or all runs.
+    /// The runs with packets, if `of_packets` is set; otherwise all runs.
     fn runs(&self, of_packets: bool) -> Vec<&'a RunRecord> {
         let has = |run: &&&'a RunRecord| !(of_packets && run.engine.flow_level);
         self.runs.iter().filter(has).copied().collect()
@@ -202,7 +201,7 @@ impl<'a, W: Write> Exposition<'a, W> {
         Ok(())
     }
 
-    /// Left out where no run has it.
+    /// Writes a metric, unless no run has it.
     fn metric(&mut self, set: &RunSet, metric: Metric) -> io::Result<()> {
         let measured = |run: &&'_ RunRecord| measure(metric, run, set.window);
         let values: Vec<_> = self.runs.iter().map(measured).collect();
@@ -277,7 +276,7 @@ impl<'a, W: Write> Exposition<'a, W> {
     }
 }
 
-/// A metric's key with its unit behind it.
+/// A metric's key followed by its unit.
 fn name(metric: Metric) -> String {
     let key = metric.key().replace('-', "_");
     match unit(metric.unit()) {

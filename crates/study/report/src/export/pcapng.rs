@@ -1,7 +1,7 @@
 //! Captured ports as a pcapng file: one interface for each port.
 
 use super::{ExportError, port_names};
-use slotline_formats::frame_bytes::{Layout, frame};
+use slotline_formats::frame_bytes::{Layout, frame, real_frame};
 use slotline_formats::pcapng_writer::{Interface, PcapngWriter, Totals};
 use slotline_lab::record::{Capture, CapturedPacket, RunRecord, RunSet};
 use slotline_net::frame::{Kind, Packet};
@@ -17,7 +17,7 @@ pub const SNAP: u32 = 96;
 /// Picoseconds of a nanosecond.
 const NS: u64 = 1_000;
 
-/// Writes what left `ports` (as `s0-h0`; empty: all that were captured), in the order in which it left.
+/// Writes the packets that left `ports` (such as `s0-h0`; empty: all captured ports), in the order in which they left.
 /// Times are rounded down to nanoseconds; `snap` bytes of each frame are written.
 pub fn write(
     set: &RunSet,
@@ -40,7 +40,12 @@ pub fn write(
     let interfaces: Vec<Interface> = captures.iter().map(interface).collect();
     let mut file = PcapngWriter::new(out, &interfaces, snap)?;
     for (at, captured) in merged(&captures) {
-        let CapturedPacket { t_ps, src, packet } = captured;
+        let CapturedPacket { t_ps, src, packet, head } = captured;
+        if !head.is_empty() {
+            let frame = real_frame(*src, packet.dst.0, &from_hexadecimal(head));
+            file.cut_packet(at as u32, t_ps / NS, &frame.bytes, frame.length, "")?;
+            continue;
+        }
         let byte_of = |segment| numbers.first_byte(packet.flow, segment);
         let frame = frame(packet, *src, captures[at].port, layout, &byte_of);
         file.packet(at as u32, t_ps / NS, &frame.bytes, frame.length)?;
@@ -54,14 +59,20 @@ pub fn write(
     Ok(())
 }
 
-/// The captures of these ports; an error names those there are.
+/// Bytes in hexadecimal. The result's checksum ensures that there are only digits.
+fn from_hexadecimal(digits: &str) -> Vec<u8> {
+    let value = |digit: u8| (digit as char).to_digit(16).unwrap_or(0) as u8;
+    digits.as_bytes().chunks(2).map(|pair| pair.iter().fold(0, |n, &d| n << 4 | value(d))).collect()
+}
+
+/// The captures of these ports. An error lists the captured ports.
 fn chosen<'a>(
     run: &'a RunRecord,
     names: &[String],
     ports: &[String],
 ) -> Result<Vec<&'a Capture>, ExportError> {
     let name = |capture: &Capture| names.get(capture.port as usize).map_or("", String::as_str);
-    // A name may stand for parallel links, as in scenarios.
+    // A name may mean parallel links, as in scenarios.
     let is = |capture: &Capture, port: &String| {
         let name = name(capture);
         name == port || name.split_once('#').is_some_and(|(pair, _)| pair == port)
@@ -91,7 +102,7 @@ fn transport(set: &RunSet, run: &RunRecord) -> Result<TransportSpec, ExportError
     scheme.map(|scheme| scheme.transport.clone()).ok_or_else(missing)
 }
 
-/// All packets by time, at equal times by port, each with its capture's position.
+/// All packets by time and then by port, each with the position of its capture.
 fn merged<'a>(captures: &[&'a Capture]) -> impl Iterator<Item = (usize, &'a CapturedPacket)> {
     let mut queues: Vec<_> = captures.iter().map(|capture| capture.packets.iter()).collect();
     let mut heads: Vec<Option<&CapturedPacket>> = queues.iter_mut().map(Iterator::next).collect();
@@ -106,12 +117,12 @@ fn merged<'a>(captures: &[&'a Capture]) -> impl Iterator<Item = (usize, &'a Capt
     })
 }
 
-/// The simulator counts segments, TCP counts bytes. All segments are full but the last of each flow; which
-/// those are is seen in the capture. Where it has a connection's acknowledgements only, all are taken for
-/// full.
+/// Converts segment numbers of the simulator to byte numbers of TCP. All segments except the last one of each flow are
+/// full, and the capture shows which are not. If it has only the acknowledgements of a connection, all segments are
+/// taken as full.
 struct ByteNumbers {
     mss: u32,
-    /// By connection: short segments, and the bytes that these and all before them lack.
+    /// For each connection, the short segments, and the bytes missing in these and all earlier segments.
     short: BTreeMap<u32, Vec<(u32, u32)>>,
 }
 

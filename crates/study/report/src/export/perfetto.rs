@@ -1,5 +1,5 @@
-//! A run as a time line in Chrome's trace event format, which ui.perfetto.dev opens: hosts are processes
-//! with their flows and what a scheduler permitted them, switches are processes with their queues.
+//! A run as a time line in Chrome's trace event format, which ui.perfetto.dev opens. Hosts are processes with their
+//! flows and the permissions of a scheduler, and switches are processes with their queues.
 
 use super::{host_names, port_names};
 use slotline_lab::record::{FlowRow, Part, RunRecord, RunSet, ScheduleRow, WhyRow};
@@ -23,9 +23,9 @@ pub fn write(set: &RunSet, run: &RunRecord, out: &mut impl Write) -> io::Result<
 /// Process numbers: nodes in the order of their ports, from 1.
 struct Nodes {
     names: Vec<String>,
-    /// By host number.
+    /// The process of each host.
     hosts: Vec<usize>,
-    /// By port.
+    /// The process of each port.
     of_port: Vec<usize>,
 }
 
@@ -86,7 +86,7 @@ impl<W: Write> Trace<'_, W> {
         ))
     }
 
-    /// Windows of a host that overlap get a track each.
+    /// Writes the schedule. Overlapping windows of a host get a track each.
     fn schedule(&mut self, rows: &[ScheduleRow]) -> io::Result<()> {
         let mut busy: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
         for row in rows {
@@ -115,7 +115,7 @@ impl<W: Write> Trace<'_, W> {
         ))
     }
 
-    /// Each from its start to its end, or to that of the run.
+    /// Writes each flow from its start to its end, or to the end of the run.
     fn flows(&mut self, set: &RunSet, run: &RunRecord) -> io::Result<()> {
         for flow in run.flows.iter().filter(|flow| flow.started()) {
             let why = run.why.binary_search_by_key(&flow.flow, |why| why.flow);
@@ -158,7 +158,7 @@ impl<W: Write> Trace<'_, W> {
     }
 }
 
-/// What is known of a flow, as the members of a JSON object.
+/// The properties of a flow, as the members of a JSON object.
 struct About<'a> {
     set: &'a RunSet,
     run: &'a RunRecord,
@@ -183,7 +183,7 @@ impl Display for About<'_> {
 }
 
 impl About<'_> {
-    /// Parts that are not zero, in microseconds, and the port where it waited longest.
+    /// Writes the parts that are not zero, in microseconds, and the port where the flow waited longest.
     fn why(&self, why: &WhyRow, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for part in Part::ALL.into_iter().filter(|part| why.of(*part) > 0) {
             write!(f, ",\"{}_us\":{}", part.key(), Micros(why.of(part)))?;
@@ -214,7 +214,7 @@ struct Text<'a>(&'a str);
 
 impl Display for Text<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Text always has a JSON form.
+        // Text can always be written as JSON.
         f.write_str(&serde_json::to_string(self.0).map_err(|_| fmt::Error)?)
     }
 }

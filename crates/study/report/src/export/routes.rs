@@ -17,7 +17,7 @@ pub enum RouteFormat {
     Frr,
 }
 
-/// The tables that are written.
+/// The tables to write.
 #[derive(Clone, Debug)]
 pub struct Tables {
     name: String,
@@ -26,10 +26,10 @@ pub struct Tables {
 }
 
 impl Tables {
-    /// Those of the scenario's fat-tree; of the switch called `switch` alone where one is named.
+    /// The tables of the scenario's fat-tree, or only that of `switch`.
     ///
     /// # Errors
-    /// The fabric is no fat-tree, or has no such switch.
+    /// The fabric is not a fat-tree, or has no such switch.
     pub fn of(loaded: &Loaded, switch: Option<&str>) -> Result<Tables, String> {
         let plan = Plan::of(&loaded.scenario.fabric).map_err(|error| error.message)?;
         let chosen = |place: &Place| switch.is_none_or(|name| plan.name(*place) == name);
@@ -42,7 +42,7 @@ impl Tables {
         }
     }
 
-    /// Writes them.
+    /// Writes the tables.
     ///
     /// # Errors
     /// The output cannot be written.
@@ -209,7 +209,7 @@ agg2.0 10.2.2.1: 3 prefixes, 2 suffixes, 4 TCAM rows
         assert_eq!(written(4, Some("agg2.0"), RouteFormat::Table), expected);
     }
 
-    /// Routes read back and looked up by longest prefix lead where the tables do.
+    /// Routes that are read back and looked up by longest prefix give the same next hops as the tables.
     #[test]
     fn routes_and_tables_agree() {
         for k in [4, 6] {

@@ -109,6 +109,7 @@ fn captures(mss: u16) -> Vec<Capture> {
             flags: ECT | flags,
             ..common
         },
+        head: String::new(),
     };
     let ack = |t, seq, sack| CapturedPacket {
         t_ps: t * US,
@@ -121,6 +122,7 @@ fn captures(mss: u16) -> Vec<Capture> {
             sack: [sack, Span::default(), Span::default()],
             ..common
         },
+        head: String::new(),
     };
     let last = 3_000 - 2 * mss;
     let none = Span::default();
@@ -290,9 +292,9 @@ fn exposition(set: &RunSet) -> String {
     String::from_utf8(text).unwrap()
 }
 
-/// What OpenMetrics 1.0 asks for, as far as it concerns this writer: the samples of a family follow each other, and families have
-/// their type, unit and help once and first; samples have their family's name and suffix; no series
-/// twice; values are numbers; the end is marked.
+/// Requirements of OpenMetrics 1.0 for this writer: the samples of a family are consecutive; each family has its type,
+/// unit and help once, at the beginning; samples have their family's name and suffix; no series occurs twice; values
+/// are numbers; the end is marked.
 fn check_exposition(text: &str) -> Result<usize, String> {
     let body = text.strip_suffix("# EOF\n").ok_or("no end")?;
     let mut families = std::collections::BTreeMap::new();
@@ -347,7 +349,7 @@ fn runs_without_packets_have_no_counts_of_them() {
         assert!(!text.contains(absent), "{absent}\n{text}");
     }
     assert!(text.contains("slotline_port_sent_bytes_total{"));
-    // Beside a run with packets they are that run's alone.
+    // Beside a run with packets, these families belong to that run only.
     set.runs[0].engine.flow_level = false;
     let text = exposition(&set);
     check_exposition(&text).unwrap();

@@ -8,9 +8,9 @@ use slotline_lab::sweep::table::{quantity, unit_of};
 use slotline_scenario::metric::{Metric, Unit};
 use std::collections::BTreeMap;
 
-/// The most lines of a figure. The others are only in the table.
+/// The largest number of lines of a figure. Other lines are only in the table.
 const MOST_LINES: usize = 32;
-/// The ratio of values from which on their axis is logarithmic.
+/// If the ratio of values is at least this, their axis is logarithmic.
 const WIDE: f64 = 50.0;
 
 /// The figures, and the names of their lines.
@@ -39,17 +39,18 @@ pub fn figures(sweep: &Sweep) -> Drawn {
     Drawn { figures: metrics.iter().map(figure).collect(), names: places.line_names() }
 }
 
-/// Where rows are drawn: on which line, and at what place of the axis.
+/// The places of rows: their line, and their position on the axis.
 struct Places {
     label: String,
-    /// None where values are no numbers of one kind.
+    /// `None` if values are not numbers of one kind.
     unit: Option<Unit>,
-    /// Names of the values, in the order of the points, where they are no numbers.
+    /// Names of the values in the order of the points, if they are not numbers.
     names: Vec<String>,
-    /// The other parameters, then the settings of each line: the scheme and its values of these.
+    /// The names of the other parameters, then the settings of each line: the scheme and its values of these
+    /// parameters.
     others: Vec<String>,
     lines: Vec<Vec<String>>,
-    /// For each row its line, and its place on the axis.
+    /// For each row, its line and its position on the axis.
     rows: Vec<(usize, f64)>,
 }
 
@@ -72,7 +73,7 @@ impl Places {
         Places { label, unit, names: names.values, others, lines: lines.values, rows }
     }
 
-    /// The name of a line, as `dctcp, threshold = 15KB`, without settings that all lines share.
+    /// The name of a line, such as `dctcp, threshold = 15KB`, without settings that all lines share.
     fn line_names(&self) -> Vec<String> {
         let name = |settings: &Vec<String>| {
             let pairs = self.others.iter().zip(settings.iter().enumerate().skip(1));
@@ -104,7 +105,7 @@ impl Places {
     }
 }
 
-/// Different values in the order in which they came.
+/// Different values in the order of first appearance.
 struct Index<T> {
     values: Vec<T>,
     places: BTreeMap<T, usize>,
@@ -127,7 +128,7 @@ impl<T: Ord + Clone> Index<T> {
     }
 }
 
-/// The scheme of `row`, and its values of all parameters but the one that is drawn along the axis.
+/// The scheme of `row`, and its values of all parameters except the one along the axis.
 fn settings(row: &Row, across: usize) -> Vec<String> {
     let others = row.settings.iter().enumerate().filter(|(at, _)| *at != across);
     let values = others.map(|(_, value)| shown(value.as_ref()));

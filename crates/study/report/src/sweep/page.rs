@@ -1,5 +1,5 @@
-//! `sweep.html`: the points as a table, and each metric against the parameter with the most values. The
-//! frame, the figures and their scripts are the report's.
+//! `sweep.html`: the points as a table, and each metric against the parameter with the most values. The frame, the
+//! figures and their scripts are those of the report.
 
 use super::figures::figures;
 use super::page_table::table;
@@ -9,7 +9,7 @@ use slotline_lab::output::format::{BOUND_NOTE, TABLE_NOTE};
 use slotline_lab::sweep::part::{PointRecord, State, Sweep, json_shown};
 use slotline_lab::sweep::plan::Parameter;
 
-/// The most points without a result that are listed.
+/// The largest number of points without a result that are listed.
 const MOST_NAMED: usize = 50;
 
 /// The self-contained page.
@@ -57,7 +57,7 @@ fn values(sweep: &Sweep, at: usize) -> String {
     texts.join(", ")
 }
 
-/// A value as in a scenario, but text without quotes.
+/// A value as in a scenario, but without quotes around text.
 pub(crate) fn shown(value: Option<&serde_json::Value>) -> String {
     value.map_or("as in the scenario".into(), json_shown)
 }

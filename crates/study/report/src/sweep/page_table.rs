@@ -8,7 +8,7 @@ use slotline_lab::sweep::part::Sweep;
 use slotline_lab::sweep::rows::{Row, of_rows};
 use slotline_scenario::metric::Metric;
 
-/// The most rows of the table. A browser is slow with more.
+/// The largest number of rows of the table. A browser is slow with more.
 const MOST_ROWS: usize = 2_000;
 
 /// The table, with the metrics that are shown.
@@ -34,7 +34,7 @@ pub fn table(sweep: &Sweep) -> String {
     )
 }
 
-/// The multiple of the unit that suits the largest mean: one for a column.
+/// The multiple of the unit that suits the largest mean of a column.
 fn scale(sweep: &Sweep, metric: Metric) -> Scale {
     let means = sweep.rows.iter().filter_map(|row| row.metrics.get(&metric)?.mean);
     Scale::of(metric.unit(), means.map(f64::abs).fold(0.0, f64::max))

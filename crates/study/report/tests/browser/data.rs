@@ -1,4 +1,4 @@
-//! Made-up runs that have everything a report can show: three schemes on a leaf-spine network.
+//! Artificial runs with everything that a report can show: three schemes on a leaf-spine network.
 
 use slotline_lab::record::{
     Conservation, EngineStats, FlowRow, NEVER, Part, PortRow, RunRecord, RunSet, SampleRow,
@@ -9,7 +9,7 @@ const US: u64 = 1_000_000;
 const END: u64 = 50_000 * US;
 const RATE: u64 = 10_000_000_000;
 
-/// How large a set is.
+/// The size of a set.
 #[derive(Clone, Copy)]
 pub struct Size {
     pub schemes: usize,
@@ -29,17 +29,17 @@ impl Size {
     }
 }
 
-/// A linear congruential generator (Knuth's MMIX constants): the same numbers everywhere.
+/// A linear congruential generator (Knuth's MMIX constants), which gives the same numbers everywhere.
 struct Dice(u64);
 
 impl Dice {
-    /// From 0 to `n`, not included.
+    /// A number from 0 to `n` - 1.
     fn draw(&mut self, n: u64) -> u64 {
         self.0 =
             self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % n
     }
-    /// Above zero, with many small values and few large ones.
+    /// A number above zero; small ones are frequent and large ones rare.
     fn skewed(&mut self, mean: u64) -> u64 {
         let share = (self.draw(1_000_000) + 1) as f64 / 1e6;
         (mean as f64 * -share.ln()) as u64 + 1
@@ -101,7 +101,7 @@ fn run(size: Size, name: &str, scheme: usize, seed: u64) -> RunRecord {
     }
 }
 
-/// Hosts first, then leaves, then two spines; hot towards the first leaf.
+/// The ports of hosts, leaves and two spines. The ports towards the first leaf are busy.
 fn ports(size: Size, dice: &mut Dice) -> Vec<PortRow> {
     let port = |node: String, port: String, host, percent: u64| PortRow {
         node,
@@ -181,7 +181,7 @@ fn samples(ports: &[PortRow], scheme: usize, dice: &mut Dice) -> Vec<SampleRow> 
     out
 }
 
-/// Every tenth flow was followed; its time is divided by fixed shares, but for time-outs.
+/// Every tenth flow was followed. Its time is divided by fixed fractions, except for time-outs.
 fn why(flows: &[FlowRow], ports: &[PortRow], scheme: usize) -> Vec<WhyRow> {
     let queue = ports.iter().position(|port| !port.host).unwrap_or(0) as u32;
     let row = |flow: &FlowRow| {
@@ -210,7 +210,7 @@ fn why(flows: &[FlowRow], ports: &[PortRow], scheme: usize) -> Vec<WhyRow> {
     flows.iter().filter(|flow| flow.flow.is_multiple_of(10) && flow.finished()).map(row).collect()
 }
 
-/// Three flows of a hundred segments and more.
+/// Three flows of at least a hundred segments.
 fn sequence(flows: &[FlowRow], scheme: usize) -> Vec<SequenceRow> {
     let course = |flow: &FlowRow| {
         let n = 150;

@@ -1,4 +1,4 @@
-//! A page in a headless browser: a probe presses everything that can be pressed and reports what it saw.
+//! A page in a headless browser. A probe presses all buttons and reports what it finds.
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -26,8 +26,7 @@ fn browser() -> Option<PathBuf> {
     all.into_iter().find(|program| program.is_file())
 }
 
-/// What the browser made of `page` in a window of this width, after the probe has used it; `None` where
-/// there is no browser.
+/// The report of the probe after it has used `page` in a window of this width; `None` if there is no browser.
 pub fn used(test: &str, page: &str, width: u32) -> Option<Value> {
     let Some(browser) = browser() else {
         println!("skipped: {test} (no Chromium in PATH; to get it: sudo apt install chromium)");
@@ -72,7 +71,7 @@ pub fn strings(value: &Value) -> Vec<&str> {
     value.as_array().into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
-/// The arrow keys show values, each key another one, and Escape hides them.
+/// The arrow keys show values, a different one for each key, and Escape hides them.
 pub fn check_keys(id: &str, plot: &Value) {
     let shown = strings(&plot["keys"]);
     assert!(shown.iter().all(|text| text.len() > 3), "{id}: {shown:?}");

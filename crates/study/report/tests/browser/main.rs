@@ -1,5 +1,5 @@
-//! The report in a browser: it loads without an error, every figure has marks, and everything that can be
-//! pressed does what it says. Without a browser these tests say so and check nothing.
+//! The report in a browser: it loads without an error, every figure has marks, and all buttons work. Without a browser
+//! these tests print that and check nothing.
 
 mod data;
 mod harness;
@@ -52,7 +52,7 @@ fn every_figure_is_drawn_and_can_be_used() {
     assert_eq!(seen["plots"].as_object().map(|plots| plots.len()), Some(ALL.len()));
 }
 
-/// Each scheme can be hidden and comes back; every other button changes the drawing.
+/// Each scheme can be hidden and shown again; every other button changes the drawing.
 fn check_buttons(id: &str, plot: &Value) {
     let toggles = plot["toggles"].as_array().unwrap();
     let schemes = if id == "schedule" { 1 } else { 3 };
@@ -61,7 +61,7 @@ fn check_buttons(id: &str, plot: &Value) {
     for (at, toggle) in toggles.iter().enumerate() {
         let (before, off) = (count(toggle, "before"), count(toggle, "off"));
         assert_eq!((&toggle["pressed"], before), (&"false".into(), count(toggle, "after")), "{id}");
-        // The picker shows one flow, of the first scheme.
+        // The selection shows one flow, of the first scheme.
         assert!(off < before || (id == "flow" && (at > 0 || off > 0)), "{id}: {toggle}");
     }
     for axis in plot["axes"].as_array().unwrap() {
@@ -75,7 +75,7 @@ fn check_buttons(id: &str, plot: &Value) {
 #[test]
 fn nothing_is_wider_than_a_phone() {
     let page = page(&set(Size::SMALL));
-    // The narrowest window that headless Chromium has is 500 pixels wide: a frame makes it a phone.
+    // The narrowest window of headless Chromium has 500 pixels, so a frame makes the page as narrow as a phone.
     let Some(seen) = used("nothing_is_wider_than_a_phone", &narrow(&page), 500) else { return };
     assert_eq!(strings(&seen["errors"]), [""; 0]);
     assert_eq!(seen["overflow"], 0, "{seen}");
@@ -134,7 +134,7 @@ fn pages_to_look_at() {
 fn a_million_flows_are_quick() {
     let size = Size { schemes: 4, seeds: 1, flows: 1_000_000, ..Size::SMALL };
     let set = set(size);
-    // CPU time: what else the machine does is no fault of the report.
+    // CPU time is measured, so that other load of the machine does not count.
     let began = process_cpu_s();
     let summary = Summary::of(&set);
     let summed = process_cpu_s() - began;

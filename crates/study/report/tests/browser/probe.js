@@ -1,4 +1,4 @@
-// Uses the page as a reader would, and leaves what it saw in the page.
+// Uses the page like a reader, and writes its findings into the page.
 // The page's own script is done by now: this is when everything was drawn, in milliseconds.
 const seen = { errors: window.faults, plots: {}, opened: performance.now() };
 const marks = figure => figure.querySelectorAll('.frame .data').length;

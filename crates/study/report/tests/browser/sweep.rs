@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 const SHOWN: [Metric; 3] = [Metric::FctMean, Metric::Goodput, Metric::Fairness];
 
-/// Two schemes over two parameters; the fourth value of the first one has no result.
+/// Two schemes over two parameters. The fourth value of the first parameter has no result.
 fn study(values: [Value; 4]) -> Sweep {
     let parameter = |path: &str, label: &str| Parameter { path: path.into(), label: label.into() };
     let settings: Vec<Vec<Option<Value>>> = values
@@ -50,7 +50,7 @@ fn study(values: [Value; 4]) -> Sweep {
     }
 }
 
-/// Every third point has one seed, and every second is a lower bound.
+/// Every third point has one seed, and every second point is a lower bound.
 fn metrics(at: usize) -> BTreeMap<Metric, MetricEntry> {
     let entry = |metric: Metric| {
         let mean = (at + 1) as f64 * if metric == Metric::Goodput { 1e9 } else { 0.01 };
@@ -98,7 +98,7 @@ fn check_page(test: &str, sweep: &Sweep, numeric: bool) {
     }
 }
 
-/// Each line can be hidden, with its points, and comes back.
+/// Each line can be hidden with its points, and shown again.
 fn check_toggles(id: &str, plot: &Value) {
     let toggles = plot["toggles"].as_array().unwrap();
     assert_eq!(toggles.len(), 4, "{id}");

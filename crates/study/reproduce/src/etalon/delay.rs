@@ -29,7 +29,7 @@ const GAIN: Quantity = Quantity {
     of: |_| f64::NAN,
 };
 
-/// Sizes of static queues, by the names of their schemes.
+/// The sizes of static queues, by the names of their schemes.
 const SIZES: [(&str, u32); 5] = [("8", 8), ("16", 16), ("32", 32), ("64", 64), ("128", 128)];
 
 fn set(scenario: &mut Scenario, us: u32) -> String {
@@ -64,7 +64,7 @@ fn compare(points: &[Measured]) -> Vec<Row> {
     points.iter().flat_map(of).flatten().collect()
 }
 
-/// Static queues' median latency at the utilisation of resized ones, between the two sizes around it.
+/// The reduction of median latency compared with static queues of the same utilisation, interpolated between two sizes.
 fn gain(point: &Measured) -> Option<f64> {
     let mean = |scheme: &str, of: fn(&RunRecord) -> f64| Some(point.mean(scheme, of)?.mean);
     let own = (mean("resized", USE.of)?, mean("resized", MEDIAN.of)?);

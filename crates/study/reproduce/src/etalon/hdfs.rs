@@ -26,7 +26,7 @@ pub(super) const WRITES: Experiment = Experiment {
     }),
 };
 
-/// Bytes of a whole block; the paper's times are of these.
+/// Bytes of a whole block. The paper's times are those of whole blocks.
 const BLOCK: u64 = 128 << 20;
 const PLACEMENTS: [&str; 2] = ["HDFS", "reHDFS"];
 const SCHEMES: [&str; 3] = ["voq", "resized", "reTCP"];
@@ -60,9 +60,8 @@ const THROUGHPUT: Quantity = Quantity {
 const ALL: [Quantity; 7] = [MEDIAN, TAIL, LONGEST, JOB, THROUGHPUT, PACKETS, CIRCUITS];
 const GIB: f64 = (1u64 << 30) as f64;
 
-/// Figures 19 to 22 as the authors' public source has them: of each placement the median and the longest write
-/// time of the first scheme, and of each scheme the 99th percentile, the throughput, and GiB by the packet switch
-/// and by circuits.
+/// Figures 19 to 22 in the authors' public source. For each placement: the median and the longest write time of the
+/// first scheme. For each scheme: the 99th percentile, the throughput, and GiB by the packet switch and by circuits.
 const FIGURES: [([f64; 2], [[f64; 4]; 3]); 2] = [
     (
         [385.0, 1486.0],
@@ -74,7 +73,7 @@ const FIGURES: [([f64; 2], [[f64; 4]; 3]); 2] = [
     ),
 ];
 
-/// What the figures say of a quantity of a scheme.
+/// The value of the figures for a quantity of a scheme.
 fn stated(placement: usize, scheme: usize, quantity: &Quantity) -> Option<Stated> {
     let ([median, longest], bars) = FIGURES[placement];
     let place = [TAIL, THROUGHPUT, PACKETS, CIRCUITS].iter().position(|it| it.key == quantity.key);
@@ -95,8 +94,8 @@ fn writes(run: &RunRecord) -> Vec<f64> {
     completion_times(run, whole)
 }
 
-/// DFSIO's "throughput", bytes of all files over the sum of the times in which each was written, times the
-/// number of files, and half of that, in Gibit/s, as the authors reckon. Each host writes one file.
+/// DFSIO's "throughput" as the authors compute it, in Gibit/s: bytes of all files divided by the sum of their write
+/// times, times the number of files, and half of that. Each host writes one file.
 fn throughput(run: &RunRecord) -> f64 {
     let mut files: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
     for flow in &run.flows {
@@ -168,7 +167,7 @@ fn compare(points: &[Measured]) -> Vec<Row> {
     rows
 }
 
-/// How many times as much `over` has as `under`, seed by seed.
+/// The ratio of a quantity of `over` to that of `under`, seed by seed.
 fn gain(
     quantity: &Quantity,
     over: (&Measured, &str),

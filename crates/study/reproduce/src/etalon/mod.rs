@@ -1,8 +1,8 @@
 //! Etalon: reconfigurable datacenter networks ("Overcoming End-to-End Challenges in Reconfigurable Datacenter
 //! Networks", 2018).
 //!
-//! Figures' values are those of the plots in the authors' public source. The two experiments with letters are no
-//! figures: they are the setup of the authors' own logs, three racks with the week of 25.
+//! The values of figures are those of the plots in the authors' public source. The two experiments with letters are not
+//! figures: they have the setup of the authors' own logs, three racks with the week of 25.
 
 mod delay;
 mod hdfs;
@@ -80,12 +80,12 @@ fn circuit_rate(run: &RunRecord) -> f64 {
     run.ports.iter().find(to_circuit).map_or(0.0, |port| port.rate_bps as f64)
 }
 
-/// Queues of so many packets.
+/// Sets all queues to `packets`.
 fn fixed(scheme: &mut SchemeSpec, packets: u32) {
     scheme.voq = Some(VoqSpec { packets, resize: None, ..scheme.voq.unwrap_or_default() });
 }
 
-/// resize(s, b, tau): from the scheme's size to `to`, `ahead` of a day, with acknowledgements marked from then on.
+/// resize(s, b, tau): from the scheme's size to `to`, `ahead` of a day; from then on acknowledgements are marked.
 fn resized(scheme: &mut SchemeSpec, to: u32, ahead: Time) {
     let resize = Some(ResizeSpec { to, ahead, shrink: Shrink::Drop });
     scheme.voq = Some(VoqSpec { resize, mark_ahead: ahead, ..scheme.voq.unwrap_or_default() });

@@ -1,4 +1,5 @@
-//! What no paper has: nights from 10 ns to 25 ms, and rotation against planning by skew.
+//! Experiments that are not in any paper: nights from 10 ns to 25 ms, and rotation against demand-aware schedulers by
+//! skew.
 
 use super::rings::{CIRCUIT_USE, LARGE_MEDIAN, LARGE_TAIL, SMALL_MEDIAN, SMALL_TAIL};
 use crate::draw::View;
@@ -12,7 +13,7 @@ use slotline_scenario::Scenario;
 use slotline_schemes::ControlSpec;
 use slotline_schemes::counters;
 
-/// From lasers to mirrors.
+/// Nights of switches from lasers to mirrors.
 pub(super) const NIGHTS: Experiment = Experiment {
     id: "et-N",
     about: "New: completion times and use of circuits for nights of 10 ns to 25 ms",
@@ -26,7 +27,7 @@ pub(super) const NIGHTS: Experiment = Experiment {
     }),
 };
 
-/// From one ring to all pairs equally.
+/// Demand from one ring to all pairs equally.
 pub(super) const SKEW: Experiment = Experiment {
     id: "et-K",
     about: "New: a rotor against schedulers that look at demand, from one ring of large flows to seven",

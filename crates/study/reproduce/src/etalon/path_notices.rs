@@ -23,7 +23,8 @@ pub(super) const PATH_NOTICES: Experiment = Experiment {
     }),
 };
 
-/// Queues that stay at 16 packets, or grow to 128 packets 1 ms ahead of days. Senders with reTCP are notified as early as acknowledgements are marked.
+/// Sets queues to 16 packets, or to grow to 128 packets 1 ms ahead of days. Senders with reTCP are notified when
+/// acknowledgements begin to be marked.
 fn set(scenario: &mut Scenario, largest: u32) -> String {
     for scheme in &mut scenario.scheme {
         if largest > 16 {

@@ -1,13 +1,13 @@
-//! What the paper's Figures 6 to 10 and 12 to 15 show, from the plots in the authors' public source (tag `matt`,
-//! `experiments/*/graphs`): labels as printed, the rest from the coordinates of the curves.
+//! The values of the paper's Figures 6 to 10 and 12 to 15, from the plots in the authors' public source (tag `matt`,
+//! `experiments/*/graphs`): labels as printed, other values from the coordinates of the curves.
 
 use super::{BY_CIRCUIT, BY_PACKET, MEDIAN, TAIL, USE};
 use crate::{Quantity, Stated};
 
-/// Quantities, in the order of the tables' columns.
+/// The quantities of the tables' columns, in order.
 const COLUMNS: [&Quantity; 5] = [&USE, &MEDIAN, &BY_CIRCUIT, &BY_PACKET, &TAIL];
 
-/// By packets in queues of fixed size.
+/// Values by packets in queues of fixed size.
 const STATIC: [(u32, [f64; 5]); 6] = [
     (4, [16.0, 41.0, 31.0, 42.0, 56.0]),
     (8, [25.0, 64.0, 31.0, 71.0, 84.0]),
@@ -17,7 +17,7 @@ const STATIC: [(u32, [f64; 5]); 6] = [
     (128, [99.0, 451.0, 313.0, 590.0, 944.0]),
 ];
 
-/// By microseconds ahead of a day, of queues from 16 to 128 packets.
+/// Values by microseconds ahead of a day, for queues from 16 to 128 packets.
 const RESIZED: [(u32, [f64; 5]); 8] = [
     (0, [39.0, 115.0, 31.0, 128.0, 141.0]),
     (200, [52.0, 114.0, 32.0, 128.0, 154.0]),
@@ -29,7 +29,7 @@ const RESIZED: [(u32, [f64; 5]); 8] = [
     (1400, [100.0, 452.0, 311.0, 592.0, 945.0]),
 ];
 
-/// The same with reTCP; latencies by either network are not in the figures.
+/// The same with reTCP. The figures do not have latencies by network.
 const RETCP: [(u32, [f64; 3]); 7] = [
     (200, [67.0, 114.0, 167.0]),
     (400, [72.0, 116.0, 271.0]),
@@ -40,7 +40,7 @@ const RETCP: [(u32, [f64; 3]); 7] = [
     (1400, [100.0, 452.0, 945.0]),
 ];
 
-/// By the delay of circuits in microseconds, how much lower the median is with resized queues, in percent.
+/// By the delay of circuits in microseconds, the reduction of the median with resized queues, in percent.
 const GAINS: [(u32, f64); 9] = [
     (5, 32.0),
     (10, 33.0),
@@ -53,7 +53,7 @@ const GAINS: [(u32, f64); 9] = [
     (120, 4.7),
 ];
 
-/// Of flows in one ring: median and 99th percentile of small ones, of large ones, in milliseconds.
+/// Flows in one ring: median and 99th percentile of small flows and of large ones, in milliseconds.
 const RING: [(&str, [f64; 4]); 3] = [
     ("voq", [0.94, 31.3, 379.0, 1421.0]),
     ("adu", [0.90, 13.8, 48.8, 152.0]),
@@ -69,23 +69,23 @@ fn column(quantity: &Quantity) -> Option<usize> {
     COLUMNS.iter().position(|it| it.key == quantity.key)
 }
 
-/// Of queues of so many packets.
+/// The value for queues of `packets` packets.
 pub(super) fn with_size(packets: u32, quantity: &Quantity) -> Option<Stated> {
     of(&STATIC, packets, column(quantity)?)
 }
 
-/// Of queues that grow so many microseconds ahead of a day.
+/// The value for queues that grow `ahead` microseconds before a day.
 pub(super) fn resized(ahead: u32, quantity: &Quantity) -> Option<Stated> {
     of(&RESIZED, ahead, column(quantity)?)
 }
 
-/// Of queues that grow so many microseconds ahead of a day, with reTCP.
+/// The value for queues that grow `ahead` microseconds before a day, with reTCP.
 pub(super) fn resized_with_retcp(ahead: u32, quantity: &Quantity) -> Option<Stated> {
     let place = [&USE, &MEDIAN, &TAIL].iter().position(|it| it.key == quantity.key)?;
     of(&RETCP, ahead, place)
 }
 
-/// The gain of Figure 10 where circuits take so many microseconds.
+/// The gain of Figure 10 for circuits with a delay of `delay` microseconds.
 pub(super) fn gain(delay: u32) -> Option<Stated> {
     GAINS.iter().find(|(us, _)| *us == delay).map(|(_, percent)| Stated::About(*percent))
 }

@@ -41,7 +41,7 @@ pub(super) const DYNAMIC: Experiment = Experiment {
     }),
 };
 
-/// The authors' logs, queues of fixed size.
+/// The authors' logs with queues of fixed size.
 pub(super) const LOGS_STATIC: Experiment = Experiment {
     id: "et-S",
     about: "The authors' logs: the week of 25 racks, queues of 4 to 128 packets, CUBIC and reTCP",
@@ -58,7 +58,7 @@ pub(super) const LOGS_STATIC: Experiment = Experiment {
     }),
 };
 
-/// The authors' logs, queues that grow.
+/// The authors' logs with queues that grow.
 pub(super) const LOGS_DYNAMIC: Experiment = Experiment {
     id: "et-D",
     about: "The authors' logs: the week of 25 racks, queues from 16 to 50 packets ahead of a day, CUBIC and reTCP",
@@ -72,7 +72,7 @@ pub(super) const LOGS_DYNAMIC: Experiment = Experiment {
     }),
 };
 
-/// On the axis of [`DYNAMIC`], a queue of fixed size that the paper compares with.
+/// The place on the axis of [`DYNAMIC`] of a queue of fixed size that the paper compares with.
 const STATIC_64: u32 = 10_064;
 
 fn set_packets(scenario: &mut Scenario, packets: u32) -> String {
@@ -80,7 +80,7 @@ fn set_packets(scenario: &mut Scenario, packets: u32) -> String {
     format!("{packets} packets")
 }
 
-/// From here on the axis is of what the logs' week stands for: 25 racks in turn, and hosts of 10 Gbit/s.
+/// From here on the axis is that of the real setup behind the logs' week: 25 racks in turn, and hosts of 10 Gbit/s.
 const TRUE_STROBE: u32 = 10_000;
 
 fn set_logs(scenario: &mut Scenario, x: u32) -> String {
@@ -126,7 +126,7 @@ fn figures(view: &View, label: &str, at: u32) -> Vec<Figure> {
     figures
 }
 
-/// Three weeks of what both uplinks of rack 0 have sent.
+/// The bytes that both uplinks of rack 0 have sent in three weeks.
 fn sent(run: &RunRecord) -> Vec<(f64, f64)> {
     let (circuit, packet) = (samples(run, "tor0", "circuit0"), samples(run, "tor0", "packet0"));
     let both = circuit.iter().zip(packet);
@@ -185,8 +185,8 @@ fn compare_dynamic(points: &[Measured]) -> Vec<Row> {
     rows
 }
 
-/// Of the authors' logs, by size of queues: utilisation of CUBIC and reTCP, medians of all packets, of those
-/// by circuits and by the packet switch, and 99th percentile; the latencies are CUBIC's.
+/// Values of the authors' logs by size of queues: utilisation of CUBIC and reTCP, median latency of all packets, of
+/// those by circuits and by the packet switch, and the 99th percentile. The latencies are CUBIC's.
 const LOGS: [(u32, [f64; 6]); 6] = [
     (4, [21.3, 24.0, 42.0, 31.0, 42.0, 52.0]),
     (8, [31.1, 33.9, 69.0, 32.0, 71.0, 81.0]),

@@ -45,7 +45,7 @@ pub(super) const COMBINED: Experiment = Experiment {
     }),
 };
 
-/// A flow that runs for longer is cut off in Etalon.
+/// Etalon cuts off a flow that runs for longer.
 const CUT_MS: f64 = 2_000.0;
 
 pub(super) const SMALL_MEDIAN: Quantity =
@@ -95,8 +95,8 @@ fn large(flow: &FlowRow) -> bool {
     !small(flow)
 }
 
-/// Completion times in milliseconds; a flow that is not done counts with the time it had, none with more
-/// than two seconds.
+/// Completion times in milliseconds, limited to two seconds. An unfinished flow counts with its time until the end of
+/// the run.
 fn all(run: &RunRecord, which: fn(&FlowRow) -> bool) -> Vec<f64> {
     let end =
         |flow: &FlowRow| if flow.finished() { flow.finish_ps } else { run.engine.sim_time_ps };
@@ -108,7 +108,7 @@ fn took(run: &RunRecord, which: fn(&FlowRow) -> bool, percent: f64) -> f64 {
     percentile(&all(run, which), percent)
 }
 
-/// What racks sent to `what`, over what they could have in the whole run.
+/// The bytes that racks sent to `what`, divided by the capacity of the whole run.
 fn used(run: &RunRecord, what: &str) -> f64 {
     let ports =
         || run.ports.iter().filter(|p| p.node.starts_with("tor") && p.port.starts_with(what));
@@ -163,9 +163,9 @@ fn compare_demand(points: &[Measured]) -> Vec<Row> {
     rows
 }
 
-/// Table 2: median and 99th of small flows, of large flows, in milliseconds; by scheme, and packet switches
-/// alone by their rates. Then GiB by the packet switch and by circuits, of Figure 16 as the authors' public source
-/// has it.
+/// Table 2: median and 99th percentile of small flows and of large flows, in milliseconds, by scheme; and for packet
+/// switches only, by their rates. Then GiB by the packet switch and by circuits, from Figure 16 in the authors' public
+/// source.
 const TABLE: [(&str, u64, [f64; 6]); 11] = [
     ("voq", 10, [1.52, 56.39, 1162.04, 1988.84, 28.4, 27.2]),
     ("voq, resized", 10, [1.57, 76.54, 737.64, 1917.55, 24.7, 33.3]),
@@ -180,10 +180,10 @@ const TABLE: [(&str, u64, [f64; 6]); 11] = [
     ("packet", 80, [0.65, 5.20, 45.30, 114.77, 55.6, 0.0]),
 ];
 
-/// The rate of the packet switch in Gbit/s, and the least time-out in milliseconds.
+/// The rate of the packet switch in Gbit/s, and the minimum time-out in milliseconds.
 const POINTS: [(u64, u64); 5] = [(10, 10), (20, 10), (40, 10), (80, 10), (10, 200)];
 
-/// Faster packet switches are for the one scheme that has nothing else.
+/// Points with faster packet switches have only the scheme without circuits.
 fn set_point(scenario: &mut Scenario, x: u32) -> String {
     let (gbps, timeout) = POINTS[x as usize];
     if let TopologySpec::Hybrid(fabric) = &mut scenario.fabric

@@ -33,7 +33,7 @@ pub(super) const TRADEOFF: Experiment = Experiment {
 
 const CURVES: [&str; 4] = ["static", "resized", "reTCP", "reTCP, resized"];
 
-/// The axis holds four curves: thousands are the curve, the rest is the size or the time ahead.
+/// The axis contains four curves: the thousands are the curve, and the rest is the size or the time ahead.
 fn set(scenario: &mut Scenario, x: u32) -> String {
     let (curve, rest) = ((x / 10_000) as usize, x % 10_000);
     let scheme = &mut scenario.scheme[0];
@@ -64,7 +64,7 @@ fn compare(points: &[Measured]) -> Vec<Row> {
     points.iter().flat_map(of).flatten().collect()
 }
 
-/// Each scheme's points, utilisation from left to right and latency upwards.
+/// The points of each scheme, with utilisation from left to right and latency upwards.
 fn plane(view: &View, id: &'static str, title: &'static str, latency: &Quantity) -> Figure {
     let value = |scheme: &str, x: f64, quantity: &Quantity| {
         let own =

@@ -28,7 +28,7 @@ const PACKET: Quantity = Quantity {
     name: "packet switch, while it may be used",
     unit: "Gbit/s",
     of: |run| {
-        // A day and the night before it belong to the circuit.
+        // A circuit's day and the night before it are not available to the packet switch.
         let open = 1.0 - (day_us(run) + 20.0) / week_us(run);
         run.control(counters::hybrid::DATA_PACKET_SWITCH_BYTES) as f64 * 8e3
             / (run.engine.sim_time_ps as f64 * open)

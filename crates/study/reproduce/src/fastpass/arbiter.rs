@@ -1,4 +1,4 @@
-//! How much traffic an arbiter's cores can serve: §7.2 and §7.3, experiments D, F and G.
+//! The traffic that an arbiter's cores can serve: §7.2 and §7.3, experiments D, F and G.
 
 use crate::{Experiment, Findings, Row, Stated, Work};
 use slotline_bench::Row as Figure;
@@ -13,7 +13,8 @@ pub(super) const COMMUNICATION: Experiment = Experiment {
         how: "The part of `slotline bench arbiter` about the protocol: CPU time of one thread, on this machine.",
         find: |_| {
             let rows: Vec<Figure> = fcp::cases().iter().flat_map(|c| c.run(fcp::USUAL)).collect();
-            let note = "the paper's value includes the queues of its network card, ours does not; its core is of 2013. Ours is measured on this machine";
+            let note = "the paper's value includes the queues of its network card, ours does not; its processor is \
+                        from 2013. Ours is measured on this machine";
             findings(&rows, "fcp/per_core", 130.0, note)
         },
     },
@@ -54,7 +55,7 @@ fn allocation() -> Vec<Figure> {
 /// Data of a timeslot in bits: a packet of 1,500 bytes.
 const SLOT_BITS: f64 = 12_000.0;
 
-/// What of `measured` is called `name`, as traffic in Gbit/s.
+/// The rows of `measured` with this name, as traffic in Gbit/s.
 fn findings(measured: &[Figure], name: &str, paper: f64, note: &str) -> Findings {
     let row = |row: &Figure| {
         let traffic = match row.unit.as_str() {

@@ -1,4 +1,4 @@
-//! An arbiter that falls silent: §5.1.
+//! The failure of an arbiter: §5.1.
 
 use crate::{Experiment, Measured, Quantity, Row, Stated, Study, Work};
 use slotline_schemes::counters;

@@ -20,7 +20,7 @@ pub(super) const FAIRNESS: Experiment = Experiment {
     }),
 };
 
-/// The span in which all five send, in seconds: see the scenario.
+/// The span in which all five senders are active, in seconds: see the scenario.
 const ALL: std::ops::Range<f64> = 1.0..3.0;
 /// Samples in a second.
 const SECOND: usize = 10;
@@ -37,7 +37,7 @@ fn time_series(run: &RunRecord, sender: usize) -> Vec<(f64, f64)> {
     rates(&samples(run, &format!("tor{}", sender + 1), "core"))
 }
 
-/// Of the five senders' rates in a second, on average over the seconds in which all send.
+/// The standard deviation of the five senders' rates in a second, averaged over the seconds in which all are active.
 fn deviation(run: &RunRecord) -> f64 {
     let all_series: Vec<Vec<(f64, f64)>> = (0..5).map(|sender| time_series(run, sender)).collect();
     let intervals = all_series.iter().map(Vec::len).min().unwrap_or(0);
@@ -70,8 +70,8 @@ fn figures(view: &View) -> Vec<Figure> {
 }
 
 fn compare(points: &[Measured]) -> Vec<Row> {
-    let note = "no number in the text but the ratio; ours from two seconds, with a sender joining every 0.2 s before them \
-                instead of every 30 s; what the senders' ports carry, messages to the arbiter included";
+    let note = "the text has only the ratio; ours is measured over two seconds, after senders joined every 0.2 s \
+                instead of every 30 s, at the senders' ports, and includes messages to the arbiter";
     let ratio = "with timeslots, senders differ only in the number of messages that they send to the arbiter; how uneven TCP is depends on how the windows of its flows are synchronised";
     let of = |point: &Measured| {
         let mean = |scheme| point.mean(scheme, deviation).map_or(f64::NAN, |e| e.mean);

@@ -53,9 +53,9 @@ pub(super) const CONTROL: Experiment = Experiment {
     }),
 };
 
-/// The jitter that stands for the paper's hosts, in microseconds: its timers are of that order (§6.3).
+/// The jitter that represents the paper's hosts, in microseconds: its timers are of that order (§6.3).
 const LIKE_THE_PAPER: u32 = 2;
-/// The workload of the ping, which is the first.
+/// The workload of the pings, which is the first one.
 const PINGS: u16 = 0;
 
 const RATE: Quantity = Quantity {
@@ -86,10 +86,10 @@ const TO_ARBITER: Quantity = Quantity {
     unit: "%",
     of: |run| control_share(run, counters::fastpass::ENDPOINT_MESSAGE_BYTES),
 };
-/// Senders where all hosts are busy.
+/// The number of senders if all hosts are busy.
 const BUSY: u32 = 32;
 
-/// Bytes on the wire of messages so counted over those of all else that hosts send, in percent.
+/// The bytes on the wire of messages counted by `counter` in percent of the bytes of all other traffic from hosts.
 fn control_share(run: &RunRecord, counter: Counter) -> f64 {
     let control = run.control(counters::fastpass::ENDPOINT_MESSAGE_BYTES)
         + run.control(counters::fastpass::ARBITER_MESSAGE_BYTES);
@@ -98,7 +98,7 @@ fn control_share(run: &RunRecord, counter: Counter) -> f64 {
     100.0 * run.control(counter) as f64 / all.saturating_sub(control).max(1) as f64
 }
 
-/// The first workload is that of four senders, the others are those of all.
+/// The first workload is that of four senders, and the others are those of all hosts.
 fn set_senders(scenario: &mut Scenario, senders: u32) -> String {
     set_jitter(scenario, LIKE_THE_PAPER);
     if senders == BUSY {
@@ -155,7 +155,7 @@ fn queues(view: &View) -> Vec<Figure> {
             |s: &&slotline_lab::record::SampleRow| (s.t_ps as f64 / 1e12, s.queue_bytes as f64);
         samples(run, "s0", "h4").iter().map(at).collect()
     };
-    // Alone: beside the baseline's megabytes its growth could not be seen.
+    // Fastpass is drawn alone, because its growth would be invisible beside the baseline's megabytes.
     let own: Vec<Row> = view.rows.iter().filter(|row| row.scheme == "fastpass").cloned().collect();
     let alone = View { points: view.points, rows: &own, names: view.names.clone() };
     let jitter = |quantity| alone.against_in("jitter", Measure::Seconds, 1e-6, quantity);
@@ -181,11 +181,11 @@ fn pings(view: &View) -> Vec<Figure> {
 
 fn queue(points: &[Measured]) -> Vec<Row> {
     let full = "TCP fills the buffer: the paper's 5.2 MB and ours; how far the median is below the maximum depends on how the windows of the 80 flows are synchronised";
-    let rate = "what headers and framing leave of 10 Gbit/s";
+    let rate = "10 Gbit/s less headers and framing";
     let reserve = "1 % of each timeslot is left for control messages; the paper lost some to timeslots that came too \
                    late";
-    let few = "queues come from transmissions that begin late; the paper's hosts did by locks and interrupts that we \
-               know nothing about, so that its tail is longer";
+    let few = "queues come from late transmissions; the paper's hosts were also delayed by locks and interrupts, \
+               which we do not model, so its tail is longer";
     let of = |point: &Measured| {
         let like = point.x == LIKE_THE_PAPER;
         let about = |value| Some(Stated::About(value)).filter(|_| like);
@@ -210,8 +210,8 @@ fn queue(points: &[Measured]) -> Vec<Row> {
 
 fn ping(points: &[Measured]) -> Vec<Row> {
     let full = "the queue of the port, drained at 10 Gbit/s, and nothing else; the paper's includes its hosts";
-    let slots = "a timeslot there and one back: each is asked for, allocated 65 us before it begins, in batches of 64 \
-                 (77 us). The paper allocates 16 at a time; its hosts' own delays are added to it";
+    let slots = "one timeslot in each direction: each is requested, and allocated 65 us before it begins, in batches \
+                 of 64 (77 us). The paper allocates 16 at a time, and its value includes delays of its hosts";
     let of = |point: &Measured| {
         [
             point.row("baseline", &TRIP, Some(Stated::About(3.56)), full),
@@ -228,8 +228,8 @@ fn ping(points: &[Measured]) -> Vec<Row> {
 }
 
 fn control(points: &[Measured]) -> Vec<Row> {
-    let note = "the text does not say of how many hosts, nor in which direction; ours are authenticated, over IPv6 and UDP, at \
-                least 132 bytes on the wire each, and a message carries up to 64 timeslots";
+    let note = "the text gives neither the number of hosts nor the direction; our messages are authenticated, over \
+                IPv6 and UDP, with at least 132 bytes on the wire, and carry up to 64 timeslots each";
     let of = |point: &Measured| {
         let paper = Some(Stated::About(0.3)).filter(|_| point.x == BUSY);
         [

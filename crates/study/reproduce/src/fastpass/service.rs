@@ -48,10 +48,10 @@ fn figures(view: &View) -> Vec<Figure> {
 }
 
 fn compare(points: &[Measured]) -> Vec<Row> {
-    let note = "the paper's service is a company's own, in production; ours is an on/off service of the same shape: web \
-                servers ask many caches at once";
+    let note = "the paper measures a company's production service; ours is an on/off service of the same kind: web \
+                servers send requests to many caches at once";
     let ratio = "only part of the paper's rack used Fastpass' schedule for what it received, and the rest of the data \
-                 center sent as before; in ours all hosts are scheduled, and nothing is lost";
+                 center was not scheduled; in ours all hosts are scheduled, and nothing is lost";
     let of = |point: &Measured| {
         let mean = |scheme| point.mean(scheme, AGAIN.of).map_or(f64::NAN, |e| e.mean);
         let times = mean("baseline") / mean("fastpass").max(1.0);

@@ -29,10 +29,10 @@ pub(super) const BANDWIDTH: Experiment = Experiment {
     }),
 };
 
-/// Draws of a pattern at most.
+/// The largest number of draws of a pattern.
 const DRAWS: u32 = 5;
-/// By pattern, draw and fabric, in this order; what a pattern has fewer draws of is done once more, which
-/// costs nothing: equal points are run once.
+/// Points by pattern, draw and fabric, in this order. A pattern with fewer draws repeats one, which costs nothing,
+/// because equal points are run once.
 const AXIS: [u32; 100] = axis();
 
 const fn axis() -> [u32; 100] {
@@ -59,7 +59,7 @@ impl Place {
     }
 }
 
-/// What the columns are called: the schemes of the scenario, after the tree.
+/// The names of the columns: the tree, then the schemes of the scenario.
 const COLUMNS: [&str; 4] = ["tree", "two-level", "classifier", "scheduler"];
 
 /// The hierarchical tree of section 3.5.1: uplinks of 106.67 Mbit/s, 3.6:1.
@@ -88,8 +88,8 @@ fn set(scenario: &mut Scenario, x: u32) -> String {
     pattern.name.into()
 }
 
-/// What a packet takes on a link, in nanoseconds: hosts begin within this, not all in the same instant. Else
-/// of those whose packets meet at a full queue it is always the same one that finds room.
+/// The time of a packet on a link in nanoseconds. Hosts begin at random times within it, and not all at the same
+/// instant. Otherwise, of the hosts whose packets meet at a full queue, always the same one would find room.
 const STEP_NS: u64 = 122_000;
 
 /// The traffic of one sender.
@@ -106,7 +106,7 @@ fn sender(one: &WorkloadSpec, src: u32, dst: u32, start_ns: u64) -> WorkloadSpec
 const SHARE: Quantity =
     Quantity { key: "share", name: "share of the ideal bandwidth", unit: "%", of: share };
 
-/// What left for hosts, of what left from hosts: of all of it the part that arrives.
+/// The bytes that reached hosts divided by the bytes that hosts sent.
 fn share(run: &RunRecord) -> f64 {
     let sends = |port: &&PortRow| port.host && port.node.starts_with('h');
     let senders: BTreeSet<&str> = run.ports.iter().filter(sends).map(|p| p.node.as_str()).collect();
@@ -146,10 +146,10 @@ fn row(points: &[Measured], at: usize, scheme: &str, column: usize) -> Option<Ro
 }
 
 const NOTES: [&str; 4] = [
-    "follows from the pattern: a rack's uplink carries 106.67 Mbit/s of the 384 that its hosts send. Patterns that \
-     are drawn have other draws than the paper's",
-    "follows from the tables, the pattern, and who finds room in a full queue. Patterns that are drawn have other \
-     draws than the paper's",
-    "each switch looks at its own ports alone, each second",
-    "first fit each second, from the first second on: until then flows go by hash",
+    "follows from the pattern: a rack's uplink carries 106.67 Mbit/s of the 384 that its hosts send. Random patterns \
+     differ from the paper's",
+    "depends on the tables, the pattern, and on which packets find room in a full queue. Random patterns differ from \
+     the paper's",
+    "each switch considers only its own ports, once per second",
+    "first fit once per second; in the first second flows are hashed",
 ];

@@ -1,4 +1,4 @@
-//! What switches cost for so many hosts: Fig 2.2, Tables 2.1 and 2.2.
+//! The cost of switches by the number of hosts: Fig 2.2, Tables 2.1 and 2.2.
 
 use super::computed;
 use crate::{Experiment, Findings, Row, Work};
@@ -31,22 +31,21 @@ const COST_OF: (&str, &str) = ("cost of switches", "MUSD");
 const EACH: (&str, &str) = ("cost of switches per host", "USD");
 const LARGEST: (&str, &str) = ("largest network", "hosts");
 
-const EDGE: &str = "34 is nearest to what aggregation and core cost alone, 33.6; with the 500 edge switches of \
-                    $7,000 it is 37.1";
-const MAXIMUM: &str = "$37M is what our tree of 20,480 hosts costs, the thesis' largest of 2008 (Table 2.1), and not \
-                       that of 27,648";
+const EDGE: &str = "34 is close to the cost of aggregation and core only, 33.6; with the 500 edge switches of $7,000 \
+                    it is 37.1";
+const MAXIMUM: &str = "$37M is the cost of our tree of 20,480 hosts, the thesis' largest of 2008 (Table 2.1), not of \
+                       the tree of 27,648";
 const WORKED_BACK: &str =
     "prices of switches are derived from this value: it agrees by construction";
-const OTHERS: &str =
-    "prices of switches are derived from what the thesis states of 2012, not from this value";
+const OTHERS: &str = "prices of switches are derived from other statements of the thesis on 2012, not from this value";
 const PRICES: &str =
     "prices of $7,000 and $700,000 per switch are those of the SIGCOMM paper; the thesis has none";
-const SWITCH: &str = "$3,000 per switch is derived from this value. Table 2.1 has $417 per port for a year and \
-                      $312 for a later one: this is the later one's";
+const SWITCH: &str = "$3,000 per switch is derived from this value. Table 2.1 has $417 per port for a year and $312 \
+                      for a later year; this value is that of the later year";
 const SQUARE: &str = "5 r² hosts with two levels of r ports above edge switches with ten hosts per uplink; the \
                       thesis' rows up to 128 ports have other numbers, 160 or 240 r, and it does not say why";
-const FASTER: &str = "the thesis' 46,080 is again 5 r², ten hosts per uplink: of 10 Gbit/s on 40 Gbit/s that is \
-                      2.5:1 and not the 1:1 of its caption. The cost per host agrees by construction";
+const FASTER: &str = "the thesis' 46,080 is again 5 r² with ten hosts per uplink. For 10 Gbit/s on 40 Gbit/s that is \
+                      2.5:1, not the 1:1 of its caption. The cost per host agrees by construction";
 
 fn findings() -> Findings {
     let (then, later) = (thesis("2008"), thesis("2012"));
@@ -62,7 +61,7 @@ fn findings() -> Findings {
     }
 }
 
-/// The parts of a year, in the upper levels of trees only those of 128 ports and more: §2.1.1.
+/// The parts of a year. The upper levels of trees only have switches of 128 ports and more: §2.1.1.
 fn thesis(year: &str) -> Parts {
     let mut parts = Parts::shipped(year).expect("a table of the program");
     let commodity = |part: &Switch| part.rate == TEN && part.ports < 128;
@@ -74,7 +73,7 @@ fn wish(hosts: u64, oversubscription: Ratio, nic: Rate) -> Wish {
     Wish { hosts, nic, oversubscription, k: None, pod_switch: false }
 }
 
-/// What the switches of a plan cost; nothing where there is no plan.
+/// The cost of the switches of a plan; `None` if there is no plan.
 fn cost(shape: Shape, wish: &Wish, parts: &Parts) -> Option<f64> {
     let whole = plan(shape, wish, parts).ok()?.1.switches.whole()?;
     Some(Money(whole).value() / 1e6)
@@ -167,7 +166,7 @@ fn sizes() -> Vec<Option<Row>> {
     trees.chain(fat_trees).chain(fast).collect()
 }
 
-/// The most hosts of a tree whose upper levels have switches with so many ports.
+/// The largest number of hosts of a tree whose upper levels have switches with `ports` ports.
 fn largest_tree(ports: u64, nic: Rate, uplink: Rate, ratio: Ratio) -> f64 {
     let mut parts = Parts::shipped("2012").expect("a table of the program");
     parts.switches.retain(|part| part.rate == nic && part.uplinks > 0 || part.rate == uplink);
@@ -185,7 +184,7 @@ fn curves() -> Vec<Curve> {
     RATIOS.into_iter().map(tree).chain([fat_tree]).collect()
 }
 
-/// Cost by hosts; `paper`: what the text says of the tree at 1:1 with 20,000 hosts, in millions.
+/// Cost by hosts. `paper`: the value in the text for the tree at 1:1 with 20,000 hosts, in millions.
 fn figure(id: &'static str, title: &'static str, parts: &Parts, paper: f64) -> Figure {
     let hosts = || (1..=55).map(|step| 500 * step).chain([27_648]);
     let line = |(scheme, (_, shape, ratio)): (usize, Curve)| {
@@ -204,12 +203,12 @@ fn figure(id: &'static str, title: &'static str, parts: &Parts, paper: f64) -> F
     let axis = |label| Axis { label, unit: Measure::Number, scale: Division::Linear };
     let series = curves().into_iter().enumerate().map(line).collect();
     let lines = Lines { x: axis("hosts"), y: axis("cost of switches, million USD"), series };
-    let caption = "Without cables, as the thesis has it. A fat-tree has switches of the fewest ports that do, all of \
-                   them bought with 48. Stars show the values in the text of the thesis.";
+    let caption = "Without cables, as in the thesis. A fat-tree uses the smallest sufficient number of ports of its \
+                   switches, all of which are bought with 48 ports. Stars show the values in the text of the thesis.";
     Ok(Plot { id, title: title.into(), caption: caption.into(), shape: Drawn::Lines(lines) })
 }
 
-/// As [`cost`], without placing anything where that is not needed.
+/// As [`cost`], but without placing racks if that is not needed.
 fn curve(shape: Shape, wish: &Wish, parts: &Parts) -> Option<f64> {
     if shape != Shape::Tree {
         return cost(shape, wish, parts);

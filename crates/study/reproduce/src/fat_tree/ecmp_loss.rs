@@ -1,4 +1,4 @@
-//! What hashing flows onto paths costs: Figure 2.5.
+//! The bandwidth that is lost by hashing flows onto paths: Figure 2.5.
 
 use super::water::{HOPS, NO_LINK, fair_shares, max_min};
 use crate::draw::View;
@@ -12,13 +12,14 @@ pub(super) const LOSS: Experiment = Experiment {
     id: "ft-2",
     about: "Figure 2.5: bisection bandwidth that hash collisions cost, by flows per host, k = 48",
     work: Work::Computed {
-        how: "A Monte Carlo simulation: each host sends so many flows, each flow index a random permutation of \
-              hosts, each flow on a random one of its paths; rates by minimum fair share and by max-min fairness.",
+        how: "A Monte Carlo simulation: each host sends this number of flows. The flows of one index form a random \
+              permutation of hosts, and each flow takes a random path. Rates are computed by minimum fair share and \
+              by max-min fairness.",
         find: |_| findings(48, &POINTS),
     },
 };
 
-/// Flows per host, and how often that is drawn.
+/// Flows per host, and the number of random draws.
 const POINTS: [(u32, u64); 10] = [
     (1, 20),
     (2, 20),
@@ -50,9 +51,10 @@ fn rows(k: u32, flows: u32, runs: u64) -> Vec<Row> {
         _ => None,
     };
     let notes = [
-        "each flow gets the least of equal shares of its links: what it leaves of the others is lost",
-        "what a flow leaves of a link is shared by the others: no network loses more than this by collisions \
-         alone. The paper's two values are between the definitions at 1 flow, and the other one's at 1,000",
+        "each flow gets the smallest of the equal shares of its links; the unused rest of the other shares is lost",
+        "other flows use the share that a flow leaves unused, so no network loses more than this by collisions alone. \
+         The paper's value for 1 flow is between the two definitions, and its value for 1,000 is that of the other \
+         one",
     ];
     let row = |(at, scheme): (usize, &str)| {
         Some(Row {
@@ -80,7 +82,7 @@ fn losses(k: u32, flows: u32, seed: u64) -> [f64; 2] {
         paths.extend((0..).zip(&to).map(|(src, &dst)| tree.path(src, dst, &mut stream)));
     }
     let links = tree.links();
-    // The flows of a host share its link: their total could fill it.
+    // The flows of a host share its link, and together could fill it.
     let lost = |sum: f64| 100.0 * (1.0 - sum / f64::from(tree.hosts()));
     [lost(fair_shares(&paths, links)), lost(max_min(&paths, links))]
 }
@@ -93,7 +95,7 @@ fn cycle(stream: &mut Stream, items: &mut [u32]) {
     }
 }
 
-/// A fat-tree's directed links, by number: from hosts, from edge and aggregation switches upwards; the same
+/// A fat-tree's directed links, by number: upwards from hosts, edge and aggregation switches, and then the same
 /// downwards.
 #[derive(Clone, Copy)]
 struct Tree {
@@ -152,7 +154,7 @@ mod tests {
             let [first, up, core, down, edge, last] = tree.path(1, 14, &mut stream);
             assert_eq!((first, last), (1, 5 * 16 + 14));
             let [aggregation, top] = [up - 16, core - 32];
-            // From edge switch 0 to aggregation switch a; from there by port c; both again downwards.
+            // From edge switch 0 to aggregation switch a, from there by port c, and the reverse way downwards.
             let (a, c) = (aggregation % 2, top % 2);
             assert_eq!((aggregation / 2, top / 2), (0, a));
             assert_eq!((down - 48, edge - 64), ((3 * 2 + a) * 2 + c, 7 * 2 + a));

@@ -22,11 +22,11 @@ pub(super) const FAILURES: Experiment = Experiment {
     }),
 };
 
-/// Hosts, each of which sends to each other.
+/// The number of hosts, each of which sends to all others.
 const HOSTS: u32 = 16;
-/// When what failed returns, in seconds: see the scenario.
+/// The time at which the failed component returns, in seconds: see the scenario.
 const RETURNS: f64 = 0.305;
-/// A flow that was silent for longer than this was cut off, not just interrupted.
+/// A flow that was silent for longer than this was cut off, and not only interrupted.
 const CUT_OFF_MS: f64 = 100.0;
 
 /// A component that fails, and a port whose link it affects.
@@ -77,7 +77,7 @@ fn set(scenario: &mut Scenario, x: u32) -> String {
     failure.name.into()
 }
 
-/// The same traffic from each host to the one that is `by` further.
+/// The same traffic from each host to the host whose number is higher by `by`.
 fn strided(one: &WorkloadSpec, by: u32) -> WorkloadSpec {
     let mut spec = one.clone();
     if let WorkloadSpec::Udp(udp) = &mut spec {
@@ -112,8 +112,7 @@ const BACK: Quantity = Quantity {
     of: |run| first_use(run).map_or(f64::NAN, |at| (at - RETURNS) * 1e3),
 };
 
-/// By flow, how long it would have to be silent to lose what it lost, in milliseconds. All send for as long
-/// as those who lose nothing.
+/// For each flow, the silence in milliseconds that explains its loss. All flows send for as long as those without loss.
 fn interruptions(run: &RunRecord) -> Vec<f64> {
     let flows = || run.flows.iter().filter(|flow| flow.started());
     let took =
@@ -122,7 +121,7 @@ fn interruptions(run: &RunRecord) -> Vec<f64> {
     flows().map(|f| (1.0 - f.delivered_bytes as f64 / f.bytes as f64) * longest).collect()
 }
 
-/// When the port that was out of use carries something again, in seconds.
+/// The time at which the port that was out of use carries data again, in seconds.
 fn first_use(run: &RunRecord) -> Option<f64> {
     let ports = FAILURES_OF.iter().map(|failure| failure.port);
     let mut all_series = ports.map(|[node, to]| rates(&samples(run, node, to)));
@@ -142,10 +141,10 @@ fn figures(view: &View) -> Vec<Figure> {
 }
 
 fn compare(points: &[Measured]) -> Vec<Row> {
-    let longest = "no number in the paper. Three hello packets of 10 ms have to be missing, so 20 to 30 ms; then the news \
-                   takes some 100 us from switch to switch";
-    let back = "sessions come up in three steps, with hello packets each second (RFC 5880, section 6.8.3); measured in \
-                steps of 10 ms";
+    let longest = "no number in the paper. Detection takes 20 to 30 ms, because three hello packets of 10 ms must be \
+                   missing; then the news takes about 100 us from switch to switch";
+    let back = "sessions are established in three steps, with one hello packet per second (RFC 5880, section 6.8.3); \
+                measured in steps of 10 ms";
     let schemes = ["two-level", "ecmp", "notified at once"];
     let of = |point: &Measured| {
         let rows = schemes.iter().flat_map(|scheme| {

@@ -110,8 +110,8 @@ fn of_lengths(packed: &Design, row: &[Run]) -> Vec<Option<Row>> {
     ]
 }
 
-/// The same cables where the racks of a pod stand in one row and the pods behind each other: what §3.3
-/// calls a horizontal layout.
+/// The same cables if the racks of a pod are in one row and the pods behind each other, which §3.3 calls a horizontal
+/// layout.
 fn in_a_row(design: &Design) -> Vec<Run> {
     let hall = &design.hall;
     let racks = |block: usize| hall.blocks[block].racks.len() as u64;
@@ -120,7 +120,7 @@ fn in_a_row(design: &Design) -> Vec<Run> {
     let mut seen = std::collections::BTreeMap::new();
     let mut length = |run: &Run| match run.link {
         "host-edge" => {
-            // Racks stand alternately to the left and to the right of those with switches.
+            // Racks are placed alternately to the left and to the right of those with switches.
             let rack: &mut u64 = seen.entry(run.blocks.0).or_default();
             *rack += 1;
             rack.div_ceil(2) * width + hall.blocks[run.blocks.0].network as u64 * width / 2 + ends

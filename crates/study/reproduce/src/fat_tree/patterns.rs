@@ -1,23 +1,23 @@
-//! Who sends to whom in the thesis' benchmark suite (section 3.5.2), on 16 hosts in pods of four.
+//! The traffic patterns of the thesis' benchmark suite (section 3.5.2), on 16 hosts in pods of four.
 //!
-//! In all of them every host sends to one other and receives from one other.
+//! In each pattern every host sends to one other host and receives from one other host.
 
 use slotline_net::rng::Stream;
 
-/// Hosts.
+/// The number of hosts.
 const HOSTS: u32 = 16;
 const POD: u32 = 4;
 const SUBNET: u32 = 2;
 
 /// A pattern of Table 3.1, and the paper's values: tree, two-level table, classification, scheduling.
 pub(super) struct Pattern {
-    /// Its name there.
+    /// The name in the table.
     pub name: &'static str,
     /// Percent of the ideal bisection bandwidth.
     pub paper: [f64; 4],
-    /// Different draws of it.
+    /// The number of different draws.
     pub draws: u32,
-    /// By host, where it sends.
+    /// The destination of each host.
     pub draw: fn(&mut Stream) -> Vec<u32>,
 }
 
@@ -48,7 +48,7 @@ fn stride(by: u32) -> Vec<u32> {
     (0..HOSTS).map(|host| (host + by) % HOSTS).collect()
 }
 
-/// Permutations are drawn until one will do.
+/// Draws permutations until one is `good`.
 fn until(stream: &mut Stream, good: impl Fn(&[u32]) -> bool) -> Vec<u32> {
     let mut to: Vec<u32> = (0..HOSTS).collect();
     loop {
@@ -63,8 +63,9 @@ fn random(stream: &mut Stream) -> Vec<u32> {
     until(stream, |to| (0..).zip(to).all(|(src, dst)| src != *dst))
 }
 
-/// In random order, each host draws how far it sends, and one of those that are left there; if none is,
-/// one of all that are left. Drawn again where only the host itself is left at the end.
+/// In random order, each host draws the distance of its destination, and then one of the remaining hosts at that
+/// distance. If there is none, it draws one of all remaining hosts. Everything is drawn again if only the host itself
+/// remains at the end.
 fn staggered(stream: &mut Stream, subnet: f64, pod: f64) -> Vec<u32> {
     loop {
         let mut left: Vec<u32> = (0..HOSTS).collect();
@@ -103,12 +104,12 @@ fn destination(
     Some(dst)
 }
 
-/// Each pod receives from other pods' hosts at edge switches of one number alone, which the two-level
-/// tables send through the same core switches; hosts of an edge switch send to different numbers.
+/// Each pod receives only from hosts of other pods at edge switches with the same number, whose traffic the two-level
+/// tables send through the same core switches. Hosts of an edge switch send to different numbers.
 fn incoming(stream: &mut Stream) -> Vec<u32> {
     let mut pods = [0, 1, 2, 3];
     stream.shuffle(&mut pods);
-    // The two pods that receive from the first edge switches, then those that receive from the second.
+    // The first two pods receive from the first edge switches, and the other two from the second ones.
     let place = |pod: u32| pods.iter().position(|p| *p == pod).unwrap_or(0);
     until_swapped(stream, |src, dst| {
         let first = place(dst / POD) < 2;
@@ -124,7 +125,7 @@ fn same_id(stream: &mut Stream) -> Vec<u32> {
     until_swapped_any(stream, |src, dst| src / POD != dst / POD && dst % SUBNET == number(src))
 }
 
-/// A permutation all of whose pairs are `good`, and where hosts of a subnet send to different numbers.
+/// A permutation whose pairs are all `good`, and in which hosts of a subnet send to different numbers.
 fn until_swapped(stream: &mut Stream, good: impl Fn(u32, u32) -> bool) -> Vec<u32> {
     loop {
         let to = until_swapped_any(stream, &good);
@@ -134,7 +135,8 @@ fn until_swapped(stream: &mut Stream, good: impl Fn(u32, u32) -> bool) -> Vec<u3
     }
 }
 
-/// A permutation all of whose pairs are `good`: from a random one by swaps that make no more pairs bad.
+/// A permutation whose pairs are all `good`: a random one is improved by swaps that do not increase the number of bad
+/// pairs.
 fn until_swapped_any(stream: &mut Stream, good: impl Fn(u32, u32) -> bool) -> Vec<u32> {
     let mut to: Vec<u32> = (0..HOSTS).collect();
     stream.shuffle(&mut to);
@@ -186,7 +188,7 @@ mod tests {
             pairs.filter(|(src, dst)| src / SUBNET == dst / SUBNET).count() as f64 / 800.0
         };
         let [half, fifth] = [near("Staggered (0.5, 0.3)"), near("Staggered (0.2, 0.3)")];
-        // Less than was drawn: the only neighbour is often taken by somebody else already.
+        // These are less than the drawn probabilities, because the only neighbour is often already taken.
         assert!((0.25..0.4).contains(&half) && (0.05..0.15).contains(&fifth), "{half} {fifth}");
     }
 

@@ -23,16 +23,17 @@ pub(super) const POWER: Experiment = Experiment {
     },
 };
 
-/// Power per Gbit/s of 10GigE switches over that of GigE switches, and the same of heat: §3.2.
+/// Power per Gbit/s of 10GigE switches divided by that of GigE switches, and the same ratio for heat: §3.2.
 const TIMES: (f64, f64) = (2.0, 3.0);
 /// The savings that the paper states, in percent: power and heat.
 const SAVED: (f64, f64) = (56.6, 56.5);
 const COUNT: (&str, &str) = ("count", "1");
 
 const RATIOS: &str = "from the text's ratios per Gbit/s (10GigE switches roughly double the power and three times the \
-                      heat of GigE); the paper's watts are only in its figures, and its two statements do not meet";
+                      heat of GigE); the paper's watts are only in its figures, and its two statements are \
+                      inconsistent";
 const NEEDED: &str =
-    "what the 10GigE switches would have to draw per Gbit/s for the savings that the paper states";
+    "the power that 10GigE switches would need per Gbit/s for the savings that the paper states";
 
 fn findings() -> Findings {
     let parts = Parts::shipped("2008").expect("a table of the program");
@@ -56,7 +57,7 @@ fn findings() -> Findings {
     }
 }
 
-/// `part` with the heat that the text's ratio gives it, where it is a 10GigE switch.
+/// `part` with the heat from the text's ratio if it is a 10GigE switch.
 fn heated(part: Switch) -> Switch {
     let scale = |power: Power| Power((power.0 as f64 * TIMES.1 / TIMES.0) as u128);
     let heat = if part.rate == Rate(10_000_000_000) { part.power.map(scale) } else { part.power };
@@ -109,13 +110,12 @@ fn heat(bill: &Bill) -> u128 {
     bill.heat.value
 }
 
-/// The fat-tree's part of the tree's.
+/// The value of the fat-tree as a fraction of that of the tree.
 fn share(tree: &Bill, fat_tree: &Bill, of: fn(&Bill) -> u128) -> f64 {
     of(fat_tree) as f64 / of(tree) as f64
 }
 
-/// How many times as much per Gbit/s the upper switches must draw as GigE switches, so that so many
-/// percent are saved.
+/// The ratio of power per Gbit/s of the upper switches to that of GigE switches with which `percent` is saved.
 fn needed(tree: &Costed, fat_tree: &Costed, parts: &Parts, percent: f64) -> f64 {
     let drawn = |role: &str| {
         let own = tree.0.switches.iter().filter(|kind| (kind.role == "edge") == (role == "edge"));
@@ -128,7 +128,7 @@ fn needed(tree: &Costed, fat_tree: &Costed, parts: &Parts, percent: f64) -> f64 
     TIMES.0 * (all - drawn("edge")) / drawn("upper")
 }
 
-/// Figure 3.9, as multiples: the table's watts are examples, and do not matter here.
+/// Figure 3.9 as multiples. The table's watts are examples, but multiples do not depend on them.
 fn figure(tree: &Bill, fat_tree: &Bill) -> Figure {
     let over = |of| 1.0 / share(tree, fat_tree, of);
     let over_saving = |percent: f64| 1.0 / (1.0 - percent / 100.0);

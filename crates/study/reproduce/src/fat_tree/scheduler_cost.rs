@@ -1,4 +1,4 @@
-//! What the central flow scheduler costs: Table 3.2.
+//! The cost of the central flow scheduler: Table 3.2.
 
 use crate::draw::View;
 use crate::{Experiment, Findings, Quantity, Row, Stated, Work};
@@ -30,7 +30,7 @@ struct Case {
     k: u32,
     /// Microseconds per request.
     time: f64,
-    /// Kilobytes for links and for flows.
+    /// Kilobytes for the state of links and of flows.
     memory: [f64; 2],
 }
 
@@ -55,7 +55,7 @@ const LINKS: Quantity = quantity("links", "memory for links", "KB");
 const FLOWS: Quantity = quantity("flows", "memory for flows", "KB");
 const PLACED: Quantity = quantity("placed", "flows that found a path", "%");
 
-/// What one run finds, in the order of the quantities.
+/// The results of one run, in the order of the quantities.
 fn measure(k: u32, seed: u64) -> Option<[f64; 4]> {
     let graph = TopologySpec::FatTree(FatTreeSpec::new(k)).build().ok()?;
     let routes = Arc::new(Routes::build(&graph, RoutingSpec::Pinned, &Down::default(), seed));
@@ -109,7 +109,7 @@ fn rows(case: &Case, runs: u64) -> Vec<Row> {
 }
 
 const NOTES: [&str; 4] = [
-    "the paper's machine is a 2.33 GHz PC of 2008; ours is the one that ran this",
+    "the paper's machine is a 2.33 GHz PC of 2008; ours is measured on this machine",
     "one byte per directed link, as in the paper; ours counts the links of hosts, too, which the paper leaves out",
     "ours stores the links of each path, so they can be freed without another look-up of the path",
     "the paper's footnote: 94 % of the bandwidth for random destinations among 27k hosts, in simulations",

@@ -1,11 +1,11 @@
-//! Rates of flows that share links, all of capacity 1: two definitions.
+//! Rates of flows that share links of capacity 1, by two definitions.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Links of a flow at most.
+/// The largest number of links of a flow.
 pub(super) const HOPS: usize = 6;
-/// In the place of a link that a flow does not have.
+/// The value for a link that a flow does not have.
 pub(super) const NO_LINK: u32 = u32::MAX;
 
 /// The links of each flow.
@@ -21,23 +21,23 @@ fn counts(paths: &Paths, count: usize) -> Vec<u32> {
     flows
 }
 
-/// The sum of rates where each flow has the least of equal shares of its links: what a flow does not use
-/// of its share elsewhere is lost.
+/// The sum of rates if each flow gets the smallest of the equal shares of its links. The unused rest of its other
+/// shares is lost.
 pub(super) fn fair_shares(paths: &Paths, count: usize) -> f64 {
     let flows = counts(paths, count);
     let most = |path| links(path).map(|link| flows[link]).max().unwrap_or(1);
     paths.iter().map(|path| 1.0 / f64::from(most(path))).sum()
 }
 
-/// The sum of rates under max-min fairness: the link that gives the least to each of its flows is filled,
-/// its flows are taken out, and so on.
+/// The sum of rates under max-min fairness: the link with the smallest share per flow is filled, its flows are removed,
+/// and so on.
 pub(super) fn max_min(paths: &Paths, count: usize) -> f64 {
     let (first, flows) = by_link(paths, count);
     let mut left = counts(paths, count);
     let mut room = vec![1.0; count];
     let mut done = vec![false; paths.len()];
     let share = |room: f64, left: u32| (room / f64::from(left)).max(0.0);
-    // Shares of links only ever grow: what is on the heap is a lower bound.
+    // Shares of links never decrease, so values on the heap are lower bounds.
     let all = (0..count).filter(|link| left[*link] > 0);
     let mut heap: BinaryHeap<Reverse<(u64, usize)>> =
         all.map(|link| Reverse((share(room[link], left[link]).to_bits(), link))).collect();
@@ -65,7 +65,7 @@ pub(super) fn max_min(paths: &Paths, count: usize) -> f64 {
     sum
 }
 
-/// By link: where its flows begin, and all flows.
+/// The flows by link: the index at which each link's flows begin, and all flows.
 fn by_link(paths: &Paths, count: usize) -> (Vec<usize>, Vec<u32>) {
     let mut first = vec![0; count + 1];
     for (link, flows) in counts(paths, count).into_iter().enumerate() {

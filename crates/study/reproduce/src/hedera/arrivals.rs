@@ -48,7 +48,7 @@ pub(super) const ITERATIONS: Experiment = Experiment {
     }),
 };
 
-/// The same on the non-blocking network has its number and this.
+/// The offset of a pattern's number for the same pattern on the non-blocking network.
 const CONTROL: u32 = 100;
 /// The point whose time series is drawn.
 const OVER_TIME: u32 = 10;
@@ -66,7 +66,7 @@ const NAMES: [&str; 10] = [
     "1,024 hosts, random bijective",
 ];
 
-/// The workload of pattern number `at`, in all else as `like`.
+/// The workload of pattern number `at`, with the other settings of `like`.
 fn pattern(at: u32, like: &Stride) -> WorkloadSpec {
     let &Stride { size, exponential, load, duration, .. } = like;
     let staggered = |edge, pod| {
@@ -95,7 +95,7 @@ fn pattern(at: u32, like: &Stride) -> WorkloadSpec {
     }
 }
 
-/// A fabric whose links between switches no pattern can fill, under hashing.
+/// Makes the links between switches so fast that no pattern can fill them under hashing.
 fn unblock(scenario: &mut Scenario) {
     if let TopologySpec::FatTree(tree) = &mut scenario.fabric {
         tree.host_rate = Some(tree.rate);
@@ -133,7 +133,7 @@ fn set_pattern(scenario: &mut Scenario, x: u32) -> String {
     format!("{name}, non-blocking")
 }
 
-/// Table 4.4: steps, and shares in percent by hosts; zero steps stand for the non-blocking network.
+/// Table 4.4: steps, and shares in percent by hosts. Zero steps mean the non-blocking network.
 const TABLE: [(u32, [f64; 3]); 8] = [
     (1_000, [78.73, 74.69, 72.83]),
     (50_000, [78.93, 75.79, 74.27]),
@@ -144,7 +144,7 @@ const TABLE: [(u32, [f64; 3]); 8] = [
     (2_000_000, [78.17, 75.87, 75.05]),
     (0, [81.24, 78.34, 77.63]),
 ];
-/// Its columns' fabrics.
+/// The fabrics of its columns.
 const COLUMNS: [u32; 3] = [4, 16, 32];
 
 fn name_of(steps: u32) -> String {
@@ -174,7 +174,7 @@ fn set_steps(scenario: &mut Scenario, x: u32) -> String {
     hosts(k)
 }
 
-/// A full packet on the wire over its payload.
+/// The size on the wire of a full packet divided by its payload.
 const WIRE: f64 = 1_538.0 / 1_460.0;
 
 const SHARE: Quantity = Quantity {
@@ -184,7 +184,7 @@ const SHARE: Quantity = Quantity {
     of: |run| {
         let (from, to) = (run.engine.sim_time_ps / 6, run.engine.sim_time_ps * 5 / 6);
         let bytes: f64 = run.flows.iter().map(|flow| within(flow, run, from, to)).sum();
-        // Of 1 Gbit/s for each host.
+        // The reference is 1 Gbit/s for each host.
         let senders = run.flows.iter().map(|flow| flow.src).max().map_or(1, |last| last + 1);
         100.0 * WIRE * bytes * 8e3 / (to - from) as f64 / f64::from(senders)
     },
@@ -198,7 +198,7 @@ const RATE_OVER_TIME: Values = Values {
     scale: Division::Linear,
 };
 
-/// Over time, what sampled links to hosts carry of what they could.
+/// The utilisation of the sampled links to hosts over time.
 fn time_series(run: &RunRecord) -> Vec<(f64, f64)> {
     let mut totals: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
     for sample in &run.samples {
@@ -214,7 +214,7 @@ fn time_series(run: &RunRecord) -> Vec<(f64, f64)> {
     totals.windows(2).map(share).collect()
 }
 
-/// A row at the place of the same on the fat-tree.
+/// A row at the place of the same pattern on the fat-tree.
 fn placed(mut row: Row, x: u32, point: String) -> Row {
     row.x = Some(f64::from(x % CONTROL));
     row.point = point;

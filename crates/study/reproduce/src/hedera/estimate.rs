@@ -12,7 +12,7 @@ pub(super) const EXAMPLE: Experiment = Experiment {
     id: "hed-1",
     about: "Figure 4.1: the example of demand estimation, four hosts, ten flows",
     work: Work::Computed {
-        how: "The pseudo-code of Fig 4.4 as it is printed, step by step, and the estimator that the scheduler uses.",
+        how: "The printed pseudo-code of Fig 4.4, step by step, and the estimator that the scheduler uses.",
         find: |_| {
             let rows = steps().into_iter().flat_map(|(name, matrix)| rows(name, &matrix));
             Findings { rows: rows.chain(fast()).collect(), ..Findings::default() }
@@ -21,7 +21,7 @@ pub(super) const EXAMPLE: Experiment = Experiment {
 };
 
 const THIRD: f64 = 1.0 / 3.0;
-/// Sender, receiver, and the demands that the four matrices print.
+/// Sender, receiver, and the demands in the four printed matrices.
 const PRINTED: [(u32, u32, [f64; 4]); 8] = [
     (0, 1, [THIRD; 4]),
     (0, 2, [THIRD; 4]),

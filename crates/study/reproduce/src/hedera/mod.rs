@@ -30,7 +30,7 @@ pub(super) static PAPER: Paper = Paper {
     ],
 };
 
-/// A line of a comparison that no run is behind.
+/// A row of a comparison that does not come from a run.
 fn row(
     x: Option<f64>,
     (point, scheme): (String, String),

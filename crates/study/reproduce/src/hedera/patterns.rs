@@ -44,7 +44,7 @@ fn figures(view: &View) -> Vec<Figure> {
     vec![view.against("pattern", &TIME), view.against("pattern", &AGGREGATE)]
 }
 
-/// The same pattern on the non-blocking network has its number and this.
+/// The offset of a pattern's number for the same pattern on the non-blocking network.
 const CONTROL: u32 = 100;
 
 const NAMES: [&str; 10] = [
@@ -60,7 +60,7 @@ const NAMES: [&str; 10] = [
     "hot spot",
 ];
 
-/// The workload of pattern number `at`, in size and duration as `like`.
+/// The workload of pattern number `at`, with the size and the duration of `like`.
 fn pattern(at: u32, like: &Stride) -> WorkloadSpec {
     let &Stride { size, duration, .. } = like;
     let stride = |by| WorkloadSpec::Stride(Stride { by, ..like.clone() });
@@ -141,7 +141,7 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
-/// Bytes of a flow that arrived between two times, if it was even from its start to its end.
+/// Bytes of a flow that arrived between two times, on the assumption of a constant rate.
 pub(super) fn within(flow: &FlowRow, run: &RunRecord, from: u64, to: u64) -> f64 {
     if !flow.started() {
         return 0.0;
@@ -151,7 +151,7 @@ pub(super) fn within(flow: &FlowRow, run: &RunRecord, from: u64, to: u64) -> f64
     flow.delivered_bytes as f64 * both as f64 / (end - flow.start_ps).max(1) as f64
 }
 
-/// What the thesis' Table 4.3 has: for ECMP, first fit, annealing and control GB/s and ms.
+/// The values of the thesis' Table 4.3: for ECMP, first fit, annealing and control, GB/s and ms.
 const TABLE: [[(f64, f64); 4]; 9] = [
     [(1.94, 10.90), (1.94, 10.90), (1.94, 10.90), (1.93, 11.00)],
     [(0.86, 24.70), (1.93, 11.20), (1.93, 11.20), (1.93, 11.00)],
@@ -166,7 +166,7 @@ const TABLE: [[(f64, f64); 4]; 9] = [
 /// The schemes of its columns.
 const COLUMNS: [&str; 4] = ["ecmp", "first-fit", "annealing", "control"];
 
-/// A row at the pattern's place, whatever network it was run on.
+/// A row at the pattern's place, whichever network it was run on.
 fn placed(mut row: Row, x: u32) -> Row {
     row.x = Some(f64::from(x % CONTROL));
     row.point = NAMES[(x % CONTROL) as usize - 1].into();
@@ -204,7 +204,7 @@ fn compare_transfers(points: &[Measured]) -> Vec<Row> {
 fn compare_bisection(points: &[Measured]) -> Vec<Row> {
     let of = |point: &Measured| {
         let row = |scheme: &String| {
-            // The text has one number for all patterns: what is near optimal.
+            // The text has one number for all patterns, for near-optimal results.
             let near = point.x % CONTROL <= 5 && scheme != "ecmp" && scheme != "ecmp-flow";
             let known = ["first-fit", "annealing", "control"].contains(&scheme.as_str());
             let paper = (near && known).then_some(Stated::About(15.4));

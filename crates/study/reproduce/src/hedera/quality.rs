@@ -1,4 +1,4 @@
-//! How good placements are in large fabrics: the patterns of Figure 4.7, and random bijections.
+//! The quality of placements in large fabrics: the patterns of Figure 4.7, and random bijections.
 
 use super::row;
 use crate::{Experiment, Findings, Row, Work};
@@ -12,8 +12,8 @@ pub(super) const ONCE: Experiment = Experiment {
     id: "hed-11",
     about: "Not in the thesis: Figure 4.7's patterns, one flow that lasts for each of 8,192 hosts, placed once",
     work: Work::Computed {
-        how: "Flows that last, one for each host, placed once; their rates are max-min fair over all links. No arrivals, \
-              no TCP.",
+        how: "One permanent flow for each host, placed once. Rates are max-min fair over all links. There are no \
+              arrivals and no TCP.",
         find: |_| findings(patterns(32, 3)),
     },
 };
@@ -40,7 +40,7 @@ fn share(fabric: &Fabric, flows: &[Flow], seed: u64) -> f64 {
     100.0 * max_min(fabric, flows, hash).iter().sum::<f64>() / fabric.hosts() as f64
 }
 
-/// What the demands alone come to: a non-blocking network.
+/// The total of the demands, which a non-blocking network carries.
 fn all_demands(fabric: &Fabric, flows: &[Flow]) -> f64 {
     100.0 * flows.iter().map(|flow| flow.demand).sum::<f64>() / fabric.hosts() as f64
 }
@@ -91,7 +91,7 @@ fn destinations(name: &str, k: u32, seed: u64) -> Vec<(HostId, HostId)> {
     }
 }
 
-/// All patterns by all placements, over so many seeds.
+/// All patterns by all placements, over `seeds` seeds.
 fn patterns(k: u32, seeds: u64) -> Vec<Row> {
     let names = [
         "stride(1)",
@@ -130,7 +130,7 @@ fn patterns(k: u32, seeds: u64) -> Vec<Row> {
     rows
 }
 
-/// A naive implementation's means (percent), by placer.
+/// The means (percent) of a naive implementation, by placer.
 fn reference(k: u32, placer: Placer) -> Option<f64> {
     let at = PLACERS.iter().position(|known| *known == placer)?;
     let table = [

@@ -54,7 +54,7 @@ const GOODPUT: Quantity = Quantity {
     },
 };
 
-/// By sending host, when its last flow was complete, and its bytes.
+/// For each sending host, the time at which its last flow was complete, and its bytes.
 fn host_ends(run: &RunRecord) -> BTreeMap<u32, (u64, u64)> {
     let mut ends = BTreeMap::new();
     for flow in &run.flows {

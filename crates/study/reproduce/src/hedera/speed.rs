@@ -1,4 +1,4 @@
-//! How fast the scheduler is: Tables 4.5, 4.6 and 4.7.
+//! The speed of the scheduler: Tables 4.5, 4.6 and 4.7.
 
 use super::row;
 use crate::{Experiment, Findings, Row, Work};
@@ -29,8 +29,8 @@ pub(super) const CONTROL_LOOP: Experiment = Experiment {
     id: "hed-9",
     about: "Table 4.7: the length of the control loop",
     work: Work::Computed {
-        how: "Messages over a link of 10 Gbit/s, counted; estimation and placement, measured: CPU time of one thread, on \
-              this machine.",
+        how: "The transfer times of messages are computed for a link of 10 Gbit/s. Estimation and placement are \
+              measured: CPU time of one thread, on this machine.",
         find: |_| Findings { rows: control_loop(), ..Findings::default() },
     },
 };

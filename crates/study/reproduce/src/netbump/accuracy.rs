@@ -1,4 +1,4 @@
-//! How far virtual queues are from real ones: Figures 5.10 to 5.13.
+//! The differences between virtual and real queues: Figures 5.10 to 5.13.
 
 use crate::draw::{Values, View};
 use crate::{Experiment, Measured, Quantity, Row, Stated, Study, Work};
@@ -44,7 +44,7 @@ pub(super) const UPDATES: Experiment = Experiment {
     }),
 };
 
-/// Figure 5.11, read otherwise.
+/// Another reading of Figure 5.11.
 pub(super) const LIMITED: Experiment = Experiment {
     id: "nb-4c",
     about: "Figure 5.11, in another reading: as nb-4, with flows that are limited before they meet",
@@ -79,7 +79,7 @@ pub(super) const NEIGHBOUR: Experiment = Experiment {
     }),
 };
 
-/// The paper's packets.
+/// The size of the paper's packets in bytes.
 const MTU: f64 = 1_500.0;
 /// The bump that sees none of the traffic.
 const FAR: u16 = 1;
@@ -124,7 +124,7 @@ fn counted(run: &RunRecord, counter: Counter) -> f64 {
     100.0 * run.over(counter, counters::net::BUMP_ESTIMATES).unwrap_or(0.0)
 }
 
-/// Errors of one table, in bytes, as they were recorded.
+/// The recorded errors of one table, in bytes.
 fn errors(run: &RunRecord, bump: u16) -> impl Iterator<Item = f64> {
     let own = run.estimates.iter().filter(move |row| row.bump == bump);
     own.map(|row| row.error() as f64)
@@ -152,8 +152,8 @@ fn set_batch(scenario: &mut Scenario, packets: u32) -> String {
 fn alone(points: &[Measured]) -> Vec<Row> {
     let ideal =
         "a bump that sees all packets at the same time as the switch knows the queue exactly";
-    let software = "packets take 18 to 42 us through the bump, evenly distributed: the queue has changed by the time \
-                    at which they arrive";
+    let software = "packets take 18 to 42 us through the bump, evenly distributed, and the queue has changed when \
+                    they arrive";
     let of = |point: &Measured| {
         [("ideal", ideal), ("software", software)].map(|(scheme, note)| {
             [
@@ -167,14 +167,13 @@ fn alone(points: &[Measured]) -> Vec<Row> {
 }
 
 fn updates(points: &[Measured]) -> Vec<Row> {
-    let in_band =
-        "updates are packets of the network: the delay is what they meet on the links back";
+    let in_band = "updates are packets of the network, and their delay is that of the links back";
     let of = |point: &Measured| {
         let paper = (point.x == 25).then_some(Stated::About(100.0));
-        let both = "what the other bump saw since its last update is missing: in 25 us at half of 5 Gbit/s that is 7.8 KB, \
-                    five packets, while the queue is neither empty nor full. The paper shifts the recordings of two \
-                    flows, of whose queue it says nothing";
-        let lossy = "an update that is lost is missed until the queue is empty or full again";
+        let both = "the traffic of the other bump since its last update is missing: in 25 us at half of 5 Gbit/s that \
+                    is 7.8 KB, five packets, while the queue is neither empty nor full. The paper shifts the \
+                    recordings of two flows, and does not describe their queue";
+        let lossy = "a lost update is missing until the queue is empty or full again";
         [
             point.row("both", &WITHIN_2, paper, both),
             point.row("both", &MOST, None, both),
@@ -190,8 +189,8 @@ fn updates(points: &[Measured]) -> Vec<Row> {
 }
 
 fn limited(points: &[Measured]) -> Vec<Row> {
-    let note = "each flow is limited to half of 5 Gbit/s before the bumps: their queue is nearly empty, and little can be \
-                missing";
+    let note = "each flow is limited to half of 5 Gbit/s before the bumps: their queue is nearly empty, so little \
+                traffic can be missing";
     let of = |point: &Measured| {
         let paper = (point.x == 25).then_some(Stated::About(100.0));
         [point.row("both", &WITHIN_2, paper, note), point.row("both", &MOST, None, note)]
@@ -208,7 +207,7 @@ fn neighbour(points: &[Measured]) -> Vec<Row> {
     points.iter().flat_map(of).flatten().collect()
 }
 
-/// The two queues of the scheme `software`, as Figure 5.10 (a) has them.
+/// The two queues of the scheme `software`, as in Figure 5.10 (a).
 fn time_series(view: &View, x: u32) -> Figure {
     let values = Values {
         id: "course",

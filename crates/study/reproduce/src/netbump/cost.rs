@@ -1,4 +1,4 @@
-//! What the pipeline costs: Table 5.2 with Figures 5.7 and 5.9, and section 5.5.2 on cores.
+//! The cost of the pipeline: Table 5.2 with Figures 5.7 and 5.9, and section 5.5.2 on cores.
 
 use crate::quantity::percentile;
 use crate::{Experiment, Findings, Row, Stated, Work};
@@ -15,7 +15,8 @@ pub(super) const COST: Experiment = Experiment {
         find: |_| {
             let all = delays(20_000);
             let mean = all.iter().sum::<f64>() / all.len().max(1) as f64;
-            let note = "the paper measures a packet from network card to network card; ours is the pipeline alone. It is wall-clock time: its tail depends on what else the machine does";
+            let note = "the paper measures a packet from network card to network card; ours is the pipeline only. It \
+                        is wall-clock time, so its tail depends on other load of the machine";
             let at =
                 |name, value: f64, paper: f64| row(name, "", value * 1e6, "us", Some(paper), note);
             let rows = vec![
@@ -37,9 +38,9 @@ pub(super) const CORES: Experiment = Experiment {
     work: Work::Computed {
         how: "The part of `slotline bench bump` about shared tables, on this machine: CPU time of the slowest thread, and the packets of all from the start of the first thread to the end of the last.",
         find: |_| {
-            let note = "the paper's is the latency of its whole bump, of which the locks of the table are a part; ours is \
-                        the pipeline's own time, in which no lock is taken. More threads than processors cannot run \
-                        side by side";
+            let note = "the paper's value is the latency of its whole bump, including the locks of the table; ours is \
+                        the time of the pipeline only, which takes no locks. More threads than processors cannot run \
+                        in parallel";
             let of = |(case, threads, sharing, paper): (Case, u32, &str, Option<f64>)| {
                 let rows = case.run(100);
                 let value = |at: usize| rows.get(at).map_or(f64::NAN, |row| row.value);

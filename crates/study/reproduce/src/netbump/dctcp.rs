@@ -59,7 +59,7 @@ pub(super) const CALLS: Experiment = Experiment {
 
 /// The hosts that receive, in nb-6.
 const RECEIVERS: [&str; 5] = ["h5", "h6", "h7", "h8", "h9"];
-/// All five flows have been there for 2 s, in seconds.
+/// The time from which all five flows have been active for 2 s, in seconds.
 const STEADY: f64 = 22.0;
 /// The workload of the calls in nb-6b.
 const CALL: u16 = 0;
@@ -123,8 +123,8 @@ fn jain(rates: &[f64]) -> f64 {
 }
 
 fn convergence(points: &[Measured]) -> Vec<Row> {
-    let note = "no number in the text: TCP \"unfairly\" with \"wide oscillation\", DCTCP \"fair\". One flow more every \
-                5 s where the paper has 25 s";
+    let note = "no number in the text: TCP \"unfairly\" with \"wide oscillation\", DCTCP \"fair\". A flow is added \
+                                                                                 every 5 s instead of every 25 s";
     let of = |point: &Measured| {
         ["tcp", "dctcp"].map(|scheme| {
             [JAIN, WORST, USE].map(|quantity| point.row(scheme, &quantity, None, note))

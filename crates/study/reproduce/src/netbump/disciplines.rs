@@ -50,7 +50,7 @@ const DROPS: Quantity = Quantity {
     of: |run| run.census.lost() as f64,
 };
 
-/// When the flows have found their rates, in picoseconds.
+/// The time from which the rates of flows are stable, in picoseconds.
 const STEADY_FROM_PS: u64 = 200_000_000_000;
 
 fn queue(run: &RunRecord) -> Vec<f64> {

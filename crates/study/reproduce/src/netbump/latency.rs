@@ -1,4 +1,4 @@
-//! What latency in a bump does to flows: Figure 5.3.
+//! The effect of latency in a bump on flows: Figure 5.3.
 
 use crate::quantity::round_trips;
 use crate::{Experiment, Measured, Quantity, Row, Stated, Study, Work};
@@ -46,9 +46,8 @@ fn compare(points: &[Measured]) -> Vec<Row> {
     let row = |point: &Measured| {
         let base = point.x == 0;
         let paper = |value| base.then_some(Stated::About(value));
-        let short =
-            "50 us for each link stands for the paper's hosts: this value is where that comes from";
-        let long = "the paper's has its hosts' TCP; the shape over latency is in the figure alone";
+        let short = "the 50 us of each link, which represent the paper's hosts, are derived from this value";
+        let long = "the paper's value includes its hosts' TCP; its dependence on latency is only in the figure";
         [point.row("bump", &SHORT, paper(213.0), short), point.row("bump", &LONG, paper(9.0), long)]
     };
     points.iter().flat_map(row).flatten().collect()

@@ -1,4 +1,4 @@
-//! How much code a discipline takes: Table 5.3.
+//! The amount of code of a discipline: Table 5.3.
 
 use crate::{Experiment, Findings, Row, Stated, Work};
 use slotline_lab::statistics::Estimate;
@@ -42,8 +42,8 @@ const SOURCES: [Source; 7] = [
         "RED",
         Some(29.0),
         &[source!("aqm/red.rs")],
-        "ours has the gentle slope, thresholds in bytes, the decay while idle and even gaps between marks; the \
-         paper's has not",
+        "ours includes the gentle slope, thresholds in bytes, the decay while idle and even gaps between marks; the \
+         paper's does not",
     ),
     ("DCTCP", Some(29.0), &[source!("aqm/threshold.rs")], ""),
     (
@@ -65,7 +65,7 @@ const SOURCES: [Source; 7] = [
             include_str!("../../../../drivers/bump/src/shared.rs"),
             include_str!("../../../../drivers/bump/src/pipeline.rs"),
         ],
-        "the pipeline on frames, without input and output of packets, which the paper's has",
+        "the pipeline on frames, without input and output of packets, which the paper's includes",
     ),
     ("CoDel", None, &[source!("aqm/codel.rs")], "not in the paper"),
     ("PIE", None, &[source!("aqm/pie.rs")], "not in the paper"),

@@ -72,7 +72,7 @@ const ABOVE: Quantity = Quantity {
         100.0 * above as f64 / all.len().max(1) as f64
     },
 };
-/// The paper's curve has 20 s; what it shows of a queue is hardly more than this.
+/// The paper's curve covers 20 s. It can hardly show more detail of a queue than these means.
 const MEAN: Quantity = Quantity {
     key: "mean",
     name: "highest mean over 50 ms",
@@ -85,7 +85,7 @@ const MEAN: Quantity = Quantity {
         100.0 * means.fold(0.0, f64::max) / ROOM
     },
 };
-/// Most in the virtual queue of any flow at the bump that limits them, over time.
+/// The largest virtual queue of any flow at the bump that limits them, over time.
 fn most_of_limited(run: &RunRecord) -> Vec<(f64, f64)> {
     let row = |row: &LimitRow| (row.t_ps as f64 / 1e12, row.queue_bytes as f64);
     let mut all: Vec<(f64, f64)> = Vec::new();
@@ -154,7 +154,7 @@ const LARGEST_NOTE: &str =
 const BUMP_NOTE: &str =
     "the reaction point is a bump next to the senders, which drops what is beyond a flow's rate";
 
-/// What schemes without and with a limiting bump are measured by.
+/// The quantities of schemes without and with a limiting bump.
 const CONGESTED: [&Quantity; 5] = [&PEAK, &ABOVE, &MEAN, &CONGESTED_DROPS, &USE];
 const LIMITED: [&Quantity; 3] = [&LIMITED_PEAK, &LIMITED_ABOVE, &LIMITED_DROPS];
 
@@ -174,7 +174,7 @@ fn compare(points: &[Measured]) -> Vec<Row> {
         let rows = schemes.iter().flat_map(|&(scheme, note)| {
             let limits: &[&Quantity] = match scheme {
                 "bump" => &LIMITED,
-                // Two packets of room say nothing about a queue of 100 KB.
+                // A virtual queue with room for two packets cannot be compared with one of 100 KB.
                 "bump, 3 KB" => &[&LIMITED_DROPS],
                 _ => &[],
             };

@@ -52,7 +52,7 @@ const P95: Quantity = Quantity {
 const RATE: Quantity =
     Quantity { key: "goodput", name: "goodput", unit: "Mbit/s", of: |run| goodput(run, |_| true) };
 
-/// When the flows have found their rates, in picoseconds.
+/// The time from which the rates of flows are stable, in picoseconds.
 const STEADY_FROM_PS: u64 = 200_000_000_000;
 
 fn queue(run: &RunRecord) -> Vec<f64> {

@@ -20,9 +20,9 @@ pub(super) const FLAPPING: Experiment = Experiment {
     }),
 };
 
-/// The bandwidth is averaged over so many samples, as in the paper: 2.5 ms of 500 us each.
+/// The number of samples over which the bandwidth is averaged: 2.5 ms of 500 us each, as in the paper.
 const SMOOTH: usize = 5;
-/// From one change of the rate to the next.
+/// The time between changes of the rate in seconds.
 const PERIOD: f64 = 10e-3;
 
 const FAST: Quantity = mean("fast", "throughput in the 10 Gbit/s phases", |run| phase(run, 0));
@@ -54,7 +54,7 @@ fn smoothed(run: &RunRecord) -> Vec<(f64, f64)> {
     time_series(run).windows(SMOOTH).map(part).collect()
 }
 
-/// Mean throughput in even (0) or odd (1) periods, but for the first two.
+/// Mean throughput in even (0) or odd (1) periods, without the first two.
 fn phase(run: &RunRecord, odd: u64) -> f64 {
     let own = |(at, _): &(f64, f64)| *at > 2.0 * PERIOD && (at / PERIOD) as u64 % 2 == odd;
     let all: Vec<f64> = time_series(run).into_iter().filter(own).map(|(_, rate)| rate).collect();
@@ -75,7 +75,7 @@ fn figures(view: &View) -> Vec<Figure> {
 fn compare(points: &[Measured]) -> Vec<Row> {
     let ramp = "\"does not ramp up quickly enough\": no number in the text";
     let drops = "\"frequently drops to below 1 Gbit/s\": no number in the text";
-    let follows = "no number in the text: the figure's TCP flow follows the capacity. Ours knows of a new rate with the \
+    let follows = "no number in the text: the figure's TCP flow follows the capacity. Ours learns a new rate in the \
                    next round";
     let of = |point: &Measured| {
         [

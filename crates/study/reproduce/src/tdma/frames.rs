@@ -71,7 +71,7 @@ pub(super) const OVERHEAD: Experiment = Experiment {
 const SIZES: [u32; 6] = [64, 256, 512, 1_024, 1_280, 1_500];
 /// Addresses, IPv4 and UDP; no check sequence.
 const HEADERS: u32 = 14 + 28;
-/// A link's delay: from when a frame has left the switch until the host has it.
+/// The delay of a link: from the departure of a frame from the switch to its arrival at the host.
 const DELAY_PS: u64 = 1_000_000;
 /// The rate of all links: picoseconds per byte.
 const PS_PER_BYTE: u64 = 800;
@@ -107,12 +107,12 @@ fn set_size(scenario: &mut Scenario, size: u32) -> String {
     format!("{size} B")
 }
 
-/// Whether a control packet is a pause frame: all others are longer.
+/// Whether a control packet is a pause frame. All other control packets are longer.
 fn is_frame(packet: &CapturedPacket) -> bool {
     packet.packet.kind == Kind::Control && packet.packet.len <= 84
 }
 
-/// What left the port of `node` towards `to`.
+/// The packets that left the port of `node` towards `to`.
 fn captured<'a>(run: &'a RunRecord, node: &str, to: &str) -> &'a [CapturedPacket] {
     let port = run.ports.iter().position(|port| port.node == node && port.port == to);
     let found = run.captures.iter().find(|capture| Some(capture.port as usize) == port);
@@ -123,7 +123,8 @@ fn duration(packet: &CapturedPacket) -> u64 {
     u64::from(packet.packet.len) * PS_PER_BYTE
 }
 
-/// From the arrival of each frame after which the host was silent, to the end of its last packet: us.
+/// For each frame after which the host was silent, the time from its arrival to the end of the host's last packet, in
+/// us.
 fn stops(run: &RunRecord) -> Vec<f64> {
     let sent: Vec<&CapturedPacket> =
         captured(run, "h0", "s0").iter().filter(|p| p.packet.kind == Kind::Datagram).collect();
@@ -131,7 +132,7 @@ fn stops(run: &RunRecord) -> Vec<f64> {
     let stop = |frame: &CapturedPacket| {
         let heard = frame.t_ps + duration(frame) + DELAY_PS;
         let next = sent.partition_point(|packet| packet.t_ps <= heard);
-        // The last packet before the next silence.
+        // This is the last packet before the next silence.
         let mut last = next.checked_sub(1)?;
         let idle = |at: usize| {
             let end = sent[at].t_ps + duration(sent[at]);
@@ -147,16 +148,16 @@ fn stops(run: &RunRecord) -> Vec<f64> {
     frames.filter_map(stop).collect()
 }
 
-/// Longer than any gap between packets of a stream.
+/// A time longer than any gap between packets of a stream.
 const SILENCE_PS: u64 = 4_000_000;
-/// Shorter than a slot: what a frame at its end has to do with.
+/// A time shorter than a slot, to assign a frame to the slot's end.
 const SLOT_PS: u64 = 280_000_000;
 
-/// Frames so close to one another, over all hosts, are of one edge of a slot.
+/// Frames to all hosts within this time belong to one edge of a slot.
 const EDGE_PS: u64 = 5_000_000;
 const HOSTS: usize = 24;
 
-/// When each host got its frame, for each edge at which every host got one.
+/// The times at which hosts got their frames, for each edge at which every host got one.
 fn edges(run: &RunRecord) -> Vec<[u64; HOSTS]> {
     let of_host = |host: usize| {
         let name = format!("h{host}");
@@ -212,8 +213,8 @@ fn spreads(view: &View) -> Vec<Figure> {
 fn hardware(points: &[Measured]) -> Vec<Row> {
     let given = "a parameter: 2 us and up to 4 us at random are the paper's values for its cards; what is \
                  measured is that the running system complies with them";
-    let linear = "no number in the text: it grows in proportion to the packet, as the one in transmission is \
-                  finished; ours by half of 0.8 ns per byte on average, and by all of it at most";
+    let linear = "no number in the text: it grows in proportion to the packet, because the packet in transmission is \
+                  completed; ours grows by 0.4 ns per byte on average and by 0.8 ns at most";
     let of = |point: &Measured| match point.x {
         64 => vec![
             point.row("pause", &LEAST, Some(Stated::About(2.0)), given),
@@ -238,8 +239,9 @@ fn software(points: &[Measured]) -> Vec<Row> {
 }
 
 fn spread(points: &[Measured]) -> Vec<Row> {
-    let vast = "\"on the order of 10 to 15 us for the vast majority\"; ours comes from queues of data in front \
-                of the frames alone: there is no jitter of the manager's software";
+    let vast = "\"on the order of 10 to 15 us for the vast majority\"; ours comes only from data queued in front of \
+                                                                     the frames, because the manager's software has \
+                                                                     no jitter";
     let rarely = "\"rarely more than 20 us\"";
     let of = |point: &Measured| {
         [

@@ -1,7 +1,7 @@
-//! Blocks to one neighbour after the other: Figure 11.
+//! Blocks to one neighbour after another: Figure 11.
 //!
-//! A point of the axis is the size of a block in KB; one more than that: all blocks of a host are in its
-//! send buffer at once, so that the next one's demand is known before the last one is through.
+//! A point of the axis is the size of a block in KB. One more than the size means that all blocks of a host are in its
+//! send buffer at once, so that the next demand is known before the previous block is complete.
 
 use crate::draw::View;
 use crate::quantity::goodput;
@@ -27,11 +27,11 @@ pub(super) const NEIGHBOURS: Experiment = Experiment {
     }),
 };
 
-/// Hosts of the experiment.
+/// The number of hosts of the experiment.
 const HOSTS: f64 = 24.0;
-/// What a slot carries at line rate.
+/// The amount of data that a slot carries at line rate.
 const SLOT_KB: u32 = 375;
-/// One more than sizes of blocks.
+/// The sizes of blocks plus one.
 const AT_ONCE: [u32; 6] = [101, 201, 376, 751, 1_501, 3_001];
 
 const EACH: Quantity =
@@ -72,10 +72,10 @@ fn compare(points: &[Measured]) -> Vec<Row> {
 }
 
 fn rows(point: &Measured) -> Vec<Row> {
-    let tcp = "\"at best\" 4.5 at any size in the paper; ours are Cubic flows to neighbours in order, whose hosts \
-               get out of step as there";
-    let waiting = "the next block begins when the one before is acknowledged: a report, the planning of a round and \
-                   its slots lie between them, while the host has nothing to send";
+    let tcp = "\"at best\" 4.5 at any size in the paper; ours are CUBIC flows to neighbours in order, and hosts get \
+                          out of step as in the paper";
+    let waiting = "the next block begins when the previous one is acknowledged; between them are a report, the \
+                   planning of a round and its slots, in which the host has nothing to send";
     let full = "near the line rate in the paper, of which guard times leave 95 %, headers 95 % of that, and \
                 acknowledgements' share 99 %; the last slot of a block is not full";
     let small = "less than a slot's 375 KB: the rest of the slot is idle";

@@ -22,7 +22,7 @@ pub(super) const PING: Experiment = Experiment {
     }),
 };
 
-/// The workload of the ping, which is the first.
+/// The workload of the pings, which is the first one.
 const PINGS: u16 = 0;
 
 const MEAN: Quantity = Quantity {
@@ -49,7 +49,7 @@ fn at(run: &RunRecord, percent: f64) -> f64 {
     percentile(&round_trips(run, PINGS), percent) * 1e6
 }
 
-/// With none, the ping is alone.
+/// Sets the number of transfers. Without any, the ping is alone.
 fn set_transfers(scenario: &mut Scenario, transfers: u32) -> String {
     scenario
         .workload
@@ -73,10 +73,10 @@ fn figures(view: &View) -> Vec<Figure> {
 
 fn compare(points: &[Measured]) -> Vec<Row> {
     let idle = "no number in the text; the paper's includes its hosts' kernels, ours only links and switches";
-    let tcp = "no number in the text but that TDMA's 95th percentile is over three times lower; ours is the queue \
-               of the port that both transfers share";
-    let slots = "a ping that waits for its slot, there and back: a report, a round, and the slot. The paper's host \
-                 measures from the moment at which it may send, which leaves this out";
+    let tcp = "the text only says that TDMA's 95th percentile is over three times lower; ours is the queue of the \
+               port that both transfers share";
+    let slots = "in each direction the ping waits for a report, a round, and its slot. The paper's host measures from \
+                 the moment at which it may send, which excludes this";
     let no_slot = "the ping needs no slot (section 4.1): it uses the share of the links that is reserved for short flows";
     let own = "the paper's 26 us are measured within a slot, with kernel bypass; its 170 us with the kernel's share \
                added";

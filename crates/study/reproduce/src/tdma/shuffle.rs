@@ -37,7 +37,7 @@ pub(super) const TREE: Experiment = Experiment {
     }),
 };
 
-/// What the paper has for 10 GB, in seconds.
+/// The paper's values for 10 GB, in seconds.
 struct Paper {
     tcp: f64,
     tdma: f64,
@@ -76,7 +76,7 @@ fn figures(view: &View) -> Vec<Figure> {
 }
 
 fn compare(points: &[Measured], paper: &Paper) -> Vec<Row> {
-    let tcp = "TCP of Linux 2.6.32 was measured, with its hosts' interrupts and buffers; ours is Cubic in a \
+    let tcp = "the paper measures TCP of Linux 2.6.32, with its hosts' interrupts and buffers; ours is CUBIC in a \
                network without them";
     let tdma = "beyond the ideal: guard times (5 %), headers and framing of packets (5.3 %), which the paper's ideal \
                 leaves out, and 1 % of the links for acknowledgements; the last slot of each pair, which is not full, \
@@ -92,8 +92,8 @@ fn compare(points: &[Measured], paper: &Paper) -> Vec<Row> {
     rows
 }
 
-/// TDMA's time over TCP's, and over the ideal, with the largest transfer; and its time for what the
-/// largest has beyond the smallest, in which beginning and end do not count.
+/// TDMA's time divided by TCP's and by the ideal, with the largest transfer; and its time for the difference between
+/// the largest and the smallest transfer, which excludes the beginning and the end.
 fn ratio(points: &[Measured], paper: &Paper) -> Vec<Row> {
     let (Some(first), Some(point)) = (points.first(), points.last()) else { return vec![] };
     let mean = |scheme| point.mean(scheme, scaled).map_or(f64::NAN, |estimate| estimate.mean);

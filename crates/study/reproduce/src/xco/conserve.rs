@@ -40,9 +40,10 @@ fn figures(view: &View) -> Vec<Figure> {
 
 fn work_conservation(points: &[Measured]) -> Vec<Row> {
     let without = "in ours fewer messages arrive whole: this depends on how the packets of two senders interleave at the full queue (random gaps here; 435 with evenly spaced packets)";
-    let slices = "as in the paper: the greedy flows have a fifth of the link each, the slow ones leave theirs";
+    let slices = "as in the paper: the greedy flows have a fifth of the link each, and the slow flows leave most of \
+                  theirs unused";
     let conserving =
-        "more than in the paper: in ours the slow flows' rest is handed over within 0.1 ms";
+        "more than in the paper: in ours the unused time of slow flows is reassigned within 0.1 ms";
     let alone = "no number in the text";
     let waiting = "no number in the text; ours miss some of their 48, as the 213 KB of a socket are full before \
                    it is their turn again";

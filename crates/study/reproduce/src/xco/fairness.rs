@@ -51,7 +51,7 @@ fn of_flow(run: &RunRecord, src: u32) -> f64 {
 /// Bytes of a full segment on a link, and its payload.
 const SEGMENT: [f64; 2] = [1_538.0, 1_448.0];
 
-/// Of all that the receiver got on its link, what was not TCP: UDP counts with what came in pieces, too.
+/// The share of the receiver's link that is not TCP. UDP counts even if its messages are incomplete.
 fn udp_share(run: &RunRecord) -> f64 {
     let link = run.ports.iter().filter(|port| !port.host && port.port == "h5");
     let all = mbit_per_s(link.map(|port| port.tx_bytes).sum(), run);
@@ -64,8 +64,8 @@ fn figures(view: &View) -> Vec<Figure> {
 }
 
 fn compare(points: &[Measured]) -> Vec<Row> {
-    let without = "no number in the text: UDP \"dominates\"; so it does on our link, but most of its messages of \
-                   64 KB do not arrive whole";
+    let without = "no number in the text: UDP \"dominates\"; it also does on our link, but most of its messages of 64 \
+                   KB do not arrive whole";
     let slices = "no number in the text: \"approximately the same share\" for all";
     let of = |point: &Measured| {
         let schemes = [("without", without), ("timeslice", slices)];

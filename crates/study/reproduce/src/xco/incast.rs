@@ -49,10 +49,10 @@ fn figures(view: &View) -> Vec<Figure> {
 }
 
 fn striped(points: &[Measured]) -> Vec<Row> {
-    let first = "the paper's 842 is what dd sees through a file system and an iSCSI stack; ours is what the \
-                 network carries: 1000 less headers, framing and a request per block";
-    let tcp = "no number in the text but the lowest, see below; ours collapses as in xco-2: last segments are \
-               lost, and nothing but the time-out of 200 ms shows it";
+    let first = "the paper's 842 is measured by dd through a file system and an iSCSI stack; ours is the traffic of \
+                 the network: 1000 less headers, framing and a request per block";
+    let tcp = "the text has only the lowest value, see below; ours collapses as in xco-2: last segments are lost, and \
+               only the time-out of 200 ms detects it";
     let rates = "no number in the text: better than without, worse than timeslices; ours are best, as in xco-2";
     let slices = "no number in the text: the highest of the three; ours lose 0.1 ms per target and block, as in \
                   xco-2";
@@ -72,7 +72,7 @@ fn striped(points: &[Measured]) -> Vec<Row> {
     points.iter().flat_map(of).flatten().chain(lowest(points)).collect()
 }
 
-/// The paper's lowest value: at how many targets, its text does not say.
+/// The paper's lowest value. Its text does not give the number of targets.
 fn lowest(points: &[Measured]) -> Option<Row> {
     let note = "the paper does not say at how many targets; ours is lower: a jumbo packet is a fifteenth of the \
                 buffer that we assume, so first windows alone overflow it, and a lost last packet costs 200 ms";
@@ -84,8 +84,7 @@ fn lowest(points: &[Measured]) -> Option<Row> {
 
 fn incast(points: &[Measured]) -> Vec<Row> {
     let tcp = "no number in the text for Figure 3, a \"steep collapse\" (842 to 305 for the iSCSI reads of \
-               Figure 2); ours collapses at once: last segments are lost, and nothing but the time-out of \
-               200 ms shows it";
+               Figure 2); ours collapses at once: last segments are lost, and only the time-out of 200 ms detects it";
     let rates = "no number in the text: better than without, worse than timeslices, as buffers still \
                  overflowed for moments; ours are best, as our rates are exact and nothing overflows";
     let slices = "no number in the text: the highest of the three; ours lose 0.1 ms per server and block: \

@@ -37,11 +37,11 @@ pub(super) const SCALE: Experiment = Experiment {
     }),
 };
 
-/// Machines of a row.
+/// The number of machines of a row.
 const ROW: u32 = 200;
 /// The first receiver of the smaller experiment.
 const RECEIVER: u32 = 13;
-/// Senders to one receiver.
+/// The number of senders to one receiver.
 const FIVE: u32 = 5;
 
 const ONE: Quantity = loss("one", "packets lost at 1 Gbit/s");
@@ -65,11 +65,10 @@ const fn loss(key: &'static str, name: &'static str) -> Quantity {
     Quantity { key, name, unit: "%", of: lost_at_bottleneck }
 }
 
-/// What the port to it is called.
+/// The name of the port to the controller.
 const CONTROLLER: &str = "controller";
 
-/// Of the packets that came to the switch port that lost the greatest part of its own; the one to the
-/// controller is not meant.
+/// The share of packets lost at the switch port with the highest share, except the port to the controller.
 fn lost_at_bottleneck(run: &RunRecord) -> f64 {
     lost_at(run, |port| port.port != CONTROLLER)
 }
@@ -80,7 +79,7 @@ fn lost_at(run: &RunRecord, which: fn(&PortRow) -> bool) -> f64 {
     switches.map(|port| share(port.drops, port.tx_packets)).fold(0.0, f64::max)
 }
 
-/// Which of the three setups, and how many.
+/// The setup, one of three, and the number of senders.
 fn part(x: u32) -> (u32, u32) {
     (x / 100, x % 100)
 }
@@ -114,12 +113,14 @@ fn figures(view: &View) -> Vec<Figure> {
 }
 
 fn compare(points: &[Measured]) -> Vec<Row> {
-    let full = "no number in the text, which has the simulator agree with the testbed; of N senders at full rate \
+    let full = "no number in the text, which says that the simulator agrees with the \
+                testbed; of N senders at full rate \
                 a link that carries one must lose 1 - 1/N, and ours loses a little less: the random gaps of \
                 our senders leave 1 % of their own links idle";
     let ten = "no number in the text; of N senders at full rate a link that carries ten must lose 1 - 10/N, and \
                ours loses a little less, as at 1 Gbit/s";
-    let mix = "no number in the text; TCP backs off, so UDP alone decides, as without TCP";
+    let mix =
+        "no number in the text; TCP backs off, so the loss depends only on UDP, as without TCP";
     let none = "no number in the text: almost nothing";
     let tcp = "no number in the text";
     let of = |point: &Measured| {
@@ -139,7 +140,7 @@ fn compare(points: &[Measured]) -> Vec<Row> {
     points.iter().flat_map(of).flatten().collect()
 }
 
-/// The first half of the rows sends to the second.
+/// Makes the first half of the rows send to the second half.
 fn set_rows(scenario: &mut Scenario, rows: u32) -> String {
     if let TopologySpec::Tree(tree) = &mut scenario.fabric {
         tree.rows = Some(rows);
@@ -167,7 +168,8 @@ fn scale(points: &[Measured]) -> Vec<Row> {
         "no number in the text; of 200 machines of a row ten can send at a time, so 1 - 10/200";
     let slices = "the paper: almost none; ours are lost in the first millisecond, when each machine sends the two \
                   packets that need no permission, all at the same time";
-    let synchronised = "not in the text: all machines first report at the same time, and again at times of their own";
+    let synchronised = "not in the text: all machines send their first report at the same time, and later reports at \
+                        different times";
     let paper = 24;
     let of = |point: &Measured| {
         let within = point.x <= paper;

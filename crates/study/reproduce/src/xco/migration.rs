@@ -21,13 +21,13 @@ pub(super) const MIGRATION: Experiment = Experiment {
     }),
 };
 
-/// From here on points are of UDP senders.
+/// From here on points have UDP senders.
 const UDP: u32 = 100;
 
 const TOTAL: Quantity = Quantity { key: "total", name: "migration time", unit: "s", of: total };
 const DOWN: Quantity = Quantity { key: "downtime", name: "downtime", unit: "ms", of: downtime };
 
-/// From the first byte to the last; until the run's end where it is not over by then.
+/// The time from the first byte to the last, or to the run's end if the migration is not complete.
 fn total(run: &RunRecord) -> f64 {
     let rounds = || run.flows.iter().filter(|flow| flow.group == 0);
     let began = rounds().map(|flow| flow.start_ps).min().unwrap_or(0);
@@ -35,7 +35,7 @@ fn total(run: &RunRecord) -> f64 {
     end.saturating_sub(began) as f64 / 1e12
 }
 
-/// The time of the last round, in which the machine stands still; nothing where it was not reached.
+/// The time of the last round, in which the virtual machine is stopped; NaN if it was not reached.
 fn downtime(run: &RunRecord) -> f64 {
     let last = run.flows.iter().filter(|flow| flow.group == 0).max_by_key(|flow| flow.flow);
     let done = last.filter(|flow| flow.finished());
@@ -72,30 +72,30 @@ fn compare(points: &[Measured]) -> Vec<Row> {
         .collect()
 }
 
-/// The time, and the downtime; a curve of the figure is a scheme with one kind of senders.
+/// The time and the downtime. A curve of the figure is a scheme with one kind of senders.
 fn rows(point: &Measured, scheme: &str) -> Vec<Row> {
     let open = point.of(scheme).any(|run| downtime(run) == 0.0);
     let (udp, senders) = (point.x > UDP, point.x % UDP);
     let time = match (scheme, udp, open) {
         ("without", true, _) => {
-            "no number in the text: \"increases exponentially\" with UDP; ours is not over when the run ends, as UDP \
-             leaves nothing: a lower bound"
+            "no number in the text: \"increases exponentially\" with UDP; ours has not ended when the run ends, \
+                                                               because UDP leaves no capacity: a lower bound"
         }
         (_, _, true) => {
-            "a lower bound, not over when the run ends: in ours one of three flows has nearly all of the link, \
-             it keeps the full queue full, packet by packet, as in xco-3 with K = 0"
+            "a lower bound, because the migration has not ended when the run ends: in ours one of three flows has \
+             nearly all of the link and keeps the queue full, packet by packet, as in xco-3 with K = 0"
         }
         ("without", false, _) => {
             "no number in the text: \"still a significant increase\"; in ours TCP fills the link, in the paper it \
              used less than half"
         }
         _ => {
-            "no number in the text: linear, and almost no difference between TCP and UDP; so is ours, each \
-             sender has an equal part of the time"
+            "no number in the text: linear, and almost no difference between TCP and UDP; ours is the same, because \
+             each sender has an equal part of the time"
         }
     };
     let (time, down) = match senders {
-        0 => ("256 MiB at what headers and framing leave of 1 Gbit/s", ""),
+        0 => ("256 MiB at 1 Gbit/s less headers and framing", ""),
         _ => (time, "not in the text; with timeslices the last page waits for its turn"),
     };
     let down = point.row(scheme, &DOWN, None, down).filter(|_| !open);

@@ -37,24 +37,24 @@ pub(super) const TEN_GIGABIT: Experiment = Experiment {
     }),
 };
 
-/// Senders of the smaller experiment, and the receiver's name in ports.
+/// The number of senders of the smaller experiment.
 const SENDERS: u32 = 5;
 const RECEIVER: &str = "h5";
-/// Pairs of the larger one.
+/// The number of pairs of the larger experiment.
 const PAIRS: u32 = 13;
-/// What tcpdump does not see of a frame: preamble, check sequence and gap.
+/// The part of a frame that tcpdump does not see: preamble, check sequence and gap.
 const UNSEEN: u64 = 8 + 4 + 12;
 
 const UTILISATION: Quantity =
     Quantity { key: "utilisation", name: "link utilisation", unit: "Mbit/s", of: utilisation };
 
-/// What tcpdump would count on the receiver's link.
+/// The rate that tcpdump would count on the receiver's link.
 fn utilisation(run: &RunRecord) -> f64 {
     let link = run.ports.iter().filter(|port| !port.host && port.port == RECEIVER);
     mbit_per_s(link.map(|port| port.tx_bytes - UNSEEN * port.tx_packets).sum(), run)
 }
 
-/// The first `udp` senders use UDP, the others TCP; a workload without senders is left out.
+/// Makes the first `udp` senders use UDP and the others TCP. A workload without senders is left out.
 fn set_udp_senders(scenario: &mut Scenario, udp: u32) -> String {
     scenario.workload.retain_mut(|workload| match workload {
         WorkloadSpec::Udp(stream) => {
@@ -70,7 +70,7 @@ fn set_udp_senders(scenario: &mut Scenario, udp: u32) -> String {
     format!("K={udp}")
 }
 
-/// The first `udp` pairs use UDP, the others TCP.
+/// Makes the first `udp` pairs use UDP and the others TCP.
 fn set_udp_pairs(scenario: &mut Scenario, udp: u32) -> String {
     let hosts = |from: u32, until: u32| Hosts::List(vec![(from, until.max(from + 1) - 1)]);
     scenario.workload.retain_mut(|workload| match workload {
@@ -119,8 +119,8 @@ fn uncoordinated(point: &Measured) -> [Option<Row>; 3] {
     };
     let tcp = match point.x {
         0 => {
-            "no number in the text; in ours one flow has nearly all: it keeps the full queue full, packet \
-             by packet, and without any noise the others find no gap"
+            "no number in the text; in ours one flow has nearly all of the link: it keeps the queue full, packet by \
+             packet, and without any noise the others find no gap"
         }
         _ => "no number in the text: \"a negligible share\"",
     };
@@ -135,9 +135,9 @@ fn uncoordinated(point: &Measured) -> [Option<Row>; 3] {
 fn coordinated(point: &Measured) -> [Option<Row>; 4] {
     let rates = "no number in the text: better than without, worse than timeslices; ours are equal, as our \
                  rates are exact and no buffer overflows";
-    let total = "\"close to the maximum\"; of 1000, headers and framing leave 941 to TCP and 957 to UDP, and \
-                 ours lose nothing else";
-    let tcp = "\"close to 200\": ours have a fifth of what headers and framing leave";
+    let total = "\"close to the maximum\"; 1000 less headers and framing is 941 for TCP and 957 for UDP, and ours \
+                                         lose nothing else";
+    let tcp = "\"close to 200\": ours have a fifth of 1000 less headers and framing";
     let (maximum, fifth) = (Some(Stated::About(1000.0)), Some(Stated::About(200.0)));
     let some_tcp = |_: &Row| point.x < SENDERS;
     [

@@ -22,7 +22,7 @@ pub(super) const PING: Experiment = Experiment {
     }),
 };
 
-/// The workload of the ping, which is the first.
+/// The workload of the pings, which is the first one.
 const PINGS: u16 = 0;
 
 const LEAST: Quantity = quantity("least", "least round trip", |run| at(run, 0.0));
@@ -46,7 +46,7 @@ fn at(run: &RunRecord, percent: f64) -> f64 {
     percentile(&round_trips(run, PINGS), percent) * 1e6
 }
 
-/// With none, the ping is alone.
+/// Sets the number of senders. Without any, the ping is alone.
 fn set_senders(scenario: &mut Scenario, senders: u32) -> String {
     scenario.workload.retain(|workload| senders > 0 || matches!(workload, WorkloadSpec::Probe(_)));
     match senders {
@@ -73,8 +73,7 @@ fn figures(view: &View) -> Vec<Figure> {
 
 fn compare(points: &[Measured]) -> Vec<Row> {
     let idle = "by construction: the delays of the links add up to it";
-    let least =
-        "the least of the paper's range; ours is the empty path whenever a ping meets short queues";
+    let least = "the least of the paper's range; ours is that of the empty path if a ping finds short queues";
     let most = "the end of the paper's range; our queues cannot be longer than a port's 128 KiB, which the \
                 10 Gbit/s link drains in 0.1 ms: for 20 ms the paper's switch, or its hosts, must have held far \
                 more";

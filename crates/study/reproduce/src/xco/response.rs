@@ -1,4 +1,4 @@
-//! How fast flows that begin are served: Figure 22.
+//! The time until new flows are served: Figure 22.
 
 use crate::draw::{Values, View};
 use crate::quantity::{percentile, rates, samples};
@@ -20,11 +20,11 @@ pub(super) const RESPONSE: Experiment = Experiment {
     }),
 };
 
-/// When one set follows the other: seconds.
+/// The times at which one set follows the other, in seconds.
 const TURNS: [f64; 4] = [2.0, 4.0, 6.0, 8.0];
-/// Seconds before and after a turn that are evaluated.
+/// The time before and after a turn that is evaluated, in seconds.
 const AROUND: f64 = 0.05;
-/// Below this part of the usual rate, an interval belongs to the gap.
+/// An interval below this fraction of the usual rate belongs to the gap.
 const LOW: f64 = 0.9;
 
 const GAP: Quantity = Quantity { key: "gap", name: "longest gap at a turn", unit: "ms", of: gap };
@@ -41,7 +41,7 @@ fn usual(run: &RunRecord) -> f64 {
     percentile(&all, 50.0) / 1e6
 }
 
-/// Over all turns, the longest time in which the rate stayed low.
+/// The longest time over all turns in which the rate stayed low.
 fn gap(run: &RunRecord) -> f64 {
     let low = LOW * usual(run) * 1e6;
     let time_series = time_series(run);
@@ -58,7 +58,7 @@ fn gap(run: &RunRecord) -> f64 {
     TURNS.map(longest).into_iter().fold(0.0, f64::max)
 }
 
-/// Around the first turn, counted from it; means over milliseconds, as the paper has it.
+/// The throughput around the first turn, with times relative to it, as means over milliseconds as in the paper.
 fn first_turn(run: &RunRecord) -> Vec<(f64, f64)> {
     let near = |(at, _): &(f64, f64)| (at - TURNS[0]).abs() < AROUND;
     let fine: Vec<(f64, f64)> = time_series(run).into_iter().filter(near).collect();
@@ -83,7 +83,7 @@ fn figures(view: &View) -> Vec<Figure> {
 
 fn compare(points: &[Measured]) -> Vec<Row> {
     let gap = "most of the paper's 10 ms are the start of processes in virtual machines, which are not modelled; \
-               of control it has less than 1 ms. Ours is control alone: a report, a decision, a permission";
+               control takes less than 1 ms of them. Ours is only control: a report, a decision, a permission";
     let none = "no number in the text";
     let of = |point: &Measured| {
         [

@@ -57,13 +57,13 @@ fn figures(view: &View) -> Vec<Figure> {
 fn compare(points: &[Measured]) -> Vec<Row> {
     let last = points.last().map_or(0, |point| point.x);
     let none = "no number in the text";
-    let alone = "what headers and framing leave of 1000";
-    let long = "the long flow loses to the short ones, as in the paper, and more: in ours the second sender keeps \
-                the full queue full, packet by packet, and the long flow finds no gap";
-    let total = "our total does not fall: what 400 sequences have to send waits in the sender's own card, whose \
-                 link is as fast as the bottleneck; few time-outs, and always somebody who has something to send. \
-                 What held the paper's short flows back is not in its text";
-    let slices = "half of what headers and framing leave: each of the two senders has half of the time; in the \
+    let alone = "1000 less headers and framing";
+    let long = "the long flow loses to the short ones, as in the paper, and more: in ours the second sender keeps the \
+                queue full, packet by packet, and the long flow finds no gap";
+    let total = "our total does not fall: the data of 400 sequences waits in the sender's own card, whose link is as \
+                 fast as the bottleneck. There are few time-outs, and some flow always has data to send. The paper's \
+                 text does not say what limits its short flows";
+    let slices = "half of 1000 less headers and framing: each of the two senders has half of the time; in the \
                   paper \"slightly less than half\"";
     let rise = "no number in the text: more than without; ours has nothing to gain";
     let at = |point: &Measured, value: f64, x: u32| (point.x == x).then_some(Stated::About(value));

@@ -1,4 +1,4 @@
-//! The published experiments at a fraction of their length: not their numbers, but their shape.
+//! The published experiments at a fraction of their length. Not their numbers are tested, but their shape.
 
 use slotline_lab::run::Jobs;
 use slotline_lab::statistics::{ANY, Estimate};
@@ -7,7 +7,7 @@ use slotline_net::workload::WorkloadSpec;
 use slotline_reproduce::{Measured, PAPERS, Row, Stated, Study, experiments, find};
 use std::path::Path;
 
-/// The rows of `id` at these points of its axis, with one seed and in little time.
+/// The rows of `id` at these points of its axis, with one seed and a short run.
 fn brief(id: &str, axis: &[u32], end: Time, blocks: u32) -> Vec<Row> {
     let study = find(id).and_then(|experiment| experiment.study()).expect("a study");
     let mut points = study.points().expect("a valid scenario");
@@ -117,22 +117,18 @@ fn every_experiment_is_a_scenario_of_that_name() {
         let loaded = slotline_scenario::Scenario::load(&root.join(study.file));
         let loaded = loaded.unwrap_or_else(|error| panic!("{}: {error}", experiment.id));
         assert_eq!(loaded.scenario.name, experiment.id);
-        assert!(points(study).iter().all(|point| !point.1.is_empty()));
+        let points = points(study);
+        assert!(points.iter().all(|point| !point.1.is_empty()));
+        // Nothing measured is nothing to compare.
+        let empty = |(x, setup)| Measured { x, setup, runs: vec![] };
+        let points: Vec<Measured> = points.into_iter().map(empty).collect();
+        assert!(study.findings(&points).rows.is_empty());
     }
     assert!(find("xco-77").is_none());
 }
 
-#[test]
-fn nothing_measured_is_nothing_to_compare() {
-    for study in experiments().filter_map(|experiment| experiment.study()) {
-        let empty = |(x, setup)| Measured { x, setup, runs: vec![] };
-        let points: Vec<Measured> = points(study).into_iter().map(empty).collect();
-        assert!(study.findings(&points).rows.is_empty());
-    }
-}
-
-/// Names begin with that of the paper, and no two are alike; each has a section in the paper's page of the
-/// documentation, and nothing else has.
+/// The name of an experiment begins with that of its paper, and all names differ. Each experiment has a section in the
+/// paper's page of the documentation, and there are no other sections.
 #[test]
 fn every_experiment_is_documented() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/reproduction");
@@ -168,7 +164,7 @@ fn a_bump_that_sees_everything_knows_the_queue_and_marks_shorten_it() {
     assert!(of(&rows, "3 flows, without", DROPPED) > 10_000.0);
     assert_eq!(of(&rows, "3 flows, qcn", DROPPED), 0.0);
     assert!(of(&rows, "3 flows, qcn", "throughput at the receiver") > 900.0);
-    // Senders go on at the rates of their links: the bump drops what it keeps from the congested port.
+    // Senders continue at the rates of their links: the bump drops the packets that would exceed the congested port.
     let at_bump = |what| of(&rows, "3 flows, bump, 3 KB", what);
     assert!(at_bump("packets dropped at the reaction point") > 10_000.0);
     assert!(at_bump(DROPPED) < 0.01 * at_bump("packets dropped at the reaction point"));

@@ -1,4 +1,4 @@
-//! The thesis' numbers of the fat-tree's cost, power and packaging: which come out, and which do not.
+//! The thesis' numbers of the fat-tree's cost, power and packaging: those that are reproduced, and those that are not.
 
 use slotline_reproduce::{Findings, Stated, Work, find};
 
@@ -9,7 +9,7 @@ fn findings(id: &str) -> Findings {
     }
 }
 
-/// What `findings` has for a setup, with the thesis' value.
+/// The value of `findings` for a setup, with the value of the thesis.
 fn row(findings: &Findings, setup: &str, quantity: &str) -> (f64, Option<f64>) {
     let row = findings.rows.iter().find(|row| row.setup() == setup && row.quantity == quantity);
     let row = row.unwrap_or_else(|| panic!("no {quantity} for {setup}"));
@@ -38,7 +38,7 @@ fn the_switches_of_the_power_comparison_come_out_and_the_savings_do_not() {
     let counts = findings.rows.iter().filter(|row| row.quantity == "count");
     let counts: Vec<f64> = counts.map(|row| row.ours.mean).collect();
     assert_eq!(counts, [576.0, 36.0, 18.0, 2_880.0]);
-    // By hand: in units of a GigE switch's watts per Gbit/s.
+    // Computed by hand, in units of a GigE switch's watts per Gbit/s.
     let (fat_tree, edge, upper) = (2_880.0 * 48.0, 576.0 * 88.0, 54.0 * 1_280.0);
     let saved = |times: f64| 100.0 - 100.0 * fat_tree / (edge + times * upper);
     let of = |what: &str| row(&findings, &format!("{what}, fat-tree"), "less than the tree");

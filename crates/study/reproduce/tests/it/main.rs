@@ -1,5 +1,4 @@
-//! The published experiments: those that need runs at a fraction of their length, those that are computed as a
-//! whole, and their pages.
+//! The published experiments: runs at a fraction of their length, complete computations, and the pages.
 
 mod brief;
 mod fat_tree;

@@ -6,7 +6,7 @@ use slotline_net::time::Time;
 use slotline_net::workload::WorkloadSpec;
 use slotline_reproduce::{Experiment, experiments};
 
-/// The page, of runs in little time: not the numbers, but the shape.
+/// The page of short runs. Not the numbers are tested, but the shape.
 fn page(experiment: &Experiment, keep: &[u32]) -> String {
     let study = experiment.study().expect("runs");
     let mut points = study.points().expect("a valid scenario");

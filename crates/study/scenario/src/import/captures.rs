@@ -1,4 +1,4 @@
-//! Captures that scenarios name: read here, so that what is below sees flows only.
+//! Captures that scenarios name. They are read here, so that lower layers see only flows.
 
 use slotline_formats::pcap::{AddressMap, Capture, CapturedFlow, Extract, Options};
 use slotline_net::time::Time;
@@ -19,7 +19,7 @@ pub struct Captures<'a> {
 }
 
 impl<'a> Captures<'a> {
-    /// Those that `workloads` name, as files below `folder`.
+    /// The captures that `workloads` name, as files below `folder`.
     pub fn new(workloads: &'a [WorkloadSpec], folder: &Path) -> Captures<'a> {
         let capture = |workload: &'a WorkloadSpec| match workload {
             WorkloadSpec::Trace(trace) if trace.written_in() == Ok(TraceFormat::Pcap) => {
@@ -31,8 +31,7 @@ impl<'a> Captures<'a> {
         Captures { traces, folder: folder.into(), notes: RefCell::default() }
     }
 
-    /// The flows of the capture that is asked for by the name `source`, as a trace in CSV; none where it
-    /// is no capture.
+    /// The flows of the capture with the name `source`, as a trace in CSV; `None` if it is not a capture.
     pub fn flows(&self, source: &str) -> Option<Result<String, String>> {
         let trace = self.traces.iter().find(|trace| trace.source() == source)?;
         let addresses = trace.addresses.as_ref().map(|file| self.folder.join(file));
@@ -96,7 +95,7 @@ pub fn each_in_csv<E>(
     Ok(())
 }
 
-/// The same as a whole.
+/// The whole trace, as [`each_in_csv`] writes it.
 fn in_csv(extract: &Extract) -> String {
     let mut out = String::new();
     let add = |line: &[u8]| -> Result<(), std::convert::Infallible> {

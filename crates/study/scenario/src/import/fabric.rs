@@ -1,4 +1,4 @@
-//! A file of a network, as the `[fabric]` of a scenario.
+//! Converts the file of a network into the `[fabric]` of a scenario.
 
 use slotline_formats::FormatError;
 pub use slotline_formats::topology::{FORMATS, FabricFormat, by_ending, named};
@@ -7,24 +7,24 @@ use slotline_net::error::SpecError;
 use slotline_net::topology::{GraphLink, GraphSpec, TopologySpec};
 use std::fmt::Write;
 
-/// Why a file is no fabric.
+/// Why a file cannot become a fabric.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ImportError {
-    /// An option that does not go with the file; its key is the option's name.
+    /// An option that does not fit the file; its key is the option's name.
     #[error("{0}")]
     Asked(SpecError),
-    /// Something in the file.
+    /// A fault in the file.
     #[error("{file}:{}: {}", error.line, error.message)]
     File {
         /// The file's name.
         file: String,
-        /// What and where.
+        /// The fault and its line.
         error: FormatError,
     },
 }
 
-/// The file as a `[fabric]` table with all hosts, switches and links. Of `asked`, the rates and delays
-/// hold for links without, and `hosts`, `attach_hosts`, `names` and `host_kinds` say what nodes are.
+/// The file as a `[fabric]` table with all hosts, switches and links. The rates and delays of `asked` apply to links
+/// that have none. Its `hosts`, `attach_hosts`, `names` and `host_kinds` define the nodes.
 pub fn import(
     format: FabricFormat,
     text: &str,
@@ -35,7 +35,7 @@ pub fn import(
         ReadError::Asked(error) => ImportError::Asked(error),
         ReadError::File(error) => ImportError::File { file: file_name.into(), error },
     })?;
-    // The overrides, too, must fit.
+    // The overrides must fit as well.
     let graph = TopologySpec::Graph(fabric.spec.clone()).build().map_err(ImportError::Asked)?;
     let mut out = format!(
         "# The network in {} ({}): {} hosts, {} switches, {} links.\n",

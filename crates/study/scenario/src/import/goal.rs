@@ -1,4 +1,4 @@
-//! A schedule in the GOAL language.
+//! Imports a schedule in the GOAL language.
 
 use super::job::{Job, filled};
 use super::{Imported, Importer, Reader};

@@ -1,4 +1,4 @@
-//! Which nodes of an HPCC topology file are hosts.
+//! Reads from an HPCC topology file which nodes are hosts.
 
 use super::lines::each;
 use std::collections::BTreeSet;
@@ -9,7 +9,7 @@ use std::path::Path;
 pub struct Hosts {
     nodes: u32,
     switches: BTreeSet<u32>,
-    /// For each node the number of hosts below it.
+    /// For each node, the number of hosts with lower numbers.
     before: Vec<u32>,
 }
 
@@ -23,7 +23,7 @@ impl Hosts {
         Hosts { nodes, before: hosts.collect(), switches }
     }
 
-    /// The number that node `node` has among hosts.
+    /// The number of node `node` among the hosts.
     pub fn host(&self, node: u32) -> Result<u32, String> {
         if self.switches.contains(&node) {
             return Err(format!("node {node} is a switch: flows are between hosts"));

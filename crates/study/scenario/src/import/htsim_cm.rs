@@ -1,4 +1,4 @@
-//! A connection matrix of htsim. Its failures become events.
+//! Imports a connection matrix of htsim. Its failures become events.
 
 use super::job::{Job, filled, header};
 use super::{Imported, Importer, Reader};
@@ -53,12 +53,14 @@ fn import(job: &Job<'_>) -> Result<Imported, String> {
     }
     if !matrix.failures.is_empty() && job.options.fat_tree.is_none() {
         let k = tree_of(matrix.nodes).unwrap_or_default();
-        notes.push(job.wrong(format!("failures are of a fat-tree with k = {k}, by its nodes")));
+        notes.push(
+            job.wrong(format!("failures assume a fat-tree with k = {k}, from the number of nodes")),
+        );
     }
     Ok(Imported { fragment, notes, written: written.into_iter().collect() })
 }
 
-/// Writes a matrix as a trace, or where it has triggers as a matrix without failures.
+/// Writes a matrix as a trace. A matrix with triggers is written as a matrix without failures.
 fn written(job: &Job<'_>, matrix: &Matrix) -> Result<Option<PathBuf>, String> {
     if !matrix.triggers.is_empty() {
         let out = job.beside("cm")?;
@@ -84,12 +86,12 @@ fn written(job: &Job<'_>, matrix: &Matrix) -> Result<Option<PathBuf>, String> {
     job.written(out, matrix.flows.len() as u64)
 }
 
-/// The `k` of the fat-tree with as many hosts, as htsim chooses it.
+/// The `k` of the fat-tree with `nodes` hosts, as htsim selects it.
 fn tree_of(nodes: u32) -> Option<u32> {
     (2..=64).step_by(2).find(|k: &u32| k.pow(3) / 4 == nodes)
 }
 
-/// Tables for the links that a matrix takes away. In htsim they are not there from the start.
+/// Tables of events for the links that a matrix removes. In htsim these links are missing from the start.
 fn failures(matrix: &Matrix, k: Option<u32>) -> Result<String, String> {
     if matrix.failures.is_empty() {
         return Ok(String::new());

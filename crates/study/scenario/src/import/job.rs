@@ -1,4 +1,4 @@
-//! What importers of traffic have in common.
+//! Common code of the importers of traffic.
 
 use super::Options;
 use super::lines::Whole;
@@ -17,7 +17,7 @@ pub(super) struct Job<'a> {
     pub options: &'a Options,
 }
 
-/// What was seen of the flows of a file.
+/// A summary of the flows of a file.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Summary {
     pub flows: u64,
@@ -55,20 +55,20 @@ impl Job<'_> {
         let path = out.with_extension(ending);
         if path == *out {
             return Err(format!(
-                "{}: the traffic would be written to the same file; give the fragment a name with .toml",
+                "{}: the traffic would be written to the same file; give the fragment a name that ends with .toml",
                 out.display()
             ));
         }
         Whole::create(&path, self.options.force).map(Some)
     }
 
-    /// The name by which the fragment names `written`, or else the file that was read.
+    /// The file name in the fragment: that of `written`, or else of the file that was read.
     pub(super) fn named(&self, written: Option<&PathBuf>) -> String {
         let name = written.and_then(|path| path.file_name()).map(|name| name.to_string_lossy());
         name.unwrap_or(self.file.to_string_lossy()).into_owned()
     }
 
-    /// A trace of `file`, with more keys where it is the file that was read.
+    /// The fragment for a trace, with further `keys`. It names `written`, or else the file that was read.
     pub(super) fn fragment(
         &self,
         about: &str,
@@ -87,7 +87,7 @@ impl Job<'_> {
         out
     }
 
-    /// Completes what was written, unless there is nothing in it.
+    /// Completes the written file. It is an error if there are no flows.
     pub(super) fn written(
         &self,
         out: Option<Whole>,
@@ -99,7 +99,7 @@ impl Job<'_> {
         out.map(Whole::done).transpose()
     }
 
-    /// The key `format`, where the name of the file that was read does not say it.
+    /// The key `format`, if the fragment names the file that was read and its name does not show the format.
     pub(super) fn format_unless(
         &self,
         written: &Option<PathBuf>,

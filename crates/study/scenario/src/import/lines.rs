@@ -1,17 +1,17 @@
-//! Large files: read line by line, written whole or not at all.
+//! Large files are read line by line, and written completely or not at all.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
-/// The mark of byte order with which some programs begin a text, in UTF-8.
+/// The byte order mark in UTF-8, with which some programs begin a text.
 const MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// A longer line is no line of any format that is read here.
+/// The longest line in bytes. No format that is read here has longer lines.
 const LONGEST: u64 = 1 << 16;
 
-/// Gives every line of the file at `path` to `each`, with its number from 1 and without its line break.
-/// Errors have the file and the line.
+/// Calls `each` for every line of the file at `path`, with its number from 1 and without its line break. Errors name
+/// the file and the line.
 pub fn each(
     path: &Path,
     each: impl FnMut(usize, &[u8]) -> Result<(), String>,
@@ -19,7 +19,7 @@ pub fn each(
     each_numbered(path, each).map_err(|why| format!("{}: {why}", path.display()))
 }
 
-/// As [`each`], but errors have the line alone.
+/// As [`each`], but errors name only the line.
 pub fn each_numbered(
     path: &Path,
     mut each: impl FnMut(usize, &[u8]) -> Result<(), String>,
@@ -52,7 +52,7 @@ pub struct Whole {
 }
 
 impl Whole {
-    /// Begins the file at `path`. One that is there is replaced only with `force`.
+    /// Begins the file at `path`. An existing file is replaced only with `force`.
     pub fn create(path: &Path, force: bool) -> Result<Whole, String> {
         if path.exists() && !force {
             return Err(format!("{} exists already: --force replaces it", path.display()));
@@ -69,7 +69,7 @@ impl Whole {
         self.out.write_all(bytes).map_err(|e| format!("{}: {e}", self.part.display()))
     }
 
-    /// The file is complete; returns where it is.
+    /// Gives the complete file its name, and returns its path.
     pub fn done(mut self) -> Result<PathBuf, String> {
         let finish = self.out.flush().and_then(|()| std::fs::rename(&self.part, &self.path));
         finish.map_err(|e| format!("{}: {e}", self.path.display()))?;
@@ -78,7 +78,7 @@ impl Whole {
 }
 
 impl Drop for Whole {
-    /// What is not complete does not stay.
+    /// Removes the file if it is not complete.
     fn drop(&mut self) {
         drop(std::fs::remove_file(&self.part));
     }

@@ -1,7 +1,7 @@
 //! Imports: files of other programs are converted into parts of a scenario.
 //!
-//! Each kind of file has an [`Importer`], which the command line selects by its name. A new one is a file with its
-//! importer, and one line in `OWN`; a format of networks is one of [`FORMATS`].
+//! Each kind of file has an [`Importer`], which the command line selects by its name. A new importer is a file of its
+//! own and one line in `OWN`. A format of networks is an entry of [`FORMATS`].
 
 pub mod captures;
 pub mod fabric;
@@ -23,12 +23,12 @@ use slotline_net::units::Bytes;
 use slotline_net::workload::cm::TimeUnit;
 use std::path::{Path, PathBuf};
 
-/// What reads one kind of file.
+/// A reader of one kind of file.
 #[derive(Clone, Copy, Debug)]
 pub struct Importer {
     /// Its name on the command line.
     pub name: &'static str,
-    /// What the file is.
+    /// The description of the file.
     pub about: &'static str,
     /// The options that apply to it, besides those about the files that are written.
     options: &'static [&'static str],
@@ -53,7 +53,7 @@ const OWN: [Importer; 8] = [
     schedule::IMPORTER,
 ];
 
-/// The options of networks. Readers refuse those that do not go with a format.
+/// The options of networks. Readers refuse those that do not fit a format.
 const OF_NETWORKS: &[&str] = &[
     "--rate",
     "--delay",
@@ -115,12 +115,12 @@ impl Importer {
     }
 }
 
-/// What the command line says about an import. What does not apply to a kind is refused.
+/// The options of an import. Those that do not apply to the kind of file are refused.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// The file for the fragment. The traffic is written to a file beside it. Without it nothing is written.
     pub out: Option<PathBuf>,
-    /// Whether files that are there are replaced.
+    /// Whether existing files are replaced.
     pub force: bool,
     /// htsim-cm: unit of `start`.
     pub time_unit: Option<TimeUnit>,
@@ -132,13 +132,13 @@ pub struct Options {
     pub topology: Option<PathBuf>,
     /// goal: messages up to this size do not keep their sender waiting.
     pub eager: Option<Bytes>,
-    /// pcap: a longer silence ends a flow.
+    /// pcap: a longer pause ends a flow.
     pub idle_gap: Option<Time>,
-    /// pcap: which host has which address.
+    /// pcap: the file with the addresses of hosts.
     pub addresses: Option<PathBuf>,
-    /// circuits: how many times as long as in the network lengths in the file are.
+    /// circuits: the factor by which times in the file are longer than in the network.
     pub dilation: Option<u64>,
-    /// Fabrics: rates and delays of links without, and what nodes are.
+    /// Fabrics: rates and delays of links that have none, and the kinds of nodes.
     pub fabric: GraphSpec,
 }
 
@@ -183,8 +183,8 @@ pub struct Imported {
 #[error("{0}")]
 pub struct ImportError(pub String);
 
-/// Reads `file` with `importer` and makes a part of a scenario of it. Where [`Options::out`] is given, that
-/// part is written there.
+/// Reads `file` with `importer` and converts it into a part of a scenario. With [`Options::out`], the part is written
+/// to that file.
 pub fn import(importer: Importer, file: &Path, options: &Options) -> Result<Imported, ImportError> {
     let mut imported = importer.read(file, options).map_err(ImportError)?;
     if let Some(out) = &options.out {

@@ -1,4 +1,4 @@
-//! A capture of packets, as a trace of its flows.
+//! Imports a capture of packets as a trace of its flows.
 
 use super::captures::{each_in_csv, extract};
 use super::job::{Job, Summary, quoted};

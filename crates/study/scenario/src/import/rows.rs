@@ -1,4 +1,4 @@
-//! Traces with one flow in each line.
+//! Imports traces with one flow in each line.
 
 use super::hpcc;
 use super::job::{Job, Summary, header};
@@ -30,7 +30,7 @@ pub(super) const CSV: Importer = Importer {
 fn import(job: &Job<'_>, format: RowFormat) -> Result<Imported, String> {
     let nodes = job.options.topology.as_deref().map(hpcc::hosts).transpose()?;
     if nodes.is_some() && job.options.out.is_none() {
-        return Err("--topology numbers hosts anew: say with -o where the trace goes".into());
+        return Err("--topology renumbers hosts: name the file for the trace with -o".into());
     }
     let mut out = job.beside("csv")?;
     let (mut rows, mut seen) = (Rows::new(format, job.options.priorities), Summary::default());

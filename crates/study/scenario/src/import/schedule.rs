@@ -1,4 +1,4 @@
-//! A schedule of circuits as Etalon has it, as the `control` of a scheme.
+//! Imports a schedule of circuits in Etalon's form as the `control` of a scheme.
 
 use super::job::Job;
 use super::{Imported, Importer, Reader};
@@ -18,9 +18,9 @@ fn import(job: &Job<'_>) -> Result<Imported, String> {
     Ok(Imported { fragment, ..Imported::default() })
 }
 
-/// `text` as a `[scheme.control]` table, which belongs to the `[[scheme]]` before it. Lengths are in
-/// microseconds where the text does not say, and `dilation` times as long as in the network: Etalon's
-/// emulator runs 20 times slower than what it emulates.
+/// `text` as a `[scheme.control]` table, which belongs to the `[[scheme]]` before it. Times are in microseconds unless
+/// the text names a unit. They are `dilation` times as long as in the network: Etalon's emulator runs 20 times slower
+/// than the network that it emulates.
 fn table(text: &str, name: &str, dilation: u64) -> Result<String, String> {
     if dilation == 0 {
         return Err("--dilation is 0: lengths are divided by it".into());
@@ -70,7 +70,7 @@ mod tests {
         let wrong = |text, dilation| table(text, "s.txt", dilation).expect_err("wrong");
         assert_eq!(
             wrong("2 5 1/0", 1),
-            "s.txt: line 1, column 8: 2 slices are announced, and 1 are there"
+            "s.txt: line 1, column 8: the week should have 2 slices and has 1"
         );
         assert_eq!(wrong("1 5 1/0", 0), "--dilation is 0: lengths are divided by it");
         assert!(wrong("unit ps\n1 5 1/0", 20).starts_with("s.txt: "));

@@ -1,4 +1,4 @@
-//! A distribution of flow sizes, as a workload with these sizes.
+//! Imports a distribution of flow sizes as a workload with these sizes.
 
 use super::job::{Job, filled, quoted};
 use super::{Imported, Importer, Reader};

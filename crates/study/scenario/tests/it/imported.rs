@@ -72,7 +72,7 @@ fn files_of_hpcc_are_workloads() {
     let flows = "file = \"hpcc/flow.txt\"\nformat = \"hpcc-flows\"";
     let (traffic, notes) = made(flows, 6).unwrap();
     assert_eq!(counts(&traffic), (6, 0, 0));
-    assert!(notes[0].contains("6 flows announced: 2 lines behind them are left out"), "{notes:?}");
+    assert!(notes[0].contains("6 flows announced: 2 further lines are ignored"), "{notes:?}");
     let starts: Vec<Start> = traffic.flows.iter().map(|flow| flow.start).collect();
     assert!(starts.contains(&Start::At(Time::ps(2_000_010_000_500))), "{starts:?}");
     let (traffic, notes) = made("file = \"hpcc/fct.txt\"\nformat = \"hpcc-fct\"", 6).unwrap();

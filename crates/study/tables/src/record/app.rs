@@ -7,15 +7,15 @@ use super::NEVER;
 pub struct AppRow {
     /// Name of the host.
     pub host: String,
-    /// What its shell ran.
+    /// The command that its shell ran.
     pub run: String,
-    /// When it started, in picoseconds; [`NEVER`] where the run ended before.
+    /// When it started, in picoseconds; [`NEVER`] if the run ended before.
     pub start_ps: u64,
-    /// When it ended, in picoseconds; [`NEVER`] where the run ended it.
+    /// When it ended, in picoseconds; [`NEVER`] if the end of the run stopped it.
     pub end_ps: u64,
-    /// Its exit code, 128 and the signal where a signal ended it; [`NEVER`] without any.
+    /// Its exit code; 128 plus the signal if a signal ended it; [`NEVER`] if there is none.
     pub exit: u64,
-    /// What it wrote.
+    /// Its output.
     pub output: String,
 }
 

@@ -7,7 +7,7 @@ pub struct EstimateRow {
     pub t_ps: u64,
     /// Index into [`super::RunRecord::ports`].
     pub port: u32,
-    /// Which table of virtual queues it is: bumps of one switch that share one are all number 0.
+    /// Number of the table of virtual queues. Bumps of one switch that share a table have number 0.
     pub bump: u16,
     /// Bytes in the virtual queue.
     pub estimate_bytes: u64,

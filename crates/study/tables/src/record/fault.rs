@@ -1,4 +1,4 @@
-//! What a central scheme has found to be faulty.
+//! Components that a central scheme has found to be faulty.
 
 use super::NEVER;
 
@@ -9,11 +9,11 @@ pub struct FaultRow {
     pub name: String,
     /// Whether it is a switch; otherwise it is a link.
     pub switch: bool,
-    /// When it was named, in picoseconds.
+    /// When it was found, in picoseconds.
     pub found_ps: u64,
-    /// When the first packets could leave that avoid it; [`NEVER`] where the run ended before.
+    /// When the first packets that avoid it could leave; [`NEVER`] if the run ended before.
     pub avoided_ps: u64,
-    /// When it was used again; [`NEVER`] where it was not.
+    /// When it was used again; [`NEVER`] if it was not.
     pub cleared_ps: u64,
 }
 

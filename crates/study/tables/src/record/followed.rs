@@ -7,7 +7,7 @@ use slotline_net::frame::Packet;
 pub enum Step {
     /// The sender put a segment on its link for the first time.
     Sent,
-    /// The sender put it there again.
+    /// The sender put a segment on its link again.
     Resent,
     /// The sender got an acknowledgement for all bytes below `bytes`.
     Acknowledged,
@@ -37,7 +37,7 @@ pub struct SequenceRow {
     pub bytes: u64,
 }
 
-/// A span of time in which a central scheduler let a host send.
+/// A span of time in which a central scheduler permitted a host to send.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ScheduleRow {
     /// Its beginning, in picoseconds.
@@ -48,28 +48,30 @@ pub struct ScheduleRow {
     pub src: u32,
     /// The only host it may send to.
     pub dst: u32,
-    /// Its rate limit in bits per second; 0: as fast as its link is.
+    /// Its rate limit in bits per second; 0 if only its link limits it.
     pub rate_bps: u64,
 }
 
-/// A packet as it left a captured port.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// A packet at the time at which it left a captured port.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct CapturedPacket {
     /// When its first bit left, in picoseconds.
     pub t_ps: u64,
     /// Host that made it; its destination is in the packet.
     pub src: u32,
-    /// The packet, with the marks it left with.
+    /// The packet, with the marks that it had when it left.
     pub packet: Packet,
+    /// In an emulation, the beginning of the real IP packet in hexadecimal; otherwise empty.
+    pub head: String,
 }
 
-/// What left one port.
+/// The packets that left a port.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Capture {
     /// Index into [`super::RunRecord::ports`].
     pub port: u32,
     /// Packets in the order they left.
     pub packets: Vec<CapturedPacket>,
-    /// Packets that left after the limit was reached, and are not in the record.
+    /// Number of packets that left after the limit was reached. They are not in the record.
     pub omitted: u64,
 }

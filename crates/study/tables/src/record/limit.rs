@@ -5,7 +5,7 @@
 pub struct LimitRow {
     /// Time, in picoseconds.
     pub t_ps: u64,
-    /// Index into [`super::RunRecord::ports`]: the port of the switch by which the flow comes.
+    /// Index into [`super::RunRecord::ports`]: the port of the switch at which the flow arrives.
     pub port: u32,
     /// Number of the connection.
     pub connection: u32,

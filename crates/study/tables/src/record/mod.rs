@@ -21,7 +21,7 @@ pub use why::{Part, WORST_PORTS, WhyRow};
 use slotline_net::node::counters::BUMP_MARKS;
 use slotline_net::node::{Counter, DropReason};
 
-/// The value of a time at which nothing happened.
+/// The value of a time if the event did not happen.
 pub const NEVER: u64 = u64::MAX;
 
 /// One flow (one message) of a run.
@@ -37,9 +37,9 @@ pub struct FlowRow {
     pub dst: u32,
     /// Payload bytes.
     pub bytes: u64,
-    /// When it began, in picoseconds; [`NEVER`] where the run ended before.
+    /// When it began, in picoseconds; [`NEVER`] if the run ended before.
     pub start_ps: u64,
-    /// When the receiver had its last byte; [`NEVER`] where unfinished.
+    /// When its last byte arrived at the receiver; [`NEVER`] if it is unfinished.
     pub finish_ps: u64,
     /// Completion time of the flow alone in the network, in picoseconds; 0 if it was not computed.
     pub ideal_ps: u64,
@@ -73,7 +73,7 @@ impl FlowRow {
 pub struct PortRow {
     /// Name of its node, as in the topology.
     pub node: String,
-    /// Name of the port: its number, or what it leads to.
+    /// Name of the port: its number, or the node that it leads to.
     pub port: String,
     /// Whether the node is a host: packets that wait there are not in a queue of the network.
     pub host: bool,
@@ -91,7 +91,7 @@ pub struct PortRow {
     pub peak_bytes: u64,
     /// Most bytes of messages of a central scheme that waited in a class of their own.
     pub message_peak_bytes: u64,
-    /// Pause frames this port obeyed.
+    /// Pause frames that this port obeyed.
     pub pauses: u64,
 }
 
@@ -154,27 +154,27 @@ pub struct EngineStats {
     pub packet_hops: u64,
     /// Largest resident memory of the process so far, in bytes.
     pub peak_rss_bytes: u64,
-    /// Fingerprint of everything that happened; equal for equal runs, however many threads.
+    /// Fingerprint of everything that happened. Equal runs have equal digests, whatever the number of threads.
     pub digest: u64,
     /// Threads used.
     pub threads: u32,
     /// Simulated time at the end, in picoseconds.
     pub sim_time_ps: u64,
-    /// Whether flows were fluids: nothing is known of packets and queues, and [`Conservation`] counts
-    /// bytes on the wire.
+    /// Whether flows were fluids. There are then no data about packets and queues, and [`Conservation`] counts bytes on
+    /// the wire.
     pub flow_level: bool,
-    /// Where hosts were real: how well the machine kept up with the network.
+    /// How well the machine kept up with the network, if hosts were real.
     pub emulation: Option<Emulation>,
 }
 
-/// How packets of real hosts came to the network.
+/// How packets of real hosts reached the network.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Gate {
-    /// The kernel held them until they left the modelled card.
+    /// The kernel held them until they left the modelled network card.
     #[default]
     Queue,
-    /// They were read from the interface: sockets did not feel how many waited.
+    /// They were read from the interface, so sockets did not notice how many waited.
     Interface,
 }
 
@@ -194,11 +194,11 @@ impl Gate {
 pub struct Emulation {
     /// How many times slower than real time the network ran.
     pub dilation: f64,
-    /// How packets came to the network.
+    /// How packets reached the network.
     pub gate: Gate,
     /// Packets handed to hosts.
     pub deliveries: u64,
-    /// How much later than planned these were handed over: the mean.
+    /// Delay of these packets after their planned time: the mean.
     pub late_mean_ns: u64,
     /// The median.
     pub late_p50_ns: u64,
@@ -206,9 +206,10 @@ pub struct Emulation {
     pub late_p99_ns: u64,
     /// The 99.9th percentile.
     pub late_p999_ns: u64,
-    /// The greatest.
+    /// The maximum.
     pub late_most_ns: u64,
-    /// Processor time of the thread that runs the network, without that in which it only waited, as a share of real time.
+    /// Processor time of the thread that runs the network, except for time in which it only waited, as a share of real
+    /// time.
     pub cpu_share: f64,
     /// Packets that a host's kernel did not take, or that it dropped before the network saw them.
     pub lost_outside: u64,
@@ -217,15 +218,15 @@ pub struct Emulation {
 }
 
 impl Emulation {
-    /// A run whose 99th percentile of lateness is above this is not valid.
+    /// The highest valid lateness at the 99th percentile, in nanoseconds. Runs above it are not valid.
     pub const LATEST_NS: u64 = 300_000;
 
-    /// Whether the machine kept up, so that the results say something of the network.
+    /// Whether the machine kept up, so that the results describe the network.
     pub fn is_valid(&self) -> bool {
         self.late_p99_ns <= Emulation::LATEST_NS && self.lost_outside == 0
     }
 
-    /// The worse of two runs in each respect, and all of their packets.
+    /// The worse of two runs in each respect, with the packets of both.
     pub fn worse(self, other: Emulation) -> Emulation {
         Emulation {
             dilation: self.dilation.min(other.dilation),
@@ -285,7 +286,7 @@ pub struct RunRecord {
 }
 
 impl RunRecord {
-    /// The value of the counter with this name, if the run has one. For names that come from files: code that
+    /// The value of the counter with this name, if the run has one. This is for names that come from files. Code that
     /// knows which counter it reads uses [`RunRecord::counted`].
     pub fn counted_by_name(&self, name: &str) -> Option<u64> {
         self.control.iter().find(|row| row.count == name).map(|row| row.value)
@@ -299,12 +300,12 @@ impl RunRecord {
         let ports: u64 = self.ports.iter().map(|port| port.marks).sum();
         ports + self.counted(BUMP_MARKS).unwrap_or(0)
     }
-    /// One counter over another; nothing where that is zero or not there.
+    /// One counter divided by another; `None` if the other is zero or missing.
     pub fn over(&self, part: Counter, whole: Counter) -> Option<f64> {
         let whole = self.counted(whole).filter(|whole| *whole > 0)?;
         Some(self.counted(part)? as f64 / whole as f64)
     }
-    /// The value of a counter; zero where the run has none.
+    /// The value of a counter; zero if the run has none.
     pub fn control(&self, counter: Counter) -> u64 {
         self.counted(counter).unwrap_or(0)
     }

@@ -3,9 +3,9 @@
 /// The queue in one rack for packets to another.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct VoqRow {
-    /// The rack where it is.
+    /// The rack that has the queue.
     pub src_rack: u32,
-    /// The rack that it is for.
+    /// The destination rack.
     pub dst_rack: u32,
     /// Packets that arrived, including those dropped.
     pub packets: u64,

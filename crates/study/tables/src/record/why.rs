@@ -1,14 +1,14 @@
 //! The parts of a flow's completion time.
 
-/// What a flow did or waited for. The parts of a flow's completion time add up to it exactly:
-/// they are the pieces of its critical path, the chain of packets and acknowledgements each of which had
-/// to happen before the next could, from the first byte sent to the last byte received.
+/// What a flow did or waited for. The parts of a flow's completion time add up to it exactly. They are the sections of
+/// its critical path from the first byte sent to the last byte received: the chain of packets and acknowledgements in
+/// which each had to happen before the next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Part {
     /// Held back in the sending host until a central scheduler permitted it to leave.
     Grant,
-    /// Waiting for the sending host's own network card, behind other packets of that host.
+    /// Waiting for the sending host's network card, behind other packets of that host.
     Card,
     /// Waiting in the queue of a switch port.
     Queue,
@@ -18,7 +18,7 @@ pub enum Part {
     Serialising,
     /// Propagation along a link.
     Propagating,
-    /// Hosts reacting: processing, delayed acknowledgements.
+    /// Reaction of hosts: processing, delayed acknowledgements.
     Host,
     /// Retransmitted segments in flight, until they arrived.
     Retransmitting,
@@ -76,7 +76,7 @@ impl Part {
     }
 }
 
-/// Ports recorded for each flow: those at which it waited longest.
+/// The number of ports recorded for each flow: those at which it waited longest.
 pub const WORST_PORTS: usize = 3;
 
 /// The completion time of one flow, divided into parts.
@@ -89,7 +89,7 @@ pub struct WhyRow {
     /// Acknowledgements on the critical path: round trips that had to follow one another.
     pub round_trips: u32,
     /// Where it waited longest ([`Part::Card`], [`Part::Queue`], [`Part::Circuit`], [`Part::Grant`]): index into
-    /// [`super::RunRecord::ports`] and picoseconds, longest first; zero picoseconds where there are fewer.
+    /// [`super::RunRecord::ports`] and picoseconds, longest first; zero picoseconds if there are fewer.
     pub worst: [(u32, u64); WORST_PORTS],
 }
 

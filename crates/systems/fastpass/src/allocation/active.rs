@@ -1,9 +1,8 @@
-//! The pairs of endpoints that have demand. The memory grows with their number alone.
+//! The pairs of endpoints that have demand. Apart from bits for few endpoints, memory grows only with their number.
 
 use super::entry::Entry;
 
-/// Up to this number of endpoints there are two bits for each pair: 4 MiB at most, and only the touched
-/// pages.
+/// Up to this number of endpoints, each pair has two bits: 4 MiB at most. Only touched pages take memory.
 const DENSE: usize = 4_096;
 
 /// The active pairs, and what they requested since they became active. This is read when a pair requests
@@ -26,8 +25,8 @@ impl ActivePairs {
         let dense = vec![[0; 2]; words * endpoints];
         ActivePairs { dense, words, table: PairTable::new(), active: 0 }
     }
-    /// Adds demand to an active pair, or makes the pair active. Returns whether it is new. Returns `None`,
-    /// with nothing changed, where the pair would wait for more slots than can be counted.
+    /// Adds demand to an active pair, or makes the pair active. Returns whether it is new. Returns `None` and
+    /// changes nothing if the pair would wait for more slots than can be counted.
     #[inline]
     pub(super) fn request(&mut self, pair: u32, slots: u32) -> Option<bool> {
         let (at, bit) = self.place(pair);
@@ -91,7 +90,7 @@ impl ActivePairs {
     /// Deactivates pairs that are done. Those that have requested more meanwhile stay active and go to
     /// `resumed`.
     #[inline(always)]
-    pub(super) fn finish(&mut self, pairs: impl Iterator<Item = u32>, since: &mut Vec<u32>) {
+    pub(super) fn finish(&mut self, pairs: impl Iterator<Item = u32>, resumed: &mut Vec<u32>) {
         let mut finished = 0;
         pairs.for_each(|pair| {
             let (at, bit) = place(self.words, pair);
@@ -104,7 +103,7 @@ impl ActivePairs {
             };
             finished += usize::from(!asked);
             if asked {
-                since.push(pair);
+                resumed.push(pair);
             }
         });
         self.active -= finished;
@@ -172,7 +171,7 @@ fn place(words: usize, pair: u32) -> (usize, u64) {
     (src * words + dst / 64, 1 << (dst % 64))
 }
 
-/// This is no pair: an endpoint never sends to itself.
+/// An unused entry. Its upper half is not a pair, because an endpoint never sends to itself.
 const FREE: u64 = u64::MAX;
 
 /// A table of numbers by pair, with open addressing and linear probing, at most a quarter full. An entry is
@@ -262,7 +261,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     proptest! {
-        /// Few different pairs, so that entries collide, move and come back; with bits and without.
+        /// The pairs are few, so that entries collide, move and come back. They have bits in some cases only.
         #[test]
         fn behaves_like_a_map(
             few: bool, steps in prop::collection::vec((0u32..200, 0u32..4), 0..2_000)

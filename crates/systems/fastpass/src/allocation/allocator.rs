@@ -8,8 +8,8 @@ use super::tenants::{Tenant, Tenants};
 use super::visits::{FirstVisits, Served};
 use super::{BATCH, Demand, DemandError, Grant, MOST_ENDPOINTS, Policy};
 
-/// A demand above this size makes all demand join its pair at once, so that a sum that cannot be counted is
-/// refused.
+/// After a demand above this size, each demand is added to its pair at once, so that a sum that cannot be
+/// counted is refused.
 const LARGE: u32 = 1 << 16;
 /// From this number of pairs per endpoint on, visits do not look at shares.
 const MANY_PAIRS: usize = 16;
@@ -66,7 +66,7 @@ impl Allocator {
             served: Served::default(),
         })
     }
-    /// The same for batches of `slots` timeslots, from 1 to 64.
+    /// Sets the size of a batch to `slots` timeslots, from 1 to 64.
     #[must_use]
     pub fn with_batch(self, slots: u32) -> Allocator {
         Allocator { ends: Ends::new(self.policy.least_share(), slots.clamp(1, BATCH)), ..self }
@@ -148,8 +148,8 @@ impl Allocator {
     pub fn active_pairs(&self) -> usize {
         self.active.len() + self.requests.len()
     }
-    /// What pairs wait for: source, destination, slots. A pair that requested slots since the last batch may
-    /// occur several times.
+    /// The slots that pairs wait for: source, destination, number. A pair that requested slots since the last
+    /// batch may occur several times.
     pub fn backlog(&self) -> impl Iterator<Item = (u16, u16, u64)> {
         let waiting = self.waiting.iter().flatten().map(|entry| {
             let since = self.active.requested_since(entry.key());
@@ -181,7 +181,7 @@ impl Allocator {
         self.requests = requests;
         self.served.granted()
     }
-    /// Counts the pairs at each end where visits look at shares. With many pairs they do not.
+    /// Counts the pairs at each end if visits use equal shares. With many pairs they do not.
     fn count_pairs(&mut self, shares: bool) {
         let Allocator { endpoints, policy, ends, waiting, requests, .. } = self;
         if !shares {
@@ -208,7 +208,7 @@ impl Allocator {
             waiting.sort_by_key(|&entry| !tenants.was_cut_short(entry));
         }
     }
-    /// Serves the waiting pairs from index `from` on. Returns the index of the pairs that became active
+    /// Serves the waiting pairs from index `from` on. Returns the index of the first pair that became active
     /// again.
     fn serve_from(
         &mut self,
@@ -277,8 +277,8 @@ impl Allocator {
         }
     }
     /// Grants what the visits took. Pairs that still wait are appended to `waiting`, in the order of service.
-    /// Pairs that are done stop being active, or wait again, in this batch, for what they requested
-    /// meanwhile. Returns the index of the latter.
+    /// Pairs that are done stop being active. Those that requested more meanwhile wait again in this batch,
+    /// at the end of `waiting`. Returns the index of the first of them.
     pub(super) fn finish_visits(&mut self, waiting: &mut Vec<Entry>) -> usize {
         let Allocator { ends, active, served, resumed, .. } = self;
         served.finish_visits(waiting);
@@ -301,8 +301,8 @@ impl Allocator {
         }
         self.tenants.iter_mut().for_each(Tenants::forget);
     }
-    /// Puts demand that waited elsewhere before all demand that waits here, in its order. Demand of a pair
-    /// that waits here joins it.
+    /// Puts demand of another allocator before all demand that waits here, in the given order. Demand of a
+    /// pair that already waits here is added to that pair.
     ///
     /// # Errors
     /// The errors of [`Allocator::add_demand`]. Demand before the refused one is added.

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The demands of pairs before one batch.
 type Demands = Vec<(u16, u16, u32)>;
+/// The slots that pairs wait for.
 type Book = BTreeMap<(u16, u16), u64>;
 
 fn policies() -> impl Strategy<Value = Policy> {
@@ -23,15 +24,16 @@ fn demands() -> impl Strategy<Value = (u16, Vec<Demands>)> {
     })
 }
 
-/// The reference check: takes the grants off the book, slot by slot, and fails if anything is taken twice.
+/// The reference check: subtracts the grants from the demand, slot by slot. Fails if an endpoint has two grants
+/// in a slot, or a pair more slots than its demand.
 fn check(grants: &[Grant], book: &mut Book) {
     for slot in 0..BATCH {
         let (mut sources, mut destinations) = (BTreeSet::new(), BTreeSet::new());
         for grant in grants.iter().filter(|grant| grant.slots >> slot & 1 == 1) {
             assert!(sources.insert(grant.src), "source {} twice in slot {slot}", grant.src);
             assert!(destinations.insert(grant.dst), "destination {} twice", grant.dst);
-            let left = book.get_mut(&(grant.src, grant.dst)).expect("nobody asked for that");
-            *left = left.checked_sub(1).expect("more than asked for");
+            let left = book.get_mut(&(grant.src, grant.dst)).expect("the pair has demand");
+            *left = left.checked_sub(1).expect("the grant is within the demand");
         }
     }
     book.retain(|_, left| *left > 0);
@@ -115,7 +117,7 @@ proptest! {
     }
 }
 
-/// One batch by the rules, with no list but that of the pairs.
+/// The reference: one batch, computed by plain visits to a list of the pairs.
 fn one_after_another(n: u16, pairs: &Demands, quantum: u32) -> Vec<Grant> {
     let crowded = pairs.len() / usize::from(n);
     let mut at = BTreeMap::<(bool, u16), u32>::new();
@@ -134,9 +136,9 @@ fn one_after_another(n: u16, pairs: &Demands, quantum: u32) -> Vec<Grant> {
     let mut got = vec![0u64; pairs.len()];
     for round in 0..=BATCH {
         for (pair, got) in pairs.iter().zip(&mut got) {
-            let (src, dst, wants) = *pair;
+            let (src, dst, demand) = *pair;
             let most = if round == 0 { first(&at, pair) } else { quantum };
-            for _ in 0..most.min(wants - got.count_ones()) {
+            for _ in 0..most.min(demand - got.count_ones()) {
                 let taken = |end: &_| busy.get(end).copied().unwrap_or(0);
                 let free = !(taken(&(true, src)) | taken(&(false, dst)));
                 let slot = free & free.wrapping_neg();
@@ -145,7 +147,7 @@ fn one_after_another(n: u16, pairs: &Demands, quantum: u32) -> Vec<Grant> {
                 *busy.entry((false, dst)).or_default() |= slot;
             }
             // A pair that gets all at once does not count for later pairs.
-            if round == 0 && got.count_ones() == wants {
+            if round == 0 && got.count_ones() == demand {
                 ends(pair).into_iter().for_each(|end| *at.entry(end).or_default() -= 1);
             }
         }
@@ -273,7 +275,7 @@ fn memory_grows_with_active_pairs() {
     assert!(bytes(4_096, 0) < 8 << 20);
 }
 
-/// The same demands give the same slots. A pair between the outermost of 65,536 endpoints works.
+/// The same demands give the same slots. The pairs of the first and the last of 65,536 endpoints are served.
 #[test]
 fn the_largest_network_is_served() {
     let run = || {

@@ -40,8 +40,7 @@ pub(super) const fn lowest_two(free: u64, two: bool) -> (u64, u32) {
     (free ^ without | second, (free != 0) as u32 + (second != 0) as u32)
 }
 
-/// The lowest free slots, at most `most` (below 256), and their number. This takes one instruction where the
-/// processor has it.
+/// The lowest free slots, at most `most` (below 256), and their number. This uses BZHI and PDEP of BMI2.
 #[cfg(target_feature = "bmi2")]
 #[inline(always)]
 pub(super) fn lowest(free: u64, most: u32) -> (u64, u32) {

@@ -9,11 +9,12 @@ use super::{MOST_ENDPOINTS, first_slots};
 /// memory.
 type Words = Box<[u64; SHARES + 64]>;
 
-/// Where the free slots of sources and of destinations begin.
+/// The indices at which the free slots of sources and of destinations begin.
 const FREE: [usize; 2] = [0, MOST_ENDPOINTS];
-/// Where the counts of active pairs of sources and of destinations begin.
+/// The indices at which the counts of active pairs of sources and of destinations begin.
 const PAIRS: [usize; 2] = [2 * MOST_ENDPOINTS, 3 * MOST_ENDPOINTS];
-/// Where the table of shares begins: what each of 1, 2, ... pairs at one end can have of a batch.
+/// The index at which the table of shares begins. Its entry `n` is the number of slots of a batch that each of
+/// `n` pairs at one end can have.
 const SHARES: usize = 4 * MOST_ENDPOINTS;
 
 /// The free slots and pair counts of all sources and destinations.
@@ -22,7 +23,7 @@ pub(super) struct Ends {
     words: Words,
     /// The slots of a batch.
     batch: u64,
-    /// Whether the pairs at each end are counted, which equal shares need.
+    /// Whether the pairs at each end are counted. Equal shares need the counts.
     counts: bool,
 }
 
@@ -33,7 +34,7 @@ impl Ends {
         for (pairs, share) in (1..).zip(&mut words[SHARES + 1..]) {
             *share = (slots / pairs).max(least.unwrap_or(1)).into();
         }
-        let words = words.into_boxed_slice().try_into().expect("it has that length");
+        let words = words.into_boxed_slice().try_into().expect("the lengths are equal");
         Ends { words, batch: first_slots(slots), counts: least.is_some() }
     }
     /// Frees all slots of the batch at this number of endpoints.
@@ -96,8 +97,8 @@ impl Ends {
     }
 }
 
-/// What a first visit takes: the least that max-min fairness gives the pair, which is an equal share of the
-/// end with more pairs, or the quantum.
+/// The number of slots that a first visit takes: an equal share of the end with more pairs, and at least the
+/// quantum. Max-min fairness gives the pair at least the equal share.
 #[inline(always)]
 pub(super) fn fair_share(entry: Entry, ends: &Ends) -> u32 {
     let [src, dst] = entry.places(PAIRS).map(|at| ends.words[at]);

@@ -2,8 +2,8 @@
 
 use super::Grant;
 
-/// A waiting pair in one word: from the top 16 bits of source, 16 of destination, and 32 of slots that are
-/// left.
+/// A waiting pair in one word. From the top: 16 bits for the source, 16 for the destination, and 32 for the
+/// number of slots that are left.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Entry(pub(super) u64);
 

@@ -3,7 +3,7 @@
 //!
 //! Such an endpoint is split into `k` *lanes*, which are endpoints of an [`Allocator`]. A matching of lanes
 //! is a schedule in which no link carries more than it can. The demand of a pair is divided among pairs of
-//! lanes in turn, so that in one slot a pair can use as many lanes as the slower end has. What waits after that
+//! lanes in turn, so that in one slot a pair can use as many lanes as the slower end has. Demand that still waits
 //! gets the slots in which any lanes of both ends are free, so that the schedule is maximal.
 
 use super::bits::lowest;
@@ -19,7 +19,7 @@ pub struct Lanes {
     owner: Vec<u16>,
     /// The next lane of each endpoint: as a source and as a destination.
     next: Vec<[u16; 2]>,
-    /// Working memory: what pairs of lanes wait for.
+    /// Working memory: the demand of pairs of lanes that still wait.
     waiting: Vec<Demand>,
     room: Room,
 }
@@ -48,7 +48,7 @@ impl Lanes {
         let room = Room::new(rates);
         Ok(Lanes { allocator, first, owner, next, waiting: Vec::new(), room })
     }
-    /// The same for batches of `slots` timeslots, from 1 to 64.
+    /// Sets the size of a batch to `slots` timeslots, from 1 to 64.
     #[must_use]
     pub fn with_batch(self, slots: u32) -> Lanes {
         let room = Room { batch: first_slots(slots), ..self.room };
@@ -61,8 +61,8 @@ impl Lanes {
     /// lanes as the faster end has lanes.
     ///
     /// # Errors
-    /// The endpoints do not exist or are the same, or the sum cannot be counted; then a part may have been
-    /// added.
+    /// The endpoints do not exist or are the same, or the sum cannot be counted. In the last case, a part may
+    /// have been added.
     pub fn add_demand(&mut self, src: u16, dst: u16, packets: u32) -> Result<(), DemandError> {
         let endpoints = self.next.len();
         if let Some(&endpoint) = [src, dst].iter().find(|&&e| usize::from(e) >= endpoints) {
@@ -74,20 +74,20 @@ impl Lanes {
         let parts = self.rate(src).max(self.rate(dst));
         for part in 0..parts.min(packets) {
             let slots = packets / parts + u32::from(part < packets % parts);
-            let (from, to) = (self.deal(src, 0), self.deal(dst, 1));
+            let (from, to) = (self.next_lane(src, 0), self.next_lane(dst, 1));
             self.allocator.add_demand(from, to, slots)?;
         }
         Ok(())
     }
-    /// The lane of an endpoint whose turn it is.
-    fn deal(&mut self, endpoint: u16, side: usize) -> u16 {
+    /// Returns the lanes of an endpoint in turn, one per call.
+    fn next_lane(&mut self, endpoint: u16, side: usize) -> u16 {
         let rate = self.rate(endpoint) as u16;
         let next = &mut self.next[usize::from(endpoint)][side];
         let lane = self.first[usize::from(endpoint)] as u16 + *next;
         *next = (*next + 1) % rate;
         lane
     }
-    /// What pairs of endpoints wait for: source, destination, packets. A pair may occur several times.
+    /// The packets that pairs of endpoints wait for: source, destination, number. A pair may occur several times.
     pub fn backlog(&self) -> impl Iterator<Item = (u16, u16, u64)> {
         let owner = |lane: u16| self.owner[usize::from(lane)];
         self.allocator.backlog().map(move |(src, dst, slots)| (owner(src), owner(dst), slots))
@@ -110,12 +110,12 @@ impl Lanes {
         }
         self.waiting.retain(|demand| demand.slots > 0);
         let put_back = self.allocator.put_first(&self.waiting);
-        debug_assert!(put_back.is_ok(), "it waited there before");
+        debug_assert!(put_back.is_ok(), "the demand waited there before");
         self.waiting.clear();
     }
 }
 
-/// What endpoints can still send and receive in each slot of a batch.
+/// The packets that endpoints can still send and receive in each slot of a batch.
 #[derive(Clone, Debug)]
 struct Room {
     rates: Vec<u16>,
@@ -131,7 +131,7 @@ impl Room {
     fn new(rates: &[u16]) -> Room {
         Room { rates: rates.into(), batch: u64::MAX, left: Vec::new(), free: Vec::new() }
     }
-    /// Makes room for all but `grants`.
+    /// Sets the room to that of an empty batch, less `grants`.
     fn reset(&mut self, grants: &[Grant]) {
         self.left.clear();
         self.left.extend(self.rates.iter().map(|&rate| [[rate; BATCH as usize]; 2]));
@@ -192,8 +192,8 @@ mod tests {
     }
 
     proptest! {
-        /// Slot by slot no endpoint carries more than its rate, and no pair waits whose ends both have room; demand is
-        /// served in the end, exactly.
+        /// In no slot does an endpoint carry more than its rate, and no pair waits while both its ends have room.
+        /// All demand is served exactly.
         #[test]
         fn no_link_carries_more_than_its_rate(
             rates in prop::collection::vec(1u16..12, 2..10),

@@ -1,18 +1,18 @@
-//! Timeslot allocation (§3). The allocator decides about 64 timeslots at a time, a batch. Each timeslot is a
+//! Timeslot allocation (§3). The allocator allocates 64 timeslots at a time, a batch. Each timeslot is a
 //! matching of sources to destinations.
 //!
 //! One word per source and one per destination say which slots of the batch are free. Pairs wait in one
 //! queue, the least recently served pair first. The allocator goes through the queue in rounds. A visit to a
 //! pair takes the lowest slots that are free at both ends, at most a quantum. A pair leaves the batch when
-//! all of its slots are granted, or when its ends have no free slot in common. Words only lose slots, so no
-//! later visit in the batch could succeed, and no waiting pair can use a slot that stays free.
+//! all of its slots are granted, or when its ends have no free slot in common. Free slots only become fewer, so
+//! no later visit in the batch could succeed, and no waiting pair can use a slot that stays free.
 //!
 //! **The first visit takes what round robin gives in any case.** Max-min fairness gives a pair at least an
 //! equal share of the busier one of its ends: 64 slots divided by the number of pairs there. As long as
 //! endpoints have few pairs (below 16 on average), the first visit takes this share where it is more than the
 //! quantum. Later visits take a quantum each. With a quantum of 1 and 16 to 31 pairs on average, the first
-//! visit takes two slots. A share of what is free at both ends need not be left for a pair that is visited
-//! later, so pairs are, as measured, a little further from max-min fairness.
+//! visit takes two slots. A pair that is visited later may find less than its share free at both ends. In
+//! measurements, the result is therefore a little further from max-min fairness.
 //!
 //! **Demand that is granted at once** leaves no state. Pairs that request slots come last in the next batch,
 //! and only those that do not get all of them become active.
@@ -25,9 +25,9 @@
 //! a slot after at most ⌈(2n - 4) q / 32⌉ + 14 batches without one. [`Policy::ShortestFirst`] has no such
 //! bound, nor have the lower classes of [`Allocator::with_tenants`].
 //!
-//! **Two allocators** can own alternating batches, each with a part of the pairs. After its batch each gives
-//! what is left to the other ([`Allocator::take_waiting`], [`Allocator::put_first`]), so that a pair is not
-//! bound to one of them.
+//! **Two allocators** can own alternating batches, each with a part of the pairs. After its batch, each gives
+//! its remaining demand to the other ([`Allocator::take_waiting`], [`Allocator::put_first`]), so that a pair
+//! is not bound to one of them.
 
 mod active;
 mod allocator;
@@ -72,8 +72,8 @@ pub enum Policy {
 }
 
 impl Policy {
-    /// The least that a first visit takes, where it may take an equal share of an end. `None`: it takes all
-    /// that is free.
+    /// The least number of slots that a first visit takes, if it may take an equal share of an end. `None`
+    /// means that it takes all free slots.
     fn least_share(self) -> Option<u32> {
         match self {
             Policy::ShortestFirst | Policy::MaxMin { quantum: BATCH } => None,

@@ -7,14 +7,14 @@ use super::entry::{Entry, key};
 use super::pair_filter::PairFilter;
 use super::{DemandError, Grant, Policy};
 
-/// With several partitions, this many times fewer pairs per endpoint count as many.
+/// With several partitions, the numbers of pairs per endpoint that count as many are higher by this factor.
 const SHARE_FACTOR: usize = 2;
 
 /// One partition.
 #[derive(Clone, Debug)]
 pub struct Partition {
     allocator: Allocator,
-    /// Pairs that demand joined since they were last lent.
+    /// Pairs to which demand was added since they were last lent.
     joined: PairFilter,
     /// The loads of the other partitions in this batch.
     others: Vec<u64>,
@@ -46,11 +46,11 @@ impl Partition {
         }
         Ok(())
     }
-    /// What each active pair waits for: source, destination, slots.
+    /// The slots that each active pair waits for: source, destination, number.
     pub fn backlog(&self) -> impl Iterator<Item = (u16, u16, u64)> {
         self.allocator.backlog()
     }
-    /// Allocates a batch, if there is no other partition.
+    /// Allocates a batch. This is only for a partition without others.
     pub fn allocate_alone(&mut self, out: &mut Vec<Grant>) {
         self.allocator.allocate_batch(out);
     }
@@ -63,9 +63,9 @@ impl Partition {
     /// Begins a batch: each pair gets an equal share of its busier end, or the slots of one visit. `others`
     /// is the sum of the loads of all other partitions ([`Partition::loads`]).
     ///
-    /// All pairs that still wait are appended to `lent`, in order, each as one word: from the top 16 bits of
-    /// source, 16 of destination, 32 of slots. They have to come back ([`Partition::finish`]) before the next
-    /// batch.
+    /// All pairs that still wait are appended to `lent`, in order. Each is one word, from the top: 16 bits for
+    /// the source, 16 for the destination, 32 for the slots. They have to be returned ([`Partition::finish`])
+    /// before the next batch.
     pub fn begin(&mut self, others: &[u64], out: &mut Vec<Grant>, lent: &mut Vec<u64>) {
         self.others.extend_from_slice(others);
         self.allocator.ends.change(others, |pairs, more| *pairs += more);
@@ -79,9 +79,9 @@ impl Partition {
         if allocator.policy == Policy::ShortestFirst {
             waiting.sort_unstable_by_key(|entry| entry.size());
         }
-        // With equal shares no partition takes the slots of another, so they are used as long as a share is two
-        // slots. There is no second visit now, even if more slots are free. Pairs that wait again because demand
-        // joined come last.
+        // With equal shares, no partition takes the slots of another. Shares are therefore used as long as they
+        // are at least two slots. There is no second visit now, even if more slots are free. Pairs that wait
+        // again because demand was added come last.
         allocator.visit_first(&mut waiting, 0, &mut Vec::new(), *all / SHARE_FACTOR);
         allocator.finish_visits(&mut waiting);
         out.extend_from_slice(allocator.served.granted());
@@ -92,7 +92,7 @@ impl Partition {
         allocator.waiting[0] = waiting;
     }
     /// Serves pairs of another partition with the free slots of this batch and appends all of them to `rest`.
-    /// Pairs with all slots granted come first, with none left; the others follow in the order of service.
+    /// Pairs with all slots granted come first, with 0 slots left. The others follow in the order of service.
     pub fn serve(&mut self, pairs: &[u64], rest: &mut Vec<u64>, out: &mut Vec<Grant>) {
         let Partition { allocator, borrowed, all, .. } = self;
         let (done, left) = pairs.split_at(granted(pairs));
@@ -110,8 +110,8 @@ impl Partition {
         out.extend_from_slice(allocator.served.granted());
         rest.extend(borrowed.iter().map(|entry| entry.0));
     }
-    /// Takes the lent pairs back and serves them with the free slots of the batch. Pairs that wait again for
-    /// joined demand come last.
+    /// Takes the lent pairs back and serves them with the free slots of the batch. Pairs that wait again because
+    /// demand was added come last.
     pub fn finish(&mut self, pairs: &[u64], out: &mut Vec<Grant>) {
         self.allocator.ends.change(&self.others, |pairs, less| *pairs -= less);
         self.others.clear();
@@ -130,7 +130,7 @@ impl Partition {
     }
 }
 
-/// The word of a pair, with the demand that joined it.
+/// The word of a pair, with the demand that was added to it meanwhile.
 fn with_joined(entry: Entry, joined: &PairFilter, active: &mut ActivePairs) -> u64 {
     let joins = joined.may_contain(entry.key());
     let more = if joins { active.take_requested(entry.key(), u32::MAX - entry.left()) } else { 0 };

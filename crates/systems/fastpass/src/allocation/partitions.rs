@@ -2,13 +2,14 @@
 //!
 //! With `n` *partitions*, each pair belongs to one of `n` sets, and partition `i` owns the batches
 //! `i`, `i + n`, `i + 2n`, ... A *round* allocates the `n` batches of all partitions, in phases. First each
-//! partition serves its own set once: each pair gets what max-min fairness gives it at least among the pairs of
-//! all sets, an equal share of its busier end ([`Partition::begin`]). In phase `p`, partition `i` serves set
-//! `(i + p) mod n`, which partition `i + 1` has just served, with all that is free in its batch. So partition `i`
-//! always sends sets to partition `i - 1`. After `n` phases each set is back at its own partition and gets what
-//! is left there. Within a phase the partitions share no state: they can run in any order, or at once.
+//! partition serves its own set once: each pair gets an equal share of its busier end ([`Partition::begin`]).
+//! Max-min fairness among the pairs of all sets gives it at least this share. In phase `p`, partition `i` serves
+//! set `(i + p) mod n`, which partition `i + 1` has just served, with all free slots of its batch. So partition
+//! `i` always sends sets to partition `i - 1`. After `n` phases each set is back at its own partition and gets
+//! the slots that are left there. Within a phase the partitions share no state: they can run in any order, or
+//! at the same time.
 //!
-//! This is the pipeline of Fastpass (§3), closed to a circle. In the paper, what one core could not serve
+//! This is the pipeline of Fastpass (§3), closed to a ring. In the paper, demand that one core could not serve
 //! goes to the next core, which has the next batch. Here no partition waits for another one to finish its
 //! batch.
 //!
@@ -21,8 +22,8 @@
 
 use super::{DemandError, Grant, Partition, Policy};
 
-/// The partition of a pair. The pairs of each endpoint with any range of others are spread evenly, in both
-/// directions, and so are pairs that have a constant distance.
+/// The partition of a pair. The pairs of an endpoint with any range of other endpoints are spread evenly over
+/// the partitions, in both directions. Pairs whose numbers differ by a constant are spread evenly as well.
 #[must_use]
 pub fn partition_of(src: u16, dst: u16, partitions: usize) -> usize {
     let (src, dst) = (usize::from(src), usize::from(dst));
@@ -57,7 +58,7 @@ impl Partitions {
         let partition = partition_of(src, dst, self.partitions.len());
         self.partitions[partition].add_demand(src, dst, slots)
     }
-    /// What each active pair waits for: source, destination, slots.
+    /// The slots that each active pair waits for: source, destination, number.
     pub fn backlog(&self) -> impl Iterator<Item = (u16, u16, u64)> {
         self.partitions.iter().flat_map(Partition::backlog)
     }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The demands of pairs before one round.
 type Demands = Vec<(u16, u16, u32)>;
+/// The slots that pairs wait for.
 type Book = BTreeMap<(u16, u16), u64>;
 
 fn policies() -> impl Strategy<Value = Policy> {
@@ -23,15 +24,16 @@ fn demands() -> impl Strategy<Value = (u16, Vec<Demands>)> {
     })
 }
 
-/// The reference check: takes the grants off the book, slot by slot, and fails if anything is taken twice.
+/// The reference check: subtracts the grants from the demand, slot by slot. Fails if an endpoint has two grants
+/// in a slot, or a pair more slots than its demand.
 fn check(grants: &[Grant], book: &mut Book) {
     for slot in 0..64 {
         let (mut sources, mut destinations) = (BTreeSet::new(), BTreeSet::new());
         for grant in grants.iter().filter(|grant| grant.slots >> slot & 1 == 1) {
             assert!(sources.insert(grant.src), "source {} twice in slot {slot}", grant.src);
             assert!(destinations.insert(grant.dst), "destination {} twice", grant.dst);
-            let left = book.get_mut(&(grant.src, grant.dst)).expect("nobody asked for that");
-            *left = left.checked_sub(1).expect("more than asked for");
+            let left = book.get_mut(&(grant.src, grant.dst)).expect("the pair has demand");
+            *left = left.checked_sub(1).expect("the grant is within the demand");
         }
     }
     book.retain(|_, left| *left > 0);
@@ -58,7 +60,7 @@ fn add(partitions: &mut Partitions, book: &mut Book, demands: &Demands) {
 }
 
 proptest! {
-    /// A pair that waits after a round waited in each of its batches, and could have had none of their free
+    /// A pair that waits after a round waited in each of its batches and could have used none of their free
     /// slots.
     #[test]
     fn rounds_are_valid_maximal_and_conserve_demand(
@@ -74,7 +76,7 @@ proptest! {
             batches.iter().for_each(|grants| check_maximal(grants, &book));
             prop_assert_eq!(&backlog(&partitions), &book);
         }
-        // All of it is granted in the end.
+        // All demand is granted in the end.
         while !book.is_empty() {
             let before = book.values().sum::<u64>();
             partitions.allocate_round().iter().for_each(|grants| check(grants, &mut book));
@@ -83,7 +85,7 @@ proptest! {
         prop_assert!(backlog(&partitions).is_empty());
     }
 
-    /// One partition is the allocator alone.
+    /// With one partition, the result is that of an allocator.
     #[test]
     fn one_partition_is_an_allocator(policy in policies(), (n, rounds) in demands()) {
         let mut partitions = Partitions::new(1, n.into(), policy).unwrap();
@@ -153,8 +155,8 @@ fn nobody_starves() {
     }
 }
 
-/// Senders to one receiver, most of them in one set: no sender gets much more than another, because the first
-/// phase leaves each its share.
+/// The senders to one receiver are spread unevenly over the sets. No sender gets much more than another, because
+/// the first phase leaves each its share.
 #[test]
 fn sets_of_different_sizes_get_equal_shares() {
     for (partitions, in_first, others) in [(2, 1, 9), (2, 3, 7), (2, 2, 30), (3, 3, 7)] {

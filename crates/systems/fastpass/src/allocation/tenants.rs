@@ -22,7 +22,8 @@ pub(super) struct Tenants {
     /// The weight by source, for all possible numbers.
     weight: Vec<u8>,
     class: Vec<u8>,
-    /// What pairs may take at the next visit instead of their weight, where the last visit was cut short.
+    /// For pairs whose last visit was cut short: the slots that they may take at the next visit instead of
+    /// their weight.
     credit: PairTable,
 }
 
@@ -49,8 +50,8 @@ impl Tenants {
     pub(super) fn class(&self, src: u16) -> usize {
         self.class[usize::from(src)].into()
     }
-    /// Takes the slots of a visit: as many as the weight of the source's tenant, or what was missing at the
-    /// last visit.
+    /// Takes the slots of a visit: as many as the weight of the source's tenant, or as many as were missing at
+    /// the last visit.
     pub(super) fn take(&mut self, free: u64, entry: Entry) -> (u64, u32) {
         if free == 0 {
             return (0, 0);
@@ -67,7 +68,7 @@ impl Tenants {
     pub(super) fn was_cut_short(&self, entry: Entry) -> bool {
         self.credit.get(entry.key()).is_some()
     }
-    /// No pair waits any longer.
+    /// Forgets cut visits, because no pair waits any longer.
     pub(super) fn forget(&mut self) {
         self.credit = PairTable::new();
     }
@@ -87,7 +88,7 @@ mod tests {
     }
 
     proptest! {
-        /// A class gets exactly what it gets where the classes behind it do not exist.
+        /// A class gets exactly the slots that it gets without the classes after it.
         #[test]
         fn a_higher_class_never_loses_to_a_lower(
             tenants in prop::collection::vec((1u32..9, 0u8..3), 1..5),
@@ -135,7 +136,7 @@ mod tests {
             let total: u32 = weights.iter().sum();
             for (src, &weight) in (1..).zip(&weights) {
                 let (share, fair) = (got[&src], f64::from(batches * BATCH * weight) / f64::from(total));
-                // A visit that is cut short is made good by a later one.
+                // A later visit compensates for one that is cut short.
                 let off = (f64::from(share) - fair).abs();
                 prop_assert!(off <= 192.0 + 0.02 * fair, "{weight} of {total}: {share}, fair {fair}");
             }

@@ -11,14 +11,14 @@ use super::entry::{Entry, key};
 
 /// Pairs visited at a time.
 const CHUNK: usize = 64;
-/// Behind what is used of a list.
+/// Each list is longer than its used part by at least a chunk.
 const ROOM: &str = "there is room for a chunk";
-/// As long as this many of 64 pairs get something at first visits, it does not pay to find the others.
+/// If at least this many of 64 pairs get slots at first visits, finding the blocked pairs first saves no time.
 const MANY: usize = 24;
 /// The same number for later visits, which cost less.
 const MANY_LATER: usize = 30;
 
-/// A pair that got slots, and which.
+/// A pair and the slots that it got.
 #[derive(Clone, Copy, Debug, Default)]
 struct Pair {
     entry: Entry,
@@ -34,14 +34,14 @@ impl From<Pair> for Entry {
 /// The results of visits. The lists never become shorter, so that their memory is initialized once.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Served {
-    /// The grants: first those of active pairs that got all at their first visit, then those of requests that
-    /// did, then the others in the order of last visits.
+    /// The grants: first those of active pairs that got all slots at their first visit, then those of requests
+    /// that got all slots, then the others in the order of last visits.
     grants: Vec<Grant>,
-    /// Those that may get more.
+    /// The pairs that may get more.
     live: Vec<Pair>,
     /// The pairs that cannot get more and still wait, in the order of last visits.
     wait: Vec<Entry>,
-    /// Those that are done later.
+    /// The pairs that got all slots at a later visit.
     late: Vec<u32>,
     ends: Lengths,
 }
@@ -50,8 +50,9 @@ pub(super) struct Served {
 #[derive(Clone, Copy, Debug, Default)]
 struct Lengths {
     grants: usize,
-    /// Where the grants of these visits begin, and where the grants of active pairs that got all at once end.
+    /// The index at which the grants of these visits begin.
     before: usize,
+    /// The index at which the grants of active pairs end that got all slots at their first visit.
     done: usize,
     live: usize,
     wait: usize,
@@ -62,9 +63,9 @@ struct Lengths {
 pub(super) struct FirstVisits<'a> {
     /// Active pairs.
     pub(super) waiting: &'a mut Vec<Entry>,
-    /// Where those begin that are to be visited.
+    /// The index of the first pair to visit.
     pub(super) from: usize,
-    /// What was asked for since the last batch.
+    /// The requests since the last batch.
     pub(super) requests: &'a mut Vec<Entry>,
     pub(super) ends: &'a mut Ends,
     pub(super) active: &'a mut ActivePairs,
@@ -72,7 +73,7 @@ pub(super) struct FirstVisits<'a> {
 }
 
 impl FirstVisits<'_> {
-    /// Visits all of them. `take` chooses slots among the free ones and returns them with their number.
+    /// Visits all pairs. `take` chooses slots among the free ones and returns them with their number.
     pub(super) fn visits(self, mut take: impl FnMut(u64, Entry, &Ends) -> (u64, u32)) {
         let FirstVisits { waiting, from, requests, ends, active, served } = self;
         served.begin(waiting.len() - from + requests.len());
@@ -89,14 +90,14 @@ struct FirstLists<'a> {
     nothing: &'a mut [Entry; CHUNK],
     /// Pairs that were visited.
     visits: usize,
-    /// Those of them that got something.
+    /// Visited pairs that got slots.
     served: usize,
-    /// Those of them that got all.
+    /// Visited pairs that got all their slots.
     ended: usize,
 }
 
 impl FirstLists<'_> {
-    /// A visit to a pair.
+    /// Visits a pair. Returns the number of slots that it still waits for.
     #[inline(always)]
     fn visit(
         &mut self,
@@ -128,11 +129,11 @@ struct LaterLists<'a> {
     grants: &'a mut [Grant; CHUNK],
     wait: &'a mut [Entry; CHUNK],
     late: &'a mut [u32; CHUNK],
-    /// Pairs that may get still more.
+    /// Pairs that may get more.
     still_live: usize,
-    /// Pairs that wait on.
+    /// Pairs that cannot get more and still wait.
     waiting: usize,
-    /// Pairs that got all.
+    /// Pairs that got all their slots.
     done: usize,
 }
 
@@ -155,13 +156,13 @@ impl LaterLists<'_> {
         self.waiting += usize::from(slots == 0);
         self.done += done;
     }
-    /// There is nothing left for a pair.
+    /// Ends the visits to a pair for which no slot is free.
     #[inline(always)]
     fn give_up(&mut self, pair: Pair) {
         self.leave(pair);
         self.waiting += 1;
     }
-    /// What a pair leaves if it gets no more.
+    /// Writes the grant and the remaining demand of a pair that gets no more slots.
     #[inline(always)]
     fn leave(&mut self, pair: Pair) {
         self.grants[(self.waiting + self.done) % CHUNK] = pair.entry.grant(pair.granted);
@@ -179,7 +180,7 @@ impl Served {
         grow(&mut self.late, pairs);
         self.ends = Lengths { grants, before: grants, ..Lengths::default() };
     }
-    /// The lists from where they are free.
+    /// The lists behind their used parts.
     #[inline(always)]
     fn lists<'a>(&'a mut self, nothing: &'a mut [Entry; CHUNK]) -> FirstLists<'a> {
         let Lengths { grants, live, .. } = self.ends;
@@ -227,8 +228,8 @@ impl Served {
         self.ends.done = self.ends.grants;
     }
     /// Visits the requests since the last batch. Pairs that get nothing are appended to `waiting`. Pairs that
-    /// get all at once never become active; the others do after their chunk. Where a pair requested twice in
-    /// one chunk, the rest joins the first request.
+    /// get all at once never become active; the others do after their chunk. If a pair requested twice in one
+    /// chunk, the rest of the second request is added to the first.
     #[inline(never)]
     fn visit_requests(
         &mut self,
@@ -311,7 +312,7 @@ impl Served {
             self.ends.late += done;
         }
     }
-    /// The lists from where they are free.
+    /// The lists behind their used parts.
     #[inline(always)]
     fn later(&mut self) -> LaterLists<'_> {
         let Lengths { grants, live, wait, late, .. } = self.ends;
@@ -325,8 +326,8 @@ impl Served {
             done: 0,
         }
     }
-    /// Grants what the pairs got that may get more. Pairs that still wait are appended to `waiting`, in the
-    /// order of service.
+    /// Grants the slots of the pairs that could get more. Pairs that still wait are appended to `waiting`, in
+    /// the order of service.
     #[inline(never)]
     pub(super) fn finish_visits(&mut self, waiting: &mut Vec<Entry>) {
         let Served { grants, live, wait, ends, .. } = self;
@@ -337,15 +338,15 @@ impl Served {
         waiting.extend_from_slice(&wait[..ends.wait]);
         waiting.extend(live.iter().map(|pair| pair.entry));
     }
-    /// All that was granted since the last call.
+    /// All grants since the last call.
     pub(super) fn granted(&mut self) -> &[Grant] {
         &self.grants[..std::mem::take(&mut self.ends.grants)]
     }
-    /// Active pairs that got all at their first visit.
+    /// Active pairs that got all slots at their first visit.
     pub(super) fn at_once(&self) -> impl Iterator<Item = u32> {
         self.grants[self.ends.before..self.ends.done].iter().map(|grant| key(grant.src, grant.dst))
     }
-    /// Those that got all later.
+    /// Pairs that got all slots at a later visit.
     pub(super) fn late(&self) -> impl Iterator<Item = u32> {
         self.late[..self.ends.late].iter().copied()
     }
@@ -366,7 +367,7 @@ fn grow<T: Clone + Default>(list: &mut Vec<T>, used: usize) {
     }
 }
 
-/// Bit `i` is set where pair `i` cannot get anything.
+/// Bit `i` is set if no slot is free for pair `i`.
 #[inline(always)]
 fn blocked<T: Copy + Into<Entry>>(pairs: &[T], ends: &Ends) -> u64 {
     let free = pairs.iter().rev().map(|&pair| ends.free(pair.into()));

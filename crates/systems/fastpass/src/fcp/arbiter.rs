@@ -17,20 +17,20 @@ pub enum ArbiterEvent {
     Began,
     /// The endpoint demands more slots.
     Demand {
-        /// Where to.
+        /// The destination.
         dst: u32,
         /// The additional slots; not 0.
         slots: u32,
     },
 }
 
-/// The reason why slots cannot be granted. Nothing has changed then.
+/// The reason why slots cannot be granted. The state does not change.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Denied {
     /// The endpoint has less pending demand in this epoch.
     #[error("cannot grant {slots} slots to node {dst}: {pending} are pending")]
     NotDemanded {
-        /// Where to.
+        /// The destination.
         dst: u32,
         /// The number of slots.
         slots: u32,
@@ -52,7 +52,7 @@ pub enum Denied {
 pub struct ArbiterSession {
     session: Session,
     flows: Flows,
-    /// Granted and not sent yet.
+    /// Grants that have not been sent yet.
     queue: GrantQueue,
 }
 
@@ -91,7 +91,7 @@ impl ArbiterSession {
         }
         Ok(())
     }
-    /// Counts slots as granted. They have to be sent.
+    /// Counts slots as granted. The caller has to send them.
     #[inline]
     fn count(&mut self, dst: u32, base: u64, slots: u64) -> Result<(), Denied> {
         if base.checked_add(slots.checked_ilog2().unwrap_or(0).into()).is_none() {
@@ -109,9 +109,9 @@ impl ArbiterSession {
         flow.granted = flow.granted.wrapping_add(count);
         Ok(())
     }
-    /// Grants all of these slots, with one base, and writes all messages that may leave at `now` behind what
-    /// is in `out`; their codes are still missing. Calls `denied` with the reason for each refused grant, and
-    /// `written` after each message.
+    /// Grants all of these slots, with one base, and appends all messages that may leave at `now` to `out`,
+    /// without their codes. Calls `denied` with the reason for each refused grant, and `written` after each
+    /// message.
     pub(super) fn grant_all(
         &mut self,
         base: u64,
@@ -125,9 +125,9 @@ impl ArbiterSession {
         if grants.is_empty() && self.has_nothing_to_send(now) {
             return;
         }
-        let right =
+        let valid =
             |grant: &&Grant| grant.slots > 0 && self.count(grant.dst, base, grant.slots).is_ok();
-        let counted = grants.iter().take_while(right).count();
+        let counted = grants.iter().take_while(valid).count();
         let mut left = &grants[..counted];
         // The grants bypass the queue if it is empty and no reset has to be sent.
         if counted == grants.len() && self.queue.is_empty() && !self.session.owes_reset() {
@@ -204,7 +204,7 @@ impl ArbiterSession {
             self.queue.clear();
             events(ArbiterEvent::Began);
         }
-        // Lost slots are not granted again: the report says that they were.
+        // Lost slots are not granted again. The report says that they were granted.
         self.session.window.acknowledge(&message.header.acks, |dst| self.flows.report(dst));
         for record in message.records() {
             if let Record::Demand(totals) = record {
@@ -213,7 +213,7 @@ impl ArbiterSession {
         }
         Ok(())
     }
-    /// Counts a total. A total that is not higher than the known one is an old one.
+    /// Counts a total of demand. A total that is not higher than the known one is old and changes nothing.
     #[inline]
     fn note_demand(&mut self, Total { dst, slots }: Total) -> Option<ArbiterEvent> {
         let flow = self.flows.entry(dst);
@@ -235,8 +235,7 @@ impl ArbiterSession {
         self.session.seal(out);
         any
     }
-    /// Writes the next packet behind what is in `out`, without the code, after timed-out packets were
-    /// handled.
+    /// Appends the next packet to `out`, without its code. Timed-out packets have to be handled before.
     fn poll_open(&mut self, now: Time, out: &mut Vec<u8>) -> bool {
         if self.session.poll_reset(false, now, out) {
             return true;

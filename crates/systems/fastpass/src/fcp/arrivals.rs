@@ -16,7 +16,7 @@ struct Arrival {
 pub(super) struct Arrivals {
     slots: VecDeque<Arrival>,
     /// By destination, the latest packet with a report: slots granted up to it have arrived or are given up.
-    /// The list has recent packets alone, because older ones are refused. It is mostly empty.
+    /// The list has only recent packets, because older ones are refused. It is mostly empty.
     reports: Vec<(u32, u64)>,
 }
 

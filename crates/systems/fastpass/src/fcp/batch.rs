@@ -17,7 +17,7 @@ pub struct MessageBatch {
 }
 
 impl MessageBatch {
-    /// Throws all messages away.
+    /// Removes all messages.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.messages.clear();
@@ -27,11 +27,11 @@ impl MessageBatch {
         self.bytes.extend_from_slice(message);
         self.messages.push((session, self.bytes.len() as u32));
     }
-    /// How many messages there are.
+    /// The number of messages.
     pub const fn len(&self) -> usize {
         self.messages.len()
     }
-    /// Whether there is none.
+    /// Whether there are no messages.
     pub const fn is_empty(&self) -> bool {
         self.messages.is_empty()
     }
@@ -70,7 +70,7 @@ pub struct SessionGrants {
 }
 
 impl SessionGrants {
-    /// Throws all away.
+    /// Removes all grants.
     pub fn clear(&mut self) {
         self.grants.clear();
         self.starts.clear();
@@ -78,18 +78,18 @@ impl SessionGrants {
     /// Adds a grant for the last session or a later one.
     ///
     /// # Panics
-    /// Panics if it is for an earlier session.
+    /// Panics if the grant is for an earlier session.
     pub fn push(&mut self, session: u32, grant: Grant) {
         let next = session as usize + 1;
-        assert!(next >= self.starts.len(), "session {session} comes late");
+        assert!(next >= self.starts.len(), "session {session} is earlier than the last one");
         self.starts.resize(next, self.grants.len() as u32);
         self.grants.push(grant);
     }
-    /// All of them.
+    /// All grants.
     pub fn grants(&self) -> &[Grant] {
         &self.grants
     }
-    /// Those of one session.
+    /// The grants of one session.
     pub fn of(&self, session: usize) -> &[Grant] {
         let start = |at| self.starts.get(at).map_or(self.grants.len(), |&start| start as usize);
         &self.grants[start(session)..start(session + 1)]
@@ -117,15 +117,14 @@ fn codes<'a>(
 /// Panics if a message is for a session that is not among these.
 pub fn receive_all(
     sessions: &mut [ArbiterSession],
-    messages_out: &MessageBatch,
+    received: &MessageBatch,
     now: Time,
     events: &mut Vec<(u32, ArbiterEvent)>,
 ) {
-    for first in (0..messages_out.len()).step_by(LANES) {
+    for first in (0..received.len()).step_by(LANES) {
         let group = || {
-            (first..messages_out.len().min(first + LANES)).map(|at| {
-                (messages_out.messages[at].0, &messages_out.bytes[messages_out.range(at)])
-            })
+            (first..received.len().min(first + LANES))
+                .map(|at| (received.messages[at].0, &received.bytes[received.range(at)]))
         };
         black_box(
             group().fold(0, |all, (at, bytes)| all ^ prefetch(&sessions[at as usize], bytes)),
@@ -165,7 +164,7 @@ pub fn send_grants(
 ) -> Vec<(u32, Denied)> {
     assert!(
         session_grants.starts.len() <= sessions.len(),
-        "awards are for sessions that there are"
+        "a grant is for a session that does not exist"
     );
     let mut all_denied = Vec::new();
     for first in (0..sessions.len()).step_by(LANES) {
@@ -205,8 +204,8 @@ mod tests {
         Config { longest: 200, ..Config::with_defaults(key, me, peer, NODES, u64::from(me)) }
     }
 
-    /// What happens in a step: demand, grants (some of them more than is wanted), how long until the
-    /// next; and a byte that is damaged.
+    /// A step: demand, grants (some beyond the demand), the time since the last step in µs, and the index of a
+    /// damaged byte.
     type Step = (Vec<(u32, u32, u32)>, Vec<(u32, u32, u16, u64)>, u64, usize);
 
     fn steps() -> impl Strategy<Value = Vec<Step>> {
@@ -218,9 +217,9 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
 
-        /// All at once or one by one: the same messages, events, refusals and counts.
+        /// A batch gives the same messages, events, refusals and counts as sessions one by one.
         #[test]
-        fn together_is_one_by_one(steps in steps()) {
+        fn a_batch_is_sessions_one_by_one(steps in steps()) {
             let mut ends: Vec<_> = (0..NODES).map(|me| EndpointSession::new(config(me, NODES))).collect();
             let mut one: Vec<_> = (0..NODES).map(|peer| ArbiterSession::new(config(NODES, peer))).collect();
             let mut all = one.clone();

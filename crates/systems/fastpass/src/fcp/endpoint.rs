@@ -178,7 +178,7 @@ impl EndpointSession {
         self.session.seal(out);
         any
     }
-    /// Writes the next packet behind what is in `out`, without the code.
+    /// Appends the next packet to `out`, without its code.
     fn poll_open(&mut self, now: Time, out: &mut Vec<u8>) -> bool {
         self.session.expire(now, |dst| self.flows.report(dst));
         if self.session.poll_reset(self.pending > 0, now, out) {
@@ -216,7 +216,7 @@ impl EndpointSession {
             self.session.window.note([dst].into_iter());
         }
     }
-    /// When the totals that are due may leave.
+    /// The time from which the totals that are due may leave.
     fn demand_at(&self) -> Option<Time> {
         let quiet_time = match self.session.window.is_empty() {
             true => Time::ZERO,

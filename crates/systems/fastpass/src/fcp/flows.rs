@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-/// This is no destination: a network has fewer nodes.
+/// The owner of a place without a destination. No node has this number.
 const NONE: u32 = u32::MAX;
 
 /// The counts of a destination, modulo 2³².
@@ -31,7 +31,7 @@ pub(super) struct Flows {
     /// The destination of each place; empty where each node has its own place.
     owners: Vec<u32>,
     flows: Vec<Flow>,
-    /// Places that are in the queue.
+    /// Whether the destination of each place is in the queue.
     marked: Vec<bool>,
     used: usize,
     shift: u32,
@@ -163,7 +163,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     proptest! {
-        /// Sparse or dense, the table is a map, and the queue has each destination once.
+        /// Sparse or dense, the table behaves like a map, and the queue has each destination once.
         #[test]
         fn the_table_is_a_map(
             nodes in 1u32..2_000, stride in 1u32..64, names in prop::collection::vec((0u32..500, any::<bool>()), 0..400)

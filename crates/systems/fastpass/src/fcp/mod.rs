@@ -2,7 +2,7 @@
 //! when packets are lost, repeated or delayed, and begin again after one end has lost its counts.
 //!
 //! The ends have neither clock nor socket: their input is bytes and the time, and their output is bytes and a deadline.
-//! No packet is sent twice. Values that were not acknowledged in time are reported again as they are then.
+//! No packet is sent twice. Values that were not acknowledged in time are reported again with their latest state.
 //! `docs/protocol/fcp.md` is the specification.
 //!
 //! [`Session`] has the epochs and packet numbers that both ends share. [`EndpointSession`] and
@@ -47,15 +47,14 @@ pub struct Config {
     /// Fastpass uses 20 µs at the arbiter.
     pub gap: Time,
     /// An endpoint whose last demand is not acknowledged yet waits for this time before it sends more demand.
-    /// Zero: as long as `gap`.
+    /// Zero means as long as `gap`.
     pub quiet_time: Time,
     /// An endpoint that waits for slots and receives nothing requests an answer at this interval.
     pub alive: Time,
     /// The longest message that this end sends, in bytes: from [`SHORTEST`](crate::wire::fcp::SHORTEST) to
     /// [`LONGEST`].
     pub longest: u16,
-    /// The seed of the nonces, together with the key. It has to be random, and never the same after a
-    /// restart.
+    /// The seed of the nonces, together with the key. It has to be random, and different after each restart.
     pub seed: u64,
 }
 
@@ -73,8 +72,7 @@ impl Config {
     }
 }
 
-/// The reason why a message was not accepted. Nothing of it was used, except that its sender may have to
-/// begin again.
+/// The reason why a message was not accepted. Its content is not used, but an answer may have to be sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Refused {
     /// The bytes are not a message, or not one by an owner of the key.
@@ -110,7 +108,7 @@ pub enum Refused {
 /// The most slots that may be pending from an endpoint to one destination.
 pub const MAX_PENDING: u32 = i32::MAX as u32;
 
-/// The reason why a demand is refused. Nothing has changed then.
+/// The reason why a demand is refused. The state does not change.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum DemandError {
     /// The network has no such destination.

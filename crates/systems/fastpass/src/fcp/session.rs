@@ -40,7 +40,7 @@ pub struct Counters {
     pub repeated: u64,
 }
 
-/// A nonce that is offered to a peer that proves to have `peer_nonce`.
+/// A nonce that is offered to a peer. The peer has to prove that `peer_nonce` is its own.
 #[derive(Clone, Copy, Debug)]
 struct Offer {
     own_nonce: u64,
@@ -50,7 +50,7 @@ struct Offer {
 /// The effect of an accepted message, besides its records.
 #[derive(Debug)]
 pub(super) struct Accepted<'a> {
-    /// Whether it began an epoch. Then all counts start again before its records count.
+    /// Whether the message began an epoch. If so, all counts restart before its records are counted.
     pub(super) began: bool,
     pub(super) message: Message<'a>,
 }
@@ -58,15 +58,16 @@ pub(super) struct Accepted<'a> {
 /// The part of an end that handles epochs and packets, but not their records.
 ///
 /// An epoch is a pair of nonces, one of each end, both drawn for it. Each packet carries both. So a packet
-/// with this end's nonce was sent after that nonce was drawn, by an owner of the key. No nonce is used for a
-/// second epoch: an epoch that was left never comes back, whatever arrives late.
+/// with this end's nonce was sent after that nonce was drawn, by an owner of the key. No nonce is used for two
+/// epochs, so late packets cannot bring back an old epoch.
 #[derive(Clone, Debug)]
 pub struct Session {
     config: Config,
     role: Role,
     nonces_drawn: u64,
     own_nonce: u64,
-    /// The other end's nonce. `None`: there is no epoch yet, and this end's nonce is offered to any peer.
+    /// The other end's nonce. `None` means that there is no epoch yet. This end's nonce is then offered to any
+    /// peer.
     peer_nonce: Option<u64>,
     /// The offer to a restarted peer, while the present epoch goes on.
     offer: Option<Offer>,
@@ -136,7 +137,7 @@ impl Session {
         self.silent_timeouts
     }
     /// The earliest time for a packet with records. All packets of a burst leave at one time, the next burst
-    /// a gap later. `None`: no packet may leave before something arrives or times out.
+    /// a gap later. `None` means that no packet may leave before a packet arrives or times out.
     pub(super) fn next_send(&self) -> Option<Time> {
         let open = self.is_open() && !self.window.is_full();
         open.then(|| self.last_sent.map_or(Time::ZERO, |at| at.after(self.config.gap)))
@@ -238,7 +239,7 @@ impl Session {
             }
             Some(_) => match offered {
                 Some(offer) if offer.own_nonce == to => offer.own_nonce,
-                // This answers an old packet. A further answer would never end.
+                // This reset answers an old packet. If both ends answered such resets, they would never stop.
                 _ if to != 0 => return Err(Refused::Epoch),
                 _ => return Err(self.offer_nonce(from, offered)),
             },
@@ -247,8 +248,8 @@ impl Session {
         self.ack_by = Some(now);
         Ok(())
     }
-    /// Offers a nonce. A reset that proves nothing may be an old one, so the epoch goes on until the peer has
-    /// answered.
+    /// Offers a nonce. A reset without this end's nonce may be an old one, so the epoch goes on until the peer
+    /// has answered.
     fn offer_nonce(&mut self, peer_nonce: u64, offered: Option<Offer>) -> Refused {
         let own_nonce = offered.map_or_else(|| self.draw_nonce(), |offer| offer.own_nonce);
         self.offer = Some(Offer { own_nonce, peer_nonce });
@@ -346,13 +347,13 @@ impl Session {
         let over = self.window.oldest().map(|at| at.after(self.config.timeout));
         [over, self.ack_by, more].into_iter().flatten().min()
     }
-    /// Begins the next packet of the epoch behind what is in `out`. `None`: there is no epoch.
+    /// Begins the next packet of the epoch at the end of `out`. Returns `None` if there is no epoch.
     pub(super) fn begin_packet<'a>(&self, out: &'a mut Vec<u8>) -> Option<Writer<'a>> {
         let number = self.last_number + 1;
         let header = self.header(self.own_nonce, self.peer_nonce?, number, self.received);
         Some(Writer::behind(out, &header, self.config.longest.into()))
     }
-    /// Ends a packet, except for its code, and counts it as sent. It is about the destinations noted in the
+    /// Ends a packet, except for its code, and counts it as sent. Its destinations are those noted in the
     /// window.
     pub(super) fn send(&mut self, writer: Writer, now: Time) {
         self.last_number += 1;

@@ -1,4 +1,4 @@
-//! Tests with two ends over a channel with all kinds of faults, and of single faults on a good channel.
+//! Tests of two ends over a channel with faults of all kinds, and over a good channel with single faults.
 
 use super::*;
 use crate::wire::fcp::{Acks, Header, LONGEST, Owned, Total, emit, owned};
@@ -39,7 +39,7 @@ enum Step {
     Grant(usize),
     Wait(u64),
     RestartEndpoint,
-    /// Another arbiter takes over; whether it announces itself.
+    /// Another arbiter takes over. If true, it announces itself.
     RestartArbiter(bool),
 }
 
@@ -53,7 +53,7 @@ struct Pair {
     now: Time,
     endpoint: EndpointSession,
     arbiter: ArbiterSession,
-    /// Packets in the order of sending: when they arrive, and whether at the arbiter.
+    /// Packets in the order of sending: when they arrive, whether they go to the arbiter, and their bytes.
     channel: Vec<(Time, bool, Vec<u8>)>,
     fates: Vec<Fate>,
     sent: usize,
@@ -62,7 +62,7 @@ struct Pair {
     /// Slots that the arbiter's user granted, and those the endpoint's user got.
     given: BTreeSet<(u32, u64)>,
     got: BTreeSet<(u32, u64)>,
-    /// What the endpoint's user still waits for.
+    /// The slots that the endpoint's user still waits for, by destination.
     open: Vec<u32>,
 }
 
@@ -97,13 +97,13 @@ impl Pair {
         self.open[dst as usize] += slots;
         self.flush();
     }
-    /// Grants at most so many slots, in masks of up to eight.
+    /// Grants at most `most` slots, in masks of up to eight.
     fn grant(&mut self, most: usize) {
         let pending = |dst: u32| (0..self.arbiter.pending(dst)).map(move |_| dst);
         let pending: Vec<u32> = (0..NODES).flat_map(pending).take(most).collect();
         for same in pending.chunk_by(|a, b| a == b).flat_map(|same| same.chunks(8)) {
             let (dst, first) = (same[0], self.next_slot);
-            // Every other slot, and sometimes in the middle of a mask.
+            // The mask has every other slot. Its first slot is sometimes in the middle of the mask.
             let mask = (0..same.len()).fold(0, |mask, at| mask | 1 << (2 * at));
             let (base, shift) =
                 if first % 3 == 0 { (first, 0) } else { (first - first % 64, first % 64) };
@@ -117,7 +117,7 @@ impl Pair {
     fn restart_endpoint(&mut self) {
         self.seed += 1;
         self.endpoint = EndpointSession::new(config(0, self.seed));
-        // What was queued is lost with it, and users begin again.
+        // The endpoint's queue is lost, and its user demands slots again.
         let open = std::mem::take(&mut self.open);
         self.open = vec![0; NODES as usize];
         for (dst, slots) in open.into_iter().enumerate() {
@@ -264,7 +264,7 @@ fn fate() -> impl Strategy<Value = Fate> {
     ]
 }
 
-/// The longest that [`brief`] holds a packet back.
+/// The longest delay of a packet by [`brief`].
 const BRIEF: Time = Time::us(150);
 
 fn brief() -> impl Strategy<Value = Fate> {
@@ -289,8 +289,8 @@ proptest! {
             pair.step(step);
             pair.check_user()?;
         }
-        // From here on the channel is clean. Old packets may still come, and an end that has lost its
-        // counts may be noticed only by asking.
+        // From here on the channel is clean. Old packets may still arrive, and the loss of an end's counts may
+        // be noticed only by a request for an answer.
         pair.fates.clear();
         pair.wait(Time::ms(4));
         pair.wait(ALIVE.after(TIMEOUT.times(4)));
@@ -306,15 +306,15 @@ proptest! {
         prop_assert_eq!(pair.sent, sent, "satisfied ends go on sending");
     }
 
-    /// The same test where an endpoint has a quiet time.
+    /// The same test with an endpoint that has a quiet time.
     #[test]
-    fn after_faults_counts_agree_within_a_timeout_and_a_lull(
+    fn after_faults_counts_agree_within_a_timeout_and_a_quiet_time(
         steps in prop::collection::vec((0..NODES, 0u32..30, 0usize..60), 1..8),
         fates in prop::collection::vec(brief(), 0..40),
     ) {
         let mut pair = Pair::opened();
         pair.restart_endpoint();
-        prop_assert_eq!(pair.seed % 2, 1, "one with a lull");
+        prop_assert_eq!(pair.seed % 2, 1, "the endpoint has a quiet time");
         pair.demand(0, 1);
         pair.wait(Time::ms(3));
         let quiet = pair.sent;
@@ -369,7 +369,7 @@ proptest! {
         pair.wait(Time::ms(3));
         if restart_arbiter { pair.restart_arbiter() } else { pair.restart_endpoint() }
         pair.demand(dst, 1);
-        // A question that is not acknowledged makes the demand wait for a quiet time.
+        // A request for an answer that is not acknowledged delays the demand by a quiet time.
         pair.wait(DELAY.times(3).after(GAP).after(QUIET_TIME));
         prop_assert!(pair.endpoint.session().is_open() && pair.arbiter.session().is_open());
         prop_assert!(pair.agrees(), "{:?} {:?}", pair.endpoint, pair.arbiter);
@@ -539,7 +539,7 @@ fn totals_wrap_around() {
         all += u64::from(MAX_PENDING);
         pair.wait(DELAY.after(GAP));
         let given = |pair: &mut Pair, slots: u32| {
-            // Far too many to grant them one by one.
+            // These are too many slots to grant one by one.
             pair.arbiter.skip(3, slots);
             pair.endpoint.skip(3, slots);
         };
@@ -563,7 +563,7 @@ fn an_arbiter_without_an_answer_falls_silent() {
     pair.grant(5);
     pair.wait(Time::ms(50));
     let sent = pair.arbiter.session().counters().sent - before;
-    assert!((5..=12).contains(&sent), "{sent} packets to nobody");
+    assert!((5..=12).contains(&sent), "{sent} packets without an answer");
     pair.fates.clear();
     pair.wait(ALIVE.after(TIMEOUT));
     assert_eq!(pair.arbiter.pending(3), 5, "lost slots are pending again");
@@ -586,11 +586,11 @@ fn demand_gathers() {
         pair.demand(3, 1);
         pair.wait(GAP);
     }
-    assert_eq!(sent(&pair), first + 1, "more of the same");
+    assert_eq!(sent(&pair), first + 1, "more demand waits");
     pair.wait(QUIET_TIME);
-    assert_eq!(sent(&pair), first + 2, "all of it after the lull");
+    assert_eq!(sent(&pair), first + 2, "one message after the quiet time");
     pair.wait(Time::ms(1));
     pair.demand(4, 1);
     pair.wait(GAP);
-    assert_eq!(sent(&pair), first + 3, "all of that is acknowledged");
+    assert_eq!(sent(&pair), first + 3, "earlier demand is acknowledged");
 }

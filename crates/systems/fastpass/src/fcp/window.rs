@@ -12,7 +12,7 @@ const MOST: usize = 64;
 struct Sent {
     number: u64,
     at: Time,
-    /// How many destinations it is about.
+    /// The number of its destinations.
     about: u32,
     arrived: bool,
 }
@@ -21,10 +21,10 @@ struct Sent {
 #[derive(Clone, Default, Debug)]
 pub(super) struct Window {
     sent: VecDeque<Sent>,
-    /// The destinations, packet by packet, after those of removed packets.
+    /// The destinations, packet by packet. The first `done` of them belong to removed packets.
     about: Vec<u32>,
     done: usize,
-    /// How many of them belong to the packet that leaves next.
+    /// The number of destinations of the packet that leaves next.
     noted: u32,
 }
 
@@ -35,7 +35,7 @@ impl Window {
     pub(super) fn is_full(&self) -> bool {
         self.sent.len() >= MOST
     }
-    /// The number of destinations that belong to the next packet.
+    /// The time at which the oldest packet was sent.
     pub(super) fn oldest(&self) -> Option<Time> {
         self.sent.front().map(|packet| packet.at)
     }
@@ -50,13 +50,13 @@ impl Window {
         self.noted += dsts.len() as u32;
         self.about.extend(dsts);
     }
-    /// Notes that a packet leaves. It is about all destinations noted since the one before.
+    /// Notes that a packet leaves. Its destinations are those noted since the packet before.
     pub(super) fn send(&mut self, number: u64, at: Time) {
         let about = std::mem::take(&mut self.noted);
         self.sent.push_back(Sent { number, at, about, arrived: false });
     }
-    /// Removes packets that have arrived. Calls `lost` with the destinations of packets that are too old to
-    /// be known.
+    /// Removes packets that have arrived. Calls `lost` with the destinations of packets that are too old for
+    /// the acknowledgements.
     pub(super) fn acknowledge(&mut self, acks: &Acks, lost: impl FnMut(u32)) {
         for packet in &mut self.sent {
             packet.arrived |= acks.has(packet.number);

@@ -24,7 +24,7 @@ const MESSAGE_TIMER: u32 = 2;
 const WATCHDOG_TIMER: u32 = 3;
 const PROBE_TIMER: u32 = 4;
 
-/// A take-over, and when it had its first effect.
+/// A take-over, and the time of the first grant after it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct TakeOver {
     /// When this arbiter took over.
@@ -92,7 +92,7 @@ impl Arbiter {
             consumed: 0,
         }
     }
-    /// Whether it serves.
+    /// Whether this arbiter is active.
     pub fn is_active(&self) -> bool {
         self.service.is_some()
     }
@@ -162,7 +162,7 @@ impl Arbiter {
             }
         }
     }
-    /// Handles a message of `sender`; nobody speaks for another host.
+    /// Handles a message of `sender`. A message that names another host as its source is ignored.
     fn on_message(&mut self, sender: HostId, bytes: &[u8], cx: &mut Cx<'_>) {
         if bytes.first() == Some(&fcp::VERSION) {
             if let Some(service) = &mut self.service {
@@ -225,7 +225,7 @@ impl Arbiter {
     /// Uses other routes or rates from the next batch on.
     fn reroute(&mut self, fabric: Arc<Fabric>, now: Time) {
         if self.empty.reroute(&fabric).is_err() {
-            return; // more paths than a selector can have: those of before are as good as any
+            return; // A selector cannot have so many paths. The old routes stay in use.
         }
         self.service.iter_mut().for_each(|service| service.reroute(&fabric, now));
         self.fabric = fabric;

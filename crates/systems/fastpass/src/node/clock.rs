@@ -12,10 +12,11 @@ pub(super) struct Clock {
     slot: Time,
     /// How late the clock is, in picoseconds. A negative value is early.
     offset: i64,
-    /// How much later it gets, in picoseconds per second.
+    /// How much later the clock gets, in picoseconds per second.
     drift: i64,
-    /// How often it is corrected, and when for the first time.
+    /// The interval of corrections.
     resync: Time,
+    /// The time of the first correction.
     first: Time,
     jitter: Time,
     salt: u64,
@@ -48,7 +49,7 @@ impl Clock {
         let off = Time::ps(late.unsigned_abs());
         if late < 0 { exact.since(off) } else { exact.after(off) }
     }
-    /// When its transmission begins.
+    /// When the transmission of a timeslot begins.
     pub fn fire(&self, slot: u64) -> Time {
         let part = mix64(self.salt ^ slot) >> 32;
         let late = (u128::from(self.jitter.as_ps()) * u128::from(part)) >> 32;
@@ -75,7 +76,7 @@ mod tests {
     #[test]
     fn a_clock_drifts_until_it_is_set_right() {
         let us = |us: i64| us * 1_000_000;
-        // Slower by 1 ms each second: by 1 ns per timeslot. Set right at 500 us, 2,500 us and so on.
+        // The clock loses 1 ms per second: 1 ns per timeslot. It is corrected at 500 us, 2,500 us and so on.
         let slow = clock(0, us(1_000), Time::us(500));
         let late = |slot: u64| slow.start(slot).since(Time::us(slot));
         assert_eq!([499, 500, 600, 2_499].map(late), [1_999, 0, 100, 1_999].map(Time::ns));
@@ -85,7 +86,7 @@ mod tests {
     }
 
     proptest! {
-        /// It is never off by more than the offset and half of what clocks part within a period.
+        /// A clock is never off by more than its offset and its drift within a period.
         #[test]
         fn what_a_clock_is_off_has_a_bound(offset in 0i64..5_000_000, drift in 0i64..9_000_000_000, sign: bool, first in 0u64..2_000, slot in 0u64..10_000_000) {
             let (offset, drift) = if sign { (offset, drift) } else { (-offset, -drift) };

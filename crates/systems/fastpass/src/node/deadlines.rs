@@ -14,7 +14,7 @@ impl Deadlines {
     pub fn new(numbers: usize) -> Deadlines {
         Deadlines { deadlines: vec![Time::MAX; numbers], heap: BinaryHeap::new() }
     }
-    /// Replaces a deadline. `None`: there is none.
+    /// Replaces a deadline. `None` removes it.
     pub fn set(&mut self, number: u32, deadline: Option<Time>) {
         let deadline = deadline.unwrap_or(Time::MAX);
         let known = std::mem::replace(&mut self.deadlines[number as usize], deadline);
@@ -32,7 +32,7 @@ impl Deadlines {
         }
         None
     }
-    /// Removes a number whose deadline has come.
+    /// Returns a number whose deadline has come, and removes the deadline.
     pub fn pop(&mut self, now: Time) -> Option<u32> {
         self.next().filter(|&at| at <= now)?;
         let Reverse((_, number)) = self.heap.pop()?;

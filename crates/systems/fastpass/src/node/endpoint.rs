@@ -4,8 +4,8 @@
 //! A destination needs as many timeslots as its packets fill greedily, in order. The endpoint demands what
 //! the destination needs, minus what was granted and what was demanded already. So whatever happens to
 //! timeslots, to messages or to an arbiter, packets that are left in the queues are demanded again. A
-//! timeslot that comes too late is not used. Messages to the arbiter are not scheduled. They leave first as
-//! long as they take no more than their share.
+//! timeslot that comes too late is not used. Messages to the arbiter are not scheduled. They leave before
+//! packets as long as they take no more than their share of the link.
 
 use super::Common;
 use super::clock::Clock;
@@ -256,7 +256,7 @@ impl Endpoint {
         }
         None
     }
-    /// A packet leaves in the first open timeslot.
+    /// Counts a packet that leaves in the first open timeslot, and sets its path and class.
     fn leave(&mut self, packet: Packet, cx: &mut Cx<'_>) -> Packet {
         let Some(open) = self.open.front_mut() else { return packet };
         let Granted { slot, dst, path } = open.granted;
@@ -269,13 +269,13 @@ impl Endpoint {
         self.losses.on_send(&packet, path, cx.now);
         Packet { entropy: path, class: self.class.unwrap_or(packet.class), ..packet }
     }
-    /// The next message leaves.
+    /// Takes the next message and counts it against the share of messages.
     fn next_message(&mut self, now: Time) -> Option<Packet> {
         let message = self.messages.pop_front()?;
         self.reserve.leaves(now, self.pace.time_for(message.len.into()));
         Some(message)
     }
-    /// The first open timeslot is over.
+    /// Closes the first open timeslot and demands what its destination still needs.
     fn close(&mut self, late: bool) {
         let Some(Open { granted, begun, .. }) = self.open.pop_front() else { return };
         if let Some(queue) = self.queues.get_mut(granted.dst) {

@@ -1,9 +1,9 @@
-//! The timeslots that a host was granted and that have not begun. A host that sends several packets per
-//! timeslot has several numbers in a row for each.
+//! The timeslots that a host was granted and that have not begun. If a host sends several packets per timeslot,
+//! each timeslot has as many successive numbers.
 
 use slotline_net::id::HostId;
 
-/// A timeslot granted.
+/// A granted timeslot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Granted {
     pub slot: u64,
@@ -107,7 +107,7 @@ mod tests {
                 } else {
                     let first = map.keys().next().map_or(slot, |&first| first.min(slot));
                     let last = map.keys().last().map_or(slot, |&last| last.max(slot));
-                    // A gap in front may still count.
+                    // The ring may still include a gap before its first timeslot.
                     prop_assert!(map.contains_key(&slot) || last - first >= 256 - 64 || ahead >= 256 - 64);
                 }
                 prop_assert_eq!(slots.next().map(|g| g.slot), map.keys().next().copied());

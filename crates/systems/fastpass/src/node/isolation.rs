@@ -1,5 +1,5 @@
 //! Fault isolation at the arbiter (§5.2): it receives reports of lost packets, avoids faulty components, and
-//! probes find out when they work again.
+//! finds out by probes when they work again.
 
 use crate::FastpassSpec;
 use crate::faults::{Component, Faults, Thresholds};

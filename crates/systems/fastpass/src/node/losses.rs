@@ -20,7 +20,7 @@ struct Sent {
 /// at the same place, so some losses are missed.
 pub(super) struct LossTrace {
     sent: Vec<Sent>,
-    /// A packet that is retransmitted later than this may have waited, as its acknowledgement may.
+    /// A retransmission later than this shows no loss: the packet or its acknowledgement may have waited.
     within: Time,
     losses: Vec<Losses>,
 }

@@ -2,9 +2,9 @@
 
 use crate::timing::Timing;
 
-/// The messages that leave the arbiter's switch share its links with packets. Where they take longer than a batch
-/// lasts, they would come later with every batch, and timeslots that hosts learn of too late are requested again,
-/// which takes more messages. So the arbiter then leaves batches out until its messages have left.
+/// The messages that leave the arbiter's switch share its links with packets. If the messages of a batch take longer
+/// than a batch, they arrive later with every batch. Timeslots that hosts learn of too late are requested again,
+/// which takes more messages. The arbiter therefore leaves batches out until its messages have left.
 pub(super) struct MessageBudget {
     /// Bytes that the links carry in a batch.
     carried: f64,
@@ -15,8 +15,9 @@ pub(super) struct MessageBudget {
     backlog: f64,
     /// Bytes of messages that were counted.
     counted: u64,
-    /// The latest batch, and the share of the links that its packets take.
+    /// The latest batch.
     batch: u64,
+    /// The share of the links that its packets take.
     load: f64,
 }
 
@@ -63,7 +64,7 @@ mod tests {
         })
     }
 
-    /// The batches of 1,000 that are allocated where each has `load` and takes `bytes` of messages.
+    /// The number of 1,000 batches that are allocated if each has `load` and takes `bytes` of messages.
     fn allocated(links: Option<u64>, load: f64, bytes: u64) -> usize {
         allocated_by(budget(links, links), load, bytes)
     }
@@ -83,9 +84,9 @@ mod tests {
     #[test]
     fn batches_are_left_out_where_their_messages_take_too_long() {
         assert_eq!(allocated(Some(100_000), 1.0, 9_900), 1_000, "within the reserve");
-        assert_eq!(allocated(Some(100_000), 0.5, 54_000), 1_000, "gaps carry messages, too");
+        assert_eq!(allocated(Some(100_000), 0.5, 54_000), 1_000, "idle links carry messages");
         assert_eq!(allocated(None, 1.0, 1_000_000), 1_000, "no link is shared");
-        // What waits leaves in a batch that is left out.
+        // Waiting messages leave during a batch that is left out.
         let full = allocated(Some(100_000), 1.0, 110_000);
         assert!((490..=510).contains(&full), "{full}");
         let some = allocated(Some(100_000), 1.0, 14_000);

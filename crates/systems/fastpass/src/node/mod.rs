@@ -35,7 +35,7 @@ use std::sync::Arc;
 pub struct Common {
     /// The options.
     pub options: Fastpass,
-    /// Timeslots.
+    /// The times and sizes of timeslots.
     pub timing: Timing,
     /// The number of hosts that send and receive. They are numbered from 0.
     pub hosts: u32,
@@ -50,7 +50,7 @@ pub struct Common {
 }
 
 impl Common {
-    /// What messages may take of a port before packets.
+    /// The share of a port that messages may take before packets.
     fn reserve(&self) -> Reserve {
         Reserve::new(self.options.classes().1, self.timing.reserve)
     }

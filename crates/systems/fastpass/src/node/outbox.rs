@@ -19,7 +19,7 @@ impl Outbox {
     pub fn new(common: &Common, me: HostId) -> Outbox {
         Outbox { me, class: common.options.classes().1, messages: 0, bytes: 0 }
     }
-    /// A message as a packet over a path.
+    /// Makes a packet of a message.
     pub fn packet(&mut self, to: HostId, path: u16, bytes: Vec<u8>, cx: &mut Cx<'_>) -> Packet {
         let packet = cx.attach((self.me, to), bytes, OVERHEAD, self.class);
         self.messages += 1;

@@ -30,7 +30,7 @@ pub(super) struct Peers {
     me: u32,
     peers: Vec<Peer>,
     current: usize,
-    /// When the arbiter in use was last heard, or when it first had something to answer.
+    /// When the arbiter in use was last heard, or when packets began to wait for it.
     pub heard: Time,
 }
 

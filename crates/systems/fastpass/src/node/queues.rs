@@ -24,7 +24,7 @@ pub(super) struct Queue {
 pub(super) struct Queues {
     /// Bytes of a timeslot.
     capacity: u32,
-    /// By destination, the index into `queues` plus one. Zero: there is no queue yet.
+    /// By destination, the index into `queues` plus one. Zero means that there is no queue yet.
     places: Vec<u32>,
     queues: Vec<Queue>,
     packets: usize,
@@ -79,7 +79,8 @@ impl Queues {
         queue.room = queue.room.saturating_sub(len);
         more
     }
-    /// Removes the first packet for `dst`, if it has at most `room` bytes. One that fits into no timeslot takes a whole one.
+    /// Removes the first packet for `dst`, if it has at most `room` bytes. A packet larger than a timeslot takes
+    /// a whole one.
     pub fn pop(&mut self, dst: HostId, room: u32) -> Option<Packet> {
         let capacity = self.capacity;
         let queue = self.get_mut(dst)?;

@@ -43,8 +43,9 @@ pub(super) struct Service {
     pending: Vec<Placed>,
     base: u64,
     sent: usize,
-    /// When the next host gets its grants, and the time between two hosts.
+    /// When the next host gets its grants.
     grant_at: Time,
+    /// The time between two hosts.
     step: Time,
     pub first_grant_at: Option<Time>,
     pub counters: ServiceCounters,
@@ -181,7 +182,7 @@ impl Service {
         self.pending = pending;
         (self.sent < self.pending.len()).then_some(self.grant_at)
     }
-    /// Sends the grants that are left of the batch before: an arbiter whose wake-ups come late has some.
+    /// Sends the remaining grants of the batch before. There are some if the arbiter wakes up late.
     fn send_rest(&mut self, out: &mut Outbox, cx: &mut Cx<'_>) {
         self.grant_at = Time::ZERO;
         self.send_grants(out, cx);

@@ -17,7 +17,7 @@ pub enum Topology {
     Any {
         /// The links.
         links: RouteSelector,
-        /// Racks.
+        /// The number of racks.
         racks: u16,
         /// The routes to choose from.
         candidates: Vec<Vec<Vec<u32>>>,
@@ -33,7 +33,7 @@ pub struct PathGrant {
     pub path: Option<u32>,
 }
 
-/// Why no paths can be chosen.
+/// The reason why no paths can be chosen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum SelectError {
     /// A rack or path is wrong.
@@ -42,7 +42,7 @@ pub enum SelectError {
     /// A link or route is wrong.
     #[error(transparent)]
     Route(#[from] RouteError),
-    /// An endpoint in no rack.
+    /// An endpoint is in no rack.
     #[error("endpoint {endpoint} is in no rack; racks of {endpoints} endpoints are known")]
     Endpoint {
         /// Its number.
@@ -50,7 +50,7 @@ pub enum SelectError {
         /// Endpoints whose racks are known.
         endpoints: usize,
     },
-    /// Two racks without an entry.
+    /// Two racks have no list of routes.
     #[error("there is no list of routes from rack {0} to rack {1}")]
     NoCandidates(u16, u16),
 }
@@ -66,7 +66,7 @@ type Packets = (Vec<(u16, u16)>, Vec<u32>);
 pub struct Selector {
     topology: Topology,
     rack_of: Vec<u16>,
-    /// By slot.
+    /// The packets to place, by slot.
     slots: Vec<Packets>,
     placed: Vec<Placed>,
     choices: Vec<Choice>,
@@ -91,11 +91,11 @@ impl Selector {
     pub fn topology(&mut self) -> &mut Topology {
         &mut self.topology
     }
-    /// Chooses paths for the grants of a batch. Appends to `parts` what is placed, the parts of a grant one
-    /// after another. Appends to `rest` what no path has room for and has to be demanded again.
+    /// Chooses paths for the grants of a batch. Appends the placed slots to `parts`, the parts of a grant one
+    /// after another. Appends the slots that no path has room for to `rest`. They have to be demanded again.
     ///
     /// # Errors
-    /// Endpoints, racks or links do not exist; nothing is appended then.
+    /// Endpoints, racks or links do not exist. In this case nothing is appended.
     pub fn select(
         &mut self,
         grants: &[Grant],

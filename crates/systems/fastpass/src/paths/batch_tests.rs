@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A topology, and a function from source rack, destination rack and path to the links of the path.
 type Links = Box<dyn Fn(u16, u16, u32) -> Vec<u32>>;
 
-/// 4 spines above 4 racks: the link up from rack `r` to spine `s` is `2 (4 r + s)`, the one down follows.
+/// 4 spines above 4 racks. The link up from rack `r` to spine `s` is `2 (4 r + s)`. The link down has the next number.
 fn two_tiers() -> (Topology, Links) {
     let links: Links = Box::new(|src, dst, path| {
         vec![2 * (4 * u32::from(src) + path), 2 * (4 * u32::from(dst) + path) + 1]

@@ -146,7 +146,7 @@ impl Colouring {
         let up = Side::new(racks, choices.len());
         Colouring { down: up.clone(), up, choices, broken: 0, rest: Vec::new() }
     }
-    /// Says whether a colour works at a rack.
+    /// Sets whether a colour works at a rack.
     pub(super) fn set_works(&mut self, rack: usize, colour: usize, works: bool) {
         for side in [&mut self.up, &mut self.down] {
             match (side.set_works(rack, colour, works), works) {
@@ -156,7 +156,7 @@ impl Colouring {
             }
         }
     }
-    /// Chooses colours for packets, second by their racks. The error is a rack that does not exist.
+    /// Chooses colours for packets, given by their racks. The error is a rack that does not exist.
     pub(super) fn choose(
         &mut self,
         packets: &[(u16, u16)],

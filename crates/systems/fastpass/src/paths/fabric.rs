@@ -14,7 +14,7 @@ use slotline_net::topology::{End, Wiring};
 use slotline_net::units::Rate;
 use std::sync::Arc;
 
-/// Entropies that are looked at between two racks.
+/// The largest number of entropy values that are examined between two racks.
 const MOST_PATHS: u16 = 256;
 
 /// The racks and how they are joined. Links and nodes are components: a link has its own number, and nodes
@@ -34,7 +34,7 @@ pub struct Fabric {
     rack: Vec<u16>,
     racks: u16,
     hosts: usize,
-    /// Entropies between those racks that have the most paths.
+    /// The number of entropy values that include the paths of all pairs of racks.
     paths: u16,
     layout: Layout,
 }
@@ -91,15 +91,15 @@ impl Fabric {
         fabric.set_layout(&rack_paths);
         Ok(fabric)
     }
-    /// The same network after switches have got other `routes`. Links that have become too slow, and detours
-    /// over such links, are not used.
+    /// The same network after the switches have changed to `routes`. Links that have become too slow, and
+    /// detours over such links, are not used.
     pub fn rerouted(&self, routes: &Arc<Routes>) -> Fabric {
         let mut fabric = Fabric { routes: Arc::clone(routes), ..self.clone() };
         fabric.recompute_paths();
         fabric
     }
-    /// The same network after the link that leaves by `end` has got another `rate`. The number of packets
-    /// that hosts send in a timeslot does not change.
+    /// The same network after the link that leaves by `end` has changed to `rate`. The number of packets that
+    /// hosts send in a timeslot does not change.
     pub fn with_rate(&self, end: End, rate: Rate) -> Fabric {
         let mut fabric = self.clone();
         let directed = fabric.directed(end);
@@ -144,7 +144,7 @@ impl Fabric {
         let mut found = RackPaths::new();
         for path in 0..MOST_PATHS {
             if usize::from(path) > 4 * found.len() + 16 {
-                break; // nothing new for a long time: numbers of paths repeat
+                break; // Many entropy values in a row gave no new path, so all paths are known.
             }
             let mut hops = self.hops(src, dst, path);
             hops.pop();
@@ -269,24 +269,24 @@ impl Fabric {
         Some(Layout::Pods { tiers, edges: edges.links, cores: cores.links })
     }
 
-    /// Hosts that are not stations.
+    /// The number of hosts that are not stations.
     pub fn hosts(&self) -> usize {
         self.hosts
     }
-    /// Paths have the numbers below this.
+    /// The number of paths. They are numbered from 0.
     pub fn paths(&self) -> u16 {
         self.paths
     }
-    /// Links and nodes.
+    /// The number of components: links and nodes.
     pub fn components(&self) -> usize {
         self.directed.len()
     }
-    /// What a component is.
+    /// The link or switch that a component stands for.
     pub fn part(&self, component: Component) -> Part {
         let node = (component as usize).checked_sub(self.links);
         node.map_or(Part::Link(component), |node| Part::Switch(NodeId(node as u32)))
     }
-    /// A selector for the paths of this fabric; `None` where there is nothing to select.
+    /// A selector for the paths of this fabric; `None` if there is nothing to select.
     ///
     /// # Errors
     /// There are more paths than a selector can have.
@@ -340,7 +340,7 @@ impl Fabric {
     }
     /// Makes a selector of this fabric avoid a component, or use it again.
     pub fn set_works(&self, selector: &mut Selector, component: Component, works: bool) {
-        const KNOWN: &str = "a link of this fabric";
+        const KNOWN: &str = "the link belongs to this fabric";
         let directed = &self.directed[component as usize];
         let among = |links: &[Component]| {
             let is = |(_, link): &(usize, &Component)| directed.contains(&(2 * **link));
@@ -380,7 +380,7 @@ impl Fabric {
             out.push(wire.link as Component);
             out.push((self.links + wire.far.node.at()) as Component);
         }
-        // Neither of the two ends is a switch.
+        // The last component is the destination, which is not a switch.
         out.pop();
     }
     /// Finds a host and a path by which packets from `from` cross `component` and no other component for
@@ -415,13 +415,13 @@ impl Links {
     fn new(places: usize) -> Links {
         Links { links: vec![Component::MAX; places], room: u16::MAX }
     }
-    /// Notes the component at a place. `None`: there is no such place, or another component is there already.
-    fn set(&mut self, place: usize, is: Component) -> Option<()> {
+    /// Notes the component at a place. Returns `None` if the place does not exist or has another component.
+    fn set(&mut self, place: usize, component: Component) -> Option<()> {
         let known = self.links.get_mut(place)?;
-        if *known != Component::MAX && *known != is {
+        if *known != Component::MAX && *known != component {
             return None;
         }
-        *known = is;
+        *known = component;
         Some(())
     }
     /// Notes the link by which packets leave a port.

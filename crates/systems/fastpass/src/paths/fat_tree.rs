@@ -52,9 +52,9 @@ type Between = (Vec<(u16, u16)>, Vec<u32>);
 pub struct FatTree {
     tiers: Tiers,
     lower: PathSelector,
-    /// By index of the aggregation switch.
+    /// The selectors of the upper level, by index of the aggregation switch.
     upper: Vec<PathSelector>,
-    /// By index too.
+    /// The packets of the upper level, also by index.
     between: Vec<Between>,
     choices: Vec<Choice>,
 }
@@ -191,7 +191,8 @@ mod tests {
     }
 
     proptest! {
-        /// No link twice in a slot, none that failed; without failures all packets are placed.
+        /// No link carries more than its room, and no failed link is used. Without failures all packets are
+        /// placed.
         #[test]
         fn no_link_carries_more_than_it_can(
             seed: u64, load in 0.2f64..1.1, tiers in tiers(),

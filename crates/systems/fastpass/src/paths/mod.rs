@@ -50,7 +50,7 @@ pub enum PathError {
         /// Packets per slot.
         room: u16,
     },
-    /// More edge switches than have numbers.
+    /// There are more edge switches than numbers for them.
     #[error(
         "there are {pods} pods of {edges} edge switches, but only 65,535 switches can have numbers"
     )]

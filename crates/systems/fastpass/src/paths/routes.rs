@@ -2,8 +2,9 @@
 //!
 //! Each directed link has one word per packet that it carries in a slot. The word says in which slots of the
 //! batch this place is free. A grant takes the route that is free in most of its slots, then the next, until
-//! all slots are placed or no route is free. What is not placed becomes demand again. Unlike the selectors
-//! for trees of full bandwidth, this selector may leave slots unplaced that another choice could place.
+//! all slots are placed or no route is free. Slots that are not placed become demand again. Unlike the
+//! selectors for trees of full bandwidth, this selector may leave slots unplaced that another choice could
+//! place.
 
 /// The reason why a selector cannot be made or a grant cannot be placed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
@@ -134,8 +135,8 @@ mod tests {
     use std::collections::BTreeMap;
 
     proptest! {
-        /// The naive checker, slot by slot: no link beyond its room or after its failure; what is unplaced
-        /// has no free route left.
+        /// The naive checker, slot by slot: no link carries more than its room, no failed link is used, and
+        /// unplaced slots have no free route left.
         #[test]
         fn no_link_carries_more_than_it_can(
             rooms in prop::collection::vec(1u16..4, 1..12),

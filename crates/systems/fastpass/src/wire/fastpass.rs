@@ -34,14 +34,14 @@ pub struct Losses {
     pub dst: u32,
     /// The path.
     pub path: u16,
-    /// How many.
+    /// The number of lost packets.
     pub packets: u16,
 }
 
-/// What a message says.
+/// The content of a message.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Body {
-    /// An active arbiter is there.
+    /// The sender is an active arbiter.
     Watchdog {
         /// The term, which grows with each take-over.
         term: u64,
@@ -52,7 +52,7 @@ pub enum Body {
     Losses(Vec<Losses>),
     /// Asks an endpoint for an echo over the same path.
     Probe {
-        /// Comes back.
+        /// The echo has the same token.
         token: u32,
         /// The path.
         path: u16,
@@ -61,7 +61,7 @@ pub enum Body {
     Echo {
         /// The token of the probe.
         token: u32,
-        /// The path it came by.
+        /// The path of the probe.
         path: u16,
     },
 }
@@ -69,16 +69,16 @@ pub enum Body {
 /// A message.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Message {
-    /// Who sends it.
+    /// The sending node.
     pub source: u32,
-    /// Who it is for.
+    /// The receiving node.
     pub destination: u32,
-    /// What it says.
+    /// The content.
     pub body: Body,
 }
 
 impl Message {
-    /// Writes the message as bytes. Of losses, the first [`MOST_LOSSES`] are included.
+    /// Writes the message as bytes, with at most the first [`MOST_LOSSES`] losses.
     pub fn emit(&self, key: &Key) -> Vec<u8> {
         let (kind, count) = match &self.body {
             Body::Watchdog { .. } => (1, 0),
@@ -108,7 +108,7 @@ impl Message {
         out.extend(siphash(key, &out).to_be_bytes());
         out
     }
-    /// The sender that the bytes name, not authenticated yet. `None`: this is not such a message.
+    /// The sender that the bytes name, not authenticated yet. `None` if they are not such a message.
     pub fn source(bytes: &[u8]) -> Option<u32> {
         let mut reader = Reader(bytes);
         (reader.u8().ok()? == MAGIC).then_some(())?;
@@ -142,7 +142,7 @@ impl Message {
         let (source, destination) = (reader.u32()?, reader.u32()?);
         Ok(Message { source, destination, body: Body::parse(kind, count, &mut reader)? })
     }
-    /// Bytes of a message with so many losses.
+    /// Bytes of a message with `count` losses.
     pub const fn len_of_losses(count: usize) -> usize {
         HEADER + 8 * count + CODE
     }

@@ -95,7 +95,7 @@ impl FlowScheduler {
         Memory { links: self.reserved.len(), flows: self.placed.values().map(flow).sum() }
     }
 
-    /// Flows of hosts that the network has not are ignored.
+    /// Finds paths for reported flows. Flows of hosts that are not in the network are ignored.
     fn report(&mut self, src: HostId, flows: &[FlowCount], now: Time) {
         let hosts = self.network.hosts();
         let known = |flow: &&FlowCount| src.at().max(flow.dst.at()) < hosts;
@@ -136,7 +136,7 @@ impl Control for FlowScheduler {
         self.placed.values().map(|placed| placed.last_report.after(forget)).min()
     }
 
-    /// Flows whose path has other links now get another path, if there is one.
+    /// Flows whose path now has other links get another path, if there is one.
     fn rewire(&mut self, network: &Network, now: Time) {
         self.network = network.clone();
         let mut moved = Vec::new();

@@ -14,7 +14,7 @@ use slotline_net::units::Rate;
 pub struct FlowSchedulerSpec {
     /// How often edge switches report their large flows.
     pub poll: Time,
-    /// The share of its host's link from which on a flow is large.
+    /// The least share of its host's link for which a flow is large.
     #[schemars(range(min = 0, max = 1))]
     pub threshold: f64,
     /// How long the search for paths takes, in addition to the messages.
@@ -72,7 +72,7 @@ impl FlowSchedulerSpec {
             scale: _,
         } = self;
         if let Some(forget) = forget.filter(|forget| *forget <= poll) {
-            let message = format!("`forget` is {forget}: it has to be above the poll, {poll}");
+            let message = format!("`forget` is {forget}, but it has to be above `poll`, {poll}");
             return Err(SpecError::new("forget", message));
         }
         // The reports of all edge switches arrive at the same time, and each is handled by itself.

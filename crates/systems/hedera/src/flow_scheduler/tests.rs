@@ -60,7 +60,7 @@ fn flows_of_unknown_hosts_are_ignored() {
 }
 
 #[test]
-fn what_is_not_heard_of_is_given_back() {
+fn links_of_unreported_flows_are_released() {
     let mut scheduler = scheduler(4);
     // Both of a subnet's uplinks are taken.
     assert_eq!(report(&mut scheduler, &[(0, 0, 15), (1, 1, 13)], Time::ZERO).len(), 2);
@@ -87,16 +87,16 @@ fn a_failed_link_is_left() {
     let mut plan = Vec::new();
     scheduler.decide(Time::ms(1), &mut plan);
     let [Decision::Path { src, dst, path, .. }] = plan[..] else { panic!("{plan:?}") };
-    let mut way = Vec::new();
-    scheduler.network.numbered_path(src, dst, path, &mut way);
-    assert_eq!(way.len(), 6);
-    assert_eq!(inner(&way), scheduler.placed[&ConnId(0)].links);
+    let mut links = Vec::new();
+    scheduler.network.numbered_path(src, dst, path, &mut links);
+    assert_eq!(links.len(), 6);
+    assert_eq!(inner(&links), scheduler.placed[&ConnId(0)].links);
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
-    /// No link is reserved twice, every reservation has a holder, and a flow that gets nothing has a
+    /// No link is reserved twice, every reservation belongs to a flow, and a flow that gets no path has a
     /// reserved link on each of its paths.
     #[test]
     fn reservations_are_exact(
@@ -120,9 +120,9 @@ proptest! {
             prop_assert_eq!(marked.collect::<BTreeSet<u32>>(), distinct.clone());
             if got.is_none() {
                 for path in 0..4 {
-                    let mut way = Vec::new();
-                    scheduler.network.numbered_path(HostId(src), HostId(dst), path, &mut way);
-                    prop_assert!(inner(&way).iter().any(|link| distinct.contains(link)));
+                    let mut links = Vec::new();
+                    scheduler.network.numbered_path(HostId(src), HostId(dst), path, &mut links);
+                    prop_assert!(inner(&links).iter().any(|link| distinct.contains(link)));
                 }
             }
         }

@@ -1,8 +1,8 @@
 //! An edge switch's work for one of its hosts: it counts the bytes of its connections and sends packets on the paths
 //! that the scheduler has installed (§4.1.1, §4.3.3).
 //!
-//! The agent is at the host's end of the link. This changes neither the counts nor the paths, as from there on each
-//! packet has the number of its path. The messages of the agent take the host's link.
+//! The agent is at the host's end of the link. This changes neither the counts nor the paths, because each packet has
+//! the number of its path from there on. The messages of the agent use the host's link.
 
 use super::{INSTALL, POLL};
 use crate::Hedera;
@@ -51,7 +51,7 @@ struct Entry {
 /// The flow table of an edge switch for one host.
 pub struct EdgeAgent {
     config: EdgeConfig,
-    /// The bytes in a poll from which on a flow is large.
+    /// A flow is large if it has at least this number of bytes in a poll.
     large: u64,
     table: Vec<Entry>,
     /// Connections that have sent since the last poll, or have a path.
@@ -120,7 +120,7 @@ impl EdgeAgent {
         }
         packet
     }
-    /// The large flows of the last poll, in order. The counts begin anew.
+    /// The large flows since the last poll, in order. This resets the counts.
     fn count(&mut self, now: Time) -> Vec<FlowCount> {
         let (table, large) = (&mut self.table, self.large);
         let mut flows = Vec::new();
@@ -169,7 +169,7 @@ impl EdgeAgent {
         self.messages.push_back(packet);
         cx.kick(PortId(0));
     }
-    /// Enters the paths into the table whose installation is complete.
+    /// Enters the paths whose installation is complete into the table.
     fn install(&mut self, now: Time) {
         let expires = now.after(self.config.options.expire());
         while let Some((_, paths)) = self.installing.pop_front_if(|(at, _)| *at <= now) {

@@ -46,7 +46,8 @@ pub struct SchedulerNode {
     map: Map,
     /// By host, the report that is arriving.
     partial: Vec<Partial>,
-    /// When decisions are requested next, unless a report arrives before; [`Time::MAX`] if only a report causes that.
+    /// When decisions are requested next, unless a report arrives before. [`Time::MAX`] if only a report causes a
+    /// request.
     due: Time,
     /// Decisions that are being computed, and when they are ready.
     computed: VecDeque<(Time, Plan)>,
@@ -84,7 +85,7 @@ impl SchedulerNode {
             cx.wake(due, DECIDE);
         }
     }
-    /// Takes a part of a report. Returns whether the message was one.
+    /// Handles a part of a report. Returns false if the message is not the next part of one.
     fn receive_report(&mut self, bytes: &[u8], cx: &mut Cx<'_>) -> bool {
         let Ok(Message { host, body, .. }) = Message::parse(bytes) else { return false };
         let Body::Flows { report, part, parts, span, flows } = body else { return false };

@@ -29,7 +29,7 @@ fn spec() -> HederaSpec {
     }
 }
 
-/// Of host 2, which sends on connections 10 to 13; the scheduler is host 16.
+/// The agent of host 2, which sends on connections 10 to 13. The scheduler is host 16.
 fn edge() -> EdgeAgent {
     EdgeAgent::new(EdgeConfig {
         host: HostId(2),
@@ -45,7 +45,7 @@ fn data(conn: u32) -> Packet {
     Packet { dst: HostId(4), flow: conn, len: 1_500, entropy: 77, ..Packet::default() }
 }
 
-/// Sends `count` packets of a connection at `now`; their paths.
+/// Sends `count` packets of a connection at `now`. Returns the path of the last one.
 fn send(agent: &mut EdgeAgent, effects: &mut Effects, conn: u32, count: usize, now: Time) -> u16 {
     let mut cx = Cx::new(now, effects);
     let mut path = 0;
@@ -163,7 +163,7 @@ fn hear(node: &mut SchedulerNode, effects: &mut Effects, message: &Message, now:
     node.receive(PortId(0), packet, &mut cx);
 }
 
-/// How many messages it has sent, and the paths in them.
+/// How many messages the scheduler has sent, and the paths in them.
 fn sent(effects: &mut Effects, now: Time) -> (usize, Vec<(ConnId, u16)>) {
     let sends = Collected::of(effects).sends;
     let messages = sends.len();

@@ -2,9 +2,9 @@
 //!
 //! Source: Al-Fares, "Scale-Out Packet Switching for Data Center Networks: Topology, Dynamic Flow
 //! Scheduling, and Extensible Queue Management" (dissertation, UC San Diego, 2012), chapter 4
-//! ("Hedera"). This module has the algorithms alone; [`crate::Scheduler`] decides when they run.
+//! ("Hedera"). This module has only the algorithms. [`crate::Scheduler`] decides when they run.
 //!
-//! Demands and capacities are shares of the rate of the fastest NIC. Inside, they are whole numbers of
+//! Demands and capacities are shares of the rate of the fastest NIC. Internally, they are whole numbers of
 //! 1 / [`UNIT`]. Demands are rounded down and capacities rounded up, so three flows of a third fit on a link
 //! and sums do not drift.
 

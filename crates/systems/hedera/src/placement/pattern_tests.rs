@@ -6,7 +6,7 @@ use slotline_net::rng::Stream;
 
 type Pairs = Vec<(u32, u32)>;
 
-/// Each host sends to a host at its edge switch or in its pod with the given probabilities, else to any host.
+/// Each host sends to a host at its edge switch or in its pod with the given probabilities, otherwise to any host.
 fn staggered(k: u32, [edge, pod]: [f64; 2], stream: &mut Stream) -> Pairs {
     let hosts = k * k * k / 4;
     let mut to = |src: u32| loop {
@@ -24,7 +24,7 @@ fn staggered(k: u32, [edge, pod]: [f64; 2], stream: &mut Stream) -> Pairs {
     (0..hosts).map(|src| (src, to(src))).collect()
 }
 
-/// Each host sends to so many others, drawn one by one.
+/// Each host sends to `each` others, drawn one by one.
 fn random(hosts: u32, each: u32, stream: &mut Stream) -> Pairs {
     let mut other = |src: u32| (src + 1 + stream.below(u64::from(hosts) - 1) as u32) % hosts;
     (0..hosts * each).map(|at| (at % hosts, other(at % hosts))).collect()
@@ -66,7 +66,7 @@ fn patterns(k: u32, seed: u64) -> Vec<(String, Pairs)> {
     for spots in [1, 4] {
         all.push((format!("{spots} hot spots"), hot_spots(hosts, spots, &mut stream)));
     }
-    // A shuffle: at any moment each host has another one to send to, or all of them at once.
+    // A shuffle: each host sends to one other host at any time, or to all others at once.
     all.push((
         "two bijections".into(),
         [0; 2].iter().flat_map(|_| bijective(hosts, &mut stream)).collect(),

@@ -1,4 +1,4 @@
-//! Placements against brute force, against each other, and against the reference values.
+//! Tests that compare placements with brute force, with each other, and with reference values.
 
 use super::*;
 use proptest::prelude::*;
@@ -52,7 +52,7 @@ fn annealed(iterations: u32, c: f64) -> impl Fn(&mut Fabric, &mut Vec<Flow>, u64
     }
 }
 
-/// The table of reference values: means of a naive implementation, so chance is allowed for.
+/// The reference values are means of a naive implementation, so results may differ by chance.
 #[test]
 fn quality_is_that_of_the_reference() {
     let first = |fabric: &mut Fabric, flows: &mut Vec<Flow>, _| {
@@ -76,7 +76,7 @@ fn quality_is_that_of_the_reference() {
     }
 }
 
-/// The least excess that any paths have.
+/// The least excess of all choices of paths.
 fn brute_force(fabric: &mut Fabric, flows: &[Flow]) -> i64 {
     fabric.prepare(flows);
     let choices: Vec<u32> = flows.iter().map(|flow| fabric.choices(flow).max(1)).collect();
@@ -125,7 +125,7 @@ proptest! {
         let paths = network.path_count(flow.src, flow.dst);
         let choices = fabric.choices(&flow);
         prop_assert_eq!(paths.max(1), choices.max(1));
-        // As many wires as links between switches; the same wire where the link is the same.
+        // There are as many wires as links between switches.
         let (mut wires, mut links) = (Vec::new(), Vec::new());
         fabric.wires(&flow, path, &mut wires);
         network.numbered_path(flow.src, flow.dst, path, &mut links);
@@ -155,7 +155,7 @@ proptest! {
         prop_assert_eq!(a.intersection(&b).count(), x.iter().filter(|link| y.contains(link)).count());
     }
 
-    /// No placement beats the integer optimum. The best placement reaches it almost always (checked below).
+    /// No placement is better than the integer optimum, and the best placement reaches it.
     #[test]
     fn nothing_is_better_than_the_optimum(flows in few_flows(16), down: Option<prop::sample::Index>) {
         let graph = fat_tree(4);
@@ -163,7 +163,7 @@ proptest! {
         let network = network(&graph, &Down { links, ..Down::default() });
         let mut fabric = Fabric::new(&network);
         prop_assert!(fabric.is_regular() || down.is_some());
-        // The limits of NICs do not count against the placement.
+        // Demands are within the limits of NICs, so that these do not add excess.
         let mut estimator = Estimator::default();
         let demands = estimator.demands(fabric.send(), fabric.receive(), &pairs(&flows)).to_vec();
         let mut flows = flows;
@@ -182,7 +182,7 @@ proptest! {
         prop_assert!(found >= optimum);
     }
 
-    /// Rates overload no wire, and no flow can have more without a flow with less losing some.
+    /// Rates overload no wire, and no flow can get more unless a flow with less loses some.
     #[test]
     fn rates_are_max_min_fair(flows in few_flows(16), paths in prop::collection::vec(any::<u16>(), 6)) {
         let fabric = Fabric::fat_tree(4);
@@ -214,7 +214,7 @@ fn first_fit_keeps_what_it_has_placed_and_reserves_nothing_for_the_rest() {
     flows.push(Flow { path: Some(0), ..Flow::new(0, 8, 1.0) });
     flows.push(Flow::new(1, 9, 0.5));
     let load = first_fit(&mut fabric, &mut flows);
-    assert_eq!(flows[2].path, Some(0), "what has a place keeps it");
+    assert_eq!(flows[2].path, Some(0), "a placed flow keeps its path");
     assert_eq!(flows[3].path, None, "both uplinks are full");
     assert_eq!(load.excess(), 2 * i64::from(UNIT), "two links have one flow too many");
 }
@@ -224,7 +224,7 @@ fn first_fit_keeps_what_it_has_placed_and_reserves_nothing_for_the_rest() {
 fn parts_of_a_link_fit() {
     for parts in [3u32, 7, 10] {
         let mut fabric = Fabric::fat_tree(4);
-        // All to one host below the same aggregation switches, from another pod.
+        // All flows go from one host to one host in another pod.
         let mut flows: Vec<Flow> =
             (0..parts).map(|_| Flow::new(0, 4, 1.0 / f64::from(parts))).collect();
         first_fit(&mut fabric, &mut flows);
@@ -234,7 +234,7 @@ fn parts_of_a_link_fit() {
 
 /// The map is stored: if nothing changes and no wire is overloaded, all flows keep their paths.
 #[test]
-fn annealing_goes_on_where_it_was() {
+fn annealing_continues_with_its_map() {
     let mut fabric = Fabric::fat_tree(8);
     let mut map = Annealing::new(&fabric);
     let mut stream = Stream::named(3, "test", 0);
@@ -251,7 +251,7 @@ fn annealing_goes_on_where_it_was() {
         map.place(&mut fabric, &mut flows, 2_000, 1_000.0, &mut stream);
         assert_eq!(paths, flows.iter().map(|flow| flow.path).collect::<Vec<_>>());
     }
-    // No iterations: nothing is divided by a temperature of zero.
+    // Without iterations, nothing is divided by a temperature of zero.
     map.place(&mut fabric, &mut flows, 0, 1_000.0, &mut stream);
 }
 
@@ -272,7 +272,7 @@ fn the_first_map_is_transposed() {
     }
 }
 
-/// The patterns of the thesis on 16 hosts: the best placement carries at least as much as the others.
+/// On patterns of the thesis with 16 and 128 hosts, the best placement carries at least as much as the others.
 #[test]
 fn the_best_is_at_least_as_good() {
     for k in [4u32, 8] {

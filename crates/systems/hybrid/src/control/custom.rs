@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use slotline_circuits::{CircuitTiming, Planner};
 use slotline_net::custom::{Named, Options};
 
-/// Makes a planner for so many racks.
+/// Makes a planner for a number of racks.
 pub type MakePlanner = dyn Fn(usize, CircuitTiming) -> Planner + Send + Sync;
 
 /// A circuit scheduler that the calling program supplies.

@@ -43,7 +43,7 @@ impl Phases {
                 let (from, to) = (racks[part.from as usize], racks[part.to as usize]);
                 bytes[from * count + to] += if from == to { 0 } else { part.bytes };
             }
-            peel(count, &mut bytes, &mut days);
+            split_phase(count, &mut bytes, &mut days);
         }
         if days.is_empty() {
             let why = "all hosts of the operation are in one rack: it needs no circuits";
@@ -101,7 +101,7 @@ fn racks_of(job: &Collective, fabric: &HybridSpec) -> Result<Vec<usize>, SpecErr
 }
 
 /// Splits the bytes of a phase into configurations, the pairs with the most bytes first.
-fn peel(racks: usize, bytes: &mut [u64], days: &mut Vec<(Matching, u64)>) {
+fn split_phase(racks: usize, bytes: &mut [u64], days: &mut Vec<(Matching, u64)>) {
     loop {
         let mut pairs: Vec<usize> = (0..bytes.len()).filter(|&pair| bytes[pair] > 0).collect();
         let Some(most) = pairs.iter().map(|&pair| bytes[pair]).max() else { return };

@@ -252,7 +252,7 @@ impl CircuitsSpec {
         let (racks, switches) = (fabric.racks as usize, fabric.uplinks() as usize);
         if switches >= racks {
             let why = format!(
-                "a rotor of {switches} switches needs more racks than {racks}: some would have nothing to show"
+                "a rotor of {switches} switches needs more racks than {racks}: some switches would have no circuits"
             );
             return Err(SpecError::new("scheduler", why));
         }
@@ -388,7 +388,7 @@ mod tests {
         CircuitsSpec { scheduler, schedule: Some(text.into()), ..CircuitsSpec::default() }
     }
 
-    /// For which share of the time each pair has a circuit, in millionths, and the lengths of the weeks.
+    /// The share of the time for which each pair has a circuit, in millionths, and the lengths of the weeks.
     fn met(program: &CircuitProgram, racks: u32) -> (Vec<u64>, Vec<Time>) {
         let mut met = vec![0; (racks * racks) as usize];
         let all = program.first_weeks_by_rack(Dark::All);
@@ -411,7 +411,7 @@ mod tests {
             TopologySpec::Hybrid(fabric.clone()).build().unwrap();
             let program = spec.program(&fabric, &[]).unwrap();
             let (met, lengths) = met(&program, racks);
-            // A switch with a turn less than others has each of its turns more often.
+            // A switch with one turn less than others has each of its turns more often.
             let turns = |switch: u32| (racks - 1 - switch).div_ceil(switches);
             for (pair, met) in (0..).zip(met) {
                 let (from, to) = (pair / racks, pair % racks);
@@ -424,7 +424,7 @@ mod tests {
             let CircuitProgram::Static { weeks } = program else {
                 panic!("a rotor is known ahead")
             };
-            // A day that begins in one week and ends in the next is two.
+            // A day that begins in one week and ends in the next counts as two days.
             let days = |week: &Week| week.days().count() as u32;
             let most = (0..).zip(&weeks).all(|(at, week)| days(week) <= turns(at) + 1);
             assert!(most, "{racks} {switches}: no more days than a rotation has");

@@ -89,7 +89,7 @@ mod tests {
     const UPLINKS: usize = 2;
 
     proptest! {
-        /// A condition holds if any planned day requires it whose two ports work.
+        /// A condition holds if a planned day requires it and both ports of that day work.
         #[test]
         fn conditions_follow_days_and_ports(
             steps in prop::collection::vec((0..RACKS, 0..UPLINKS, 0usize..7), 0..120)

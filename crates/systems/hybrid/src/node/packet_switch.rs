@@ -5,7 +5,7 @@
 //! section 3.2). Its emulator returns such a packet at once to its rack, to a queue of five packets that leave
 //! first, and drops it if that queue is full ([`InnerFull::Return`]; here the return takes the delay of the link, but
 //! hardly any of its rate). By default the rack is asked to send no more packets for that destination when the queue
-//! of the pair is at its limit, as a frame of priority flow control would ask. Packets that are already on the link
+//! of the pair is at its limit, as in priority flow control. Packets that are already on the link
 //! still arrive, so a queue can be longer by a round trip, and no packet is lost.
 
 use super::hold_frame;
@@ -168,7 +168,7 @@ impl Node for PacketSwitch {
     }
 }
 
-/// Bytes on the wire of a returned packet. They are few, as Etalon's emulator returns it in no time.
+/// Bytes on the wire of a returned packet. They are few, because Etalon's emulator returns packets without delay.
 const RETURNED_LEN: u16 = 84;
 
 /// A packet as it returns to its rack. Its length is in a field that has no other use in such a fabric.

@@ -24,7 +24,7 @@ use slotline_net::units::InverseRate;
 pub struct PanelSwitchConfig {
     /// The fabric.
     pub roles: Roles,
-    /// The number of the switch: that of its rack, or from `racks` on of a core switch.
+    /// The number of the switch: that of its rack. The numbers of core switches follow those of the racks.
     pub seat: u32,
     /// The switch that queues the packets.
     pub switch: Switch,
@@ -321,7 +321,7 @@ impl PanelSwitch {
         }
     }
 
-    /// Points the ports to where their circuits lead now. Packets at a port whose circuit has ended get another
+    /// Updates where the circuits of the ports lead. Packets at a port whose circuit has ended get another
     /// route.
     fn update_ports(&mut self, cx: &mut Cx<'_>) {
         let mut stranded = Vec::new();
@@ -435,11 +435,7 @@ impl PanelSwitch {
         }
         let end = self.config.weekly.as_ref().map_or(cx.now, |weekly| weekly.end_of(week));
         let bytes = match &mut self.config.estimator {
-            Some(estimator) => {
-                estimator.report_starts_before(end);
-                estimator.give_up(cx.now);
-                estimator.bytes()
-            }
+            Some(estimator) => estimator.report(end, cx.now),
             None => self.traffic.bytes(),
         };
         let report = Message::Report { week, rack: self.config.seat as u16, bytes };

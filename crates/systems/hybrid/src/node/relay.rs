@@ -1,5 +1,5 @@
-//! Packets that go over two circuits: those that wait for their second one here, and the rack's own ones that may be
-//! relayed.
+//! Packets that go over two circuits: packets that wait here for their second circuit, and the rack's own packets that
+//! may be relayed.
 
 use super::round_robin::RoundRobin;
 use crate::{Hops, RelaySpec, Voq};

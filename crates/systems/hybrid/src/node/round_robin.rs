@@ -23,14 +23,14 @@ impl RoundRobin {
             self.words[at / 64] &= !bit;
         }
     }
-    /// The next member after the last one that was taken; it is taken.
+    /// Takes the next member after the last one that was taken.
     #[inline]
     pub fn next(&mut self) -> Option<usize> {
         let found = self.peek()?;
         self.last = found;
         Some(found)
     }
-    /// The next member, which is not taken.
+    /// The next member. It is not taken.
     #[inline]
     pub fn peek(&self) -> Option<usize> {
         let start = if self.last + 1 >= self.size { 0 } else { self.last + 1 };
@@ -41,7 +41,7 @@ impl RoundRobin {
         }
         self.first_from(start).or_else(|| self.first_from(0))
     }
-    /// The next member that is in `others` too, which is not taken.
+    /// The next member that is also in `others`. It is not taken.
     pub fn peek_among(&self, others: &RoundRobin) -> Option<usize> {
         let words = self.words.iter().zip(&others.words).map(|(own, other)| own & other);
         RoundRobin { words: words.collect(), size: self.size, last: self.last }.peek()
@@ -70,7 +70,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// The result is that of a walk round a list.
+        /// The result is the same as that of a walk around a list.
         #[test]
         fn turns_go_round(
             size in 1usize..150, steps in prop::collection::vec((any::<bool>(), any::<u16>()), 1..200)

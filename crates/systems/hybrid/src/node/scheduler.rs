@@ -59,7 +59,7 @@ impl CircuitScheduler {
     pub fn new(config: SchedulerConfig) -> CircuitScheduler {
         let roles = config.roles;
         let demand =
-            Demand::new(roles.racks as usize).expect("a fabric has a number of racks that can be");
+            Demand::new(roles.racks as usize).expect("the number of racks of a fabric is checked");
         CircuitScheduler {
             memory: PlanWorkspace::default(),
             failed: vec![false; (roles.ends() * roles.uplinks) as usize],
@@ -152,7 +152,7 @@ impl Node for CircuitScheduler {
         let bytes = cx.detach(&packet);
         let message = Message::parse(&bytes);
         if matches!(message, Ok(Message::Report { .. })) && self.config.loss.loses(&packet) {
-            // Its bytes were detached already, so it is dropped as a packet without any.
+            // Its bytes were detached already, so it is dropped as a packet without bytes.
             return cx.drop(&Packet { kind: Kind::Data, ..packet }, DropReason::Injected);
         }
         self.account.consumed += 1;

@@ -40,7 +40,7 @@ pub struct TorConfig {
     pub voq: VoqSpec,
     /// Its links to circuit switches, if the fabric has any.
     pub circuits: Option<CircuitLinks>,
-    /// The propagation delay to and from the packet switch together.
+    /// The sum of the propagation delays to and from the packet switch.
     pub packet_delay: Time,
     /// All circuits that may exist, from rack to rack, where packets can be relayed.
     pub all_circuits: Vec<(u16, u16)>,
@@ -265,7 +265,7 @@ impl Tor {
         Some(self.leave(to, packet, 1))
     }
 
-    /// A packet leaves by a path of `class`, and carries what is known of the circuit back.
+    /// A packet leaves by a path of `class`, and carries the state of the circuit in the other direction.
     #[inline]
     fn leave(&mut self, to: usize, mut packet: Packet, class: u8) -> Packet {
         self.account.held -= 1;
@@ -312,14 +312,14 @@ impl Tor {
             }
             ScheduleAction::Report(week) => self.report(week, cx),
             ScheduleAction::BeginWeek(week) => self.begin_week(week, cx.now),
-            // Only switches that know all circuits have these.
+            // Only switches that know all circuits have these actions.
             ScheduleAction::Extend { .. }
             | ScheduleAction::Connect { .. }
             | ScheduleAction::Disconnect(_) => {}
         }
     }
 
-    /// A day begins to require a condition, or ends to.
+    /// A day requires a condition from now on, or no longer.
     fn set_condition(
         &mut self,
         condition: Condition,
@@ -373,11 +373,7 @@ impl Tor {
     fn report(&mut self, week: u64, cx: &mut Cx<'_>) {
         let end = self.config.weekly.as_ref().map_or(cx.now, |weekly| weekly.end_of(week));
         let bytes = match &mut self.config.estimator {
-            Some(estimator) => {
-                estimator.report_starts_before(end);
-                estimator.give_up(cx.now);
-                estimator.bytes()
-            }
+            Some(estimator) => estimator.report(end, cx.now),
             None => self.voqs.iter().map(Voq::bytes).collect(),
         };
         let report = Message::Report { week, rack: self.config.rack as u16, bytes };

@@ -3,7 +3,7 @@
 use crate::{NO_RACK, RackDay, ScheduleAction, ScheduleExecutor};
 use slotline_net::time::Time;
 
-/// It says when to report demand for a week, and which days to use if a plan is late.
+/// It determines when to report demand for a week, and which days to use if a plan is late.
 #[derive(Clone, Debug)]
 pub struct WeekTracker {
     length: Time,
@@ -13,7 +13,7 @@ pub struct WeekTracker {
     latest: Vec<RackDay>,
     /// The next week that has no plan.
     next: u64,
-    /// How many weeks repeated the newest plan because their own was not there.
+    /// How many weeks repeated the newest plan because their own plan had not arrived.
     pub late: u64,
 }
 
@@ -47,7 +47,7 @@ impl WeekTracker {
         executor.add_action(report.max(now), ScheduleAction::Report(week + 1));
     }
 
-    /// Whether a message can mean this plan: its days are in a week, and at ports that there are.
+    /// Whether a plan is possible: its days are within a week, and at ports that exist.
     pub fn fits(&self, days: &[RackDay], uplinks: u32, ends: u32) -> bool {
         let end = |end: u16| end == NO_RACK || u32::from(end) < ends;
         days.iter().all(|day| {

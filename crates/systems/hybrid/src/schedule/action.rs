@@ -19,9 +19,8 @@ pub enum Condition {
 
 /// Something that a switch does at a certain time.
 ///
-/// The order of the variants is the order in which actions are done that are due at the same time. What
-/// begins comes before what ends, so that two intervals that touch are one interval. Circuits come up
-/// last, when everything else is ready.
+/// Actions that are due at the same time are done in the order of the variants. Beginnings come before ends,
+/// so that two intervals that touch are one interval. Circuits come up last, when everything else is ready.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum ScheduleAction {
     /// A day begins to require a condition.
@@ -105,7 +104,7 @@ pub struct LeadTimes {
     /// `Some` if the days are those of all switches, and only define which circuits exist. A repeated week becomes known
     /// this long before it begins.
     pub all_circuits: Option<Time>,
-    /// Hosts are notified so long before a day begins, and so long before it ends; `None` where they get
-    /// no messages. The second time is at most the first.
+    /// How long before a day begins hosts are notified, and how long before it ends; `None` where they get no
+    /// messages. The second time is at most the first.
     pub notify: Option<(Time, Time)>,
 }

@@ -45,7 +45,7 @@ impl PanelRoutes {
 }
 
 impl ActiveCircuits {
-    /// No circuits, as seen by switch `seat`: the number of a rack, or from `racks` on of a core switch.
+    /// No circuits, as seen by switch `seat`. The numbers of core switches follow those of the racks.
     pub fn new(roles: Roles, seat: u32) -> ActiveCircuits {
         let ports = (roles.uplinks * roles.ends()) as usize;
         let (circuits, failed) = (vec![None; ports], vec![false; ports]);

@@ -144,9 +144,9 @@ impl ScheduleExecutor {
     /// Puts all days of repeated weeks into the queue whose first action may be due by `now`.
     fn queue_near_days(&mut self, now: Time) {
         let LeadTimes { block, enlarge, mark, notify, all_circuits } = self.lead_times;
-        let leads =
+        let times =
             [Some(block), enlarge, Some(mark), notify.map(|(begin, _)| begin), all_circuits];
-        let longest = leads.into_iter().flatten().fold(Time::ZERO, Time::max);
+        let longest = times.into_iter().flatten().fold(Time::ZERO, Time::max);
         let whole_weeks = all_circuits.is_some();
         let mut repeated = std::mem::take(&mut self.repeated);
         for week in &mut repeated {
@@ -174,10 +174,10 @@ mod tests {
         #[test]
         fn what_is_on_is_what_the_days_say(
             racks in 2usize..7, day in 5u64..50, night in 1u64..20, grow in 0u64..900, mark in 0u64..900,
-            tell in 0u64..900, early in 0u64..60
+            notify in 0u64..900, early in 0u64..60
         ) {
-            let [day, night, grow, mark, tell] = [day, night, grow, mark, tell].map(Time::us);
-            let early = Time::us(early).min(tell);
+            let [day, night, grow, mark, notify] = [day, night, grow, mark, notify].map(Time::us);
+            let early = Time::us(early).min(notify);
             let length = (day + night).times(racks as u64 - 1);
             let spec = CircuitTimingSpec {
                 week: length.as_ps(), night: night.as_ps(), min_day: day.as_ps(), ..CircuitTimingSpec::etalon(0)
@@ -186,7 +186,7 @@ mod tests {
             Rotor::new(racks, spec.build().unwrap()).rotate(&mut week);
             let rack = rack_days(&[week], slotline_net::topology::Dark::All).remove(0);
             let lead_times = LeadTimes {
-                block: night, enlarge: Some(grow), mark, notify: Some((tell, early)), all_circuits: None
+                block: night, enlarge: Some(grow), mark, notify: Some((notify, early)), all_circuits: None
             };
             let mut executor = ScheduleExecutor::repeating(lead_times, vec![(rack.clone(), length)]);
             let (mut on, mut circuits) = ([[0i64; 8]; 5], [0i64; 8]);
@@ -219,17 +219,17 @@ mod tests {
                     count
                 };
                 let none = Time::ZERO;
-                let leads = [
+                let intervals = [
                     ((night, none), false),
                     ((grow, none), false),
                     ((mark, none), true),
                     ((none, none), true),
-                    ((tell, early), false),
+                    ((notify, early), false),
                     ((none, none), false),
                 ];
                 let names = ["blocked", "size", "marks", "receiving", "messages", "circuit"];
                 let counts = on.iter().chain([&circuits]);
-                for ((on, (lead, source)), name) in counts.zip(leads).zip(names) {
+                for ((on, (lead, source)), name) in counts.zip(intervals).zip(names) {
                     for (to, on) in on.iter().enumerate().skip(1) {
                         prop_assert_eq!(*on, count(to, lead, source), "{} of {} at {}", name, to, at);
                     }

@@ -148,7 +148,7 @@ mod tests {
         assert_eq!(
             back,
             [true, true, true, true, true, false],
-            "beside the others, but not more than five"
+            "in addition to the others, but at most five"
         );
         assert_eq!((voq.len(), voq.bytes()), (7, 700));
         let first = voq.first().map(|packet| packet.seq);

@@ -75,7 +75,7 @@ mod tests {
     use std::collections::VecDeque;
 
     proptest! {
-        /// The ring behaves as the queue of the standard library.
+        /// The ring behaves like the queue of the standard library.
         #[test]
         fn it_is_a_queue(steps in prop::collection::vec(0u8..6, 0..400)) {
             let (mut ring, mut queue) = (Ring::default(), VecDeque::new());

@@ -10,7 +10,7 @@ use slotline_net::time::Time;
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum AtNight {
-    /// No packet is begun that would not be complete by then: it waits for another day.
+    /// A packet that would not be complete by then is not begun. It waits for another day.
     #[default]
     Hold,
     /// The packet is sent completely: the circuit stays up for the rest of one packet.
@@ -90,7 +90,7 @@ pub enum NotifyTo {
     /// All hosts are notified.
     #[default]
     All,
-    /// Only hosts are notified that have sent data to the other rack since the last circuit but one to it ended.
+    /// Hosts are notified if they have sent data to the other rack since the last circuit but one to it ended.
     Senders,
 }
 
@@ -125,7 +125,7 @@ pub struct VoqSpec {
     /// Packets that are relayed by another rack over two circuits. Default: no packet is relayed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub relay: Option<RelaySpec>,
-    /// The time before a day from which acknowledgements announce the circuit.
+    /// How long before a day acknowledgements begin to announce its circuit.
     pub mark_ahead: Time,
     /// Messages that notify hosts of circuits. Default: only marks in packets notify them.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -71,7 +71,7 @@ pub struct TdmaAgent {
     /// The number of the last message received.
     heard: Option<u32>,
     timeout: Time,
-    /// When the last message of the fabric manager arrived, or since when it had something to answer.
+    /// When the last message of the fabric manager arrived, or when packets began to wait, if that was later.
     heard_at: Time,
     /// Whether the fabric manager has been silent for too long.
     released: bool,
@@ -164,7 +164,7 @@ impl TdmaAgent {
             cx.wake(at, TOKEN);
         }
     }
-    /// There is something to report.
+    /// Requests a report, because the demand has changed.
     fn demand_changed(&mut self, cx: &mut Cx<'_>) {
         self.reports.news = true;
         if cx.now >= self.reports.last.after(self.reports.interval) || self.reports.number == 0 {
@@ -184,7 +184,7 @@ impl TdmaAgent {
         if cx.now >= reports.last.after(span) {
             reports.due = true;
         }
-        // If reports wait for a slot that never comes, the silence is noticed all the same.
+        // The silence is also noticed when reports wait for a slot that never comes.
         reports.beat = cx.now.after(if soon { reports.interval } else { reports.heartbeat });
         cx.wake(reports.beat, TOKEN);
         self.release_after_silence(cx);
@@ -229,7 +229,7 @@ impl TdmaAgent {
             self.nic.receive_frame(frame.pause, cx);
         }
     }
-    /// Applies frames that are due. The end of a slot is a good time for a report, as no packet is half sent.
+    /// Applies frames that are due. A report leaves well at the end of a slot, when no packet is in transmission.
     fn advance(&mut self, cx: &mut Cx<'_>) {
         let reports_open = self.nic.reports_open;
         let over = self.nic.advance(cx);

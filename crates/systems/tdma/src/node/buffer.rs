@@ -28,10 +28,10 @@ impl ReceiveBuffer {
         };
         let read = pace.bytes_in(now.since(self.at)).min(self.level);
         self.level -= read;
-        // The rest of the time of a byte counts for the next byte.
+        // Time in which less than a byte was read counts for the next byte.
         self.at = if self.level == 0 { now } else { self.at.after(pace.time_for(read)) };
     }
-    /// Whether it is not read at once.
+    /// Whether it can fill, because it is not read at once.
     pub fn fills(&self) -> bool {
         self.drain.is_some()
     }

@@ -135,7 +135,7 @@ impl Node for SlotController {
         self.bytes_received += u64::from(packet.len);
         let bytes = cx.detach(&packet);
         let sender = HostId(packet.flow);
-        // Only the manager says what slots there are.
+        // Only messages of the manager count.
         let message = Message::parse(&bytes).ok().filter(|_| sender == self.manager);
         if message.and_then(|message| self.receive_message(message, cx)).is_none() {
             self.ignored += 1;

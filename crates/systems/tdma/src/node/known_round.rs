@@ -21,7 +21,7 @@ impl Clock {
     }
 }
 
-/// What a class stands for from a slot on.
+/// The destination of a class from a slot on.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entry {
     pub class: u16,
@@ -43,7 +43,7 @@ pub(super) struct KnownRound {
     period: Time,
     /// How long a slot is.
     pub slot: Time,
-    /// How long the silence after a slot is.
+    /// The unused time after a slot.
     pub guard: Time,
     slots: u16,
     /// The entries by class, then by slot.
@@ -90,7 +90,7 @@ impl KnownRound {
     pub fn has_begun(&self, now: Time) -> bool {
         now + self.tolerance() >= self.start
     }
-    /// The slot that a frame opens which arrives now; `None` outside of the round. Frames and messages arrive late, so
+    /// The slot that a frame opens if it arrives now; `None` outside of the round. Frames and messages arrive late, so
     /// the earliest one determines when slots begin.
     pub fn slot_at(&mut self, now: Time) -> Option<u16> {
         let since = (now + self.tolerance()).since(self.start);
@@ -100,7 +100,7 @@ impl KnownRound {
         self.start = self.start.min(now.since(self.period.times(slot.into())));
         Some(slot)
     }
-    /// The slot that a frame closes which arrives now.
+    /// The slot that a frame closes if it arrives now.
     pub fn slot_over(&self, now: Time) -> Option<u16> {
         let slot = now.since(self.start).as_ps() / self.period.as_ps().max(1);
         (now >= self.start).then(|| slot.min(u64::from(self.slots.saturating_sub(1))) as u16)
@@ -109,7 +109,7 @@ impl KnownRound {
     pub fn end(&self, slot: u16) -> Time {
         self.start + self.period.times(slot.into()) + self.slot
     }
-    /// The index of the entry that says what `class` stands for in `slot`.
+    /// The index of the entry with the destination of `class` in `slot`.
     pub fn entry(&self, class: u16, slot: u16) -> Option<usize> {
         let behind = self.entries.partition_point(|e| (e.class, e.from) <= (class, slot));
         let at = behind.checked_sub(1)?;

@@ -86,9 +86,9 @@ pub struct FabricManager {
     /// How long it took to announce the last round.
     announcing: Time,
     plan_at: Time,
-    /// When hosts have reported whose demand arose at the same time, after a time without any demand.
+    /// After a time without demand, until when further hosts are expected to report.
     gathered: Time,
-    /// When the reports have arrived that were requested.
+    /// When the requested reports have arrived.
     answers: Time,
     send_at: Time,
     consumed: u64,
@@ -181,7 +181,7 @@ impl FabricManager {
         let Some((_, round)) = self.planning.take_if(|_| due) else { return };
         let mut classes = Classes::default();
         if self.classes.assign(&round, &mut classes).is_err() {
-            // The planners here know the number of classes, but another planner may not.
+            // The planners of this crate keep to the number of classes, but another planner may not.
             self.tracker.give_back(round.assignments());
             self.counts.ignored += 1;
             return;
@@ -204,7 +204,7 @@ impl FabricManager {
         let known = cx.now.after(self.announcing + lead);
         let free = self.current.as_ref().map_or(cx.now, Run::over);
         run.begin = free.max(known);
-        // After a round with slots more demand is likely. Else it is enough to request reports once a round.
+        // After a round with slots, more demand is likely. Otherwise one request for reports per round is enough.
         if run.round.is_empty() && self.idle {
             run.begin = run.begin.max(self.begun.map_or(Time::ZERO, |begun| begun.after(round)));
         }
@@ -212,7 +212,7 @@ impl FabricManager {
         self.next = Some(run);
     }
 
-    /// Does all that is due in the present round.
+    /// Carries out what is due in the present round.
     fn run_edges(&mut self, cx: &mut Cx<'_>) {
         loop {
             if self.current.is_none() {
@@ -389,7 +389,7 @@ impl Node for FabricManager {
         self.counts.bytes_received += u64::from(packet.len);
         let bytes = cx.detach(&packet);
         let sender = HostId(packet.flow);
-        // Nobody speaks for another host.
+        // A message in the name of another host is ignored.
         let message = Message::parse(&bytes).ok().filter(|message| message.host == sender);
         if message.and_then(|message| self.receive_message(message, cx)).is_none() {
             self.counts.ignored += 1;

@@ -71,10 +71,10 @@ impl Outbox {
         self.messages += 1;
         cx.send(PortId(0), packet);
     }
-    /// Whether a message sent now has left before `edge`, when frames are due.
+    /// Whether a message sent now would have left before frames are due at `edge`.
     ///
     /// # Errors
-    /// It has not; the error is the time to ask again.
+    /// It would not have left. The error is the time at which to ask again.
     pub fn may_send(&self, edge: Time, now: Time) -> Result<(), Time> {
         if self.free_at > now {
             return Err(self.free_at);

@@ -6,12 +6,12 @@ use crate::{Classes, Round};
 use slotline_net::id::HostId;
 use slotline_net::time::Time;
 
-/// A point in time of a round at which something is done.
+/// A time in a round at which the fabric manager acts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Edge {
     /// Hosts may report.
     Ask,
-    /// Hosts may report no longer.
+    /// Hosts may no longer report.
     Asked,
     /// A slot begins.
     Begin(u16),
@@ -21,7 +21,7 @@ pub(super) enum Edge {
     Over,
 }
 
-/// A round, and who has confirmed it.
+/// A round, and which hosts and controllers have confirmed it.
 pub(super) struct Run {
     pub number: u32,
     pub round: Round,

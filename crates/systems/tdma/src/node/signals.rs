@@ -36,8 +36,8 @@ impl Signals {
                 .collect(),
         }
     }
-    /// All hosts, those of a switch before those of the next. In each turn another switch begins, and another host of
-    /// each switch.
+    /// All hosts, those of a switch before those of the next. Each turn begins with another switch, and with another
+    /// host of each switch.
     pub fn order(&self, turn: usize) -> impl Iterator<Item = HostId> {
         let switches = rotated(&self.switches, turn);
         switches.flat_map(move |hosts| rotated(hosts, turn)).copied()

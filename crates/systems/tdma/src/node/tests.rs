@@ -194,8 +194,8 @@ proptest! {
         drive(&mut controller, CONTROLLER, steps);
     }
 
-    /// Whatever an agent receives, it sends all its packets, those for one destination in
-    /// order, and all of them once it sends without slots.
+    /// Whatever an agent receives, it loses no packet and keeps the order of packets for one destination. Once
+    /// it sends without slots, it sends all of them.
     #[test]
     fn agents_take_anything_and_lose_nothing(steps in steps(Just(0)), which in 0usize..3) {
         let signalling = [Signalling::Pause, Signalling::Pfc, Signalling::Extended][which];
@@ -235,8 +235,8 @@ proptest! {
     }
 }
 
-/// A host that was opened stops by itself at the slot's end when the pause frame is lost, and an
-/// opening that comes too late does not reach into the next slot.
+/// A host that was opened stops by itself at the end of its slot if the pause frame is lost. A frame that
+/// opens the host too late does not open it beyond the slot.
 #[test]
 fn a_slot_ends_without_a_pause_frame() {
     let tdma =
@@ -263,7 +263,7 @@ fn a_slot_ends_without_a_pause_frame() {
     let pause = Pause::Extended(Extended::all_but(&[0], Quanta::MAX));
     let open = Frame { destination: Mac::of(HostId(0)), source: Mac::of(MANAGER), pause }.emit();
     agent.control(&open, &mut Cx::new(Time::us(100), &mut effects));
-    // In time for slot 1, but late by 100 us of its 300.
+    // This frame opens slot 1, but 100 us of its 300 us too late.
     agent.control(&open, &mut Cx::new(Time::us(515), &mut effects));
     let mut sent = Vec::new();
     let mut now = Time::ZERO;
@@ -278,7 +278,7 @@ fn a_slot_ends_without_a_pause_frame() {
         sent.iter().filter(|at| (Time::us(from)..Time::us(until)).contains(*at)).count()
     };
     assert!((240..=245).contains(&within(250, 550)), "{}", within(250, 550));
-    assert_eq!(within(550, 665), 0, "the guard time, and what is late of slot 1");
+    assert_eq!(within(550, 665), 0, "the guard time, and the missed part of slot 1");
     assert!((160..=164).contains(&within(665, 865)), "{}", within(665, 865));
     assert_eq!(within(0, 250) + within(865, 2_000), 0);
 }

@@ -9,7 +9,6 @@ use slotline_net::scheme::Scale;
 use slotline_net::time::Time;
 use slotline_net::units::{Bytes, Rate};
 use std::collections::BTreeMap;
-use std::fmt::Display;
 
 /// How pause frames make hosts send and stop.
 #[derive(
@@ -17,7 +16,7 @@ use std::fmt::Display;
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Signalling {
-    /// 802.3x: a NIC sends, or it does not. The destination follows from the time (§3.2.2).
+    /// 802.3x: a frame stops or opens a whole NIC. The time determines the destination (§3.2.2).
     Pause,
     /// 802.1Qbb: eight classes, of which seven stand for destinations, six with short flows (§3.2.4).
     Pfc,
@@ -67,7 +66,7 @@ pub struct TdmaSpec {
     /// If given, slots are as long as suits the demand of the round, from this to `slot` (§4.1).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min_slot: Option<Time>,
-    /// The silence between slots (§5.4: 15 µs).
+    /// The unused time between slots (§5.4: 15 µs).
     pub guard: Time,
     /// A round has as many slots as its demand needs and as fit into this (§4.1: for example 10 ms).
     pub round: Time,
@@ -75,7 +74,7 @@ pub struct TdmaSpec {
     pub pipelined: bool,
     /// How long the planning of a round takes.
     pub planning_time: Time,
-    /// How long before a round begins the last message about it leaves the fabric manager at the latest.
+    /// The last message about a round leaves the fabric manager at least this long before the round begins.
     pub lead: Time,
     /// The form of pause frames.
     pub signalling: Signalling,
@@ -84,15 +83,15 @@ pub struct TdmaSpec {
     /// which software implements (Fig. 5: 100 to 200 µs).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reaction: Option<Time>,
-    /// The effect is later by up to this time, at random. Default: 4 µs for `pause` (Fig. 1: 2 to 6 µs), 5 µs for
-    /// the others (§3.2.3: "on the order of 5 µs or less").
+    /// The largest random delay of the effect in addition to `reaction`. Default: 4 µs for `pause` (Fig. 1: 2 to
+    /// 6 µs), 5 µs for the others (§3.2.3: "on the order of 5 µs or less").
     #[serde(skip_serializing_if = "Option::is_none")]
     pub jitter: Option<Time>,
     /// Whether a host ends its slot by itself, as it knows the length of slots, so that a lost pause frame does no
     /// harm. If not, it sends until it is stopped, as in the paper (§3.2.2).
     pub self_ending: bool,
-    /// By how much the clocks of hosts diverge in a second (§3.2.1: 100 µs). Each is fast or slow by at most half of it.
-    /// It matters if hosts end slots by themselves.
+    /// By how much the clocks of hosts diverge in a second (§3.2.1: 100 µs). Each clock is fast or slow by at most half
+    /// of this. The drift matters with `self-ending`.
     pub clock_drift: Time,
     /// Which controllers send pause frames.
     pub controllers: Controllers,
@@ -110,8 +109,8 @@ pub struct TdmaSpec {
     #[schemars(range(min = 0, max = 1))]
     pub short_share: f64,
     /// The bytes to each destination that count as short flows in each `round`, as long as no packet waits for the
-    /// destination. Pure acknowledgements are always short. Default: 10 KB, or less if all hosts together would send
-    /// to one host in a round more than `short-share` of the slowest host's link carries in that time.
+    /// destination. Pure acknowledgements are always short. Default: 10 KB, or less if all hosts together would
+    /// otherwise send more to one host in a round than `short-share` of the slowest host's link carries.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub short_flow: Option<Bytes>,
     /// The bytes that each host can receive before its applications read them (§4.2). No host gets a slot for more.
@@ -253,7 +252,7 @@ impl TdmaSpec {
             _ => error,
         })?;
         self.check_times()?;
-        self.check_company()?;
+        self.check_dependencies()?;
         Ok(Tdma { spec: self.clone(), rounds })
     }
     fn check_times(&self) -> Result<(), SpecError> {
@@ -265,27 +264,33 @@ impl TdmaSpec {
             ("jitter", self.jitter()),
         ];
         for (key, value) in short {
-            check(key, value, value <= most, "at most 1s")?;
+            SpecError::unless(value <= most, key, value, || "at most 1s".into())?;
         }
         let interval = self.report_interval();
-        check("report-interval", interval, interval >= least, "at least 1us")?;
+        SpecError::unless(interval >= least, "report-interval", interval, || {
+            "at least 1us".into()
+        })?;
         let slot = self.report_slot().unwrap_or(least);
-        check("report-slot", slot, slot >= least && slot <= most, "1us to 1s")?;
+        SpecError::unless(slot >= least && slot <= most, "report-slot", slot, || {
+            "1us to 1s".into()
+        })?;
         let silence = self.host_timeout();
-        check(
-            "host-timeout",
-            silence,
-            silence > self.round,
-            format!("above the round, {}", self.round),
-        )?;
+        SpecError::unless(silence > self.round, "host-timeout", silence, || {
+            format!("above the round, {}", self.round)
+        })?;
         let silence = self.manager_timeout();
         let least = self.round + interval;
         let expected = format!("above a round and a report interval, {least}");
-        check("manager-timeout", silence, silence > least, expected)?;
-        check("clock-drift", self.clock_drift, self.clock_drift <= Time::ms(100), "at most 100ms")
+        SpecError::unless(silence > least, "manager-timeout", silence, || expected)?;
+        SpecError::unless(
+            self.clock_drift <= Time::ms(100),
+            "clock-drift",
+            self.clock_drift,
+            || "at most 100ms".into(),
+        )
     }
     /// Checks that no option is given without the one that it needs.
-    fn check_company(&self) -> Result<(), SpecError> {
+    fn check_dependencies(&self) -> Result<(), SpecError> {
         let needs = |key: &str, given: bool, there: bool, other: &str| {
             if !given || there {
                 return Ok(());
@@ -343,13 +348,6 @@ impl Tdma {
     }
 }
 
-fn check(key: &str, value: Time, right: bool, expected: impl Display) -> Result<(), SpecError> {
-    if right {
-        return Ok(());
-    }
-    Err(SpecError::new(key, format!("`{key}` is {value}, but it has to be {expected}")))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -366,7 +364,7 @@ mod tests {
         assert_eq!(TdmaSpec::default().report_slot(), None);
     }
 
-    /// However many hosts there are, they do not send one more than its share carries.
+    /// For any number of hosts, their short flows to one host are at most what the share of its link carries.
     #[test]
     fn short_flows_fit_into_their_share() {
         let spec = TdmaSpec { short_share: 0.03, ..TdmaSpec::default() };

@@ -21,8 +21,8 @@ pub enum SchedulerKind {
     /// Source: Vattikonda, Porter, Vahdat and Snoeren, "Practical TDMA for Datacenter Ethernet",
     /// EuroSys 2012, section 4.3.
     WeightedRoundRobin,
-    /// The same for trees of switches in which all hosts are equally deep. Hosts below one switch send to each other
-    /// while its uplink is taken, and senders exchange destinations if one more can then send.
+    /// The same for trees of switches in which all hosts have the same depth. Hosts below one switch send to each other
+    /// while its uplink is in use, and senders exchange destinations if one more host can then send.
     ///
     /// Source: the same, sections 5.2.2 and 6.1.2.
     Tree,
@@ -44,7 +44,7 @@ pub struct RoundSpec {
     /// the demand takes the least time, guard times included (§4.1). Default: slots are `slot` long.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min_slot: Option<Time>,
-    /// The silence after each slot (§5.4: 15 µs).
+    /// The unused time after each slot (§5.4: 15 µs).
     pub guard: Time,
     /// A round has as many slots as fit into this, at least one (§4.1: for example 10 ms).
     pub round: Time,
@@ -82,20 +82,29 @@ impl RoundSpec {
     pub fn build(&self) -> Result<Rounds, SpecError> {
         let shortest = self.min_slot.unwrap_or(self.slot);
         let longest = Time::s(1);
-        check("slot", self.slot, self.slot >= Time::us(1) && self.slot <= longest, || {
-            "1us to 1s".into()
-        })?;
-        check("min-slot", shortest, shortest >= Time::us(1) && shortest <= self.slot, || {
-            format!("1us to the slot, {}", self.slot)
-        })?;
-        check("guard", self.guard, self.guard <= longest, || "at most 1s".into())?;
-        check("round", self.round, self.round >= self.slot && self.round <= Time::s(60), || {
-            format!("from the slot, {}, to 60s", self.slot)
-        })?;
-        check("reserve", self.reserve, (0.0..1.0).contains(&self.reserve), || {
+        SpecError::unless(
+            self.slot >= Time::us(1) && self.slot <= longest,
+            "slot",
+            self.slot,
+            || "1us to 1s".into(),
+        )?;
+        SpecError::unless(
+            shortest >= Time::us(1) && shortest <= self.slot,
+            "min-slot",
+            shortest,
+            || format!("1us to the slot, {}", self.slot),
+        )?;
+        SpecError::unless(self.guard <= longest, "guard", self.guard, || "at most 1s".into())?;
+        SpecError::unless(
+            self.round >= self.slot && self.round <= Time::s(60),
+            "round",
+            self.round,
+            || format!("from the slot, {}, to 60s", self.slot),
+        )?;
+        SpecError::unless((0.0..1.0).contains(&self.reserve), "reserve", self.reserve, || {
             "from 0 to below 1".into()
         })?;
-        check("classes", self.classes, (1..=2_048).contains(&self.classes), || {
+        SpecError::unless((1..=2_048).contains(&self.classes), "classes", self.classes, || {
             "from 1 to 2048".into()
         })?;
         Ok(Rounds(self.clone()))
@@ -142,18 +151,6 @@ impl Rounds {
     pub(crate) fn exchanges(&self) -> bool {
         self.0.scheduler != SchedulerKind::WeightedRoundRobin
     }
-}
-
-fn check(
-    key: &str,
-    value: impl std::fmt::Display,
-    right: bool,
-    expected: impl Fn() -> String,
-) -> Result<(), SpecError> {
-    if right {
-        return Ok(());
-    }
-    Err(SpecError::new(key, format!("`{key}` is {value}, but it has to be {}", expected())))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Paths of any network: between racks if its paths have that form, else pair by pair.
+//! Paths of any network: between racks if its paths have that form, otherwise pair by pair.
 
 use super::pair_table::PairTable;
 use super::racks::RackPaths;

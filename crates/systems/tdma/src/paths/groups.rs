@@ -10,8 +10,8 @@ pub(super) trait DestinationGroups: Paths {
     fn groups(&self, src: usize) -> usize;
     /// Whether `src` may reach any destination of a group over the links.
     fn reaches(&self, src: usize, group: usize, links: &Links) -> bool;
-    /// Replaces `out` with those of the destinations `among` that are in a group of `src`, 64 to a word, without some
-    /// that cannot be reached over the links.
+    /// Replaces `out` with the destinations in `among` that are in a group of `src`, 64 to a word. Some destinations
+    /// that cannot be reached over the links may be left out.
     fn group(&self, src: usize, group: usize, links: &Links, among: &[u64], out: &mut Vec<u64>);
     fn scratch(&mut self) -> &mut Scratch;
 }

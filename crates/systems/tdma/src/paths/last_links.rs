@@ -7,7 +7,7 @@
 
 use crate::planner::host_set::set_bit;
 
-/// In place of a last link: no link is known, or there are several.
+/// These stand for a last link: no link is known, or there are several.
 const UNKNOWN: u32 = u32::MAX;
 const SEVERAL: u32 = u32::MAX - 1;
 /// With more entries than this, no classes are stored.

@@ -17,7 +17,7 @@ use slotline_net::id::HostId;
 use slotline_net::scheme::network::Network;
 use slotline_net::units::Rate;
 
-/// A link that is never full. It is in place of a host's own link if the host has several.
+/// A link that is never full. It stands for a host's own link if the host has several.
 pub(crate) const FREE: u32 = u32::MAX;
 
 /// The links of a path. Some of them may be [`FREE`].
@@ -45,7 +45,7 @@ impl Path<'_> {
     }
 }
 
-/// Whether a link is the known one. The first link becomes known.
+/// Whether `link` is the `known` link. The first link becomes the known one.
 pub(crate) fn same(known: &mut u32, link: u32) -> bool {
     if *known == FREE {
         *known = link;
@@ -115,8 +115,8 @@ pub(crate) trait Paths: Send + Sized {
     /// A destination whose path is free, if it is found with at most `lookups` lookups of paths. Within a group of
     /// destinations it is the first one from where the search begins.
     fn search(&mut self, search: Search<'_>, lookups: &mut usize) -> Option<Candidate>;
-    /// Whether a pair has a path that is certainly not free, as far as this is known without its links. `open` says
-    /// whether the receiver's own link is free.
+    /// Whether it is known, without a look at its links, that the path of a pair is not free. `open` says whether the
+    /// receiver's own link is free.
     fn is_blocked(&self, _src: usize, _dst: usize, _open: bool) -> bool {
         false
     }

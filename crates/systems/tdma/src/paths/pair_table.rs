@@ -40,7 +40,7 @@ const PROBES: usize = 32;
 /// With more different paths than this, the destinations of a host are grouped by the first link only.
 const MOST_GROUPS: usize = 40;
 
-/// In place of the first link of a pair: the path was not looked up yet, or there is none.
+/// These stand for the first link of a pair: the path was not looked up yet, or there is none.
 const UNKNOWN: u32 = u32::MAX - 1;
 const NONE: u32 = u32::MAX - 2;
 
@@ -94,7 +94,7 @@ impl GroupedDestinations {
         }
         set_bit(&mut self.sets[group * words..][..words], dst, true);
     }
-    /// Groups all known destinations anew, with paths of `width` links.
+    /// Groups all known destinations again, with paths of `width` links.
     fn add_all(&mut self, row: &[u32], width: usize) {
         self.width = if self.first_only { 1 } else { width };
         self.keys.clear();
@@ -203,9 +203,9 @@ impl PairTable {
     fn look_up(&mut self, src: usize, dst: usize) {
         let mut path = std::mem::take(&mut self.path_links);
         self.network.path(HostId(src as u32), HostId(dst as u32), &mut path);
-        let kept = self.without_own(src, dst, &path);
-        if kept.len() > self.width {
-            self.widen(kept.len());
+        let inner = self.without_own(src, dst, &path);
+        if inner.len() > self.width {
+            self.widen(inner.len());
         }
         let (hosts, width) = (self.of.len(), self.width);
         let row = &mut self.of[src];
@@ -215,12 +215,12 @@ impl PairTable {
         }
         let place = &mut row[dst * width..][..width];
         place.fill(FREE);
-        place[..kept.len()].copy_from_slice(kept);
+        place[..inner.len()].copy_from_slice(inner);
         set_bit(&mut self.groups[src].unknown, dst, false);
         if path.is_empty() {
             row[dst * width] = NONE;
         } else {
-            if let (Some(&first), Some(&last)) = (kept.first(), kept.last()) {
+            if let (Some(&first), Some(&last)) = (inner.first(), inner.last()) {
                 self.last_links.learn(dst, first, last);
             }
             self.groups[src].add(dst, row, width);
@@ -333,12 +333,12 @@ mod tests {
             }
             for (src, dst) in asked {
                 table.network().path(HostId(src as u32), HostId(dst as u32), &mut path);
-                let kept: Option<Vec<u32>> =
+                let stored: Option<Vec<u32>> =
                     table.path(src, dst).map(|path| path.links().filter(|&link| link != FREE).collect());
                 let mut expected = path.clone();
                 expected.sort_unstable();
-                let kept = kept.map(|mut kept| { kept.sort_unstable(); kept });
-                prop_assert_eq!(kept.unwrap_or_default(), expected);
+                let stored = stored.map(|mut stored| { stored.sort_unstable(); stored });
+                prop_assert_eq!(stored.unwrap_or_default(), expected);
             }
         }
     }

@@ -15,10 +15,10 @@ use slotline_net::scheme::network::Network;
 const MOST_HOSTS: usize = 2_048;
 /// A set of classes fits into a word.
 const MOST_CLASSES: usize = 64;
-/// In place of a class: the pair is in one rack, or has no path.
+/// Stands for a class: the pair is in one rack, or has no path.
 const SAME_RACK: u8 = 64;
 const NO_ROUTE: u8 = 65;
-/// In place of the links between switches: there are none, or there is no path.
+/// Stands for the links between switches: there are none, or there is no path.
 const NO_LINKS: [u32; 2] = [FREE, 0];
 const NO_PATH: [u32; 2] = [FREE, FREE];
 
@@ -124,7 +124,7 @@ impl TwoLinkPaths {
     }
 }
 
-/// Numbers from zero in place of roots; [`FREE`] for those that are not `used`.
+/// Replaces roots by numbers from zero. Those that are not `used` get [`FREE`].
 fn numbers(above: &mut [u32], used: impl Fn(usize) -> bool) -> Vec<u32> {
     let (mut of, mut next) = (vec![FREE; above.len()], 0);
     for at in (0..above.len()).filter(|&at| used(at)) {
@@ -357,7 +357,7 @@ mod tests {
     use slotline_net::rng::mix32;
     use slotline_net::units::Rate;
 
-    /// So many leaves of four hosts, each leaf at each spine; every tenth pair has no path.
+    /// Leaves of four hosts. Each leaf is connected to each spine, and every tenth pair has no path.
     fn fabric(leaves: u32, spines: u32) -> Network {
         let hosts = 4 * leaves;
         let (up, down) = (2 * hosts, 2 * hosts + leaves * spines);
@@ -379,8 +379,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
 
-        /// Paths are those of the network, and the search finds the first destination that fits, from one
-        /// on, whatever is on the links.
+        /// Paths are those of the network. The search finds the first destination that fits, from any start
+        /// and with any load on the links.
         #[test]
         fn the_first_that_fits_is_found(
             leaves in 1u32..24, spines in 1u32..12, full in prop::collection::btree_set(0u32..900, 0..300),

@@ -68,7 +68,7 @@ impl Paths for TreePaths {
     fn search(&mut self, search: Search<'_>, lookups: &mut usize) -> Option<Candidate> {
         search_groups(self, search, lookups)
     }
-    /// The first host of each switch, then the second of each, and so on. So equal switches stay in step.
+    /// The first host of each switch, then the second of each, and so on. So equal switches get equal turns.
     fn order(&self) -> Vec<u32> {
         let mut seen = vec![0u32; self.switches];
         let place = |switch: &u32| {
@@ -113,7 +113,7 @@ impl DestinationGroups for TreePaths {
 
 fn refused(network: &Network, why: &str) -> SpecError {
     let message = format!(
-        "`scheduler` is tree, but the network of these {} hosts is no tree in which all are equally deep: {why}; \
+        "`scheduler` is tree, but the network of these {} hosts is not a tree in which all have the same depth: {why}; \
          `any` takes every network",
         network.hosts()
     );
@@ -168,7 +168,7 @@ impl TreePaths {
         if same_inner && same(&mut self.up[src], *first) && same(&mut self.down[dst], *last) {
             return Ok(());
         }
-        let why = format!("there are several paths from host {src} to host {dst} or beside it");
+        let why = format!("host {src} has several paths to host {dst} or a host beside it");
         Err(refused(&self.network, &why))
     }
     /// Finds the links upwards of each switch, and returns the links downwards to each. Each path begins with links
@@ -184,7 +184,7 @@ impl TreePaths {
             let down: Vec<u32> = down.iter().rev().copied().collect();
             let agree = extend(&mut self.ups[from], up) && extend(&mut downs[to], &down);
             if !agree || up.len() != down.len() {
-                let why = "a path is not some links up and as many down, always the same ones";
+                let why = "a path does not go up and down by the fixed links of its two switches";
                 return Err(refused(&self.network, why));
             }
         }
@@ -239,12 +239,12 @@ impl TreePaths {
         if tree {
             Ok(())
         } else {
-            Err(refused(&self.network, "a switch can be reached past its link"))
+            Err(refused(&self.network, "a switch can be reached by another link than its own"))
         }
     }
 }
 
-/// Makes `links` as long as `more`, if one begins with the other. Returns whether it does.
+/// Makes `links` at least as long as `more` if one begins with the other. Returns whether this holds.
 fn extend(links: &mut Vec<u32>, more: &[u32]) -> bool {
     let common = links.len().min(more.len());
     if links[..common] != more[..common] {

@@ -7,7 +7,7 @@ pub(crate) fn find(set: &[u64], from: usize, take: impl FnMut(usize) -> bool) ->
     find_in(set.len(), from, |at| set[at], take)
 }
 
-/// As [`find`], in a set of `words` words, each of which is computed when it is needed.
+/// Like [`find`], in a set of `words` words, each of which is computed when it is needed.
 #[inline]
 pub(crate) fn find_in(
     words: usize,

@@ -4,10 +4,10 @@ use crate::options::rounds::Rounds;
 use crate::paths::Path;
 use slotline_net::scheme::network::Network;
 
-/// In place of an assignment or a destination: there is none.
+/// Stands for an assignment or a destination where there is none.
 pub(crate) const NOBODY: u32 = u32::MAX;
 
-/// A directed link in one slot. All of it is read at once.
+/// A directed link in one slot. Its fields are stored together, because they are read together.
 #[derive(Clone, Copy)]
 struct Link {
     /// The rate that is not assigned.
@@ -40,7 +40,7 @@ impl Links {
         let empty: Vec<Link> = full.iter().map(of).collect();
         Links { links: empty.clone(), empty, rates, down: Vec::new() }
     }
-    /// Sets, between slots, whether a link works, if there is such a link.
+    /// Sets whether a link works, between slots. An unknown link is ignored.
     pub fn set(&mut self, rounds: &Rounds, network: &Network, link: u32, up: bool) {
         let Some(&rate) = network.capacity().get(link as usize) else { return };
         let left = if up { rounds.scheduled(rate).0 } else { 0 };
@@ -64,7 +64,7 @@ impl Links {
     pub fn clear(&mut self) {
         self.links.copy_from_slice(&self.empty);
     }
-    /// The state of a link; that of the last link for one that is never full.
+    /// The state of a link. A link that is never full has the state of the last link.
     #[inline]
     fn of(&self, link: u32) -> &Link {
         &self.links[(link as usize).min(self.links.len() - 1)]
@@ -101,7 +101,7 @@ impl Links {
             self.put(link, rate, user);
         });
     }
-    /// Undoes [`Links::take`]. The users of the links before that are forgotten.
+    /// Undoes [`Links::take`], but does not restore the previous users of the links.
     pub fn give_back(&mut self, path: Path<'_>, rate: u64, user: u32) {
         let last = self.links.len() - 1;
         path.links().for_each(|link| {
@@ -112,7 +112,7 @@ impl Links {
             }
         });
     }
-    /// The one assignment, from `start` on, that blocks a path, if no other does.
+    /// The assignment that blocks a path, if it is the only one and its index is at least `start`.
     pub fn sole_obstacle(&self, path: Path<'_>, rate: u64, start: usize) -> Option<usize> {
         let mut full = path.links().map(|link| self.of(link)).filter(|link| link.left < rate);
         let first = full.next()?.user;

@@ -3,7 +3,7 @@
 //! Each host has a *head*: the destination whose turn it is, in a fixed order over those for which it has bytes.
 //! Hosts stand in a line. In each slot, first each host in turn gets its head if all links of the path are
 //! free. It goes to the end of the line once it has had as many turns as its weight. Then each host whose link
-//! has room gets any destination that fits, and keeps its place in the line. Last, senders exchange
+//! has room gets any destination that fits, and keeps its place in the line. Finally, senders exchange
 //! destinations: one that got nothing takes the destination of another that can use a different one.
 //!
 //! The first host in line always gets its head. So a host gets its head at least once in as many slots as the sum
@@ -57,7 +57,7 @@ pub(crate) struct Planner<P> {
     open: Vec<u64>,
     /// Whether an exchange in this slot changed to a path of another rate, which may leave room on a link.
     eased: bool,
-    /// The assignments before this one are taken out of the demand.
+    /// The assignments before this index have been taken out of the demand.
     accounted: usize,
     /// Working memory for the destinations of a host.
     wanted: Vec<u64>,
@@ -65,7 +65,7 @@ pub(crate) struct Planner<P> {
     prefetched: u32,
     /// The latest rate, and the bytes that a slot carries at it.
     carries: (u64, u64),
-    /// The rate of the fastest pair, by which the time of a demand is measured.
+    /// The rate of the fastest pair. The time that a demand takes is computed with it.
     reference: Rate,
 }
 
@@ -410,7 +410,7 @@ impl<P: Paths> Planner<P> {
             }
         }
     }
-    /// The bytes that a slot carries at a rate. There is at least one, so that each demand ends.
+    /// The bytes that a slot carries at a rate. At least one, so that all demand is served in the end.
     fn slot_bytes(&mut self, rate: u64, slot: Time) -> u64 {
         if self.carries.0 != rate {
             self.carries = (rate, Rate(rate).inverse_rate().bytes_in(slot).max(1));
@@ -434,7 +434,7 @@ impl<P: Paths> Planner<P> {
 
 impl<P: Paths> RoundScheduler for Planner<P> {
     fn plan(&mut self, demand: &mut Demand, round: &mut Round) {
-        assert_eq!(demand.hosts(), self.hosts.len(), "a demand is among the network's hosts");
+        assert_eq!(demand.hosts(), self.hosts.len(), "the demand has another number of hosts");
         let guard = self.rounds.spec().guard;
         round.clear(self.slot_length(demand), guard);
         (self.carries, self.accounted, self.all_work) = ((0, 0), 0, self.links.all_work());

@@ -8,8 +8,8 @@ use slotline_net::units::Rate;
 const TRIED: u32 = 24;
 
 /// The slot length, within `range`, with which `sizes` takes the least time in slots and guard times together, if
-/// senders have links of `rate`. Of equal lengths it is the longest. So slots are as long as possible without
-/// unused time that costs more than guard times would (§4.1).
+/// senders have links of `rate`. Among lengths that take equal time, it is the longest. So slots are as long as
+/// possible, unless their unused time costs more than the guard times of shorter slots would (§4.1).
 pub(super) fn best(sizes: &Sizes, rate: Rate, range: (Time, Time), guard: Time) -> Time {
     let (shortest, longest) = range;
     let grid = (0..=TRIED).map(|step| between(shortest, longest, step));
@@ -61,11 +61,11 @@ mod tests {
         assert_eq!(slot(&[]), Time::ms(1));
         assert_eq!(slot(&[1_000_000_000; 4]), Time::ms(1));
         assert_eq!(slot(&[1_500; 4]), Time::us(50));
-        // 125 KB take 100 us: once, or in a slot that is that long.
+        // 125 KB take 100 us. One slot of that length serves a pair without unused time.
         assert_eq!(slot(&[125_000; 4]), Time::us(100) + Time::ns(1));
         // Most bytes are in large demands.
         assert_eq!(slot(&[1_000_000_000, 1_500]), Time::ms(1));
-        // Many small ones cost more than guard times.
+        // The unused time of many small demands costs more than guard times.
         let mut many = vec![1_500; 60];
         many.push(2_500_000);
         assert!(slot(&many) < Time::us(200));

@@ -120,7 +120,7 @@ pub(super) struct Demand {
     touched_hosts: Vec<HostId>,
     /// Hosts with a backlog.
     busy: usize,
-    /// By destination of the report being read: its index there plus one, until it is found.
+    /// While a report is read, by destination: its index in the report plus one, until the pair is found.
     marked: Vec<u32>,
     path: Vec<u32>,
     version: u64,
@@ -192,8 +192,8 @@ impl Demand {
         self.backlog(src).iter().copied().find(|&id| self.pair(id).dst == dst)
     }
 
-    /// Compares a report with the known pairs. Updates the numbers of V2V flows; `flows` may be empty for one
-    /// flow each.
+    /// Compares a report with the known pairs, and updates their numbers of V2V flows. If `flows` is empty, each
+    /// destination has one flow.
     pub fn compare(&mut self, src: HostId, destinations: &[HostId], flows: &[u32]) -> Changes {
         let hosts = self.of.len();
         for (at, dst) in (1..).zip(destinations).filter(|(_, dst)| dst.at() < hosts && **dst != src)
@@ -385,7 +385,7 @@ impl Demand {
         self.touched_hosts.pop()
     }
 
-    /// Finds all paths anew. Pairs that have no path any more are removed, and all others are touched.
+    /// Finds all paths again. Pairs that have no path any more are removed, and all others are touched.
     pub fn rewire(&mut self, network: &Network) {
         let ids: Vec<u32> = self.ids().collect();
         ids.iter().for_each(|&id| self.unlink(id));

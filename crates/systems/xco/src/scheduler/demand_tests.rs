@@ -13,12 +13,12 @@ fn path(changed: u32, src: HostId, dst: HostId, out: &mut Vec<u32>) {
     }
 }
 
-/// What a report says that sends to these destinations, with so many flows each.
-type Said = (u32, std::collections::BTreeMap<u32, u32>);
+/// A report: the source, and the number of flows by destination.
+type Report = (u32, std::collections::BTreeMap<u32, u32>);
 
 proptest! {
     /// After any reports, each link's contenders are exactly the pairs whose path has it, with their
-    /// flows, also when routes have changed meanwhile.
+    /// flows, even if routes have changed.
     #[test]
     fn contention_groups_follow_the_reports(
         reports in prop::collection::vec((0u32..6, prop::collection::btree_map(0u32..8, 1u32..4, 0..6)), 1..30),
@@ -27,12 +27,12 @@ proptest! {
         let mut demand = Demand::new(network(0, 10), Affects::All);
         let mut model: Vec<Vec<(HostId, u32)>> = vec![Vec::new(); 6];
         let (mut changed, mut capacity) = (0, 10);
-        for (at, (src, said)) in reports.into_iter().enumerate() {
+        for (at, (src, reported)) in reports.into_iter().enumerate() {
             if at == change_at {
                 (changed, capacity) = (1, 20);
                 demand.rewire(&network(1, 20));
             }
-            report(&mut demand, &mut model, (src, said));
+            report(&mut demand, &mut model, (src, reported));
             for link in 0..10u32 {
                 let mut got: Vec<_> = demand.links[link as usize].contenders.iter()
                     .map(|c| (demand.pair(c.id).src, demand.pair(c.id).dst)).collect();
@@ -59,10 +59,10 @@ proptest! {
     }
 }
 
-fn report(demand: &mut Demand, model: &mut [Vec<(HostId, u32)>], (src, said): Said) {
+fn report(demand: &mut Demand, model: &mut [Vec<(HostId, u32)>], (src, reported): Report) {
     let src = HostId(src);
-    let destinations: Vec<HostId> = said.keys().copied().map(HostId).collect();
-    let flows: Vec<u32> = said.values().copied().collect();
+    let destinations: Vec<HostId> = reported.keys().copied().map(HostId).collect();
+    let flows: Vec<u32> = reported.values().copied().collect();
     let Changes { gone, new } = demand.compare(src, &destinations, &flows);
     gone.into_iter().for_each(|id| demand.remove(id));
     new.into_iter().for_each(|(dst, flows)| demand.add(src, dst, flows, 0, Time::ZERO));

@@ -133,8 +133,8 @@ fn random_network(seed: u64, fastest: u64) -> Network {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Slices at full rate cannot always give what rates could. But no pair falls far behind, and never
-    /// further than a small part of the share.
+    /// Timeslices at full rate cannot always reach the fair shares that rates could. But every pair gets at
+    /// least a certain part of its share.
     #[test]
     fn nobody_is_far_below_the_fair_share(
         seed: u64,

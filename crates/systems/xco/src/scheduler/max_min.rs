@@ -13,7 +13,7 @@ use std::collections::BinaryHeap;
 pub(super) struct MaxMin {
     /// By link, the rate that is left and the flows that wait for a share.
     room: Vec<(u64, u64)>,
-    /// Links by the rate that they could give each waiting flow. That rate may have grown meanwhile.
+    /// Links by the rate that they could give each waiting flow. That rate may have grown since.
     fullest: BinaryHeap<Reverse<(u64, u32)>>,
     assigned: Vec<bool>,
 }
@@ -79,7 +79,7 @@ mod tests {
         links
     }
 
-    /// Water-filling in the most naive way: all rise together until a link is full.
+    /// Naive water-filling: all rates rise together until a link is full.
     fn naive(capacity: &[f64], pairs: &[(Vec<u32>, f64)]) -> Vec<f64> {
         let mut rates = vec![0.0; pairs.len()];
         let mut rising = vec![true; pairs.len()];
@@ -130,7 +130,7 @@ mod tests {
             {
                 let id = demand.find(HostId(src), HostId(dst)).unwrap();
                 let share = demand.pair(id).share as f64;
-                // Whole bits per second, of each flow at each of few bottlenecks.
+                // Shares are rounded to bits per second, for each flow and at each bottleneck.
                 prop_assert!((share - expected).abs() <= 1_000.0, "{share} for {expected}");
                 path.iter().for_each(|&link| load[link as usize] += share);
             }

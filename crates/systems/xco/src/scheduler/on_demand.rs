@@ -53,7 +53,7 @@ pub struct OnDemand {
 }
 
 impl OnDemand {
-    /// Makes a scheduler that asks `inner` about links of `network` near saturation.
+    /// Makes a scheduler that uses `inner` for links of `network` near saturation.
     pub fn new(options: &OnDemandSpec, network: Network, inner: Box<dyn Control>) -> OnDemand {
         OnDemand {
             inner,
@@ -186,8 +186,8 @@ impl Control for OnDemand {
             News::Load { span, loads, .. } => return self.measure(host, span, loads, now),
             News::Joined(_) | News::Left(_) => self.forget(host),
             News::Backlog { destinations, flows, .. } => {
-                // The host waits for the permission of an earlier controller, or has not heard that it is
-                // free.
+                // The host waits for the permission of an earlier controller, or does not know yet that the pair
+                // is free.
                 if destinations.iter().any(|&dst| !self.is_controlled(host, dst)) {
                     self.outdated.push(host);
                 }
@@ -240,8 +240,8 @@ impl Control for OnDemand {
 }
 
 impl OnDemand {
-    /// How long before a regular update a report causes one. Links are updated at most four times an
-    /// interval.
+    /// After a report, the next update comes this long before the regular one. So links are updated at most four
+    /// times an interval.
     fn soon(&self) -> Time {
         Time::ps(self.options.interval.as_ps() / 4 * 3)
     }
@@ -287,7 +287,7 @@ mod tests {
         fn decide(&mut self) -> Vec<String> {
             let mut plan = Plan::new();
             self.next = self.control.decide(self.now, &mut plan);
-            let word = |decision: &Decision| match *decision {
+            let text = |decision: &Decision| match *decision {
                 Decision::Controlled { src, dst } => {
                     format!("{} {}", src.0, if dst.is_some() { "controlled" } else { "free" })
                 }
@@ -296,7 +296,7 @@ mod tests {
                 }
                 Decision::Rate { .. } | Decision::Path { .. } => panic!("{decision:?}"),
             };
-            plan.iter().map(word).collect()
+            plan.iter().map(text).collect()
         }
         fn backlog(&mut self, hosts: &[u32]) -> Vec<String> {
             for &host in hosts {
@@ -324,7 +324,7 @@ mod tests {
         }
         let freed = bench.interval(&[(0, 500), (1, 0)]);
         assert!(freed.contains(&"0 free".into()) && freed.contains(&"1 free".into()), "{freed:?}");
-        // The list is repeated for a while, in case a message got lost, and then there is silence.
+        // The list is repeated for a while, in case a message got lost, and then no more.
         for _ in 0..3 {
             bench.interval(&[(0, 500)]);
         }
@@ -339,7 +339,7 @@ mod tests {
         assert_eq!(bench.interval(&[(0, 1_000), (1, 10)]).len(), 2, "not alone any more");
     }
 
-    /// As after a take-over, when hosts still wait for the one that was in control.
+    /// This happens after a take-over, when hosts still wait for the former controller.
     #[test]
     fn a_pair_that_waits_without_need_gets_a_message() {
         let mut bench = Bench::new();

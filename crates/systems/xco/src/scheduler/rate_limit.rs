@@ -2,8 +2,8 @@
 //! divided by the number of senders through it.
 //!
 //! A sender is a V2V flow, so that a host's own link is not promised twice either. A pair's rate is that of
-//! all its V2V flows. As in the paper, the shares are not max-min fair: what a pair that is limited elsewhere
-//! leaves over is not given to others. With the option for max-min fairness it is.
+//! all its V2V flows. As in the paper, the shares are not max-min fair: if a pair is limited elsewhere, others do
+//! not get the rest of its share. With the option for max-min fairness they do.
 
 use super::demand::{Affects, Demand};
 use super::max_min::MaxMin;
@@ -191,8 +191,8 @@ mod tests {
         assert!(announced(&mut control).is_empty());
     }
 
-    /// Host 0 has two flows of virtual machines for 5, host 1 one, which is held up at 20, too, by five
-    /// others: what it leaves over goes to host 0.
+    /// Host 0 has two V2V flows to host 5, and host 1 has one. With max-min fairness, five other hosts limit
+    /// host 1 at another link, and host 0 gets the rest of its share.
     #[test]
     fn virtual_machines_count_and_leftovers_are_given_away() {
         for (fairness, rates) in [

@@ -13,8 +13,8 @@
 //! An event affects the pairs that contend for a link that cannot carry all of them at once, and the host
 //! that it is about. No other pair can be blocked, so nothing changes for others.
 //!
-//! A node never loads a link with more than the narrowest link of its path can carry. A window contains that
-//! rate where it is below the rate of the node's own link (the hybrid of §7), so that a fast host behind a
+//! A node never loads a link with more than the narrowest link of its path can carry. A window states that
+//! rate if it is below the rate of the node's own link (the hybrid of §7), so that a fast host behind a
 //! slow link can be scheduled at all.
 
 use super::affected::Affected;
@@ -223,7 +223,7 @@ impl Timeslice {
             }
         }
         while let Some(link) = self.demand.untouch() {
-            // Often the first of many links has all hosts.
+            // Often the first of many links already adds all hosts.
             if self.affected.considered() == self.demand.busy() {
                 continue;
             }
@@ -331,7 +331,7 @@ impl Timeslice {
         }
     }
     fn starves(&self, id: u32, now: Time) -> bool {
-        // Pairs that have not waited for two slices need no division.
+        // For a pair that has waited for less than two slices, the division in `patience` is not needed.
         let waited = now.since(self.demand.pair(id).since);
         let pair = self.demand.pair(id);
         pair.rate > 0 && waited > self.slice.times(2) && waited > self.patience(id)

@@ -1,5 +1,6 @@
-/* What the library adds to a call, in nanoseconds: the median over blocks of calls, with and without it in turn.
- * Nothing is sent, so that the kernel's share is small and steady. */
+/* The time that the library adds to a call, in nanoseconds: the median over blocks of calls, alternately with and
+ * without it.
+ * Nothing is sent, so that the kernel's part is small and constant. */
 #define _GNU_SOURCE
 #include "test.h"
 

@@ -1,4 +1,4 @@
-/* What the test programs share: the C library's own functions, below the preloaded ones, and real time. */
+/* Declarations of the test programs: the C library's own functions, below the preloaded ones, and real time. */
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>

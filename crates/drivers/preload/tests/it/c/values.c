@@ -1,5 +1,5 @@
-/* Times and rates that the kernel has, and those that a program sees. Prints name, what the program gave or saw, and
- * what the kernel has, in the same unit. */
+/* Times and rates of the kernel, and those that a program sees. Prints the name, the value that the program set or
+ * saw, and the kernel's value in the same unit. */
 #define _GNU_SOURCE
 #include "test.h"
 
@@ -22,7 +22,7 @@ static void say(const char *name, long long seen, long long real)
     printf("%s %lld %lld\n", name, seen, real);
 }
 
-/* Sets an option; says what the program gets back, and what the kernel has. */
+/* Sets an option. Prints the value that the program gets back, and that of the kernel. */
 static void integer_option(int fd, const char *text, int level, int name, int value)
 {
     int seen = 0, real = 0;
@@ -53,7 +53,7 @@ static void linger_option(int fd)
     say("linger", seen.l_linger, real.l_linger);
 }
 
-/* A rate of the kernel is lower: the two are said in the other order. */
+/* The kernel's rate is lower, so the two values are printed in reverse order. */
 static void pacing_option(int fd)
 {
     uint64_t value = 2000000000, seen = 0, real = 0, unlimited = UINT64_MAX;
@@ -130,7 +130,7 @@ static void timers(void)
 
 static void ignore(int signal) { (void)signal; }
 
-/* What is left of an interrupted sleep and of a select that ended early: nearly all of it. */
+/* The remaining time of an interrupted sleep and of a select that ended early, which is nearly all of it. */
 static void rests(void)
 {
     struct timespec rest = {0, 0}, minute = {60, 0};

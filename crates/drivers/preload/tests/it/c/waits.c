@@ -362,7 +362,7 @@ static const struct way {
 };
 #define WAYS (sizeof ways / sizeof *ways)
 
-/* Ends with the program, so that none waits for years where a moment is not translated. */
+/* Killed with the program, so that it does not wait for years if a moment is not translated. */
 static void measure(const struct way *way)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);

@@ -4,7 +4,7 @@ use super::{MaxMin, NOBODY};
 use crate::flow::levels::upwards;
 use crate::flow::shares::Shares;
 
-/// Once in so many checks of links, the sums of one link are computed anew from its flows, so that rounding
+/// Once in this many checks of links, the sums of one link are computed anew from its flows, so that rounding
 /// errors do not accumulate.
 const RENEWED: u64 = 1021;
 /// The rates of a link's flows if it limited all flows that get more elsewhere than it can give.
@@ -148,7 +148,7 @@ impl<S: Shares> MaxMin<S> {
         }
     }
 
-    /// From now on `link` limits its flows that get more than `limit` elsewhere.
+    /// Makes `link` limit those of its flows that get more than `limit` elsewhere.
     fn capture(&mut self, link: u32, limit: f64) {
         let mut place = self.members.own_count(link);
         while let Some(&flow) = self.members.of(link).get(place) {
@@ -159,7 +159,7 @@ impl<S: Shares> MaxMin<S> {
         }
     }
 
-    /// From now on `link` limits a flow, whose rate falls.
+    /// Makes `link` limit a flow, whose rate falls.
     fn take(&mut self, flow: u32, link: u32) {
         let from = self.flows[flow as usize].at;
         let load = self.paths.load(flow, from);

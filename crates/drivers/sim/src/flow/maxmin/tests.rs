@@ -4,8 +4,8 @@ use proptest::prelude::*;
 
 mod spread;
 
-/// A flow as the references see it: its links, the share of it that each carries (all where there are
-/// none), weight and cap.
+/// A flow for the reference computations: its links, the share that each of them carries (all of the flow if there
+/// are no shares), its weight and its cap.
 #[derive(Clone, Debug)]
 struct Plain {
     links: Vec<u32>,
@@ -18,12 +18,12 @@ impl Plain {
     fn over(links: &[u32]) -> Plain {
         Plain { links: links.to_vec(), shares: vec![], weight: 1.0, cap: f64::INFINITY }
     }
-    /// The share of it on a link.
+    /// The share of the flow that a link carries.
     fn share(&self, link: usize) -> f64 {
         let at = self.links.iter().position(|other| *other == link as u32);
         at.map_or(0.0, |at| self.shares.get(at).copied().unwrap_or(1.0))
     }
-    /// It never ends.
+    /// Adds the flow to a solver. It never ends.
     fn enter(&self, solver: &mut MaxMin) -> FlowKey {
         solver.insert(&self.links, self.weight, self.cap, f64::INFINITY)
     }
@@ -87,12 +87,12 @@ fn program(
     if let Some(share) = share {
         model = model.with(constraint!(level >= share - 1e-9));
     }
-    let solution = model.solve().expect("all rates zero will do");
+    let solution = model.solve().expect("zero rates are a solution");
     goal.map_or_else(|| solution.value(level), |at| solution.value(rate[at]))
 }
 
-/// The lexicographic optimum by linear programs: the largest common share; then, those that cannot get
-/// more than it fixed, the largest share of the others, and so on.
+/// The lexicographic optimum by linear programs. The first maximises the common share. Flows that cannot get more are
+/// fixed at that share, the next program maximises the share of the others, and so on.
 fn optimum(capacities: &[f64], flows: &[Plain]) -> Vec<f64> {
     let mut known = vec![None; flows.len()];
     while known.iter().any(Option::is_none) {
@@ -152,8 +152,7 @@ fn long_ways_and_no_flows() {
     assert_eq!(solver.rate(short), 2.0);
 }
 
-/// What is done to the flows: one is removed, sent another path or given another cap, a link's capacity
-/// changes, a flow comes.
+/// One random change: a flow is removed, rerouted or given another cap, a link's capacity changes, or a flow is added.
 fn step(
     solver: &mut MaxMin,
     capacities: &mut [f64],
@@ -189,8 +188,8 @@ fn step(
 }
 
 proptest! {
-    /// Whatever happens, alone or with other things before rates are asked for, all rates are those of
-    /// a solution from the beginning.
+    /// After any changes, with one or several before rates are computed, all rates are those of a solution from the
+    /// beginning.
     #[test]
     fn equals_progressive_filling(
         capacities in prop::collection::vec(prop::sample::select(vec![1.0f64, 1.0, 2.0, 10.0, 2.5]), 6),
@@ -213,7 +212,7 @@ proptest! {
         }
     }
 
-    /// Many changes on a larger network: sums that are kept from one solution to the next do not drift.
+    /// Many changes on a larger network: sums that are stored from one solution to the next do not drift.
     #[test]
     fn equals_a_solution_from_the_beginning(seed in any::<u64>()) {
         let mut rng = slotline_net::rng::Stream::named(seed, "test", 0);
@@ -265,7 +264,7 @@ proptest! {
 }
 
 proptest! {
-    /// A tolerance leaves rates near the exact ones, however much happens.
+    /// With a tolerance, rates stay near the exact ones after many changes.
     #[test]
     fn rough_rates_are_nearly_right(seed in any::<u64>()) {
         let mut rng = slotline_net::rng::Stream::named(seed, "test", 0);
@@ -293,14 +292,14 @@ proptest! {
     }
 }
 
-/// A flow with what it has left, as the reference sees it.
+/// A flow with its remaining bytes, by the reference computation.
 struct Sending {
     key: FlowKey,
     plain: Plain,
     left: f64,
 }
 
-/// Takes out what has ended; the reference knows that nothing is left of it.
+/// Removes the flows that have ended. By the reference, they have no bytes left.
 fn take_ended(solver: &mut MaxMin, there: &mut Vec<Sending>) -> Result<(), TestCaseError> {
     let mut ended = Vec::new();
     while solver.next_end().is_some_and(|end| end <= solver.now) {
@@ -317,8 +316,8 @@ fn take_ended(solver: &mut MaxMin, there: &mut Vec<Sending>) -> Result<(), TestC
 }
 
 proptest! {
-    /// Flows come, grow and end when their bytes are sent, however their rates and limits change
-    /// meanwhile; what is left of each is what follows from its rates.
+    /// Flows are added, grow and end when their bytes are sent, however their rates and limits change meanwhile. The
+    /// remaining bytes of each follow from its rates.
     #[test]
     fn flows_end_when_all_is_sent(
         steps in prop::collection::vec((flow(6), 1u32..200, 0u64..50_000_000_000, 0u8..6), 1..80),

@@ -84,7 +84,8 @@ impl Case {
         spec.build().expect("a network")
     }
 
-    /// Flows of 16 hosts that start at random times, in the picoseconds in which links at this load carry them.
+    /// Flows of 16 hosts that start at random times, and the time in which links at this load carry them, in
+    /// picoseconds.
     fn traffic(&self) -> (TrafficBuilder, u64) {
         let mut rng = Stream::named(self.seed, "test", 0);
         let sizes: Vec<u64> = (0..self.flows).map(|_| self.sizes.draw(&mut rng)).collect();

@@ -1,4 +1,4 @@
-//! How far estimates are from the queues that they are of.
+//! The accuracy of estimates: their differences from the real queues.
 
 use crate::id::PortId;
 use crate::node::{Counters, counters};
@@ -7,9 +7,9 @@ use crate::time::Time;
 /// The virtual and the real queue that a packet finds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Estimate {
-    /// When.
+    /// The time of the packet.
     pub at: Time,
-    /// Whose estimate it is: the bump's number at its switch.
+    /// The number of the table of virtual queues at its switch.
     pub table: u16,
     /// The port of the switch.
     pub port: PortId,
@@ -20,35 +20,35 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// Bytes between the two.
+    /// The difference between the two, in bytes.
     pub fn error(&self) -> u64 {
         self.estimate.abs_diff(self.real)
     }
 }
 
-/// Statistics of all comparisons, and some of them.
+/// Statistics of all comparisons, and samples of them.
 #[derive(Clone, Debug)]
 pub struct Accuracy {
     mtu: u64,
-    /// By error in eighths of the largest packet, rounded up; the last stands for all beyond.
+    /// By error in eighths of the largest packet, rounded up. The last entry counts all larger errors.
     histogram: Vec<u64>,
     sum: u64,
     worst: u64,
     every: Time,
-    /// By table: the time of the next sample.
+    /// By table: the earliest time of the next sample.
     next: Vec<Time>,
     samples: Vec<Estimate>,
 }
 
-/// Steps of the histogram in one packet.
+/// Steps of the histogram per packet.
 const STEPS: u64 = 8;
-/// The histogram ends with so many packets.
+/// The largest error in the histogram, in packets.
 const PACKETS: u64 = 128;
 /// The most samples of one switch.
 const MOST_SAMPLES: usize = 1_000_000;
 
 impl Accuracy {
-    /// Nothing is compared yet. `every`: the shortest time between two samples of one table; zero for no samples.
+    /// A state without comparisons. `every` is the shortest time between two samples of one table; zero for no samples.
     pub fn new(mtu: u64, every: Time, tables: usize) -> Accuracy {
         Accuracy {
             mtu,
@@ -77,12 +77,12 @@ impl Accuracy {
         }
     }
 
-    /// Comparisons made.
+    /// The number of comparisons.
     pub fn count(&self) -> u64 {
         self.histogram.iter().sum()
     }
 
-    /// How many were off by at most so many largest packets.
+    /// The number of estimates with an error of at most `packets` packets of the largest size.
     pub fn within(&self, packets: u64) -> u64 {
         self.histogram.iter().take((packets * STEPS) as usize + 1).sum()
     }
@@ -92,7 +92,8 @@ impl Accuracy {
         self.worst
     }
 
-    /// Shares of the errors, in steps of an eighth of the largest packet: the distribution.
+    /// The distribution of the errors, in steps of an eighth of the largest packet: an error in bytes, and the share of
+    /// estimates with at most this error.
     pub fn distribution(&self) -> impl Iterator<Item = (f64, f64)> {
         let all = self.count().max(1) as f64;
         let below = self.histogram.iter().scan(0, |sum, count| {
@@ -108,7 +109,7 @@ impl Accuracy {
         &self.samples
     }
 
-    /// Adds what it has counted.
+    /// Adds the counters of the comparisons.
     pub fn add_counters(&self, counters: &mut Counters) {
         counters.add(counters::BUMP_ESTIMATES, self.count());
         counters.add(counters::BUMP_WITHIN_1_MTU, self.within(1));

@@ -1,8 +1,8 @@
 //! Updates as packets of the network (NetBump, 5.2.2: "in-band with the monitored traffic").
 //!
-//! A bump hands its update to the switch, which queues it at the port whose link the other bump is on.
-//! There it waits with what else leaves by that port, takes its time on the link, and is lost where the
-//! queue is full. The other bump takes it off the link.
+//! A bump passes its update to the switch, which queues it at the port of the other bump's link. There the update waits
+//! behind other packets of that port, takes time on the link, and is lost if the queue is full. The other bump takes it
+//! off the link.
 
 use crate::frame::{Kind, Packet};
 use crate::id::{HostId, PortId};
@@ -12,9 +12,9 @@ use crate::time::Time;
 use crate::units::InverseRate;
 use crate::wire::bump::OVERHEAD;
 
-/// The wake-up at which an update has crossed its link.
+/// The token of the wake-up at which an update has crossed its link.
 pub(super) const FREE: u32 = u32::MAX - 1;
-/// No host: the sender of updates.
+/// The sender of updates, which is not a host.
 const NEIGHBOUR: HostId = HostId(u32::MAX);
 
 /// An update that crosses the link of a port: the bump that sent it, and its bytes.
@@ -29,7 +29,7 @@ pub(super) struct InBand {
     /// The port of each bump.
     taps: Vec<PortId>,
     paces: Vec<InverseRate>,
-    /// By port.
+    /// By port, the update that crosses its link.
     crossing: Vec<Option<Crossing>>,
     taken_off: u64,
 }
@@ -45,7 +45,7 @@ impl InBand {
         self.paces[port.at()] = pace;
     }
 
-    /// Updates that have reached the other bump.
+    /// The number of updates that have reached the other bump.
     pub fn taken_off(&self) -> u64 {
         self.taken_off
     }
@@ -60,7 +60,7 @@ impl InBand {
         }
     }
 
-    /// What the switch sends by `port`: an update keeps the link busy and goes no further than to the
+    /// The next packet that the switch sends by `port`. If it is an update, it keeps the link busy and goes only to the
     /// bump there.
     pub fn transmit(
         &mut self,
@@ -82,7 +82,7 @@ impl InBand {
         None
     }
 
-    /// Updates that have crossed their links: each is handed on with its sender and its receiver.
+    /// Passes each update that has crossed its link to `come`, with its sender and its receiver.
     pub fn take_off(&mut self, cx: &mut Cx<'_>, mut come: impl FnMut(usize, usize, &[u8], Time)) {
         for (to, port) in self.taps.iter().enumerate() {
             let due = |crossing: &mut Crossing| crossing.until <= cx.now;

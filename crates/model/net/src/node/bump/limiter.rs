@@ -1,6 +1,6 @@
 //! A bump as reaction point (NetBump, 5.3.3 and Figure 5.8). It takes the notices for senders behind it off the wire,
-//! and limits their flows to the rates that follow. A bump holds no packets: each flow has a virtual queue that drains
-//! at the rate of the flow, and packets that find no room in it are dropped.
+//! and limits their flows to the resulting rates. A bump holds no packets. Each flow has a virtual queue that drains at
+//! the rate of the flow, and packets that find no room in it are dropped.
 
 use super::spec::LimitSpec;
 use crate::aqm::spec::ReactionSpec;
@@ -44,7 +44,7 @@ impl Flow {
         Flow { number, point, queue, rate: line, sample_at: Time::ZERO }
     }
 
-    /// Lets the virtual queue drain at the present rate of the flow.
+    /// Sets the drain rate of the virtual queue to the present rate of the flow.
     fn follow(&mut self, now: Time) {
         if self.point.rate() != self.rate {
             self.rate = self.point.rate();
@@ -100,7 +100,7 @@ pub(super) struct Limiters {
 const MOST_SAMPLES: usize = 1_000_000;
 
 impl Limiters {
-    /// No flow is limited yet. `taps`: ports with a bump, and the rate of the wire to the switch.
+    /// Limiters without a limited flow. `taps`: ports with a bump, and the rate of the wire to the switch.
     pub fn new(
         spec: ReactionSpec,
         limit: Option<&LimitSpec>,
@@ -123,7 +123,7 @@ impl Limiters {
         }
     }
 
-    /// Whether a packet that comes by `port` may pass.
+    /// Whether a packet that arrives by `port` may pass.
     pub fn admits(&mut self, port: PortId, packet: &Packet, now: Time) -> bool {
         let Some(tap) = &mut self.taps[port.at()] else { return true };
         if !matches!(packet.kind, Kind::Data | Kind::Datagram | Kind::Ack) {
@@ -144,7 +144,7 @@ impl Limiters {
         admitted
     }
 
-    /// Whether the bump on the wire of `port` takes what leaves by it: a notice for a sender behind it.
+    /// Whether the bump on the wire of `port` takes this packet, because it is a notice for a sender behind it.
     pub fn takes(&self, port: PortId, packet: &Packet) -> bool {
         packet.kind == Kind::Control && self.taps[port.at()].is_some()
     }
@@ -164,7 +164,7 @@ impl Limiters {
         }
     }
 
-    /// Packets that never reached a host, as the bumps took them.
+    /// Packets that reached no host, because bumps took them.
     pub fn taken(&self) -> u64 {
         self.notices + self.unread
     }
@@ -174,7 +174,7 @@ impl Limiters {
         &self.samples
     }
 
-    /// Adds what was counted, where a bump limits.
+    /// Adds the counters, if a bump limits flows.
     pub fn add_counters(&self, counters: &mut Counters) {
         if self.taps.iter().all(Option::is_none) {
             return;
@@ -228,14 +228,15 @@ mod tests {
         .emit()
     }
 
-    /// Packets of `flow` that pass of one every 10 us (1 Gbit/s) for a second.
+    /// The packets of `flow` that pass in a second, if one arrives every 10 us (1 Gbit/s).
     fn passed(limiters: &mut Limiters, port: PortId, flow: u32) -> u64 {
         let admitted =
             |n: &u64| limiters.admits(port, &packet(flow), Time::us(10 * n) + Time::us(1));
         (0..100_000u64).filter(admitted).count() as u64
     }
 
-    /// A sender that ignores its rate: what passes is the rate, and once a virtual queue full.
+    /// A sender ignores its rate. The packets that pass are those of the rate, and those that fill the virtual queue
+    /// once.
     #[test]
     fn a_notified_flow_passes_at_its_rate_and_its_virtual_queue_stays_full() {
         let mut limiters = limiters(Bytes(100_000), Time::ms(1));
@@ -245,14 +246,14 @@ mod tests {
         }
         limiters.notified(PORT, &[1, 2, 3], Time::ZERO);
         assert_eq!((limiters.notices, limiters.unread, limiters.taken()), (2, 1, 3));
-        // (65/128)² of a hundred thousand packets, and 80 that fill it.
+        // (65/128)² of a hundred thousand packets, and 80 packets that fill the queue.
         let count = passed(&mut limiters, PORT, 70_000);
         assert!((25_840..25_880).contains(&count), "{count}");
         assert_eq!(limiters.drops, 100_000 - count);
         assert!((98_750..=100_000).contains(&limiters.most), "{}", limiters.most);
         let samples = limiters.samples();
         assert!((990..=1_001).contains(&samples.len()), "{}", samples.len());
-        // Full after 100 KB / (1 - 0.258) Gbit/s: 1.1 ms.
+        // The queue is full after 100 KB / (1 - 0.258) Gbit/s = 1.1 ms.
         let late = samples.iter().filter(|one| one.at > Time::ms(3));
         assert!(late.clone().all(|one| one.bytes > 97_000 && one.flow == 70_000), "{samples:?}");
         assert!(late.count() > 900);

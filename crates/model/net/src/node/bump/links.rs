@@ -11,14 +11,14 @@ use crate::time::Time;
 use crate::wire::bump::{OVERHEAD, Update};
 use std::collections::VecDeque;
 
-/// The updates that bumps send to each other, and those that travel on links of their own.
-/// An update on a dedicated link takes a fixed time, or does not arrive.
+/// The updates that bumps send to each other, and those in transit on dedicated links. There an update takes a fixed
+/// time, or does not arrive.
 pub(super) struct Links {
     /// By bump; empty if bumps do not share their tables.
     reporters: Vec<Reporter>,
-    /// By receiving bump, then sending one.
+    /// By receiving bump, then by sending bump.
     mergers: Vec<Vec<Merger>>,
-    /// Updates that travel: time of arrival, sender, receiver and bytes.
+    /// Updates in transit: time of arrival, sender, receiver and bytes.
     under_way: VecDeque<(Time, usize, usize, Vec<u8>)>,
     delay: Time,
     loss: f64,

@@ -1,5 +1,5 @@
-//! A bump on the wires of an unmodified switch (Al-Fares, NetBump, chapter 5): packets pass it on their
-//! way into the switch, and it estimates the queues that they will find there.
+//! A bump on the wires of an unmodified switch (Al-Fares, NetBump, chapter 5). Packets pass it on their way into the
+//! switch, and it estimates the queues that they will find there.
 
 mod accuracy;
 mod in_band;
@@ -29,7 +29,7 @@ use links::Links;
 use shares::Shares;
 use std::collections::VecDeque;
 
-/// The wake-up of the bump. All others are those of the switch.
+/// The token of the bump's wake-up. All other tokens are those of the switch.
 const FORWARD: u32 = u32::MAX;
 
 /// The parts of a switch with bumps.
@@ -66,7 +66,7 @@ struct Passing {
     met: Met,
 }
 
-/// A port of the switch, and the estimate of each table.
+/// A port of the switch, and the estimate of each table for it.
 type Met = Option<(PortId, Box<[u64]>)>;
 
 /// A switch with bumps at some of its ports.
@@ -76,12 +76,12 @@ pub struct Bumped {
     spec: BumpSpec,
     /// By port of the switch: the bump there.
     tap_at: Vec<Option<usize>>,
-    /// By bump, its virtual queues: one for each port of the switch. A single table if all bumps share it.
+    /// By bump, its virtual queues, one for each port of the switch. There is a single table if all bumps share it.
     tables: Vec<Bank<Marker>>,
     links: Links,
     in_band: InBand,
     limiters: Limiters,
-    /// By bump: the bytes of each flow in its virtual queues, if the options need them.
+    /// By bump: the packets in its virtual queues, if the options need them.
     shares: Vec<Shares>,
     /// Packets inside bumps with a delay, in order.
     passing: VecDeque<Passing>,
@@ -159,12 +159,12 @@ impl Bumped {
         self.limiters.samples()
     }
 
-    /// How far the estimates were from the queues.
+    /// The accuracy of the estimates.
     pub fn accuracy(&self) -> &Accuracy {
         &self.accuracy
     }
 
-    /// The pipeline: classify, estimate, mark or drop or notify, forward.
+    /// The pipeline: classify; estimate; mark, drop or notify; forward.
     fn pass(&mut self, tap: usize, port: PortId, mut packet: Packet, cx: &mut Cx<'_>) {
         self.links.deliver(&mut self.tables, cx.now);
         let Some(out) = self.switch.exit(&packet) else {
@@ -217,7 +217,7 @@ impl Bumped {
         fate.unwrap_or(Fate::Judged(Verdict::Pass))
     }
 
-    /// The estimates that a packet met at the bump against the queue that it finds now.
+    /// Compares the estimates that a packet got at the bump with the queue that it finds now.
     fn compare(&mut self, met: &Met, now: Time) {
         let Some((port, estimates)) = met else { return };
         let real = self.switch.unsent(*port, now);
@@ -231,7 +231,7 @@ impl Bumped {
         cx.drop(packet, reason);
     }
 
-    /// The disciplines that failed.
+    /// Adds the disciplines that can fail, with their failures.
     fn guests(&self, counters: &mut Counters) {
         for (table, bank) in (0..).zip(&self.tables) {
             let guests = (0..).map(PortId).zip(bank.entries());
@@ -243,7 +243,7 @@ impl Bumped {
         }
     }
 
-    /// To the switch: at once, or after the time that the bump takes. Packets keep their order.
+    /// Passes a packet to the switch: at once, or after the delay of the bump. Packets keep their order.
     fn forward(&mut self, port: PortId, packet: Packet, met: Met, cx: &mut Cx<'_>) {
         if self.spec.latency == Time::ZERO && self.spec.jitter == Time::ZERO {
             self.compare(&met, cx.now);
@@ -273,8 +273,8 @@ impl Node for Bumped {
     }
 
     fn transmit(&mut self, port: PortId, cx: &mut Cx<'_>) -> Option<Packet> {
-        // A notice for a sender behind a bump is taken off its wire as it leaves the switch; the 84 bytes
-        // of time that it takes there are not counted.
+        // A notice for a sender behind a bump is taken off its wire when it leaves the switch. The time of its 84 bytes
+        // on that wire is not counted.
         loop {
             let packet = self.in_band.transmit(port, &mut self.switch, cx)?;
             if !self.limiters.takes(port, &packet) {

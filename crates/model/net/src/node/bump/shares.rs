@@ -5,11 +5,10 @@ use crate::id::PortId;
 use crate::time::Time;
 use std::collections::VecDeque;
 
-/// The packets that the virtual queues stand for: nothing waits here, it is only noted until it would
-/// have left.
+/// The packets in the virtual queues. No packet waits here: each is only recorded until it would have left.
 #[derive(Clone, Debug)]
 pub(super) struct Shares {
-    /// By port: when each packet would have left.
+    /// By port: the packets, each with the time at which it would have left.
     queues: Vec<VecDeque<(Time, Packet)>>,
 }
 
@@ -23,8 +22,8 @@ impl Shares {
         self.queues[port.at()].push_back((leaves, packet));
     }
 
-    /// The latest packet of the flow with most bytes in the virtual queue of `port`; of several the flow
-    /// with the lowest number. `None` where it is empty.
+    /// The latest packet of the flow with most bytes in the virtual queue of `port`. Among several such flows it is the
+    /// one with the lowest number. `None` if the queue is empty.
     pub fn largest(&mut self, port: PortId, now: Time) -> Option<Packet> {
         let queue = &mut self.queues[port.at()];
         while queue.pop_front_if(|(leaves, _)| *leaves <= now).is_some() {}

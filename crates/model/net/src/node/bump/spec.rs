@@ -1,5 +1,6 @@
 //! The options of bumps.
 
+use crate::aqm::settings::ensure;
 use crate::aqm::spec::QueueSpec;
 use crate::error::SpecError;
 use crate::time::Time;
@@ -8,13 +9,13 @@ use crate::wire::bump::MOST_PACKETS;
 use serde::{Deserialize, Serialize};
 
 /// Bumps on the wires of unmodified switches. They see the packets that enter a switch, have a virtual queue for each
-/// port of it, and mark packets, drop them or notify senders as a switch would.
+/// of its ports, and mark packets, drop them or notify senders as a switch would.
 ///
 /// Source: M. Al-Fares, doctoral thesis, UC San Diego, chapter 5 (NetBump).
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct BumpSpec {
-    /// Their places, as `s1-s0`: the switch, and the node at the other end of the wire. Empty: at all ports of switches
+    /// Their places, as `s1-s0`: the switch, and the node at the other end of the wire. If empty: all ports of switches
     /// that lead to other switches.
     #[serde(default)]
     pub at: Vec<String>,
@@ -47,7 +48,7 @@ pub struct BumpSpec {
     /// The largest additional delay. It is distributed uniformly, and packets stay in order.
     #[serde(default)]
     pub jitter: Time,
-    /// Whether bumps only estimate queues, and mark, drop or notify nothing.
+    /// Whether bumps only estimate queues, and do not mark, drop or notify.
     #[serde(default)]
     pub observe: bool,
     /// Whose sender is notified, if the discipline notifies.
@@ -58,15 +59,15 @@ pub struct BumpSpec {
     pub reaction: Option<LimitSpec>,
 }
 
-/// Bumps as reaction points: they take notices for the senders behind them off the wire. They hold no packets, so they
-/// drop the packets of a flow beyond its rate. The virtual queue of a flow drains at its rate, and the `reaction` of the
-/// scheme sets the rate as in hosts.
+/// Bumps as reaction points. They take notices for the senders behind them off the wire. They hold no packets, so they
+/// drop the packets of a flow that exceed its rate. The virtual queue of a flow drains at its rate. The `reaction` of
+/// the scheme sets the rate, as in hosts.
 ///
 /// Source: M. Al-Fares, doctoral thesis, UC San Diego, 5.3.3, 5.5.1 and 5.5.3.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct LimitSpec {
-    /// Their places, as `s0-h0`: the switch, and the node at the other end of the wire. Empty: at all ports of switches
+    /// Their places, as `s0-h0`: the switch, and the node at the other end of the wire. If empty: all ports of switches
     /// that lead to hosts.
     pub at: Vec<String>,
     /// The size of the virtual queue of a flow. Packets that find no room in it are dropped. Default: 100 KB, as in the
@@ -89,10 +90,10 @@ impl Default for LimitSpec {
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum UpdatePath {
-    /// On a link of their own: an update takes `update-delay`, or is lost with the probability `update-loss`.
+    /// On a link of their own. An update takes `update-delay`, or is lost with the probability `update-loss`.
     #[default]
     Dedicated,
-    /// As packets through the switch, to the port behind which the other bump takes them off the link. They wait in the
+    /// As packets through the switch, to the port of the other bump, which takes them off the link. They wait in the
     /// queue of that port, take time on its link, and are lost if the queue is full.
     InBand,
 }
@@ -116,12 +117,12 @@ pub enum Notify {
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Sharing {
-    /// All have one table of virtual queues, as one bump with several links.
+    /// All bumps have one table of virtual queues, like one bump with several links.
     #[default]
     Table,
-    /// Each has its own table, and sends updates about the packets that passed it to the others.
+    /// Each bump has its own table. It sends updates about the packets that passed it to the others.
     Updates,
-    /// Each has its own table, and gets no updates from the others.
+    /// Each bump has its own table, and gets no updates from the others.
     Nothing,
 }
 
@@ -150,7 +151,7 @@ fn one() -> u32 {
 }
 
 impl BumpSpec {
-    /// Whether the settings make sense together.
+    /// Checks that the settings are consistent.
     pub fn validate(&self) -> Result<(), SpecError> {
         self.queue.validate().map_err(|e| e.within("queue"))?;
         let plain = self.queue.shared.is_none() && !self.queue.priorities;
@@ -165,7 +166,7 @@ impl BumpSpec {
         ensure((0.0..=1.0).contains(&self.update_loss), "update-loss", || {
             format!("`update-loss` = {} must be 0 to 1", self.update_loss)
         })?;
-        ensure(self.rate != Some(Rate(0)), "rate", || "`rate` is 0: nothing would drain".into())?;
+        ensure(self.rate != Some(Rate(0)), "rate", || "`rate` is 0: virtual queues would never drain".into())?;
         let usual = BumpSpec::default();
         let updates = [
             ("update-every", self.update_every != usual.update_every),
@@ -184,7 +185,7 @@ impl BumpSpec {
         ];
         fixed.into_iter().try_for_each(|(key, given)| {
             ensure(!given || self.update_path == UpdatePath::Dedicated, key, || {
-                format!("`{key}` is for updates on a link of their own; in-band it is what the network makes of them")
+                format!("`{key}` is for updates on a link of their own; in-band, the network determines it")
             })
         })?;
         ensure(self.notify == Notify::Sampled || self.queue.notifies(), "notify", || {
@@ -193,20 +194,16 @@ impl BumpSpec {
         self.reaction.as_ref().map_or(Ok(()), |reaction| self.limits(reaction))
     }
 
-    /// Whether bumps can limit flows.
+    /// Checks that bumps can limit flows.
     fn limits(&self, reaction: &LimitSpec) -> Result<(), SpecError> {
         ensure(self.queue.notifies() && !self.observe, "reaction", || {
-            "`reaction` does nothing where no bump notifies: use queue = \"qcn\", without `observe`"
+            "`reaction` does nothing if no bump notifies: use queue = \"qcn\", without `observe`"
                 .into()
         })?;
         ensure(reaction.limit.0 > 0, "reaction.limit", || {
             "`limit` is 0B: no packet of a limited flow would pass".into()
         })
     }
-}
-
-fn ensure(holds: bool, key: &str, why: impl FnOnce() -> String) -> Result<(), SpecError> {
-    if holds { Ok(()) } else { Err(SpecError::new(key, why())) }
 }
 
 #[cfg(test)]
@@ -244,10 +241,10 @@ mod tests {
             ("{ rate = \"0bps\" }", "rate: `rate` is 0"),
             ("{ queue = { priorities = true } }", "queue: a virtual queue has neither"),
             ("{ queue = { limit = \"0B\" } }", "queue.limit: `limit` is 0B"),
-            ("{ reaction = {} }", "reaction: `reaction` does nothing where no bump notifies"),
+            ("{ reaction = {} }", "reaction: `reaction` does nothing if no bump notifies"),
             (
                 "{ queue = \"qcn\", observe = true, reaction = {} }",
-                "reaction: `reaction` does nothing where no bump notifies",
+                "reaction: `reaction` does nothing if no bump notifies",
             ),
             ("{ queue = \"qcn\", reaction = { limit = \"0B\" } }", "reaction.limit: `limit` is 0B"),
             ("{ speed = 3 }", "unknown field `speed`"),

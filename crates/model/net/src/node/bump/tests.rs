@@ -1,4 +1,4 @@
-//! A bumped switch, driven by hand: its ports send whenever they are free.
+//! A switch with bumps, with a driver for its ports, which send whenever they are free.
 
 use super::*;
 use crate::aqm::spec::{EcnSpec, Policy, QueueSpec};
@@ -13,7 +13,7 @@ use proptest::prelude::*;
 use std::sync::Arc;
 
 const MTU: u64 = 1_500;
-/// The port whose queue is watched, and its host.
+/// The port whose queue is observed, and its host.
 const OUT: u16 = 2;
 
 /// Three hosts at one switch, node 3: port n leads to host n.
@@ -69,7 +69,7 @@ fn bumped(spec: BumpSpec, queue: QueueSpec) -> Bumped {
     })
 }
 
-/// What left the watched port: when it began to leave, and the packet.
+/// The packets that left the observed port, each with the time at which it began to leave.
 fn drive(node: &mut Bumped, packets: &[(Time, u16, u16)]) -> Vec<(Time, Packet)> {
     let (mut effects, mut sent) = (Effects::default(), Vec::new());
     let (mut free_at, mut wakes) = (Time::ZERO, Vec::<Time>::new());
@@ -79,7 +79,7 @@ fn drive(node: &mut Bumped, packets: &[(Time, u16, u16)]) -> Vec<(Time, Packet)>
     loop {
         let next = arrivals.peek().map(|(at, ..)| *at);
         let woken = wakes.iter().min().copied();
-        // At equal times packets come first.
+        // At equal times, arrivals come first.
         let waiting = node.switch.queued(PortId(OUT)) > 0;
         let free = waiting.then(|| free_at.max(now));
         let first = [next, woken, free].into_iter().flatten().min();
@@ -121,8 +121,8 @@ fn limit(bytes: u64) -> QueueSpec {
 }
 
 proptest! {
-    /// What sees all traffic knows the queue to the byte, full or not: several links with a table
-    /// between them, or bumps that are told of each packet at once.
+    /// A bump that sees all traffic knows the queue exactly, full or not: with one table for several links, or with an
+    /// update of each packet at once.
     #[test]
     fn all_traffic_seen_is_all_known(packets in arrivals(), room in 3_000u64..40_000) {
         for sharing in [Sharing::Table, Sharing::Updates] {
@@ -136,8 +136,8 @@ proptest! {
         }
     }
 
-    /// A drop-tail bump with less room than the switch keeps the switch's queue that short, and the
-    /// same packets leave as through a switch with that little room.
+    /// A drop-tail bump with less room than the switch keeps the queue of the switch that short. The same packets leave
+    /// as from a switch with that little room.
     #[test]
     fn a_bump_drops_what_the_switch_would(packets in arrivals(), room in 3_000u64..20_000) {
         let spec = BumpSpec { queue: limit(room), ..BumpSpec::default() };
@@ -147,7 +147,7 @@ proptest! {
         prop_assert_eq!(with_bump, by_itself);
     }
 
-    /// A bump that takes time keeps the order and loses nothing.
+    /// A bump with a delay keeps the order and loses nothing.
     #[test]
     fn latency_delays_and_nothing_else(packets in arrivals(), jitter in 0u64..50) {
         let spec = BumpSpec {
@@ -174,7 +174,7 @@ fn bumps_that_know_nothing_of_each_other_miss_half() {
     let spec = BumpSpec { sharing: Sharing::Nothing, observe: true, ..BumpSpec::default() };
     let mut node = bumped(BumpSpec { queue: limit(1_000_000), ..spec }, limit(1_000_000));
     drive(&mut node, &packets);
-    // Twice the rate of the port comes, half of it by each bump: neither sees a queue.
+    // Packets arrive at twice the rate of the port, half of them by each bump, so neither sees a queue.
     assert!(node.accuracy().worst() > 100_000, "{}", node.accuracy().worst());
     assert!(node.estimates().iter().all(|e| e.estimate <= 3_000));
 }
@@ -210,14 +210,14 @@ fn marks_are_made_in_front_of_the_switch() {
     let mut node = bumped(BumpSpec { queue, ..BumpSpec::default() }, limit(150_000));
     let sent = drive(&mut node, &packets);
     let marked: Vec<bool> = sent.iter().map(|(_, packet)| packet.has(CE)).collect();
-    // Each finds 1375 bytes more than the one before: above 4500 from the fifth on.
+    // Each packet finds 1375 bytes more than the one before: more than 4500 from the fifth on.
     let want: Vec<bool> = (0..10).map(|n| n >= 4).collect();
     assert_eq!(marked, want);
     assert_eq!(node.switch().stats(PortId(OUT)).classes[0].marks, 0);
 }
 
-/// Everything that the node sends, at all ports: when it began to leave, by which port, and the packet.
-/// `packets` are when, from which port, to which host, and how long.
+/// All packets that the node sends, at all ports: the time at which each began to leave, its port, and the packet.
+/// `packets` has time, port, destination and length of each arrival.
 fn drive_all(node: &mut Bumped, packets: &[(Time, u16, u32, u16)]) -> Vec<(Time, u16, Packet)> {
     let (mut effects, mut sent) = (Effects::default(), Vec::new());
     let (mut free_at, mut wakes) = ([Time::ZERO; 3], Vec::<(Time, u32)>::new());
@@ -273,8 +273,8 @@ fn counted(node: &Bumped, counter: Counter) -> u64 {
     counters.get(counter).unwrap_or(0)
 }
 
-/// One packet, seen by the bump at port 0: the update of 84 bytes takes 672 ns on the link of port 1,
-/// where the other bump takes it off; no host sees it.
+/// One packet is seen by the bump at port 0. The update of 84 bytes takes 672 ns on the link of port 1. There the other
+/// bump takes it off, and no host sees it.
 #[test]
 fn an_update_in_band_takes_the_time_of_its_bytes() {
     let mut node = bumped(in_band(1), limit(1_000_000));
@@ -284,13 +284,13 @@ fn an_update_in_band_takes_the_time_of_its_bytes() {
     assert_eq!(counted(&node, counters::BUMP_UPDATE_BYTES), 84);
     let before = node.tables[1].bytes(OUT.into(), Time::ns(671));
     let empty = node.tables[1].empty_at(OUT.into());
-    // It counts from when it came: 672 ns later than the packet.
+    // The update counts from its arrival, 672 ns after the packet.
     assert_eq!((before, empty), (1_250, Time::ns(10_672)));
     let account = node.account();
     assert_eq!((account.created, account.consumed, account.held), (1, 1, 0));
 }
 
-/// Traffic towards the other bump's neighbour and updates share the link: either waits for the other.
+/// Updates share a link with traffic, so each waits for the other.
 #[test]
 fn updates_in_band_compete_with_the_traffic_of_their_link() {
     let idle: Vec<_> = (0..100).map(|n| (Time::us(20 * n), 0, 2, 1_250)).collect();
@@ -304,7 +304,7 @@ fn updates_in_band_compete_with_the_traffic_of_their_link() {
     let sent = drive_all(&mut beside, &busy);
     assert_eq!(counted(&alone, counters::BUMP_UPDATES_MERGED), 100);
     assert_eq!(counted(&beside, counters::BUMP_UPDATES_MERGED), 100);
-    // 100 updates of 672 ns came in between: the last packet is that much later.
+    // 100 updates of 672 ns were sent in between, so the last packet is late by their sum.
     let last = sent.iter().rfind(|(_, port, _)| *port == 1).unwrap().0;
     assert!(last >= Time::us(1_990) + Time::us(60), "{last}");
     assert!(beside.accuracy().worst() >= alone.accuracy().worst());
@@ -314,8 +314,8 @@ fn updates_in_band_compete_with_the_traffic_of_their_link() {
 fn updates_in_band_are_lost_where_their_queue_is_full() {
     let at = |n: u64| Time::ns(20_000 * n + 100);
     let mut packets: Vec<_> = (0..100).map(|n| (at(n), 0, 2, 1_250)).collect();
-    // Twice what the link to host 1 carries, for half of the time: its queue of four packets is full
-    // after every second packet, when an update comes.
+    // Twice the rate of the link to host 1, for half of the time. Its queue of four packets is full after every second
+    // packet, when an update arrives.
     packets.extend((0..200).map(|n| (Time::us(5 * n), 2, 1, 1_250)));
     packets.sort_unstable();
     let mut node = bumped(in_band(1), limit(5_000));

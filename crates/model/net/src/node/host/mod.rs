@@ -32,7 +32,7 @@ use steps::Due;
 use tcp::{TcpReceiver, TcpSender};
 use udp::{UdpReceiver, UdpSender};
 
-/// Kinds of wake-up tokens, in the high bits; the low bits are a connection's place at this host.
+/// Kinds of wake-up tokens, in the high bits. The low bits are the number of a connection at this host.
 mod token {
     pub const START: u32 = 0;
     pub const RESUME: u32 = 1 << 28;
@@ -73,27 +73,27 @@ pub struct Host {
     news: Option<News>,
     line: Rate,
     seed: u64,
-    /// First own connection, which `senders[0]` is for.
+    /// The first own connection, whose sender is `senders[0]`.
     first_conn: u32,
     senders: Vec<Option<Box<TcpSender>>>,
     receivers: Vec<Option<Box<TcpReceiver>>>,
     udp_senders: Vec<Option<Box<UdpSender>>>,
     udp_receivers: Vec<Option<Box<UdpReceiver>>>,
     sent: Vec<Sent>,
-    /// First own flow, which `sent[0]` is about.
+    /// The first own flow, whose results are `sent[0]`.
     first_flow: u32,
     received: Vec<Received>,
-    /// Where each received connection's flows begin in `received`.
+    /// By received connection, the index of its first flow in `received`.
     received_first: Vec<u32>,
     next_start: usize,
-    /// Flows whose trigger has fired and that wait for their think time; steps under way.
+    /// Flows whose trigger has fired and whose think time is not over, and steps in progress.
     thinking: BinaryHeap<Reverse<(Time, Due)>>,
-    /// When each processor is free.
+    /// By processor, the time at which it is free.
     cpus: Vec<Time>,
     /// Own triggers and the completions they still need.
     triggers: Vec<(u32, u32)>,
-    /// By connection, sent then received ones: its last packet and what that hashed by, under
-    /// [`Spread::PerBurst`].
+    /// By connection, first sent and then received ones, under [`Spread::PerBurst`]: the time of its last packet, and
+    /// that packet's hash input.
     bursts: Vec<(Time, u16)>,
     shaper: Option<Shaper>,
     created: u64,
@@ -164,7 +164,7 @@ impl Host {
         self.nic.agent()
     }
 
-    /// This host's place for own connection `conn`.
+    /// The index of own connection `conn` at this host.
     #[inline]
     fn place(&self, conn: u32) -> usize {
         (conn - self.first_conn) as usize
@@ -175,7 +175,7 @@ impl Host {
         self.first_conn + place as u32
     }
 
-    /// Hands a packet of this host's own making to the network card.
+    /// Passes a packet that this host made to the network card.
     #[inline]
     fn emit(&mut self, mut packet: Packet, cx: &mut Cx<'_>) {
         match self.plan.spread {
@@ -190,8 +190,8 @@ impl Host {
         self.nic.send(packet, cx);
     }
 
-    /// What a packet of a connection hashes by: as the one before, unless that is longer ago than
-    /// `gap`. Bursts are recognised here, where they begin, and not at switches.
+    /// The hash input of a packet: that of the connection's last packet, unless the last packet is older than `gap`.
+    /// Bursts are recognised in hosts, not in switches.
     fn burst_entropy(&mut self, packet: &Packet, gap: Time, now: Time) -> u16 {
         let own = self.plan.sends(self.id);
         let place = if own.contains(&packet.flow) {
@@ -218,7 +218,7 @@ impl Host {
         mix32(self.draws.wrapping_mul(0x9e37_79b9) ^ self.salt)
     }
 
-    /// This host takes a random time of up to `most` picoseconds to react to the present event.
+    /// Delays the reaction of this host to the present event by a random time of up to `most` picoseconds.
     #[inline]
     fn react(&mut self, most: u64, cx: &mut Cx<'_>) {
         if most > 0 {
@@ -237,7 +237,7 @@ impl Host {
         }
     }
 
-    /// Starts the flows that are due and asks to be woken for the next.
+    /// Starts the flows that are due, and requests a wake-up for the next one.
     fn start_due(&mut self, cx: &mut Cx<'_>) {
         let plan = Arc::clone(&self.plan);
         let starts = plan.starts(self.id);
@@ -275,7 +275,7 @@ impl Host {
         }
     }
 
-    /// A flow is complete as seen from `side`: counts towards its trigger, which may fire.
+    /// A flow is complete, as seen from `side`. Counts this towards its trigger, which may fire.
     fn flow_done(&mut self, flow: u32, side: When, cx: &mut Cx<'_>) {
         let Flow { then, also, .. } = self.plan.traffic.flows[flow as usize];
         if let Some((trigger, when)) = then
@@ -298,7 +298,7 @@ impl Host {
         }
     }
 
-    /// Counts a completion towards own `trigger`; whether it fires.
+    /// Counts a completion towards own `trigger`. Returns whether it fires.
     fn count_down(&mut self, trigger: u32) -> bool {
         let Ok(at) = self.triggers.binary_search_by_key(&trigger, |(t, _)| *t) else {
             return false;

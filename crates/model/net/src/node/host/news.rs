@@ -10,7 +10,7 @@ use crate::wire::path_news::PathNews;
 
 /// The latest message about each destination rack, and the connections that listen.
 pub(super) struct News {
-    /// The message, and the time from which it holds. Sorted by the first host that it is about.
+    /// Each message, and the time from which it holds. They are sorted by the first host that they are about.
     latest: Vec<(PathNews, Time)>,
     /// Connections that had data to send when they were added, each once, in the order of their addition.
     listening: Vec<u32>,
@@ -55,7 +55,8 @@ impl Host {
         }
     }
 
-    /// Handles a message from the switch of the rack: connections to these hosts send as the path now allows.
+    /// Handles a message from the switch of the rack. Connections to the hosts in the message send as the path now
+    /// allows.
     pub(super) fn on_path_news(&mut self, message: &[u8], cx: &mut Cx<'_>) {
         let Some(mut own) = self.news.take() else { return };
         if let Ok(news) = PathNews::parse(message) {
@@ -81,7 +82,8 @@ impl Host {
         }
         if news.is_about(tcp.header.peer) {
             tcp.sender.on_path_news(news.circuits, from);
-            // Others go on with their next acknowledgement: not all hosts of the rack at once.
+            // Other connections continue with their next acknowledgement, so that not all hosts of the rack send at
+            // once.
             if tcp.sender.is_quiet() {
                 self.pump(place, cx);
             }

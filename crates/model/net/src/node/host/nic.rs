@@ -1,4 +1,4 @@
-//! A host's network card: where packets wait, and how much room transports have.
+//! A host's network card: the packets that wait for it, and the room that transports have.
 
 use crate::frame::Packet;
 use crate::id::{HostId, NodeId, PortId};
@@ -18,7 +18,7 @@ pub enum Egress {
     Fifo,
     /// In eight priority classes, which pause frames can stop.
     Classes,
-    /// With a central scheduler's agent, to which messages get lost.
+    /// In a central scheduler's agent. Messages to it may be lost.
     Agent(Box<dyn Agent>, Loss),
 }
 
@@ -39,7 +39,7 @@ pub struct Nic {
     tsq_limit: u64,
     /// Own connections waiting for room, in turn.
     pub(super) blocked: VecDeque<u32>,
-    /// A wake-up to resume them was requested.
+    /// Whether a wake-up for them was requested.
     pub(super) resuming: bool,
 }
 
@@ -59,7 +59,7 @@ pub struct NicConfig {
 
 struct Uplink {
     pace: InverseRate,
-    /// FIFO: when it will have sent all it has.
+    /// For a FIFO, the time at which it will have sent everything.
     free_at: Time,
 }
 
@@ -90,7 +90,7 @@ impl Nic {
         }
     }
 
-    /// The same, to change it.
+    /// The central scheduler's agent, to change it.
     pub fn agent_mut(&mut self) -> Option<&mut Box<dyn Agent>> {
         match &mut self.waiting {
             Waiting::WithAgent(agent, _) => Some(agent),
@@ -119,8 +119,8 @@ impl Nic {
         self.routes.next(self.node, dst, entropy).unwrap_or_default()
     }
 
-    /// Whether a transport may hand over another packet (TCP small queues: what waits in the card is
-    /// limited, so that connections share it fairly and round trips stay honest).
+    /// Whether a transport may pass another packet. TCP small queues limits the bytes that wait in the card, so that
+    /// connections share it fairly and round-trip times contain little waiting time.
     #[inline]
     pub fn has_room(&self, dst: HostId, entropy: u16, now: Time) -> bool {
         let port = self.port_to(dst, entropy).at();
@@ -134,7 +134,7 @@ impl Nic {
         }
     }
 
-    /// When a blocked FIFO will have drained by half.
+    /// The time at which a full FIFO will have drained by half.
     pub fn resume_at(&self) -> Time {
         let half = |u: &Uplink| u.free_at.since(u.pace.time_for(self.tsq_limit / 2));
         self.uplinks.iter().map(half).max().unwrap_or_default()
@@ -168,7 +168,7 @@ impl Nic {
         }
     }
 
-    /// A pause frame came in by `port`.
+    /// A pause frame has arrived by `port`.
     pub fn pause(&mut self, port: PortId, frame: &Packet, cx: &mut Cx<'_>) {
         if let Waiting::InClasses(queues) = &mut self.waiting {
             queues[port.at()].obey(frame);
@@ -176,7 +176,7 @@ impl Nic {
         }
     }
 
-    /// Something about the host's surroundings changed.
+    /// The surroundings of the host have changed.
     pub fn change(&mut self, change: &Change, cx: &mut Cx<'_>) {
         match change {
             Change::Routes(routes) => self.routes = Arc::clone(routes),
@@ -188,13 +188,14 @@ impl Nic {
         }
     }
 
-    /// The account of a host that has created and consumed so many packets, with what its card and its agent have.
+    /// The account of a host that has created `created` packets and consumed `consumed`, including its card and its
+    /// agent.
     pub fn account(&self, created: u64, consumed: u64) -> PacketAccount {
         let of_agent = self.agent().map_or(0, |agent| agent.account().created);
         PacketAccount { created: created + of_agent, consumed, held: self.held() }
     }
 
-    /// Adds what the agent has counted.
+    /// Adds the agent's counters.
     pub fn add_counters(&self, counters: &mut Counters) {
         self.agent().into_iter().for_each(|agent| agent.add_counters(counters));
     }

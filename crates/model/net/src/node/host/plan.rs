@@ -16,7 +16,7 @@ pub enum Spread {
     PerFlow,
     /// Every packet takes a random path.
     PerPacket,
-    /// All packets of a connection take one path, until it has paused for this time.
+    /// All packets of a connection take one path, until a pause of at least this time.
     PerBurst(Time),
     /// All packets for a host take one path.
     PerDestination,
@@ -50,11 +50,11 @@ pub struct Plan {
     host_keys: Vec<u64>,
     reactions: Reactions,
     entropy: Vec<u16>,
-    /// By connection, what acknowledgements hash by; none where that is as for its packets.
+    /// By connection, the hash input of acknowledgements; empty if it is that of the connection's packets.
     entropy_back: Vec<u16>,
     /// First connection of each sending host, and the total.
     tx_first: Vec<u32>,
-    /// By connection: its place among those its receiver gets.
+    /// By connection: its index among the connections of its receiver.
     rx_ordinal: Vec<u32>,
     rx: Grouped,
     starts: Grouped,
@@ -67,13 +67,13 @@ pub struct Plan {
 /// The longest times that hosts take to react, in picoseconds.
 #[derive(Debug)]
 struct Reactions {
-    /// To what belongs to no connection.
+    /// The time for events that belong to no connection.
     other: u64,
-    /// By connection; none where all are as `other`.
+    /// By connection; empty if all times are `other`.
     by_conn: Vec<u32>,
 }
 
-/// The longest time that a host takes to react, where neither an option nor paths say it.
+/// The longest reaction time of a host, if neither an option nor paths determine it.
 const REACTION: Time = Time::ns(100);
 
 /// Indices grouped by a key, in one array.
@@ -147,17 +147,18 @@ impl Plan {
     pub fn receives(&self, host: HostId) -> &[u32] {
         self.rx.of(host.at())
     }
-    /// The place of `conn` among the connections that its receiver gets.
+    /// The index of `conn` among the connections of its receiver.
     #[inline]
     pub(super) fn rx_ordinal(&self, conn: u32) -> u32 {
         self.rx_ordinal[conn as usize]
     }
-    /// The entropy of the packets of `conn`, by which switches hash, or the number of their path.
+    /// The entropy of the packets of `conn`: the hash input of switches, or the number of the path.
     #[inline]
     pub fn entropy(&self, conn: u32) -> u16 {
         self.entropy[conn as usize]
     }
-    /// The entropy of acknowledgements of a connection. It is that of its packets, unless switches hash the destination.
+    /// The entropy of acknowledgements of a connection. It is that of its packets, unless switches hash only the
+    /// destination.
     pub fn entropy_back(&self, conn: u32) -> u16 {
         match self.spread {
             Spread::PerDestination => {
@@ -170,8 +171,8 @@ impl Plan {
             }
         }
     }
-    /// Gives each connection and its acknowledgements the numbers of the paths that equal-cost multipath takes, where
-    /// `pinned` routes have such numbers, so that a scheme which moves no connection changes no path.
+    /// Gives each connection and its acknowledgements the number of the path that equal-cost multipath selects, if
+    /// `pinned` routes have such a number. A scheme that moves no connection then changes no path.
     pub fn number_hashed_paths(&mut self, graph: &Graph, wiring: &Wiring, pinned: &Routes) {
         let hashed = pinned.hashed(graph, self.seed);
         let number = |ends, hash| pinned.number_of(wiring, ends, &hashed, hash).unwrap_or(hash);
@@ -181,17 +182,18 @@ impl Plan {
         });
         (self.entropy, self.entropy_back) = numbers.unzip();
     }
-    /// The key of a host for random streams, made of its name.
+    /// The key of a host for random streams, computed from its name.
     pub fn host_key(&self, host: HostId) -> u64 {
         self.host_keys[host.at()]
     }
-    /// The key of a connection for random streams. It is made of its workload, the names of its ends, and its place
-    /// among the connections between them. It does not depend on other workloads, hosts or links.
+    /// The key of a connection for random streams. It is computed from its workload, the names of its ends, and its
+    /// place among the connections between them. It does not depend on other workloads, hosts or links.
     pub fn conn_key(&self, conn: u32) -> u64 {
         conn_key(&self.traffic.conns[conn as usize], &self.host_keys)
     }
-    /// Sets the longest reaction time of hosts for each connection to the time of one full packet at the slowest link of
-    /// its path (Floyd and Jacobson, section 5), unless an option sets it. Datagrams are sent at their own intervals.
+    /// Sets the longest reaction time of hosts for each connection to the time of one full packet at the slowest link
+    /// of its path (Floyd and Jacobson, section 5), unless an option sets it. Datagrams are sent at their own
+    /// intervals.
     pub fn react_by_paths(&mut self, graph: &Graph, wiring: &Wiring, routes: &Routes) {
         if self.transport.processing().is_some() {
             return;
@@ -220,15 +222,15 @@ impl Plan {
     pub fn other_reaction(&self) -> u64 {
         self.reactions.other
     }
-    /// Flows of `host` that start at a time, in order of it.
+    /// The flows of `host` that start at a fixed time, in order of time.
     pub fn starts(&self, host: HostId) -> &[u32] {
         self.starts.of(host.at())
     }
-    /// When a flow starts; [`Time::MAX`] where a trigger starts it.
+    /// When a flow starts; [`Time::MAX`] if a trigger starts it.
     pub fn start_time(&self, flow: u32) -> Time {
         start_time(&self.traffic, flow)
     }
-    /// How long after its beginning `conn` is given up, if it is not done; most never are.
+    /// The time after the start of `conn` at which it is given up if it is not done. Most connections have none.
     #[inline]
     pub fn gives_up(&self, conn: u32) -> Option<Time> {
         let cuts = &self.traffic.cuts;
@@ -247,11 +249,11 @@ impl Plan {
     pub fn steps_after(&self, trigger: u32) -> &[u32] {
         self.steps_after.of(trigger as usize)
     }
-    /// Steps of `host` that start at a time.
+    /// Steps of `host` that start at a fixed time.
     pub fn timed_steps(&self, host: HostId) -> &[u32] {
         self.timed_steps.of(host.at())
     }
-    /// Bytes on the wire of all packets of a flow, and of the one for which its end waits at each switch.
+    /// Bytes on the wire of all packets of a flow, and of the packet for which the last one waits at each switch.
     pub fn wire_bytes(&self, flow: u32) -> (u64, u64) {
         let flow = &self.traffic.flows[flow as usize];
         match self.traffic.conns[flow.conn.at()].carrier {
@@ -290,7 +292,7 @@ fn refuse_shared_datagrams(traffic: &Traffic) -> Result<(), SpecError> {
     }
 }
 
-/// The entropy of the packets of each connection, or the number of their path.
+/// By connection, the entropy of its packets, or the number of their path.
 fn entropy(traffic: &Traffic, spread: Spread, hosts: &[u64], seed: u64) -> Vec<u16> {
     let conns = traffic.conns.iter();
     match spread {
@@ -309,7 +311,7 @@ fn conn_key(conn: &Conn, hosts: &[u64]) -> u64 {
     pair_key(conn.key, pair_key(hosts[conn.src.at()], hosts[conn.dst.at()]))
 }
 
-/// By connection, its place among the connections of its host and workload, which follow each other.
+/// By connection, its place among the connections of the same host and workload. These are consecutive.
 fn places_in_workloads(traffic: &Traffic) -> Vec<u16> {
     let workload = |conn: &Conn| traffic.flows.get(conn.first.at()).map(|flow| flow.group);
     let alike = |a: &Conn, b: &Conn| a.src == b.src && workload(a) == workload(b);
@@ -317,7 +319,7 @@ fn places_in_workloads(traffic: &Traffic) -> Vec<u16> {
     runs.flat_map(|run| (0..run.len()).map(|place| place as u16)).collect()
 }
 
-/// The place of each connection among those that its receiver gets.
+/// By connection, its index among the connections of its receiver.
 fn ordinals(rx: &Grouped, hosts: usize, count: usize) -> Vec<u32> {
     let mut ordinals = vec![0; count];
     for host in 0..hosts {
@@ -326,7 +328,7 @@ fn ordinals(rx: &Grouped, hosts: usize, count: usize) -> Vec<u32> {
     ordinals
 }
 
-/// Flows that start at a time, by host, in order of it.
+/// By host, the flows that start at a fixed time, in order of time.
 fn starts(traffic: &Traffic, hosts: usize) -> Grouped {
     let source = |conn: ConnId| traffic.conns[conn.at()].src.at();
     let at_a_time = |(id, f): (u32, &Flow)| match f.start {
@@ -341,7 +343,7 @@ fn starts(traffic: &Traffic, hosts: usize) -> Grouped {
     starts
 }
 
-/// Flows that a trigger starts, by trigger.
+/// By trigger, the flows that it starts.
 fn triggered(traffic: &Traffic) -> Grouped {
     let by_trigger = |(id, f): (u32, &Flow)| match f.start {
         Start::After { trigger, .. } => Some((trigger as usize, id)),
@@ -350,7 +352,7 @@ fn triggered(traffic: &Traffic) -> Grouped {
     Grouped::new(traffic.triggers.len(), (0..).zip(&traffic.flows).filter_map(by_trigger))
 }
 
-/// Steps, each in the group that `of` gives.
+/// Steps, each with its group by `of`.
 fn steps(
     traffic: &Traffic,
     of: fn(&Step) -> Option<usize>,

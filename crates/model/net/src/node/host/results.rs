@@ -33,7 +33,7 @@ pub enum FlowResult {
 }
 
 impl FlowResult {
-    /// All of it as numbers, for digests.
+    /// All values of the result as numbers, for digests.
     pub fn fingerprint(&self) -> [u64; 4] {
         match *self {
             FlowResult::Sent(flow, s) => [

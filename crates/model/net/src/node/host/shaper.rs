@@ -1,10 +1,10 @@
-//! A shaper behind the transports of a host. Packets that it gets at the same time leave together, at the time at which
-//! all of them would have been sent at the rate of the shaper.
+//! A shaper behind the transports of a host. Packets that arrive at the same time leave together, when all of them
+//! would have been sent at the rate of the shaper.
 
 use crate::time::Time;
 use crate::units::InverseRate;
 
-/// Its rate, and the time at which all its packets have left.
+/// The rate, and the time at which all packets have left.
 pub(super) struct Shaper {
     pace: InverseRate,
     free_at: Time,
@@ -15,7 +15,8 @@ impl Shaper {
         Shaper { pace, free_at: Time::ZERO }
     }
 
-    /// Takes a packet of `bytes`. Returns the time until it leaves, with all packets that came at the same time.
+    /// Takes a packet of `bytes`. Returns the time until it leaves, together with all packets that arrived at the same
+    /// time.
     #[inline]
     pub fn hold(&mut self, bytes: u16, now: Time) -> Time {
         self.free_at = now.max(self.free_at) + self.pace.time_for(bytes.into());

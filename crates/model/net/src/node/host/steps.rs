@@ -21,7 +21,7 @@ pub(super) enum Due {
 }
 
 impl Host {
-    /// Notes the steps that are ready at a time.
+    /// Records the steps that are ready at a fixed time.
     pub(super) fn plan_steps(&mut self, cx: &mut Cx<'_>) {
         let plan = std::sync::Arc::clone(&self.plan);
         for &step in plan.timed_steps(self.id) {
@@ -44,7 +44,7 @@ impl Host {
         self.work(todo, cx);
     }
 
-    /// Does `todo`, and all that follows from it at once.
+    /// Carries out `todo`, and all actions that follow from it at once.
     pub(super) fn work(&mut self, mut todo: VecDeque<Due>, cx: &mut Cx<'_>) {
         while let Some(due) = todo.pop_front() {
             match due {
@@ -60,7 +60,7 @@ impl Host {
         }
     }
 
-    /// A step is ready: it takes its turn at the processor.
+    /// A step is ready. It waits for its processor.
     fn begin(&mut self, at: u32, todo: &mut VecDeque<Due>, cx: &mut Cx<'_>) {
         let step = self.plan.traffic.steps[at as usize];
         let begun = match step.cpu {

@@ -1,4 +1,4 @@
-//! TCP connections of a host: segments out, acknowledgements back, timers.
+//! The TCP connections of a host: they send segments, handle acknowledgements, and have timers.
 
 use super::{Host, token};
 use crate::frame::{ECT, Packet};
@@ -36,15 +36,15 @@ impl Header {
 pub(super) struct TcpSender {
     pub(super) sender: Sender,
     pub(super) header: Header,
-    /// In the queue for room in the network card.
+    /// Whether it waits in the queue for room in the network card.
     blocked: bool,
-    /// Whether it gets messages about paths. Only hosts that have them do.
+    /// Whether it gets messages about paths, which only some hosts receive.
     pub(super) listening: bool,
-    /// The earliest wake-up asked for and not yet had.
+    /// The earliest wake-up that was requested and has not happened yet.
     wake: Time,
-    /// Flow that later retransmissions and time-outs are attributed to.
+    /// The flow to which the next retransmissions and time-outs are attributed.
     flow: u32,
-    /// The counts of earlier flows of the connection.
+    /// The retransmissions and time-outs that are already attributed.
     attributed: (u32, u32),
 }
 
@@ -136,7 +136,7 @@ impl Host {
         self.pump(place, cx);
     }
 
-    /// The application has waited long enough: nothing more of the connection is sent.
+    /// The application has waited long enough, so nothing more of the connection is sent.
     pub(super) fn give_up(&mut self, place: usize) {
         if let Some(tcp) = &mut self.senders[place] {
             tcp.sender.abandon();
@@ -176,7 +176,7 @@ impl Host {
         }
     }
 
-    /// There is room in the network card again: blocked connections send, a packet each in turn.
+    /// There is room in the network card again. Blocked connections take turns to send one packet each.
     pub(super) fn resume(&mut self, cx: &mut Cx<'_>) {
         while let Some(&place) = self.nic.blocked.front() {
             let place = place as usize;
@@ -203,7 +203,7 @@ impl Host {
         }
     }
 
-    /// Wake-ups are not cancelled: one is requested only if no other one is early enough.
+    /// Wake-ups are not cancelled, so one is requested only if no earlier one will come.
     #[inline]
     fn arm_timeout(&mut self, place: usize, tcp: &mut TcpSender, cx: &mut Cx<'_>) {
         if let Some(deadline) = tcp.sender.deadline()
@@ -226,7 +226,7 @@ impl Host {
         self.pump(place, cx);
     }
 
-    /// Books the connection's retransmissions and time-outs since the last booking to `flow`.
+    /// Attributes the connection's new retransmissions and time-outs to `flow`.
     fn attribute(&mut self, place: usize, flow: u32) {
         let Some(tcp) = &mut self.senders[place] else { return };
         let (retransmissions, timeouts) = tcp.sender.losses();
@@ -266,7 +266,7 @@ impl Host {
         }
     }
 
-    /// The flow being received is complete, and perhaps more of the connection.
+    /// The flow that is being received is complete, and perhaps later ones of the connection.
     fn deliver(&mut self, ordinal: usize, cx: &mut Cx<'_>) {
         let Some(mut tcp) = self.receivers[ordinal].take() else { return };
         let info = self.plan.traffic.conns[tcp.header.conn as usize];
@@ -310,7 +310,7 @@ impl Host {
         }
     }
 
-    /// Books the results of unfinished flows at the end of a run.
+    /// Records the results of unfinished flows at the end of a run.
     pub fn book_unfinished(&mut self) {
         for place in 0..self.senders.len() {
             if let Some(tcp) = &self.senders[place] {

@@ -1,4 +1,4 @@
-//! Datagram connections: a sender at a given pace, a receiver that counts complete messages.
+//! Datagram connections: the sender has a fixed rate, and the receiver counts complete messages.
 
 use crate::frame::{Kind, Packet};
 use crate::id::{FlowId, HostId};
@@ -10,10 +10,10 @@ use crate::workload::{Carrier, Conn};
 
 /// IPv4 and UDP headers.
 const HEADERS: u32 = 28;
-/// Linux' default socket send buffer (`net.core.wmem_default`): how much may wait for a scheduler.
+/// Linux's default socket send buffer (`net.core.wmem_default`): the most bytes that may wait for a scheduler.
 pub(super) const SOCKET_BUFFER: u64 = 212_992;
 
-/// Datagrams of a message and payload of a full one.
+/// The datagrams of a message, and the payload of a full datagram.
 #[derive(Clone, Copy, Debug)]
 struct Fragmentation {
     message: u32,
@@ -34,7 +34,7 @@ impl Fragmentation {
         let length = self.length_of(message, bytes);
         length.saturating_sub(fragment * self.payload).min(self.payload)
     }
-    /// Length of the given message: the last of a flow may be short.
+    /// Length of the given message. The last one of a flow may be short.
     fn length_of(self, message: u32, bytes: u64) -> u32 {
         let before = u64::from(message) * u64::from(self.message);
         bytes.saturating_sub(before).min(u64::from(self.message)) as u32
@@ -98,7 +98,7 @@ impl UdpSender {
             poisson: poisson.then_some(seed),
         })
     }
-    /// The next datagram; none when all are sent.
+    /// The next datagram; `None` when all are sent.
     pub fn next(
         &mut self,
         dst: HostId,
@@ -128,7 +128,7 @@ impl UdpSender {
         self.seq += 1;
         Some(packet)
     }
-    /// When the datagram after one of `len` bytes, sent at `now`, is due.
+    /// When the next datagram is due after one of `len` bytes that was sent at `now`.
     pub fn due_after(&mut self, len: u16, now: Time) -> Time {
         let gap = self.pace.time_for(u64::from(len));
         let gap = match &mut self.poisson {
@@ -147,7 +147,7 @@ impl UdpSender {
     }
 }
 
-/// The receiving end: a message counts when all its fragments have come.
+/// The receiving end. A message counts when all its fragments have arrived.
 #[derive(Debug)]
 pub(super) struct UdpReceiver {
     fragmentation: Fragmentation,
@@ -167,8 +167,8 @@ impl UdpReceiver {
             fragments: 0,
         }
     }
-    /// Bytes of the message that this datagram completes, if it does. Fragments of an earlier
-    /// message than the newest seen are ignored, as by a reassembly that has given up on it.
+    /// Bytes of the message that this datagram completes, if it completes one. Fragments of messages before the newest
+    /// one are ignored, as if reassembly had given up.
     pub fn on_datagram(&mut self, seq: u32, bytes: u64) -> Option<u64> {
         let message = seq / self.fragmentation.per_message();
         if message < self.message {

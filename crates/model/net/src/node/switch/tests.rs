@@ -1,4 +1,4 @@
-//! The switch under a tiny driver: an agenda of events, ports that are busy or free.
+//! The switch under a small driver with a queue of events and ports that are busy or free.
 
 use super::*;
 use crate::aqm::red::Red;
@@ -83,7 +83,7 @@ impl World {
     }
 
     fn pull(&mut self, node: NodeId, port: PortId, now: Time) {
-        // Busy already during the call: a node may kick the port it is asked for.
+        // The port is busy from now on, because a node may kick it during this call.
         if !self.busy.insert((node, port)) {
             return;
         }
@@ -107,7 +107,7 @@ impl World {
         self.asked.dropped.iter().sum()
     }
 
-    /// Everything made is consumed, dropped or held (`extra`: packets injected by the test).
+    /// Whether every packet is consumed, dropped or held. `extra` packets come from the test.
     fn is_conserved(&self, extra: u64) -> bool {
         let sum = |part: fn(PacketAccount) -> u64| {
             self.nodes.iter().map(|n| part(n.account())).sum::<u64>()
@@ -116,7 +116,7 @@ impl World {
     }
 }
 
-/// Sends what its script says by priority, obeys pauses, remembers what it gets.
+/// Sends the packets of its script by priority, obeys pauses, and records the packets that arrive.
 #[derive(Default)]
 struct Host {
     script: Vec<(Time, Packet)>,
@@ -163,8 +163,7 @@ fn lane(gbps: u64, delay: Time) -> LinkParams {
     LinkParams { rate: Rate(gbps * GBPS), delay }
 }
 
-/// Hosts are nodes `0..hosts`, switches come after. `lines`: a node's ports are numbered in the order
-/// of the lines that touch it.
+/// Hosts are nodes `0..hosts`, and switches follow. The ports of a node are numbered in the order of its `lines`.
 fn graph(hosts: u32, switches: u32, lines: &[(u32, u32, LinkParams, LinkParams)]) -> Graph {
     let info = |n: u32| NodeInfo {
         name: format!("n{n}"),
@@ -286,7 +285,7 @@ proptest! {
         let mut now = Time::ZERO;
         let mut arrivals = Vec::new();
         for (seq, (gap, len, ect)) in steps.into_iter().enumerate() {
-            // Multiples of 400 ns make arrivals meet departures and each other.
+            // With multiples of 400 ns, arrivals coincide with departures and with each other.
             now += Time::ns(gap / 400 * 400);
             let flags = if ect { ECT } else { 0 };
             arrivals.push((now, Packet { flags, ..packet(0, 0, seq as u32, len / 100 * 100 + 50) }));
@@ -374,7 +373,7 @@ proptest! {
             let mut line_free = Time::ZERO;
             for &(at, packet) in &world.node::<Host>(host).got {
                 let before = last.insert((packet.flow, packet.class), packet.seq);
-                prop_assert!(before < Some(packet.seq), "overtaken in its flow and class");
+                prop_assert!(before < Some(packet.seq), "another packet of its flow and class overtook it");
                 let begun = at - lane.delay - lane.rate.time_for(Bytes(u64::from(packet.len)));
                 prop_assert!(begun >= line_free, "above the rate of the link");
                 line_free = at - lane.delay;
@@ -394,7 +393,7 @@ proptest! {
             world.schedule(Time::ns(1), Event::Arrive(End { node: NodeId(2), port: PortId(1) }, packet));
         }
         world.run();
-        // The first found the port free; the others waited together.
+        // The first packet found the port free; the others waited.
         sent[1..].sort_by_key(|packet| std::cmp::Reverse(packet.class));
         let got: Vec<Packet> = world.node::<Host>(0).got.iter().map(|&(_, packet)| packet).collect();
         prop_assert_eq!(got, sent);
@@ -417,7 +416,7 @@ proptest! {
         let mut effects = Effects::default();
         let mut held: Vec<Packet> = Vec::new();
         for (step, (port, class, len)) in steps.into_iter().enumerate() {
-            // So far apart that no packet is in transmission.
+            // The times are so far apart that no packet is in transmission.
             let cx = &mut Cx::new(Time::ms(step as u64), &mut effects);
             if port == 3 {
                 let port = u32::from(class % 3);
@@ -478,8 +477,8 @@ struct Incast {
 }
 
 impl Incast {
-    /// Host 0 receives behind switch B, the others send from behind switch A; class 3 is lossless,
-    /// class 0 is not.
+    /// Host 0 receives behind switch B, and the others send from behind switch A. Class 3 is lossless, and class 0 is
+    /// not.
     fn run(&self, headroom: Option<Bytes>) -> World {
         let hosts = self.senders.len() as u32 + 1;
         let (a, b) = (hosts, hosts + 1);

@@ -38,7 +38,7 @@ impl Avoid {
     pub fn of(&self, node: NodeId) -> Option<&NodeAvoid> {
         self.nodes.get(&node)
     }
-    /// From now on `node` avoids these ports.
+    /// Sets the ports that `node` avoids from now on.
     pub fn set(&mut self, node: NodeId, avoid: NodeAvoid) {
         if avoid.is_empty() {
             self.nodes.remove(&node);

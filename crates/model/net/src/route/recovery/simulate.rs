@@ -40,11 +40,11 @@ pub struct Timeline {
     pub tags: u64,
 }
 
-/// A hello packet or a tag: 24 bytes over UDP, IPv4 and Ethernet.
+/// Bytes of a hello packet or a tag on the wire: 24 bytes over UDP, IPv4 and Ethernet.
 const MESSAGE: Bytes = Bytes(24 + 8 + 20 + 18);
 
-/// Simulates the switches of `graph` until `end`, with `changes` in order of time. All sessions are up at the
-/// start. `seed` draws the phase of each end's hello packets. Messages wait in no queue.
+/// Simulates the switches of `graph` until `end`, with `changes` in order of time. All sessions are up at the start.
+/// `seed` determines the phase of each end's hello packets. Messages are never queued.
 pub fn simulate(
     graph: &Graph,
     spec: &RecoverySpec,
@@ -125,13 +125,13 @@ struct SessionLink {
     /// The number of its failures.
     epoch: u32,
     sessions: [Session; 2],
-    /// When each end sends within an interval: a number between 0 and 1.
+    /// The phase of each end's hello packets: a fraction of the interval, from 0 to 1.
     phases: [f64; 2],
     /// When each end stops waiting for the next hello packet.
     deadline: [Time; 2],
-    /// When each end sends next, while its hello packets are simulated.
+    /// When each end sends its next hello packet, while these are simulated.
     next: [Time; 2],
-    /// Whether single hello packets are simulated. They are not while they cannot change a state.
+    /// Whether each hello packet is simulated. They are not simulated while they cannot change a state.
     simulated: [bool; 2],
 }
 
@@ -210,7 +210,7 @@ impl<'a> Run<'a> {
                 }
             }
             Event::Timeout { link, side } => {
-                // Packets that are not simulated do arrive, unless the link has failed.
+                // Hello packets that are not simulated still arrive, unless the link has failed.
                 let due = |cable: &SessionLink| {
                     cable.deadline[side] == now
                         && cable.sessions[side].state() != State::Down
@@ -257,7 +257,7 @@ impl<'a> Run<'a> {
         let interval = self.spec.interval.as_ps();
         let phase = (cable.phases[1 - side] * interval as f64) as u64;
         let first = phase + cable.delay[1 - side].as_ps();
-        // Packets that arrived before the run began count, too.
+        // Packets that arrived before the start of the run count too.
         let since = (now.as_ps() + interval - first % interval) % interval;
         let due = now + cable.sessions[side].detection_time(self.spec) - Time::ps(since);
         cable.deadline[side] = due;
@@ -271,7 +271,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// End `side` sends at the next time that its interval and its phase give.
+    /// Schedules the next hello packet of end `side`, by its interval and its phase.
     fn next_hello(&mut self, now: Time, link: usize, side: usize) {
         let Some(cable) = &mut self.cables[link] else { return };
         let interval = cable.sessions[side].interval(self.spec).as_ps();
@@ -322,8 +322,8 @@ impl<'a> Run<'a> {
         let up = [before, after].map(|session| session.state() == State::Up);
         let both_up = [before, after].map(|session| session.is_up());
         let faster = before.interval(self.spec) > after.interval(self.spec);
-        // What this end cannot carry it says first; the port is used when the other end is up, too, and
-        // has state the same.
+        // This end reports first what it cannot carry. The port is used when the other end is up too, and has reported
+        // so.
         let gone = before.state() != State::Down && after.state() == State::Down;
         if gone || up[0] != up[1] {
             self.change(now, end, |speaker, paths, out| {
@@ -339,7 +339,7 @@ impl<'a> Run<'a> {
     }
 
     fn receive_tag(&mut self, now: Time, link: usize, side: usize, tag: Tag) {
-        // Tags from before the session went down are out of date: they are sent again when it is up.
+        // Tags from before the session went down are out of date. They are sent again when it is up.
         let receiver =
             self.cables[link].as_ref().filter(|c| c.sessions[side].state() != State::Down);
         let Some(end) = receiver.map(|cable| cable.ends[side]) else { return };

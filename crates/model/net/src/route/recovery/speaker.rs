@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Tag {
     /// The switch with the hosts.
     pub dst: NodeId,
-    /// It has none; false: it has one again.
+    /// Whether the sender has lost all paths; false: it has a path again.
     pub lost: bool,
 }
 
@@ -47,7 +47,7 @@ pub struct Speaker {
     /// By port: whether a switch is at the far end.
     neighbours: Vec<bool>,
     avoid: NodeAvoid,
-    /// Ports at which the neighbour receives nothing from it.
+    /// Ports whose neighbour receives nothing from this switch.
     unreachable: BTreeSet<PortId>,
     /// The switches to whose hosts it has no path.
     lost: BTreeSet<NodeId>,
@@ -64,7 +64,7 @@ impl Speaker {
         &self.avoid
     }
 
-    /// The neighbour at `port` receives from this switch, or does no longer. Appends the tags to send.
+    /// The neighbour at `port` receives from this switch, or no longer does. Appends the tags to send.
     pub fn session_state(
         &mut self,
         port: PortId,
@@ -78,12 +78,12 @@ impl Speaker {
             return;
         }
         self.unreachable.remove(&port);
-        // A neighbour that is back has missed earlier tags.
+        // A neighbour whose session was down has missed earlier tags.
         let missed = self.lost.iter().filter(|dst| !self.is_on_path(port, **dst, paths));
         out.extend(missed.map(|&dst| (port, Tag { dst, lost: true })));
     }
 
-    /// Packets may leave by `port`, or may no longer. Appends the tags to send.
+    /// Packets may leave by `port`, or no longer may. Appends the tags to send.
     pub fn port_state(
         &mut self,
         port: PortId,

@@ -35,7 +35,7 @@ fn switch_links(graph: &Graph) -> Vec<usize> {
     (0..graph.links.len()).filter(inner).collect()
 }
 
-/// Whether a packet arrives; it must not go in circles.
+/// Whether a packet arrives. The test fails if its path has a loop.
 fn arrives(
     graph: &Graph,
     wiring: &Wiring,
@@ -56,10 +56,10 @@ fn arrives(
         }
         node = wire.far.node;
     }
-    panic!("{src:?} to {dst:?} goes in circles");
+    panic!("the path from {src:?} to {dst:?} has a loop");
 }
 
-/// One host of each switch with hosts: what holds for it holds for its neighbours.
+/// One host of each switch with hosts. The results also hold for the other hosts of the switch.
 fn one_each(graph: &Graph) -> Vec<HostId> {
     let mut known = BTreeMap::new();
     for link in &graph.links {
@@ -72,8 +72,8 @@ fn one_each(graph: &Graph) -> Vec<HostId> {
     known.into_values().collect()
 }
 
-/// Hosts that can be reached over shortest paths of the whole network, without what is broken: found by
-/// walking all of them.
+/// Hosts that can be reached over shortest paths of the whole network that avoid failures. All these paths are
+/// followed.
 fn reachable(
     graph: &Graph,
     wiring: &Wiring,
@@ -94,7 +94,7 @@ fn reachable(
     false
 }
 
-/// After convergence, every pair between which a shortest path is left is connected, under all modes.
+/// After convergence, every two hosts with a remaining shortest path are connected, in all modes.
 fn check(graph: &Graph, links: &[usize], pairs: impl Fn(HostId, HostId) -> bool) {
     let broken: BTreeSet<usize> = links.iter().copied().collect();
     let timeline = timeline(graph, &fail(links, Time::ms(5)));
@@ -135,7 +135,7 @@ fn any_failed_switch_is_routed_around() {
     for (at, node) in graph.nodes.iter().enumerate().filter(|(_, n)| n.kind == NodeKind::Switch) {
         let of = |link: &usize| graph.links[*link].ends().iter().any(|end| end.node.at() == at);
         let links: Vec<usize> = switch_links(&graph).into_iter().filter(of).collect();
-        // The hosts of an edge switch that fails have no other.
+        // The hosts of a failed edge switch have no other switch.
         let cut = |host: HostId| {
             node.tier == 1 && graph.nodes[at].pod == host.0 / 4 && {
                 let edge: u32 = node.name.split('.').nth(1).unwrap().parse().unwrap();
@@ -189,7 +189,7 @@ proptest! {
             [(*from, false), (from + span, true)]
                 .map(|(ms, up)| LinkChange { at: Time::ms(ms), link, up })
         }).collect();
-        // Whatever overlaps, in the end everything works.
+        // The failures may overlap, but in the end everything works.
         changes.extend(inner.iter().map(|&link| LinkChange { at: Time::ms(1_000), link, up: true }));
         changes.sort_by_key(|change| change.at);
         let timeline = timeline(&graph, &changes);
@@ -198,7 +198,7 @@ proptest! {
             prop_assert!(last.at < Time::ms(1_000 + 2 * 1_000 + 1_000));
         }
         prop_assert!(timeline.steps.is_sorted_by_key(|step| step.at));
-        // Packets may be lost on the path to that, but never go in circles.
+        // Packets may be lost on the way to this state, but their paths never have loops.
         let (wiring, hosts) = (graph.wiring(), one_each(&graph));
         for step in timeline.steps.iter().step_by(3) {
             let routes = routes(&graph, RoutingSpec::Ecmp, &step.avoid);
@@ -209,7 +209,7 @@ proptest! {
     }
 }
 
-/// Who changes its table when a link fails, and when, by the names of switches.
+/// The switches that change their tables when a link fails, by name, and when.
 fn notified(graph: &Graph, link: &str) -> Vec<(String, Time)> {
     let link = graph.link_named(link).unwrap();
     let timeline = timeline(graph, &fail(&[link], Time::ms(100)));
@@ -226,20 +226,20 @@ fn notified(graph: &Graph, link: &str) -> Vec<(String, Time)> {
 fn an_edge_link_is_known_where_it_has_to_be() {
     let notified = notified(&fat_tree(4), "edge0.0-agg0.1");
     let names: Vec<&str> = notified.iter().map(|(name, _)| name.as_str()).collect();
-    // Both ends; the pod's other edge switch; the cores above; the aggregation switches at these; and,
-    // as each of these has no other path, their edge switches.
+    // Both ends; the other edge switch of the pod; the cores above; the aggregation switches of these cores; and their
+    // edge switches, because these aggregation switches have no other path.
     let expected = [
         "agg0.1", "agg1.1", "agg2.1", "agg3.1", "core2", "core3", "edge0.0", "edge0.1", "edge1.0",
         "edge1.1", "edge2.0", "edge2.1", "edge3.0", "edge3.1",
     ];
     assert_eq!(names, expected);
     let at = |name: &str| notified.iter().find(|(n, _)| n == name).unwrap().1;
-    // Three hello packets of 10 ms are missing: between 20 and 30 ms after the failure.
+    // Three hello packets of 10 ms are missing, so the failure is detected after 20 to 30 ms.
     for end in ["agg0.1", "edge0.0"] {
         let detected = at(end) - Time::us(100) - Time::ms(100);
         assert!((Time::ms(20)..=Time::ms(30) + Time::us(2)).contains(&detected), "{detected}");
     }
-    // Each further switch takes one hop: 1 us, 70 bytes at 10 Gbit/s, 100 us to process.
+    // Each further switch adds one hop: 1 us of delay, 70 bytes at 10 Gbit/s, and 100 us of processing.
     let hop = Time::us(101) + Time::ps(56_000);
     assert_eq!(at("core2") - at("agg0.1"), hop);
     assert_eq!(at("edge0.1") - at("agg0.1"), hop);

@@ -39,11 +39,11 @@ pub struct Plan {
     hosts: u32,
 }
 
-/// The last byte of a host's address is at most this: 255 is a broadcast.
+/// The last byte of a host's address is at most this, because 255 is the broadcast address.
 const LAST_ID: u32 = 254;
 /// The first host's last byte.
 pub(super) const FIRST_ID: u32 = 2;
-/// Pods and switches are bytes, and 10.k is for core switches.
+/// The largest `k`: pods and switches are bytes, and 10.k is for core switches.
 const MOST_K: u32 = 254;
 
 impl Plan {
@@ -70,7 +70,7 @@ impl Plan {
     /// The addresses of `fabric`.
     ///
     /// # Errors
-    /// It is no fat-tree, or its hosts have several cards: they would need several addresses.
+    /// It is not a fat-tree, or its hosts have several cards, which would need several addresses.
     pub fn of(fabric: &TopologySpec) -> Result<Plan, SpecError> {
         match fabric {
             TopologySpec::FatTree(FatTreeSpec { nics: 1, k, oversubscription, .. }) => {
@@ -78,12 +78,12 @@ impl Plan {
             }
             TopologySpec::FatTree(spec) => {
                 let message =
-                    format!("hosts have {} cards: two-level routing knows one", spec.nics);
+                    format!("hosts have {} cards: two-level routing supports only one", spec.nics);
                 Err(SpecError::new("nics", message))
             }
             _ => Err(SpecError::new(
                 "kind",
-                "two-level routing is made for fat-trees: kind = \"fat-tree\"",
+                "two-level routing needs a fat-tree: kind = \"fat-tree\"",
             )),
         }
     }
@@ -105,8 +105,8 @@ impl Plan {
         self.k * self.half() * self.hosts
     }
 
-    /// All switches, in the order of a fat-tree's nodes: pod by pod its edge switches, then its
-    /// aggregation switches; then the core.
+    /// All switches, in the order of a fat-tree's nodes: the edge and then the aggregation switches of each pod, then
+    /// the core switches.
     pub fn places(&self) -> impl Iterator<Item = Place> + use<> {
         let (k, half) = (self.k, self.k / 2);
         let pod = move |pod| {
@@ -168,7 +168,7 @@ impl Plan {
     }
 }
 
-/// 10.a.b.c, of numbers that are bytes.
+/// 10.a.b.c. The numbers are below 256.
 pub(super) fn address(a: u32, b: u32, c: u32) -> Ipv4Addr {
     Ipv4Addr::from(10 << 24 | a << 16 | b << 8 | c)
 }

@@ -14,7 +14,7 @@ impl Plan {
         }
     }
 
-    /// Figure 3.5: the pod's own subnets by prefix, all else by suffix.
+    /// Figure 3.5: the pod's own subnets by prefix, all other addresses by suffix.
     fn aggregation(&self, pod: u32, at: u32) -> Table {
         let subnet = |i| (subnet(pod, i), Action::Port(port(i)));
         let mut prefixes: Vec<_> = (0..self.half()).map(subnet).collect();
@@ -22,7 +22,7 @@ impl Plan {
         Table { subnet: None, prefixes }
     }
 
-    /// Figure 3.6: all by suffix but the switch's own subnet.
+    /// Figure 3.6: all addresses by suffix, except the switch's own subnet.
     fn edge(&self, pod: u32, at: u32) -> Table {
         let prefixes = vec![(ALL, self.upwards(at, self.hosts_per_edge()))];
         Table { subnet: Some(subnet(pod, at)), prefixes }
@@ -34,8 +34,8 @@ impl Plan {
         Table { subnet: None, prefixes: (0..self.k()).map(pod).collect() }
     }
 
-    /// The suffixes of switch `z`, whose upward ports begin at `first`. Shifted by `z`, so that hosts of
-    /// the same number at different switches are reached by different paths.
+    /// The suffixes of switch `z`, whose upward ports begin at `first`. They are shifted by `z`, so that hosts with the
+    /// same number at different switches are reached by different paths.
     fn upwards(&self, z: u32, first: u32) -> Action {
         let suffix = |i: u32| {
             let suffix = Suffix { address: i.into(), len: 8 };

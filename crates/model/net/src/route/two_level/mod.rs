@@ -1,5 +1,5 @@
-//! Two-level routing in a fat-tree: addresses that say where a host is, and tables of prefixes and
-//! suffixes that spread traffic by the destination's number at its switch.
+//! Two-level routing in a fat-tree. Addresses contain the position of a host, and tables of prefixes and suffixes
+//! spread traffic by the destination's number at its switch.
 //!
 //! Source: Al-Fares, "Data center network architecture", chapter 3 (and Al-Fares, Loukissas and Vahdat,
 //! SIGCOMM 2008, section 3).

@@ -35,8 +35,8 @@ pub enum Action {
 /// The routing table of one switch.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Table {
-    /// The switch's own subnet, whose packets are switched by the host's number, not routed. Edge
-    /// switches alone have one.
+    /// The switch's own subnet, whose packets are switched by the host's number, not routed. Only edge switches have
+    /// one.
     pub subnet: Option<Prefix>,
     /// The first level.
     pub prefixes: Vec<(Prefix, Action)>,
@@ -60,7 +60,7 @@ pub struct Sizes {
     pub prefixes: usize,
     /// Entries of the second level.
     pub suffixes: usize,
-    /// Rows of a ternary memory that has both, 32 bits each.
+    /// Rows of a ternary memory that has both levels, 32 bits each.
     pub tcam: usize,
 }
 
@@ -111,7 +111,7 @@ impl Table {
         }
     }
 
-    /// As [`Table::lookup`], and in the switch's own subnet the port of the host.
+    /// As [`Table::lookup`], but within the switch's own subnet it returns the port of the host.
     pub fn forward(&self, address: Ipv4Addr) -> Option<PortId> {
         let own = self.subnet.is_some_and(|subnet| subnet.matches(address));
         let id = u32::from(address.octets()[3]);
@@ -156,7 +156,7 @@ fn rows(prefix: &Prefix, action: &Action) -> Vec<TcamRow> {
             longest.sort_by_key(|(suffix, _)| Reverse(suffix.len));
             let row = |(suffix, port): &(Suffix, PortId)| {
                 let (low, low_mask) = (u32::from(suffix.address) & suffix.mask(), suffix.mask());
-                // If both define a bit differently, nothing matches.
+                // If prefix and suffix require different values of a bit, no address matches.
                 let possible = (bits ^ low) & mask & low_mask == 0;
                 let row = TcamRow { value: bits | low, mask: mask | low_mask, port: Some(*port) };
                 possible.then_some(row)

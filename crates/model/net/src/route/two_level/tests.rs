@@ -1,4 +1,4 @@
-//! The paper's tables and its example; every pair, no loops, even spreading; the ternary memory.
+//! The paper's tables and its example; all pairs have paths without loops, spread evenly; the ternary memory.
 
 use super::*;
 use crate::id::{HostId, PortId};
@@ -77,14 +77,14 @@ fn the_routing_example() {
     let ports: Vec<u16> = path.iter().map(|(_, port)| port.0).collect();
     assert_eq!(ports, [2, 3, 2, 0, 1]);
     let addresses: Vec<Ipv4Addr> = path.iter().map(|(place, _)| plan.switch(*place)).collect();
-    // The paper calls the core switch at port 3 of 10.0.2.1 10.4.1.1; counted from the left it is the
-    // second of the row.
+    // The paper calls the core switch at port 3 of 10.0.2.1 10.4.1.1. Counted from the left it is the second of its
+    // row.
     assert_eq!(addresses, ["10.0.1.1", "10.0.2.1", "10.4.1.2", "10.2.2.1", "10.2.0.1"].map(at));
-    // Its neighbour's packets to the neighbour of the destination leave by the other switch.
+    // Packets from its neighbour to the neighbour of the destination leave by the other switch.
     assert_eq!(walk(&plan, HostId(3), HostId(8))[1].0, Place::Aggregation { pod: 0, at: 1 });
 }
 
-/// All switches of `plan`: their nodes are what the graph says, and their tables what routes do.
+/// Checks all switches of `plan`: their nodes are those of the graph, and their tables give the same ports as routes.
 fn tables_are_routes(graph: &Graph, plan: &Plan) -> Vec<Vec<Option<PortId>>> {
     let routes = Routes::build(graph, RoutingSpec::TwoLevel, &Down::default(), 1);
     let hosts = || (0..plan.hosts()).map(HostId);
@@ -183,7 +183,7 @@ fn what_has_no_addresses_is_refused() {
 
 fn tables() -> impl Strategy<Value = Table> {
     use proptest::collection::vec;
-    // Few bits, so that entries overlap.
+    // Most values have few bits set, so that entries overlap.
     let bits = || prop_oneof![0..4u32, Just(0x0a00_0000), Just(0x0a01_0002), any::<u32>()];
     let port = || (0..9u16).prop_map(PortId);
     let suffix = (bits(), 0..33u8, port())
@@ -193,7 +193,7 @@ fn tables() -> impl Strategy<Value = Table> {
     let prefix = (bits(), 0..33u8, action)
         .prop_map(|(b, len, action)| (Prefix { address: b.into(), len }, action));
     vec(prefix, 0..6).prop_map(|mut prefixes| {
-        // Of two equal entries, which one counts is nobody's business.
+        // Two equal entries are not tested, because either may be used.
         let key = |p: &Prefix| (p.len, u32::from(p.address) & p.mask());
         prefixes.sort_by_key(|(p, _)| key(p));
         prefixes.dedup_by_key(|(p, _)| key(p));

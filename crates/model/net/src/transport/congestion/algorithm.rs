@@ -24,7 +24,7 @@ macro_rules! algorithms {
             pub const fn name(self) -> &'static str {
                 match self { $(AlgorithmKind::$kind => $name,)* }
             }
-            /// What the algorithm needs from the rest of the transport.
+            /// The parts of the transport that the algorithm needs.
             pub const fn needs(self) -> Needs {
                 match self { $(AlgorithmKind::$kind => <$state as Configure>::NEEDS,)* }
             }
@@ -103,9 +103,9 @@ algorithms! {
     Tdtcp("tdtcp", Tdtcp),
     /// No congestion control: a constant window, for networks in which a schedule prevents all losses.
     ///
-    /// `max-window` bytes are outstanding at any time; lost segments are sent again. Like raw frames or
-    /// RDMA: acknowledgements, of every sixteenth segment, do not slow the sender down. Under TDMA and
-    /// Fastpass it fills the slots; without a schedule it fills queues.
+    /// At most `max-window` bytes are outstanding at any time, and lost segments are sent again. It is like raw frames
+    /// or RDMA: acknowledgements, of every sixteenth segment, do not slow the sender down. Under TDMA and Fastpass it
+    /// fills the slots; without a schedule it fills queues.
     Fixed("fixed", Fixed),
     /// An algorithm that the calling program supplies, in Rust.
     Custom("custom", Custom),

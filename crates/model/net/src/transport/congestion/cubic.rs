@@ -5,11 +5,11 @@ use super::{Ack, Configure, Congestion, Loss, MAX_WINDOW, MIN_THRESHOLD, Tuning}
 use crate::time::Time;
 use serde::{Deserialize, Serialize};
 
-/// Windows are in segments with this many binary digits of fraction.
+/// Windows are in segments with this number of binary fraction digits.
 const FRACTION: u32 = 20;
 const SEGMENT: u64 = 1 << FRACTION;
-/// β = 0.7: what a reduction leaves (§4.6), and 3·(1 - β)/(1 + β) = 9/17: NewReno's increase per
-/// window that is fair with it (§4.3).
+/// β = 0.7, the factor of a reduction (§4.6); and 3·(1 - β)/(1 + β) = 9/17, NewReno's increase per window that is fair
+/// with this β (§4.3).
 const BETA: (u64, u64) = (7, 10);
 const ALPHA: (u64, u64) = (9, 17);
 /// With C = 0.4 segments/s³ (§5.1): K³ in µs³ per unit of window, and 2²⁰ µs³ per unit of window.
@@ -17,10 +17,10 @@ const CUBED_PER_UNIT: u128 = 2_500_000_000_000_000_000 >> FRACTION;
 const SCALED_CUBE_PER_UNIT: u64 = 2_273_737;
 /// A window that is never reached.
 const NEVER: u32 = u32::MAX;
-/// Longest time on the curve, in µs; by then it has passed [`MAX_WINDOW`].
+/// Longest time on the curve, in µs. After this time the curve is above [`MAX_WINDOW`].
 const LONGEST: u64 = 1 << 27;
 
-/// Whose CUBIC it is.
+/// The version of CUBIC.
 #[derive(
     Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, schemars::JsonSchema,
 )]
@@ -32,8 +32,8 @@ pub enum Standard {
     /// Source: RFC 9438.
     #[default]
     Rfc9438,
-    /// A loss lowers the window to 7/10. The window that NewReno would have always grows with 9/17 of NewReno's slope, as
-    /// in Linux.
+    /// A loss lowers the window to 7/10. The window that NewReno would have always grows with 9/17 of NewReno's slope,
+    /// as in Linux.
     ///
     /// Source: RFC 8312.
     Rfc8312,
@@ -49,24 +49,24 @@ pub struct Cubic {
     friendly: u64,
     /// Start of this stage of congestion avoidance; [`Time::MAX`] before it starts.
     epoch: Time,
-    /// K in µs: from the epoch to the plateau.
+    /// K in µs: the time from the epoch to the plateau.
     climb: u32,
     /// The window before the last reduction, in whole segments; [`NEVER`] with RFC 8312.
     prior: u32,
     /// Slow start below this many segments.
     threshold: u32,
-    /// Marks are answered again once segments from here on are acknowledged.
+    /// The next reaction to marks is possible when segments from here on are acknowledged.
     answered: u32,
-    /// Where growth is not computed with each acknowledgement.
+    /// The computed growth, if it is not computed for each acknowledgement.
     pace: Option<Box<Pace>>,
 }
 
-/// Growth that is computed when the window has changed by a segment, or this long after the last time. Linux'
-/// `bictcp_update` does so, with 1/32 s.
+/// Growth that is computed when the window has changed by a segment, or this long after the last computation. Linux's
+/// `bictcp_update` does this, with 1/32 s.
 #[derive(Clone, Debug)]
 struct Pace {
     interval: Time,
-    /// Computed again from here on, or with another window than this.
+    /// The time of the next computation, if the window does not change before.
     due: Time,
     seen: u32,
     /// Growth per segment acknowledged.
@@ -74,8 +74,8 @@ struct Pace {
 }
 
 impl Cubic {
-    /// Slow start from `initial_window` segments. `interval`: how long growth stays as computed while the window
-    /// does not change; zero for not at all.
+    /// Slow start from `initial_window` segments. `interval` is the time for which computed growth is used while the
+    /// window does not change. If it is zero, growth is computed for each acknowledgement.
     pub fn new(initial_window: u32, standard: Standard, interval: Time) -> Cubic {
         Cubic {
             window: u64::from(initial_window.clamp(1, MAX_WINDOW)) << FRACTION,
@@ -91,7 +91,7 @@ impl Cubic {
         }
     }
 
-    /// Slow start up to the threshold; what remains of the acknowledgement follows the curve.
+    /// Slow start up to the threshold. The rest of the acknowledgement follows the curve.
     #[inline]
     fn grow(&mut self, ack: &Ack, now: Time) {
         let acked = u64::from(ack.acked.min(MAX_WINDOW));
@@ -125,7 +125,7 @@ impl Cubic {
         }
     }
 
-    /// Grows by as much per acknowledgement as was computed last; towards `goal` from now on, if it is time.
+    /// Grows by the computed amount per acknowledgement. If it is time, growth towards `goal` is computed first.
     fn keep_pace(&mut self, goal: u64, acked: u64, now: Time) {
         let whole = self.window();
         let Some(pace) = &mut self.pace else { return };
@@ -153,8 +153,8 @@ impl Cubic {
         if t < k { self.plateau.saturating_sub(cube) } else { self.plateau + cube }
     }
 
-    /// §4.6, §4.7: the plateau is where the reduction came, or below it where that is below the last
-    /// one, so that new flows find room.
+    /// §4.6, §4.7: the plateau is the window at the reduction. If that is below the last plateau, the new plateau is
+    /// lower still, so that new flows find room.
     fn reduce(&mut self, flight: u64) {
         let flight = match self.prior {
             NEVER => u64::from(self.window()),
@@ -190,8 +190,8 @@ impl Congestion for Cubic {
         } else if ack.limited {
             self.grow(ack, now);
         } else {
-            // Time without need of the window must not count (§5.8). Starting again from the present
-            // window continues the curve where it was left.
+            // Time in which the window is not needed must not count (§5.8). A new start from the present window
+            // continues the curve at the same place.
             self.epoch = Time::MAX;
         }
     }
@@ -199,7 +199,7 @@ impl Congestion for Cubic {
     fn on_loss(&mut self, loss: Loss, _now: Time) {
         match loss {
             Loss::Fast { flight } => self.reduce(u64::from(flight)),
-            // A window of one has met its time-out before: the threshold is held (RFC 5681 §3.1).
+            // A window of one has had its time-out already, so the threshold stays (RFC 5681 §3.1).
             Loss::Timeout { .. } if self.window() == 1 => {}
             Loss::Timeout { flight } => {
                 self.reduce(u64::from(flight));

@@ -6,7 +6,7 @@ use std::fmt;
 
 /// A congestion control algorithm behind a pointer. Every [`Congestion`] that can be cloned and sent is one.
 pub trait CongestionPart: Congestion + fmt::Debug + Send {
-    /// The same with its present state.
+    /// A copy with the present state.
     fn copied(&self) -> Box<dyn CongestionPart>;
 }
 
@@ -16,7 +16,7 @@ impl<C: Congestion + Clone + fmt::Debug + Send + 'static> CongestionPart for C {
     }
 }
 
-/// Makes the state of a connection, which starts from so many segments.
+/// Makes the state of a connection. The argument is the initial window in segments.
 pub type MakeCongestion = dyn Fn(u32) -> Box<dyn CongestionPart> + Send + Sync;
 
 /// The state of an algorithm of the calling program.

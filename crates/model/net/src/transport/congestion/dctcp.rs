@@ -4,7 +4,7 @@ use super::reno::Growth;
 use super::{Ack, Configure, Congestion, EcnResponse, Loss, Needs, Tuning};
 use crate::time::Time;
 
-/// Binary digits of alpha's fraction: enough that the least gain, 2⁻¹⁰, still moves it.
+/// Binary digits of alpha's fraction. With these, the smallest gain, 2⁻¹⁰, still changes alpha.
 const FRACTION: u32 = 20;
 const ONE: u32 = 1 << FRACTION;
 /// Binary digits of alpha in Linux.
@@ -18,20 +18,20 @@ pub struct Dctcp {
     alpha: u32,
     /// Segments acknowledged in the present observation window.
     acked: u32,
-    /// Those of them acknowledged with ECN-Echo.
+    /// The segments among these that were acknowledged with ECN-Echo.
     marked: u32,
     /// The observation window ends when segments from here on are acknowledged.
     observed: u32,
-    /// Marks are answered again once segments from here on are acknowledged.
+    /// The next reaction to marks is possible when segments from here on are acknowledged.
     answered: u32,
     gain_shift: u8,
-    /// Alpha is computed as in Linux, with ten digits.
+    /// Whether alpha is computed as in Linux, with ten digits.
     coarse: bool,
 }
 
 impl Dctcp {
-    /// Slow start from `initial_window` segments; alpha is 1 at first (§4.2). `gain_shift`: the
-    /// estimation gain g is 2 to the power of minus this, 4 being recommended.
+    /// Slow start from `initial_window` segments. Alpha is 1 at first (§4.2). The estimation gain g is 2 to the power
+    /// of minus `gain_shift`; 4 is recommended.
     pub fn new(initial_window: u32, gain_shift: u8) -> Dctcp {
         Dctcp {
             growth: Growth::new(initial_window),
@@ -45,7 +45,7 @@ impl Dctcp {
         }
     }
 
-    /// The same with Linux' arithmetic for alpha: ten binary digits, and an observation window ends with the
+    /// The same algorithm with Linux's arithmetic. Alpha has ten binary digits. An observation window ends with the
     /// acknowledgement of all that was sent when it began, not with the next one.
     pub fn coarse(self) -> Dctcp {
         Dctcp { coarse: true, ..self }
@@ -74,16 +74,16 @@ impl Dctcp {
         self.alpha - (self.alpha >> self.gain_shift) + (fraction as u32 >> self.gain_shift)
     }
 
-    /// In ten digits, of which an alpha too small for a step of the gain loses all.
+    /// The same in ten digits. An alpha that is too small for a step of the gain becomes zero.
     fn next_coarse(&self) -> u32 {
         let (alpha, shift) = (self.alpha(), self.gain_shift);
-        let kept = match alpha >> shift {
+        let remaining = match alpha >> shift {
             0 => 0,
             step => alpha - step,
         };
         let share =
             (u64::from(self.marked) << (COARSE - u32::from(shift))) / u64::from(self.acked.max(1));
-        (kept + share as u32) << (FRACTION - COARSE)
+        (remaining + share as u32) << (FRACTION - COARSE)
     }
 
     /// §3.3: window ← window·(1 - alpha / 2), rounded up to whole segments.

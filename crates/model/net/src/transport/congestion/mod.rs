@@ -74,8 +74,8 @@ pub trait Congestion {
     fn restart(&mut self, initial_window: u32);
     /// Segments that may be outstanding, at least 1.
     fn window(&self) -> u32;
-    /// From now on all calls but [`Self::restart`] are about paths of this class. Only algorithms with a state
-    /// for each class of paths need it.
+    /// From now on all calls except [`Self::restart`] are about paths of this class. Only algorithms with a state for
+    /// each class of paths need it.
     fn select(&mut self, _path: u8) {}
     /// A separate message says whether a circuit is announced. `recovering`: loss recovery has not ended.
     fn on_circuit(&mut self, _announced: bool, _recovering: bool) {}
@@ -117,7 +117,7 @@ pub struct Tuning {
     pub standard: Standard,
     /// The longest time for which CUBIC keeps a computed growth.
     pub update_interval: Time,
-    /// The digits of DCTCP's alpha.
+    /// The response to marks, which determines the digits of DCTCP's alpha.
     pub ecn_response: EcnResponse,
 }
 

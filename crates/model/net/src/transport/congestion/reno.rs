@@ -38,8 +38,8 @@ impl Growth {
         self.credit = 0;
     }
 
-    /// Half of the segments in flight; after a time-out, slow start from one segment up to there. A
-    /// window of one has met its time-out before: the threshold is held (RFC 5681 §3.1).
+    /// The new threshold is half of the segments in flight. After a time-out, slow start begins from one segment. A
+    /// window of one has had its time-out already, so the threshold stays (RFC 5681 §3.1).
     pub(super) fn lose(&mut self, loss: Loss) {
         match loss {
             Loss::Fast { flight } => self.reduce(flight / 2),
@@ -61,7 +61,7 @@ impl Growth {
 #[derive(Clone, Debug)]
 pub struct Reno {
     growth: Growth,
-    /// Marks are answered again once segments from here on are acknowledged.
+    /// The next reaction to marks is possible when segments from here on are acknowledged.
     answered: u32,
 }
 
@@ -71,7 +71,7 @@ impl Reno {
         Reno { growth: Growth::new(initial_window), answered: 0 }
     }
 
-    /// The window becomes `by`/`of` of what it is, and grows from there; the threshold stays.
+    /// Multiplies the window by `by`/`of`. It grows from there; the threshold stays.
     pub(super) fn scale(&mut self, by: u32, of: u32) {
         let scaled = u64::from(self.growth.window) * u64::from(by) / u64::from(of);
         self.growth.window = scaled.clamp(1, u64::from(MAX_WINDOW)) as u32;

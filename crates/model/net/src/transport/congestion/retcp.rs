@@ -1,7 +1,7 @@
 //! reTCP is NewReno with a window that jumps when a circuit begins and when it ends.
 //!
 //! Each acknowledgement carries whether the path of the data has a circuit now or soon
-//! ([`Circuits::announced`](crate::frame::Circuits::announced)). Some networks send separate messages that say so.
+//! ([`Circuits::announced`](crate::frame::Circuits::announced)). Some networks also send separate messages about this.
 
 use super::reno::Reno;
 use super::{Ack, Configure, Congestion, Loss, Tuning};
@@ -28,7 +28,7 @@ impl Jumps {
 pub struct Retcp {
     reno: Reno,
     jumps: Jumps,
-    /// The window is that of a circuit.
+    /// Whether the window is that of a circuit.
     jumped: bool,
 }
 

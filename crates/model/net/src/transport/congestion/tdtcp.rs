@@ -1,7 +1,7 @@
 //! Time-division TCP: a congestion state for each class of path.
 //!
-//! The sender remembers which segment took which path, and detects losses by it (`transport::paths`). This file
-//! holds only the congestion states.
+//! The sender records the path of each segment and uses it to detect losses (`transport::paths`). This file contains
+//! only the congestion states.
 
 use super::reno::Reno;
 use super::{Ack, Configure, Congestion, Loss, Needs, Tuning};
@@ -38,7 +38,7 @@ impl Congestion for Tdtcp {
     fn on_loss(&mut self, loss: Loss, now: Time) {
         self.paths[self.selected].on_loss(loss, now);
     }
-    /// On all paths.
+    /// Restarts all paths.
     fn restart(&mut self, initial_window: u32) {
         self.paths.iter_mut().for_each(|path| path.restart(initial_window));
     }

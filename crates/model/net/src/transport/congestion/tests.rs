@@ -3,7 +3,7 @@ use proptest::prelude::*;
 
 const ROUND: Time = Time::ms(100);
 
-/// An unmarked acknowledgement of `acked` segments up to `una`, with `window` more under way.
+/// An unmarked acknowledgement of `acked` segments up to `una`, with `window` more in transit.
 fn ack(acked: u32, una: u32, window: u32) -> Ack {
     let nxt = una + window;
     Ack {
@@ -19,7 +19,7 @@ fn ack(acked: u32, una: u32, window: u32) -> Ack {
     }
 }
 
-/// One connection that always fills its window, a round trip at a time, acknowledged per segment.
+/// One connection that always fills its window. It runs a round trip at a time, with an acknowledgement per segment.
 struct Flow {
     algorithm: Algorithm,
     una: u32,
@@ -59,7 +59,7 @@ impl Flow {
     fn window(&self) -> u32 {
         self.algorithm.window()
     }
-    /// The window at the end of each of `n` rounds, a loss being detected where it reaches `limit`.
+    /// The window at the end of each of `n` rounds. A loss is detected when the window reaches `limit`.
     fn sawtooth(&mut self, n: usize, limit: u32) -> Vec<u32> {
         let shape = std::iter::repeat_with(|| {
             if self.window() >= limit {
@@ -146,7 +146,7 @@ fn an_acknowledgement_across_the_threshold_counts_for_both_phases() {
     let mut flow = Flow::new(AlgorithmKind::NewReno, 20);
     flow.timeout();
     flow.una += 29;
-    flow.ack(29, false, false); // 9 to reach 10, then 10 for 11, and 10 of 11
+    flow.ack(29, false, false); // 9 for a window of 10, then 10 for 11, and 10 of the next 11
     assert_eq!(flow.window(), 11);
     flow.una += 1;
     flow.ack(1, false, false);
@@ -161,7 +161,7 @@ fn marks_count_once_per_window_of_data() {
         assert_eq!(flow.window(), expected, "{kind:?}");
     }
     let mut flow = Flow::new(AlgorithmKind::NewReno, 100);
-    flow.round(100); // answered at segment 1, when 101 was next: 102 is the first to count again
+    flow.round(100); // reaction at segment 1, when 101 was next, so 102 counts again
     flow.una = 101;
     flow.ack(1, true, false);
     assert_eq!(flow.window(), 50);
@@ -211,20 +211,20 @@ fn alpha(flow: &Flow) -> u32 {
 fn dctcp_follows_the_recursion_by_hand() {
     let mut flow = Flow::new(AlgorithmKind::Dctcp, 4);
     assert_eq!(alpha(&flow), 1024);
-    // The first acknowledgement closes the first observation: F = 0, alpha = 15/16.
+    // The first acknowledgement ends the first observation: F = 0, alpha = 15/16.
     flow.una = 1;
     flow.ack(1, false, false);
     assert_eq!((alpha(&flow), flow.window()), (960, 5));
-    // Observed up to 1 + 5 = 6 (window 4 when it was asked): 5 acknowledged of which 2 marked.
+    // The observation ends at 1 + 5 = 6: 5 segments are acknowledged, 2 of them marked.
     flow.una = 3;
-    flow.ack(2, true, false); // answered: 5 - 5·(15/16)/2 = 5 - 2
+    flow.ack(2, true, false); // reaction: 5 - 5·(15/16)/2 = 5 - 2
     assert_eq!(flow.window(), 3);
     flow.una = 6;
-    flow.ack(3, false, false); // closes: F = 2/5, alpha = 15/16·15/16 + 1/16·2/5 = 0.90390625
+    flow.ack(3, false, false); // end: F = 2/5, alpha = 15/16·15/16 + 1/16·2/5 = 0.90390625
     assert_eq!(alpha(&flow), (0.903_906_25 * 1024.0) as u32);
 }
 
-/// By hand, as `dctcp_update_alpha` in Linux computes: in 1/1024, with a gain of 1/16.
+/// Computed by hand like `dctcp_update_alpha` in Linux: in 1/1024, with a gain of 1/16.
 #[test]
 fn coarse_alpha_is_that_of_linux() {
     let mut dctcp = Dctcp::new(100, 4).coarse();
@@ -262,8 +262,8 @@ fn dctcp_alpha_converges_to_the_fraction_of_marks() {
     }
 }
 
-/// Alizadeh et al. 2010, §3.3: with step marking above W*, alpha ≈ √(2/W*) and the window swings by
-/// W*·alpha/2, far less than NewReno's half.
+/// Alizadeh et al. 2010, §3.3: with step marking above W*, alpha ≈ √(2/W*). The window varies by W*·alpha/2, far less
+/// than NewReno's half.
 #[test]
 fn dctcp_swings_less_than_reno() {
     let swing = |kind| {
@@ -381,14 +381,15 @@ fn cubic_yields_when_losses_come_below_the_last_plateau() {
     cubic.on_loss(Loss::Fast { flight: 1_000 }, Time::ZERO);
     cubic.on_loss(Loss::Fast { flight: 700 }, Time::ZERO);
     assert_eq!(cubic.window(), 490);
-    // Plateau 0.85·700 = 595: K = ∛(105 / 0.4) = 6.40 s; after 6 s the window is at most there.
+    // The plateau is 0.85·700 = 595, and K = ∛(105 / 0.4) = 6.40 s. After 6 s the window is at most the plateau.
     let mut flow = Flow { algorithm: Algorithm::Cubic(cubic), una: 0, now: Time::ZERO };
     (0..64).for_each(|_| flow.round(0));
     assert!((592..=598).contains(&flow.window()), "{}", flow.window());
 }
 
-/// A loss at a window of 20 with 10 under way, then 100 round trips of 100 us. RFC 9438: 7; one segment in 17/9
-/// round trips up to 20, then one in each. RFC 8312: 14, and one in 17/9 throughout.
+/// A loss at a window of 20 with 10 segments in flight, then 100 round trips of 100 us. RFC 9438: the window falls to
+/// 7, and grows by one segment in 17/9 round trips up to 20, then by one in each. RFC 8312: it falls to 14, and always
+/// grows by one in 17/9 round trips.
 #[test]
 fn the_older_cubic_keeps_its_slope_and_takes_its_share_of_the_window() {
     let windows = |standard| {
@@ -409,9 +410,10 @@ fn the_older_cubic_keeps_its_slope_and_takes_its_share_of_the_window() {
     assert!(new.1.abs_diff(95) <= 4 && old.1.abs_diff(66) <= 3, "{new:?} {old:?}");
 }
 
-/// A window of 14 after a loss at 20, round trips of 100 us. NewReno's part has it grow by 9/17 of a segment in each.
-/// Where growth is computed every 2 ms alone, the first look, just after the loss, finds none; the second, 20 round trips
-/// later, ten segments, for the next round trip; the window having changed, it then follows with each.
+/// A window of 14 after a loss at 20, with round trips of 100 us. NewReno's part grows by 9/17 of a segment in each. If
+/// growth is computed only every 2 ms, the first computation, just after the loss, gives no growth. The second, 20
+/// round trips later, gives ten segments for the next round trip. The window has then changed, so growth is computed
+/// for each segment.
 #[test]
 fn the_growth_of_cubic_stays_as_computed_for_an_interval() {
     let windows = |interval| {
@@ -450,8 +452,8 @@ fn cubic_does_not_count_time_without_need() {
     assert!(grow(false).abs_diff(grow(true)) <= 10, "{} {}", grow(false), grow(true));
 }
 
-/// Windows after an acknowledgement of one segment each, which announces a circuit or not, in or out of
-/// recovery. By hand: growth first, then the jump.
+/// The window after each acknowledgement of one segment. It may announce a circuit, and may be in recovery. Computed by
+/// hand: growth first, then the jump.
 #[test]
 fn retcp_jumps_once_when_a_circuit_comes_and_when_it_goes() {
     let mut flow = Flow::new(AlgorithmKind::Retcp, 10);
@@ -466,20 +468,19 @@ fn retcp_jumps_once_when_a_circuit_comes_and_when_it_goes() {
         [false, true, true, true].map(|circuit| window_after(circuit, false)),
         [5, 10, 10, 10]
     );
-    assert_eq!(window_after(false, true), 10, "not while losses are repaired");
+    assert_eq!(window_after(false, true), 10, "no jump during loss recovery");
     assert_eq!(
         window_after(true, false),
         10,
-        "the circuit that came back meanwhile is not counted"
+        "a circuit that has returned in between does not count"
     );
     assert_eq!(window_after(false, false), 5);
     assert_eq!(window_after(false, false), 5);
     assert_eq!(window_after(true, true), 5);
-    assert_eq!(window_after(true, false), 10, "the jump was waiting");
+    assert_eq!(window_after(true, false), 10, "the postponed jump");
 }
 
-/// A quarter up, and all the way down: the window is at least 1, and the threshold stays, so that slow
-/// start brings it back.
+/// The factors are 5/4 and 0. The window is at least 1, and the threshold stays, so slow start restores it.
 #[test]
 fn retcp_jumps_by_its_factors() {
     let jumps = Jumps { up: 1280, down: 0 };

@@ -1,6 +1,6 @@
-//! The window falls over a round trip when marks are echoed, as Linux does in its state CWR: from the first mark that is
-//! answered until all that was sent by then is acknowledged, the data in transit follows RFC 6937, and the window does
-//! not grow.
+//! The window falls over a round trip when marks are echoed, as in Linux's state CWR. It lasts from the first mark that
+//! causes a reaction until everything that was sent before is acknowledged. In this time, the data in transit follows
+//! RFC 6937, and the window does not grow.
 
 use super::super::reduction::Reduction;
 use super::{Congestion, Sender};
@@ -35,8 +35,8 @@ impl Sender {
         }
     }
 
-    /// An acknowledgement of `news` segments came; the window was `before`. Begins a reduction if the acknowledgement
-    /// has made it smaller, and continues the present one.
+    /// An acknowledgement of `news` segments arrived; the window was `before`. Begins a reduction if the
+    /// acknowledgement has made the window smaller, and continues the present one.
     #[cold]
     pub(super) fn ease(&mut self, before: u32, news: u32) {
         let (target, pipe) = (self.algorithm.window(), self.pipe());
@@ -60,7 +60,7 @@ mod tests {
     use crate::transport::congestion::AlgorithmKind;
     use crate::transport::spec::{EcnResponse, TransportSpec};
 
-    /// How many segments each acknowledgement of one lets go, the first of which echoes a mark.
+    /// How many segments each acknowledgement of one segment allows. The first acknowledgement echoes a mark.
     fn windows(kind: AlgorithmKind, ecn_response: EcnResponse, acks: u32) -> Vec<usize> {
         let spec = TransportSpec { ecn: true, ecn_response, ..TransportSpec::of(kind) };
         let transport: Transport = spec.build().unwrap();
@@ -83,8 +83,8 @@ mod tests {
         (1..=acks).map(each).collect()
     }
 
-    /// Alpha is 1 at first: DCTCP halves the window of ten, as NewReno does. Every second acknowledgement lets a segment
-    /// go until five are in the network, and then every one.
+    /// Alpha is 1 at first, so DCTCP halves the window of ten, as NewReno does. Every second acknowledgement allows a
+    /// segment until five are in the network, and then every one.
     #[test]
     fn the_window_falls_over_a_round_trip() {
         for kind in [AlgorithmKind::NewReno, AlgorithmKind::Dctcp] {

@@ -10,9 +10,9 @@ pub(super) enum LossDetection {
     /// By segments received beyond a lost one (RFC 6675).
     #[default]
     Sack,
-    /// By time, with probes of the tail (RFC 8985).
+    /// By time, with tail loss probes (RFC 8985).
     Rack(Box<RackTlp>),
-    /// With a state for each path (TDTCP): instead of the sender's `rtt`, `board`, `recover` and `recovering`.
+    /// With a state for each path (TDTCP), which replaces the sender's `rtt`, `board`, `recover` and `recovering`.
     PerPath(Box<Paths>),
 }
 
@@ -80,7 +80,7 @@ impl LossDetection {
             }
         }
     }
-    /// Nothing is sent any more, so all timers stop.
+    /// Stops all timers, because nothing more is sent.
     pub fn stop_rack(&mut self) {
         self.take_rack();
     }

@@ -1,8 +1,8 @@
 //! The network's information about paths: in every acknowledgement, and in separate messages.
 //!
-//! An acknowledgement carries the state at the time when it left the far rack. A message carries the present state,
-//! or the next one. After a message, acknowledgements are ignored until they are for data that was sent after the
-//! message took effect. If a later message is lost, they carry the same information a round trip later.
+//! An acknowledgement carries the state at the time when it left the far rack. A message carries the present state, or
+//! the next one. After a message, the state in acknowledgements is ignored until they are for data that was sent after
+//! the message took effect. If a later message is lost, acknowledgements carry the same information a round trip later.
 
 use super::Sender;
 use super::loss_detection::LossDetection;
@@ -19,9 +19,9 @@ pub(super) struct PathNotice {
 }
 
 impl Sender {
-    /// A message from the switch of its rack: the class of path that is active from `from` on, and whether a
-    /// circuit is announced. Segments from now on are for that path. They should be sent with the next
-    /// acknowledgement, if one will arrive ([`Self::is_quiet`]), because all hosts of a rack get the message at the same time.
+    /// Handles a message from the switch of the rack: the class of path that is active from `from` on, and whether a
+    /// circuit is announced. Segments from now on are for that path. They should be sent with the next acknowledgement,
+    /// if one will arrive ([`Self::is_quiet`]), because all hosts of a rack get the message at the same time.
     pub fn on_path_news(&mut self, circuits: Circuits, from: Time) {
         self.notice = Some(PathNotice { circuits, from });
         if let Some(paths) = self.detection.paths_mut() {
@@ -58,7 +58,7 @@ mod tests {
 
     const CIRCUIT: Circuits = Circuits::from_bits(64 | 1 << 3).unwrap();
 
-    /// An acknowledgement of the first `una` segments, of segments that were sent at `sent`.
+    /// An acknowledgement of the first `una` segments. The echoed segment was sent at `sent`.
     fn ack(una: u32, sent: Time, circuits: Circuits) -> Packet {
         Packet { seq: una, stamp: sent.as_ns() as u32, circuits, ..Packet::default() }
     }
@@ -70,7 +70,7 @@ mod tests {
         (sender, transport)
     }
 
-    /// As many as the window allows.
+    /// Sends as many segments as the window allows, and returns their number.
     fn send(sender: &mut Sender, transport: &crate::transport::Transport, now: Time) -> usize {
         std::iter::from_fn(|| sender.next_segment(transport, now)).count()
     }
@@ -82,10 +82,10 @@ mod tests {
         sender.on_path_news(CIRCUIT, Time::us(30));
         assert!(!sender.is_quiet());
         assert_eq!(send(&mut sender, &transport, Time::us(5)), 10, "a window for each path");
-        // What left before it came into force knows nothing of it.
+        // An acknowledgement from before the message took effect does not have its information.
         sender.on_ack(&ack(1, Time::ZERO, Circuits::default()), &transport, Time::us(20));
         assert_eq!(sender.detection.paths_mut().unwrap().active(), 1);
-        // What left later does: the circuit went away, and the message that said so was lost.
+        // A later one does: the circuit has ended, and the message about it was lost.
         sender.on_ack(&ack(2, Time::us(30), Circuits::default()), &transport, Time::us(90));
         assert_eq!(sender.detection.paths_mut().unwrap().active(), 0);
         sender.on_ack(&ack(3, Time::us(31), CIRCUIT), &transport, Time::us(95));

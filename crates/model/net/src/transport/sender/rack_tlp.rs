@@ -60,14 +60,14 @@ impl RackTlp {
         self.reduction = Some(Reduction::new(outstanding, target, pipe));
     }
 
-    /// These segments are received, the next in turn.
+    /// The next segments in order are received.
     #[inline]
     pub fn receive(&mut self, segments: Range<u32>, stamp: u32, now: Time) {
         segments.for_each(|segment| self.rack.receive(segment, stamp, now));
     }
 
-    /// Handles an acknowledgement. The segments before `outstanding` are acknowledged, those behind it were never sent.
-    /// Returns the number of newly acknowledged segments.
+    /// Handles an acknowledgement. Segments below the range `outstanding` are acknowledged, and those above it were
+    /// never sent. Returns the number of newly acknowledged segments.
     pub fn process_sack(
         &mut self,
         board: &mut Scoreboard,
@@ -99,7 +99,7 @@ impl RackTlp {
         self.probes.iter_mut().for_each(Probes::reset);
     }
 
-    /// The earliest timer.
+    /// The time of the earliest timer.
     fn deadline(&self) -> Time {
         let probe = self.probes.as_ref().map_or(Time::MAX, |probes| probes.at);
         self.retransmit_at.min(self.reorder_at).min(probe)
@@ -107,12 +107,12 @@ impl RackTlp {
 }
 
 impl Sender {
-    /// Whether recovery is under way, or segments beyond a hole were received.
+    /// Whether recovery is in progress, or segments beyond a hole were received.
     fn is_repairing(&self) -> bool {
         self.recovering || self.board.as_ref().is_some_and(|board| !board.is_clean())
     }
 
-    /// The next segment to be sent again: a lost one; or, for a probe, the last one if there is no new one.
+    /// The next segment to be sent again: a lost one, or for a probe the last one if there is no new one.
     pub(super) fn lost_by_time(&mut self, transport: &Transport) -> Option<u32> {
         if !self.detection.has_more() {
             return self.board.as_mut().and_then(|board| board.retransmit(None));
@@ -148,7 +148,7 @@ impl Sender {
         if under_way == 0 || self.is_repairing() || self.una < self.recover {
             return probes.cancel();
         }
-        // As Linux, which takes the least time-out for the longest delay of an acknowledgement.
+        // Like Linux, which takes the smallest time-out for the longest delay of an acknowledgement.
         let delay = transport.rto_limits().min;
         let timeout = probe::timeout(self.rtt.smoothed(), under_way, delay, rack.slack);
         probes.schedule(now, timeout, rack.retransmit_at);

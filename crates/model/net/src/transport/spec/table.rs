@@ -1,4 +1,4 @@
-//! A transport in a scenario file: a name alone, or a table.
+//! The form of a transport in a scenario file: only a name, or a table.
 
 use super::{AlgorithmKind, LossRecovery, Standard, Table, TransportSpec};
 use crate::schema::{root, variants};
@@ -48,7 +48,7 @@ macro_rules! keys {
                     $($key: chosen(stringify!($key)).then(|| spec.$key.clone()),)*
                 }
             }
-            /// The settings: missing keys have their defaults.
+            /// The settings. Missing keys have their defaults.
             fn spec(self) -> TransportSpec {
                 let base = TransportSpec::of(self.kind);
                 TransportSpec { kind: self.kind, $($key: self.$key.unwrap_or(base.$key),)* }
@@ -63,7 +63,7 @@ macro_rules! keys {
     };
 }
 
-/// A name alone, or a table. This is not `serde(untagged)`, because that would hide which key is wrong.
+/// Either a name or a table. This is not `serde(untagged)`, which would hide the key with the error.
 struct NameOrTable;
 
 impl<'de> Visitor<'de> for NameOrTable {
@@ -97,7 +97,7 @@ impl<'de> Deserialize<'de> for TransportSpec {
 }
 
 impl Table {
-    /// Refuses keys that have no effect for its kind, or without another key.
+    /// Refuses keys that have no effect for the kind, or without another key.
     fn refuse_foreign_keys(&self) -> Result<(), String> {
         let foreign = self.given().find(|key| !knows(self.kind, key));
         if let Some(key) = foreign {
@@ -127,7 +127,7 @@ impl Table {
 /// The keys that have no effect where losses are detected by duplicate acknowledgements.
 const NEED_RACK: [&str; 2] = ["tail-loss-probe", "timer-slack"];
 
-/// Whether `key` means something to `kind`, by the schema.
+/// Whether `key` has an effect for `kind`, by the schema.
 fn knows(kind: AlgorithmKind, key: &str) -> bool {
     static SCHEMA: LazyLock<Schema> = LazyLock::new(root::<TransportSpec>);
     let tables = variants(SCHEMA.as_value());
@@ -135,7 +135,7 @@ fn knows(kind: AlgorithmKind, key: &str) -> bool {
     own.is_some_and(|(_, table)| !table["properties"][key].is_null())
 }
 
-/// Whether `key` is written: its kind knows it, and it has an effect.
+/// Whether `key` is written: it has an effect for this kind and these settings.
 fn written(spec: &TransportSpec, key: &str) -> bool {
     knows(spec.kind, key)
         && match key {

@@ -1,4 +1,4 @@
-//! Frames against octets written down by hand from the standards, and against random ones.
+//! Frames compared with octets that were written by hand from the standards, and with random octets.
 
 use super::*;
 use proptest::prelude::*;
@@ -31,7 +31,7 @@ fn frame(pause: Pause) -> Frame {
     Frame { destination: Mac::CONTROL, source: SOURCE, pause }
 }
 
-/// Address, address, type, then these octets and zeros up to 60.
+/// Two addresses, the type, then these octets, and zeros up to 60.
 fn octets(parameters: &[u8]) -> Vec<u8> {
     let mut out = vec![0x01, 0x80, 0xc2, 0x00, 0x00, 0x01, 0x02, 0, 0, 0, 0, 9, 0x88, 0x08];
     out.extend(parameters);
@@ -53,7 +53,7 @@ fn octets_are_where_the_standards_say() {
     assert_eq!(frame(Pause::Extended(extended)).emit(), octets(&expected));
 }
 
-/// The check value of CRC-32, as every list of CRCs has it, and a whole frame's remainder.
+/// The usual check value of CRC-32, and the remainder of a whole frame.
 #[test]
 fn the_check_sequence_is_that_of_ethernet() {
     assert_eq!(check_sequence(b"123456789"), 0xcbf4_3926);
@@ -125,7 +125,7 @@ proptest! {
         prop_assert_eq!(Frame::parse(&octets), Ok(frame));
     }
 
-    /// What is understood says all that the octets say.
+    /// If octets are accepted, the frame contains all of their information.
     #[test]
     fn what_parses_is_emitted_again(
         mut parameters in prop::collection::vec(prop_oneof![Just(0u8), Just(1), any::<u8>()], 0..60),
@@ -149,7 +149,7 @@ proptest! {
         prop_assert!(Frame::parse_checked(&octets).is_err());
     }
 
-    /// A pause of at least some time is that, and not a quantum longer.
+    /// A pause of at least some time is not shorter, and not a quantum longer.
     #[test]
     fn a_pause_is_the_shortest_that_will_do(ns in 0u64..100_000_000, rate in 1_000_000u64..800_000_000_000) {
         let (time, rate) = (Time::ns(ns), Rate(rate));

@@ -1,14 +1,15 @@
 //! Random small scenarios of everything that a scenario can name.
 //!
-//! A scenario is drawn from a list of numbers. Each number chooses from a list that has only what fits the choices
-//! before it: these lists are the table of constraints. Numbers shrink to zero, which chooses the first of each list.
+//! A scenario is drawn from a list of numbers. Each number selects from a list of the options that fit the previous
+//! choices. These lists are the table of constraints. Numbers shrink to zero, which selects the first option of each
+//! list.
 
 use proptest::prelude::*;
 
-/// How many numbers a scenario is drawn from; further ones are zero.
+/// The number of numbers from which a scenario is drawn. Further ones are zero.
 const NUMBERS: usize = 48;
 
-/// Numbers that choose.
+/// The numbers that make the choices.
 pub struct Draws(std::vec::IntoIter<u32>);
 
 impl Draws {
@@ -25,7 +26,7 @@ impl Draws {
     fn of<T: Copy>(&mut self, list: &[T]) -> T {
         list[self.next() as usize % list.len()]
     }
-    /// One of those that fit.
+    /// One of the options that fit.
     fn fitting(&mut self, list: &[(Fits, &'static str)], at: Place) -> &'static str {
         let fitting: Vec<&str> =
             list.iter().filter(|(fits, _)| fits(at)).map(|(_, text)| *text).collect();
@@ -33,18 +34,18 @@ impl Draws {
     }
 }
 
-/// What is known when something is chosen.
+/// The choices made so far.
 #[derive(Clone, Copy)]
 struct Place {
     control: &'static str,
     fabric: &'static str,
-    /// The scheduler of circuits, where there is one.
+    /// The scheduler of circuits, if there is one.
     scheduler: Option<&'static str>,
     /// Whether the fabric is hybrid and has core switches.
     core: bool,
 }
 
-/// Whether something can be chosen at a place.
+/// Whether an option fits the choices made so far.
 type Fits = fn(Place) -> bool;
 
 /// A random small scenario; a few are refused.
@@ -74,7 +75,7 @@ pub struct Queue {
 /// The marking threshold of queues of kind `ecn`.
 pub const THRESHOLD: u64 = 10_000;
 
-/// Cases as numbers have them, whether or not they are scenarios.
+/// Random cases, which may be refused as scenarios.
 pub fn cases() -> impl Strategy<Value = Case> {
     prop::collection::vec(any::<u32>(), NUMBERS)
         .prop_map(|numbers| Case::drawn(&mut Draws::new(numbers)))
@@ -115,7 +116,7 @@ impl Case {
         let core = control == "circuits" && scheduler.core;
         let named = (control == "circuits").then_some(scheduler.name);
         let at = Place { control, fabric: kind, scheduler: named, core };
-        // The ports of core switches have to be shared out evenly.
+        // The ports of core switches have to be divided evenly.
         let racks = if core { 4 } else { draws.within(3, 6) };
         let queue = queue(draws, at);
         let fabric = fabric(draws, at, racks);
@@ -252,14 +253,14 @@ const CONTROL_OPTIONS: &[(Fits, &str)] = &[
     ),
 ];
 
-/// A scheduler of circuits, and what it needs.
+/// A scheduler of circuits, and its requirements.
 #[derive(Clone, Copy)]
 struct Scheduler {
     name: &'static str,
     options: &'static str,
     /// Whether it is for fabrics with core switches.
     core: bool,
-    /// Whether its circuits are known ahead, so that racks can relay.
+    /// Whether its circuits are known in advance, so that racks can relay.
     known: bool,
     /// Whether it plans by the phases of a collective operation.
     phases: bool,
@@ -339,7 +340,7 @@ fn fabric(draws: &mut Draws, at: Place, racks: u32) -> String {
     format!("kind = \"{}\"\n{text}\n{nics}", at.fabric)
 }
 
-/// Two racks with two ways between them, one of which has one switch more, and a slow link.
+/// Two racks with two paths between them, one of which has one more switch and a slow link.
 const GRAPH: &str = r#"hosts = ["a", "b", "c", "d"]
 switches = ["x", "y", "u", "v"]
 rate = "10Gbps"
@@ -398,7 +399,7 @@ fn by_packet(at: Place) -> bool {
     at.fabric != "hybrid" || at.core
 }
 
-/// Kinds of queues, and behind the bar their options.
+/// Kinds of queues, and after the bar their options.
 const QUEUES: &[(Fits, &str)] = &[
     (anywhere, r#"drop-tail|"#),
     (anywhere, r#"ecn|, threshold = "10000B""#),
@@ -463,7 +464,7 @@ fn transport(draws: &mut Draws, at: Place, queue: &Queue) -> String {
     format!(r#"{{ kind = "{kind}", min-rto = "1ms"{options}{window} }}"#)
 }
 
-/// What circuits by phases are for.
+/// The workload for circuits that are planned by phases.
 const COLLECTIVE: &str = "kind = \"collective\"\nsize = \"60KB\"\nrounds = 2\ncompute = \"20us\"";
 
 fn several_racks(at: Place) -> bool {

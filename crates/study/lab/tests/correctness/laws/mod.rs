@@ -1,5 +1,5 @@
-//! Laws that hold in every run, whatever the scenario: packets are conserved, ports keep their rates, packets of a flow
-//! keep their order, and threads change nothing. They are tried on everything that a scenario can name.
+//! Laws that hold in every run, whatever the scenario: packets are conserved, ports keep to their rates, packets of a
+//! flow keep their order, and threads change nothing. They are tested on everything that a scenario can name.
 
 mod draw;
 mod run;
@@ -15,7 +15,7 @@ use slotline_net::frame::Kind;
 use slotline_scenario::catalogue;
 use std::collections::BTreeSet;
 
-/// The kinds of things of which every one is drawn.
+/// The kinds whose entries are all drawn.
 const KINDS: [catalogue::Kind; 6] = [
     catalogue::Kind::Control,
     catalogue::Kind::Queue,
@@ -25,13 +25,13 @@ const KINDS: [catalogue::Kind; 6] = [
     catalogue::Kind::Workload,
 ];
 
-/// How many cases are drawn in search of every name.
+/// The number of cases that are drawn to find every name.
 const DRAWN: usize = 400;
 
-/// A kind of thing, and the name of one.
+/// A kind, and the name of an entry.
 type Name = (&'static str, String);
 
-/// Everything that a scenario can name, of [`KINDS`], and the schedulers of circuits.
+/// Everything of [`KINDS`] that a scenario can name, and the schedulers of circuits.
 fn known() -> BTreeSet<Name> {
     let of_kind = |kind: catalogue::Kind| {
         kind.entries().into_iter().map(move |entry| (kind.name(), entry.name))
@@ -41,11 +41,11 @@ fn known() -> BTreeSet<Name> {
     let scheduler = circuits.parameters.iter().find(|key| key.key == "scheduler").expect("a key");
     let schedulers = scheduler.choices.iter().map(|choice| ("scheduler", choice.name.clone()));
     let all = KINDS.into_iter().flat_map(of_kind).chain(schedulers);
-    // What `custom` names is part of a calling program, and not of a scenario.
+    // `custom` names a part of the calling program.
     all.filter(|(_, name)| name != "custom").collect()
 }
 
-/// What a case names; nothing where it is refused.
+/// The names in a case; `None` if it is refused.
 fn names(case: &Case) -> Option<BTreeSet<Name>> {
     let resolved = parse(&case.text).ok()?.scenario.resolved();
     let table: toml::Table = resolved.parse().expect("it was written just now");
@@ -64,8 +64,8 @@ fn names(case: &Case) -> Option<BTreeSet<Name>> {
     Some(names)
 }
 
-/// A new control, queue, transport, topology, routing, workload or scheduler of circuits has to be drawn, too: add it to
-/// the lists in `draw`. At most one case in twenty may be no scenario.
+/// A new control, queue, transport, topology, routing, workload or scheduler of circuits has to be drawn as well: add
+/// it to the lists in `draw`. At most one case in twenty may be refused.
 #[test]
 fn everything_that_has_a_name_is_drawn_and_obeys_the_laws() {
     let (mut runner, cases) = (TestRunner::deterministic(), draw::cases());
@@ -87,7 +87,7 @@ fn everything_that_has_a_name_is_drawn_and_obeys_the_laws() {
     assert!(refused * 20 <= DRAWN, "{refused} of {DRAWN} cases are no scenarios");
 }
 
-/// As many cases as `PROPTEST_CASES` says, or these.
+/// The number of cases of `PROPTEST_CASES`, or else the number given here.
 fn config() -> ProptestConfig {
     let default = ProptestConfig::default();
     let cases = std::env::var_os("PROPTEST_CASES").map_or(300, |_| default.cases);
@@ -103,8 +103,8 @@ proptest! {
     }
 }
 
-/// Many at full speed to one, over one switch and over several: nothing is dropped, though what is sent
-/// in the first microseconds would overflow any buffer.
+/// Many senders at full speed to one receiver, over one switch and over several. Nothing is dropped, although the
+/// packets of the first microseconds would overflow any buffer.
 #[test]
 fn lossless_fabrics_drop_nothing() {
     let fabrics = [

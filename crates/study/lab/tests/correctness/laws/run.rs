@@ -1,4 +1,4 @@
-//! A run of which every packet on every link is kept, and the laws that it has to obey.
+//! A run in which every packet on every link is recorded, and the laws that it has to obey.
 
 use super::draw::{Case, Queue, THRESHOLD};
 use crate::common::assemble;
@@ -15,17 +15,17 @@ use std::collections::BTreeMap;
 
 type Law = Result<(), TestCaseError>;
 
-/// What a run leaves.
+/// The results of a run.
 pub struct Run {
     pub outcome: Outcome,
     pub flows: u64,
     wiring: Wiring,
-    /// By node: whether it is a switch.
+    /// For each node, whether it is a switch.
     switches: Vec<bool>,
 }
 
 impl Run {
-    /// With every packet kept.
+    /// Runs with every packet recorded.
     pub fn watched(text: &str, seed: u64) -> Run {
         let mut assembly = assemble(text, seed);
         let ports = assembly.network.graph.ports();
@@ -37,7 +37,7 @@ impl Run {
         Run::of(assembly, 1)
     }
 
-    /// With nothing kept, on `threads` threads.
+    /// Runs on `threads` threads with nothing recorded.
     pub fn plain(text: &str, seed: u64, threads: usize) -> Run {
         Run::of(assemble(text, seed), threads)
     }
@@ -49,7 +49,7 @@ impl Run {
         Run { outcome: run(network, options, &Watch::default()), flows, wiring, switches }
     }
 
-    /// What left each port, in order.
+    /// The packets that left each port, in order.
     pub fn captures(&self) -> impl Iterator<Item = &[Hop]> {
         self.outcome.journal.captures.iter().map(|(hops, _)| &hops[..])
     }
@@ -79,7 +79,7 @@ impl Run {
     }
 }
 
-/// All laws of a case.
+/// Checks all laws for a case.
 pub fn obeys_all(case: &Case) -> Law {
     let run = Run::watched(&case.text, case.seed);
     nothing_is_lost_or_invented(&run, case)?;
@@ -95,7 +95,7 @@ pub fn obeys_all(case: &Case) -> Law {
     threads_change_nothing(&run, case)
 }
 
-/// Every packet is accounted for, every flow ends, and nothing is dropped but where there is no room.
+/// Every packet is accounted for, every flow ends, and packets are dropped only where there is no room.
 fn nothing_is_lost_or_invented(run: &Run, case: &Case) -> Law {
     let conservation = run.outcome.conservation;
     prop_assert!(conservation.holds(), "{conservation:?}");
@@ -111,7 +111,7 @@ fn nothing_is_lost_or_invented(run: &Run, case: &Case) -> Law {
     Ok(())
 }
 
-/// A port sends one packet after another, each for as long as its length takes, and each arrives later by the delay.
+/// A port sends one packet after another, each for the time of its length, and each arrives after the delay.
 fn no_port_exceeds_its_rate(run: &Run) -> Law {
     for hops in run.captures() {
         let mut free = 0;
@@ -127,7 +127,7 @@ fn no_port_exceeds_its_rate(run: &Run) -> Law {
     Ok(())
 }
 
-/// Whether a packet is sent once, and so has a number of its own.
+/// Whether a packet is sent only once, so that it has a number of its own.
 fn is_sent_once(packet: &Packet) -> bool {
     match packet.kind {
         Kind::Data => !packet.has(RETRANSMITTED),
@@ -158,8 +158,8 @@ fn passages(run: &Run) -> Vec<Passage> {
     all
 }
 
-/// Packets of a flow and a class that come by one port of a switch and leave by one other leave in the order in which
-/// they came.
+/// Packets of a flow and a class that arrive at one port of a switch and leave by one other port leave in the order of
+/// arrival.
 fn switches_keep_order(run: &Run) -> Law {
     let mut came = BTreeMap::new();
     let mut last = BTreeMap::new();
@@ -178,7 +178,7 @@ fn switches_keep_order(run: &Run) -> Law {
     Ok(())
 }
 
-/// The new data of a connection leave a host by each port in the order of their numbers.
+/// New data of a connection leave a host by each port in the order of their numbers.
 fn hosts_send_in_order(run: &Run) -> Law {
     for hops in run.captures() {
         let mut last = BTreeMap::new();
@@ -192,7 +192,7 @@ fn hosts_send_in_order(run: &Run) -> Law {
     Ok(())
 }
 
-/// On one path, new data of a connection, its datagrams and its acknowledgements come in the order of sending.
+/// On one path, new data of a connection, its datagrams and its acknowledgements arrive in the order of sending.
 fn packets_arrive_in_order(run: &Run) -> Law {
     let at_host = |hop: &&Hop| !run.switches[run.wire(hop).far.node.at()];
     let ordered = |hop: &&Hop| is_sent_once(&hop.packet) || hop.packet.kind == Kind::Ack;
@@ -219,7 +219,7 @@ fn queues_keep_their_limits(run: &Run, queue: &Queue) -> Law {
     Ok(())
 }
 
-/// Neither the number of threads nor that packets are kept makes a difference.
+/// Neither the number of threads nor the recording of packets makes a difference.
 fn threads_change_nothing(run: &Run, case: &Case) -> Law {
     for threads in [2, 3] {
         let other = Run::plain(&case.text, case.seed, threads).outcome;

@@ -1,6 +1,6 @@
 //! What is not used changes nothing: another workload after all others, another host, link or scheme without traffic, a
-//! later end, tables in another order. Each change is made to the text of a scenario, and all flows that both runs have
-//! are compared to the picosecond.
+//! later end, or tables in another order. Each change is made to the text of a scenario, and all flows that both runs
+//! have are compared to the picosecond.
 
 use super::draw::{self, Case};
 use crate::common::{parse, records};
@@ -11,11 +11,11 @@ use toml::{Table, Value};
 
 type Law = Result<(), TestCaseError>;
 
-/// What a flow is, when it began and when its last byte arrived. Its sender may repeat something after that, if the run
-/// goes on.
-type Course = (u32, u32, u64, u64, u64);
+/// The ends and the size of a flow, when it began, and when its last byte arrived. Its sender may retransmit after
+/// that, if the run continues.
+type FlowOutcome = (u32, u32, u64, u64, u64);
 
-fn course(flow: &FlowRow) -> Course {
+fn flow_outcome(flow: &FlowRow) -> FlowOutcome {
     let FlowRow { src, dst, bytes, start_ps, finish_ps, .. } = *flow;
     (src, dst, bytes, start_ps, finish_ps)
 }
@@ -32,7 +32,7 @@ fn fabric(table: &mut Table) -> &mut Table {
     table.get_mut("fabric").and_then(Value::as_table_mut).expect("a table")
 }
 
-/// The run of the scheme named `scheme`, with one thread.
+/// The run of the last scheme, with one thread.
 fn run(table: &Table) -> RunRecord {
     let all = records(&toml::to_string(table).expect("it was a table"), 1);
     let at = table["scheme"].as_array().expect("a list").len() - 1;
@@ -45,14 +45,14 @@ fn kinds(table: &Table) -> Vec<String> {
     table["workload"].as_array().expect("a list").iter().map(kind).collect()
 }
 
-/// The courses of flows by the kind of their workload, and its place among those of its kind.
-fn by_kind(table: &Table, run: &RunRecord) -> BTreeMap<String, Vec<Course>> {
+/// The outcomes of flows by the kind of their workload and its position among those of its kind.
+fn by_kind(table: &Table, run: &RunRecord) -> BTreeMap<String, Vec<FlowOutcome>> {
     let kinds = kinds(table);
     let place = |at: usize| kinds[..at].iter().filter(|kind| **kind == kinds[at]).count();
-    let mut found: BTreeMap<String, Vec<Course>> = BTreeMap::new();
+    let mut found: BTreeMap<String, Vec<FlowOutcome>> = BTreeMap::new();
     for flow in &run.flows {
         let at = usize::from(flow.group);
-        found.entry(format!("{} {}", kinds[at], place(at))).or_default().push(course(flow));
+        found.entry(format!("{} {}", kinds[at], place(at))).or_default().push(flow_outcome(flow));
     }
     found
 }
@@ -62,7 +62,7 @@ fn same(what: &str, before: &Table, after: &Table) -> Law {
     for (kind, flows) in one {
         let others = other.get(&kind).map_or(&[][..], Vec::as_slice);
         prop_assert_eq!(flows.len(), others.len(), "{}: {}", what, kind);
-        // A run ends when all senders are done. Datagrams under way arrive if it goes on.
+        // A run ends when all senders are done. If it continues, datagrams in flight arrive.
         for (flow, again) in flows.iter().zip(others).filter(|(flow, _)| flow.4 != NEVER) {
             prop_assert_eq!(flow, again, "{}: {}\n{}", what, kind, before);
         }
@@ -70,7 +70,7 @@ fn same(what: &str, before: &Table, after: &Table) -> Law {
     Ok(())
 }
 
-/// The scenario with one more scheme before its own.
+/// The scenario with another scheme before its own.
 fn with_idle_scheme(scenario: &Table) -> Table {
     let mut other = scenario.clone();
     let schemes = list(&mut other, "scheme");
@@ -82,7 +82,7 @@ fn with_idle_scheme(scenario: &Table) -> Table {
 
 /// The scenario with a flow of 1 KB that starts when all others are done.
 fn with_idle_workload(scenario: &Table) -> Table {
-    // Datagrams may get lost, so that their flow never ends.
+    // Datagrams may be lost, so that their flow never ends.
     let end = |flow: &FlowRow| if flow.finished() { flow.finish_ps } else { flow.start_ps };
     let last = run(scenario).flows.iter().map(end).max().unwrap_or(0);
     let mut other = scenario.clone();
@@ -100,7 +100,7 @@ fn reversed(scenario: &Table, key: &str) -> Table {
     other
 }
 
-/// The graph with a host more. Its name comes first, so that it gets the first port of its switch.
+/// The graph with another host. Its name comes first, so that it gets the first port of its switch.
 fn with_idle_host(scenario: &Table) -> Table {
     let mut other = scenario.clone();
     let fabric = fabric(&mut other);
@@ -109,14 +109,14 @@ fn with_idle_host(scenario: &Table) -> Table {
     other
 }
 
-/// The graph with a link more that is on no shortest path.
+/// The graph with another link that is on no shortest path.
 fn with_idle_link(scenario: &Table) -> Table {
     let mut other = scenario.clone();
     list(fabric(&mut other), "link").insert(0, table("a = \"u\"\nb = \"v\"").into());
     other
 }
 
-/// The graph with its switches and links in another order, and each link from its other end.
+/// The graph with its switches and links in another order, and the two ends of each link exchanged.
 fn in_other_order(scenario: &Table) -> Table {
     let mut other = scenario.clone();
     let fabric = fabric(&mut other);
@@ -148,7 +148,7 @@ proptest! {
     fn workloads_and_schemes_change_nothing(case in draw::cases().prop_filter("refused", accepted)) {
         let scenario = table(&case.seeded());
         same("an idle scheme", &scenario, &with_idle_scheme(&scenario))?;
-        // A plan by phases is for a collective operation alone.
+        // A plan by phases serves only a collective operation.
         if !case.text.contains("phases") {
             same("an idle workload", &scenario, &with_idle_workload(&scenario))?;
         }
@@ -169,7 +169,7 @@ proptest! {
     }
 }
 
-/// Traffic for as long as the run lasts, or for ever.
+/// Traffic that does not end before the run, or has no end.
 const TRAFFIC: [&str; 5] = [
     "kind = \"poisson\"\nload = 0.6\nsizes = \"20KB\"",
     "kind = \"request-response\"\nclients = \"0-7\"\nservers = \"8-15\"\ninterval = \"50us\"\nresponse = \"10KB\"",
@@ -186,7 +186,7 @@ fn ending(workload: &str, scheme: &str, end: &str) -> Table {
     ))
 }
 
-/// Flows that are done before a run's end are as in a run that ends later.
+/// Flows that are done before the end of a run are the same in a run that ends later.
 #[test]
 fn a_later_end_changes_nothing_before() {
     let schemes = [
@@ -196,10 +196,10 @@ fn a_later_end_changes_nothing_before() {
         "control = { kind = \"xco\", slice = \"100us\" }",
     ];
     for (workload, scheme) in TRAFFIC.iter().flat_map(|w| schemes.map(|s| (w, s))) {
-        let done = |end: &str, by: u64| -> Vec<Course> {
+        let done = |end: &str, by: u64| -> Vec<FlowOutcome> {
             let run = run(&ending(workload, scheme, end));
             let mut done: Vec<_> =
-                run.flows.iter().filter(|flow| flow.finish_ps < by).map(course).collect();
+                run.flows.iter().filter(|flow| flow.finish_ps < by).map(flow_outcome).collect();
             done.sort_unstable();
             done
         };

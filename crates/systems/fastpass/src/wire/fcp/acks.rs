@@ -3,14 +3,14 @@
 /// The set of received packets: the highest number, and a vector for the numbers before it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Acks {
-    /// Highest number received; 0: none.
+    /// Highest number received, or 0 if there is none.
     pub highest: u64,
     /// Bit i is set if number `highest - 1 - i` was received.
     pub before: u64,
 }
 
 impl Acks {
-    /// Whether this packet was received. The answer is no for one that is too old for the vector.
+    /// Whether this packet was received. The result is false for a packet that is too old for the vector.
     pub const fn has(&self, number: u64) -> bool {
         match self.highest.checked_sub(number) {
             _ if number == 0 => false,
@@ -23,7 +23,7 @@ impl Acks {
     pub const fn forgot(&self, number: u64) -> bool {
         self.highest > 64 && number < self.highest - 64
     }
-    /// Adds a packet. Returns false, with nothing changed, if the vector has it already, or if it is too old.
+    /// Adds a packet. Returns false and changes nothing if the packet is known already or too old.
     pub const fn note(&mut self, number: u64) -> bool {
         if number == 0 || self.has(number) || self.forgot(number) {
             return false;

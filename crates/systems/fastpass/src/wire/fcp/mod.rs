@@ -25,7 +25,7 @@
 //! | 4 | report | destination: u32, total: u32 |
 //! | 5 | alive | none |
 //!
-//! Nothing is copied out of a message: [`Message::parse`] looks at all of it once, and its records are
+//! Nothing is copied out of a message: [`Message::parse`] checks all of it once, and its records are
 //! iterators over its bytes. A [`Writer`] puts a message into a buffer of the caller.
 
 mod acks;
@@ -54,8 +54,7 @@ pub const HEADER: usize = 52;
 pub const CODE: usize = 8;
 /// The longest message that a session sends. It fits into a 1500-byte frame below IPv6 and UDP.
 pub const LONGEST: usize = 1_400;
-/// The smallest limit of a session's messages. A record of one grant fits in, and so does any other record of
-/// one entry.
+/// The smallest limit of a session's messages. A record of any kind with one entry fits in.
 pub const SHORTEST: usize = HEADER + RECORD + 8 + GRANT + CODE;
 /// Bytes of a record before its entries. Grants have 8 more.
 pub const RECORD: usize = 4;
@@ -64,7 +63,7 @@ pub const TOTAL: usize = 8;
 /// Bytes of a [`Grant`] within its record.
 pub const GRANT: usize = 14;
 
-/// Why bytes are not accepted as a message.
+/// The reason why bytes are not accepted as a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Invalid {
     /// Not a message of this format.
@@ -75,7 +74,7 @@ pub enum Invalid {
     Forged,
 }
 
-/// What every message begins with.
+/// The beginning of every message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Header {
     /// The node that sends it.
@@ -84,7 +83,7 @@ pub struct Header {
     pub destination: u32,
     /// Nonce of the sending end. Both nonces together identify the epoch.
     pub from: u64,
-    /// Nonce of the receiving end, as far as the sender knows; 0: not known.
+    /// Nonce of the receiving end, or 0 if the sender does not know it.
     pub to: u64,
     /// Number of the packet in its epoch, from 1; 0 in a reset.
     pub number: u64,
@@ -101,8 +100,8 @@ pub struct Message<'a> {
 }
 
 impl<'a> Message<'a> {
-    /// Reads a message from bytes. Padding after the message is ignored. Nothing behind the length is read
-    /// before the code has been found right.
+    /// Reads a message from bytes. Padding after the message is ignored. Fields after the length are read only
+    /// if the code is right.
     ///
     /// # Errors
     /// The bytes are not a message of this format, or not by an owner of the key.
@@ -168,15 +167,16 @@ impl<'a> Message<'a> {
         }
         Ok(self)
     }
-    /// What it says.
+    /// The records, in the order of the message.
     pub fn records(&self) -> Records<'a> {
         Records::new(self.records)
     }
-    /// Whether its sender asks to begin again.
+    /// Whether the message is a reset, which asks for a new epoch.
     pub const fn is_reset(&self) -> bool {
         self.header.number == 0
     }
-    /// Whether the other end has to acknowledge it: all messages except resets and mere acknowledgements.
+    /// Whether the other end has to acknowledge the message. This holds for all messages with records, except
+    /// resets.
     pub const fn wants_ack(&self) -> bool {
         !self.is_reset() && !self.records.is_empty()
     }

@@ -22,18 +22,18 @@ pub enum Record<'a> {
 /// A count since the epoch began, modulo 2³².
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Total {
-    /// Where to.
+    /// The destination.
     pub dst: u32,
-    /// Timeslots.
+    /// The number of timeslots.
     pub slots: u32,
 }
 
 /// Slots in which an endpoint may send.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Grant {
-    /// Where to.
+    /// The destination.
     pub dst: u32,
-    /// Which of the paths there.
+    /// The number of the path.
     pub path: u16,
     /// Bit i is the slot i after the record's base. Not 0.
     pub slots: u64,
@@ -62,7 +62,7 @@ impl Total {
 }
 
 impl Grant {
-    /// Writes the grant in two words. Bytes assembled elsewhere first would cause a wait for the store.
+    /// Writes the grant in two words. If its bytes were assembled elsewhere, reading them would wait for stores.
     #[inline]
     pub(super) fn put(self, place: &mut [u8; GRANT]) {
         let head = u64::from(self.dst) << 32 | u64::from(self.path) << 16 | self.slots >> 48;
@@ -102,7 +102,7 @@ impl<'a> Grants<'a> {
 
 impl<'a> Record<'a> {
     fn read(reader: &mut Reader<'a>) -> Result<Record<'a>, ParseError> {
-        let &[kind, reserved, count @ ..] = take::<RECORD>(reader, 1)?.first().expect("one");
+        let &[kind, reserved, count @ ..] = take::<RECORD>(reader, 1)?.first().expect("one entry");
         zero("reserved byte of a record", reserved.into())?;
         let count = u16::from_be_bytes(count).into();
         if (count == 0) != matches!(kind, 1 | 5) {

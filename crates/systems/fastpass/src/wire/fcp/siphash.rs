@@ -7,7 +7,7 @@
 pub struct Key(pub [u8; 16]);
 
 impl std::fmt::Debug for Key {
-    /// Says nothing of the secret.
+    /// Does not print the secret.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Key(..)")
     }
@@ -79,7 +79,7 @@ fn absorb_block(v: &mut [Wide; 4], words: &[Wide; BLOCK]) {
     }
 }
 
-/// Absorbs words where some lanes have ended: nothing is absorbed where `over` has all bits set.
+/// Absorbs words after some lanes have ended. A lane does not absorb words for which `over` has all bits set.
 fn absorb_ends(v: &mut [Wide; 4], words: &[Wide; BLOCK], over: &[Wide; BLOCK]) {
     for lane in 0..LANES {
         let mut one = [v[0][lane], v[1][lane], v[2][lane], v[3][lane]];
@@ -227,7 +227,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the lengths, each lane has what it would have alone.
+        /// For messages of any length, each lane has the code of its message alone.
         #[test]
         fn lanes_do_not_mix(keys: [[u8; 16]; LANES], messages in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..80), LANES)) {
             let keys = keys.map(Key);

@@ -1,4 +1,4 @@
-//! What is emitted is parsed, what is not a message is refused, and the vectors in the tree hold.
+//! Tests that emitted messages are parsed, that other bytes are refused, and that the vectors in the tree hold.
 
 use super::*;
 use proptest::prelude::*;
@@ -6,7 +6,7 @@ use std::ops::Range;
 
 const KEY: Key = Key([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]);
 
-/// A record that stands by itself.
+/// A record that owns its entries.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Owned {
     Reset,
@@ -26,7 +26,7 @@ impl Owned {
             Record::Alive => Owned::Alive,
         }
     }
-    /// False: no room.
+    /// Writes the record. Returns false if there is no room.
     fn write(&self, writer: &mut Writer) -> bool {
         match self {
             Owned::Reset => {
@@ -43,7 +43,7 @@ impl Owned {
     }
 }
 
-/// A message, as far as its records fit.
+/// Writes a message. Returns `None` if not all records fit.
 pub(crate) fn emit(key: &Key, header: &Header, records: &[Owned]) -> Option<Vec<u8>> {
     let mut out = Vec::new();
     let mut writer = Writer::new(&mut out, header);
@@ -116,7 +116,7 @@ proptest! {
         prop_assert!(Message::parse(&bytes, &KEY).is_err());
     }
 
-    /// Mutated and signed again: what is behind the code's check is fuzzed, too.
+    /// Messages are changed and signed again, so that the checks after that of the authentication code are fuzzed.
     #[test]
     fn no_signed_bytes_make_the_parser_panic(
         message in message(), changes in prop::collection::vec(any::<(usize, u8)>(), 1..6), cut: usize
@@ -138,7 +138,7 @@ proptest! {
         }
     }
 
-    /// What does not fit is refused, entry by entry, and the rest is a message.
+    /// Entries that do not fit are refused, and the others form a valid message.
     #[test]
     fn a_writer_keeps_to_the_longest_message(counts in prop::collection::vec(1usize..200, 1..9)) {
         let header = up(ARBITER, 1, Acks::default(), vec![]).0;
@@ -204,7 +204,7 @@ fn down(number: u64, acks: Acks, records: Vec<Owned>) -> Parsed {
     (Header { source: 1_000, destination: 7, from, to, number, acks }, records)
 }
 
-/// What the accepted vectors mean.
+/// The contents of the accepted vectors.
 fn meanings() -> Vec<(&'static str, Parsed)> {
     let acks = |highest, before| Acks { highest, before };
     let total = |dst, slots| Total { dst, slots };
@@ -247,7 +247,7 @@ fn the_vectors_in_the_tree_hold() {
     assert!(meanings.next().is_none());
 }
 
-/// What the specification takes apart are vectors, byte by byte.
+/// The examples in the specification are among the vectors, byte by byte.
 #[test]
 fn the_examples_of_the_specification_are_vectors() {
     let text = include_str!("../../../../../../docs/protocol/fcp.md");

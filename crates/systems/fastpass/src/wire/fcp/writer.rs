@@ -3,8 +3,8 @@
 use super::siphash;
 use super::{CODE, GRANT, Grant, HEADER, Header, Key, LONGEST, RECORD, TOTAL, Total, VERSION};
 
-/// Writes one message: a header, records, and the code at the end. What does not fit is not written, and the
-/// caller is informed.
+/// Writes one message: a header, records, and the code at the end. Entries that do not fit are not written, and
+/// the caller is informed.
 #[derive(Debug)]
 pub struct Writer<'a> {
     out: &'a mut Vec<u8>,
@@ -12,22 +12,23 @@ pub struct Writer<'a> {
     start: usize,
     /// Bytes that the message may have.
     longest: usize,
-    /// Where the count of the open record of totals is, and how many totals it has.
+    /// Where the count of the open record of totals is.
     open: usize,
+    /// How many totals the open record has.
     count: u16,
 }
 
 impl<'a> Writer<'a> {
-    /// Begins a message that replaces what is in `out`.
+    /// Begins a message that replaces the content of `out`.
     pub fn new(out: &'a mut Vec<u8>, header: &Header) -> Writer<'a> {
         Writer::with_room(out, header, LONGEST)
     }
-    /// Begins a message of at most `longest` bytes that replaces what is in `out`.
+    /// Begins a message of at most `longest` bytes that replaces the content of `out`.
     pub fn with_room(out: &'a mut Vec<u8>, header: &Header, longest: usize) -> Writer<'a> {
         out.clear();
         Writer::behind(out, header, longest)
     }
-    /// Begins a message of at most `longest` bytes behind what is in `out`.
+    /// Begins a message of at most `longest` bytes at the end of `out`.
     pub(crate) fn behind(out: &'a mut Vec<u8>, header: &Header, longest: usize) -> Writer<'a> {
         out.reserve(longest);
         let mut fields = [0; HEADER];

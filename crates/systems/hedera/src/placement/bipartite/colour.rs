@@ -12,8 +12,8 @@ use crate::placement::{Flow, UNIT};
 const NONE: u32 = u32::MAX;
 
 /// Gives each of `edges` (left node, right node) one of `colours`. Where no node has more edges than
-/// there are colours, no node has two edges of one colour (Kőnig). Else the edges of a node are spread
-/// evenly, the first ones most evenly.
+/// there are colours, no node has two edges of one colour (Kőnig). Otherwise the edges of a node are spread
+/// over the colours evenly, the first edges most evenly.
 pub fn colour(nodes: (usize, usize), edges: &[(u32, u32)], colours: u32) -> Vec<u32> {
     let edge = |(id, &(left, right)): (u32, &(u32, u32))| Edge { left, right, id };
     let mut edges: Vec<Edge> = (0..).zip(edges).map(edge).collect();
@@ -52,7 +52,8 @@ impl EdgeColourer {
         self.colour(other, first + colours / 2, colours / 2, out);
     }
     /// Gives colours edge by edge. Where the two nodes have no free colour in common, a chain of two colours is
-    /// exchanged. Where nodes have more edges than there are colours, an edge gets the colour they have least of.
+    /// exchanged. Where nodes have more edges than there are colours, an edge gets the colour that is least used at
+    /// its nodes.
     fn colour_odd(
         &self,
         edges: &[Edge],
@@ -123,7 +124,7 @@ impl Chains {
     }
     /// Exchanges two colours along the chain that begins at `node`, which has the first and lacks the
     /// second. Afterwards it lacks the first. The chain does not lead to a node on the other side that lacks the
-    /// first colour, as it would have to arrive there by that colour.
+    /// first colour, because it would have to arrive there by an edge of that colour.
     fn exchange(
         &mut self,
         mut node: usize,
@@ -155,7 +156,7 @@ impl Chains {
 }
 
 /// Gives each flow a path such that no wire has two flows, if each host sends and receives at most one flow. This
-/// is 100 % of the bisection, whatever the pattern. `None` if hosts have more flows, or if the fabric is not a
+/// is 100 % of the bisection for any pattern. `None` if hosts have more flows, or if the fabric is not a
 /// regular one whose switches have as many links up as down.
 pub fn bijective(fabric: &Fabric, flows: &mut [Flow]) -> Option<()> {
     let Shape::Tiers(tiers) = &fabric.shape else { return None };

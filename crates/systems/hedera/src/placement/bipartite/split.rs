@@ -10,7 +10,7 @@ pub(super) struct Edge {
 }
 
 const NONE: u32 = u32::MAX;
-/// The half of an edge that belongs to no half yet.
+/// The mark of an edge that belongs to no half yet.
 const OPEN: u8 = 2;
 
 /// The working memory of [`Splitter::halve`].
@@ -42,7 +42,7 @@ impl Splitter {
                 self.half[edge] = start;
                 self.follow(edge, 0);
                 self.follow(edge, 1);
-                // Odd ends are given to both halves in turn.
+                // Chains of partners begin in both halves in turn, so that odd edges are spread evenly.
                 start ^= 1;
             }
         }
@@ -69,7 +69,7 @@ impl Splitter {
             self.open[1][edge.right as usize] = NONE;
         }
     }
-    /// Goes from partner to partner, in turn on both sides, and puts each into the other half. A cycle of partners
+    /// Follows the partners of an edge, in turn on both sides, and puts each into the other half. A cycle of partners
     /// has an even length, so its halves agree where it closes.
     fn follow(&mut self, edge: usize, mut side: usize) {
         let (mut at, mut half) = (edge, self.half[edge]);
@@ -85,17 +85,17 @@ impl Splitter {
     }
     fn separate(&mut self, edges: &mut [Edge]) -> usize {
         self.spare.clear();
-        let mut kept = 0;
+        let mut length = 0;
         for (at, half) in self.half.iter().enumerate() {
             let edge = edges[at];
             if *half == 0 {
-                edges[kept] = edge;
-                kept += 1;
+                edges[length] = edge;
+                length += 1;
             } else {
                 self.spare.push(edge);
             }
         }
-        edges[kept..].copy_from_slice(&self.spare);
-        kept
+        edges[length..].copy_from_slice(&self.spare);
+        length
     }
 }

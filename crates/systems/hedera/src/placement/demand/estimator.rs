@@ -58,7 +58,7 @@ impl Estimator {
         self.demands.extend(flows.iter().map(|(src, dst)| first(from[src.at()], to[dst.at()])));
         &self.demands
     }
-    /// Writes the demand of each flow into it.
+    /// Writes the demands into the flows.
     pub fn assign(&mut self, send: &[f64], receive: &[f64], flows: &mut [Flow]) {
         self.compute_shares(send, receive, flows.iter().map(|flow| (flow.src, flow.dst)));
         let (from, to) = self.fixed.split_at(send.len());
@@ -131,8 +131,8 @@ impl Estimator {
         self.fixed.resize(nics, FixedShare { share: 0.0, rank: NONE });
     }
 
-    /// The flows that wait at a NIC get their share. NICs that are fixed already change too: they are not used
-    /// again, and a test would take longer.
+    /// Gives the flows that wait at a NIC their share. This also changes NICs that are fixed already. They are
+    /// not used again, and a test would take longer.
     fn fix(&mut self, at: usize, fixed: FixedShare) {
         self.fixed[at] = fixed;
         let first = at.checked_sub(1).map_or(0, |before| self.ends[before]) as usize;
@@ -155,7 +155,7 @@ const NONE: u32 = u32::MAX;
 /// The mean number of NICs in a bucket, if all shares are equally frequent.
 const BUCKET: usize = 8;
 
-/// NICs in the order of their shares, which never fall below that of the last NIC taken. It has buckets of
+/// NICs in the order of their shares. No share falls below that of the last NIC taken. The queue has buckets of
 /// equal width, of which only the present one is sorted.
 #[derive(Default)]
 struct Queue {
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_to_do_is_done() {
+    fn empty_input_is_handled() {
         let mut estimator = Estimator::default();
         assert!(estimator.demands(&[], &[], &[]).is_empty());
         let to_itself = [(HostId(0), HostId(0))];

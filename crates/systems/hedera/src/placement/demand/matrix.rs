@@ -60,7 +60,7 @@ impl Matrix {
             }
         }
     }
-    /// EST-SRC for all hosts: each gives what converged flows leave of its NIC to its other flows.
+    /// EST-SRC for all hosts: each divides the rate that converged flows leave at its NIC among its other flows.
     pub fn estimate_sources(&mut self) {
         for src in 0..self.hosts {
             let own = self.cells.range((src, 0)..=(src, u32::MAX));
@@ -142,7 +142,7 @@ mod tests {
     }
 
     /// Fig 4.1, all four matrices. In the last one, the thesis has the column of the last host as
-    /// converged, which contradicts `d_T <= 1.0: return` of Fig 4.4: only demands are compared there.
+    /// converged, which contradicts `d_T <= 1.0: return` of Fig 4.4, so only demands are compared there.
     #[test]
     fn the_printed_example_comes_out() {
         let (o, c) = (|d| Some((d, false)), |d| Some((d, true)));

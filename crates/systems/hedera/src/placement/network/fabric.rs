@@ -1,4 +1,4 @@
-//! A network as placement sees it: it says which wires a flow has on each of its paths.
+//! The network as placement sees it: the wires of a flow on each of its paths.
 
 use super::HostLocations;
 use super::Tiers;

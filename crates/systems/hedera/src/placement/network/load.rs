@@ -17,7 +17,7 @@ pub struct FlowPart {
 pub(in crate::placement) trait PathModel {
     /// The load of wires if all flows to a host take the path with the number of that host.
     fn load(&self, flows: &[Flow], numbers: &[u16]) -> Load;
-    /// Appends the parts of flows to one host. What these flows have in common is one part.
+    /// Appends the parts of flows to one host. Parts that these flows have in common are joined.
     fn parts_to_host<'a>(&self, flows: impl Iterator<Item = &'a Flow>, out: &mut Vec<FlowPart>);
     /// The wires of a part on a path.
     fn wires(&self, part: &FlowPart, path: u32) -> impl Iterator<Item = u32>;
@@ -35,7 +35,7 @@ pub struct Load {
 }
 
 impl Load {
-    /// No load on wires of these capacities.
+    /// Wires of these capacities without load.
     pub(in crate::placement) fn new(capacities: &[i32]) -> Load {
         Load { over: capacities.iter().map(|capacity| -capacity).collect(), excess: 0 }
     }

@@ -22,7 +22,7 @@ pub(in crate::placement) struct HostLocations {
 enum Key {
     /// They share the switch or pod of the first host.
     First,
-    /// They go by this link.
+    /// They use this link.
     By(u32),
     /// This host reaches no other.
     Alone(u32),

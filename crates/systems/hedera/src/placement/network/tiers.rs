@@ -1,4 +1,4 @@
-//! Fat-trees and leaf-spine fabrics, whose paths follow by arithmetic.
+//! Fat-trees and leaf-spine fabrics, whose paths are computed from their numbers.
 //!
 //! Path number p goes up by aggregation switch p mod `aggs`, and from there by core p / `aggs`. Pinned routes
 //! number paths in this order ([`slotline_net::route::Routes::build`]). A leaf-spine fabric is one pod.
@@ -110,7 +110,7 @@ impl Tiers {
     }
 }
 
-/// What the path of a flow depends on at its destination.
+/// The properties of a destination on which the paths to it depend.
 struct Target {
     edge: u32,
     pod: u32,
@@ -223,7 +223,7 @@ impl PathCheck<'_> {
         let distinct = seen.windows(2).all(|pair| pair[0] < pair[1]);
         (distinct || pods == 1 && self.without_pods(tiers)).then(|| self.capacities(tiers))
     }
-    /// Whether all wires of edge switches are different links, where there are no other wires.
+    /// Whether all wires of edge switches are different links, in a fabric without other wires.
     fn without_pods(&self, tiers: &Tiers) -> bool {
         let mut seen: Vec<u32> = (0..tiers.edges())
             .flat_map(|edge| [tiers.of_edge(edge).0, tiers.of_edge(edge).1])
@@ -233,7 +233,7 @@ impl PathCheck<'_> {
         seen.sort_unstable();
         seen.windows(2).all(|pair| pair[0] < pair[1])
     }
-    /// Compares one path with what is known of its wires.
+    /// Compares one path with the known links of its wires, and notes the links of new wires.
     fn check_path(&mut self, tiers: &Tiers, from: u32, to: u32, path: u32) -> Option<()> {
         if from == to {
             return Some(());

@@ -29,7 +29,7 @@ pub(super) fn accepts(worse: i64, factor: f64, stream: &mut Stream) -> bool {
 /// from all senders. As in the thesis, the map is kept from one call to the next.
 ///
 /// The numbers are spread evenly over the hosts of a pod (in fabrics of two tiers, of an edge switch), and a step
-/// swaps two of these hosts. Where the pseudo-code says nothing or does not work, this holds: a temperature of
+/// swaps two of these hosts. Two points are missing in the pseudo-code or do not work there. Here a temperature of
 /// zero ends the search before anything is divided by it, and the first map gives neighbours at an edge switch
 /// different aggregation switches.
 #[derive(Clone, Debug)]
@@ -96,7 +96,7 @@ impl PartsByHost {
             std::iter::successors(link(self.last[host as usize]), |&at| link(self.before[at]));
         model.parts_to_host(chain.map(|at| &flows[at]), &mut self.parts);
         let end = self.parts.len() as u32;
-        // An end of zero means that there are no parts; they are listed anew each time.
+        // An end of zero means that there are no parts. They are listed again each time.
         self.places[host as usize] = NonZeroU32::new(end).map(|end| (end, first));
         (first, end)
     }
@@ -215,7 +215,8 @@ impl Annealing {
             let part = parts.next().unwrap_or_else(|| stream.bits() as u32);
             ((u64::from(part) * u64::from(below)) >> 32) as u32
         };
-        // Of six kinds, two are any hosts of a pod, two are of an edge switch, and the third generator has two kinds.
+        // Each generator has two of six kinds. The first swaps any hosts of a pod, the second hosts of an edge switch,
+        // and the third has one kind for edge switches and one for aggregation switches.
         let kind = draw(6);
         let (a, b) = match kind {
             2..=4 if !self.edges.is_empty() => {
@@ -260,11 +261,11 @@ impl Annealing {
 /// Hosts by pod, in an order that gives neighbours different aggregation switches.
 fn by_pod(locations: &HostLocations, aggs: u32) -> Vec<Vec<u32>> {
     let pod = |edges: &Vec<u32>| {
-        let seat = |(at, &edge): (usize, &u32)| {
+        let order = |(at, &edge): (usize, &u32)| {
             let hosts = locations.hosts[edge as usize].iter().zip(0u32..);
             hosts.map(move |(&host, i)| (i / aggs, at, i % aggs, host)).collect::<Vec<_>>()
         };
-        let mut all: Vec<_> = edges.iter().enumerate().flat_map(seat).collect();
+        let mut all: Vec<_> = edges.iter().enumerate().flat_map(order).collect();
         all.sort_unstable();
         all.into_iter().map(|(.., host)| host).collect()
     };

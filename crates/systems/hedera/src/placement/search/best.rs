@@ -14,7 +14,7 @@ type Method = fn(&mut Fabric, &[Flow]) -> Option<Vec<Flow>>;
 
 /// The most rounds of local search.
 const ROUNDS: usize = 16;
-/// Annealing runs this often in a small fabric, as chance decides which run is best.
+/// The number of annealing runs in a small fabric. Chance decides which run is best.
 const STARTS: u64 = 4;
 /// The most hosts of a small fabric.
 const SMALL: usize = 1_024;
@@ -24,7 +24,7 @@ const SMALL: usize = 1_024;
 /// Bijective traffic is placed exactly. For any other traffic there are several candidates: the paths that flows
 /// have; Global First Fit; Euler splits of the graph of flows, heaviest first, so that all links of a switch have
 /// about the same load; and annealing. Local search improves each candidate: a flow on an overloaded link moves to
-/// where it adds the least excess. The candidate in which flows get most by max-min fairness is chosen.
+/// where it adds the least excess. The candidate with the largest sum of max-min fair rates is chosen.
 pub fn best(fabric: &mut Fabric, flows: &mut [Flow]) -> i64 {
     fabric.prepare(flows);
     let mut candidates = Candidates { flows, chosen: None };
@@ -59,7 +59,7 @@ struct Candidates<'a> {
 }
 
 impl Candidates<'_> {
-    /// Adds a placement as it is, and improved.
+    /// Adds a placement as it is, and the placement after local search.
     fn add(&mut self, fabric: &Fabric, placed: Vec<Flow>) {
         let (excess, better) = improved(fabric, placed.clone());
         if excess > 0 && placed.iter().all(|flow| flow.path.is_some()) {

@@ -16,7 +16,7 @@ struct MovableFlow {
 }
 
 /// Searches better paths for `flows` in `iterations` steps. Flows begin with the path that they have, or else with a
-/// random one; `c` as for [`crate::placement::Annealing::place`]. A step gives one flow another path.
+/// random one. `c` is that of [`crate::placement::Annealing::place`]. A step gives one flow another path.
 /// Returns the excess of the best placement found.
 pub fn anneal_per_flow(
     fabric: &mut Fabric,

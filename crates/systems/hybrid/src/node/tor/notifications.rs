@@ -43,7 +43,7 @@ impl Notifications {
         let mut ports = (0..self.hosts as u16).map(PortId).collect::<Vec<_>>();
         let Some(senders) = self.senders.get_mut(own) else { return ports };
         ports.retain(|port| senders[port.at()] != [false; 2]);
-        // A host that was notified of the beginning is notified of the end, so this waits until then.
+        // A host that was notified of the beginning is also notified of the end. So the record changes at the end.
         if !on {
             senders.iter_mut().for_each(|[now, before]| *before = std::mem::take(now));
         }

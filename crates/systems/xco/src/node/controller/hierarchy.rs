@@ -39,7 +39,7 @@ pub struct ShareRequest {
 /// The place of a controller among the others.
 #[derive(Clone, Debug)]
 pub struct Hierarchy {
-    /// The stations above, from below.
+    /// The stations of the controllers above, the lowest first.
     pub above: Vec<HostId>,
     /// Controllers below.
     pub below: Vec<Below>,
@@ -79,7 +79,7 @@ impl Hierarchy {
     fn own(&self) -> u32 {
         self.lending.as_ref().map_or(0, |lending| lending.granted(0))
     }
-    /// Handles a beat: divides the own links anew and drops shares whose owners are silent. Returns whether
+    /// Handles a beat: divides the own links again and drops shares whose owners are silent. Returns whether
     /// the controller's shares have changed, and the requests to send.
     pub fn beat(&mut self, control: &dyn Control, now: Time) -> (bool, Vec<ShareRequest>) {
         let mut changed = self.divide(control, now);

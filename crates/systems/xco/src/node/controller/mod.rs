@@ -161,7 +161,7 @@ impl Controller {
             cx.wake(at, DECIDE);
         }
     }
-    /// Handles a message of `sender`; nobody speaks for another host.
+    /// Handles a message of `sender`. A message in the name of another host is ignored.
     fn on_message(&mut self, sender: HostId, bytes: &[u8], cx: &mut Cx<'_>) {
         self.counters.reports += 1;
         let message = Message::parse(bytes).ok().filter(|message| message.host == sender);
@@ -296,7 +296,7 @@ impl Controller {
         cx.send(PortId(0), packet);
     }
 
-    /// Handles a beat of two controllers.
+    /// Handles a beat of one of two controllers.
     fn beat(&mut self, cx: &mut Cx<'_>) {
         let Some(standby) = &mut self.standby else { return };
         let (beat, peer, every) = (standby.beat(cx.now), standby.peer, standby.beat);
@@ -330,7 +330,7 @@ impl Controller {
         self.rescale(changed, cx);
         Some(())
     }
-    /// Handles a beat of several controllers.
+    /// Handles a beat of a controller in a tree.
     fn hierarchy_beat(&mut self, cx: &mut Cx<'_>) {
         let Some((hierarchy, _)) = &mut self.hierarchy else { return };
         let every = hierarchy.beat;

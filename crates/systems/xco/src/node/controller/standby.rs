@@ -36,7 +36,7 @@ pub enum Beat {
 }
 
 impl Standby {
-    /// Makes a controller beside `peer`. The one that is `active` begins.
+    /// Makes a controller beside `peer`. The `active` one has control first.
     pub fn new(peer: HostId, beat: Time, silence: Time, active: bool) -> Standby {
         Standby { peer, beat, silence, active, term: 0, heard: Time::ZERO }
     }
@@ -90,9 +90,9 @@ mod tests {
 
     #[derive(Clone, Copy, Debug)]
     enum Step {
-        /// A millisecond passes; whether what is said in it arrives.
+        /// A millisecond passes. The field is whether the messages in it arrive.
         Beat(bool),
-        /// One of the two starts anew.
+        /// One of the two restarts.
         Restart(usize),
     }
 
@@ -119,14 +119,14 @@ mod tests {
             now += BEAT;
         }
         assert_eq!(now.since(last), SILENCE);
-        // The first starts again, believes that it is in control, and learns better.
+        // The first restarts as if it were in control, and steps down after a message.
         pair[0] = Standby::new(HostId(1), BEAT, SILENCE, true);
         beat(&mut pair, now + BEAT, true);
         assert_eq!(pair.map(|one| (one.active, one.term)), [(false, 1), (true, 1)]);
     }
 
     proptest! {
-        /// Whatever happens: when messages arrive again, exactly one is in control soon.
+        /// Whatever has happened, exactly one is in control soon after messages arrive again.
         #[test]
         fn one_is_in_control_in_the_end(
             steps in prop::collection::vec(prop_oneof![

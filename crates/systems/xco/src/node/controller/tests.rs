@@ -35,7 +35,7 @@ impl Bench {
         let packet = cx.attach((HostId(from), HERE), bytes, ETHERNET_OVERHEAD, CONTROL_CLASS);
         self.controller.receive(PortId(0), packet, &mut cx);
     }
-    /// Has wake-ups up to a time come, and returns what is sent then.
+    /// Runs all wake-ups up to a time, and returns what is sent.
     fn until(&mut self, us: u64) -> Vec<(u32, u32, Body)> {
         self.effects.drain(&mut self.asked);
         while let Some(at) = self.asked.wakes.iter().map(|(at, _)| *at).min() {
@@ -105,12 +105,12 @@ fn silent_hosts_are_forgotten() {
     let half = [(0, 0, rates(500_000_000)), (1, 0, rates(500_000_000))];
     assert_eq!(bench.until(20), half);
     // Only host 1 goes on, up to 100 ms.
-    let mut said = Vec::new();
+    let mut sent = Vec::new();
     for beat in 1..=10 {
         bench.say(beat * 10_000, 1, beat as u32, backlog(2));
-        said.extend(bench.until(beat * 10_000 + 20));
+        sent.extend(bench.until(beat * 10_000 + 20));
     }
-    assert_eq!(said.last().map(|(host, _, body)| (*host, body)), Some((1, &rates(1_000_000_000))));
+    assert_eq!(sent.last().map(|(host, _, body)| (*host, body)), Some((1, &rates(1_000_000_000))));
     bench.until(1_000_000);
     assert!(bench.asked.wakes.is_empty(), "no sweeps when nobody is busy");
     assert_eq!(bench.controller.counters().silent, 2);
@@ -141,7 +141,7 @@ fn packets_for_others_are_dropped() {
     assert_eq!(bench.controller.account(), PacketAccount::default());
 }
 
-/// Two controllers: what the second hears and says.
+/// Two controllers: the messages that the second receives and sends.
 #[test]
 fn the_standby_is_silent_until_the_other_is() {
     let star = Network::new(4, vec![Rate(1_000_000_000); 8], |src, dst, out| {

@@ -17,7 +17,7 @@ pub(super) struct ControllerState {
     pub report: bool,
     /// When the next report is due even if nothing changes; [`Time::MAX`] while there is nothing to do.
     pub beat: Time,
-    /// When it was last heard, or when it first had something to answer.
+    /// When its last message arrived, or when this host began to report, if that was later.
     pub heard: Time,
     /// Number of the next message to it.
     pub next: u32,

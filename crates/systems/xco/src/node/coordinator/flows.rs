@@ -8,7 +8,7 @@ struct Fifo {
     machines: Machines,
     packets: VecDeque<Packet>,
     bytes: u64,
-    /// The bytes that have left. A flow that begins anew starts with the count of the others.
+    /// The bytes that have left. A flow that begins to wait gets at least the lowest count of waiting flows.
     served: u64,
     /// Whether the flow is set up, so that its packets can leave.
     ready: bool,
@@ -86,7 +86,7 @@ impl Flows {
     fn waiting(&self) -> impl Iterator<Item = &Fifo> {
         self.fifos.iter().filter(|fifo| fifo.ready && !fifo.packets.is_empty())
     }
-    /// The flows that wait. Where none does, the last that did.
+    /// The flows that wait. If none waits, the flow that waited last.
     pub fn machines(&self) -> impl Iterator<Item = Machines> + '_ {
         let idle = self.is_empty();
         let last = self.fifos.iter().take(usize::from(idle)).map(|fifo| fifo.machines);
@@ -135,7 +135,8 @@ mod tests {
     }
 
     proptest! {
-        /// Each flow in order, nothing lost, and while two flows wait they get the same but for a packet each.
+        /// No packet is lost or overtaken within a flow. While two flows wait, they get the same bytes except for one
+        /// packet each.
         #[test]
         fn flows_take_turns(lengths in prop::collection::vec((0u16..3, 64u16..1_538), 1..200)) {
             let mut flows = Flows::default();

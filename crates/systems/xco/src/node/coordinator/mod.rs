@@ -43,8 +43,8 @@ pub struct Coordinator {
     exempt_acks: bool,
     timeout: Time,
     report_interval: Time,
-    /// When its reports are due within an interval that begins at time zero, so that hosts that begin to wait
-    /// at the same time do not always report at the same time.
+    /// When its reports are due within a report interval. It differs among hosts, so that hosts that begin to
+    /// wait at the same time do not always report at the same time.
     phase: Time,
     /// The time to set up a V2V flow's queue.
     setup: Time,
@@ -61,13 +61,13 @@ pub struct Coordinator {
     messages: VecDeque<Packet>,
     /// Packets that need no permission.
     exempt: VecDeque<Packet>,
-    /// Destinations that need permission, where others do not.
+    /// With coordination on demand, the destinations that need permission.
     controlled: Vec<HostId>,
     /// V2V flows that are being set up, and when they will be ready.
     setting_up: VecDeque<(Time, HostId, Machines)>,
     /// When the load has to be reported. [`Time::MAX`]: there is none.
     load_due: Time,
-    /// Whether the host has left. Then only the message about this leaves.
+    /// Whether the host has left. Then it sends only the message that it leaves.
     away: bool,
     created: u64,
     counters: CoordinatorCounters,
@@ -126,7 +126,7 @@ impl Coordinator {
         let phase = Time::ps(stream.below(self.report_interval.as_ps()));
         Coordinator { phase, ..self }
     }
-    /// Sets the rate of its link. A packet has to be over when its timeslice is.
+    /// Sets the rate of its link. A packet has to be complete when its timeslice ends.
     pub fn with_line(mut self, line: Rate) -> Coordinator {
         self.queues.line = Some(line.inverse_rate());
         self
@@ -145,7 +145,7 @@ impl Coordinator {
     fn level(&self, dst: HostId) -> u8 {
         self.levels.as_ref().map_or(0, |levels| levels.of(self.host, dst))
     }
-    /// The V2V flow of `packet`. Acknowledgements go back.
+    /// The V2V flow of `packet`. That of an acknowledgement has the opposite direction.
     fn machines(&self, packet: &Packet) -> Machines {
         let conn = self.plan.as_ref().and_then(|plan| plan.traffic.conns.get(packet.flow as usize));
         let machines = conn.map_or(Machines::default(), |conn| conn.machines);
@@ -257,7 +257,7 @@ impl Coordinator {
             }
         }
     }
-    /// Sends a packet that waits for the port alone.
+    /// Sends a packet that waits only for the port.
     fn send_freely(&mut self, packet: Packet) {
         self.queues.count(&packet);
         self.exempt.push_back(packet);
@@ -309,8 +309,8 @@ impl Coordinator {
         }
     }
 
-    /// Opens a destination. A permission that has crossed its own return is void: the controller expects that
-    /// nothing is sent, and may have permitted others instead.
+    /// Opens a destination. A permission that has crossed the message that returns it is void: the controller
+    /// expects that nothing is sent, and may have permitted others instead.
     fn open(&mut self, dst: HostId, rate: Option<Rate>, until: Time, heard: u32, cx: &mut Cx<'_>) {
         if self.queues.returned_since(dst, heard) || self.queues.is_free(dst) {
             return;

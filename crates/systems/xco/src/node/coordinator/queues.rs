@@ -23,7 +23,7 @@ struct Permit {
 }
 
 impl Permit {
-    /// Whether a packet that takes `span` may begin at `now`. It has to be over by the end. The first packet
+    /// Whether a packet that takes `span` may begin at `now`. It has to be complete by the end. The first packet
     /// is an exception, because otherwise a window shorter than a packet would be of no use.
     fn holds(&self, now: Time, span: Time) -> bool {
         now < self.until && (!self.begun || now.after(span) <= self.until)
@@ -59,10 +59,10 @@ pub(super) struct Queues {
     waiting: VecDeque<HostId>,
     permitted: Vec<HostId>,
     packets: usize,
-    /// The rate of the network card, if it is known: packets have to be over when a timeslice is.
+    /// The rate of the network card, if it is known. Packets have to be complete when a timeslice ends.
     pub line: Option<InverseRate>,
-    /// The least time between ends of timeslices. An end that moves by less is the same one, in a later
-    /// message.
+    /// The least time between ends of timeslices. If the end in a later message differs by less, it is the same
+    /// end.
     min_spacing: Time,
 }
 
@@ -236,7 +236,7 @@ impl Queues {
         };
         known.map(load).filter(|(_, sent)| *sent > 0).collect()
     }
-    /// Lets only these destinations need permission from now on. Returns the packets that wait for others.
+    /// From now on, only these destinations need permission. Returns the packets that wait for others.
     pub fn control(&mut self, controlled: &[HostId]) -> Vec<Packet> {
         let known = (0..self.slots.len() as u32).map(HostId).filter(|&dst| self.is_known(dst));
         let known: Vec<HostId> = known.collect();
@@ -280,7 +280,7 @@ impl Queues {
         let returned = self.get(dst).and_then(|queue| queue.returned);
         returned.is_some_and(|message| newer(message, heard))
     }
-    /// Permits packets for `dst`, if there ever were any. Returns the end of the permission. A repeated
+    /// Permits packets for `dst`, if there has ever been one. Returns the end of the permission. A repeated
     /// permission continues, and does not end later because its message took longer.
     pub fn permit(&mut self, dst: HostId, until: Time, rate: Option<Rate>, now: Time) -> Time {
         let min_spacing = self.min_spacing;

@@ -40,7 +40,7 @@ impl Bench {
         let (dst, duration) = (dst.map(HostId), Time::us(duration));
         self.directive(us, Body::Window { dst, duration, rate: None });
     }
-    /// Whether it has asked to be woken then.
+    /// Whether the coordinator has requested a wake-up at this time.
     fn is_to_wake(&mut self, at: Time) -> bool {
         self.effects.drain(&mut self.asked);
         self.asked.wakes.contains(&(at, AGENT_TOKENS))
@@ -48,7 +48,7 @@ impl Bench {
     fn expire(&mut self, us: u64) {
         self.coordinator.expire(AGENT_TOKENS, &mut Cx::new(Time::us(us), &mut self.effects));
     }
-    /// Everything that leaves now, in words.
+    /// Everything that leaves now, as text.
     fn drain(&mut self, us: u64) -> Vec<String> {
         let mut left = Vec::new();
         loop {
@@ -132,7 +132,7 @@ fn a_packet_is_over_when_its_window_is() {
     assert_eq!(
         bench.drain(1_188),
         [""; 0],
-        "it ends at 1,200 us, however late that was said again"
+        "it ends at 1,200 us, however late the permission is repeated"
     );
     bench.window(1_190, Some(1), 10_000);
     assert_eq!(bench.drain(1_190), ["Data to 1"], "another one");
@@ -355,7 +355,7 @@ fn a_flow_waits_until_its_queue_is_set_up() {
     assert_eq!(bench.drain(80_000), ["backlog [1]"], "once is enough");
 }
 
-/// A host that measures, and holds back only the packets that it has to.
+/// A host measures its loads, and holds back only packets for the listed destinations.
 #[test]
 fn on_demand_only_what_is_named_is_held_back() {
     let mut bench = Bench::new(XcoSpec { on_demand: Some(OnDemandSpec::default()), ..strict() });
@@ -450,6 +450,6 @@ fn levels_are_independent() {
     };
     assert_eq!(directive(0, Some(1), 1), [1]);
     assert_eq!(directive(0, None, 2), [0; 0]);
-    assert_eq!(directive(1, Some(2), 3), [2], "what the one withdraws the other may permit");
+    assert_eq!(directive(1, Some(2), 3), [2], "one controller may permit what the other withdraws");
     assert_eq!(directive(7, Some(2), 4), [0; 0], "there is no such level");
 }

@@ -1,4 +1,4 @@
-//! Flows that are on several paths at once, against the same references.
+//! Flows that are on several paths at once, compared with the same references.
 
 use super::*;
 
@@ -41,7 +41,7 @@ fn a_flow_over_two_paths_gets_both() {
 }
 
 proptest! {
-    /// Whatever happens, rates are those of progressive filling; paths may be longer than a row.
+    /// After any changes, rates are those of progressive filling. Paths may be longer than a row.
     #[test]
     fn equals_progressive_filling_of_shares(
         capacities in prop::collection::vec(prop::sample::select(vec![1.0f64, 1.0, 2.0, 10.0, 2.5]), 9),
