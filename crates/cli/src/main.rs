@@ -63,8 +63,7 @@ Slotline compares schemes for running a datacenter network. One scenario file de
   slotline import KIND FILE   convert a file of another program into a part of a scenario
   slotline export FORMAT RUN  write a result in the format of another tool
   slotline design SHAPE       design a network: switches, cables, racks, cost and power
-  slotline bump replay IN OUT  replay a capture through virtual queues
-  slotline bump --out eth1     virtual queues for the packets that this machine forwards
+  slotline bump               pass a capture, or packets that this machine forwards, through virtual queues
   slotline reproduce ID       run a published experiment and print the paper's values beside ours
   slotline bench NAME         measure the speed of this program: `engine`, `flow`, `arbiter`, `tdma`, `hedera`, ...
   slotline list [KIND]        list every name that a scenario can use, with its parameters

@@ -2,6 +2,7 @@
 
 mod daemons;
 mod load;
+mod repeated;
 
 use crate::out::say;
 use anyhow::{Context, Result, anyhow, bail};
@@ -10,7 +11,7 @@ use daemons::Daemons;
 use load::Load;
 use serde::Serialize;
 use serde_json::Value;
-use slotline_emulate::bridge::{Bridge, BridgeOptions};
+use slotline_emulate::bridge::{Bridge, BridgeOptions, Limit};
 use slotline_emulate::isolation;
 use slotline_net::units::{Bytes, Rate};
 use std::collections::BTreeMap;
@@ -41,6 +42,10 @@ pub struct DemoOptions {
     /// Kill a daemon with SIGKILL when half of its traffic is over.
     #[arg(long, value_enum, value_name = "WHICH")]
     pub kill: Option<Victim>,
+    /// Repeat the part with the daemons, and print histograms: how long the longest ping took, and how soon another arbiter
+    /// took over.
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "kill", value_parser = clap::value_parser!(u16).range(1..=1_000))]
+    pub repeat: u16,
     /// Print the measured values as JSON.
     #[arg(long)]
     pub json: bool,
@@ -99,17 +104,22 @@ pub fn demo(options: &DemoOptions) -> Result<ExitCode> {
         say(&demo.description());
     }
     let without = (!options.skip_without).then(|| demo.load()).transpose()?;
-    let mut daemons = Daemons::start(&demo)?;
-    let with = std::thread::scope(|scope| {
-        let kill = scope.spawn(|| daemons.kill(&demo));
-        let with = demo.load();
-        kill.join().map_err(|_| anyhow!("the thread that kills a daemon failed"))??;
-        with
-    })?;
-    let outcome = Outcome { without, with, daemons: daemons.end()? };
-    say(&match options.json {
-        true => serde_json::to_string_pretty(&outcome)?,
-        false => outcome.table(options.control.name()),
+    let mut outcomes = vec![Outcome { without, ..demo.with_daemons()? }];
+    for done in 1..options.repeat {
+        if !options.json {
+            say(&format!(
+                "{done:>4} of {}: {}",
+                options.repeat,
+                repeated::line(&outcomes[outcomes.len() - 1])
+            ));
+        }
+        outcomes.push(demo.with_daemons()?);
+    }
+    say(&match (options.json, &outcomes[..]) {
+        (true, [one]) => serde_json::to_string_pretty(one)?,
+        (true, all) => serde_json::to_string(all)?,
+        (false, [one]) => one.table(options.control.name()),
+        (false, all) => repeated::text(all),
     });
     Ok(ExitCode::SUCCESS)
 }
@@ -140,9 +150,28 @@ impl DemoControl {
             DemoControl::Bump => "bump",
         }
     }
+    fn description(self) -> &'static str {
+        match self {
+            DemoControl::Fastpass => "Fastpass",
+            DemoControl::Tdma => "TDMA",
+            DemoControl::Xco => "XCo",
+            DemoControl::Bump => "a bump",
+        }
+    }
 }
 
 impl Demo<'_> {
+    /// The traffic under new daemons, one of which may be killed.
+    fn with_daemons(&self) -> Result<Outcome> {
+        let mut daemons = Daemons::start(self)?;
+        let with = std::thread::scope(|scope| {
+            let kill = scope.spawn(|| daemons.kill(self));
+            let with = self.load();
+            kill.join().map_err(|_| anyhow!("the thread that kills a daemon failed"))??;
+            with
+        })?;
+        Ok(Outcome { without: None, with, daemons: daemons.end()? })
+    }
     fn new(options: &DemoOptions) -> Result<Demo<'_>> {
         options.check_victim()?;
         let arbiters = match (options.control, options.kill) {
@@ -152,7 +181,7 @@ impl Demo<'_> {
         };
         let count = options.senders + 2 + arbiters;
         let addresses: Vec<_> = (1..=count).map(|n| Ipv4Addr::new(10, 79, 0, n)).collect();
-        let limit = Some((options.rate.0, options.buffer.0));
+        let limit = Some(Limit { rate: options.rate.0, buffer: options.buffer.0 });
         let bridge = Bridge::new(&addresses, &BridgeOptions { mtu: 1_500, limit })
             .context("cannot create the hosts; `slotline probe` shows what this machine lacks")?;
         let demo = Demo { options, bridge, addresses, arbiters: arbiters.into() };
@@ -196,10 +225,10 @@ impl Demo<'_> {
             false => format!("{seconds} s without daemons, then "),
         };
         format!(
-            "{senders} hosts send to one by iperf3, and another one pings it: {before}{seconds} s under {}.\n\
+            "{senders} hosts send to one by iperf3, and another one pings it: {before}{seconds} s with {}.\n\
              The hosts are network namespaces at a bridge of the kernel that sends {rate} to each host and has room for \
              {buffer} of waiting packets for each.",
-            self.options.control.name()
+            self.options.control.description()
         )
     }
 }

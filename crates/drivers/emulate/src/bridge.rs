@@ -11,9 +11,17 @@ use std::process::Command;
 pub struct BridgeOptions {
     /// The largest IP packet in bytes.
     pub mtu: u32,
-    /// The rate at which the bridge sends to each host, in bits per second, and the room for waiting packets, in bytes;
-    /// `None`: as fast as the kernel can.
-    pub limit: Option<(u64, u64)>,
+    /// The limit of the port to each host; `None`: as fast as the kernel can.
+    pub limit: Option<Limit>,
+}
+
+/// The limit of a port of a bridge.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Limit {
+    /// Bits per second.
+    pub rate: u64,
+    /// Room for waiting packets, in bytes.
+    pub buffer: u64,
 }
 
 /// A bridge in the present network namespace, which should belong to this process alone, with a network namespace at
@@ -60,7 +68,7 @@ impl Bridge {
                 "link add port{n} mtu {mtu} type veth peer name {INTERFACE} mtu {mtu} netns {namespace}"
             ))?;
             ip(&format!("link set port{n} master {NAME} up gso_max_segs 1"))?;
-            if let Some((rate, buffer)) = options.limit {
+            if let Some(Limit { rate, buffer }) = options.limit {
                 let shape = format!("rate {rate}bit burst {BURST} limit {buffer}");
                 run("tc", &format!("qdisc add dev port{n} root tbf {shape}"))?;
             }

@@ -2,6 +2,7 @@
 
 use crate::clock::Local;
 use crate::message::Message;
+use crate::udp::is_passing;
 use slotline_envelope::{
     Counters, Endpoint, Event, KeyPair, PeerError, PublicKey, Sealed, Settings, Start,
 };
@@ -235,19 +236,6 @@ impl Channel {
             }
         }
     }
-}
-
-/// Whether the socket may work again at the next attempt.
-fn is_passing(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        ErrorKind::WouldBlock
-            | ErrorKind::Interrupted
-            | ErrorKind::ConnectionRefused
-            | ErrorKind::HostUnreachable
-            | ErrorKind::NetworkUnreachable
-            | ErrorKind::NetworkDown
-    )
 }
 
 #[cfg(test)]

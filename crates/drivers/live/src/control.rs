@@ -1,13 +1,10 @@
 //! The control socket of a daemon, for other programs on its machine: one line in each direction.
 
-use crate::running::Running;
+use crate::running::{PATIENCE, Running, attend};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-
-/// The interval at which a request to stop is checked, and the time limit for a client.
-const PATIENCE: Duration = Duration::from_millis(50);
 
 /// The longest line in bytes.
 const LONGEST: u64 = 1_000;
@@ -40,13 +37,8 @@ impl ControlSocket {
 
     /// Answers each client that connects and sends a line, until the daemon is requested to stop.
     pub fn serve(&self, running: &Running, answer: impl Fn(&str) -> String) {
-        while !running.stopped() {
-            match self.listener.accept() {
-                // A client that disconnects before the answer does not matter.
-                Ok((stream, _)) => drop(converse(&stream, &answer)),
-                Err(_) => std::thread::sleep(PATIENCE),
-            }
-        }
+        let accept = || Ok(self.listener.accept()?.0);
+        attend(running, accept, |stream| converse(&stream, &answer));
     }
 }
 

@@ -5,7 +5,10 @@ use rustix::event::epoll::{self, EventData, EventFlags};
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// The interval at which a request to stop is noticed, and the longest wait for a client.
+pub(crate) const PATIENCE: Duration = Duration::from_millis(50);
 
 /// The time since which a daemon runs, and whether it was requested to stop.
 #[derive(Debug)]
@@ -32,6 +35,21 @@ impl Running {
     /// Whether the daemon was requested to stop.
     pub fn stopped(&self) -> bool {
         self.stop.load(Ordering::Acquire)
+    }
+}
+
+/// Accepts connections and answers them one after another, until the daemon is to stop. A client that disconnects before
+/// its answer does not matter.
+pub(crate) fn attend<T>(
+    running: &Running,
+    accept: impl Fn() -> io::Result<T>,
+    converse: impl Fn(T) -> io::Result<()>,
+) {
+    while !running.stopped() {
+        match accept() {
+            Ok(stream) => drop(converse(stream)),
+            Err(_) => std::thread::sleep(PATIENCE),
+        }
     }
 }
 

@@ -21,6 +21,7 @@ use slotline_net::id::{HostId, NodeId};
 use slotline_net::node::host::Plan;
 use slotline_net::time::Time;
 use slotline_net::transport::TransportSpec;
+use slotline_net::wire::UDP_HEADERS;
 use slotline_net::workload::{Carrier, Conn};
 use slotline_scenario::emulated::kernel_name;
 use slotline_scenario::{AppSpec, EmulateSpec, EndWhen, GateSpec, Loaded, ScenarioError};
@@ -30,8 +31,6 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Bytes of the headers of IPv4 and UDP.
-const UDP_HEADERS: u32 = 28;
 /// Network time advances in windows of at most this real time. A packet can be late by one window.
 const RESOLUTION_US: u64 = 20;
 
@@ -54,7 +53,7 @@ pub fn record(
     let graph = loaded.scenario.fabric.build().map_err(|error| loaded.blame(error))?;
     let names: Vec<String> =
         graph.hosts.iter().map(|node| graph.nodes[node.at()].name.clone()).collect();
-    let gate = gate_for(spec.gate, &assembly.plan);
+    let gate = gate_for(spec.gate, &assembly.plan)?;
     let hosts = hosts(&names, &kernel(transport, dilation), gate)?;
     let gate = match hosts.first().map(Host::gate) {
         Some(GateKind::Interface) => Gate::Interface,
@@ -102,12 +101,20 @@ fn kernel(transport: &TransportSpec, dilation: Dilation) -> KernelTcp {
 
 /// The gate to use. The queue gets datagrams before the kernel fragments them, so datagrams that are longer than a
 /// packet need the other gate.
-fn gate_for(asked: GateSpec, plan: &Plan) -> GateSpec {
+fn gate_for(asked: GateSpec, plan: &Plan) -> Result<GateSpec, ScenarioError> {
     let most = plan.transport.mtu().saturating_sub(UDP_HEADERS);
-    let long = |conn: &Conn| matches!(conn.carrier, Carrier::Udp { message, .. } if message > most);
+    let message = |conn: &Conn| match conn.carrier {
+        Carrier::Udp { message, .. } => message,
+        _ => 0,
+    };
+    let longest = plan.traffic.conns.iter().map(message).max().unwrap_or(0);
     match asked {
-        GateSpec::Auto if plan.traffic.conns.iter().any(long) => GateSpec::Interface,
-        _ => asked,
+        GateSpec::Auto if longest > most => Ok(GateSpec::Interface),
+        GateSpec::Queue if longest > most => Err(failed(format_args!(
+            "messages have up to {longest} bytes, and the gate `queue` cannot fragment datagrams of more than {most} \
+             bytes: use the gate `interface`"
+        ))),
+        _ => Ok(asked),
     }
 }
 

@@ -30,6 +30,9 @@ pub enum ParseError {
     },
 }
 
+/// Bytes of the headers of IPv4 and UDP.
+pub const UDP_HEADERS: u32 = 28;
+
 /// The bytes that Ethernet adds to a control message without headers of its own: preamble 8, header 14, checksum 4, gap
 /// 12.
 pub const ETHERNET_OVERHEAD: u16 = 38;

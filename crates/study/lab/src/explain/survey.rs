@@ -10,6 +10,7 @@ use slotline_net::time::Time;
 use slotline_net::topology::{Graph, LinkParams, NodeKind, Wiring};
 use slotline_net::transport::Transport;
 use slotline_net::units::Rate;
+use slotline_net::wire::UDP_HEADERS;
 use slotline_net::workload::{Carrier, Conn, Count, Start, Traffic, WorkloadSpec};
 use slotline_scenario::metric::Unit;
 use slotline_scenario::{EndWhen, Loaded, Scenario};
@@ -276,9 +277,6 @@ fn of_tcp(bytes: u64, transport: &Transport) -> Load {
         ack_bytes: acks * f64::from(transport.ack_len()),
     }
 }
-
-/// Bytes of the headers of IPv4 and UDP.
-const UDP_HEADERS: u32 = 28;
 
 fn of_udp(bytes: u64, message: u32, transport: &Transport) -> Load {
     let fragments = (message + 8).div_ceil(transport.mtu().saturating_sub(20).max(1));

@@ -166,7 +166,9 @@ impl BumpSpec {
         ensure((0.0..=1.0).contains(&self.update_loss), "update-loss", || {
             format!("`update-loss` = {} must be 0 to 1", self.update_loss)
         })?;
-        ensure(self.rate != Some(Rate(0)), "rate", || "`rate` is 0: virtual queues would never drain".into())?;
+        ensure(self.rate != Some(Rate(0)), "rate", || {
+            "`rate` is 0: virtual queues would never drain".into()
+        })?;
         let usual = BumpSpec::default();
         let updates = [
             ("update-every", self.update_every != usual.update_every),

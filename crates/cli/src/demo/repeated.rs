@@ -1,0 +1,86 @@
+//! A demonstration that kills a daemon many times: histograms of the outage.
+
+use super::Outcome;
+use super::load::Load;
+
+/// Lines of a histogram.
+const BINS: usize = 10;
+/// Characters of its longest bar.
+const WIDTH: f64 = 40.0;
+
+/// The histograms, and what happened to the traffic.
+pub fn text(outcomes: &[Outcome]) -> String {
+    let loads = || outcomes.iter().map(|outcome| &outcome.with);
+    let sum = |of: fn(&Load) -> u64| loads().map(of).sum::<u64>();
+    let pings: Vec<f64> = loads().map(|load| load.ping(1.0)).collect();
+    let mut lines = vec![format!(
+        "{} kills; no connection broke; {} packets dropped by the switch, {} segments sent again, {} pings without answer.",
+        outcomes.len(),
+        sum(|load| load.dropped),
+        sum(|load| load.retransmits),
+        sum(|load| load.pings_lost)
+    )];
+    lines.extend(histogram("Longest ping, ms", &pings));
+    let silences: Vec<f64> = outcomes.iter().filter_map(silence_ms).collect();
+    if !silences.is_empty() {
+        lines.extend(histogram("Silence until the other arbiter took over, ms", &silences));
+    }
+    lines.join("\n")
+}
+
+/// One repetition.
+pub fn line(outcome: &Outcome) -> String {
+    let silence =
+        silence_ms(outcome).map_or(String::new(), |ms| format!(", taken over after {ms:.1} ms"));
+    format!("longest ping {:.1} ms{silence}", outcome.with.ping(1.0))
+}
+
+/// The silence after which an arbiter took over.
+fn silence_ms(outcome: &Outcome) -> Option<f64> {
+    let of = |status: &serde_json::Value| status["counters"]["take_over_silence_ns"].as_f64();
+    outcome
+        .daemons
+        .values()
+        .filter_map(of)
+        .reduce(f64::max)
+        .filter(|ns| *ns > 0.0)
+        .map(|ns| ns / 1e6)
+}
+
+fn histogram(title: &str, values: &[f64]) -> Vec<String> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let rank = |share: f64| sorted[((share * sorted.len() as f64).ceil() as usize).max(1) - 1];
+    let (least, most) = (rank(0.0), rank(1.0));
+    let step = ((most - least) / BINS as f64).max(1e-3);
+    let bin = |value: &f64| (((value - least) / step) as usize).min(BINS - 1);
+    let mut counts = [0; BINS];
+    sorted.iter().for_each(|value| counts[bin(value)] += 1);
+    let highest = counts.iter().copied().max().unwrap_or(1) as f64;
+    let bar = |(at, count): (usize, &usize)| {
+        let marks = "#".repeat((*count as f64 / highest * WIDTH).ceil() as usize);
+        format!("{:>10.1} {count:>5} {marks}", least + at as f64 * step).trim_end().to_owned()
+    };
+    let [median, p90, p99] = [0.5, 0.9, 0.99].map(rank);
+    let head =
+        format!("\n{title}: median {median:.1}, 90 % {p90:.1}, 99 % {p99:.1}, longest {most:.1}");
+    [head].into_iter().chain(counts.iter().enumerate().map(bar)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_histogram_counts_every_value() {
+        let lines = histogram("Time, ms", &[1.0, 1.0, 2.0, 11.0]);
+        assert_eq!(lines[0], "\nTime, ms: median 1.0, 90 % 11.0, 99 % 11.0, longest 11.0");
+        assert_eq!(lines[1], format!("{:>10} {:>5} {}", "1.0", 2, "#".repeat(40)));
+        assert_eq!(lines[2], format!("{:>10} {:>5} {}", "2.0", 1, "#".repeat(20)));
+        assert_eq!(lines.len(), 11);
+        assert_eq!(
+            histogram("Same", &[3.0; 5])[1],
+            format!("{:>10} {:>5} {}", "3.0", 5, "#".repeat(40))
+        );
+    }
+}
