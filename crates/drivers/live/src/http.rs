@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 const LONGEST: u64 = 8_192;
 /// The most clients at a time.
 const MOST: usize = 32;
-/// The type of an answer that is sent again every [`PERIOD`], until the client disconnects: server-sent events. Its body has
+/// The type of an answer that is sent again every second, until the client disconnects: server-sent events. Its body has
 /// one line.
 pub const EVENTS: &str = "text/event-stream";
 /// The interval of events.
@@ -57,7 +57,7 @@ impl HttpSocket {
         self.0.local_addr()
     }
 
-    /// Answers requests, by their path, until the daemon is requested to stop. A client beyond the first [`MOST`] is
+    /// Answers requests, by their path, until the daemon is requested to stop. A client beyond the first 32 is
     /// disconnected.
     pub fn serve(&self, running: &Running, answer: impl Fn(&str) -> Answer + Sync) {
         let (open, answer) = (AtomicUsize::new(0), &answer);
