@@ -54,9 +54,11 @@ impl Daemons {
         let mut daemons = Daemons { folder, children: Vec::new() };
         let places: Vec<Place> = match demo.options.control {
             DemoControl::Bump => vec![Place::Switch],
-            _ => (0..demo.addresses.len()).rev().map(Place::Host).collect(),
+            _ => {
+                daemons.write_files(demo)?;
+                (0..demo.addresses.len()).rev().map(Place::Host).collect()
+            }
         };
-        daemons.write_files(demo)?;
         for place in places {
             let child = daemons.spawn(demo, place)?;
             daemons.children.push((place, child));
@@ -210,7 +212,8 @@ fn scenario(demo: &Demo<'_>) -> String {
         DemoControl::Tdma => {
             "kind = \"tdma\"\nslot = \"2ms\"\nguard = \"200us\"\nround = \"20ms\"\nlead = \"3ms\"\nplanning-time = \"1ms\""
         }
-        DemoControl::Xco | DemoControl::Bump => "kind = \"xco\"",
+        DemoControl::Xco => "kind = \"xco\"",
+        DemoControl::Bump => "kind = \"none\"",
     };
     let secondary = match demo.arbiters {
         1 => "",

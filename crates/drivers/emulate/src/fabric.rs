@@ -9,7 +9,6 @@ use crate::shared::{Counts, Fidelity, Shared, Snapshot};
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::time::{ClockId, clock_gettime};
 use slotline_bump::frame as marks;
-use slotline_linux::rest::Rests;
 use slotline_linux::wait::{self, sleep};
 use slotline_net::frame::{CE, Kind, Packet};
 use slotline_net::id::HostId;
@@ -123,7 +122,7 @@ impl<'a> Fabric<'a> {
         }
         let clock = self.shared.start(dilation);
         let (began, cpu) = (Instant::now(), cpu_time());
-        let (mut idle, mut shown, mut rests) = (Duration::ZERO, began, Rests::default());
+        let (mut idle, mut shown) = (Duration::ZERO, began);
         while !self.shared.stopped() && clock.now() < self.end {
             let start = Instant::now();
             let worked = self.round(&clock, &wait)?;
@@ -134,13 +133,10 @@ impl<'a> Fabric<'a> {
             }
             let next = self.stepper.next_event().map_or(NAP, |at| clock.until(at));
             if next > SPIN {
-                let asleep = Instant::now();
                 sleep(&wait, (next - SPIN).min(NAP))?;
-                rests.slept_since(asleep);
             } else if !worked {
                 idle += start.elapsed();
             }
-            rests.rest();
         }
         self.fidelity.cpu_share = share((cpu_time() - cpu).saturating_sub(idle), began);
         for seat in &self.seats {

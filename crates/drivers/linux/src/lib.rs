@@ -1,6 +1,6 @@
 //! The parts of Linux that drivers use: packets that the kernel holds for a program ([`nfqueue`]), those that leave a
 //! host ([`gate`]) and those that a host forwards ([`crossing`]), programs that configure the kernel ([`command`]), and
-//! waiting for several files ([`wait`]), and pauses of threads that the kernel runs before others ([`rest`]).
+//! waiting for several files ([`wait`]).
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
@@ -8,6 +8,5 @@ pub mod command;
 pub mod crossing;
 pub mod gate;
 pub mod nfqueue;
-pub mod rest;
 mod rules;
 pub mod wait;

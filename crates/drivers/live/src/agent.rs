@@ -13,7 +13,6 @@ use crate::seat::{Io, Seat};
 use crate::status::{AgentStatus, Shared};
 use slotline_envelope::KeyPair;
 use slotline_linux::gate::Gate;
-use slotline_linux::rest::Rests;
 use slotline_linux::wait;
 use slotline_net::error::SpecError;
 use slotline_net::frame::{Kind, Packet};
@@ -26,7 +25,7 @@ use std::collections::HashMap;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The largest number of packets and messages handled before other work has its turn.
 const BURST: usize = 64;
@@ -165,7 +164,6 @@ impl Agent {
     /// The socket or the queue has failed.
     pub fn run(mut self, running: &Running, shared: &Shared<AgentStatus>) -> io::Result<()> {
         let list = waiting_list(&[self.gate.queue_fd(), self.channel.readable()])?;
-        let mut rests = Rests::default();
         while !running.stopped() {
             let now = running.now();
             self.drain(shared.is_drained(), now);
@@ -177,11 +175,8 @@ impl Agent {
             shared.show(|| self.status(now));
             let spins = !self.held.is_empty() && next <= SPIN;
             if !spins && !next.is_zero() {
-                let asleep = Instant::now();
                 wait::sleep(&list, next.saturating_sub(SPIN).clamp(Duration::from_micros(1), NAP))?;
-                rests.slept_since(asleep);
             }
-            rests.rest();
         }
         self.open_up(running.now());
         self.gate.queue.flush()

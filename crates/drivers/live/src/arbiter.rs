@@ -10,7 +10,6 @@ use crate::running::{Running, unique, waiting_list};
 use crate::seat::{Io, Seat};
 use crate::status::{ArbiterStatus, Shared};
 use slotline_envelope::KeyPair;
-use slotline_linux::rest::Rests;
 use slotline_linux::wait;
 use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::{HostId, PortId};
@@ -18,7 +17,7 @@ use slotline_net::time::Time;
 use slotline_net::topology::{End, Wire};
 use std::io;
 use std::net::SocketAddr;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The longest sleep. It bounds the time until a request to stop is noticed.
 const NAP: Duration = Duration::from_millis(20);
@@ -132,7 +131,6 @@ impl Arbiter {
     /// The socket has failed.
     pub fn run(mut self, running: &Running, shared: &Shared<ArbiterStatus>) -> io::Result<()> {
         let list = waiting_list(&[self.channel.readable()])?;
-        let mut rests = Rests::default();
         while !running.stopped() {
             let now = running.now();
             if let Some(keys) = shared.new_keys() {
@@ -143,11 +141,8 @@ impl Arbiter {
             shared.show(|| self.status(running.now()));
             self.write_log(now);
             if !next.is_zero() {
-                let asleep = Instant::now();
                 wait::sleep(&list, next.min(NAP))?;
-                rests.slept_since(asleep);
             }
-            rests.rest();
         }
         self.setup.recorder.iter_mut().for_each(Recorder::flush);
         Ok(())
