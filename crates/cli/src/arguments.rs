@@ -69,6 +69,8 @@ pub enum Command {
     Why(crate::why::WhyOptions),
     /// Run all points of a scenario's `sweep`; points that already have a result are skipped.
     Sweep(SweepOptions),
+    /// Run one point of a sweep, and print its record as a line of JSON: a unit of work for clusters.
+    Point(crate::sweep::point::PointOptions),
     /// Join the parts of a sweep that ran on several machines or as several shards.
     Collect(CollectOptions),
     /// Show what changed from one result to another.

@@ -62,7 +62,7 @@ fn separate(options: &BenchOptions, benchmark: &Benchmark, work: &Separate) -> R
 
 /// Runs one case in a process of its own; returns its rows as JSON lines.
 fn process(name: &str, case: &str) -> Result<String> {
-    let program = std::env::current_exe().context("cannot find this program")?;
+    let program = crate::program()?;
     let done = Command::new(program).args(["bench", name, "--json", "--case", case]).output()?;
     if !done.status.success() {
         bail!("{case}: {}", String::from_utf8_lossy(&done.stderr).trim());

@@ -1,7 +1,7 @@
 //! A progress bar on the terminal, and Ctrl-C.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use slotline_lab::run::{Job, Jobs};
+use slotline_lab::run::Jobs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -53,29 +53,11 @@ fn show(jobs: &Jobs, end_ps: Option<u64>, over: &AtomicBool) {
     let style = ProgressStyle::with_template("{bar:30} {percent:>3} %  {msg}  {eta} left");
     bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
     while !over.load(Ordering::Relaxed) {
-        let done: f64 = jobs.0.iter().map(|job| share(job, end_ps)).sum();
+        let done: f64 = jobs.0.iter().map(|job| job.share(end_ps)).sum();
         let total = jobs.0.len().max(1) as f64;
         bar.set_position((done / total * STEPS as f64) as u64);
         bar.set_message(format!("{done:.1} of {total} runs"));
         std::thread::park_timeout(PERIOD);
     }
     bar.finish_and_clear();
-}
-
-/// The completed fraction of a run: of its flows or of its time, whichever is larger.
-fn share(job: &Job, end_ps: Option<u64>) -> f64 {
-    let flows = job.flows.load(Ordering::Relaxed);
-    if job.done.load(Ordering::Relaxed) {
-        return 1.0;
-    }
-    let reached = job.watch.reached.load(Ordering::Relaxed) as f64;
-    let by_time = end_ps.map_or(0.0, |end| reached / end as f64);
-    let completed = job.watch.completed.load(Ordering::Relaxed) as f64;
-    let by_flows = if flows > 0 { completed / flows as f64 } else { 0.0 };
-    let of_pass = by_time.max(by_flows).min(1.0);
-    match (job.followed, job.again.load(Ordering::Relaxed)) {
-        (false, _) => of_pass,
-        (true, false) => of_pass / 2.0,
-        (true, true) => 0.5 + of_pass / 2.0,
-    }
 }

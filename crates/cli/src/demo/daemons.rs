@@ -87,7 +87,7 @@ impl Daemons {
 
     fn spawn(&self, demo: &Demo<'_>, place: Place) -> Result<Child> {
         let log = File::create(self.file(place, "log"))?;
-        let own = std::env::current_exe()?;
+        let own = crate::program()?;
         let mut words = isolation::first_served().map(OsString::from).chain([own.into()]);
         let mut command = Command::new(words.next().unwrap_or_default());
         command.args(words).args(self.arguments(demo, place));

@@ -20,7 +20,7 @@ pub fn write(options: &SweepOptions, study: &Study) -> Result<ExitCode> {
     let tasks = slurm.tasks.map_or(MOST_TASKS, usize::from).min(study.len());
     let script = Job {
         sweep: &study.id,
-        program: &std::env::current_exe().context("cannot find this program")?,
+        program: &crate::program()?,
         file: &absolute(&options.file)?,
         out: &absolute(&options.out)?,
         tasks,

@@ -1,9 +1,10 @@
-//! `slotline sweep` and `slotline collect`.
+//! `slotline sweep`, `slotline point` and `slotline collect`.
 
 pub mod arguments;
 mod child;
 mod cluster;
 pub mod collect;
+pub mod point;
 pub mod pool;
 mod prepare;
 

@@ -83,7 +83,7 @@ pub fn run(options: &SweepOptions, part: &mut Part, todo: Vec<usize>) -> Result<
     let pool = Pool {
         options,
         part,
-        program: std::env::current_exe().context("cannot find this program")?,
+        program: crate::program()?,
         threads: (processors() / jobs).max(1),
         bar: bar(part, todo.len()),
         queue: Mutex::new(todo.into()),

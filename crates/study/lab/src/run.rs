@@ -33,6 +33,23 @@ pub struct Job {
 }
 
 impl Job {
+    /// The completed fraction: of its flows or of its time until `end_ps`, whichever is larger.
+    pub fn share(&self, end_ps: Option<u64>) -> f64 {
+        if self.done.load(Ordering::Relaxed) {
+            return 1.0;
+        }
+        let flows = self.flows.load(Ordering::Relaxed);
+        let reached = self.watch.reached.load(Ordering::Relaxed) as f64;
+        let by_time = end_ps.map_or(0.0, |end| reached / end as f64);
+        let completed = self.watch.completed.load(Ordering::Relaxed) as f64;
+        let by_flows = if flows > 0 { completed / flows as f64 } else { 0.0 };
+        let of_pass = by_time.max(by_flows).min(1.0);
+        match (self.followed, self.again.load(Ordering::Relaxed)) {
+            (false, _) => of_pass,
+            (true, false) => of_pass / 2.0,
+            (true, true) => 0.5 + of_pass / 2.0,
+        }
+    }
     fn cancelled(&self) -> bool {
         self.watch.cancel.load(Ordering::Relaxed)
     }

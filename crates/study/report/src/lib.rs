@@ -26,6 +26,8 @@ mod voqs;
 mod why;
 
 use frame::{Page, Section};
+use plot::Figure;
+use serde_json::json;
 use slotline_lab::output::PageFile;
 use slotline_lab::record::RunSet;
 use slotline_lab::summary::Summary;
@@ -37,6 +39,18 @@ pub const PAGE: PageFile = PageFile { name: "report.html", text: html };
 /// The page for `set`, whose result has the name `id`.
 pub fn html(id: &str, set: &RunSet, summary: &Summary) -> String {
     page(id, set, summary).html()
+}
+
+/// All figures of the page as JSON, for other programs that draw them: for each its title, its caption and its data, or
+/// how to get the data.
+pub fn figures(set: &RunSet, summary: &Summary) -> String {
+    let sections = sections(set, summary);
+    let figures = sections.iter().flat_map(|section| &section.figures);
+    let value = |figure: &Figure| match figure {
+        Ok(plot) => json!({ "title": plot.title, "caption": plot.caption, "plot": plot }),
+        Err(missing) => json!({ "title": missing.title, "remedy": missing.remedy }),
+    };
+    json!({ "schemes": set.schemes, "figures": figures.map(value).collect::<Vec<_>>() }).to_string()
 }
 
 fn page<'a>(id: &str, set: &'a RunSet, summary: &Summary) -> Page<'a> {

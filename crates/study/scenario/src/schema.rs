@@ -59,6 +59,13 @@ pub fn file() -> Value {
     schema
 }
 
+/// The schema of a scenario with a definition for each type that has a name, for generators of code.
+pub fn definitions() -> Value {
+    let settings =
+        SchemaSettings::draft07().with(|settings| settings.transforms.push(Box::new(in_toml)));
+    settings.into_generator().into_root_schema_for::<Scenario>().to_value()
+}
+
 /// The schema of files as text, for editors.
 pub fn text() -> String {
     // A tree of plain values.

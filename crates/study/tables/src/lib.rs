@@ -6,6 +6,7 @@
 
 mod apps;
 mod caught;
+pub mod columns;
 mod csv;
 mod estimates;
 mod faults;

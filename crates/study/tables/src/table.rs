@@ -98,6 +98,9 @@ impl<R> Column<R> {
             Cell::Flag(..) => Type::Flag,
         }
     }
+    pub(crate) fn about(&self) -> ColumnAbout {
+        ColumnAbout { name: self.name, kind: self.kind(), meaning: self.meaning }
+    }
 }
 
 /// A table: its columns, and its rows in a run.
@@ -119,12 +122,7 @@ impl<R: Clone> Table<R> {
         self.name
     }
     pub(crate) fn about(&self) -> TableAbout {
-        let column = |column: &Column<R>| ColumnAbout {
-            name: column.name,
-            kind: column.kind(),
-            meaning: column.meaning,
-        };
-        let columns = self.columns.iter().map(column).collect();
+        let columns = self.columns.iter().map(Column::about).collect();
         TableAbout { name: self.name, meaning: self.meaning, csv: self.csv, columns }
     }
 }

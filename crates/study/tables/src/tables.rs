@@ -1,5 +1,6 @@
 //! The tables of a result.
 
+use super::columns::Filled;
 use super::table::{Cell, Column, Table, TableAbout, fit, or_never, set};
 use crate::record::{ControlRow, FlowRow, NEVER, PortRow, RunRecord, SampleRow};
 use std::borrow::Cow;
@@ -27,6 +28,8 @@ pub trait AnyTable: Sync {
     fn csv(&self, runs: &[&RunRecord], out: &mut dyn Write) -> io::Result<()>;
     /// Writes the rows of `runs` as Parquet.
     fn parquet(&self, runs: &[&RunRecord], out: &mut (dyn Write + Send)) -> io::Result<()>;
+    /// The columns with the rows of `runs`.
+    fn columns(&self, runs: &[&RunRecord]) -> Vec<Filled>;
 }
 
 impl<R: Clone + Sync> AnyTable for Table<R> {
@@ -47,6 +50,9 @@ impl<R: Clone + Sync> AnyTable for Table<R> {
     }
     fn parquet(&self, runs: &[&RunRecord], out: &mut (dyn Write + Send)) -> io::Result<()> {
         Table::parquet(self, runs, out)
+    }
+    fn columns(&self, runs: &[&RunRecord]) -> Vec<Filled> {
+        Table::columns(self, runs)
     }
 }
 

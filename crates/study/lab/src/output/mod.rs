@@ -147,6 +147,14 @@ impl Place {
             Err(error) => Err(self.keep_rest(set, error)),
         }
     }
+    /// Writes only the scenario and `summary`, and gives them their final name. Such a folder is no whole result, but
+    /// a point of a sweep.
+    pub fn write_summary(self, set: &RunSet, summary: &Summary) -> Result<(), OutputError> {
+        let whole = self.draft.join(WHOLE);
+        fs::create_dir(&whole).map_err(at(&whole))?;
+        written::write_summary(&whole, written::Content { id: &self.id, set, summary })?;
+        self.publish(&whole)
+    }
     /// Handles a failure to write the result. Its incomplete files are removed to make room for runs that are not
     /// stored yet.
     fn keep_rest(&mut self, set: &RunSet, error: OutputError) -> OutputError {

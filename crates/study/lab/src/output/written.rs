@@ -97,6 +97,19 @@ pub(super) fn write_data(folder: &Path, id: &str, set: &RunSet) -> Result<(), Ou
     write_all(folder, folder, id, set, read_back(set), false)
 }
 
+/// Writes only the scenario and the summary, and does not force them to the disk.
+pub(super) fn write_summary(folder: &Path, content: Content<'_>) -> Result<(), OutputError> {
+    let Content { id, set, summary } = content;
+    let texts = [
+        ("scenario.toml", set.scenario.clone()),
+        ("summary.json", summary_json::text(id, set, summary)),
+    ];
+    texts.into_iter().try_for_each(|(name, text)| {
+        let path = folder.join(name);
+        fs::write(&path, text).map_err(at(&path))
+    })
+}
+
 /// The scenario, and the tables as Parquet. They are read back.
 fn read_back(set: &RunSet) -> Vec<Planned<'_>> {
     let table = |table: &&'static dyn AnyTable| {

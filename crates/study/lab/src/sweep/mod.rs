@@ -6,6 +6,7 @@
 pub mod part;
 pub mod plan;
 pub mod rows;
+pub mod single;
 pub mod slurm;
 pub mod store;
 pub mod summary_file;

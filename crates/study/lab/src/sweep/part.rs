@@ -87,18 +87,24 @@ pub struct Part {
     pub points: Vec<PointRecord>,
 }
 
-impl Part {
-    /// The state of `study` before any point is done.
-    pub fn of(study: &Study, shard: Shard) -> Part {
+impl Study {
+    /// The record of point `at` before it is done.
+    pub fn record(&self, at: usize) -> PointRecord {
         let json = |value: Option<toml::Value>| value.as_ref().map(json_of);
-        let record = |point: usize| PointRecord {
-            point,
-            settings: study.settings(point).into_iter().map(json).collect(),
+        PointRecord {
+            point: at,
+            settings: self.settings(at).into_iter().map(json).collect(),
             id: None,
             state: State::Missing,
             digest: None,
             message: None,
-        };
+        }
+    }
+}
+
+impl Part {
+    /// The state of `study` before any point is done.
+    pub fn of(study: &Study, shard: Shard) -> Part {
         Part {
             sweep: study.id.clone(),
             name: study.name.clone(),
@@ -106,7 +112,7 @@ impl Part {
             shard,
             parameters: study.parameters.clone(),
             metrics: vec![],
-            points: (0..study.len()).map(record).collect(),
+            points: (0..study.len()).map(|at| study.record(at)).collect(),
         }
     }
 

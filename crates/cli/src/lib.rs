@@ -1,4 +1,4 @@
-//! The `slotline` command.
+//! The `slotline` command, as a library: the program and the Python package run [`main`].
 
 mod arguments;
 mod bench;
@@ -38,9 +38,13 @@ mod sweep;
 mod top;
 mod why;
 
+use anyhow::Context;
 use arguments::{Arguments, Command};
 use clap::Parser;
+use std::ffi::OsString;
+use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::OnceLock;
 
 /// The text that `slotline` prints without arguments.
 const ABOUT: &str = "\
@@ -57,6 +61,7 @@ Slotline compares schemes for running a datacenter network. One scenario file de
   slotline why FILE           show where the time of single flows was spent
   slotline crosscheck FILE    run a scenario on two engines and show where they differ
   slotline sweep FILE         run all points of a scenario's `sweep` and compare them
+  slotline point FILE N       run one point of a `sweep`: a unit of work for clusters
   slotline collect DIR...     join the parts of a sweep that ran on several machines
   slotline report RUN...      rebuild the page of a result, or compare several results on one page
   slotline diff OLD NEW       show what changed between two results; exit code 1 means a regression
@@ -70,11 +75,30 @@ Slotline compares schemes for running a datacenter network. One scenario file de
 
 Start with `slotline run scenarios/incast.toml`; `slotline help run` explains the options.";
 
-fn main() -> ExitCode {
-    if std::env::args_os().len() == 1 {
+/// The file that starts the command again, if it is not the program of this process.
+static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+
+/// The file that starts the command again.
+fn program() -> anyhow::Result<PathBuf> {
+    let own = || std::env::current_exe().context("cannot find this program");
+    PROGRAM.get().cloned().map_or_else(own, Ok)
+}
+
+/// Runs the command in a process of another program, such as Python. `program` is a file that starts the command, for
+/// points of sweeps and for daemons.
+pub fn main_of(program: PathBuf, arguments: Vec<OsString>) -> ExitCode {
+    // A second call in one process names the same file.
+    drop(PROGRAM.set(program));
+    main(arguments)
+}
+
+/// Runs the command with these `arguments`, of which the first is the name of the program. Ends the process if the
+/// arguments are wrong.
+pub fn main(arguments: Vec<OsString>) -> ExitCode {
+    if arguments.len() == 1 {
         return ended(print_text(ABOUT));
     }
-    let arguments = Arguments::parse();
+    let arguments = Arguments::parse_from(arguments);
     let result = match &arguments.command {
         Command::Run(options) => run::run(options),
         #[cfg(target_os = "linux")]
@@ -104,6 +128,7 @@ fn main() -> ExitCode {
         Command::Crosscheck(options) => crosscheck::crosscheck(options),
         Command::Why(options) => why::why(options),
         Command::Sweep(options) => sweep::sweep(options),
+        Command::Point(options) => sweep::point::point(options),
         Command::Collect(options) => sweep::collect::collect(options),
         Command::Reproduce(options) => reproduce::reproduce(options),
         Command::Import(options) => import::import(options),

@@ -1,0 +1,74 @@
+//! Slotline for Python: the extension module `slotline._core`.
+//!
+//! It is thin. The classes here hold a scenario, a result, a table and a study; `python/slotline` makes from them what
+//! users see. Errors become exceptions of `slotline.errors`.
+#![forbid(unsafe_code)]
+
+mod control;
+mod errors;
+mod metrics;
+mod outcome;
+mod plan;
+mod running;
+mod scenario;
+mod study;
+mod table;
+
+use pyo3::prelude::*;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// The compiled part of the package `slotline`.
+#[pymodule]
+mod _core {
+    #[pymodule_export]
+    use super::outcome::Outcome;
+    #[pymodule_export]
+    use super::plan::{NetworkView, Plan};
+    #[pymodule_export]
+    use super::scenario::Scenario;
+    #[pymodule_export]
+    use super::study::{Study, collect};
+    #[pymodule_export]
+    use super::table::Table;
+    #[pymodule_export]
+    use super::{command, definitions, duration, open_result};
+    use pyo3::prelude::*;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        // The panic of a run is reported as the reason why the run has no result, and nowhere else.
+        std::panic::set_hook(Box::new(|_| ()));
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}
+
+/// Runs the command `slotline`, and returns its exit code. `program` is a file that starts it again.
+#[pyfunction]
+fn command(py: Python<'_>, program: PathBuf, arguments: Vec<OsString>) -> u8 {
+    drop(std::panic::take_hook());
+    let code = py.detach(|| slotline_cli::main_of(program, arguments));
+    // The only codes are those of `ARCHITECTURE.md`, and `ExitCode` does not say which it is.
+    (0..=u8::MAX).find(|n| std::process::ExitCode::from(*n) == code).unwrap_or(1)
+}
+
+/// The JSON Schema of a scenario with a definition for each type, as text.
+#[pyfunction]
+fn definitions() -> String {
+    slotline_scenario::schema::definitions().to_string()
+}
+
+/// A duration such as `"20us"` in picoseconds.
+#[pyfunction]
+fn duration(text: &str) -> PyResult<u64> {
+    let time: Result<slotline_net::time::Time, _> = text.parse();
+    time.map(|time| time.as_ps()).map_err(errors::wrong)
+}
+
+/// Reads the result in a folder.
+#[pyfunction]
+#[pyo3(name = "open")]
+fn open_result(py: Python<'_>, folder: PathBuf) -> PyResult<outcome::Outcome> {
+    let read = py.detach(|| slotline_lab::output::read::open(&folder));
+    read.map(|stored| outcome::Outcome::new(stored.set)).map_err(errors::of_result)
+}

@@ -1,0 +1,215 @@
+"""Scenarios: what is simulated."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from . import _core, _toml, parts
+from ._progress import Report, reporter
+from .errors import Interrupted
+from .result import Result
+
+if TYPE_CHECKING:
+    import networkx
+
+__all__ = ["Scenario"]
+
+#: The name of a scenario that has no file.
+UNNAMED = "scenario.toml"
+
+
+class Scenario:
+    """A network, its traffic, and the schemes to compare.
+
+    A scenario does not change: :meth:`replace` returns another one.
+
+    >>> import slotline as sl
+    >>> s = sl.Scenario.parse('''
+    ... name = "small"
+    ... end = { at = "100ms" }
+    ... fabric = { kind = "star", hosts = 9 }
+    ... workload = [{ kind = "incast" }]
+    ... scheme = [{ name = "tcp" }]
+    ... ''')
+    >>> s.fabric
+    'star of 9 hosts and 1 switch'
+    >>> s.replace("fabric.hosts", 5).fabric
+    'star of 5 hosts and 1 switch'
+    """
+
+    __slots__ = ("_core", "_folder")
+
+    def __init__(self, core: _core.Scenario, folder: object = None) -> None:
+        self._core = core
+        #: Keeps the folder with the scenario's files from memory.
+        self._folder = folder
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Scenario:
+        """Reads and checks the file at ``path``. Files that it names are looked for beside it.
+
+        :raises ScenarioError: the scenario is wrong.
+        :raises OSError: the file cannot be read.
+        """
+        return cls(_core.Scenario.parse(Path(path).read_text("utf-8"), path, parts.registered()))
+
+    @classmethod
+    def parse(
+        cls,
+        text: str,
+        *,
+        path: str | os.PathLike[str] = UNNAMED,
+        files: Mapping[str, str | bytes] | None = None,
+    ) -> Scenario:
+        """Checks ``text`` as the content of the file at ``path``.
+
+        ``files`` has the content of files that the scenario names, by name; then ``path`` does not count.
+
+        :raises ScenarioError: the scenario is wrong.
+        """
+        folder = None
+        if files is not None:
+            folder = tempfile.TemporaryDirectory(prefix="slotline-")
+            for name, content in files.items():
+                place = Path(folder.name, name)
+                place.parent.mkdir(parents=True, exist_ok=True)
+                place.write_bytes(content.encode() if isinstance(content, str) else content)
+            path = Path(folder.name, UNNAMED)
+        return cls(_core.Scenario.parse(text, path, parts.registered()), folder)
+
+    @classmethod
+    def build(cls, table: Mapping[str, Any] | _toml.HasTable | None = None, /, **keys: Any) -> Scenario:
+        """Checks a scenario that is made of tables: dictionaries, or objects of :mod:`slotline.typed`.
+
+        >>> import slotline as sl
+        >>> s = sl.Scenario.build(
+        ...     name="small",
+        ...     end={"at": "100ms"},
+        ...     fabric=sl.Fabric.star(hosts=9),
+        ...     workload=[sl.Workload.incast(block="90KB")],
+        ...     scheme=[sl.Scheme(name="tcp")],
+        ... )
+        >>> s.schemes
+        ['tcp']
+
+        :raises ScenarioError: the scenario is wrong.
+        """
+        return cls.parse(_toml.document({**_toml.plain(table or {}), **keys}))
+
+    def replace(self, changes: str | Mapping[str, Any], value: Any = None) -> Scenario:
+        """The scenario with other values.
+
+        ``changes`` is the path of a key, such as ``scheme[dctcp].queue.threshold`` or ``workload[0].load``, whose new
+        value is ``value``; or it has the new value for each of several paths.
+
+        :raises ScenarioError: the new scenario is wrong.
+        :raises ValueError: a path does not exist.
+        """
+        pairs = {changes: value} if isinstance(changes, str) else changes
+        texts = [(path, _toml.text_of(item)) for path, item in pairs.items()]
+        return Scenario(self._core.replaced(texts), self._folder)
+
+    def to_toml(self) -> str:
+        """The scenario as a file. Files that it extends are merged into it."""
+        return self._core.to_toml()
+
+    def resolved(self) -> str:
+        """The scenario with all defaults written out, as results keep it."""
+        return self._core.resolved()
+
+    @property
+    def id(self) -> str:
+        """The name of its result. Equal scenarios have equal names; other seeds, other names."""
+        return self._core.id
+
+    @property
+    def path(self) -> Path:
+        """The file that it was read from."""
+        return Path(self._core.path)
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self._core.name
+
+    @property
+    def fabric(self) -> str:
+        """The network in words."""
+        return self._core.fabric
+
+    @property
+    def schemes(self) -> list[str]:
+        """The names of the schemes that are compared. The first is the baseline."""
+        return self._core.schemes
+
+    @property
+    def seeds(self) -> list[int]:
+        """The seeds with which each scheme is run."""
+        return self._core.seeds
+
+    @property
+    def notes(self) -> list[str]:
+        """What one should know about files that it names, and values that were computed for it."""
+        return self._core.notes
+
+    def run(
+        self,
+        *,
+        seed: int | None = None,
+        repeat: int | None = None,
+        threads: int | None = None,
+        engine: str | None = None,
+        progress: bool | Report = False,
+    ) -> Result:
+        """Runs all schemes with all seeds, in this process. Other threads of Python run meanwhile.
+
+        :param seed: the first seed, instead of the scenario's.
+        :param repeat: the number of repetitions, instead of the scenario's.
+        :param threads: the number of threads; results do not depend on it. Default: all processors.
+        :param engine: ``"packet"`` or ``"flow"``, instead of the scenario's.
+        :param progress: whether to show the progress, or a function that is called ten times a second with the share
+            of the work that is done (0 to 1), and the numbers of complete and of all runs.
+        :raises RunError: no run has a result.
+        :raises Interrupted: Ctrl-C; its attribute ``result`` has the complete runs.
+        """
+        report, close = reporter(progress, "runs")
+        try:
+            outcome, stopped = self._core.run(seed, repeat, threads, engine, report)
+        finally:
+            close()
+        result = Result(outcome)
+        if isinstance(stopped, KeyboardInterrupt):
+            raise Interrupted(result if result.runs else None) from None
+        if stopped is not None:
+            raise stopped
+        return result
+
+    def to_networkx(self) -> networkx.MultiDiGraph:
+        """The network as a graph of networkx.
+
+        Nodes have the attributes ``kind`` (``"host"`` or ``"switch"``) and ``tier``. Edges, one for each direction of a
+        link, have ``rate`` in bits per second and ``delay_ps`` in picoseconds.
+        """
+        from .networks import graph_of
+
+        return graph_of(*self._core.graph())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Scenario) and self.id == other.id
+
+    def __hash__(self) -> int:
+        return hash(self.id)
+
+    def __repr__(self) -> str:
+        return f"<Scenario {self.name!r}: {self.fabric}; {', '.join(self.schemes)}; {len(self.seeds)} seeds>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _again, (self.to_toml(), str(self.path))
+
+
+def _again(text: str, path: str) -> Scenario:
+    return Scenario.parse(text, path=path)

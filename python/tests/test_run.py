@@ -1,0 +1,150 @@
+"""Runs in this process."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from conftest import SMALL, command
+
+import slotline as sl
+
+#: A scenario that runs for minutes.
+LONG = SMALL.replace('"100ms"', '"1000s"').replace('{ kind = "incast", block = "90KB" }', '{ kind = "permutation" }')
+
+
+def test_the_command_and_the_library_give_the_same(small: sl.Result, tmp_path: Path) -> None:
+    file = tmp_path / "small.toml"
+    file.write_text(SMALL)
+    done = command("run", file, "--out", tmp_path, "--json")
+    assert done.returncode == 0, done.stderr
+    summary = json.loads(done.stdout)
+    assert small.digest == summary["engine"]["digest"] and small.id == summary["id"]
+    again = sl.open(tmp_path / small.id)
+    assert again.digest == small.digest and again.metrics["tcp"] == small.metrics["tcp"]
+    saved = small.save(tmp_path / "mine")
+    assert (saved / "flows.csv").read_bytes() == (tmp_path / small.id / "flows.csv").read_bytes()
+    with pytest.raises(sl.ResultError, match="already holds a result"):
+        small.save(tmp_path / "mine")
+    with pytest.raises(sl.ResultError, match="not a result"):
+        sl.open(tmp_path)
+
+
+def test_seeds_and_threads_are_arguments() -> None:
+    scenario = sl.Scenario.parse(SMALL)
+    one, two = (scenario.run(seed=8, repeat=1, threads=threads) for threads in (1, 2))
+    assert one.seeds == [8] and one.digest == two.digest
+    assert scenario.run(repeat=1, engine="flow").digest != one.digest
+    with pytest.raises(ValueError, match="`engine` is"):
+        scenario.run(engine="fluid")
+
+
+def test_progress_is_reported() -> None:
+    told: list[tuple[float, int, int]] = []
+    sl.Scenario.parse(SMALL).run(progress=lambda *now: told.append(now))
+    assert told[-1] == (1.0, 4, 4) and all(0 <= share <= 1 for share, _, _ in told)
+
+
+def test_an_exception_of_progress_ends_the_run() -> None:
+    def refuse(*_: object) -> None:
+        raise ArithmeticError("enough")
+
+    with pytest.raises(ArithmeticError, match="enough"):
+        sl.Scenario.parse(LONG).run(progress=refuse)
+
+
+def test_interrupts_end_a_run_soon_and_keep_whole_runs() -> None:
+    short = {"end.at": "1ms"}
+    quick = sl.Scenario.parse(SMALL).replace(short)
+    slow = sl.Scenario.parse(LONG)
+    sent: list[float] = []
+
+    def interrupt() -> None:
+        sent.append(time.monotonic())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    timer = threading.Timer(0.5, interrupt)
+    timer.start()
+    with pytest.raises(sl.Interrupted) as caught:
+        slow.run(threads=1)
+    took = time.monotonic() - sent[0]
+    assert caught.value.result is None and isinstance(caught.value, KeyboardInterrupt)
+    assert took < 1, f"Ctrl-C took {took:.3f} s"
+    assert quick.run().complete
+
+
+def test_whole_runs_are_kept() -> None:
+    def enough(share: float, done: int, of: int) -> None:
+        if done:
+            raise KeyboardInterrupt
+
+    # One scheme is quick, and the other one takes minutes.
+    text = LONG.replace("[[scheme]]\nname = \"dctcp\"", "[[scheme]]\nname = \"dctcp\"\nrouting = \"ecmp\"")
+    scenario = sl.Scenario.parse(text).replace({"end.at": "400ms", "repeat": 6})
+    with pytest.raises(sl.Interrupted) as caught:
+        scenario.run(threads=1, progress=enough)
+    result = caught.value.result
+    assert result is not None and 0 < result.runs < 12 and not result.complete
+    assert result.metrics["tcp"]["goodput"].n >= 1
+
+
+def test_other_threads_run_meanwhile() -> None:
+    over = threading.Event()
+    counted = 0
+
+    def count() -> None:
+        nonlocal counted
+        while not over.wait(0.001):
+            counted += 1
+
+    thread = threading.Thread(target=count)
+    thread.start()
+    began = time.monotonic()
+    sl.Scenario.parse(SMALL).replace("repeat", 20).run(threads=1)
+    took = time.monotonic() - began
+    over.set()
+    thread.join()
+    # A millisecond each, and more where the machine is busy.
+    assert counted > 5, f"{counted} turns in {took:.2f} s"
+
+
+def test_nothing_is_printed() -> None:
+    script = f"import slotline as sl; sl.Scenario.parse({SMALL!r}).run()"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
+    assert done.stdout == b"" and done.stderr == b""
+
+
+def test_the_import_is_quick() -> None:
+    script = "import time; began = time.perf_counter(); import slotline; print(time.perf_counter() - began)"
+    times = [float(subprocess.check_output([sys.executable, "-c", script])) for _ in range(5)]
+    # 50 ms on an idle machine.
+    assert min(times) < 0.15, times
+
+
+def test_metrics_compare_schemes(small: sl.Result) -> None:
+    goodput = small.metrics["dctcp"]["goodput"]
+    assert goodput.unit == "bit/s" and goodput.n == 2 and goodput.ratio is not None
+    assert goodput.ratio == pytest.approx(goodput.mean / small.metrics["tcp"]["goodput"].mean, rel=0.05)
+    comparison = small.compare()
+    assert {it.scheme for it in comparison} == {"dctcp"}
+    assert "dctcp against tcp" in str(comparison) and "<table" in small._repr_html_()
+    assert all(it.verdict == "better" for it in comparison.better)
+
+
+def test_a_flow_is_explained(small: sl.Result) -> None:
+    assert small.why(0, scheme="dctcp", seed=4).startswith("Flow 0 under dctcp, seed 4:")
+    assert "under tcp, seed 3" in small.why()
+    with pytest.raises(ValueError, match="no such run"):
+        small.why(0, scheme="xco")
+
+
+def test_a_result_from_the_disk_is_explained(small: sl.Result, tmp_path: Path) -> None:
+    again = sl.open(small.save(tmp_path))
+    assert again.why(3, seed=4) == small.why(3, seed=4)

@@ -1,0 +1,92 @@
+"""Scenarios: reading, changing, writing, and their errors."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import pytest
+from conftest import SCENARIOS, SMALL
+
+import slotline as sl
+
+
+def shipped() -> list[Path]:
+    def is_scenario(path: Path) -> bool:
+        try:
+            sl.Study.load(path)
+        except sl.ScenarioError as error:
+            return "no `sweep`" in str(error)
+        return False
+
+    return [path for path in sorted(SCENARIOS.rglob("*.toml")) if is_scenario(path)]
+
+
+@pytest.mark.parametrize("path", shipped(), ids=lambda path: path.stem)
+def test_a_scenario_that_is_written_and_read_is_the_same(path: Path) -> None:
+    first = sl.Scenario.load(path)
+    again = sl.Scenario.parse(first.to_toml(), path=path)
+    assert again.id == first.id
+    assert again.replace({}).id == first.id
+
+
+def test_many_scenarios_are_shipped() -> None:
+    assert len(shipped()) > 20
+
+
+def test_values_are_replaced_by_their_paths() -> None:
+    first = sl.Scenario.parse(SMALL)
+    other = first.replace({"scheme[dctcp].queue.threshold": "60KB", "fabric.hosts": 17, "seed": 5})
+    assert (other.fabric, other.seeds) == ("star of 17 hosts and 1 switch", [5, 6])
+    assert 'threshold = "60KB"' in other.resolved() and other.id != first.id
+    assert first.replace("scheme[dctcp].queue.threshold", "30KB") == first
+
+
+def test_a_wrong_scenario_is_an_exception_with_its_place() -> None:
+    with pytest.raises(sl.ScenarioError) as caught:
+        sl.Scenario.parse(SMALL.replace("threshold = ", "treshold = "), path="here.toml")
+    error = caught.value
+    assert (str(error.file), error.line, error.column) == ("here.toml", 13, 33)
+    assert error.key == "scheme[1].queue.treshold" and error.hint == "did you mean `threshold`?"
+    assert "unknown key `treshold`" in (error.message or "") and isinstance(error, ValueError)
+    with pytest.raises(sl.ScenarioError, match="hosts"):
+        sl.Scenario.parse(SMALL).replace("fabric.hosts", 0)
+    with pytest.raises(ValueError, match="unknown element `nobody`"):
+        sl.Scenario.parse(SMALL).replace("scheme[nobody].queue", "red")
+
+
+def test_a_missing_file_is_the_usual_exception(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        sl.Scenario.load(tmp_path / "none.toml")
+
+
+def test_files_may_come_from_memory() -> None:
+    text = SMALL.replace('{ kind = "incast", block = "90KB" }', '{ kind = "trace", file = "flows.csv" }')
+    flows = "start,src,dst,bytes\n0us,1,0,90000\n10us,2,0,3000\n"
+    scenario = sl.Scenario.parse(text, files={"flows.csv": flows})
+    assert sorted(set(scenario.run(repeat=1).flows["bytes"])) == [3000, 90000]
+    assert scenario.replace("seed", 9).run(repeat=1).complete
+
+
+def test_a_scenario_can_be_given_to_another_process() -> None:
+    first = sl.Scenario.parse(SMALL)
+    assert pickle.loads(pickle.dumps(first)) == first
+
+
+def test_networks_of_networkx_go_in_and_out() -> None:
+    networkx = pytest.importorskip("networkx")
+    graph = networkx.Graph()
+    graph.add_edges_from([("a", "s"), ("b", "s"), ("s", "t"), ("t", "c")], rate="10Gbps")
+    fabric = sl.Fabric.from_networkx(graph, delay="2us")
+    scenario = sl.Scenario.build(
+        name="own",
+        end={"at": "10ms"},
+        fabric=fabric,
+        workload=[sl.Workload.incast(block="10KB")],
+        scheme=[sl.Scheme(name="tcp")],
+    )
+    assert scenario.fabric == "graph of 3 hosts and 2 switches"
+    out = scenario.to_networkx()
+    assert out.edges["a", "s", 0] == {"rate": 10_000_000_000, "delay_ps": 2_000_000}
+    again = scenario.replace("fabric", sl.Fabric.from_networkx(out))
+    assert networkx.utils.graphs_equal(again.to_networkx(), out)
