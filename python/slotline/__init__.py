@@ -6,7 +6,7 @@
 ... end = { at = "100ms" }
 ... fabric = { kind = "star", hosts = 9 }
 ... workload = [{ kind = "incast", block = "90KB" }]
-... scheme = [{ name = "tcp" }, { name = "dctcp", transport = "dctcp", queue = { kind = "threshold" } }]
+... scheme = [{ name = "tcp" }, { name = "dctcp", transport = "dctcp", queue = { kind = "ecn" } }]
 ... ''')
 >>> r = s.run(repeat=2)
 >>> r.complete, len(r.flows) > 0

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 
-@runtime_checkable
 class HasTable(Protocol):
     """An object that stands for a table of a scenario."""
 
@@ -18,12 +15,12 @@ class HasTable(Protocol):
 
 def plain(value: Any) -> Any:
     """``value`` as tables, lists, texts and numbers."""
-    if isinstance(value, HasTable):
+    if hasattr(value, "to_dict"):  # a table of `slotline.typed`
         return value.to_dict()
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items() if item is not None}
-    if isinstance(value, timedelta):
-        return f"{value // timedelta(microseconds=1)}us"
+    if hasattr(value, "total_seconds"):  # a duration of `datetime`
+        return f"{round(value.total_seconds() * 1e6)}us"
     if isinstance(value, Sequence) and not isinstance(value, (str, bytes)):
         return [plain(item) for item in value]
     if hasattr(value, "item"):  # a number of numpy
@@ -46,7 +43,7 @@ def _text(value: Any) -> str:
     if isinstance(value, (int, float)):
         return repr(value)
     if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False)
+        return _quoted(value)
     if isinstance(value, list):
         return "[" + ", ".join(map(_text, value)) + "]"
     if isinstance(value, dict):
@@ -54,9 +51,16 @@ def _text(value: Any) -> str:
     raise TypeError(f"a scenario cannot hold {value!r}")
 
 
+def _quoted(text: str) -> str:
+    import json
+
+    # JSON leaves this character as it is, and TOML does not permit it.
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
 def _key(key: str) -> str:
     bare = key.replace("-", "").replace("_", "")
-    return key if bare.isascii() and bare.isalnum() else json.dumps(key, ensure_ascii=False)
+    return key if bare.isascii() and bare.isalnum() else _quoted(key)
 
 
 def document(table: Mapping[str, Any]) -> str:

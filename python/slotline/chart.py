@@ -20,7 +20,7 @@ PARTS = ["#882255", "#aa4499", "#cc6677", "#117733", "#ddcc77", "#88ccee", "#44a
 HEAT = ["#eef0f2", "#fdebc8", "#fbd596", "#f7b968", "#ef9a4c", "#e2783d", "#cd5638", "#ae3938", "#86213a", "#560f33"]
 #: Scales that begin as logarithms.
 LOGARITHMIC = "log-first"
-UNITS = {"s": "s", "bit/s": "bit/s", "B": "bytes", "x": "times", "share": "share", "1": ""}
+UNITS = {"s": "s", "bit/s": "bit/s", "B": "bytes", "x": "times", "share": "", "1": ""}
 
 Json = dict[str, Any]
 

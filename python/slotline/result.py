@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _core
 from ._core import Table
@@ -22,8 +20,7 @@ __all__ = ["Comparison", "Estimate", "Metrics", "Result", "open"]
 WIDTH = 100
 
 
-@dataclass(frozen=True, slots=True)
-class Estimate:
+class Estimate(NamedTuple):
     """The value of a metric under a scheme."""
 
     #: The scheme.
@@ -225,6 +222,8 @@ class Result:
     @cached_property
     def summary(self) -> dict[str, Any]:
         """The content of ``summary.json``."""
+        import json
+
         summary: dict[str, Any] = json.loads(self._outcome.summary())
         return summary
 
@@ -252,6 +251,8 @@ class Result:
 
     @cached_property
     def _figures(self) -> dict[str, Any]:
+        import json
+
         figures: dict[str, Any] = json.loads(self._outcome.figures())
         return figures
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -73,6 +72,8 @@ class Scenario:
         """
         folder = None
         if files is not None:
+            import tempfile
+
             folder = tempfile.TemporaryDirectory(prefix="slotline-")
             for name, content in files.items():
                 place = Path(folder.name, name)

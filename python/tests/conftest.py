@@ -15,17 +15,17 @@ SCENARIOS = ROOT / "scenarios"
 
 SMALL = """
 name = "small"
-end = { at = "100ms" }
+end = { at = "600ms" }
 seed = 3
 repeat = 2
 fabric = { kind = "star", hosts = 9 }
-workload = [{ kind = "incast", block = "90KB" }]
+workload = [{ kind = "incast", block = "300KB" }]
 [[scheme]]
 name = "tcp"
 [[scheme]]
 name = "dctcp"
 transport = "dctcp"
-queue = { kind = "threshold", threshold = "30KB" }
+queue = { kind = "ecn", threshold = "30KB" }
 """
 
 STUDY = SMALL + """

@@ -21,7 +21,7 @@ def test_colours_are_those_of_the_report() -> None:
 
 def test_a_chart_has_the_data_of_the_result(small: sl.Result) -> None:
     drawn = small.chart("fct-cdf")
-    longest = max(row["completion_time"] for row in drawn.spec["data"]["values"])
+    longest = max(row["flow_completion_time"] for row in drawn.spec["data"]["values"])
     assert longest == pytest.approx(max(small.flows["fct_ps"]) / 1e12)
     domain = drawn.spec["encoding"]["color"]["scale"]
     assert domain == {"domain": ["tcp", "dctcp"], "range": ["#0072b2", "#d55e00"]}

@@ -17,7 +17,7 @@ from conftest import SMALL, command
 import slotline as sl
 
 #: A scenario that runs for minutes.
-LONG = SMALL.replace('"100ms"', '"1000s"').replace('{ kind = "incast", block = "90KB" }', '{ kind = "permutation" }')
+LONG = SMALL.replace('"600ms"', '"1000s"').replace('{ kind = "incast", block = "300KB" }', '{ kind = "bulk" }')
 
 
 def test_the_command_and_the_library_give_the_same(small: sl.Result, tmp_path: Path) -> None:
@@ -41,7 +41,8 @@ def test_seeds_and_threads_are_arguments() -> None:
     scenario = sl.Scenario.parse(SMALL)
     one, two = (scenario.run(seed=8, repeat=1, threads=threads) for threads in (1, 2))
     assert one.seeds == [8] and one.digest == two.digest
-    assert scenario.run(repeat=1, engine="flow").digest != one.digest
+    plain = scenario.replace("scheme", [{"name": "tcp"}])
+    assert plain.run(engine="flow").digest != plain.run().digest
     with pytest.raises(ValueError, match="`engine` is"):
         scenario.run(engine="fluid")
 
@@ -122,10 +123,12 @@ def test_nothing_is_printed() -> None:
 
 
 def test_the_import_is_quick() -> None:
-    script = "import time; began = time.perf_counter(); import slotline; print(time.perf_counter() - began)"
-    times = [float(subprocess.check_output([sys.executable, "-c", script])) for _ in range(5)]
-    # 50 ms on an idle machine.
-    assert min(times) < 0.15, times
+    clock = "import time; began = time.process_time(); import {}; print(time.process_time() - began)"
+    for module, most in (("slotline", 0.05), ("slotline, slotline.typed", 0.2)):
+        line = [sys.executable, "-c", clock.format(module)]
+        times = [float(subprocess.check_output(line)) for _ in range(3)]
+        # Of the processor's time, because other programs may use the machine.
+        assert min(times) < 2 * most, times
 
 
 def test_metrics_compare_schemes(small: sl.Result) -> None:

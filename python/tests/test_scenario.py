@@ -46,7 +46,7 @@ def test_a_wrong_scenario_is_an_exception_with_its_place() -> None:
     with pytest.raises(sl.ScenarioError) as caught:
         sl.Scenario.parse(SMALL.replace("threshold = ", "treshold = "), path="here.toml")
     error = caught.value
-    assert (str(error.file), error.line, error.column) == ("here.toml", 13, 33)
+    assert (str(error.file), error.line, error.column) == ("here.toml", 13, 25)
     assert error.key == "scheme[1].queue.treshold" and error.hint == "did you mean `threshold`?"
     assert "unknown key `treshold`" in (error.message or "") and isinstance(error, ValueError)
     with pytest.raises(sl.ScenarioError, match="hosts"):
@@ -61,8 +61,8 @@ def test_a_missing_file_is_the_usual_exception(tmp_path: Path) -> None:
 
 
 def test_files_may_come_from_memory() -> None:
-    text = SMALL.replace('{ kind = "incast", block = "90KB" }', '{ kind = "trace", file = "flows.csv" }')
-    flows = "start,src,dst,bytes\n0us,1,0,90000\n10us,2,0,3000\n"
+    text = SMALL.replace('{ kind = "incast", block = "300KB" }', '{ kind = "trace", file = "flows.csv" }')
+    flows = "src,dst,bytes,start_s\n1,0,90000,0\n2,0,3000,1e-5\n"
     scenario = sl.Scenario.parse(text, files={"flows.csv": flows})
     assert sorted(set(scenario.run(repeat=1).flows["bytes"])) == [3000, 90000]
     assert scenario.replace("seed", 9).run(repeat=1).complete

@@ -57,7 +57,7 @@ class Turns:
 def test_a_class_decides_who_sends() -> None:
     result = sl.Scenario.parse(SCENARIO % "turns").run()
     assert result.complete and all(finish is not None for finish in result.flows["finish_ps"])
-    assert "joined 0 of 5, path of 2" in EVENTS
+    assert "joined 0 of 6, path of 2" in EVENTS
     counters = dict(zip(result.control["count"], result.control["value"], strict=True))
     assert counters["decisions"] > 20
     assert sl.Scenario.parse(SCENARIO % "turns").run(threads=2).digest == result.digest

@@ -173,7 +173,7 @@ def test_a_point_that_is_interrupted_ends_with_130(tmp_path: Path) -> None:
     import sys
 
     file = tmp_path / "long.toml"
-    text = STUDY.replace('"100ms"', '"1000s"').replace('"incast", block = "90KB"', '"permutation"')
+    text = STUDY.replace('"600ms"', '"1000s"').replace('"incast", block = "300KB"', '"bulk"')
     file.write_text(text.replace('"workload[0].block" = ["30KB", "60KB"]', ""))
     line = [sys.executable, "-m", "slotline", "point", str(file), "0", "--out", str(tmp_path)]
     child = subprocess.Popen(line, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)

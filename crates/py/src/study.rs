@@ -110,7 +110,8 @@ impl Study {
             let settings = std::mem::take(&mut part.points[at].settings);
             part.points[at] = PointRecord { settings, ..record };
         }
-        part.metrics = self.0.point(0).map_err(of_scenario)?.scenario.measure.metrics;
+        let good = (0..self.0.len()).find_map(|at| self.0.point(at).ok());
+        part.metrics = good.map(|loaded| loaded.scenario.measure.metrics).unwrap_or_default();
         store::write_part(out, &part).map_err(of_output)?;
         join(&[(out.to_path_buf(), part)]).map_err(of_join)
     }

@@ -1,11 +1,12 @@
 //! The scenario file described from its types: a JSON Schema, for editors, for `slotline list`, for the reference, and
 //! for finding all errors of a file at once.
 
-use crate::Scenario;
+use crate::{EventSpec, Scenario};
 use schemars::generate::SchemaSettings;
 use schemars::transform::transform_subschemas;
 use schemars::{JsonSchema, Schema};
 use serde_json::{Value, json};
+use slotline_net::transport::TransportSpec;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
@@ -63,7 +64,11 @@ pub fn file() -> Value {
 pub fn definitions() -> Value {
     let settings =
         SchemaSettings::draft07().with(|settings| settings.transforms.push(Box::new(in_toml)));
-    settings.into_generator().into_root_schema_for::<Scenario>().to_value()
+    let mut schema = settings.into_generator().into_root_schema_for::<Scenario>().to_value();
+    // `by_kind` needs the kinds in place, so these tables are as in the other schema.
+    schema["definitions"]["TransportSpec"] = described::<TransportSpec>();
+    schema["definitions"]["EventSpec"] = described::<EventSpec>();
+    schema
 }
 
 /// The schema of files as text, for editors.
