@@ -1,12 +1,18 @@
-"""Writes `slotline/typed.py`: a class for each table of a scenario, from the JSON Schema that the library makes of its
-types. `generate.py` writes the file, `generate.py --check FOLDER` compares it with the one in the installed package."""
+"""Writes what follows from other files: `slotline/typed.py`, a class for each table of a scenario, from the JSON Schema that
+the library makes of its types; and `docs/python/reference.md`, from the comments of the package.
+
+`generate.py` writes the files, `generate.py --check` compares them.
+"""
 
 from __future__ import annotations
 
+import inspect
 import json
 import keyword
+import re
 import sys
 import textwrap
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -185,17 +191,112 @@ def doc(text: str, depth: int) -> str:
     return f'{indent}"""{joined.lstrip()}\n{indent}"""'
 
 
+def reference() -> str:
+    """The page with all public names."""
+    import slotline
+
+    own = [name for name in slotline.__all__ if not name.startswith("_")]
+    parts = ["# Names of the Python package", "This page is generated from the package: `python/generate.py` writes it."]
+    for name in own:
+        parts.append(f"## {name}")
+        parts += entry(name, getattr(slotline, name))
+    parts.append("## Tables of scenarios")
+    parts.append(
+        "Each table of a scenario has a class, whose arguments are the keys (`-` becomes `_`). "
+        "The [reference of scenarios](../reference/README.md) explains the keys, and `help(sl.Fabric.fat_tree)` does, too."
+    )
+    parts += tables()
+    return "\n\n".join(parts) + "\n"
+
+
+def entry(name: str, what: Any) -> list[str]:
+    """The text about one name."""
+    parts = [f"```python\n{signature(name, what)}\n```"] if not issubclass_of(what, BaseException) else []
+    parts.append(comment(what))
+    if isinstance(what, type):
+        parts += [member(key, it) for key, it in vars(what).items() if not key.startswith("_") and is_member(it)]
+    return [part for part in parts if part]
+
+
+def issubclass_of(what: Any, base: type) -> bool:
+    return isinstance(what, type) and issubclass(what, base)
+
+
+def is_member(it: Any) -> bool:
+    text = inspect.getdoc(it) or "Alias for field"
+    return not text.startswith("Alias for field") and (callable(it) or isinstance(it, (property, classmethod, staticmethod, cached_property)) or inspect.isdatadescriptor(it))
+
+
+def member(key: str, it: Any) -> str:
+    """The text about a method or an attribute, as an item of a list."""
+    function = getattr(it, "__func__", it)
+    words = key + str(signature_of(function)) if callable(function) and not isinstance(it, cached_property) else key
+    words = words.replace("(self, ", "(").replace("(self)", "()").replace("(cls, ", "(")
+    return f"- `{words}`: {comment(it, indent='  ')}"
+
+
+def signature_of(function: Any) -> str:
+    try:
+        text = str(inspect.signature(function))
+    except ValueError:
+        return "(…)"
+    return re.sub(r"'([^']*)'", r"\1", text)
+
+
+def signature(name: str, what: Any) -> str:
+    """How it is called."""
+    if isinstance(what, type) and "__init__" not in vars(what):
+        return f"class {name}"
+    words = signature_of(what.__init__ if isinstance(what, type) else what)
+    words = words.replace("(self, ", "(").replace("(self)", "()").replace(" -> None", "" if isinstance(what, type) else " -> None")
+    return f"class {name}{words}" if isinstance(what, type) else f"{name}{words}"
+
+
+def comment(what: Any, indent: str = "") -> str:
+    """The comment, in Markdown."""
+    text = inspect.getdoc(what) or ""
+    text = re.sub(r":(?:class|meth|mod|func):`([^`]*)`", r"`\1`", text).replace("``", "`")
+    text = re.sub(r"^:param (\w+): ", r"- `\1`: ", text, flags=re.M)
+    text = re.sub(r"^:raises (\w+): ", r"- raises `\1`: ", text, flags=re.M)
+    if ">>>" in text:
+        text = re.sub(r"(?:^(?:>>>|\.\.\.).*\n?(?:(?!\n|>>>).+\n?)*\n?)+", lambda m: "```python\n" + m[0].rstrip() + "\n```\n", text, flags=re.M)
+    return text.strip().replace("\n", "\n" + indent)
+
+
+def tables() -> list[str]:
+    """A line for each class of tables, with the kinds that it has."""
+    from slotline import typed
+
+    unions: dict[str, list[str]] = {}
+    for name in typed.__all__:
+        what = getattr(typed, name)
+        if isinstance(what, type) and what.__base__ is not None and getattr(what, "KIND", ""):
+            unions.setdefault(what.__base__.__name__, []).append(f"`{name_of(what)}`")
+        elif isinstance(what, type) and issubclass(what, typed.Table):
+            unions.setdefault(name, [])
+    lines = [f"- `{name}`" + (": " + ", ".join(kinds) if kinds else "") for name, kinds in sorted(unions.items())]
+    return ["\n".join(lines)]
+
+
+def name_of(what: Any) -> str:
+    return f"{what.__base__.__name__}.{snake(what.KIND)}"
+
+
 def main() -> int:
-    """Writes the file, or compares it."""
+    """Writes the files, or compares them."""
     from slotline._core import definitions
 
-    text = Generator(json.loads(definitions())).text()
-    if sys.argv[1:2] == ["--check"]:
-        same = Path(sys.argv[2], "typed.py").read_text("utf-8") == text
-        if not same:
-            print("python/slotline/typed.py is old: run python/generate.py", file=sys.stderr)
-        return 0 if same else 1
-    Path(__file__).with_name("slotline").joinpath("typed.py").write_text(text, "utf-8")
+    here = Path(__file__).parent
+    typed = here / "slotline" / "typed.py"
+    files = {typed: Generator(json.loads(definitions())).text}
+    files[here.parent / "docs" / "python" / "reference.md"] = reference
+    if sys.argv[1:] == ["--check"]:
+        old = [path.name for path, text in files.items() if path.read_text("utf-8") != text()]
+        for name in old:
+            print(f"{name} is old: run python/generate.py", file=sys.stderr)
+        return 1 if old else 0
+    for path, text in files.items():
+        path.write_text(text(), "utf-8")
     return 0
 
 

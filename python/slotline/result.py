@@ -21,32 +21,34 @@ WIDTH = 100
 
 
 class Estimate(NamedTuple):
-    """The value of a metric under a scheme."""
+    """The value of a metric under a scheme.
 
-    #: The scheme.
+    :param scheme: The scheme.
+    :param metric: The key of the metric: ``fct-mean``.
+    :param unit: The unit of the values: ``s``, ``B``, ``bit/s``; empty for numbers.
+    :param mean: The mean over seeds.
+    :param low: Lower end of the 95 % interval; ``None`` with one seed.
+    :param high: Upper end of the interval.
+    :param n: The number of seeds.
+    :param lower_bound: Whether unfinished flows make it a lower bound.
+    :param verdict: The comparison with the baseline, paired by seed: ``better``, ``worse``, or why there is none;
+        ``None`` for the baseline itself.
+    :param ratio: The mean over the baseline's mean.
+    :param ratio_low: Lower end of the interval of the ratio.
+    :param ratio_high: Upper end of the interval of the ratio.
+    """
+
     scheme: str
-    #: The key of the metric: ``fct-mean``.
     metric: str
-    #: The unit of the values: ``s``, ``B``, ``bit/s``; empty for numbers.
     unit: str
-    #: The mean over seeds.
     mean: float
-    #: Lower end of the 95 % interval; ``None`` with one seed.
     low: float | None
-    #: Upper end of the interval.
     high: float | None
-    #: The number of seeds.
     n: int
-    #: Whether unfinished flows make it a lower bound.
     lower_bound: bool
-    #: The comparison with the baseline, paired by seed: ``better``, ``worse``, or why there is none; ``None`` for the
-    #: baseline itself.
     verdict: str | None
-    #: The mean over the baseline's mean.
     ratio: float | None
-    #: Lower end of the interval of the ratio.
     ratio_low: float | None
-    #: Upper end of the interval of the ratio.
     ratio_high: float | None
 
     def __str__(self) -> str:

@@ -1338,7 +1338,7 @@ class FabricGraph(Fabric):
 
 
 class Transport(Table):
-    """The hosts' transport.
+    """A TCP-like transport.
     """
     __slots__ = ()
     newreno: ClassVar[type[TransportNewreno]]
