@@ -60,7 +60,10 @@ class SchedulerEnv(gymnasium.Env["NDArray[np.float32]", "NDArray[np.int64]"]):
         _OPEN[self._number] = self
         self.every_ps = duration(every)
         control = {"kind": "custom", "name": NAME, "options": {"environment": self._number}}
-        self.scenario = (scenario or Scenario.parse(DEFAULT)).replace("scheme", [{"name": "agent", "control": control}])
+        schemes = [{"name": "agent", "control": control}]
+        # Where the time of flows went would need a second run, with other actions.
+        changes = {"scheme": schemes, "measure.why": False}
+        self.scenario = (scenario or Scenario.parse(DEFAULT)).replace(changes)
         nodes, _ = self.scenario._core.graph()
         self.hosts = sum(is_host for _, is_host, _ in nodes)
         shape = (self.hosts, self.hosts)
@@ -145,8 +148,10 @@ class _Agent:
     def __init__(self, network: Network, environment: int) -> None:
         self.environment = _OPEN[environment]
         self.next = 0
+        self.reported: set[int] = set()
 
     def backlog(self, now: int, host: int, destinations: list[int], flows: list[int]) -> None:
+        self.reported.add(host)
         row = self.environment.waiting[host]
         row.fill(0)
         if destinations:
@@ -164,10 +169,13 @@ class _Agent:
         environment = self.environment
         self.next = now + environment.every_ps
         action = environment._turn(now)
-        for host in np.flatnonzero(environment.waiting.any(axis=1)).tolist():
-            dst = action[host]
-            allowed = dst != host and dst < environment.hosts
-            plan.window(host, dst if allowed else None, self.next)
+        for host, dst in enumerate(action):
+            if dst < environment.hosts and dst != host and environment.waiting[host, dst]:
+                plan.window(host, dst, self.next)
+            elif host in self.reported:
+                # A host whose window is over waits, but one that reported expects an answer.
+                plan.window(host, None, self.next)
+        self.reported.clear()
         return self.next
 
 
