@@ -96,29 +96,31 @@ class Generator:
             if variants(schema):
                 self.union(type_name(name), schema)
             elif "properties" in schema:
-                self.table(type_name(name), schema, "Table", None)
-        self.table("ScenarioTable", self.root, "Table", None)
+                self.table(type_name(name), schema, None)
+        self.table("ScenarioTable", self.root, None)
         names = "\n".join(f'    "{name}",' for name in sorted([*self.exported, "Rate", "Size", "Time"]))
         return HEAD + f"\n__all__ = [\n{names}\n]\n" + "".join(self.classes)
 
     def union(self, name: str, schema: Json) -> None:
-        """A class for a table with a `kind`, and one for each kind."""
+        """A class for each kind of a table, and one with all of them: `Fabric.fat_tree`."""
         tables = [(table["properties"]["kind"]["const"], table) for table in variants(schema)]
-        lines = [f"class {name}({BASES.get(name, 'Table')}):", doc(schema.get("description", ""), 1)]
-        lines += ["    __slots__ = ()"]
-        lines += [f"    {snake(kind)}: ClassVar[type[{name}{camel(kind)}]]" for kind, _ in tables]
-        self.add(name, lines)
         for kind, table in tables:
-            self.table(name + camel(kind), table, name, kind)
+            self.table(name + camel(kind), table, kind)
+        base = f"({BASES[name]})" if name in BASES else ""
+        lines = [f"class {name}{base}:", doc(schema.get("description", ""), 1)]
+        lines += [f"    {snake(kind)} = {name}{camel(kind)}" for kind, _ in tables]
+        self.add(name, lines)
+        kinds = " | ".join(f"{name}{camel(kind)}" for kind, _ in tables)
+        self.add(f"Any{name}", [f"Any{name} = {kinds}"])
 
-    def table(self, name: str, schema: Json, base: str, kind: str | None) -> None:
+    def table(self, name: str, schema: Json, kind: str | None) -> None:
         """A class for a table."""
         required = schema.get("required", [])
         keys = [(key, it) for key, it in schema.get("properties", {}).items() if kind is None or key != "kind"]
         keys.sort(key=lambda item: item[0] not in required)
         about = [f":param {snake(key)}: {described(it)}" for key, it in keys]
         text = schema.get("description", "") + ("\n\n" + "\n".join(about) if about else "")
-        lines = ["@dataclass(slots=True, kw_only=True, repr=False)", f"class {name}({base}):", doc(text, 1)]
+        lines = ["@dataclass(slots=True, kw_only=True, repr=False)", f"class {name}(Table):", doc(text, 1)]
         if kind is not None:
             lines.append(f'    KIND: ClassVar[str] = "{kind}"')
         for key, it in keys:
@@ -157,7 +159,7 @@ class Generator:
     def named(self, name: str) -> str:
         """The type of a definition."""
         schema = self.definitions[name]
-        own = [type_name(name)] if variants(schema) or "properties" in schema else []
+        own = [f"Any{type_name(name)}"] if variants(schema) else [type_name(name)] if "properties" in schema else []
         plain = [literal(words(schema))] if words(schema) else []
         return " | ".join([*own, *plain, *(["Mapping[str, Any]"] if own else [])]) or self.kind_of(schema)
 
@@ -214,7 +216,9 @@ def entry(name: str, what: Any) -> list[str]:
     parts = [f"```python\n{signature(name, what)}\n```"] if not issubclass_of(what, BaseException) else []
     parts.append(comment(what))
     if isinstance(what, type):
-        parts += [member(key, it) for key, it in vars(what).items() if not key.startswith("_") and is_member(it)]
+        # Those of compiled classes have no order.
+        members = sorted(vars(what).items()) if what.__module__ == "slotline._core" else vars(what).items()
+        parts += [member(key, it) for key, it in members if not key.startswith("_") and is_member(it)]
     return [part for part in parts if part]
 
 
@@ -231,7 +235,7 @@ def member(key: str, it: Any) -> str:
     """The text about a method or an attribute, as an item of a list."""
     function = getattr(it, "__func__", it)
     words = key + str(signature_of(function)) if callable(function) and not isinstance(it, cached_property) else key
-    words = words.replace("(self, ", "(").replace("(self)", "()").replace("(cls, ", "(")
+    words = words.replace("(self, ", "(").replace("(self)", "()").replace("(cls, ", "(").replace("(/, ", "(").replace("(/)", "()")
     return f"- `{words}`: {comment(it, indent='  ')}"
 
 
@@ -267,19 +271,14 @@ def tables() -> list[str]:
     """A line for each class of tables, with the kinds that it has."""
     from slotline import typed
 
-    unions: dict[str, list[str]] = {}
+    lines = []
     for name in typed.__all__:
         what = getattr(typed, name)
-        if isinstance(what, type) and what.__base__ is not None and getattr(what, "KIND", ""):
-            unions.setdefault(what.__base__.__name__, []).append(f"`{name_of(what)}`")
-        elif isinstance(what, type) and issubclass(what, typed.Table):
-            unions.setdefault(name, [])
-    lines = [f"- `{name}`" + (": " + ", ".join(kinds) if kinds else "") for name, kinds in sorted(unions.items())]
+        if not isinstance(what, type) or what is str or getattr(what, "KIND", ""):
+            continue
+        kinds = [f"`{name}.{key}`" for key, it in vars(what).items() if getattr(it, "KIND", "")]
+        lines.append(f"- `{name}`" + (": " + ", ".join(kinds) if kinds else ""))
     return ["\n".join(lines)]
-
-
-def name_of(what: Any) -> str:
-    return f"{what.__base__.__name__}.{snake(what.KIND)}"
 
 
 def main() -> int:

@@ -19,11 +19,6 @@ class Table:
     #: The value of the key `kind`; empty for tables without it.
     KIND: ClassVar[str] = ""
 
-    def __init_subclass__(cls) -> None:
-        # `Fabric.fat_tree` is the class for `kind = "fat-tree"`.
-        if cls.KIND:
-            setattr(cls.__base__, cls.KIND.replace("-", "_"), cls)
-
     def to_dict(self) -> dict[str, Any]:
         """The table as a scenario has it, without the values that were left out."""
         keys = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
@@ -39,10 +34,8 @@ class Table:
         return f"{type(self).__name__}({', '.join(given)})"
 
 
-class FabricBase(Table):
-    """What all fabrics have."""
-
-    __slots__ = ()
+class FabricBase:
+    """Fabrics that are made from something else."""
 
     @staticmethod
     def from_networkx(graph: Any, *, rate: str | int | None = None, delay: str | int | None = None) -> FabricGraph:

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -176,8 +176,7 @@ class _Store:
         """Puts all files of the folder ``name``, the summary last."""
         files = sorted(Path(folder, name).iterdir(), key=lambda file: file.name == "summary.json")
         for file in files:
-            content = file.read_bytes()
-            self._try(lambda at=f"{self._root}/{name}/{file.name}", of=content: self._files.pipe_file(at, of))
+            self._try(partial(self._files.pipe_file, f"{self._root}/{name}/{file.name}", file.read_bytes()))
 
 
 @lru_cache(maxsize=8)

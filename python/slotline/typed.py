@@ -21,6 +21,13 @@ Rate = str
 """A rate, such as `"10Gbps"`."""
 
 __all__ = [
+    "AnyControl",
+    "AnyEngine",
+    "AnyEvent",
+    "AnyFabric",
+    "AnyQueue",
+    "AnyTransport",
+    "AnyWorkload",
     "App",
     "Bump",
     "CircuitNet",
@@ -163,7 +170,7 @@ class Bump(Table):
     latency: Time | None = None
     notify: Literal["sampled", "largest"] | None = None
     observe: bool | None = None
-    queue: Queue | Literal["drop-tail", "ecn", "red", "codel", "pie", "avq", "qcn"] | Mapping[str, Any] | None = None
+    queue: AnyQueue | Literal["drop-tail", "ecn", "red", "codel", "pie", "avq", "qcn"] | Mapping[str, Any] | None = None
     rate: Rate | None = None
     reaction: Limit | Mapping[str, Any] | None = None
     sharing: Literal["table", "updates", "nothing"] | None = None
@@ -202,29 +209,15 @@ class Classifier(Table):
     period: Time | None = None
 
 
-class Control(Table):
-    """A central scheduler and its options. In a scenario, it is a table or only a name.
-    """
-    __slots__ = ()
-    none: ClassVar[type[ControlNone]]
-    xco: ClassVar[type[ControlXco]]
-    tdma: ClassVar[type[ControlTdma]]
-    fastpass: ClassVar[type[ControlFastpass]]
-    hedera: ClassVar[type[ControlHedera]]
-    flow_scheduler: ClassVar[type[ControlFlowScheduler]]
-    circuits: ClassVar[type[ControlCircuits]]
-    custom: ClassVar[type[ControlCustom]]
-
-
 @dataclass(slots=True, kw_only=True, repr=False)
-class ControlNone(Control):
+class ControlNone(Table):
     """No central scheduler: hosts send at any time.
     """
     KIND: ClassVar[str] = "none"
 
 
 @dataclass(slots=True, kw_only=True, repr=False)
-class ControlXco(Control):
+class ControlXco(Table):
     """XCo: a controller, on a host of its own, gives pairs of hosts timeslices or rates.
 
     Source: Rajanna, Shah, Jahagirdar and Gopalan, "XCo: Explicit Coordination to Prevent Network Fabric Congestion in
@@ -283,7 +276,7 @@ class ControlXco(Control):
 
 
 @dataclass(slots=True, kw_only=True, repr=False)
-class ControlTdma(Control):
+class ControlTdma(Table):
     """TDMA: a fabric manager, on a host of its own, gives hosts slots in which no other host uses their paths.
 
     Source: Vattikonda, Porter, Vahdat and Snoeren, "Practical TDMA for Datacenter Ethernet", EuroSys 2012.
@@ -361,7 +354,7 @@ class ControlTdma(Control):
 
 
 @dataclass(slots=True, kw_only=True, repr=False)
-class ControlFastpass(Control):
+class ControlFastpass(Table):
     """Fastpass: an arbiter, on a host of its own, gives each packet a timeslot and a path.
 
     Source: Perry, Ousterhout, Balakrishnan, Shah and Fugal, "Fastpass: A Centralized "Zero-Queue" Datacenter Network",
@@ -448,7 +441,7 @@ class ControlFastpass(Control):
 
 
 @dataclass(slots=True, kw_only=True, repr=False)
-class ControlHedera(Control):
+class ControlHedera(Table):
     """Hedera: edge switches report large flows to a scheduler, which gives them paths without conflict.
 
     Source: Al-Fares, Radhakrishnan, Raghavan, Huang and Vahdat, "Hedera: Dynamic Flow Scheduling for Data Center
@@ -489,7 +482,7 @@ class ControlHedera(Control):
 
 
 @dataclass(slots=True, kw_only=True, repr=False)
-class ControlFlowScheduler(Control):
+class ControlFlowScheduler(Table):
     """The fat-tree's flow scheduler: a large flow gets the first path without a reserved link.
 
     Source: Al-Fares, Loukissas and Vahdat, "A Scalable, Commodity Data Center Network Architecture", SIGCOMM 2008,
@@ -518,7 +511,7 @@ class ControlFlowScheduler(Control):
 
 
 @dataclass(slots=True, kw_only=True, repr=False)
-class ControlCircuits(Control):
+class ControlCircuits(Table):
     """Circuits between racks change by a schedule, in `hybrid` fabrics.
 
     Source: "Overcoming End-to-End Challenges in Reconfigurable Datacenter Networks" (Etalon), 2018, section 2.2.
@@ -566,7 +559,7 @@ class ControlCircuits(Control):
 
 
 @dataclass(slots=True, kw_only=True, repr=False)
-class ControlCustom(Control):
+class ControlCustom(Table):
     """A central scheduler, or a whole scheme, that the calling program supplies in Rust.
 
     A central scheduler, or a whole scheme, that the calling program supplies.
@@ -580,6 +573,22 @@ class ControlCustom(Control):
     name: str
     options: Mapping[str, Any] | None = None
     xco: XcoOptions | Mapping[str, Any] | None = None
+
+
+class Control:
+    """A central scheduler and its options. In a scenario, it is a table or only a name.
+    """
+    none = ControlNone
+    xco = ControlXco
+    tdma = ControlTdma
+    fastpass = ControlFastpass
+    hedera = ControlHedera
+    flow_scheduler = ControlFlowScheduler
+    circuits = ControlCircuits
+    custom = ControlCustom
+
+
+AnyControl = ControlNone | ControlXco | ControlTdma | ControlFastpass | ControlHedera | ControlFlowScheduler | ControlCircuits | ControlCustom
 
 
 @dataclass(slots=True, kw_only=True, repr=False)
@@ -621,24 +630,15 @@ class End(Table):
     when: Literal["flows-done", "time"] | None = None
 
 
-class Engine(Table):
-    """The engine and its options: in a scenario a table, or only the name.
-    """
-    __slots__ = ()
-    packet: ClassVar[type[EnginePacket]]
-    flow: ClassVar[type[EngineFlow]]
-    emulate: ClassVar[type[EngineEmulate]]
-
-
 @dataclass(slots=True, kw_only=True, repr=False)
-class EnginePacket(Engine):
+class EnginePacket(Table):
     """Simulates every packet.
     """
     KIND: ClassVar[str] = "packet"
 
 
 @dataclass(slots=True, kw_only=True, repr=False)
-class EngineFlow(Engine):
+class EngineFlow(Table):
     """Simulates flows as fluids without packets: each flow has a rate at any time. For very large networks and long times.
 
     How the flow-level engine computes rates.
@@ -661,7 +661,7 @@ class EngineFlow(Engine):
 
 
 @dataclass(slots=True, kw_only=True, repr=False)
-class EngineEmulate(Engine):
+class EngineEmulate(Table):
     """Emulates a network with real hosts: network namespaces of this machine, connected by a network that is simulated
     packet by packet. For `slotline emulate`.
 
@@ -677,25 +677,19 @@ class EngineEmulate(Engine):
     stay: bool | None = None
 
 
-class Event(Table):
-    """One event.
-
-    ```toml [[event]] at = "5ms" kind = "link-down" link = "edge0.0-agg0.1" reroute-after = "1ms" ```
+class Engine:
+    """The engine and its options: in a scenario a table, or only the name.
     """
-    __slots__ = ()
-    link_down: ClassVar[type[EventLinkDown]]
-    link_up: ClassVar[type[EventLinkUp]]
-    switch_down: ClassVar[type[EventSwitchDown]]
-    switch_up: ClassVar[type[EventSwitchUp]]
-    rate: ClassVar[type[EventRate]]
-    controller_down: ClassVar[type[EventControllerDown]]
-    controller_up: ClassVar[type[EventControllerUp]]
-    leave: ClassVar[type[EventLeave]]
-    join: ClassVar[type[EventJoin]]
+    packet = EnginePacket
+    flow = EngineFlow
+    emulate = EngineEmulate
+
+
+AnyEngine = EnginePacket | EngineFlow | EngineEmulate
 
 
 @dataclass(slots=True, kw_only=True, repr=False)
-class EventLinkDown(Event):
+class EventLinkDown(Table):
     """A link loses the packets on it and carries no more packets.
 
     :param at: Time of the event; of the first repetition, if it is repeated.
@@ -713,7 +707,7 @@ class EventLinkDown(Event):
 
 
 @dataclass(slots=True, kw_only=True, repr=False)
-class EventLinkUp(Event):
+class EventLinkUp(Table):
     """A link carries packets again.
 
     :param at: Time of the event; of the first repetition, if it is repeated.
@@ -731,7 +725,7 @@ class EventLinkUp(Event):
 
 
 @dataclass(slots=True, kw_only=True, repr=False)
-class EventSwitchDown(Event):
+class EventSwitchDown(Table):
     """All links of a switch go down.
 
     :param at: Time of the event; of the first repetition, if it is repeated.
@@ -749,7 +743,7 @@ class EventSwitchDown(Event):
 
 
 @dataclass(slots=True, kw_only=True, repr=False)
-class EventSwitchUp(Event):
+class EventSwitchUp(Table):
     """All links of a switch carry packets again.
 
     :param at: Time of the event; of the first repetition, if it is repeated.
@@ -767,7 +761,7 @@ class EventSwitchUp(Event):
 
 
 @dataclass(slots=True, kw_only=True, repr=False)
-class EventRate(Event):
+class EventRate(Table):
     """A link gets another rate, in both directions; routes do not change.
 
     :param at: Time of the event; of the first repetition, if it is repeated.
@@ -785,7 +779,7 @@ class EventRate(Event):
 
 
 @dataclass(slots=True, kw_only=True, repr=False)
-class EventControllerDown(Event):
+class EventControllerDown(Table):
     """A controller of a central scheme stops and loses its state.
 
     :param at: Time of the event; of the first repetition, if it is repeated.
@@ -801,7 +795,7 @@ class EventControllerDown(Event):
 
 
 @dataclass(slots=True, kw_only=True, repr=False)
-class EventControllerUp(Event):
+class EventControllerUp(Table):
     """A controller starts again, without its previous state.
 
     :param at: Time of the event; of the first repetition, if it is repeated.
@@ -817,7 +811,7 @@ class EventControllerUp(Event):
 
 
 @dataclass(slots=True, kw_only=True, repr=False)
-class EventLeave(Event):
+class EventLeave(Table):
     """A host leaves. It first informs XCo's controller, which no longer schedules it; then its links go down.
 
     :param at: Time of the event; of the first repetition, if it is repeated.
@@ -833,7 +827,7 @@ class EventLeave(Event):
 
 
 @dataclass(slots=True, kw_only=True, repr=False)
-class EventJoin(Event):
+class EventJoin(Table):
     """A host returns: its links go up, and it registers with XCo's controller.
 
     :param at: Time of the event; of the first repetition, if it is repeated.
@@ -846,6 +840,25 @@ class EventJoin(Event):
     host: str
     every: Time | None = None
     times: int | None = None
+
+
+class Event:
+    """One event.
+
+    ```toml [[event]] at = "5ms" kind = "link-down" link = "edge0.0-agg0.1" reroute-after = "1ms" ```
+    """
+    link_down = EventLinkDown
+    link_up = EventLinkUp
+    switch_down = EventSwitchDown
+    switch_up = EventSwitchUp
+    rate = EventRate
+    controller_down = EventControllerDown
+    controller_up = EventControllerUp
+    leave = EventLeave
+    join = EventJoin
+
+
+AnyEvent = EventLinkDown | EventLinkUp | EventSwitchDown | EventSwitchUp | EventRate | EventControllerDown | EventControllerUp | EventLeave | EventJoin
 
 
 @dataclass(slots=True, kw_only=True, repr=False)
@@ -1092,14 +1105,14 @@ class Scheme(Table):
     name: str
     bump: Bump | Mapping[str, Any] | None = None
     classifier: Classifier | Mapping[str, Any] | None = None
-    control: Control | Literal["none", "xco", "tdma", "fastpass", "hedera", "flow-scheduler", "circuits"] | Mapping[str, Any] | None = None
+    control: AnyControl | Literal["none", "xco", "tdma", "fastpass", "hedera", "flow-scheduler", "circuits"] | Mapping[str, Any] | None = None
     control_loss: float | None = None
     flowlet_gap: Time | None = None
-    queue: Queue | Literal["drop-tail", "ecn", "red", "codel", "pie", "avq", "qcn"] | Mapping[str, Any] | None = None
+    queue: AnyQueue | Literal["drop-tail", "ecn", "red", "codel", "pie", "avq", "qcn"] | Mapping[str, Any] | None = None
     reaction: Reaction | Mapping[str, Any] | None = None
     recovery: Recovery | Mapping[str, Any] | None = None
     routing: Literal["shortest", "ecmp", "spray", "ecmp-destination", "flowlet", "pinned", "two-level", "classifier"] | None = None
-    transport: Transport | Literal["newreno", "cubic", "dctcp", "retcp", "tdtcp", "fixed"] | Mapping[str, Any] | None = None
+    transport: AnyTransport | Literal["newreno", "cubic", "dctcp", "retcp", "tdtcp", "fixed"] | Mapping[str, Any] | None = None
     voq: Voq | Mapping[str, Any] | None = None
 
 
@@ -1132,20 +1145,8 @@ class Tenant(Table):
     weight: int | None = None
 
 
-class Fabric(FabricBase):
-    """A fabric.
-    """
-    __slots__ = ()
-    star: ClassVar[type[FabricStar]]
-    tree: ClassVar[type[FabricTree]]
-    fat_tree: ClassVar[type[FabricFatTree]]
-    leaf_spine: ClassVar[type[FabricLeafSpine]]
-    hybrid: ClassVar[type[FabricHybrid]]
-    graph: ClassVar[type[FabricGraph]]
-
-
 @dataclass(slots=True, kw_only=True, repr=False)
-class FabricStar(Fabric):
+class FabricStar(Table):
     """Hosts around one switch.
 
     Hosts around one switch, `s0`.
@@ -1165,7 +1166,7 @@ class FabricStar(Fabric):
 
 
 @dataclass(slots=True, kw_only=True, repr=False)
-class FabricTree(Fabric):
+class FabricTree(Table):
     """Racks, or rows of racks, under one core switch, oversubscribed as given.
 
     Racks of hosts below one core switch: two tiers (`tor0`, …, `core`), or with `rows` three (`tor0.0`, …, `row0`, …,
@@ -1201,7 +1202,7 @@ class FabricTree(Fabric):
 
 
 @dataclass(slots=True, kw_only=True, repr=False)
-class FabricFatTree(Fabric):
+class FabricFatTree(Table):
     """The k-ary fat-tree, for any even k.
 
     Source: Al-Fares, Loukissas and Vahdat, "A Scalable, Commodity Data Center Network Architecture", SIGCOMM 2008,
@@ -1232,7 +1233,7 @@ class FabricFatTree(Fabric):
 
 
 @dataclass(slots=True, kw_only=True, repr=False)
-class FabricLeafSpine(Fabric):
+class FabricLeafSpine(Table):
     """Every leaf switch linked to every spine switch.
 
     Source: Alizadeh and Edsall, "On the Data Path Performance of Leaf-Spine Datacenter Fabrics", HOTI 2013.
@@ -1263,7 +1264,7 @@ class FabricLeafSpine(Fabric):
 
 
 @dataclass(slots=True, kw_only=True, repr=False)
-class FabricHybrid(Fabric):
+class FabricHybrid(Table):
     """Racks joined by a packet switch, by circuit switches that reconfigure repeatedly, or by both.
 
     Source: "Overcoming End-to-End Challenges in Reconfigurable Datacenter Networks" (Etalon), 2018, section 2.1.
@@ -1296,7 +1297,7 @@ class FabricHybrid(Fabric):
 
 
 @dataclass(slots=True, kw_only=True, repr=False)
-class FabricGraph(Fabric):
+class FabricGraph(Table):
     """Any network, by its hosts, switches and links, or from a file.
 
     Named hosts and switches, and the links between them, or a file that has them.
@@ -1337,21 +1338,22 @@ class FabricGraph(Fabric):
     switches: Sequence[str] | None = None
 
 
-class Transport(Table):
-    """A TCP-like transport.
+class Fabric(FabricBase):
+    """A fabric.
     """
-    __slots__ = ()
-    newreno: ClassVar[type[TransportNewreno]]
-    cubic: ClassVar[type[TransportCubic]]
-    dctcp: ClassVar[type[TransportDctcp]]
-    retcp: ClassVar[type[TransportRetcp]]
-    tdtcp: ClassVar[type[TransportTdtcp]]
-    fixed: ClassVar[type[TransportFixed]]
-    custom: ClassVar[type[TransportCustom]]
+    star = FabricStar
+    tree = FabricTree
+    fat_tree = FabricFatTree
+    leaf_spine = FabricLeafSpine
+    hybrid = FabricHybrid
+    graph = FabricGraph
+
+
+AnyFabric = FabricStar | FabricTree | FabricFatTree | FabricLeafSpine | FabricHybrid | FabricGraph
 
 
 @dataclass(slots=True, kw_only=True, repr=False)
-class TransportNewreno(Transport):
+class TransportNewreno(Table):
     """Loss-based, additive increase and halving, with selective acknowledgements.
 
     Source: RFC 5681, RFC 6582 and RFC 6675.
@@ -1417,7 +1419,7 @@ class TransportNewreno(Transport):
 
 
 @dataclass(slots=True, kw_only=True, repr=False)
-class TransportCubic(Transport):
+class TransportCubic(Table):
     """Loss-based, cubic growth, with selective acknowledgements; Linux' default.
 
     Source: RFC 9438 and RFC 6675.
@@ -1489,7 +1491,7 @@ class TransportCubic(Transport):
 
 
 @dataclass(slots=True, kw_only=True, repr=False)
-class TransportDctcp(Transport):
+class TransportDctcp(Table):
     """Reacts to the fraction of ECN marks; needs a queue that marks.
 
     Source: Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010, and RFC 8257.
@@ -1555,7 +1557,7 @@ class TransportDctcp(Transport):
 
 
 @dataclass(slots=True, kw_only=True, repr=False)
-class TransportRetcp(Transport):
+class TransportRetcp(Table):
     """NewReno whose window doubles when a circuit begins and halves when it ends; needs a fabric that announces circuits.
 
     Source: Mukerjee et al., "Overcoming End-to-End Challenges in Reconfigurable Datacenter Networks" (Etalon), 2018,
@@ -1624,7 +1626,7 @@ class TransportRetcp(Transport):
 
 
 @dataclass(slots=True, kw_only=True, repr=False)
-class TransportTdtcp(Transport):
+class TransportTdtcp(Table):
     """NewReno with one window for each class of paths (packet switch, circuits). The window of the current path applies. A
     packet that overtakes one on another path is no sign of loss. It needs a fabric that announces which path is active.
 
@@ -1679,7 +1681,7 @@ class TransportTdtcp(Transport):
 
 
 @dataclass(slots=True, kw_only=True, repr=False)
-class TransportFixed(Transport):
+class TransportFixed(Table):
     """No congestion control: a constant window, for networks in which a schedule prevents all losses.
 
     At most `max-window` bytes are outstanding at any time, and lost segments are sent again. It is like raw frames or
@@ -1724,7 +1726,7 @@ class TransportFixed(Transport):
 
 
 @dataclass(slots=True, kw_only=True, repr=False)
-class TransportCustom(Transport):
+class TransportCustom(Table):
     """An algorithm that the calling program supplies, in Rust.
 
     :param name: The name of the algorithm in the calling program.
@@ -1787,6 +1789,21 @@ class TransportCustom(Transport):
     tsq_limit: Size | None = None
 
 
+class Transport:
+    """A TCP-like transport.
+    """
+    newreno = TransportNewreno
+    cubic = TransportCubic
+    dctcp = TransportDctcp
+    retcp = TransportRetcp
+    tdtcp = TransportTdtcp
+    fixed = TransportFixed
+    custom = TransportCustom
+
+
+AnyTransport = TransportNewreno | TransportCubic | TransportDctcp | TransportRetcp | TransportTdtcp | TransportFixed | TransportCustom
+
+
 @dataclass(slots=True, kw_only=True, repr=False)
 class Voq(Table):
     """The queues by destination rack in the switches of racks. They are FIFOs, and a packet that finds its queue full is
@@ -1807,34 +1824,8 @@ class Voq(Table):
     resize: Resize | Mapping[str, Any] | None = None
 
 
-class Workload(Table):
-    """A workload as written in a scenario: `kind` and its options.
-    """
-    __slots__ = ()
-    stride: ClassVar[type[WorkloadStride]]
-    staggered: ClassVar[type[WorkloadStaggered]]
-    random: ClassVar[type[WorkloadRandom]]
-    random_bijective: ClassVar[type[WorkloadRandomBijective]]
-    hot_spot: ClassVar[type[WorkloadHotSpot]]
-    shuffle: ClassVar[type[WorkloadShuffle]]
-    incast: ClassVar[type[WorkloadIncast]]
-    request_response: ClassVar[type[WorkloadRequestResponse]]
-    ring: ClassVar[type[WorkloadRing]]
-    collective: ClassVar[type[WorkloadCollective]]
-    hdfs: ClassVar[type[WorkloadHdfs]]
-    rack_rings: ClassVar[type[WorkloadRackRings]]
-    poisson: ClassVar[type[WorkloadPoisson]]
-    udp: ClassVar[type[WorkloadUdp]]
-    bulk: ClassVar[type[WorkloadBulk]]
-    probe: ClassVar[type[WorkloadProbe]]
-    short_flows: ClassVar[type[WorkloadShortFlows]]
-    migration: ClassVar[type[WorkloadMigration]]
-    trace: ClassVar[type[WorkloadTrace]]
-    custom: ClassVar[type[WorkloadCustom]]
-
-
 @dataclass(slots=True, kw_only=True, repr=False)
-class WorkloadStride(Workload):
+class WorkloadStride(Table):
     """Host x sends to host x + i, in a circle; closed loop.
 
     Source: Al-Fares et al., "Hedera: Dynamic Flow Scheduling for Data Center Networks", NSDI 2010, section 5.2.
@@ -1872,7 +1863,7 @@ class WorkloadStride(Workload):
 
 
 @dataclass(slots=True, kw_only=True, repr=False)
-class WorkloadStaggered(Workload):
+class WorkloadStaggered(Table):
     """Each host sends within its rack, its pod or beyond with given probabilities; closed loop.
 
     Source: Al-Fares et al., "Hedera: Dynamic Flow Scheduling for Data Center Networks", NSDI 2010, section 5.2.
@@ -1914,7 +1905,7 @@ class WorkloadStaggered(Workload):
 
 
 @dataclass(slots=True, kw_only=True, repr=False)
-class WorkloadRandom(Workload):
+class WorkloadRandom(Table):
     """Each host sends to a random other, and several may send to the same; closed loop.
 
     Source: Al-Fares et al., "Hedera: Dynamic Flow Scheduling for Data Center Networks", NSDI 2010, section 5.2.
@@ -1952,7 +1943,7 @@ class WorkloadRandom(Workload):
 
 
 @dataclass(slots=True, kw_only=True, repr=False)
-class WorkloadRandomBijective(Workload):
+class WorkloadRandomBijective(Table):
     """A random permutation: each host sends to one and receives from one; closed loop.
 
     Source: Al-Fares et al., "Hedera: Dynamic Flow Scheduling for Data Center Networks", NSDI 2010, section 5.2.
@@ -1990,7 +1981,7 @@ class WorkloadRandomBijective(Workload):
 
 
 @dataclass(slots=True, kw_only=True, repr=False)
-class WorkloadHotSpot(Workload):
+class WorkloadHotSpot(Table):
     """A share of all flows goes to a few hosts; closed loop.
 
     Source: Al-Fares et al., "Hedera: Dynamic Flow Scheduling for Data Center Networks", NSDI 2010, section 5.2.
@@ -2032,7 +2023,7 @@ class WorkloadHotSpot(Workload):
 
 
 @dataclass(slots=True, kw_only=True, repr=False)
-class WorkloadShuffle(Workload):
+class WorkloadShuffle(Table):
     """Every host sends to every other, all at once or some at a time.
 
     Source: Al-Fares et al., "Hedera: Dynamic Flow Scheduling for Data Center Networks", NSDI 2010, section 5.2.
@@ -2064,7 +2055,7 @@ class WorkloadShuffle(Workload):
 
 
 @dataclass(slots=True, kw_only=True, repr=False)
-class WorkloadIncast(Workload):
+class WorkloadIncast(Table):
     """Many senders to one receiver, in barrier-synchronised blocks or all at once.
 
     Source: Phanishayee et al., "Measurement and Analysis of TCP Throughput Collapse in Cluster-based Storage Systems",
@@ -2106,7 +2097,7 @@ class WorkloadIncast(Workload):
 
 
 @dataclass(slots=True, kw_only=True, repr=False)
-class WorkloadRequestResponse(Workload):
+class WorkloadRequestResponse(Table):
     """Clients ask servers; closed loop, or open loop with Poisson requests.
 
     Source: Schroeder, Wierman and Harchol-Balter, "Open Versus Closed: A Cautionary Tale", NSDI 2006, for the
@@ -2151,7 +2142,7 @@ class WorkloadRequestResponse(Workload):
 
 
 @dataclass(slots=True, kw_only=True, repr=False)
-class WorkloadRing(Workload):
+class WorkloadRing(Table):
     """Each host sends to the next in a ring, step after step, as in all-reduce.
 
     Source: Patarasuk and Yuan, "Bandwidth Optimal All-reduce Algorithms for Clusters of Workstations", Journal of
@@ -2182,7 +2173,7 @@ class WorkloadRing(Workload):
 
 
 @dataclass(slots=True, kw_only=True, repr=False)
-class WorkloadCollective(Workload):
+class WorkloadCollective(Table):
     """A collective operation of an AI cluster, round after round, with computation in between: all-reduce, all-to-all, a
     pipeline.
 
@@ -2229,7 +2220,7 @@ class WorkloadCollective(Workload):
 
 
 @dataclass(slots=True, kw_only=True, repr=False)
-class WorkloadHdfs(Workload):
+class WorkloadHdfs(Table):
     """Files written to a distributed file system, block by block, with replicas in other racks.
 
     Source: Mukerjee et al., "Overcoming End-to-End Challenges in Reconfigurable Datacenter Networks" (Etalon), 2018,
@@ -2275,7 +2266,7 @@ class WorkloadHdfs(Workload):
 
 
 @dataclass(slots=True, kw_only=True, repr=False)
-class WorkloadRackRings(Workload):
+class WorkloadRackRings(Table):
     """Large flows from each rack to the next, small ones between all others; open loop.
 
     Source: "Overcoming End-to-End Challenges in Reconfigurable Datacenter Networks" (Etalon), 2018, section 5.3.
@@ -2318,7 +2309,7 @@ class WorkloadRackRings(Workload):
 
 
 @dataclass(slots=True, kw_only=True, repr=False)
-class WorkloadPoisson(Workload):
+class WorkloadPoisson(Table):
     """Poisson arrivals at a given load, sizes from a distribution; open loop.
 
     Flows arrive as a Poisson process; each goes from a random host to another.
@@ -2354,7 +2345,7 @@ class WorkloadPoisson(Workload):
 
 
 @dataclass(slots=True, kw_only=True, repr=False)
-class WorkloadUdp(Workload):
+class WorkloadUdp(Table):
     """Datagrams at a constant rate, on and off, or Poisson.
 
     Source: RFC 768.
@@ -2394,7 +2385,7 @@ class WorkloadUdp(Workload):
 
 
 @dataclass(slots=True, kw_only=True, repr=False)
-class WorkloadBulk(Workload):
+class WorkloadBulk(Table):
     """Long TCP flows, of given size or as long as the run.
 
     Each sender has long flows to one receiver. Receivers are assigned to senders in turn.
@@ -2424,7 +2415,7 @@ class WorkloadBulk(Workload):
 
 
 @dataclass(slots=True, kw_only=True, repr=False)
-class WorkloadProbe(Workload):
+class WorkloadProbe(Table):
     """Small datagrams at regular times, which the receiver returns; lost ones stay unanswered.
 
     Source: RFC 862, the echo protocol over UDP.
@@ -2463,7 +2454,7 @@ class WorkloadProbe(Workload):
 
 
 @dataclass(slots=True, kw_only=True, repr=False)
-class WorkloadShortFlows(Workload):
+class WorkloadShortFlows(Table):
     """Sequences of short TCP flows, each on a fresh connection; closed loop.
 
     Source: Rajanna, Shah, Jahagirdar and Gopalan, "XCo: Explicit Coordination to Prevent Network Fabric Congestion in
@@ -2506,7 +2497,7 @@ class WorkloadShortFlows(Workload):
 
 
 @dataclass(slots=True, kw_only=True, repr=False)
-class WorkloadMigration(Workload):
+class WorkloadMigration(Table):
     """Live migration of a virtual machine: its memory is copied in rounds while it runs, then the rest.
 
     Source: Clark et al., "Live Migration of Virtual Machines", NSDI 2005, section 3.
@@ -2548,7 +2539,7 @@ class WorkloadMigration(Workload):
 
 
 @dataclass(slots=True, kw_only=True, repr=False)
-class WorkloadTrace(Workload):
+class WorkloadTrace(Table):
     """Flows from a file: CSV, htsim .cm, HPCC, GOAL, or a packet capture.
 
     Flows as listed in a file, each on a connection of its own.
@@ -2582,7 +2573,7 @@ class WorkloadTrace(Workload):
 
 
 @dataclass(slots=True, kw_only=True, repr=False)
-class WorkloadCustom(Workload):
+class WorkloadCustom(Table):
     """A workload that the calling program supplies, in Rust.
 
     A workload that the calling program supplies.
@@ -2593,6 +2584,34 @@ class WorkloadCustom(Workload):
     KIND: ClassVar[str] = "custom"
     name: str
     options: Mapping[str, Any] | None = None
+
+
+class Workload:
+    """A workload as written in a scenario: `kind` and its options.
+    """
+    stride = WorkloadStride
+    staggered = WorkloadStaggered
+    random = WorkloadRandom
+    random_bijective = WorkloadRandomBijective
+    hot_spot = WorkloadHotSpot
+    shuffle = WorkloadShuffle
+    incast = WorkloadIncast
+    request_response = WorkloadRequestResponse
+    ring = WorkloadRing
+    collective = WorkloadCollective
+    hdfs = WorkloadHdfs
+    rack_rings = WorkloadRackRings
+    poisson = WorkloadPoisson
+    udp = WorkloadUdp
+    bulk = WorkloadBulk
+    probe = WorkloadProbe
+    short_flows = WorkloadShortFlows
+    migration = WorkloadMigration
+    trace = WorkloadTrace
+    custom = WorkloadCustom
+
+
+AnyWorkload = WorkloadStride | WorkloadStaggered | WorkloadRandom | WorkloadRandomBijective | WorkloadHotSpot | WorkloadShuffle | WorkloadIncast | WorkloadRequestResponse | WorkloadRing | WorkloadCollective | WorkloadHdfs | WorkloadRackRings | WorkloadPoisson | WorkloadUdp | WorkloadBulk | WorkloadProbe | WorkloadShortFlows | WorkloadMigration | WorkloadTrace | WorkloadCustom
 
 
 @dataclass(slots=True, kw_only=True, repr=False)
@@ -2648,23 +2667,8 @@ class XcoOptions(Table):
     work_conserving: bool | None = None
 
 
-class Queue(Table):
-    """The queues of the switches. Settings of other kinds of queue are refused, not ignored.
-    """
-    __slots__ = ()
-    drop_tail: ClassVar[type[QueueDropTail]]
-    ecn: ClassVar[type[QueueEcn]]
-    red: ClassVar[type[QueueRed]]
-    codel: ClassVar[type[QueueCodel]]
-    pie: ClassVar[type[QueuePie]]
-    avq: ClassVar[type[QueueAvq]]
-    qcn: ClassVar[type[QueueQcn]]
-    object: ClassVar[type[QueueObject]]
-    custom: ClassVar[type[QueueCustom]]
-
-
 @dataclass(slots=True, kw_only=True, repr=False)
-class QueueDropTail(Queue):
+class QueueDropTail(Table):
     """Drops packets that do not fit.
 
     Drop-tail has no settings.
@@ -2685,7 +2689,7 @@ class QueueDropTail(Queue):
 
 
 @dataclass(slots=True, kw_only=True, repr=False)
-class QueueEcn(Queue):
+class QueueEcn(Table):
     """Marks ECN-capable packets that find more than a threshold queued.
 
     Source: RFC 3168 for the mark; RFC 8257 (DCTCP), section 3.1, for the threshold.
@@ -2714,7 +2718,7 @@ class QueueEcn(Queue):
 
 
 @dataclass(slots=True, kw_only=True, repr=False)
-class QueueRed(Queue):
+class QueueRed(Table):
     """Random early detection on the average backlog, optionally gentle and with ECN.
 
     Source: Floyd and Jacobson, "Random Early Detection Gateways for Congestion Avoidance", IEEE/ACM Transactions on
@@ -2752,7 +2756,7 @@ class QueueRed(Queue):
 
 
 @dataclass(slots=True, kw_only=True, repr=False)
-class QueueCodel(Queue):
+class QueueCodel(Table):
     """Drops or marks packets, more and more often, if they wait longer than a target during an interval.
 
     Source: RFC 8289 (CoDel), whose recommendations are the defaults; they are for the Internet.
@@ -2782,7 +2786,7 @@ class QueueCodel(Queue):
 
 
 @dataclass(slots=True, kw_only=True, repr=False)
-class QueuePie(Queue):
+class QueuePie(Table):
     """Drops or marks packets with a probability. A controller sets it so that the delay approaches a target.
 
     Source: RFC 8033 (PIE), whose recommendations are the defaults; they are for the Internet.
@@ -2817,7 +2821,7 @@ class QueuePie(Queue):
 
 
 @dataclass(slots=True, kw_only=True, repr=False)
-class QueueAvq(Queue):
+class QueueAvq(Table):
     """Drops or marks packets that overflow a virtual queue. Its capacity adapts to a target of the utilisation.
 
     Source: Kunniyur and Srikant, "An Adaptive Virtual Queue (AVQ) Algorithm for Active Queue Management", IEEE/ACM
@@ -2849,7 +2853,7 @@ class QueueAvq(Queue):
 
 
 @dataclass(slots=True, kw_only=True, repr=False)
-class QueueQcn(Queue):
+class QueueQcn(Table):
     """Quantized congestion notification: samples packets and sends their senders the severity of the congestion.
 
     Source: IEEE 802.1Q-2018, clauses 30 to 32 (802.1Qau).
@@ -2885,7 +2889,7 @@ class QueueQcn(Queue):
 
 
 @dataclass(slots=True, kw_only=True, repr=False)
-class QueueObject(Queue):
+class QueueObject(Table):
     """A program of the user, in C or another language, compiled to an eBPF object file.
 
     Source: RFC 9669 for its instructions.
@@ -2916,7 +2920,7 @@ class QueueObject(Queue):
 
 
 @dataclass(slots=True, kw_only=True, repr=False)
-class QueueCustom(Queue):
+class QueueCustom(Table):
     """A policy that the calling program supplies, in Rust.
 
     A queue policy that the calling program supplies.
@@ -2940,6 +2944,23 @@ class QueueCustom(Queue):
     shared: Shared | Mapping[str, Any] | None = None
 
 
+class Queue:
+    """The queues of the switches. Settings of other kinds of queue are refused, not ignored.
+    """
+    drop_tail = QueueDropTail
+    ecn = QueueEcn
+    red = QueueRed
+    codel = QueueCodel
+    pie = QueuePie
+    avq = QueueAvq
+    qcn = QueueQcn
+    object = QueueObject
+    custom = QueueCustom
+
+
+AnyQueue = QueueDropTail | QueueEcn | QueueRed | QueueCodel | QueuePie | QueueAvq | QueueQcn | QueueObject | QueueCustom
+
+
 @dataclass(slots=True, kw_only=True, repr=False)
 class ScenarioTable(Table):
     """A scenario file.
@@ -2958,14 +2979,14 @@ class ScenarioTable(Table):
     :param workload: The traffic, which consists of all workloads. It may be missing if programs run on emulated hosts.
     """
     end: End | Mapping[str, Any]
-    fabric: Fabric | Mapping[str, Any]
+    fabric: AnyFabric | Mapping[str, Any]
     name: str
     scheme: Sequence[Scheme | Mapping[str, Any]]
     app: Sequence[App | Mapping[str, Any]] | None = None
     description: str | None = None
-    engine: Engine | Literal["packet", "flow", "emulate"] | Mapping[str, Any] | None = None
-    event: Sequence[Event | Mapping[str, Any]] | None = None
+    engine: AnyEngine | Literal["packet", "flow", "emulate"] | Mapping[str, Any] | None = None
+    event: Sequence[AnyEvent | Mapping[str, Any]] | None = None
     measure: Measure | Mapping[str, Any] | None = None
     repeat: int | None = None
     seed: int | None = None
-    workload: Sequence[Workload | Mapping[str, Any]] | None = None
+    workload: Sequence[AnyWorkload | Mapping[str, Any]] | None = None

@@ -65,6 +65,17 @@ fn chosen(record: &RunRecord, flow: Option<u32>) -> Option<&WhyRow> {
     }
 }
 
+/// The reason why there is nothing to explain.
+fn nothing(run: &RunRecord, flow: Option<u32>) -> String {
+    let text = why::nothing(std::slice::from_ref(run));
+    flow.map_or(text, |flow| {
+        format!(
+            "flow {flow} has no completion time under {}: it is a request, or did not end before the run",
+            run.scheme
+        )
+    })
+}
+
 #[pymethods]
 impl Outcome {
     /// The scenario's name.
@@ -158,7 +169,7 @@ impl Outcome {
         let again = flow.map(|flow| py.detach(|| self.again(run, flow))).transpose()?;
         match again.as_ref().and_then(|run| Some((run, chosen(run, flow)?))) {
             Some((run, row)) => Ok(why::text(run, row)),
-            None => Err(wrong(why::nothing(again.as_slice()))),
+            None => Err(wrong(nothing(run, flow))),
         }
     }
     /// Writes the result into a new folder below `root`, and returns the folder.
