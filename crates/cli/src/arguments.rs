@@ -75,6 +75,10 @@ pub enum Command {
     Diff(crate::diff::DiffOptions),
     /// Rebuild the page of a result, or compare several results on one page.
     Report(crate::report::ReportOptions),
+    /// Draw a figure of a result for a paper, as PDF, SVG or PNG.
+    Figure(crate::figure::FigureOptions),
+    /// Draw all figures of a result for a paper.
+    Figures(crate::figure::FiguresOptions),
     /// Design a network: switches, cables, racks, cost, power and heat of fat-tree, tree and leaf-spine.
     #[command(alias = "plan")]
     Design(crate::design::DesignOptions),

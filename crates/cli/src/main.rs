@@ -17,6 +17,7 @@ mod diff;
 mod emulate;
 mod explain;
 mod export;
+mod figure;
 #[cfg(target_os = "linux")]
 mod hosts;
 mod import;
@@ -59,6 +60,7 @@ Slotline compares schemes for running a datacenter network. One scenario file de
   slotline sweep FILE         run all points of a scenario's `sweep` and compare them
   slotline collect DIR...     join the parts of a sweep that ran on several machines
   slotline report RUN...      rebuild the page of a result, or compare several results on one page
+  slotline figure RUN NAME    draw a figure of a result as PDF, SVG or PNG; `figures RUN` draws all
   slotline diff OLD NEW       show what changed between two results; exit code 1 means a regression
   slotline import KIND FILE   convert a file of another program into a part of a scenario
   slotline export FORMAT RUN  write a result in the format of another tool
@@ -109,6 +111,8 @@ fn main() -> ExitCode {
         Command::Import(options) => import::import(options),
         Command::Diff(options) => diff::diff(options),
         Command::Report(options) => report::report(options),
+        Command::Figure(options) => figure::figure(options),
+        Command::Figures(options) => figure::figures(options),
         Command::Design(options) => design::design(options),
         Command::Bench(options) => bench::bench(options),
         Command::Bump(options) => bump::bump(options),

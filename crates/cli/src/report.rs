@@ -1,12 +1,12 @@
 //! `slotline report`.
 
+use crate::figure::put;
 use crate::out;
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use clap::Args;
 use slotline_lab::output::merge::merge;
 use slotline_lab::output::read::{self, Stored};
 use slotline_lab::summary::Summary;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -35,7 +35,10 @@ pub fn report(options: &ReportOptions) -> Result<ExitCode> {
 fn one(run: &Path, output: Option<&Path>) -> Result<PathBuf> {
     let stored = read::open(run)?;
     let page = output.map_or_else(|| run.join("report.html"), Path::to_path_buf);
-    put(&page, &slotline_report::html(&stored.id, &stored.set, &Summary::of(&stored.set)))?;
+    put(
+        &page,
+        slotline_report::html(&stored.id, &stored.set, &Summary::of(&stored.set)).as_bytes(),
+    )?;
     Ok(page)
 }
 
@@ -45,7 +48,7 @@ fn several(runs: &[PathBuf], output: Option<&Path>) -> Result<PathBuf> {
         bail!("`{SEVERAL}` exists already: name the page with --output, which replaces it");
     }
     let set = merge(labels(runs).into_iter().zip(stored(runs)?).collect())?;
-    put(page, &slotline_report::html(&set.name, &set, &Summary::of(&set)))?;
+    put(page, slotline_report::html(&set.name, &set, &Summary::of(&set)).as_bytes())?;
     Ok(page.to_path_buf())
 }
 
@@ -62,15 +65,4 @@ pub fn labels(runs: &[PathBuf]) -> Vec<String> {
         _ => run.display().to_string(),
     };
     runs.iter().zip(&names).map(label).collect()
-}
-
-/// Writes `text` to another file first and then renames it, so that a page is never incomplete.
-fn put(path: &Path, text: &str) -> Result<()> {
-    let mut beside = path.as_os_str().to_os_string();
-    beside.push(".partial");
-    let beside = PathBuf::from(beside);
-    let written = fs::write(&beside, text).and_then(|()| fs::rename(&beside, path));
-    written
-        .inspect_err(|_| drop(fs::remove_file(&beside)))
-        .with_context(|| format!("cannot write `{}`", path.display()))
 }

@@ -101,7 +101,8 @@ fn missing<'a>(all: impl Iterator<Item = &'a Missing>) -> String {
     reasons.iter().map(line).collect()
 }
 
-pub(super) const STYLE: &str =
+/// The style sheet of pages. It begins with the colours on paper.
+pub const STYLE: &str =
     concat!(include_str!("assets/colours.css"), include_str!("assets/page.css"));
 
 /// The scripts of the page. Each has one subject, and uses only scripts before it.

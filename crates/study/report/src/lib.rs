@@ -39,6 +39,11 @@ pub fn html(id: &str, set: &RunSet, summary: &Summary) -> String {
     page(id, set, summary).html()
 }
 
+/// The figures of `set`, in the order of the page.
+pub fn plots(set: &RunSet, summary: &Summary) -> Vec<plot::Plot> {
+    sections(set, summary).into_iter().flat_map(|section| section.figures).flatten().collect()
+}
+
 fn page<'a>(id: &str, set: &'a RunSet, summary: &Summary) -> Page<'a> {
     Page {
         title: &set.name,

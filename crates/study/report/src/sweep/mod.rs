@@ -4,6 +4,7 @@ mod figures;
 mod page;
 mod page_table;
 
+pub use figures::plots;
 pub use page::html;
 
 #[cfg(test)]
