@@ -14,7 +14,7 @@ pub fn collect(options: &CollectOptions) -> Result<ExitCode> {
     }
     let sweep = join(&parts)?;
     let root = options.out.as_ref().unwrap_or(&parts[0].0);
-    let folder = store::write_sweep(root, &sweep, &slotline_report::sweep::html(&sweep))?;
+    let folder = store::write_sweep(root, &sweep, &slotline_report::sweep::files(&sweep))?;
     show(&sweep, &folder, options.json);
     if !sweep.duplicates.is_empty() {
         let n = sweep.duplicates.len();

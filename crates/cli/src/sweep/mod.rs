@@ -51,7 +51,7 @@ fn run(options: &SweepOptions, prepared: Prepared) -> Result<ExitCode> {
     let failed = failures(&part);
     if shard == Shard::WHOLE {
         let sweep = join(&[(options.out.clone(), part.clone())])?;
-        store::write_sweep(&options.out, &sweep, &slotline_report::sweep::html(&sweep))?;
+        store::write_sweep(&options.out, &sweep, &slotline_report::sweep::files(&sweep))?;
         show(&sweep, &folder, options.json);
     } else if options.json {
         say(&part.text());

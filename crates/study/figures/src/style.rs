@@ -1,28 +1,13 @@
 //! How schemes look: a colour, a dash and a mark each, as on the report page.
 
 use crate::drawing::{Colour, Drawing, Step, Stroke, circle, polyline, rectangle, shifted};
-use slotline_report::frame::STYLE;
-use std::collections::BTreeMap;
-use std::sync::LazyLock;
+use slotline_report::colours;
 
-/// The colours of the page on paper, by the names that its style sheet gives them.
-static COLOURS: LazyLock<BTreeMap<&str, Colour>> = LazyLock::new(|| {
-    let light = STYLE.split_once('}').map_or(STYLE, |(light, _)| light);
-    let pairs = light.split("--").skip(1).filter_map(|pair| {
-        let (name, value) = pair.split_once(": #")?;
-        Some((name, hex(value.get(..6)?)?))
-    });
-    pairs.collect()
-});
-
-fn hex(digits: &str) -> Option<Colour> {
-    let part = |at: usize| u8::from_str_radix(digits.get(at..at + 2)?, 16).ok();
-    Some([part(0)?, part(2)?, part(4)?])
-}
-
-/// The colour that the style sheet calls `name`.
+/// The colour that the style sheet of pages calls `name`.
 pub fn named(name: &str) -> Colour {
-    COLOURS.get(name).copied().unwrap_or([0, 0, 0])
+    let digits = colours::named(name);
+    let part = |at: usize| digits.get(at..at + 2).and_then(|two| u8::from_str_radix(two, 16).ok());
+    [1, 3, 5].map(|at| part(at).unwrap_or(0))
 }
 
 /// Labels and titles.

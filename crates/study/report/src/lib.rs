@@ -6,6 +6,7 @@
 #![warn(missing_docs)]
 
 pub mod bumps;
+pub mod colours;
 pub mod export;
 mod fabric;
 mod faults;

@@ -38,8 +38,11 @@ pub fn draw(plot: &Fabric, look: &Look<'_>) -> Drawing {
     let mut drawing = legend::ramp(look.width);
     for scheme in (0..plot.hottest.len()).filter(|at| look.shows(*at)) {
         let top = drawing.height;
-        drawing.add(panel(plot, &layout, scheme, look), 0.0, top);
-        drawing.height += layout.height;
+        let panel = panel(plot, &layout, scheme, look);
+        drawing.height += panel.height;
+        drawing.text((0.0, top + 12.0), look.name(scheme), LABEL, Anchor::Start, style::ink());
+        let up = layout.height - panel.height;
+        drawing.add(panel, 0.0, top - up);
     }
     drawing
 }
@@ -58,9 +61,9 @@ fn links_of(plot: &Fabric, scheme: usize) -> Vec<&FabricLink> {
     links
 }
 
+/// The network of a scheme. Its height is that of the tiers that it has.
 fn panel(plot: &Fabric, layout: &Layout, scheme: usize, look: &Look<'_>) -> Drawing {
     let mut drawing = Drawing::new(look.width);
-    drawing.text((0.0, 12.0), look.name(scheme), LABEL, Anchor::Start, style::ink());
     let links = links_of(plot, scheme);
     for link in &links {
         let (a, b) = (layout.at[link.bottom], layout.at[link.top]);
@@ -73,6 +76,8 @@ fn panel(plot: &Fabric, layout: &Layout, scheme: usize, look: &Look<'_>) -> Draw
     }
     let there: BTreeSet<usize> = links.iter().flat_map(|link| [link.top, link.bottom]).collect();
     there.iter().for_each(|at| node(&mut drawing, plot, layout, *at));
+    let highest = there.iter().map(|at| layout.at[*at].1).fold(f64::INFINITY, f64::min);
+    drawing.height = layout.height - if highest.is_finite() { highest - TOP } else { 0.0 };
     (0..=layout.tiers).for_each(|tier| labels(&mut drawing, plot, layout, tier, &there));
     drawing
 }

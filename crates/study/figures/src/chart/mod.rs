@@ -43,9 +43,23 @@ impl Look<'_> {
     }
 }
 
+/// The room around a figure, so that no letter or line is cut.
+const EDGE: f64 = 2.0;
+
 /// Draws `plot`, with the names of its schemes above it.
 pub fn draw(plot: &Plot, look: &Look<'_>) -> Drawing {
-    let body = match &plot.shape {
+    let inner = Look { width: look.width - 2.0 * EDGE, hidden: look.hidden.clone(), ..*look };
+    let (legend, body) = (legend::schemes(&plot.shape, &inner), body(plot, &inner));
+    let mut drawing = Drawing::new(look.width);
+    drawing.height = legend.height + body.height + 2.0 * EDGE;
+    let top = EDGE + legend.height;
+    drawing.add(legend, EDGE, EDGE);
+    drawing.add(body, EDGE, top);
+    drawing
+}
+
+fn body(plot: &Plot, look: &Look<'_>) -> Drawing {
+    match &plot.shape {
         Shape::Lines(lines) => lines::draw(lines, look),
         Shape::Study(study) => study::draw(study, look),
         Shape::Bars(bars) => bars::draw(bars, look),
@@ -55,10 +69,5 @@ pub fn draw(plot: &Plot, look: &Look<'_>) -> Drawing {
         Shape::Sequence(sequence) => sequence::draw(sequence, look),
         Shape::Fabric(fabric) => fabric::draw(fabric, look),
         Shape::Flows(flows) => stack::draw_flows(flows, look),
-    };
-    let mut drawing = legend::schemes(&plot.shape, look);
-    let top = drawing.height;
-    drawing.height += body.height;
-    drawing.add(body, 0.0, top);
-    drawing
+    }
 }
