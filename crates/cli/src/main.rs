@@ -31,9 +31,11 @@ mod reference;
 mod replay;
 mod report;
 mod reproduce;
+mod results;
 mod run;
 #[cfg(target_os = "linux")]
 mod service;
+mod source;
 mod sweep;
 #[cfg(target_os = "linux")]
 mod top;
@@ -59,6 +61,7 @@ Slotline compares schemes for running a datacenter network. One scenario file de
   slotline crosscheck FILE    run a scenario on two engines and show where they differ
   slotline sweep FILE         run all points of a scenario's `sweep` and compare them
   slotline collect DIR...     join the parts of a sweep that ran on several machines
+  slotline results [DIR]      list results with their labels, dates and verdicts
   slotline report RUN...      rebuild the page of a result, or compare several results on one page
   slotline figure RUN NAME    draw a figure of a result as PDF, SVG or PNG; `figures RUN` draws all
   slotline diff OLD NEW       show what changed between two results; exit code 1 means a regression
@@ -110,6 +113,7 @@ fn main() -> ExitCode {
         Command::Reproduce(options) => reproduce::reproduce(options),
         Command::Import(options) => import::import(options),
         Command::Diff(options) => diff::diff(options),
+        Command::Results(options) => results::results(options),
         Command::Report(options) => report::report(options),
         Command::Figure(options) => figure::figure(options),
         Command::Figures(options) => figure::figures(options),

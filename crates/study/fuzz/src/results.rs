@@ -211,7 +211,7 @@ pub(crate) fn judge_part(input: &[u8]) -> Result<(), String> {
             return law(!error.to_string().is_empty(), || "an error without a text".into());
         }
     };
-    let pages = slotline_report::sweep::files(&sweep);
+    let pages = slotline_report::sweep::files(&sweep, &|id| id.len() > 1);
     law(pages[0].1.contains("</html>") && !sweep.table(100).is_empty(), || {
         "a sweep is not shown".into()
     })?;

@@ -162,7 +162,7 @@ function linesVega(plot, { columns }) {
   const encoding = {
     x: field(x, 'x'), y: field(y, 'y'),
     color: { field: 'scheme', type: 'nominal' },
-    strokeDash: { field: columns.includes('part') ? 'part' : 'scheme', type: 'nominal' },
+    ...(plot.x.unit === 's' && plot.y.unit !== 'share' ? {} : { strokeDash: { field: columns.includes('part') ? 'part' : 'scheme', type: 'nominal' } }),
   };
   const line = { mark: { type: 'line', interpolate: step ? 'step-after' : 'linear', point: plot.series.some(l => l.marks) }, encoding };
   if (!columns.includes('low')) return line;

@@ -1,4 +1,4 @@
-// A figure as a file: the drawing as the reader sees it, on white paper, with the names of its schemes.
+// A figure as a file: the drawing as the reader sees it, on white paper, with a legend.
 
 // How elements look. Only the page has the style sheet, so files have these as attributes.
 const LOOKS = ['fill', 'fill-opacity', 'stroke', 'stroke-width', 'stroke-opacity', 'stroke-dasharray', 'stroke-linecap', 'stroke-linejoin',
@@ -29,18 +29,32 @@ function inked(shown, copy) {
   [...shown.children].forEach((child, at) => inked(child, copy.children[at]));
 }
 
-// The names of the visible schemes in rows, and their height.
+// The signs of a legend with their widths and texts: schemes, parts of time, or levels of utilisation.
+function legendEntries(plot, state) {
+  if (plot.kind === 'heat' || plot.kind === 'fabric') {
+    const steps = range(LEVELS).map(at => svg('rect', { class: `h${at}`, x: at * 14, y: 1, width: 14, height: 10 }));
+    return [{ sign: steps, room: 146, content: 'utilisation from 0 to 100\u00a0%' }];
+  }
+  if (plot.parts) {
+    const bars = plot.bars || plot.flows;
+    const used = range(plot.parts.length).filter(part => bars.some(bar => bar.seconds[part] > 0));
+    return used.map(part => ({ sign: [svg('rect', { class: `p${part}`, y: 1, width: 11, height: 10 })], room: 17, content: plot.parts[part] }));
+  }
+  const shown = KINDS[plot.kind].schemes(plot).filter(({ scheme }, at, all) =>
+    !state.hidden.has(scheme) && all.findIndex(other => other.scheme === scheme) === at);
+  return plot.kind === 'gantt' ? [] : shown.map(({ scheme, note }) => ({
+    sign: [...key(scheme).children], room: 40, content: note ? `${state.schemes[scheme]} (${note})` : state.schemes[scheme],
+  }));
+}
+
+// The legend in rows, and its height.
 function legendRows(plot, state, width) {
   const group = svg('g', {});
   let [x, y] = [0, 0];
-  const seen = new Set(state.hidden);
-  for (const { scheme, note } of KINDS[plot.kind].schemes(plot)) {
-    if (seen.has(scheme)) continue;
-    seen.add(scheme);
-    const content = note ? `${state.schemes[scheme]} (${note})` : state.schemes[scheme];
-    const wide = 40 + widthOf(content);
+  for (const { sign, room, content } of legendEntries(plot, state)) {
+    const wide = room + widthOf(content);
     if (x && x + wide > width) [x, y] = [0, y + 18];
-    group.append(svg('g', { transform: `translate(${px(x)} ${y + 3})` }, [...key(scheme).children]), text(x + 40, y + 13, content));
+    group.append(svg('g', { transform: `translate(${px(x)} ${y + 3})` }, sign), text(x + room, y + 13, content));
     x += wide + 14;
   }
   return { group, height: x ? y + 26 : 0 };

@@ -11,9 +11,10 @@ pub use vega::vega_lite;
 
 use slotline_lab::sweep::part::Sweep;
 
-/// The files that show a sweep: their names and contents.
-pub fn files(sweep: &Sweep) -> [(&'static str, String); 2] {
-    [("sweep.html", html(sweep)), ("sweep.vl.json", vega_lite(sweep))]
+/// The files that show a sweep: their names and contents. `there` says whether the result of this name is beside the
+/// sweep.
+pub fn files(sweep: &Sweep, there: &dyn Fn(&str) -> bool) -> [(&'static str, String); 2] {
+    [("sweep.html", html(sweep, there)), ("sweep.vl.json", vega_lite(sweep))]
 }
 
 #[cfg(test)]

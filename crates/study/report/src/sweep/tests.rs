@@ -73,7 +73,7 @@ fn made_up() -> Sweep {
 #[test]
 fn the_page_has_every_number() {
     let sweep = made_up();
-    let page = html(&sweep);
+    let page = html(&sweep, &|_| true);
     assert_eq!(page.matches("<figure id=").count(), 2);
     assert_eq!(page.matches("<th scope=\"row\">20us</th><td class=\"text\">").count(), 2);
     assert_eq!(page.matches("<td class=\"text\">dctcp</td>").count(), 2);
