@@ -4,9 +4,11 @@ use crate::figure::put;
 use crate::out;
 use anyhow::{Result, bail};
 use clap::Args;
+use slotline_lab::output::listing::LABEL;
 use slotline_lab::output::merge::merge;
 use slotline_lab::output::read::{self, Stored};
 use slotline_lab::summary::Summary;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -56,9 +58,14 @@ fn stored(runs: &[PathBuf]) -> Result<Vec<Stored>, read::ReadError> {
     runs.iter().map(|run| read::open(run)).collect()
 }
 
-/// The folder names, or the paths if folder names are not unique.
+/// The labels of the results or else the folder names, or the paths if these are not unique.
 pub fn labels(runs: &[PathBuf]) -> Vec<String> {
-    let name = |run: &PathBuf| run.file_name().map(|name| name.to_string_lossy().into_owned());
+    let label = |run: &PathBuf| {
+        let text = fs::read_to_string(run.join(LABEL)).ok()?;
+        Some(text.trim().to_string()).filter(|text| !text.is_empty())
+    };
+    let folder = |run: &PathBuf| run.file_name().map(|name| name.to_string_lossy().into_owned());
+    let name = |run: &PathBuf| label(run).or_else(|| folder(run));
     let names: Vec<Option<String>> = runs.iter().map(name).collect();
     let label = |(run, name): (&PathBuf, &Option<String>)| match name {
         Some(name) if names.iter().flatten().filter(|n| *n == name).count() == 1 => name.clone(),

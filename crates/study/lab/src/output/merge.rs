@@ -218,6 +218,7 @@ fn scenarios(parts: &[Labelled]) -> String {
 fn description(parts: &[Labelled]) -> String {
     let mut out = distinct(parts.iter().map(|(_, s)| s.set.description.clone()));
     out.retain(|text| !text.is_empty());
+    out.iter_mut().filter(|text| !text.ends_with(['.', '!', '?'])).for_each(|text| text.push('.'));
     out.push(format!("This page compares the results {}.", labels(parts).join(", ")));
     out.extend(parts.iter().skip(1).map(|other| changes_between(&parts[0], other)));
     if let Some(stopped) = parts.iter().find(|(_, s)| !s.set.complete()) {

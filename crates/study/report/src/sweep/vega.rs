@@ -41,7 +41,7 @@ fn panel(sweep: &Sweep, metric: Metric) -> Value {
     let x = across.map(|at| {
         let numeric = unit_of(sweep.column(at)).is_some();
         let name = column(sweep, at, labels[at]);
-        json!({ "field": field(&name), "type": if numeric { "quantitative" } else { "nominal" }, "title": name, "sort": null })
+        json!({ "field": field(&name), "type": if numeric { "quantitative" } else { "nominal" }, "title": name, "sort": null, "scale": if numeric { json!({ "zero": true }) } else { json!({}) } })
     });
     let others = (0..labels.len()).filter(|at| Some(*at) != across);
     let detail: Vec<Value> =
