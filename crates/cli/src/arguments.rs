@@ -73,10 +73,16 @@ pub enum Command {
     Point(crate::sweep::point::PointOptions),
     /// Join the parts of a sweep that ran on several machines or as several shards.
     Collect(CollectOptions),
+    /// List the results in a folder: name, label, date, version and verdict.
+    Results(crate::results::ResultsOptions),
     /// Show what changed from one result to another.
     Diff(crate::diff::DiffOptions),
     /// Rebuild the page of a result, or compare several results on one page.
     Report(crate::report::ReportOptions),
+    /// Draw a figure of a result for a paper, as PDF, SVG or PNG.
+    Figure(crate::figure::FigureOptions),
+    /// Draw all figures of a result for a paper.
+    Figures(crate::figure::FiguresOptions),
     /// Design a network: switches, cables, racks, cost, power and heat of fat-tree, tree and leaf-spine.
     #[command(alias = "plan")]
     Design(crate::design::DesignOptions),
@@ -107,6 +113,17 @@ pub enum Command {
     Completions(CompletionsOptions),
     /// Write manual pages.
     Man(ManOptions),
+}
+
+/// Checks that a label is one line that a list can show.
+fn label(text: &str) -> Result<String, String> {
+    match text.trim() {
+        "" => Err("a label is not empty".into()),
+        text if text.chars().count() > 80 || text.contains(char::is_control) => {
+            Err("a label is one line of at most 80 letters".into())
+        }
+        text => Ok(text.into()),
+    }
 }
 
 /// The engine that simulates.
@@ -151,11 +168,14 @@ pub fn processors() -> usize {
 
 #[derive(Args)]
 pub struct RunOptions {
-    /// The scenario file.
-    pub file: PathBuf,
+    #[command(flatten)]
+    pub source: crate::source::Source,
     /// Folder that receives a new folder with the result.
     #[arg(long, value_name = "DIR", default_value = "results")]
     pub out: PathBuf,
+    /// Text for the list of results and the name of the folder, for example "larger buffers".
+    #[arg(long, value_name = "TEXT", value_parser = label)]
+    pub label: Option<String>,
     /// Replace an existing result of the same scenario.
     #[arg(long)]
     pub force: bool,

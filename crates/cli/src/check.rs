@@ -1,7 +1,9 @@
 //! `slotline check`: checks scenario files without running them.
 
+use crate::source::Source;
 use anyhow::Result;
 use clap::Args;
+use serde_json::{Value, json};
 use slotline_lab::build::central_faults;
 use slotline_lab::sweep::Study;
 use slotline_scenario::{Loaded, Scenario, ScenarioError};
@@ -13,41 +15,79 @@ const WRONG: u8 = 2;
 
 #[derive(Args)]
 pub struct CheckOptions {
-    /// The scenario files.
+    /// The scenario files; `-` for the standard input.
     #[arg(required = true)]
     pub files: Vec<PathBuf>,
+    /// Replace a value of the files: fabric.hosts=9, or scheme.dctcp.queue.threshold=20KB; can be given several times.
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+    /// Print JSON instead of text: for each file a line about it, or its errors with their places.
+    #[arg(long)]
+    pub json: bool,
 }
 
 pub fn check(options: &CheckOptions) -> Result<ExitCode> {
-    let right = options.files.iter().map(|file| is_right(file)).filter(|right| *right).count();
-    let all = right == options.files.len();
+    let checked: Vec<_> = options.files.iter().map(|file| (file, checked(file, options))).collect();
+    if options.json {
+        let files: Vec<Value> =
+            checked.iter().map(|(file, result)| json_of(file, result)).collect();
+        crate::out::say(&serde_json::to_string_pretty(&files)?);
+    } else {
+        checked.iter().for_each(|(file, result)| print(file, result));
+    }
+    let all = checked.iter().all(|(_, result)| result.is_ok());
     Ok(if all { ExitCode::SUCCESS } else { ExitCode::from(WRONG) })
 }
 
-/// Prints the errors of a file, or that it has none. Returns whether it is valid.
-fn is_right(file: &Path) -> bool {
-    let checked = if Study::is_in(file) { sweep(file) } else { scenario(file) };
+/// A line about a valid file, or its errors.
+type Checked = Result<String, Vec<ScenarioError>>;
+
+fn checked(file: &Path, options: &CheckOptions) -> Checked {
+    let source = Source { file: file.into(), set: options.set.clone() };
+    if options.set.is_empty() && !source.is_stdin() && Study::is_in(file) {
+        sweep(file)
+    } else {
+        scenario(&source)
+    }
+}
+
+/// Prints the errors of a file, or that it has none.
+fn print(file: &Path, checked: &Checked) {
     match checked {
-        Ok(line) => {
-            crate::print_text(&format!("ok: {}: {line}", file.display()));
-            true
-        }
+        Ok(line) => crate::out::say(&format!("ok: {}: {line}", file.display())),
         Err(faults) => {
             faults.iter().for_each(|fault| crate::out::warn(format!("{fault}\n")));
-            let faults = faults.len();
-            crate::out::warn(format_args!(
-                "{}: {faults} error{}",
-                file.display(),
-                if faults == 1 { "" } else { "s" }
-            ));
-            false
+            let (file, n) = (file.display(), faults.len());
+            crate::out::warn(format_args!("{file}: {n} error{}", if n == 1 { "" } else { "s" }));
         }
     }
 }
 
+fn json_of(file: &Path, checked: &Checked) -> Value {
+    let (about, errors) = match checked {
+        Ok(line) => (Some(line), vec![]),
+        Err(faults) => (None, faults.iter().map(fault_of).collect()),
+    };
+    json!({ "file": file.display().to_string(), "valid": checked.is_ok(), "about": about, "errors": errors })
+}
+
+fn fault_of(error: &ScenarioError) -> Value {
+    match error {
+        ScenarioError::Fault(fault) => json!({
+            "file": fault.file.display().to_string(),
+            "line": fault.line,
+            "column": fault.column,
+            "key": fault.key,
+            "message": fault.message,
+            "hint": fault.hint,
+        }),
+        other => json!({ "message": other.to_string() }),
+    }
+}
+
 /// Checks a scenario; returns a line about it.
-fn scenario(file: &Path) -> Result<String, Vec<ScenarioError>> {
-    let loaded = without_faults(Scenario::load_all(file)?)?;
+fn scenario(source: &Source) -> Checked {
+    let loaded = without_faults(source.load_all()?)?;
     crate::print_notes(&loaded);
     crate::print_excess(&loaded);
     print_misfits(&loaded);
@@ -55,7 +95,7 @@ fn scenario(file: &Path) -> Result<String, Vec<ScenarioError>> {
 }
 
 /// Checks all points of a sweep, and returns a line about them. The errors are those of the first point that has any.
-fn sweep(file: &Path) -> Result<String, Vec<ScenarioError>> {
+fn sweep(file: &Path) -> Checked {
     let study = Study::load(file).map_err(|error| vec![error])?;
     crate::print_notices(&study.notices);
     let mut first = None;

@@ -4,13 +4,13 @@ use crate::arguments::Common;
 use crate::out::say;
 use crate::progress;
 use crate::run::{INTERRUPTED, NOT_VALID};
+use crate::source::Source;
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use slotline_lab::crosscheck::{Crosscheck, Row, Sides};
 use slotline_lab::output::format::{emulated, quantity};
+use slotline_scenario::EmulateSpec;
 use slotline_scenario::metric::{Metric, Unit};
-use slotline_scenario::{EmulateSpec, Scenario};
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -27,8 +27,8 @@ pub enum Engines {
 
 #[derive(Args)]
 pub struct CrosscheckOptions {
-    /// The scenario file.
-    pub file: PathBuf,
+    #[command(flatten)]
+    pub source: Source,
     /// The engines to compare.
     #[arg(long, value_enum, default_value = "packet,flow")]
     pub engines: Engines,
@@ -43,7 +43,10 @@ pub fn crosscheck(options: &CrosscheckOptions) -> Result<ExitCode> {
     if options.dilation.is_some() && options.engines != Engines::PacketEmulate {
         bail!("--dilation is only valid with --engines packet,emulate");
     }
-    let loaded = Scenario::load(&options.file)?;
+    if options.engines == Engines::PacketEmulate && options.source.is_stdin() {
+        bail!("real hosts need a process that reads the scenario again: name a file instead of -");
+    }
+    let loaded = options.source.load()?;
     crate::print_notes(&loaded);
     let sides = match options.engines {
         Engines::PacketFlow => Sides::of(&loaded)?,

@@ -3,6 +3,7 @@
 use crate::arguments::{Common, RunOptions};
 use crate::out::{say, warn};
 use crate::run::{INTERRUPTED, NOT_VALID};
+use crate::source::Source;
 use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
 use slotline_emulate::{isolation, registry};
@@ -147,7 +148,8 @@ fn loaded(options: &EmulateOptions) -> Result<Loaded> {
 
 fn run_options(options: &EmulateOptions) -> RunOptions {
     RunOptions {
-        file: options.file.clone(),
+        source: Source { file: options.file.clone(), set: vec![] },
+        label: None,
         out: options.out.clone(),
         force: options.force,
         csv: false,

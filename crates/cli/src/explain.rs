@@ -1,21 +1,21 @@
 //! `slotline explain`: describes a scenario in sentences and estimates its cost.
 
+use crate::source::Source;
 use anyhow::Result;
 use clap::Args;
 use slotline_lab::build::central_faults;
 use slotline_lab::explain::{Machine, calibrate, explain as describe};
 use slotline_scenario::Scenario;
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 #[derive(Args)]
 pub struct ExplainOptions {
-    /// The scenario file.
-    pub file: PathBuf,
+    #[command(flatten)]
+    pub source: Source,
 }
 
 pub fn explain(options: &ExplainOptions) -> Result<ExitCode> {
-    let loaded = Scenario::load(&options.file)?;
+    let loaded = options.source.load()?;
     central_faults(&loaded).into_iter().next().map_or(Ok(()), Err)?;
     crate::print_notes(&loaded);
     crate::print_excess(&loaded);

@@ -17,6 +17,7 @@ mod diff;
 mod emulate;
 mod explain;
 mod export;
+mod figure;
 #[cfg(target_os = "linux")]
 mod hosts;
 mod import;
@@ -30,9 +31,11 @@ mod reference;
 mod replay;
 mod report;
 mod reproduce;
+mod results;
 mod run;
 #[cfg(target_os = "linux")]
 mod service;
+mod source;
 mod sweep;
 #[cfg(target_os = "linux")]
 mod top;
@@ -63,7 +66,9 @@ Slotline compares schemes for running a datacenter network. One scenario file de
   slotline sweep FILE         run all points of a scenario's `sweep` and compare them
   slotline point FILE N       run one point of a `sweep`: a unit of work for clusters
   slotline collect DIR...     join the parts of a sweep that ran on several machines
+  slotline results [DIR]      list results with their labels, dates and verdicts
   slotline report RUN...      rebuild the page of a result, or compare several results on one page
+  slotline figure RUN NAME    draw a figure of a result as PDF, SVG or PNG; `figures RUN` draws all
   slotline diff OLD NEW       show what changed between two results; exit code 1 means a regression
   slotline import KIND FILE   convert a file of another program into a part of a scenario
   slotline export FORMAT RUN  write a result in the format of another tool
@@ -133,7 +138,10 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
         Command::Reproduce(options) => reproduce::reproduce(options),
         Command::Import(options) => import::import(options),
         Command::Diff(options) => diff::diff(options),
+        Command::Results(options) => results::results(options),
         Command::Report(options) => report::report(options),
+        Command::Figure(options) => figure::figure(options),
+        Command::Figures(options) => figure::figures(options),
         Command::Design(options) => design::design(options),
         Command::Bench(options) => bench::bench(options),
         Command::Bump(options) => bump::bump(options),

@@ -1,8 +1,10 @@
 //! `slotline report`.
 
+use crate::figure::put;
 use crate::out;
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use clap::Args;
+use slotline_lab::output::listing::LABEL;
 use slotline_lab::output::merge::merge;
 use slotline_lab::output::read::{self, Stored};
 use slotline_lab::summary::Summary;
@@ -35,7 +37,10 @@ pub fn report(options: &ReportOptions) -> Result<ExitCode> {
 fn one(run: &Path, output: Option<&Path>) -> Result<PathBuf> {
     let stored = read::open(run)?;
     let page = output.map_or_else(|| run.join("report.html"), Path::to_path_buf);
-    put(&page, &slotline_report::html(&stored.id, &stored.set, &Summary::of(&stored.set)))?;
+    put(
+        &page,
+        slotline_report::html(&stored.id, &stored.set, &Summary::of(&stored.set)).as_bytes(),
+    )?;
     Ok(page)
 }
 
@@ -45,7 +50,7 @@ fn several(runs: &[PathBuf], output: Option<&Path>) -> Result<PathBuf> {
         bail!("`{SEVERAL}` exists already: name the page with --output, which replaces it");
     }
     let set = merge(labels(runs).into_iter().zip(stored(runs)?).collect())?;
-    put(page, &slotline_report::html(&set.name, &set, &Summary::of(&set)))?;
+    put(page, slotline_report::html(&set.name, &set, &Summary::of(&set)).as_bytes())?;
     Ok(page.to_path_buf())
 }
 
@@ -53,24 +58,18 @@ fn stored(runs: &[PathBuf]) -> Result<Vec<Stored>, read::ReadError> {
     runs.iter().map(|run| read::open(run)).collect()
 }
 
-/// The folder names, or the paths if folder names are not unique.
+/// The labels of the results or else the folder names, or the paths if these are not unique.
 pub fn labels(runs: &[PathBuf]) -> Vec<String> {
-    let name = |run: &PathBuf| run.file_name().map(|name| name.to_string_lossy().into_owned());
+    let label = |run: &PathBuf| {
+        let text = fs::read_to_string(run.join(LABEL)).ok()?;
+        Some(text.trim().to_string()).filter(|text| !text.is_empty())
+    };
+    let folder = |run: &PathBuf| run.file_name().map(|name| name.to_string_lossy().into_owned());
+    let name = |run: &PathBuf| label(run).or_else(|| folder(run));
     let names: Vec<Option<String>> = runs.iter().map(name).collect();
     let label = |(run, name): (&PathBuf, &Option<String>)| match name {
         Some(name) if names.iter().flatten().filter(|n| *n == name).count() == 1 => name.clone(),
         _ => run.display().to_string(),
     };
     runs.iter().zip(&names).map(label).collect()
-}
-
-/// Writes `text` to another file first and then renames it, so that a page is never incomplete.
-fn put(path: &Path, text: &str) -> Result<()> {
-    let mut beside = path.as_os_str().to_os_string();
-    beside.push(".partial");
-    let beside = PathBuf::from(beside);
-    let written = fs::write(&beside, text).and_then(|()| fs::rename(&beside, path));
-    written
-        .inspect_err(|_| drop(fs::remove_file(&beside)))
-        .with_context(|| format!("cannot write `{}`", path.display()))
 }

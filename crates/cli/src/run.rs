@@ -6,11 +6,12 @@ use crate::progress;
 use anyhow::{Context, Result, bail};
 use slotline_lab::footprint;
 use slotline_lab::output::format::grouped;
+use slotline_lab::output::listing::LABEL;
 use slotline_lab::output::{Place, Written, summary_text, terminal};
 use slotline_lab::record::{Emulation, RunRecord, RunSet};
 use slotline_lab::run::{Failure, Jobs};
 use slotline_lab::summary::{EngineTotal, Summary};
-use slotline_scenario::{EngineSpec, Loaded, Scenario};
+use slotline_scenario::{EngineSpec, Loaded};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -26,11 +27,11 @@ const MOST_FAILURES: usize = 10;
 pub fn run(options: &RunOptions) -> Result<ExitCode> {
     let loaded = loaded(options)?;
     if loaded.scenario.engine.emulated().is_some() {
-        let file = options.file.display();
+        let file = options.source.file.display();
         bail!("{file}: its engine is `emulate`: use `slotline emulate {file}`, or --engine packet");
     }
     if loaded.scenario.workload.is_empty() {
-        let file = options.file.display();
+        let file = options.source.file.display();
         bail!("{file}: it has programs but no workload: use `slotline emulate {file}`");
     }
     execute(loaded, options, options.common.threads()).map(|(code, _)| code)
@@ -47,10 +48,10 @@ pub fn execute(
     }
     crate::print_notes(&loaded);
     if let Some(why) = footprint::excess(&loaded, options.common.threads()) {
-        bail!("{}: {why}", options.file.display());
+        bail!("{}: {why}", options.source.file.display());
     }
     let place =
-        Place::claim(&options.out, &loaded.scenario.name, &loaded.resolved(), options.force)?;
+        Place::claim(&options.out, &title(&loaded, options), &loaded.resolved(), options.force)?;
     let (jobs, mut records) = to_do(&loaded, &place);
     progress::stop_on_interrupt(&jobs)?;
     let end = loaded.scenario.end.at.map(|at| at.as_ps());
@@ -64,6 +65,13 @@ pub fn execute(
     if over { finish(place, &set, options) } else { Ok((suspend(place, set, options)?, None)) }
 }
 
+/// The name of the scenario, and the label.
+fn title(loaded: &Loaded, options: &RunOptions) -> String {
+    let label = options.label.iter().map(String::as_str);
+    let parts = std::iter::once(loaded.scenario.name.as_str()).chain(label);
+    parts.collect::<Vec<&str>>().join(" ")
+}
+
 /// Prints the failed runs and the reasons.
 pub fn print_failures(failed: &[Failure]) {
     failed.iter().take(MOST_FAILURES).for_each(warn);
@@ -74,7 +82,7 @@ pub fn print_failures(failed: &[Failure]) {
 
 /// The scenario, with the engine given on the command line.
 fn loaded(options: &RunOptions) -> Result<Loaded> {
-    let mut loaded = Scenario::load(&options.file)?;
+    let mut loaded = options.source.load()?;
     let packets = loaded.scenario.engine.is_packet();
     match options.engine {
         Some(Engine::Packet) if !packets => loaded.use_engine(EngineSpec::Packet {})?,
@@ -127,6 +135,9 @@ fn finish(
         say(&terminal::table_of(set, &summary, width()));
     }
     let Written { folder, left_out } = written?;
+    if let Some(label) = &options.label {
+        crate::figure::put(&folder.join(LABEL), format!("{label}\n").as_bytes())?;
+    }
     if json {
         let summary = std::fs::read_to_string(folder.join("summary.json"));
         say(&summary.with_context(|| format!("cannot read {}", folder.display()))?);

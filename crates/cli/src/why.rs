@@ -1,20 +1,20 @@
 //! `slotline why`.
 
+use crate::source::Source;
 use crate::{out, progress};
 use anyhow::{Result, bail};
 use clap::Args;
 use slotline_lab::output::why;
 use slotline_lab::record::{RunRecord, WhyRow};
 use slotline_lab::run::Jobs;
-use slotline_scenario::{Loaded, Scenario};
-use std::path::PathBuf;
+use slotline_scenario::Loaded;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 #[derive(Args)]
 pub struct WhyOptions {
-    /// The scenario file.
-    pub file: PathBuf,
+    #[command(flatten)]
+    pub source: Source,
     /// Number of the flow, as in flows.csv; can be given several times [default: the slowest flow].
     #[arg(long = "flow", value_name = "N")]
     pub flows: Vec<u32>,
@@ -30,7 +30,7 @@ pub struct WhyOptions {
 }
 
 pub fn why(options: &WhyOptions) -> Result<ExitCode> {
-    let mut loaded = Scenario::load(&options.file)?;
+    let mut loaded = options.source.load()?;
     crate::print_notices(&loaded.document.notices);
     loaded.follow(&options.flows)?;
     loaded.reseed(options.seed, Some(1))?;

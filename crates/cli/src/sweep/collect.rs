@@ -4,7 +4,7 @@ use super::arguments::CollectOptions;
 use super::{INCOMPLETE, show};
 use anyhow::Result;
 use slotline_lab::sweep::part::{Sweep, find, join, json_shown};
-use slotline_lab::sweep::{PointRecord, State, store};
+use slotline_lab::sweep::{PointRecord, State};
 use std::process::ExitCode;
 
 pub fn collect(options: &CollectOptions) -> Result<ExitCode> {
@@ -14,7 +14,7 @@ pub fn collect(options: &CollectOptions) -> Result<ExitCode> {
     }
     let sweep = join(&parts)?;
     let root = options.out.as_ref().unwrap_or(&parts[0].0);
-    let folder = store::write_sweep(root, &sweep, &slotline_report::sweep::html(&sweep))?;
+    let folder = super::write_files(root, &sweep)?;
     show(&sweep, &folder, options.json);
     if !sweep.duplicates.is_empty() {
         let n = sweep.duplicates.len();

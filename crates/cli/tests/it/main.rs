@@ -7,6 +7,7 @@ mod docs;
 mod docs_links;
 #[cfg(target_os = "linux")]
 mod emulate;
+mod figures;
 mod folder;
 mod import;
 #[cfg(target_os = "linux")]

@@ -211,11 +211,11 @@ pub(crate) fn judge_part(input: &[u8]) -> Result<(), String> {
             return law(!error.to_string().is_empty(), || "an error without a text".into());
         }
     };
-    let page = slotline_report::sweep::html(&sweep);
-    law(page.contains("</html>") && !sweep.table(100).is_empty(), || {
+    let pages = slotline_report::sweep::files(&sweep, &|id| id.len() > 1);
+    law(pages[0].1.contains("</html>") && !sweep.table(100).is_empty(), || {
         "a sweep is not shown".into()
     })?;
-    if let Err(error) = store::write_sweep(folder.path(), &sweep, &page) {
+    if let Err(error) = store::write_sweep(folder.path(), &sweep, &pages) {
         law(!error.to_string().is_empty(), || "an error without a text".into())?;
     }
     Ok(())

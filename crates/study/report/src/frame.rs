@@ -101,11 +101,12 @@ fn missing<'a>(all: impl Iterator<Item = &'a Missing>) -> String {
     reasons.iter().map(line).collect()
 }
 
-pub(super) const STYLE: &str =
+/// The style sheet of pages. It begins with the colours on paper.
+pub const STYLE: &str =
     concat!(include_str!("assets/colours.css"), include_str!("assets/page.css"));
 
 /// The scripts of the page. Each has one subject, and uses only scripts before it.
-pub(super) const SCRIPTS: [&str; 14] = [
+pub(super) const SCRIPTS: [&str; 16] = [
     include_str!("assets/numbers.js"),
     include_str!("assets/dom.js"),
     include_str!("assets/scales.js"),
@@ -118,6 +119,8 @@ pub(super) const SCRIPTS: [&str; 14] = [
     include_str!("assets/sequence.js"),
     include_str!("assets/fabric.js"),
     include_str!("assets/flows.js"),
+    include_str!("assets/vega.js"),
     include_str!("assets/export.js"),
+    include_str!("assets/picture.js"),
     include_str!("assets/page.js"),
 ];

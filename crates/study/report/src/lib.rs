@@ -6,6 +6,7 @@
 #![warn(missing_docs)]
 
 pub mod bumps;
+pub mod colours;
 pub mod export;
 mod fabric;
 mod faults;
@@ -51,6 +52,11 @@ pub fn figures(set: &RunSet, summary: &Summary) -> String {
         Err(missing) => json!({ "title": missing.title, "remedy": missing.remedy }),
     };
     json!({ "schemes": set.schemes, "figures": figures.map(value).collect::<Vec<_>>() }).to_string()
+}
+
+/// The figures of `set`, in the order of the page.
+pub fn plots(set: &RunSet, summary: &Summary) -> Vec<plot::Plot> {
+    sections(set, summary).into_iter().flat_map(|section| section.figures).flatten().collect()
 }
 
 fn page<'a>(id: &str, set: &'a RunSet, summary: &Summary) -> Page<'a> {

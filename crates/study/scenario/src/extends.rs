@@ -32,12 +32,14 @@ pub fn resolved(document: Document) -> Result<Document, ScenarioError> {
         return Ok(document);
     }
     match tree.take("sweep") {
-        Some(sweep) => Err(sweep.fault_of_key(
-            "`sweep` stands for many scenarios: run this file with `slotline sweep`".into(),
-        )),
+        Some(sweep) => Err(sweep.fault_of_key(HAS_SWEEP.into())),
         None => Ok(Document { notices, ..tree.document() }),
     }
 }
+
+/// Why a file with a sweep is not a scenario.
+pub(super) const HAS_SWEEP: &str =
+    "`sweep` stands for many scenarios: run this file with `slotline sweep`";
 
 /// A file merged with those that it extends.
 #[derive(Clone, Debug)]

@@ -30,6 +30,7 @@ pub mod load;
 pub mod merge;
 pub mod metric;
 mod objects;
+mod overrides;
 mod paths;
 pub mod port_names;
 mod queue_text;

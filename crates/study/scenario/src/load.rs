@@ -97,7 +97,10 @@ impl Loaded {
     }
 
     /// As [`Loaded::of`], but reports every error.
-    fn all_of(document: Document, extensions: &Extensions) -> Result<Loaded, Vec<ScenarioError>> {
+    pub(super) fn all_of(
+        document: Document,
+        extensions: &Extensions,
+    ) -> Result<Loaded, Vec<ScenarioError>> {
         let shape = document.shape_faults();
         if !shape.is_empty() {
             return Err(shape);

@@ -188,6 +188,13 @@ impl Node {
                 *self = value.clone();
                 Ok(())
             }
+            // `scheme.dctcp` means the scheme of this name.
+            Some((Step::Item(item) | Step::Key(item), rest)) if self.list().is_some() => {
+                let rest = KeyPath(rest.to_vec());
+                let found = self.items(item)?;
+                let Value::List(list) = &mut self.value else { return Ok(()) };
+                found.into_iter().try_for_each(|at| list[at].assign(&rest, value))
+            }
             Some((Step::Key(key), rest)) => {
                 let rest = KeyPath(rest.to_vec());
                 let made = Node { value: Value::Table(BTreeMap::new()), mark: value.mark.clone() };
@@ -202,12 +209,7 @@ impl Node {
                 }
                 table.entry(key.clone()).or_insert(made).assign(&rest, value)
             }
-            Some((Step::Item(item), rest)) => {
-                let rest = KeyPath(rest.to_vec());
-                let found = self.items(item)?;
-                let Value::List(list) = &mut self.value else { return Ok(()) };
-                found.into_iter().try_for_each(|at| list[at].assign(&rest, value))
-            }
+            Some((Step::Item(item), _)) => self.items(item).map(|_| ()),
         }
     }
 

@@ -8,8 +8,8 @@ slotline_net::counters! {
     PACKET_SWITCH_BYTES = "packet_switch_bytes", Bytes, Sum, "Bytes that left a rack by the packet switch.", "by the packet switch";
     CIRCUIT_DAYS = "circuit_days", Count, Sum, "Days in which a rack had a circuit.";
     CIRCUIT_UP_NS = "circuit_up_ns", Nanoseconds, Sum, "Time with a circuit, added up over racks and destinations.";
-    DATA_CIRCUIT_UP_NS = "data_circuit_up_ns", Nanoseconds, Sum, "Time with a circuit, of pairs of racks with data packets.";
-    DATA_CIRCUIT_BYTES = "data_circuit_bytes", Bytes, Sum, "Bytes that left by a circuit, of pairs of racks with data packets.";
+    DATA_CIRCUIT_UP_NS = "data_circuit_up_ns", Nanoseconds, Sum, "Time with a circuit, of pairs of racks with data packets, until the last packet of each day has left.";
+    DATA_CIRCUIT_BYTES = "data_circuit_bytes", Bytes, Sum, "Bytes that left on circuits between pairs of racks with data packets, also those of other pairs.";
     DATA_PACKET_SWITCH_BYTES = "data_packet_switch_bytes", Bytes, Sum, "Bytes that left by the packet switch, of pairs of racks with data packets.";
     VOQ_DROPS = "voq_drops", Count, Sum, "Packets dropped because their VOQ was full.", "packets dropped at full queues of racks";
     VOQ_DROPS_BY_RESIZING = "voq_drops_by_resizing", Count, Sum, "Packets dropped because their VOQ became shorter.", "packets dropped when queues were resized";

@@ -25,6 +25,22 @@ impl Difference {
     }
 }
 
+impl Difference {
+    /// The difference as the rest of a sentence that begins with the name of the new scenario.
+    pub fn words(&self) -> String {
+        let scheme = self.key.strip_prefix("scheme.").filter(|name| !name.contains('.'));
+        match (&self.old, &self.new, scheme) {
+            (None, Some(_), Some(name)) => format!("has also the scheme `{name}`"),
+            (Some(_), None, Some(name)) => format!("does not have the scheme `{name}`"),
+            (Some(old), Some(new), _) => format!("has {} = {new} instead of {old}", self.key),
+            (Some(old), None, _) => format!("does not have {} = {old}", self.key),
+            (None, new, _) => {
+                format!("has {} = {} in addition", self.key, new.as_deref().unwrap_or(""))
+            }
+        }
+    }
+}
+
 /// The length of the longest value that is shown whole.
 const LONGEST: usize = 60;
 
@@ -133,5 +149,18 @@ name = "dctcp"
         let gone = text(&OLD.replace("[[scheme]]\nname = \"dctcp\"\n", ""));
         assert_eq!(gone, [r#"scheme.dctcp: { name = "dctcp" } → nothing"#]);
         assert_eq!(text("no = toml = at all").len(), 1);
+    }
+
+    #[test]
+    fn differences_have_words() {
+        let words = |new: &str| {
+            differences(OLD, new).iter().map(Difference::words).collect::<Vec<String>>()
+        };
+        let limit = words(&OLD.replace("1KB", "2KB"));
+        assert_eq!(limit, [r#"has scheme.tcp.queue.limit = "2KB" instead of "1KB""#]);
+        let other = words(&OLD.replace("name = \"dctcp\"", "name = \"xco\""));
+        assert_eq!(other, ["does not have the scheme `dctcp`", "has also the scheme `xco`"]);
+        let size = words(&OLD.replace("kind = \"incast\"", "kind = \"incast\"\nsize = 1"));
+        assert_eq!(size, ["has workload.0.size = 1 in addition"]);
     }
 }

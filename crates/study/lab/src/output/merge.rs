@@ -66,9 +66,10 @@ fn list(seeds: &[u64]) -> String {
 /// A result with its label.
 pub type Labelled = (String, Stored);
 
-/// Merges `parts` into one set. A scheme has its own name where only one result has that name; otherwise it
-/// is called `label: name`. The description lists the other differences.
-pub fn merge(parts: Vec<Labelled>) -> Result<RunSet, MergeError> {
+/// Merges `parts` into one set. A scheme that several results have with the same runs is there once. A scheme has its
+/// own name where only one result has that name; otherwise it is called `label: name`. The description lists the other
+/// differences.
+pub fn merge(mut parts: Vec<Labelled>) -> Result<RunSet, MergeError> {
     let (label, first) = parts.first().ok_or(MergeError::None)?;
     for (at, (other, stored)) in parts.iter().enumerate().skip(1) {
         if parts[..at].iter().any(|(label, _)| label == other) {
@@ -77,7 +78,7 @@ pub fn merge(parts: Vec<Labelled>) -> Result<RunSet, MergeError> {
         fits((label, &first.set), (other, &stored.set))?;
     }
     let mut merged = RunSet {
-        name: labels(&parts).join(" and "),
+        name: title(&parts),
         description: description(&parts),
         scenario: scenarios(&parts),
         fabric: distinct(parts.iter().map(|(_, s)| s.set.fabric.clone())).join("; "),
@@ -89,8 +90,9 @@ pub fn merge(parts: Vec<Labelled>) -> Result<RunSet, MergeError> {
         runs: vec![],
         failed: vec![],
     };
-    let names: Vec<String> = parts.iter().flat_map(|(_, s)| s.set.schemes.clone()).collect();
     let alike = parts.iter().all(|(_, s)| s.set.workloads == first.set.workloads);
+    once(&mut parts);
+    let names: Vec<String> = parts.iter().flat_map(|(_, s)| s.set.schemes.clone()).collect();
     for (label, stored) in parts {
         let shared = alike && !merged.workloads.is_empty();
         let groups = if shared { 0 } else { merged.workloads.len() as u16 };
@@ -111,6 +113,44 @@ fn fits(first: (&String, &RunSet), other: (&String, &RunSet)) -> Result<(), Merg
         return Err(MergeError::Seeds { first: label, other: name, seeds });
     }
     Ok(())
+}
+
+/// The names of the scenarios, and the number of results if it is larger.
+fn title(parts: &[Labelled]) -> String {
+    let names = distinct(parts.iter().map(|(_, stored)| stored.set.name.clone()));
+    let results = if parts.len() > names.len() {
+        format!(": {} results", parts.len())
+    } else {
+        String::new()
+    };
+    match &names[..] {
+        [one] => format!("{one}{results} compared"),
+        [first @ .., last] => format!("{} and {last}{results} compared", first.join(", ")),
+        [] => String::new(),
+    }
+}
+
+/// Removes schemes that an earlier result has with the same name and the same runs.
+fn once(parts: &mut [Labelled]) {
+    for at in 1..parts.len() {
+        let (before, rest) = parts.split_at_mut(at);
+        let set = &mut rest[0].1.set;
+        let known =
+            |name: &String| before.iter().any(|(_, earlier)| same_runs(&earlier.set, set, name));
+        let again: Vec<String> = set.schemes.iter().filter(|name| known(name)).cloned().collect();
+        set.schemes.retain(|name| !again.contains(name));
+        set.runs.retain(|run| !again.contains(&run.scheme));
+    }
+}
+
+/// Whether two sets have a scheme of this name with the same seeds, and each run has the same digest.
+fn same_runs(a: &RunSet, b: &RunSet, name: &str) -> bool {
+    let runs = |set: &RunSet| -> BTreeSet<(u64, u64)> {
+        set.of(name).iter().map(|run| (run.seed, run.engine.digest)).collect()
+    };
+    let failed = |set: &RunSet| set.failed.iter().any(|run| run.scheme == name);
+    let (ours, theirs) = (runs(a), runs(b));
+    !ours.is_empty() && ours == theirs && !failed(a) && !failed(b)
 }
 
 fn labels(parts: &[Labelled]) -> Vec<String> {
@@ -178,6 +218,7 @@ fn scenarios(parts: &[Labelled]) -> String {
 fn description(parts: &[Labelled]) -> String {
     let mut out = distinct(parts.iter().map(|(_, s)| s.set.description.clone()));
     out.retain(|text| !text.is_empty());
+    out.iter_mut().filter(|text| !text.ends_with(['.', '!', '?'])).for_each(|text| text.push('.'));
     out.push(format!("This page compares the results {}.", labels(parts).join(", ")));
     out.extend(parts.iter().skip(1).map(|other| changes_between(&parts[0], other)));
     if let Some(stopped) = parts.iter().find(|(_, s)| !s.set.complete()) {
@@ -189,19 +230,21 @@ fn description(parts: &[Labelled]) -> String {
 fn changes_between((label, first): &Labelled, (other, second): &Labelled) -> String {
     let mut changes: Vec<String> = Vec::new();
     if first.version != second.version {
-        changes.push(format!("slotline {} → {}", first.version, second.version));
+        changes
+            .push(format!("was made by slotline {} instead of {}", second.version, first.version));
     }
     if first.set.seeds != second.set.seeds {
-        changes.push(format!("seeds {} → {}", list(&first.set.seeds), list(&second.set.seeds)));
+        let (old, new) = (list(&first.set.seeds), list(&second.set.seeds));
+        changes.push(format!("has the seeds {new} instead of {old}"));
     }
     let keys = differences(&first.set.scenario, &second.set.scenario);
-    changes.extend(keys.iter().take(MOST_DIFFERENCES).map(Difference::text));
+    changes.extend(keys.iter().take(MOST_DIFFERENCES).map(Difference::words));
     if keys.len() > MOST_DIFFERENCES {
-        changes.push(format!("and {} more", keys.len() - MOST_DIFFERENCES));
+        changes.push(format!("differs in {} more keys", keys.len() - MOST_DIFFERENCES));
     }
     match changes.is_empty() {
         true => format!("{label} and {other} have the same scenario and version."),
-        false => format!("From {label} to {other}: {}.", changes.join("; ")),
+        false => format!("Unlike {label}, {other} {}.", changes.join("; ")),
     }
 }
 
@@ -227,12 +270,27 @@ mod tests {
         let merged = merge(vec![part("a", only("tcp")), part("b", only("dctcp"))]);
         let merged = merged.unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(merged.schemes, ["tcp", "dctcp"]);
+        assert_eq!(merged.name, "Incast of 8: 2 results compared");
         assert!(merged.complete() && merged.runs.len() == 6 && merged.seeds == [1, 2, 3]);
         assert_eq!((merged.workloads.len(), &*merged.scenario), (1, &*RunSet::example(1).scenario));
         assert!(merged.description.contains("same scenario and version"), "{}", merged.description);
         // The numbers are the same as in one scenario with all schemes.
         let (summary, whole) = (Summary::of(&merged), Summary::of(&RunSet::example(3)));
         assert_eq!(summary.schemes[1].cells[0], whole.schemes[1].cells[0]);
+    }
+
+    #[test]
+    fn equal_schemes_are_there_once() {
+        let other = part("new", |set| {
+            set.runs
+                .iter_mut()
+                .filter(|run| run.scheme == "dctcp")
+                .for_each(|run| run.engine.digest ^= 1);
+        });
+        let merged =
+            merge(vec![part("old", |_| ()), other]).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(merged.schemes, ["tcp", "old: dctcp", "xco, <slices>", "new: dctcp"]);
+        assert!(merged.complete() && merged.runs.len() == 12, "{}", merged.runs.len());
     }
 
     #[test]
@@ -249,7 +307,10 @@ mod tests {
         assert_eq!((merged.workloads.join(" "), merged.seeds), ("incast ring".into(), vec![2, 3]));
         let last = merged.runs.last().map(|run| (run.scheme.as_str(), run.flows[0].group));
         assert_eq!(last, Some(("new: tcp", 1)));
-        for expected in ["seeds 1, 2, 3 → 2, 3, 4", "name: \"Incast of 8\" → \"another\""] {
+        for expected in [
+            "Unlike old, new has the seeds 2, 3, 4 instead of 1, 2, 3",
+            "has name = \"another\" instead of \"Incast of 8\"",
+        ] {
             assert!(merged.description.contains(expected), "{}", merged.description);
         }
         assert!(merged.scenario.contains("# ==== old") && merged.scenario.contains("another"));

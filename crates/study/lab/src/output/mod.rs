@@ -7,6 +7,7 @@ pub mod differences;
 pub mod faults;
 pub mod format;
 mod index;
+pub mod listing;
 pub mod lock;
 pub mod merge;
 pub mod read;
@@ -64,14 +65,17 @@ fn runs_are(runs: usize) -> String {
     if runs == 1 { "1 run is".into() } else { format!("{runs} runs are") }
 }
 
-/// Short name of a result: the scenario's name and 32 hexadecimal digits. The digits depend on the resolved scenario,
+/// The number of digits of a short name. Two scenarios of one name and with equal digits are refused, not mixed up.
+const DIGITS: usize = 8;
+
+/// Short name of a result: the scenario's name and eight hexadecimal digits. The digits depend on the resolved scenario,
 /// the files that it reads, and the program's version.
 pub fn run_id(name: &str, scenario: &str) -> String {
     let letter = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
     let slug: String = name.chars().map(letter).collect();
     let parts: Vec<&str> = slug.split('-').filter(|part| !part.is_empty()).collect();
     let content = format!("{}\n{scenario}", env!("CARGO_PKG_VERSION"));
-    format!("{}-{}", parts.join("-"), content_name(content.as_bytes()))
+    format!("{}-{}", parts.join("-"), &content_name(content.as_bytes())[..DIGITS])
 }
 
 /// Whether `folder` holds a result of the scenario and version that the short name `id` stands for.

@@ -50,12 +50,17 @@ pub fn write_part(root: &Path, part: &Part) -> Result<PathBuf, OutputError> {
     Ok(folder)
 }
 
-/// Writes the tables of a sweep and the `page` that shows it. Returns their folder.
-pub fn write_sweep(root: &Path, sweep: &Sweep, page: &str) -> Result<PathBuf, OutputError> {
+/// Writes the tables of a sweep, and `pages`: names and contents of files that show it. Returns their folder.
+pub fn write_sweep(
+    root: &Path,
+    sweep: &Sweep,
+    pages: &[(&str, String)],
+) -> Result<PathBuf, OutputError> {
     let folder = folder(root, &sweep.sweep)?;
     replace(&folder.join("sweep.csv"), &sweep.csv())?;
-    replace(&folder.join("sweep.vl.json"), &sweep.vega_lite())?;
-    replace(&folder.join("sweep.html"), page)?;
+    for (name, text) in pages {
+        replace(&folder.join(name), text)?;
+    }
     replace(&folder.join("sweep.json"), &sweep.json())?;
     Ok(folder)
 }

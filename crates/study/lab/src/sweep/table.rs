@@ -1,11 +1,11 @@
-//! Formats a sweep's rows as a table for the screen, as CSV, and as a Vega-Lite specification.
+//! Formats a sweep's rows as a table for the screen, and as CSV.
 
 use super::part::{Sweep, json_shown};
 use super::rows::{Row, of_rows};
 use crate::output::format::{self, Scale};
 use crate::output::terminal::{padded, text_width};
 use crate::statistics::Estimate;
-use serde_json::{Value, json};
+use serde_json::Value;
 use slotline_net::time::Time;
 use slotline_net::units::{Bytes, Rate};
 use slotline_scenario::metric::{Metric, Unit};
@@ -113,42 +113,6 @@ impl Sweep {
     /// The unit of the second column of parameter number `at`, if it has one.
     fn unit_beside(&self, at: usize) -> Option<Unit> {
         unit_of(self.column(at)).filter(|unit| *unit != Unit::Count)
-    }
-
-    /// `sweep.vl.json`: a Vega-Lite specification that draws `sweep.csv` from the same folder. It shows each metric
-    /// against the parameter with the most values, with confidence intervals.
-    pub fn vega_lite(&self) -> String {
-        let labels: Vec<&str> = of_rows(&self.parameters).map(|p| p.label.as_str()).collect();
-        let across = self.across();
-        let name = |at: usize| match self.unit_beside(at) {
-            Some(unit) => format!("{} in {}", labels[at], unit.symbol()),
-            None => labels[at].to_string(),
-        };
-        let field = |name: &str| name.replace('.', "\\.").replace('[', "\\[").replace(']', "\\]");
-        let x = across.map(|at| {
-            let numeric = unit_of(self.column(at)).is_some();
-            json!({ "field": field(&name(at)), "type": if numeric { "quantitative" } else { "nominal" } })
-        });
-        let others = (0..labels.len()).filter(|at| Some(*at) != across);
-        let detail: Vec<Value> =
-            others.map(|at| json!({ "field": field(labels[at]), "type": "nominal" })).collect();
-        let y = |field: &str| json!({ "field": field, "type": "quantitative", "title": "mean" });
-        let spec = json!({
-            "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
-            "data": { "url": "sweep.csv" },
-            "facet": { "row": { "field": "metric", "sort": self.shown().iter().map(|m| m.key()).collect::<Vec<_>>() } },
-            "transform": [{ "filter": { "field": "metric", "oneOf": self.shown().iter().map(|m| m.key()).collect::<Vec<_>>() } }],
-            "spec": {
-                "encoding": { "x": x, "color": { "field": "scheme", "type": "nominal" }, "detail": detail },
-                "layer": [
-                    { "mark": { "type": "line", "point": true }, "encoding": { "y": y("mean") } },
-                    { "mark": "rule", "encoding": { "y": y("ci_low"), "y2": { "field": "ci_high" } } },
-                ],
-            },
-            "resolve": { "scale": { "y": "independent" } },
-        });
-        // Plain data with text keys always has a JSON form.
-        serde_json::to_string_pretty(&spec).expect("plain data") + "\n"
     }
 
     /// The parameter for the horizontal axis: the one with the most values. Of several such parameters, numbers are

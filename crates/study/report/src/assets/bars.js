@@ -72,7 +72,7 @@ const BARS = {
     encoding: {
       y: { field: plot.row, type: 'nominal', sort: null },
       yOffset: { field: 'scheme', type: 'nominal' },
-      x: { field: barColumn(plot), type: 'quantitative', title: plot.x.label },
+      x: vegaField(barColumn(plot), plot.x, plot.values.flat()),
       color: { field: 'scheme', type: 'nominal' },
     },
   }),

@@ -19,10 +19,12 @@ function vegaOf(plot, schemes, title) {
   const kind = KINDS[plot.kind];
   const table = kind.table(plot, schemes);
   const values = table.rows.map(row => Object.fromEntries(table.columns.map((name, at) => [name, row[at]])));
+  const drawn = kind.vega(plot, table);
+  const looked = layer => ({ ...layer, ...(layer.encoding ? { encoding: withLooks(layer.encoding, plot, schemes) } : {}), ...(layer.layer ? { layer: layer.layer.map(looked) } : {}) });
   const spec = {
     $schema: 'https://vega.github.io/schema/vega-lite/v5.json',
     title, width: 560, height: ['lines', 'study', 'sequence'].includes(plot.kind) ? 300 : undefined,
-    data: { values }, ...kind.vega(plot, table),
+    data: { values }, ...onPaper(() => looked(drawn)),
   };
   return JSON.stringify(spec, null, 1);
 }

@@ -157,7 +157,7 @@ const FABRIC = {
       x2: { field: 'x2' },
       y: { field: 'tier', type: 'quantitative', axis: { tickMinStep: 1 } },
       y2: { field: 'tier2' },
-      color: { field: 'utilisation', type: 'quantitative', scale: { scheme: 'viridis', domain: [0, 1] } },
+      color: { field: 'utilisation', type: 'quantitative', legend: { format: '%' } },
       strokeWidth: { field: 'utilisation', type: 'quantitative', scale: { domain: [0, 1], range: [0.5, 5] } },
       tooltip: [{ field: 'lower' }, { field: 'upper' }, { field: 'up' }, { field: 'down' }],
     },

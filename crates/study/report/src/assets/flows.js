@@ -79,12 +79,12 @@ const FLOWS = {
     columns: ['scheme', 'flow', 'part', 'time_s'],
     rows: plot.flows.flatMap(flow => plot.parts.map((part, at) => [schemes[flow.scheme], flow.name, part, flow.seconds[at]])),
   }),
-  vega: () => ({
+  vega: plot => ({
     mark: 'bar',
     encoding: {
       row: { field: 'scheme', type: 'nominal' },
       y: { field: 'flow', type: 'nominal', sort: null },
-      x: { field: 'time_s', type: 'quantitative', stack: 'zero' },
+      x: vegaField('time_s', { label: 'time', unit: 's' }, plot.flows.map(flow => total(flow.seconds)), { stack: 'zero' }),
       color: { field: 'part', type: 'nominal', sort: null },
     },
     resolve: { scale: { y: 'independent' } },

@@ -152,11 +152,11 @@ const GANTT = {
       schemes[panel.scheme], hostName(plot, panel.rows[row]), hostName(plot, panel.bars.to[at]),
       panel.bars.from[at], panel.bars.until[at], panel.bars.windows[at], panel.bars.share[at]])),
   }),
-  vega: () => ({
+  vega: plot => ({
     mark: 'bar',
     encoding: {
       row: { field: 'scheme', type: 'nominal' },
-      x: { field: 'from_s', type: 'quantitative', title: 'time (s)' },
+      x: vegaField('from_s', { label: 'time', unit: 's' }, plot.panels.map(panel => panel.end)),
       x2: { field: 'until_s' },
       y: { field: 'src', type: 'nominal', sort: null },
       color: { field: 'dst', type: 'nominal' },

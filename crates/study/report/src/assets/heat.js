@@ -88,14 +88,14 @@ const HEAT = {
     rows: plot.panels.flatMap(panel => panel.permille.flatMap((cells, row) => cells.map((cell, at) => [
       schemes[panel.scheme], plot.rows[row], panel.edges[at], panel.edges[at + 1], cell < 0 ? null : cell / 1000]))),
   }),
-  vega: () => ({
+  vega: plot => ({
     mark: 'rect',
     encoding: {
       row: { field: 'scheme', type: 'nominal' },
-      x: { field: 'from_s', type: 'quantitative', title: 'time (s)' },
+      x: vegaField('from_s', { label: 'time', unit: 's' }, plot.panels.flatMap(panel => panel.edges)),
       x2: { field: 'until_s' },
       y: { field: 'port', type: 'nominal', sort: null },
-      color: { field: 'utilisation', type: 'quantitative', scale: { scheme: 'viridis', domain: [0, 1] } },
+      color: { field: 'utilisation', type: 'quantitative', legend: { format: '%' } },
     },
     resolve: { scale: { x: 'independent' } },
   }),

@@ -157,14 +157,12 @@ function linesTable(plot, schemes) {
 
 function linesVega(plot, { columns }) {
   const [x, y] = [column(plot.x), column(plot.y)];
-  const positive = axis => plot.series.every(line => line[axis].every(value => value > 0));
-  const scale = axis => isLog(plot[axis]) && positive(axis) ? { type: 'log' } : { zero: false };
-  const field = (name, axis) => ({ field: name, type: 'quantitative', title: plot[axis].label, scale: scale(axis) });
+  const field = (name, axis) => vegaField(name, plot[axis], plot.series.flatMap(line => line[axis]));
   const step = plot.series.some(line => line.step);
   const encoding = {
     x: field(x, 'x'), y: field(y, 'y'),
     color: { field: 'scheme', type: 'nominal' },
-    strokeDash: { field: columns.includes('part') ? 'part' : 'scheme', type: 'nominal' },
+    ...(plot.x.unit === 's' && plot.y.unit !== 'share' ? {} : { strokeDash: { field: columns.includes('part') ? 'part' : 'scheme', type: 'nominal' } }),
   };
   const line = { mark: { type: 'line', interpolate: step ? 'step-after' : 'linear', point: plot.series.some(l => l.marks) }, encoding };
   if (!columns.includes('low')) return line;

@@ -27,8 +27,9 @@ function significant(value, digits) {
 
 // Separates thousands if there are more than four digits.
 function grouped(text) {
-  const digits = String(text);
-  return digits.replace('-', '').length > 4 ? digits.replace(/\B(?=(\d{3})+(?!\d))/g, ',') : digits;
+  const [whole, ...rest] = String(text).split('.');
+  const separated = whole.replace('-', '').length > 4 ? whole.replace(/\B(?=(\d{3})+(?!\d))/g, ',') : whole;
+  return [separated, ...rest].join('.');
 }
 
 // `value` with its unit, as `12.34 ms`.

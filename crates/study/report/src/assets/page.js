@@ -95,13 +95,14 @@ function mount(plot, figure) {
     el('div', { class: 'buttons', role: 'group', 'aria-label': 'View and data' },
       axisButtons(kind.axes(plot), state, redraw),
       kind.controls ? kind.controls(plot, state, redraw) : [],
+      pictureButtons(plot, title, () => svgOf({ plot, title, picture, state, ...view })),
       button('CSV', `Save the data of: ${title}, as CSV`, () => save(`${plot.id}.csv`, 'text/csv', csvOf(plot, data.schemes))),
       button('Vega-Lite', `Save: ${title}, as a Vega-Lite specification`, () => save(`${plot.id}.vl.json`, 'application/json', vegaOf(plot, data.schemes, title)))));
   stage.append(bar, frame, tip);
   if (below) stage.append(below);
   listen(picture, tip, state, () => view, () => cursor, point);
   redraw();
-  views.push({ id: plot.id, plot, title, stage, draw, redraw, point, cursor: () => cursor });
+  views.push({ id: plot.id, plot, title, stage, draw, redraw, point, svg: () => svgOf({ plot, title, picture, state, ...view }), cursor: () => cursor });
 }
 
 // The cursor follows the pointer, and the arrow keys.
@@ -149,6 +150,7 @@ window.addEventListener('afterprint', () => { for (const view of views) view.red
 const viewOf = id => views.find(view => view.id === id);
 window.slotline = {
   plots: views.map(view => view.id),
+  svg: id => viewOf(id).svg(),
   csv: id => csvOf(viewOf(id).plot, data.schemes),
   vegaLite: id => vegaOf(viewOf(id).plot, data.schemes, viewOf(id).title),
 };

@@ -97,13 +97,13 @@ const SEQUENCE = {
       return [...windows, ...STEPS.flatMap(step => track[step].x.map((x, at) => [...name, step, x, track[step].y[at], null]))];
     }),
   }),
-  vega: () => ({
+  vega: plot => ({
     transform: [{ filter: "datum.event != 'permitted'" }],
     mark: { type: 'point', size: 8 },
     encoding: {
       row: { field: 'flow', type: 'nominal' },
-      x: { field: 'time_s', type: 'quantitative' },
-      y: { field: 'bytes', type: 'quantitative' },
+      x: vegaField('time_s', { label: 'time since its first segment', unit: 's' }, plot.tracks.flatMap(track => track.sent.x)),
+      y: vegaField('bytes', { label: 'bytes of the flow', unit: 'B' }, plot.tracks.flatMap(track => track.sent.y)),
       color: { field: 'scheme', type: 'nominal' },
       shape: { field: 'event', type: 'nominal' },
     },

@@ -80,12 +80,12 @@ const STACK = {
     columns: ['scheme', 'group', 'flows', 'part', 'mean_time_s'],
     rows: plot.bars.flatMap(bar => plot.parts.map((part, at) => [schemes[bar.scheme], bar.group, bar.flows, part, bar.seconds[at]])),
   }),
-  vega: () => ({
+  vega: plot => ({
     mark: 'bar',
     encoding: {
       y: { field: 'group', type: 'nominal' },
       row: { field: 'scheme', type: 'nominal' },
-      x: { field: 'mean_time_s', type: 'quantitative', stack: 'zero' },
+      x: vegaField('mean_time_s', { label: 'mean time per flow', unit: 's' }, plot.bars.map(bar => total(bar.seconds)), { stack: 'zero' }),
       color: { field: 'part', type: 'nominal', sort: null },
     },
   }),

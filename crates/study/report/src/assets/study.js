@@ -83,15 +83,16 @@ function studyCursor(plot, { lines, floor, left, across, place }) {
   return { near: x => xs.length && x >= left - 8 ? nearest(pixels, x) : null, step, describe };
 }
 
-const studyColumns = plot => [...plot.settings, plot.x.label, `mean${plot.y.unit === '1' ? '' : `_${NAMED[plot.y.unit]}`}`];
+const studyColumns = plot => ['line', ...plot.settings, plot.x.label, `mean${plot.y.unit === '1' ? '' : `_${NAMED[plot.y.unit]}`}`];
 
-function studyTable(plot) {
+// The columns of a study: `line` is the name in the legend.
+function studyTable(plot, schemes) {
   const known = value => Number.isFinite(value) ? value : null;
   const stated = plot.series.some(line => line.stated);
   const columns = [...studyColumns(plot), 'ci_low', 'ci_high', 'n', 'lower_bound', ...(stated ? ['stated'] : [])];
   const statedAt = (line, x) => (line.stated || []).filter(mark => mark.x === x).map(({ y, sense }) => `${SENSE[sense]} ${y}`).join(' ');
   const rows = plot.series.flatMap(line => line.x.map((x, at) => [
-    ...line.settings, plot.names ? plot.names[x] : x, line.y[at],
+    schemes[line.scheme], ...line.settings, plot.names ? plot.names[x] : x, line.y[at],
     known(line.low[at]), known(line.high[at]), line.seeds[at], line.least[at], ...(stated ? [statedAt(line, x)] : [])]));
   return { columns, rows };
 }
@@ -99,15 +100,16 @@ function studyTable(plot) {
 function studyVega(plot) {
   const named = name => name.replace(/([.[\]\\'"])/g, '\\$1');
   const [x, y] = studyColumns(plot).slice(-2).map(named);
-  const scale = axis => isLog(plot[axis]) ? { type: 'log' } : { zero: axis === 'y' };
   const others = plot.settings.slice(1).map(name => ({ field: named(name), type: 'nominal' }));
   const encoding = {
-    x: { field: x, type: plot.names ? 'nominal' : 'quantitative', title: plot.x.label, ...(plot.names ? { sort: null } : { scale: scale('x') }) },
-    color: { field: 'scheme', type: 'nominal' }, detail: others,
+    x: plot.names ? { field: x, type: 'nominal', title: plot.x.label, sort: null } : vegaField(x, plot.x, plot.series.flatMap(line => line.x)),
+    color: { field: 'line', type: 'nominal' }, detail: others,
   };
-  const up = field => ({ field, type: 'quantitative', title: plot.y.label, scale: scale('y') });
+  const up = field => vegaField(field, plot.y, plot.series.flatMap(line => line.y));
   const means = { y: up(y), ...(others.length ? { strokeDash: others[0] } : {}) };
-  return { encoding, layer: [
+  // An interval has no part below zero, as on the page.
+  const positive = { calculate: 'isValid(datum.ci_low) ? max(0, datum.ci_low) : null', as: 'ci_low' };
+  return { transform: [positive], encoding, layer: [
     { mark: plot.names ? 'point' : { type: 'line', point: true }, encoding: plot.names ? { y: up(y), ...(others.length ? { shape: others[0] } : {}) } : means },
     { mark: 'rule', encoding: { y: up('ci_low'), y2: { field: 'ci_high' } } },
   ] };

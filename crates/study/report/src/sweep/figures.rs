@@ -21,6 +21,12 @@ pub struct Drawn {
     pub figures: Vec<Figure>,
 }
 
+/// The names of lines, and the figures of the page.
+pub fn plots(sweep: &Sweep) -> (Vec<String>, Vec<Plot>) {
+    let drawn = figures(sweep);
+    (drawn.names, drawn.figures.into_iter().flatten().collect())
+}
+
 /// A figure for each metric that is shown.
 pub fn figures(sweep: &Sweep) -> Drawn {
     let missing = |remedy| Drawn {

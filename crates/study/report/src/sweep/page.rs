@@ -12,8 +12,9 @@ use slotline_lab::sweep::plan::Parameter;
 /// The largest number of points without a result that are listed.
 const MOST_NAMED: usize = 50;
 
-/// The self-contained page.
-pub fn html(sweep: &Sweep) -> String {
+/// The self-contained page. `there` says whether the result of this name is beside the sweep, so that its report can be
+/// linked.
+pub fn html(sweep: &Sweep, there: &dyn Fn(&str) -> bool) -> String {
     let drawn = figures(sweep);
     let section = |id, title, text, figures| Section { id, title, text, figures };
     let page = Page {
@@ -22,7 +23,7 @@ pub fn html(sweep: &Sweep) -> String {
         names: &drawn.names,
         sections: vec![
             section("metrics", "Metrics", String::new(), drawn.figures),
-            section("points", "All points", table(sweep), vec![]),
+            section("points", "All points", table(sweep, there), vec![]),
             section("made", "How it was made", made(sweep), vec![]),
         ],
     };
@@ -107,6 +108,6 @@ fn made(sweep: &Sweep) -> String {
         + &bound
         + &paths
         + "<p>All metrics of all points are in <code>sweep.csv</code> beside this page; \
-           <code>sweep.json</code> says which folder holds the result of a point, with a report of its own, \
+           <code>sweep.json</code> says which folder holds the result of a point, \
            and its digest; <code>sweep.vl.json</code> draws the table with Vega-Lite.</p>\n"
 }

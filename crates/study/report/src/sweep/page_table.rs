@@ -11,16 +11,18 @@ use slotline_scenario::metric::Metric;
 /// The largest number of rows of the table. A browser is slow with more.
 const MOST_ROWS: usize = 2_000;
 
-/// The table, with the metrics that are shown.
-pub fn table(sweep: &Sweep) -> String {
+/// The table, with the metrics that are shown. `there` says whether the result of this name is beside the sweep.
+pub fn table(sweep: &Sweep, there: &dyn Fn(&str) -> bool) -> String {
     let columns: Vec<(Metric, Scale)> =
         sweep.shown().into_iter().map(|metric| (metric, scale(sweep, metric))).collect();
     let labels = of_rows(&sweep.parameters).map(|parameter| escape(&parameter.label));
     let heads = columns.iter().map(|(metric, scale)| head(*metric, scale));
     let head = |text: String, class: &str| format!("<th scope=\"col\"{class}>{text}</th>");
     let left = labels.chain(["Scheme".into()]).map(|text| head(text, " class=\"text\""));
-    let heads: String = left.chain(heads.map(|text| head(text, ""))).collect();
-    let rows: String = sweep.rows.iter().take(MOST_ROWS).map(|row| line(row, &columns)).collect();
+    let right = [head("Report".into(), " class=\"text\"")];
+    let heads: String = left.chain(heads.map(|text| head(text, ""))).chain(right).collect();
+    let shown = sweep.rows.iter().take(MOST_ROWS);
+    let rows: String = shown.map(|row| line(row, &columns, &reports(sweep, row, there))).collect();
     let more = match sweep.rows.len().saturating_sub(MOST_ROWS) {
         0 => String::new(),
         more => format!(
@@ -47,14 +49,24 @@ fn head(metric: Metric, scale: &Scale) -> String {
     }
 }
 
-fn line(row: &Row, columns: &[(Metric, Scale)]) -> String {
+/// Links to the reports of the points of a row.
+fn reports(sweep: &Sweep, row: &Row, there: &dyn Fn(&str) -> bool) -> String {
+    let link = |point: &usize| {
+        let id = sweep.points.get(*point)?.id.as_deref().filter(|id| there(id))?;
+        Some(format!("<a href=\"../{}/report.html\">{point}</a>", escape(id)))
+    };
+    row.points.iter().filter_map(link).collect::<Vec<_>>().join(" ")
+}
+
+fn line(row: &Row, columns: &[(Metric, Scale)], reports: &str) -> String {
     let settings = row.settings.iter().map(|value| escape(&shown(value.as_ref())));
     let left = settings.chain([escape(&row.scheme)]).enumerate().map(|(at, text)| match at {
         0 => format!("<th scope=\"row\">{text}</th>"),
         _ => format!("<td class=\"text\">{text}</td>"),
     });
     let cells = columns.iter().map(|(metric, scale)| cell(row, *metric, *scale));
-    format!("<tr>{}</tr>\n", left.chain(cells).collect::<String>())
+    let cells: String = left.chain(cells).collect();
+    format!("<tr>{cells}<td class=\"text\">{reports}</td></tr>\n")
 }
 
 fn cell(row: &Row, metric: Metric, scale: Scale) -> String {

@@ -8,6 +8,20 @@ use slotline_lab::sweep::summary_file::MetricEntry;
 use slotline_lab::sweep::{PointRecord, State};
 use slotline_scenario::metric::Metric;
 
+#[test]
+fn vega_lite_has_a_panel_for_each_metric() {
+    let spec: serde_json::Value = serde_json::from_str(&super::vega_lite(&made_up())).unwrap();
+    let panels = spec["vconcat"].as_array().unwrap();
+    let titles: Vec<_> = panels.iter().map(|p| &p["layer"][0]["encoding"]["y"]["title"]).collect();
+    assert_eq!(titles, ["FCT mean (ms)", "Goodput (Gbit/s)"]);
+    assert_eq!(panels[0]["encoding"]["x"]["field"], "delay in s");
+    assert_eq!(panels[0]["transform"][1]["calculate"], "datum.mean / 0.001");
+    assert!(panels[0]["transform"][2]["calculate"].as_str().unwrap().contains("max(0,"));
+    let colours = &panels[1]["encoding"]["color"];
+    assert_eq!(colours["sort"], json!(["tcp", "dctcp"]));
+    assert_eq!(colours["scale"]["range"], json!(["#0072b2", "#d55e00"]));
+}
+
 const DELAYS: [&str; 2] = ["1us", "20us"];
 
 fn entry(mean: f64) -> MetricEntry {
@@ -59,7 +73,7 @@ fn made_up() -> Sweep {
 #[test]
 fn the_page_has_every_number() {
     let sweep = made_up();
-    let page = html(&sweep);
+    let page = html(&sweep, &|_| true);
     assert_eq!(page.matches("<figure id=").count(), 2);
     assert_eq!(page.matches("<th scope=\"row\">20us</th><td class=\"text\">").count(), 2);
     assert_eq!(page.matches("<td class=\"text\">dctcp</td>").count(), 2);

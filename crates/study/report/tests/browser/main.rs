@@ -45,11 +45,24 @@ fn every_figure_is_drawn_and_can_be_used() {
         assert_eq!((&plot["odd"], &plot["focused"]), (&false.into(), &true.into()), "{id}");
         check_keys(id, plot);
         check_buttons(id, plot);
+        check_files(id, plot);
         assert_eq!(plot["rows"], plot["vega"], "{id}: the data saved are the data of the figure");
         assert!(plot["rows"].as_u64() > Some(0), "{id}: {plot}");
         assert_ne!(plot["chosen"], false, "{id}: another flow is another drawing");
     }
     assert_eq!(seen["plots"].as_object().map(|plots| plots.len()), Some(ALL.len()));
+}
+
+/// The drawing as a file needs no style sheet, and the specification for Vega-Lite has the colours of the page.
+fn check_files(id: &str, plot: &Value) {
+    let file = &plot["file"];
+    assert_eq!((&file["name"], &file["odd"]), (&"svg".into(), &false.into()), "{id}: {file}");
+    assert_eq!(file["white"], "#ffffff", "{id}");
+    assert!(file["parts"].as_u64() > Some(3), "{id}: {file}");
+    let text = plot["spec"].to_string();
+    let by_scheme = text.contains(r#""color":{"field":"scheme""#);
+    assert!(!by_scheme || text.contains("#0072b2"), "{id}: {text}");
+    assert!(!text.contains("viridis"), "{id}");
 }
 
 /// Each scheme can be hidden and shown again; every other button changes the drawing.

@@ -28,7 +28,7 @@ try {
       shown.toggles.push({ before, off: off.marks, pressed: off.pressed, after: marks(figure) });
     }
     for (const button of figure.querySelectorAll('.buttons button')) {
-      if (/CSV|Vega/.test(button.textContent)) continue;
+      if (/CSV|Vega|SVG|PNG|PDF/.test(button.textContent)) continue;
       const before = picture.innerHTML;
       button.click();
       const changed = picture.innerHTML !== before;
@@ -47,6 +47,12 @@ try {
     shown.rows = window.slotline.csv(id).split('\n').length - 2;
     const spec = JSON.parse(window.slotline.vegaLite(id));
     shown.vega = spec.data.values.length;
+    shown.spec = spec;
+    const file = new DOMParser().parseFromString(window.slotline.svg(id), 'image/svg+xml');
+    shown.file = {
+      name: file.documentElement.tagName, parts: file.querySelectorAll('path, rect, circle, text').length,
+      odd: /NaN|Infinity|undefined|var\(|class=/.test(window.slotline.svg(id)), white: file.querySelector('rect').getAttribute('fill'),
+    };
     shown.wide = figure.scrollWidth <= document.documentElement.clientWidth;
     seen.plots[id] = shown;
   }

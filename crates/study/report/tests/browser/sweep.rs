@@ -76,7 +76,7 @@ fn names() -> Sweep {
 }
 
 fn check_page(test: &str, sweep: &Sweep, numeric: bool) {
-    let page = slotline_report::sweep::html(sweep);
+    let page = slotline_report::sweep::html(sweep, &|_| false);
     assert_eq!(page.matches("<th scope=\"row\">").count(), 12);
     assert!(page.contains("killed &lt;by&gt; a signal") && page.contains("6 of 8"));
     let Some(seen) = used(test, &page, 1200) else { return };
@@ -88,7 +88,7 @@ fn check_page(test: &str, sweep: &Sweep, numeric: bool) {
         assert_eq!(plot["marks"], if numeric { 16 } else { 12 }, "{id}: {plot}");
         assert_eq!((&plot["odd"], &plot["focused"]), (&false.into(), &true.into()), "{id}");
         assert_eq!((&plot["rows"], &plot["vega"]), (&12.into(), &12.into()), "{id}");
-        let head = "scheme,delay,x,mean";
+        let head = "line,scheme,delay,x,mean";
         assert!(strings(&plot["csv"])[0].starts_with(head), "{id}: {plot}");
         check_keys(id, plot);
         check_toggles(id, plot);
@@ -123,7 +123,7 @@ fn a_study_over_names_is_drawn() {
 
 #[test]
 fn a_study_is_not_wider_than_a_phone() {
-    let page = narrow(&slotline_report::sweep::html(&names()));
+    let page = narrow(&slotline_report::sweep::html(&names(), &|_| false));
     let Some(seen) = used("a_study_is_not_wider_than_a_phone", &page, 500) else { return };
     assert_eq!(strings(&seen["errors"]), [""; 0]);
     assert_eq!(seen["overflow"], 0, "{seen}");
@@ -133,9 +133,11 @@ fn a_study_is_not_wider_than_a_phone() {
 fn without_results_or_parameters_the_page_says_why() {
     let mut empty = numbers();
     empty.rows.clear();
-    assert!(slotline_report::sweep::html(&empty).contains("No point has a result yet."));
+    assert!(
+        slotline_report::sweep::html(&empty, &|_| false).contains("No point has a result yet.")
+    );
     let mut seeds = numbers();
     seeds.parameters = vec![Parameter { path: "seed".into(), label: "seed".into() }];
     seeds.rows.iter_mut().for_each(|row| row.settings.clear());
-    assert!(slotline_report::sweep::html(&seeds).contains("Only the seed was varied"));
+    assert!(slotline_report::sweep::html(&seeds, &|_| false).contains("Only the seed was varied"));
 }

@@ -74,12 +74,6 @@ const BY_PACKET: Quantity = Quantity {
     of: |run| run.control(counters::hybrid::PACKET_SWITCH_LATENCY.p50) as f64 / 1e3,
 };
 
-/// Bits per second of a circuit.
-fn circuit_rate(run: &RunRecord) -> f64 {
-    let to_circuit = |port: &&slotline_lab::record::PortRow| port.port.starts_with("circuit");
-    run.ports.iter().find(to_circuit).map_or(0.0, |port| port.rate_bps as f64)
-}
-
 /// Sets all queues to `packets`.
 fn fixed(scheme: &mut SchemeSpec, packets: u32) {
     scheme.voq = Some(VoqSpec { packets, resize: None, ..scheme.voq.unwrap_or_default() });

@@ -11,10 +11,10 @@ use slotline_report::plot::{Division, Figure, Measure};
 use slotline_scenario::Scenario;
 use slotline_schemes::counters;
 
-/// Figures 12 to 15.
+/// Figures 12 and 13.
 pub(super) const DEMAND: Experiment = Experiment {
     id: "et-6",
-    about: "Figures 12 to 15: a ring of large flows; demand from queues, from applications, and known ahead",
+    about: "Figures 12 and 13: a ring of large flows; demand from queues, from applications, and known ahead",
     work: Work::Runs(Study {
         file: "scenarios/reproduce/et-6.toml",
         text: include_str!("../../../../../scenarios/reproduce/et-6.toml"),

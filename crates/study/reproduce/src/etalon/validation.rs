@@ -1,6 +1,5 @@
 //! Timing and throughput of the fabric: Table 1.
 
-use super::circuit_rate;
 use crate::{Experiment, Measured, Quantity, Row, Stated, Study, Work};
 use slotline_lab::record::RunRecord;
 use slotline_schemes::counters;
@@ -40,8 +39,7 @@ const CIRCUIT: Quantity = Quantity {
     unit: "Gbit/s",
     of: |run| {
         let up = run.control(counters::hybrid::DATA_CIRCUIT_UP_NS).max(1) as f64;
-        (run.control(counters::hybrid::DATA_CIRCUIT_BYTES) as f64 * 8.0 / up)
-            .min(circuit_rate(run) / 1e9)
+        run.control(counters::hybrid::DATA_CIRCUIT_BYTES) as f64 * 8.0 / up
     },
 };
 

@@ -2,7 +2,7 @@
 
 use crate::draw::{Values, View};
 use crate::quantity::completion_times;
-use crate::{Experiment, Measured, Quantity, Row, Stated, Study, Work};
+use crate::{Experiment, Measured, Quantity, Row, Study, Work};
 use slotline_lab::record::RunRecord;
 use slotline_report::plot::{Division, Figure, Measure};
 
@@ -50,22 +50,13 @@ fn figures(view: &View) -> Vec<Figure> {
 fn compare(points: &[Measured]) -> Vec<Row> {
     let note = "the paper measures a company's production service; ours is an on/off service of the same kind: web \
                 servers send requests to many caches at once";
-    let ratio = "only part of the paper's rack used Fastpass' schedule for what it received, and the rest of the data \
-                 center was not scheduled; in ours all hosts are scheduled, and nothing is lost";
+    let ratio = "the paper has about 2.5 times fewer than without Fastpass: only part of its rack used Fastpass' schedule \
+                 for what it received, and the rest of the data center was not scheduled; in ours all hosts are \
+                 scheduled, and nothing is lost, so there is no ratio to compare";
     let of = |point: &Measured| {
-        let mean = |scheme| point.mean(scheme, AGAIN.of).map_or(f64::NAN, |e| e.mean);
-        let times = mean("baseline") / mean("fastpass").max(1.0);
-        let fewer = Row {
-            x: None,
-            quantity: "times fewer (at least one counts)",
-            paper: Some(Stated::About(2.5)),
-            ours: point.mean("fastpass", |_| times)?,
-            ..point.row("fastpass", &AGAIN, None, ratio)?
-        };
         Some([
             point.row("baseline", &AGAIN, None, note)?,
-            point.row("fastpass", &AGAIN, None, note)?,
-            fewer,
+            point.row("fastpass", &AGAIN, None, ratio)?,
             point.row("baseline", &TIMEOUTS, None, note)?,
             point.row("fastpass", &TIMEOUTS, None, note)?,
         ])

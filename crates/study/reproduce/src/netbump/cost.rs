@@ -1,4 +1,4 @@
-//! The cost of the pipeline: Table 5.2 with Figures 5.7 and 5.9, and section 5.5.2 on cores.
+//! The cost of the pipeline: Table 5.2, and section 5.5.2 on cores.
 
 use crate::quantity::percentile;
 use crate::{Experiment, Findings, Row, Stated, Work};
@@ -8,7 +8,7 @@ use slotline_lab::statistics::Estimate;
 /// Table 5.2.
 pub(super) const COST: Experiment = Experiment {
     id: "nb-2",
-    about: "Table 5.2, Figures 5.7 and 5.9: how long a packet takes in a bump",
+    about: "Table 5.2: how long a packet takes in a bump",
     work: Work::Computed {
         how: "Frames pass the pipeline with DCTCP's threshold and 1,024 virtual queues, in batches of 32, on this \
               machine; the time of each batch is shared among its frames.",

@@ -4,7 +4,9 @@ use crate::draw::{Values, View};
 use crate::quantity::{rates, samples};
 use crate::{Experiment, Measured, Quantity, Row, Study, Work};
 use slotline_lab::record::RunRecord;
+use slotline_net::units::Bytes;
 use slotline_report::plot::{Division, Figure, Measure};
+use slotline_scenario::Scenario;
 
 /// Figures 12 and 13.
 pub(super) const FLAPPING: Experiment = Experiment {
@@ -13,15 +15,25 @@ pub(super) const FLAPPING: Experiment = Experiment {
     work: Work::Runs(Study {
         file: "scenarios/reproduce/tdma-8.toml",
         text: include_str!("../../../../../scenarios/reproduce/tdma-8.toml"),
-        axis: &[10],
-        set: |_, ms| format!("every {ms} ms"),
+        axis: &[30, 64, 100, 150, 300],
+        set: set_buffer,
         compare,
         figures,
     }),
 };
 
+/// Gives the port between the rates a buffer of `kilobytes`. The paper's switch is a host, whose buffer it does not state.
+fn set_buffer(scenario: &mut Scenario, kilobytes: u32) -> String {
+    for scheme in &mut scenario.scheme {
+        scheme.queue.limit = Bytes(u64::from(kilobytes) * 1_000);
+    }
+    format!("buffer of {kilobytes} KB")
+}
+
 /// The number of samples over which the bandwidth is averaged: 2.5 ms of 500 us each, as in the paper.
 const SMOOTH: usize = 5;
+/// The buffer whose course is drawn, in kilobytes.
+const SHOWN: u32 = 64;
 /// The time between changes of the rate in seconds.
 const PERIOD: f64 = 10e-3;
 
@@ -69,7 +81,10 @@ fn figures(view: &View) -> Vec<Figure> {
         unit: Measure::BitsPerSecond,
         scale: Division::Linear,
     };
-    vec![view.time_series(10, &values, smoothed)]
+    vec![
+        view.time_series(SHOWN, &values, smoothed),
+        view.bars("fast", "Throughput in the 10 Gbit/s phases", &[FAST]),
+    ]
 }
 
 fn compare(points: &[Measured]) -> Vec<Row> {

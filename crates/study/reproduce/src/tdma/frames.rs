@@ -25,10 +25,10 @@ pub(super) const HARDWARE: Experiment = Experiment {
     }),
 };
 
-/// Figures 3 and 4.
+/// Figure 3.
 pub(super) const SPREAD: Experiment = Experiment {
     id: "tdma-2",
-    about: "Figures 3 and 4: how far the gaps between two pause frames differ over 24 hosts",
+    about: "Figure 3: how far the gaps between two pause frames differ over 24 hosts",
     work: Work::Runs(Study {
         file: "scenarios/reproduce/tdma-2.toml",
         text: include_str!("../../../../../scenarios/reproduce/tdma-2.toml"),

@@ -241,12 +241,13 @@ impl PanelSwitch {
             return None;
         }
         let stored = self.config.switch.pull(port, cx)?;
-        let whole = cx.now + pace.time_for(stored.packet.len.into()) <= until;
-        if !whole && rule == AtNight::Drop {
+        let len = u64::from(stored.packet.len);
+        let end = cx.now + pace.time_for(len);
+        if end > until && rule == AtNight::Drop {
             self.cut(port, &stored, cx);
             return None;
         }
-        self.counters.drained += u64::from(!whole);
+        self.counters.on_circuit(to.into(), len, end.since(until));
         Some(self.leave(to.into(), stored, cx.now))
     }
 

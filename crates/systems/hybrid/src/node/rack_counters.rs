@@ -18,6 +18,10 @@ pub(super) struct RackCounters {
     packet_packets: u64,
     /// By destination rack, how long circuits to it were up, in nanoseconds.
     days_ns: Vec<u64>,
+    /// By destination rack, how long packets on circuits to it were still leaving after their days, in nanoseconds.
+    overtime_ns: Vec<u64>,
+    /// By destination rack, the bytes that left on circuits to it, also for other racks.
+    circuit_bytes: Vec<u64>,
     days: u64,
     /// Days, or parts of days, without a circuit because a port had failed.
     pub days_without_port: u64,
@@ -46,6 +50,8 @@ impl RackCounters {
             circuit_packets: 0,
             packet_packets: 0,
             days_ns: vec![0; racks],
+            overtime_ns: vec![0; racks],
+            circuit_bytes: vec![0; racks],
             days: 0,
             days_without_port: 0,
             port_failures: 0,
@@ -64,6 +70,18 @@ impl RackCounters {
         self.circuit_packets += 1;
         if packet.len > DATA {
             self.circuit.add(latency.as_ns());
+        }
+    }
+
+    /// Bytes leave on a circuit to end `rack`, and their transmission ends so long after the day.
+    #[inline]
+    pub fn on_circuit(&mut self, rack: usize, bytes: u64, overtime: Time) {
+        self.drained += u64::from(overtime > Time::ZERO);
+        // Circuits also lead to core switches, which have no counters.
+        if let Some(sent) = self.circuit_bytes.get_mut(rack) {
+            *sent += bytes;
+            // Rounded up, so that a full circuit never carries more than its rate.
+            self.overtime_ns[rack] += overtime.as_ps().div_ceil(1_000);
         }
     }
 
@@ -100,7 +118,8 @@ impl RackCounters {
     /// Adds these counters, and those of the queues by destination, to those of the run.
     pub fn add_counters(&self, voqs: &[VoqStats], counters: &mut Counters) {
         let sum = |of: fn(&VoqStats) -> u64| voqs.iter().map(of).sum::<u64>();
-        let data = || voqs.iter().zip(&self.days_ns).filter(|(voq, _)| voq.carries_data);
+        let data = || (0..voqs.len()).filter(|to| voqs[*to].carries_data);
+        let up = |to: usize| self.days_ns[to] + self.overtime_ns[to];
         counters.add(counters::CIRCUIT_PACKETS, self.circuit_packets);
         counters.add(counters::PACKET_SWITCH_PACKETS, self.packet_packets);
         counters.add(counters::CIRCUIT_BYTES, sum(|voq| voq.circuit_bytes));
@@ -109,9 +128,9 @@ impl RackCounters {
         counters.add(counters::DAYS_WITHOUT_PORT, self.days_without_port);
         counters.add(counters::PORT_FAILURES, self.port_failures);
         counters.add(counters::CIRCUIT_UP_NS, self.days_ns.iter().sum());
-        counters.add(counters::DATA_CIRCUIT_UP_NS, data().map(|(_, ns)| ns).sum());
-        counters.add(counters::DATA_CIRCUIT_BYTES, data().map(|(voq, _)| voq.circuit_bytes).sum());
-        let by_packet_switch = data().map(|(voq, _)| voq.packet_bytes).sum();
+        counters.add(counters::DATA_CIRCUIT_UP_NS, data().map(up).sum());
+        counters.add(counters::DATA_CIRCUIT_BYTES, data().map(|to| self.circuit_bytes[to]).sum());
+        let by_packet_switch = data().map(|to| voqs[to].packet_bytes).sum();
         counters.add(counters::DATA_PACKET_SWITCH_BYTES, by_packet_switch);
         counters.add(counters::VOQ_DROPS, sum(|voq| voq.refused));
         counters.add(counters::VOQ_DROPS_BY_RESIZING, sum(|voq| voq.shed));

@@ -234,7 +234,8 @@ impl Tor {
             (Source::Stored, relay) => relay.as_ref()?.first(leads_to),
         };
         let len = u64::from(first?.len);
-        let whole = cx.now + self.paces[uplink].time_for(len) <= until;
+        let end = cx.now + self.paces[uplink].time_for(len);
+        let whole = end <= until;
         if !whole && self.config.voq.at_night == AtNight::Hold {
             self.counters.held += 1;
             return None;
@@ -250,7 +251,7 @@ impl Tor {
             cx.drop(&packet, DropReason::LinkDown);
             return None;
         }
-        self.counters.drained += u64::from(!whole);
+        self.counters.on_circuit(leads_to, len, end.since(until));
         let Source::Own(to) = source else {
             self.account.held -= 1;
             self.counters.second_hops += 1;
