@@ -15,6 +15,8 @@ mod design;
 mod diff;
 #[cfg(target_os = "linux")]
 mod emulate;
+#[cfg(target_os = "linux")]
+mod exact;
 mod explain;
 mod export;
 #[cfg(target_os = "linux")]
@@ -79,6 +81,8 @@ fn main() -> ExitCode {
         Command::Run(options) => run::run(options),
         #[cfg(target_os = "linux")]
         Command::Emulate(options) => emulate::emulate(options),
+        #[cfg(target_os = "linux")]
+        Command::Guest => exact::first_process(),
         #[cfg(target_os = "linux")]
         Command::Exec(options) => hosts::exec(options),
         #[cfg(target_os = "linux")]

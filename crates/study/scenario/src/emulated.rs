@@ -60,6 +60,10 @@ pub(super) fn faults(scenario: &Scenario, graph: Option<&Graph>) -> Vec<SpecErro
         let why = format!("`dilation` = {}: from 1 to {MOST_DILATION}", spec.dilation);
         refuse("engine.dilation".into(), why);
     }
+    if spec.exact && spec.stay {
+        let why = "`stay`: nothing outside can reach the hosts of an exact emulation: leave it out";
+        refuse("engine.stay".into(), why.into());
+    }
     if let Some(graph) = graph.filter(|graph| graph.hosts.len() > MOST_HOSTS) {
         let hosts = graph.hosts.len();
         refuse("fabric".into(), format!("{hosts} hosts; an emulation has at most {MOST_HOSTS}"));
