@@ -23,8 +23,16 @@ pub fn kernel_name(kind: AlgorithmKind) -> Option<&'static str> {
 }
 
 /// The settings of transports that real hosts also have.
-const FOLLOWED: [&str; 7] =
-    ["kind", "mtu", "framing", "initial-window", "min-rto", "delayed-ack", "ecn"];
+const FOLLOWED: [&str; 8] = [
+    "kind",
+    "mtu",
+    "framing",
+    "initial-window",
+    "min-rto",
+    "delayed-ack",
+    "ecn",
+    "tail-loss-probe",
+];
 
 /// Settings of transports that only simulated hosts have, as notes.
 pub(super) fn notes(scenario: &Scenario) -> Vec<String> {
