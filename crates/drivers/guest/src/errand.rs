@@ -15,7 +15,7 @@ pub(crate) const PROGRAM: &str = "/slotline/program";
 pub(crate) const ERRAND: &str = "/slotline/errand";
 /// The folders of modules that are loaded before the program starts, and after it has ended.
 pub(crate) const FIRST_MODULES: &str = "/slotline/modules";
-pub(crate) const LAST_MODULES: &str = "/slotline/disk";
+pub(crate) const LAST_MODULES: &str = "/slotline/port";
 /// The names of entries in the archive with the result.
 const EXIT: &str = "exit";
 const OUTPUT: &str = "output";

@@ -1,4 +1,4 @@
-//! The first process of a guest: it prepares the machine, runs the errand, writes the result to the disk, and turns the
+//! The first process of a guest: it prepares the machine, runs the errand, writes the result to a port, and turns the
 //! machine off.
 
 use crate::errand::{ERRAND, Ended, Errand, FIRST_MODULES, FOLDER, LAST_MODULES, PROGRAM};
@@ -16,9 +16,9 @@ use std::time::{Duration, Instant};
 const GUEST: &str = "SLOTLINE_GUEST";
 /// The line to the machine outside.
 const LINE: &str = "/dev/ttyS1";
-/// The disk that takes the result.
-const DISK: &str = "/dev/vda";
-/// How long the disk may take to appear.
+/// The port that takes the result.
+const PORT: &str = "/dev/vport0p1";
+/// How long the port may take to appear.
 const PATIENCE: Duration = Duration::from_secs(20);
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
@@ -85,12 +85,11 @@ fn serve() -> io::Result<()> {
     let printed = Path::new(FOLDER).join("printed");
     let status = run(&errand, &printed)?;
     let exit = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or_default());
-    // The disk is idle until now, because its answers come at times that no two runs share.
+    // The port is idle until now, because its answers come at times that no two runs share.
     load(LAST_MODULES)?;
-    let disk = BufWriter::with_capacity(1 << 20, disk()?);
+    let port = BufWriter::with_capacity(1 << 15, port()?);
     let output = fs::read(printed)?;
-    let disk = Ended::pack(exit as u8, output, errand.returned.as_deref(), disk)?;
-    disk.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
+    Ended::pack(exit as u8, output, errand.returned.as_deref(), port).map(drop)
 }
 
 /// Runs the program. Its error output goes to the machine outside, line by line.
@@ -120,10 +119,10 @@ fn tell(from: PipeReader, mut line: File) -> io::Result<()> {
     Ok(())
 }
 
-fn disk() -> io::Result<File> {
+fn port() -> io::Result<File> {
     let begun = Instant::now();
     loop {
-        match OpenOptions::new().write(true).open(DISK) {
+        match OpenOptions::new().write(true).open(PORT) {
             Err(_) if begun.elapsed() < PATIENCE => std::thread::sleep(Duration::from_millis(10)),
             opened => return opened,
         }

@@ -4,7 +4,7 @@
 //!
 //! The guest's first file system is an archive in memory ([`files`], [`cpio`]) with this program, other programs with
 //! their libraries, and the kernel's modules ([`modules`]). This program is also the guest's first process ([`inside`]).
-//! It runs an [`errand`] and writes the result to a disk, which is an archive, too. Nothing remains on this machine, even
+//! It runs an [`errand`] and returns the result as an archive, too. Nothing remains on this machine, even
 //! if the process is killed.
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]

@@ -4,7 +4,7 @@ use crate::cpio::{self, Content};
 use crate::errand::{ERRAND, Ended, Errand, FIRST_MODULES, LAST_MODULES, PROGRAM};
 use crate::files::{Files, which};
 use crate::kernel::{self, Kernel};
-use crate::modules::{DISK, Modules, NETWORK};
+use crate::modules::{Modules, NETWORK, PORT};
 use rustix::fs::{MemfdFlags, memfd_create};
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek};
@@ -19,8 +19,6 @@ use std::time::{Duration, Instant};
 const QEMU: &str = "qemu-system-x86_64";
 /// The memory of a guest.
 const MEMORY: u64 = 4 << 30;
-/// The size of the disk that takes the result. It occupies memory as far as it is written.
-const DISK_BYTES: u64 = 16 << 30;
 /// The interval at which the host looks at the guest.
 const PERIOD: Duration = Duration::from_millis(20);
 /// The number of lines of the kernel's log that an error shows.
@@ -136,22 +134,22 @@ impl Machine {
         mut hear: impl FnMut(&str),
     ) -> Result<Ended, GuestError> {
         let made = self.complete(files, errand).and_then(|files| packed(&files));
-        let drives = Drives::new(made.map_err(system("make the guest's files"))?)
-            .map_err(system("make the guest's disk"))?;
-        let mut running = self.start(&drives).map_err(system("start QEMU"))?;
+        let channels = Channels::new(made.map_err(system("make the guest's files"))?)
+            .map_err(system("make the guest's ports"))?;
+        let mut running = self.start(&channels).map_err(system("start QEMU"))?;
         let begun = Instant::now();
         let mut words = Words::default();
         let ended = loop {
             let ended = running.0.try_wait().map_err(system("wait for QEMU"))?.is_some();
-            words.hear(&drives.told, &mut hear).map_err(system("hear the guest"))?;
+            words.hear(&channels.told, &mut hear).map_err(system("hear the guest"))?;
             match (ended, stop.load(Ordering::Relaxed)) {
-                (true, _) => break drives.result(),
+                (true, _) => break channels.result(),
                 (_, true) => return Err(GuestError::Stopped),
                 _ if begun.elapsed() > time_out => return Err(GuestError::TimedOut(time_out)),
                 _ => std::thread::sleep(PERIOD),
             }
         };
-        ended.map_err(|error| drives.lost(error, &running.errors()))
+        ended.map_err(|error| channels.lost(error, &running.errors()))
     }
 
     /// Adds what every guest needs: this program, modules, the errand, and a few files of the system.
@@ -161,7 +159,7 @@ impl Machine {
         files.put(PROGRAM, Content::Link(own.to_string_lossy().into_owned()));
         files.put(ERRAND, Content::File(errand.bytes()));
         let modules = Modules::below(&self.kernel.modules);
-        for (folder, wanted) in [(FIRST_MODULES, &NETWORK[..]), (LAST_MODULES, &DISK)] {
+        for (folder, wanted) in [(FIRST_MODULES, &NETWORK[..]), (LAST_MODULES, &PORT)] {
             for (n, (name, bytes)) in modules.in_order(wanted)?.into_iter().enumerate() {
                 files.put(&format!("{folder}/{n:03}-{name}"), Content::File(bytes));
             }
@@ -179,17 +177,18 @@ impl Machine {
         Ok(files)
     }
 
-    fn start(&self, drives: &Drives) -> io::Result<Running> {
+    fn start(&self, channels: &Channels) -> io::Result<Running> {
         // If this process is killed, so is QEMU.
         let mut command = Command::new("setpriv");
-        command.args(["--pdeathsig", "KILL"]).arg(&self.qemu).args(self.arguments(drives));
+        command.args(["--pdeathsig", "KILL"]).arg(&self.qemu).args(self.arguments(channels));
         let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         child.process_group(0).spawn().map(Running)
     }
 
     /// One processor that executes an instruction per nanosecond of virtual time, and time that jumps over idleness. Two
-    /// machines with these arguments behave in the same way: random numbers and clocks begin with fixed values.
-    fn arguments(&self, drives: &Drives) -> Vec<String> {
+    /// machines with these arguments behave in the same way: random numbers and clocks begin with fixed values. There is no
+    /// disk, because the machine's firmware would read from it, which takes a different time in each run.
+    fn arguments(&self, channels: &Channels) -> Vec<String> {
         let fixed = "-no-user-config -nodefaults -display none -no-reboot -machine pc -accel tcg,thread=single -icount \
                      shift=0,sleep=off -cpu max,-erms,-fsrm -smp 1 -rtc base=2020-01-01T00:00:00,clock=vm -seed 1 -net none";
         let path = |file: &File| format!("/proc/self/fd/{}", file.as_raw_fd());
@@ -199,17 +198,15 @@ impl Machine {
         let mut add = |name: &str, value: String| arguments.extend([name.to_owned(), value]);
         add("-m", format!("{}M", MEMORY >> 20));
         add("-kernel", self.kernel.image.to_string_lossy().into_owned());
-        add("-initrd", path(&drives.files));
+        add("-initrd", path(&channels.files));
         add("-append", append);
-        add("-chardev", line("log", &drives.log));
+        add("-chardev", line("log", &channels.log));
         add("-serial", "chardev:log".into());
-        add("-chardev", line("told", &drives.told));
+        add("-chardev", line("told", &channels.told));
         add("-serial", "chardev:told".into());
-        add(
-            "-drive",
-            format!("if=none,id=disk,format=raw,file.locking=off,file={}", path(&drives.disk)),
-        );
-        add("-device", "virtio-blk-pci,drive=disk".into());
+        add("-chardev", line("result", &channels.result));
+        add("-device", "virtio-serial-pci".into());
+        add("-device", "virtserialport,chardev=result".into());
         arguments
     }
 }
@@ -229,27 +226,26 @@ fn in_memory(name: &str) -> io::Result<File> {
 }
 
 /// The files between a guest and this process.
-struct Drives {
+struct Channels {
     /// The guest's first file system.
     files: File,
     /// The log of its kernel.
     log: File,
     /// The lines that its first process writes.
     told: File,
-    /// The disk that takes the result.
-    disk: File,
+    /// The archive with the result.
+    result: File,
 }
 
-impl Drives {
-    fn new(files: File) -> io::Result<Drives> {
-        let disk = in_memory("disk")?;
-        disk.set_len(DISK_BYTES)?;
-        Ok(Drives { files, log: in_memory("log")?, told: in_memory("told")?, disk })
+impl Channels {
+    fn new(files: File) -> io::Result<Channels> {
+        let [log, told, result] = ["log", "told", "result"].map(in_memory);
+        Ok(Channels { files, log: log?, told: told?, result: result? })
     }
 
     fn result(&self) -> io::Result<Ended> {
-        (&self.disk).rewind()?;
-        Ended::unpack(cpio::read(BufReader::with_capacity(1 << 20, &self.disk))?)
+        (&self.result).rewind()?;
+        Ended::unpack(cpio::read(BufReader::with_capacity(1 << 20, &self.result))?)
     }
 
     /// The error for a guest that has ended without a result. `qemu` is QEMU's error output.
@@ -340,8 +336,8 @@ mod tests {
     fn the_guest_repeats_itself() {
         let kernel = Kernel { image: "/k".into(), modules: "/m".into(), release: "1".into() };
         let machine = Machine { qemu: "/q".into(), kernel };
-        let drives = Drives::new(in_memory("files").unwrap()).unwrap();
-        let arguments = machine.arguments(&drives).join(" ");
+        let channels = Channels::new(in_memory("files").unwrap()).unwrap();
+        let arguments = machine.arguments(&channels).join(" ");
         // Without one of these, two runs differ.
         for part in [
             "-icount shift=0,sleep=off",
@@ -358,13 +354,13 @@ mod tests {
 
     #[test]
     fn a_guest_without_a_result_is_explained() {
-        let drives = Drives::new(in_memory("files").unwrap()).unwrap();
-        assert!(drives.result().is_err());
-        drives.log.write_all_at(b"booting\r\n\r\nPanic \x1b[0m\n", 0).unwrap();
-        let text = drives.lost(io::Error::other("no archive"), "qemu: bad\n").to_string();
+        let channels = Channels::new(in_memory("files").unwrap()).unwrap();
+        assert!(channels.result().is_err());
+        channels.log.write_all_at(b"booting\r\n\r\nPanic \x1b[0m\n", 0).unwrap();
+        let text = channels.lost(io::Error::other("no archive"), "qemu: bad\n").to_string();
         assert!(text.contains("no archive") && text.contains("Panic [0m\nqemu: bad"), "{text}");
-        drives.log.write_all_at(b"init! exitcode=0x00000004", 0).unwrap();
-        assert!(matches!(drives.lost(io::Error::other(""), ""), GuestError::Instructions));
+        channels.log.write_all_at(b"init! exitcode=0x00000004", 0).unwrap();
+        assert!(matches!(channels.lost(io::Error::other(""), ""), GuestError::Instructions));
     }
 
     #[test]

@@ -23,8 +23,8 @@ pub const NETWORK: [&str; 13] = [
     "sch_fq_codel",
     "sch_netem",
 ];
-/// The modules of the disk that takes the results.
-pub const DISK: [&str; 2] = ["virtio_pci", "virtio_blk"];
+/// The modules of the port that takes the result.
+pub const PORT: [&str; 2] = ["virtio_pci", "virtio_console"];
 
 /// The files of a kernel's modules, by name.
 pub struct Modules(BTreeMap<String, PathBuf>);
