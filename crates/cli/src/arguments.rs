@@ -29,6 +29,10 @@ pub enum Command {
     /// Run a scenario with real hosts on this machine, joined by the network that it describes.
     #[cfg(target_os = "linux")]
     Emulate(crate::emulate::EmulateOptions),
+    /// Be the first process of a guest machine.
+    #[cfg(target_os = "linux")]
+    #[command(hide = true)]
+    Guest,
     /// Run a program on a host of a running emulation: `slotline exec h3 -- ping h7`.
     #[cfg(target_os = "linux")]
     Exec(crate::hosts::ExecOptions),

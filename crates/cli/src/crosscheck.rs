@@ -11,6 +11,7 @@ use slotline_lab::crosscheck::{Crosscheck, Row, Sides};
 use slotline_lab::output::format::{emulated, quantity};
 use slotline_scenario::EmulateSpec;
 use slotline_scenario::metric::{Metric, Unit};
+use slotline_scenario::Loaded;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -35,12 +36,24 @@ pub struct CrosscheckOptions {
     /// With `emulate`: how many times slower than real time the network runs, instead of the file's.
     #[arg(long, value_name = "FACTOR")]
     pub dilation: Option<f64>,
+    /// With `emulate`: in a guest machine with virtual time, as with `slotline emulate --exact`.
+    #[cfg(target_os = "linux")]
+    #[arg(long)]
+    pub exact: bool,
+    #[cfg(target_os = "linux")]
+    #[command(flatten)]
+    pub guest: crate::exact::GuestOptions,
     #[command(flatten)]
     pub common: Common,
 }
 
 pub fn crosscheck(options: &CrosscheckOptions) -> Result<ExitCode> {
-    if options.dilation.is_some() && options.engines != Engines::PacketEmulate {
+    let emulates = options.engines == Engines::PacketEmulate;
+    #[cfg(target_os = "linux")]
+    if options.exact && !emulates {
+        bail!("--exact is only valid with --engines packet,emulate");
+    }
+    if options.dilation.is_some() && !emulates {
         bail!("--dilation is only valid with --engines packet,emulate");
     }
     if options.engines == Engines::PacketEmulate && options.source.is_stdin() {
@@ -50,12 +63,12 @@ pub fn crosscheck(options: &CrosscheckOptions) -> Result<ExitCode> {
     crate::print_notes(&loaded);
     let sides = match options.engines {
         Engines::PacketFlow => Sides::of(&loaded)?,
-        Engines::PacketEmulate => {
-            let spec = loaded.scenario.engine.emulated().cloned().unwrap_or_default();
-            let dilation = options.dilation.unwrap_or(spec.dilation);
-            Sides::emulated(&loaded, EmulateSpec { dilation, ..spec })?
-        }
+        Engines::PacketEmulate => Sides::emulated(&loaded, emulation(options, &loaded))?,
     };
+    #[cfg(target_os = "linux")]
+    if crate::exact::is_wanted(&sides.other) {
+        return crate::exact::run(&sides.other, &options.guest, None);
+    }
     #[cfg(target_os = "linux")]
     if options.engines == Engines::PacketEmulate
         && let Some(code) = crate::emulate::isolated(&sides.other)?
@@ -86,6 +99,14 @@ pub fn crosscheck(options: &CrosscheckOptions) -> Result<ExitCode> {
         return Ok(ExitCode::from(NOT_VALID));
     }
     Ok(if checked.complete { ExitCode::SUCCESS } else { ExitCode::from(INTERRUPTED) })
+}
+
+/// The options of the emulation.
+fn emulation(options: &CrosscheckOptions, loaded: &Loaded) -> EmulateSpec {
+    let spec = loaded.scenario.engine.emulated().cloned().unwrap_or_default();
+    #[cfg(target_os = "linux")]
+    let spec = EmulateSpec { exact: spec.exact || options.exact, ..spec };
+    EmulateSpec { dilation: options.dilation.unwrap_or(spec.dilation), ..spec }
 }
 
 fn table(checked: &Crosscheck) -> String {

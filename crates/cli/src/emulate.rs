@@ -1,6 +1,7 @@
 //! `slotline emulate`.
 
 use crate::arguments::{Common, RunOptions};
+use crate::exact::{self, Destination, GuestOptions};
 use crate::out::{say, warn};
 use crate::run::{INTERRUPTED, NOT_VALID};
 use crate::source::Source;
@@ -35,6 +36,12 @@ pub struct EmulateOptions {
     /// Find the dilation that the scenario needs on this machine, and run nothing else.
     #[arg(long, conflicts_with_all = ["dilation", "stay", "accept_late", "json", "seed", "repeat", "force"])]
     pub calibrate: bool,
+    /// Run in a guest machine with virtual time, where runs repeat themselves (needs QEMU and a kernel; see `slotline
+    /// probe`).
+    #[arg(long, conflicts_with_all = ["calibrate", "stay"])]
+    pub exact: bool,
+    #[command(flatten)]
+    pub guest: GuestOptions,
     /// Continue to run until Ctrl-C when everything is done, for `slotline exec`.
     #[arg(long)]
     pub stay: bool,
@@ -59,7 +66,12 @@ pub struct EmulateOptions {
 }
 
 pub fn emulate(options: &EmulateOptions) -> Result<ExitCode> {
-    let loaded = loaded(options)?;
+    let mut loaded = loaded(options)?;
+    if exact::is_wanted(&loaded) {
+        loaded.reseed(options.seed, options.repeat)?;
+        let destination = Destination { out: &options.out, force: options.force };
+        return exact::run(&loaded, &options.guest, Some(&destination));
+    }
     if let Some(code) = isolated(&loaded)? {
         return Ok(code);
     }
@@ -131,7 +143,7 @@ pub fn isolated(loaded: &Loaded) -> Result<Option<ExitCode>> {
 /// The scenario, with the engine given on the command line.
 fn loaded(options: &EmulateOptions) -> Result<Loaded> {
     let mut loaded = Scenario::load(&options.file)?;
-    let EmulateSpec { dilation, gate, stay } =
+    let EmulateSpec { dilation, gate, stay, exact } =
         loaded.scenario.engine.emulated().cloned().unwrap_or_default();
     let asked = options.gate.map(|gate| match gate {
         Gate::Queue => GateSpec::Queue,
@@ -141,6 +153,7 @@ fn loaded(options: &EmulateOptions) -> Result<Loaded> {
         dilation: options.dilation.unwrap_or(dilation),
         gate: asked.unwrap_or(gate),
         stay: stay || options.stay,
+        exact: (exact && !options.calibrate) || options.exact,
     };
     loaded.use_engine(EngineSpec::Emulate(spec))?;
     Ok(loaded)

@@ -5,7 +5,8 @@ use crate::out::say;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use slotline_emulate::registry::{self, Entry, Running};
-use slotline_emulate::{isolation, probe};
+use slotline_emulate::{isolation, probe, probe::Probed};
+use slotline_guest::machine::Machine;
 use std::process::{Command, ExitCode};
 
 #[derive(Args)]
@@ -63,13 +64,18 @@ pub fn clean() -> ExitCode {
     ExitCode::SUCCESS
 }
 
+/// The feature that `--exact` needs.
+const EXACT: &str = "exact emulation: a guest with virtual time (QEMU, a kernel with its modules)";
+
 /// Shows which features for emulation this machine has, and which it lacks.
 pub fn probe() -> Result<ExitCode> {
     // An ordinary user has the necessary rights only inside namespaces.
     if !isolation::is_inside() && isolation::permitted().is_ok() {
         return Ok(isolation::run_inside()?);
     }
-    let found = probe::probe();
+    let mut found = probe::probe();
+    let guest = Machine::find().map(drop).map_err(|error| error.to_string());
+    found.push(Probed { what: EXACT, needed: false, works: guest });
     let lines: Vec<String> = found
         .iter()
         .map(|one| {

@@ -15,6 +15,8 @@ mod design;
 mod diff;
 #[cfg(target_os = "linux")]
 mod emulate;
+#[cfg(target_os = "linux")]
+mod exact;
 mod explain;
 mod export;
 mod figure;
@@ -108,6 +110,8 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
         Command::Run(options) => run::run(options),
         #[cfg(target_os = "linux")]
         Command::Emulate(options) => emulate::emulate(options),
+        #[cfg(target_os = "linux")]
+        Command::Guest => exact::first_process(),
         #[cfg(target_os = "linux")]
         Command::Exec(options) => hosts::exec(options),
         #[cfg(target_os = "linux")]

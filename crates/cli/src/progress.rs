@@ -48,16 +48,53 @@ pub fn on_interrupt(act: impl FnMut() + Send + 'static) -> anyhow::Result<()> {
     Ok(ctrlc::set_handler(act)?)
 }
 
-fn show(jobs: &Jobs, end_ps: Option<u64>, over: &AtomicBool) {
+/// A progress bar of a thousand steps.
+pub fn bar() -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(STEPS), ProgressDrawTarget::stderr());
     let style = ProgressStyle::with_template("{bar:30} {percent:>3} %  {msg}  {eta} left");
-    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+}
+
+fn show(jobs: &Jobs, end_ps: Option<u64>, over: &AtomicBool) {
+    #[cfg(target_os = "linux")]
+    if slotline_guest::inside::is_inside() {
+        return tell(jobs, end_ps, over);
+    }
+    let bar = bar();
     while !over.load(Ordering::Relaxed) {
-        let done: f64 = jobs.0.iter().map(|job| job.share(end_ps)).sum();
-        let total = jobs.0.len().max(1) as f64;
+        let (done, total) = (done(jobs, end_ps), jobs.0.len().max(1) as f64);
         bar.set_position((done / total * STEPS as f64) as u64);
         bar.set_message(format!("{done:.1} of {total} runs"));
         std::thread::park_timeout(PERIOD);
     }
     bar.finish_and_clear();
+}
+
+/// The completed runs, with fractions.
+fn done(jobs: &Jobs, end_ps: Option<u64>) -> f64 {
+    jobs.0.iter().map(|job| job.share(end_ps)).sum()
+}
+
+/// In a guest: the start of a line with the number of steps that are done.
+#[cfg(target_os = "linux")]
+const TOLD: &str = "progress: ";
+
+/// In a guest: writes a line for the machine outside now and then. Few lines, because each takes time of the processor.
+#[cfg(target_os = "linux")]
+fn tell(jobs: &Jobs, end_ps: Option<u64>, over: &AtomicBool) {
+    let mut told = 0;
+    while !over.load(Ordering::Relaxed) {
+        let steps = (done(jobs, end_ps) / jobs.0.len().max(1) as f64 * STEPS as f64) as u64;
+        if steps >= told + STEPS / 50 {
+            told = steps;
+            crate::out::warn(format_args!("{TOLD}{steps}"));
+        }
+        std::thread::park_timeout(PERIOD);
+    }
+}
+
+/// The number of steps in a line of a guest, if it has one.
+#[cfg(target_os = "linux")]
+pub fn told(line: &str) -> Option<u64> {
+    line.strip_prefix(TOLD)?.parse().ok()
 }

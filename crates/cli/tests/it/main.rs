@@ -7,6 +7,8 @@ mod docs;
 mod docs_links;
 #[cfg(target_os = "linux")]
 mod emulate;
+#[cfg(target_os = "linux")]
+mod exact;
 mod figures;
 mod folder;
 mod import;

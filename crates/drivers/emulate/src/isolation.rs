@@ -12,6 +12,20 @@ const INSIDE: &str = "SLOTLINE_ISOLATED";
 /// The program that creates namespaces.
 const UNSHARE: &str = "unshare";
 
+/// The programs of the system that emulations run, `iptables` only for the gate `queue`.
+pub const PROGRAMS: [&str; 10] = [
+    "sh",
+    "env",
+    "true",
+    "setpriv",
+    UNSHARE,
+    "chrt",
+    "mount",
+    "nsenter",
+    "ip",
+    "iptables-legacy-restore",
+];
+
 /// The reason why a process cannot be isolated.
 #[derive(Debug, thiserror::Error)]
 pub enum IsolationError {

@@ -30,6 +30,8 @@ pub struct KernelTcp {
     pub least_rto: Duration,
     /// Whether each segment is acknowledged at once.
     pub quick_acks: bool,
+    /// Whether the end of a flight is probed if nothing is acknowledged (RFC 8985, section 7).
+    pub tail_loss_probes: bool,
 }
 
 impl Default for KernelTcp {
@@ -42,6 +44,7 @@ impl Default for KernelTcp {
             initial_window: 10,
             least_rto: Duration::from_millis(200),
             quick_acks: false,
+            tail_loss_probes: true,
         }
     }
 }
@@ -292,6 +295,9 @@ fn set_kernel(tcp: &KernelTcp) -> Result<(), String> {
     set("ipv4/tcp_no_metrics_save", "1")?;
     set("ipv4/ip_local_port_range", "1024 6999")?;
     set("ipv4/tcp_mtu_probing", "0")?;
+    if !tcp.tail_loss_probes {
+        set("ipv4/tcp_early_retrans", "0")?;
+    }
     // All connections of a workload are opened before the first is used.
     set("core/somaxconn", "65535")?;
     // Packets are received on other processors than the network's. Older kernels lack this setting.

@@ -96,6 +96,7 @@ fn kernel(transport: &TransportSpec, dilation: Dilation) -> KernelTcp {
         initial_window: transport.initial_window,
         least_rto: dilation.real(transport.min_rto),
         quick_acks: transport.delayed_ack == Time::ZERO,
+        tail_loss_probes: transport.tail_loss_probe,
     }
 }
 

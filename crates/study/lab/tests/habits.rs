@@ -26,7 +26,7 @@ const OUTSIDE_WORLD: [&str; 10] = [
     "HashMap",
     "HashSet",
 ];
-const SAFE: [&str; 25] = [
+const SAFE: [&str; 26] = [
     "arbiter",
     "xco",
     "tdma",
@@ -42,6 +42,7 @@ const SAFE: [&str; 25] = [
     "envelope",
     "formats",
     "fuzz",
+    "guest",
     "lab",
     "live",
     "net",

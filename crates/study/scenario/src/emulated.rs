@@ -23,8 +23,16 @@ pub fn kernel_name(kind: AlgorithmKind) -> Option<&'static str> {
 }
 
 /// The settings of transports that real hosts also have.
-const FOLLOWED: [&str; 7] =
-    ["kind", "mtu", "framing", "initial-window", "min-rto", "delayed-ack", "ecn"];
+const FOLLOWED: [&str; 8] = [
+    "kind",
+    "mtu",
+    "framing",
+    "initial-window",
+    "min-rto",
+    "delayed-ack",
+    "ecn",
+    "tail-loss-probe",
+];
 
 /// Settings of transports that only simulated hosts have, as notes.
 pub(super) fn notes(scenario: &Scenario) -> Vec<String> {
@@ -59,6 +67,10 @@ pub(super) fn faults(scenario: &Scenario, graph: Option<&Graph>) -> Vec<SpecErro
     if !(1.0..=MOST_DILATION).contains(&spec.dilation) {
         let why = format!("`dilation` = {}: from 1 to {MOST_DILATION}", spec.dilation);
         refuse("engine.dilation".into(), why);
+    }
+    if spec.exact && spec.stay {
+        let why = "`stay`: nothing outside can reach the hosts of an exact emulation: leave it out";
+        refuse("engine.stay".into(), why.into());
     }
     if let Some(graph) = graph.filter(|graph| graph.hosts.len() > MOST_HOSTS) {
         let hosts = graph.hosts.len();

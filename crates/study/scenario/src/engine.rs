@@ -37,11 +37,14 @@ pub struct EmulateSpec {
     /// Whether the hosts stay up until the run is stopped, regardless of `end`.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub stay: bool,
+    /// Whether the hosts are in a guest machine with virtual time (QEMU, without KVM), where runs repeat themselves.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub exact: bool,
 }
 
 impl Default for EmulateSpec {
     fn default() -> EmulateSpec {
-        EmulateSpec { dilation: 1.0, gate: GateSpec::Auto, stay: false }
+        EmulateSpec { dilation: 1.0, gate: GateSpec::Auto, stay: false, exact: false }
     }
 }
 

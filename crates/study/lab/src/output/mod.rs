@@ -159,6 +159,21 @@ impl Place {
         written::write_summary(&whole, written::Content { id: &self.id, set, summary })?;
         self.publish(&whole)
     }
+    /// As [`Place::write`], for a result of the same scenario from another machine. `fill` writes its files into a folder.
+    pub fn receive(
+        self,
+        fill: impl FnOnce(&Path) -> io::Result<()>,
+    ) -> Result<PathBuf, OutputError> {
+        let whole = self.draft.join(WHOLE);
+        drop(fs::remove_dir_all(&whole));
+        fs::create_dir(&whole).and_then(|()| fill(&whole)).map_err(at(&self.folder))?;
+        self.publish(&whole)?;
+        Ok(self.folder.clone())
+    }
+    /// The short name of the result.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
     /// Handles a failure to write the result. Its incomplete files are removed to make room for runs that are not
     /// stored yet.
     fn keep_rest(&mut self, set: &RunSet, error: OutputError) -> OutputError {

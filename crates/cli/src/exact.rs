@@ -1,0 +1,141 @@
+//! `--exact`: a guest machine with virtual time runs the same command.
+
+use crate::out::{print_bytes, warn};
+use crate::progress;
+use crate::run::INTERRUPTED;
+use anyhow::{Context, Result, anyhow};
+use clap::Args;
+use slotline_emulate::isolation;
+use slotline_guest::cpio::Content;
+use slotline_guest::errand::{Ended, Errand};
+use slotline_guest::files::{Files, named_in, which};
+use slotline_guest::inside;
+use slotline_guest::machine::{GuestError, Machine};
+use slotline_lab::output::Place;
+use slotline_net::time::Time;
+use slotline_scenario::{Loaded, named_files};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use std::{env, fs, io};
+
+#[derive(Args)]
+pub struct GuestOptions {
+    /// With --exact: end the guest after this real time.
+    #[arg(long, value_name = "TIME", default_value = "1800s")]
+    pub exact_timeout: Time,
+    /// With --exact: a file or folder that programs of the scenario need besides the files that their command lines
+    /// name. It has the same path in the guest.
+    #[arg(long, value_name = "PATH")]
+    pub exact_file: Vec<PathBuf>,
+}
+
+/// The folder that receives the folder with the result.
+pub struct Destination<'a> {
+    pub out: &'a Path,
+    /// Whether an existing result of the same scenario is replaced.
+    pub force: bool,
+}
+
+/// Set by Ctrl-C.
+static STOP: AtomicBool = AtomicBool::new(false);
+
+/// Whether a scenario is to be emulated in a guest that does not run yet.
+pub fn is_wanted(loaded: &Loaded) -> bool {
+    loaded.scenario.engine.emulated().is_some_and(|spec| spec.exact) && !inside::is_inside()
+}
+
+/// The command of the first process of a guest.
+pub fn first_process() -> Result<ExitCode> {
+    inside::first_process()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Runs the present command line in a guest, and prints what it prints. Its result is stored on this machine.
+pub fn run(
+    loaded: &Loaded,
+    options: &GuestOptions,
+    destination: Option<&Destination<'_>>,
+) -> Result<ExitCode> {
+    let machine = Machine::find().context("--exact cannot run here")?;
+    let claim = |to: &Destination<'_>| {
+        Place::claim(to.out, &loaded.scenario.name, &loaded.resolved(), to.force)
+    };
+    let place = destination.map(claim).transpose()?;
+    let folder = env::current_dir().context("cannot find the present folder")?;
+    let errand = Errand {
+        arguments: env::args_os().skip(1).collect(),
+        returned: destination.map(|to| folder.join(to.out)),
+        folder,
+    };
+    let files = files(loaded, &options.exact_file, &errand).context("cannot fill the guest")?;
+    progress::on_interrupt(|| STOP.store(true, Ordering::Relaxed))?;
+    let bar = progress::bar();
+    bar.set_message(format!("in a guest with Linux {}", machine.release()));
+    bar.tick();
+    let hear = |line: &str| match progress::told(line) {
+        Some(steps) => bar.set_position(steps),
+        None => bar.suspend(|| warn(line)),
+    };
+    let time_out = Duration::from_nanos(options.exact_timeout.as_ns());
+    let ended = machine.run(&errand, files, time_out, &STOP, hear);
+    bar.finish_and_clear();
+    match ended {
+        Ok(ended) => finish(ended, place),
+        Err(GuestError::Stopped) => {
+            warn("interrupted: the guest was ended, and nothing is stored");
+            Ok(ExitCode::from(INTERRUPTED))
+        }
+        Err(error @ GuestError::TimedOut(_)) => {
+            Err(anyhow!("{error}: raise --exact-timeout, or shorten the scenario"))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn finish(ended: Ended, place: Option<Place>) -> Result<ExitCode> {
+    print_bytes(&ended.output);
+    if let Some(place) = place {
+        let within = format!("{}/", place.id());
+        let own = |(path, content): (String, Content)| {
+            Some((path.strip_prefix(&within)?.to_owned(), content))
+        };
+        let files: Vec<(String, Content)> = ended.files.into_iter().filter_map(own).collect();
+        if !files.is_empty() {
+            place.receive(|folder| unpack(&files, folder))?;
+        }
+    }
+    Ok(ExitCode::from(ended.exit))
+}
+
+fn unpack(files: &[(String, Content)], folder: &Path) -> io::Result<()> {
+    files.iter().try_for_each(|(path, content)| match content {
+        Content::Folder => fs::create_dir(folder.join(path)),
+        Content::File(bytes) => fs::write(folder.join(path), bytes),
+        Content::Link(_) => Ok(()),
+    })
+}
+
+/// The files of the guest: the scenario with its files, and the programs that it and emulations need. Programs that are
+/// missing here are missing there, where the emulation names them.
+fn files(loaded: &Loaded, more: &[PathBuf], errand: &Errand) -> io::Result<Files> {
+    let mut files = Files::default();
+    files.put(&errand.folder.to_string_lossy(), Content::Folder);
+    for path in named_files(&loaded.document.file).iter().chain(more) {
+        files.copy(path)?;
+    }
+    let named = loaded.scenario.app.iter().flat_map(|app| named_in(&app.run, &errand.folder));
+    let usual = isolation::PROGRAMS.into_iter().filter_map(which);
+    for program in usual.chain(named).chain(packet_queue()) {
+        files.program(&program)?;
+    }
+    Ok(files)
+}
+
+/// The extension of `iptables` for queues of packets, which the program loads when it needs it.
+fn packet_queue() -> Option<PathBuf> {
+    let below = fs::read_dir("/usr/lib").into_iter().flatten().flatten().map(|entry| entry.path());
+    let folders = below.chain(["/usr/lib", "/usr/lib64", "/lib64"].map(PathBuf::from));
+    folders.map(|folder| folder.join("xtables/libxt_NFQUEUE.so")).find(|file| file.is_file())
+}

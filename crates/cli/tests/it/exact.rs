@@ -1,0 +1,167 @@
+//! `slotline emulate --exact`: real hosts in a guest machine with virtual time. If this machine cannot run guests, the
+//! tests that need one print why and pass.
+
+use crate::folder::{BAD_INPUT, Folder, stderr};
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+const SCENARIO: &str = r#"
+name = "repeated"
+end = { at = "20s" }
+
+[fabric]
+kind = "star"
+hosts = 4
+rate = "100Mbps"
+delay = "10us"
+
+[[scheme]]
+name = "dctcp"
+transport = { kind = "dctcp" }
+queue = { kind = "ecn", limit = "256KB", threshold = "30KB" }
+
+[[workload]]
+kind = "trace"
+file = "flows.csv"
+
+[[app]]
+host = "h2"
+run = "ping -c 3 -i 0.1 h3 && cat notes.txt && exit 7"
+"#;
+
+/// Two senders to one host, at once.
+const FLOWS: &str = "src,dst,bytes,start_s\n0,3,300000,0\n1,3,300000,0\n2,3,20000,0.01\n";
+
+fn folder(name: &str) -> Folder {
+    Folder::new(name, &[("s.toml", SCENARIO), ("flows.csv", FLOWS), ("notes.txt", "a note\n")])
+}
+
+/// The folder, unless this machine lacks what guests need.
+fn guest_folder(name: &str) -> Option<Folder> {
+    let folder = folder(name);
+    let probed = folder.run(&["probe"]);
+    let text = String::from_utf8_lossy(&probed.stdout).into_owned();
+    let line = text.lines().find(|line| line.contains("exact emulation")).expect("a line");
+    if line.starts_with("yes") {
+        return Some(folder);
+    }
+    println!("skipped: this machine cannot run a guest: {line}");
+    None
+}
+
+fn emulated(folder: &Folder, out: &str) -> Output {
+    let arguments = ["emulate", "s.toml", "--exact", "--dilation", "5", "--out", out];
+    folder.run(&arguments)
+}
+
+/// The tables of the only result in a folder, except for the table of programs, whose times depend on how long they take.
+fn tables(folder: &Folder, out: &str) -> Vec<String> {
+    let results = std::fs::read_dir(folder.0.join(out)).expect("results");
+    let result = results.flatten().next().expect("a result").path();
+    for file in ["report.html", "scenario.toml", "summary.json", "flows.parquet"] {
+        assert!(result.join(file).is_file(), "{file}");
+    }
+    let table = |name: &str| std::fs::read_to_string(result.join(name)).expect("a table");
+    ["flows.csv", "ports.csv", "samples.csv", "apps.csv"].map(table).into()
+}
+
+/// Every packet is at the same time in both runs, whatever else the machine does.
+#[test]
+fn two_runs_in_a_guest_are_equal() {
+    let Some(folder) = guest_folder("exact") else { return };
+    let outputs = std::thread::scope(|scope| {
+        let run = |out: &'static str| scope.spawn(|| emulated(&folder, out));
+        ["a", "b"].map(run).map(|run| run.join().expect("it ran"))
+    });
+    for output in &outputs {
+        assert!(output.status.success(), "{}", stderr(output));
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(text.contains("Emulation: valid") && text.contains("Results: "), "{text}");
+    }
+    let [first, second] = ["a", "b"].map(|out| tables(&folder, out));
+    assert_eq!(first, second);
+    assert_eq!(first[0].lines().count(), 4, "{}", first[0]);
+    assert!(first[3].contains("a note") && first[3].contains(",7,"), "{}", first[3]);
+    if Command::new("ping").arg("-V").output().is_ok() {
+        assert!(first[3].contains("3 packets transmitted, 3 received"), "{}", first[3]);
+    }
+    let again = emulated(&folder, "a");
+    assert!(stderr(&again).contains("already holds a result"), "{}", stderr(&again));
+}
+
+#[test]
+fn a_guest_that_takes_too_long_is_ended() {
+    let Some(folder) = guest_folder("exact-hangs") else { return };
+    let began = Instant::now();
+    let output = folder.run(&["emulate", "s.toml", "--exact", "--exact-timeout", "100ms"]);
+    assert_eq!(output.status.code(), Some(BAD_INPUT));
+    assert!(stderr(&output).contains("raise --exact-timeout"), "{}", stderr(&output));
+    assert!(began.elapsed() < Duration::from_secs(60));
+    assert!(folder.results().is_empty());
+}
+
+/// Ctrl-C and a kill both end QEMU.
+#[test]
+fn nothing_remains_of_a_stopped_guest() {
+    let Some(folder) = guest_folder("exact-stopped") else { return };
+    for (signal, exit) in [("-INT", Some(130)), ("-KILL", None)] {
+        let mut command = folder.command(&["emulate", "s.toml", "--exact"]);
+        let mut running = command.stderr(Stdio::piped()).spawn().expect("it starts");
+        let guest = qemu_of(running.id());
+        let sent = Command::new("kill").args([signal, &running.id().to_string()]).status();
+        assert!(sent.expect("kill").success());
+        assert_eq!(running.wait().expect("it ends").code(), exit);
+        let patience = Instant::now();
+        while is_running(guest) {
+            assert!(patience.elapsed() < Duration::from_secs(10), "QEMU still runs");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+/// The number of the process with QEMU that `process` starts.
+fn qemu_of(process: u32) -> u32 {
+    let patience = Instant::now();
+    loop {
+        let tasks = std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten();
+        let children = tasks
+            .flatten()
+            .filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok())
+            .collect::<String>();
+        let ids = children.split_whitespace().filter_map(|id| id.parse().ok());
+        if let Some(qemu) = ids.into_iter().find(|&id| is_running(id)) {
+            return qemu;
+        }
+        assert!(patience.elapsed() < Duration::from_secs(60), "no QEMU");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn is_running(process: u32) -> bool {
+    let name = std::fs::read_to_string(Path::new("/proc").join(process.to_string()).join("comm"));
+    name.is_ok_and(|name| name.starts_with("qemu"))
+}
+
+#[test]
+fn what_a_guest_lacks_is_named() {
+    let folder = folder("exact-missing");
+    let refused = |variables: &[(&str, &str)], arguments: &[&str], why: &str| {
+        let mut command = folder.command(&[&["emulate", "s.toml"], arguments].concat());
+        let output = command.envs(variables.iter().copied()).output().expect("it starts");
+        assert_eq!(output.status.code(), Some(BAD_INPUT), "{why}");
+        assert!(stderr(&output).contains(why), "{why}: {}", stderr(&output));
+    };
+    refused(&[("PATH", "/none")], &["--exact"], "sudo apt install qemu-system-x86");
+    refused(&[], &["--exact", "--stay"], "cannot be used with");
+    refused(&[], &["--exact", "--calibrate"], "cannot be used with");
+    folder.write(
+        "s.toml",
+        &format!("engine = {{ kind = \"emulate\", exact = true, stay = true }}{SCENARIO}"),
+    );
+    refused(&[], &[], "`stay`: nothing outside can reach");
+    folder.write("s.toml", SCENARIO);
+    if guest_folder("exact-kernel").is_some() {
+        refused(&[("SLOTLINE_KERNEL", "/none")], &["--exact"], "linux-image-cloud-amd64");
+    }
+}
