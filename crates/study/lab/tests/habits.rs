@@ -26,7 +26,7 @@ const OUTSIDE_WORLD: [&str; 10] = [
     "HashMap",
     "HashSet",
 ];
-const SAFE: [&str; 25] = [
+const SAFE: [&str; 26] = [
     "arbiter",
     "xco",
     "tdma",
@@ -46,6 +46,7 @@ const SAFE: [&str; 25] = [
     "live",
     "net",
     "preload",
+    "py",
     "report",
     "reproduce",
     "scenario",
