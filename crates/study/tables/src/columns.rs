@@ -1,7 +1,7 @@
 //! Tables in memory, column by column, for libraries that work on columns.
 
 use super::table::{Cell, Column, ColumnAbout, Table, port_name};
-use crate::record::{NEVER, RunRecord};
+use crate::record::RunRecord;
 
 /// Rows whose columns are filled in turn: so many that they stay in the cache.
 const BLOCK: usize = 1024;
@@ -22,7 +22,7 @@ pub enum Cells {
     Text(Texts),
     /// Whole numbers.
     Count(Vec<u64>),
-    /// Whole numbers; [`NEVER`] stands for nothing.
+    /// Whole numbers; [`NEVER`](crate::record::NEVER) stands for nothing.
     Maybe(Vec<u64>),
     /// Yes or no.
     Flag(Vec<bool>),
@@ -124,7 +124,7 @@ impl Cells {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{FlowRow, SampleRow};
+    use crate::record::{FlowRow, NEVER, SampleRow};
     use crate::tables::{ALL, FLOWS};
 
     /// A run with `flows` flows, every third of them unfinished, and a sample of a port.
