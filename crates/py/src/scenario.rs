@@ -51,11 +51,14 @@ pub fn follow(
     Ok((loaded, at.unwrap_or(0)))
 }
 
-/// The value that `text` stands for in TOML.
-fn value(text: &str) -> PyResult<Node> {
-    let document = Document::new(Path::new("value"), format!("value = {text}"));
+/// The value that `text` stands for in TOML. Errors show it as the value of `path`.
+fn value(path: &str, text: &str) -> PyResult<Node> {
+    let key = toml::Value::String(path.into());
+    let document = Document::new(Path::new("replace"), format!("{key} = {text}"));
     let mut table = Node::read(&Arc::new(document)).map_err(of_scenario)?;
-    table.take("value").ok_or_else(|| wrong("no value"))
+    let mut value = table.take(path).ok_or_else(|| wrong("no value"))?;
+    value.mark.path = path.into();
+    Ok(value)
 }
 
 impl Scenario {
@@ -81,9 +84,8 @@ impl Scenario {
         let document = Arc::new(self.loaded.document.clone());
         let mut tree = extends::merged(&document).map_err(of_scenario)?.tree;
         for (path, text) in changes {
-            let path = KeyPath::parse(&path).map_err(wrong)?;
-            let message = |why| wrong(format!("{path}: {why}"));
-            tree.assign(&path, &value(&text)?).map_err(message)?;
+            let (steps, value) = (KeyPath::parse(&path).map_err(wrong)?, value(&path, &text)?);
+            tree.assign(&steps, &value).map_err(|why| wrong(format!("{path}: {why}")))?;
         }
         Scenario::read(py, tree.document(), self.parts.clone_ref(py))
     }

@@ -61,9 +61,13 @@ impl Table {
 /// The completion times of flows.
 fn completion(columns: &[Filled]) -> Option<Filled> {
     let find = |name| columns.iter().find(|column| column.about.name == name);
-    let (start, finish) = (find("start_ps")?, find("finish_ps")?);
-    let time = |at| Some(finish.cells.number(at)? - start.cells.number(at)?);
-    let cells = (0..start.cells.len()).map(|at| time(at).unwrap_or(NEVER)).collect();
+    let finish = find("finish_ps")?;
+    let (Cells::Maybe(starts), Cells::Maybe(ends)) = (&find("start_ps")?.cells, &finish.cells)
+    else {
+        return None;
+    };
+    let time = |(start, end): (&u64, &u64)| if *end == NEVER { NEVER } else { end - start };
+    let cells = starts.iter().zip(ends).map(time).collect();
     let mut about = finish.about;
     about.name = "fct_ps";
     about.meaning =

@@ -47,6 +47,7 @@ const SAFE: [&str; 26] = [
     "live",
     "net",
     "preload",
+    "py",
     "report",
     "reproduce",
     "scenario",

@@ -1,7 +1,7 @@
 //! Tables in memory, column by column, for libraries that work on columns.
 
 use super::table::{Cell, Column, ColumnAbout, Table, port_name};
-use crate::record::{NEVER, RunRecord};
+use crate::record::RunRecord;
 
 /// Rows whose columns are filled in turn: so many that they stay in the cache.
 const BLOCK: usize = 1024;
@@ -22,7 +22,7 @@ pub enum Cells {
     Text(Texts),
     /// Whole numbers.
     Count(Vec<u64>),
-    /// Whole numbers; [`NEVER`] stands for nothing.
+    /// Whole numbers; [`NEVER`](crate::record::NEVER) stands for nothing.
     Maybe(Vec<u64>),
     /// Yes or no.
     Flag(Vec<bool>),
@@ -119,28 +119,20 @@ impl Cells {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
-    /// The number in row `at`; `None` if there is none.
-    pub fn number(&self, at: usize) -> Option<u64> {
-        match self {
-            Cells::Count(numbers) => numbers.get(at).copied(),
-            Cells::Maybe(numbers) => numbers.get(at).copied().filter(|value| *value != NEVER),
-            Cells::Text(_) | Cells::Flag(_) => None,
-        }
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{FlowRow, SampleRow};
-    use crate::tables::{ALL, AnyTable, FLOWS};
+    use crate::record::{FlowRow, NEVER, SampleRow};
+    use crate::tables::{ALL, FLOWS};
 
     /// A run with `flows` flows, every third of them unfinished, and a sample of a port.
     fn run(scheme: &str, flows: u32) -> RunRecord {
         let flow = |flow: u32| FlowRow {
             flow,
-            finish_ps: if flow % 3 == 0 { NEVER } else { u64::from(flow) * 7 },
-            udp: flow % 2 == 0,
+            finish_ps: if flow.is_multiple_of(3) { NEVER } else { u64::from(flow) * 7 },
+            udp: flow.is_multiple_of(2),
             ..FlowRow::default()
         };
         RunRecord {
@@ -163,7 +155,8 @@ mod tests {
                 String::from_utf8(texts.bytes[span].to_vec()).unwrap()
             }
             Cells::Flag(flags) => flags[at].to_string(),
-            numbers => numbers.number(at).map_or(String::new(), |number| number.to_string()),
+            Cells::Maybe(numbers) if numbers[at] == NEVER => String::new(),
+            Cells::Count(numbers) | Cells::Maybe(numbers) => numbers[at].to_string(),
         };
         let line = |at: usize| {
             let cells: Vec<String> = columns.iter().map(|c| cell(&c.cells, at)).collect();
