@@ -182,6 +182,8 @@ impl Source {
             Format::Pdf => pdf(&drawing, &plot.title),
             Format::Png => png(&drawing, f64::from(size.dpi))?,
         };
+        let folder = file.parent().map_or(Ok(()), fs::create_dir_all);
+        folder.with_context(|| format!("cannot write `{}`", file.display()))?;
         put(file, &bytes)?;
         let made = format!("Result {}, slotline {}.", self.id, env!("CARGO_PKG_VERSION"));
         put(
@@ -253,9 +255,7 @@ pub fn put(path: &Path, bytes: &[u8]) -> Result<()> {
     let mut beside = path.as_os_str().to_os_string();
     beside.push(".partial");
     let beside = PathBuf::from(beside);
-    let folder = path.parent().map_or(Ok(()), fs::create_dir_all);
-    let written =
-        folder.and_then(|()| fs::write(&beside, bytes)).and_then(|()| fs::rename(&beside, path));
+    let written = fs::write(&beside, bytes).and_then(|()| fs::rename(&beside, path));
     written
         .inspect_err(|_| drop(fs::remove_file(&beside)))
         .with_context(|| format!("cannot write `{}`", path.display()))

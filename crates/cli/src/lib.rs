@@ -64,10 +64,7 @@ Slotline compares schemes for running a datacenter network. One scenario file de
   slotline agent CONFIG       hold the packets of this host until its arbiter lets them leave
   slotline arbiter CONFIG     decide when the packets of a real network leave
   slotline why FILE           show where the time of single flows was spent
-  slotline crosscheck FILE    run a scenario on two engines and show where they differ
   slotline sweep FILE         run all points of a scenario's `sweep` and compare them
-  slotline point FILE N       run one point of a `sweep`: a unit of work for clusters
-  slotline collect DIR...     join the parts of a sweep that ran on several machines
   slotline results [DIR]      list results with their labels, dates and verdicts
   slotline report RUN...      rebuild the page of a result, or compare several results on one page
   slotline figure RUN NAME    draw a figure of a result as PDF, SVG or PNG; `figures RUN` draws all

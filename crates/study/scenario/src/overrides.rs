@@ -63,6 +63,7 @@ mod tests {
     use super::*;
 
     const BASE: &str = r#"name = "small"
+end = { at = "50ms" }
 fabric = { kind = "star", hosts = 5 }
 [[workload]]
 kind = "incast"

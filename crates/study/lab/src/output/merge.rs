@@ -299,6 +299,7 @@ mod tests {
             only("tcp")(set);
             set.scenario = "name = \"another\"\n".into();
             set.workloads = vec!["ring".into()];
+            set.runs.iter_mut().for_each(|run| run.engine.digest ^= 1);
             set.seeds = vec![2, 3, 4];
         });
         let merged = merge(vec![part("old", |_| ()), other]);

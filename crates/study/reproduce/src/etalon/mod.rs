@@ -17,7 +17,6 @@ mod validation;
 use super::{Paper, Quantity};
 use slotline_hybrid::{ResizeSpec, Shrink, VoqSpec};
 use slotline_lab::metrics::circuits::utilisation;
-use slotline_lab::record::RunRecord;
 use slotline_net::time::Time;
 use slotline_scenario::SchemeSpec;
 use slotline_schemes::counters;
