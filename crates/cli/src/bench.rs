@@ -4,7 +4,7 @@
 use crate::arguments::BenchOptions;
 use crate::out::{is_closed, say};
 use anyhow::{Context, Result, anyhow, bail};
-use slotline_bench::{BENCHMARKS, Benchmark, Choice, Row, Separate, Work, flow};
+use slotline_bench::{BENCHMARKS, Benchmark, Choice, Outcome, Row, Separate, Work, flow};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
@@ -53,21 +53,25 @@ fn separate(options: &BenchOptions, benchmark: &Benchmark, work: &Separate) -> R
         if is_closed() {
             break;
         }
-        for line in process(name, &case)?.lines() {
-            show(options, &serde_json::from_str(line)?)?;
-        }
+        let mut run = |case: &str| process(name, case);
+        let rows = match work.compared {
+            Some(compared) => compared(&case, &mut run),
+            None => run(&case),
+        };
+        rows.map_err(|error| anyhow!("{error}"))?.iter().try_for_each(|row| show(options, row))?;
     }
     Ok(())
 }
 
-/// Runs one case in a process of its own; returns its rows as JSON lines.
-fn process(name: &str, case: &str) -> Result<String> {
+/// Runs one case in a process of its own.
+fn process(name: &str, case: &str) -> Outcome {
     let program = crate::program()?;
     let done = Command::new(program).args(["bench", name, "--json", "--case", case]).output()?;
     if !done.status.success() {
-        bail!("{case}: {}", String::from_utf8_lossy(&done.stderr).trim());
+        return Err(format!("{case}: {}", String::from_utf8_lossy(&done.stderr).trim()).into());
     }
-    Ok(String::from_utf8(done.stdout)?)
+    let rows = String::from_utf8(done.stdout)?;
+    Ok(rows.lines().map(serde_json::from_str).collect::<Result<_, _>>()?)
 }
 
 fn show(options: &BenchOptions, row: &Row) -> Result<()> {

@@ -84,9 +84,9 @@ impl Calendar {
     }
 
     /// Adds an event. The packet is copied directly to its place. A copy on the stack would stall on store
-    /// forwarding.
+    /// forwarding. Returns the position of the event, if it [is near](Calendar::is_near).
     #[inline]
-    pub fn push(&mut self, time: u64, to: u32, packet: &Packet) {
+    pub fn push(&mut self, time: u64, to: u32, packet: &Packet) -> u32 {
         let at = self.place(time);
         match self.slab.get_mut(at) {
             Some(slot) => {
@@ -95,21 +95,31 @@ impl Calendar {
             }
             None => self.push_far(Entry { time, to, packet: *packet }),
         }
+        at as u32
     }
 
-    /// Adds the event at `position` again, with another time and place and additional flags.
+    /// Adds the event at `position` again, with another time and place and additional flags. Returns the position of
+    /// the new event, if it is near.
     #[inline]
-    pub fn push_again(&mut self, position: u32, time: u64, to: u32, flags: u8) {
+    pub fn push_again(&mut self, position: u32, time: u64, to: u32, flags: u8) -> u32 {
         let at = self.place(time);
         if at == FAR {
             let mut packet = self.slab[position as usize].packet;
             packet.flags |= flags;
-            return self.push_far(Entry { time, to, packet });
+            self.push_far(Entry { time, to, packet });
+            return NONE;
         }
         self.slab[at] = self.slab[position as usize];
         let slot = &mut self.slab[at];
         (slot.time, slot.to) = (time, to);
         slot.packet.flags |= flags;
+        at as u32
+    }
+
+    /// Whether an event at `time` keeps its position until it is taken.
+    #[inline]
+    pub fn is_near(&self, time: u64) -> bool {
+        self.windows.of(time) - self.base < RING as u64
     }
 
     /// The slot for an event at `time`, or [`FAR`] if its window is too far ahead.
@@ -227,6 +237,11 @@ impl Calendar {
     #[inline]
     pub fn get(&self, position: u32) -> &Entry {
         &self.slab[position as usize]
+    }
+
+    #[inline]
+    pub fn get_mut(&mut self, position: u32) -> &mut Entry {
+        &mut self.slab[position as usize]
     }
 
     /// Frees the chunks of a taken window.

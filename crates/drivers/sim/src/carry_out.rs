@@ -2,6 +2,7 @@
 
 use crate::line::Discipline;
 use crate::links::{Links, own};
+use crate::node_events::NodeEvent;
 use crate::shard::Shard;
 use slotline_net::frame::Packet;
 use slotline_net::id::{NodeId, PortId};
@@ -97,10 +98,10 @@ impl Shard {
         if cold.armed || line.discipline() != Discipline::Pulled {
             return;
         }
-        if line.free_at > now {
-            let at = line.free_at;
-            cold.armed = true;
-            return self.links.schedule(id, at, own::FREE, u32::from(port.0));
+        // A port that is free now becomes so in its turn among the events of the same time.
+        let in_turn = NodeEvent::new(now, own::FREE, u32::from(port.0));
+        if line.free_at > now || (line.is_busy(now) && self.turn < in_turn) {
+            return self.arm(id, port);
         }
         let packet = node.transmit(port, &mut Cx::new(Time::ps(now), &mut self.effects));
         // A node rarely requests anything else when a packet leaves.
@@ -110,6 +111,15 @@ impl Shard {
         if let Some(packet) = packet {
             self.transmit(id, index, &packet, now);
         }
+    }
+
+    /// Lets pulled `port` ask for a packet when it is free.
+    pub fn arm(&mut self, id: usize, port: PortId) {
+        let index = self.links.shared.layout.first[id] + u32::from(port.0);
+        let (line, cold) = self.links.line(index);
+        cold.armed = true;
+        let at = line.free_at;
+        self.links.schedule(id, at, own::FREE, u32::from(port.0));
     }
 
     /// Sends a packet on pulled port `index`, which is free, and schedules the time when it is free again.

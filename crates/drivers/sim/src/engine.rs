@@ -113,6 +113,7 @@ pub fn run(network: Network, options: Options, watch: &Watch) -> Outcome {
     let threads = cuts.len() - 1;
     let mut shards = build(network, layout, &cuts, windows, options.end);
     for shard in &mut shards {
+        shard.decide_ahead();
         shard.start();
     }
     let until = Until { end: options.end.as_ps(), completions: options.completions };
@@ -263,6 +264,7 @@ pub(crate) fn gather(mut shards: Vec<Shard>, reached: Time, threads: usize) -> O
 
 fn absorb(outcome: &mut Outcome, shard: &mut Shard) {
     let first_port = shard.links.shared.cuts[shard.links.index] as usize;
+    shard.settle_switches(outcome.reached.as_ps());
     let layout_first = &shard.links.shared.layout.first;
     for at in 0..shard.places.len() {
         let id = shard.first_node + at;

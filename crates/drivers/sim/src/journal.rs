@@ -73,13 +73,16 @@ impl Recorder {
         Recorder { conns, ports: places, left, journal }
     }
 
+    /// Whether a packet that leaves by the shard's port `at` is recorded.
+    #[inline]
+    pub fn wants(&self, at: usize, packet: &Packet) -> bool {
+        self.ports[at] != NOT_CAPTURED || self.follows(packet)
+    }
+
     /// Records a packet that was given to the line of the shard's port `at`.
     pub fn note(&mut self, at: usize, line: &Line, hop: Hop) {
         let capture = self.ports[at];
         let followed = self.follows(&hop.packet);
-        if !followed && capture == NOT_CAPTURED {
-            return;
-        }
         let leave = line.free_at;
         let hop = Hop { start: leave - line.time_for(hop.packet.len), leave, ..hop };
         if followed {
@@ -108,6 +111,7 @@ impl Recorder {
         captures.flat_map(|(place, (hops, _))| hops.drain(..).map(move |hop| (place, hop)))
     }
 
+    #[inline]
     fn follows(&self, packet: &Packet) -> bool {
         let of_conn = matches!(packet.kind, Kind::Data | Kind::Ack);
         let word = self.conns.get(packet.flow as usize / 64);

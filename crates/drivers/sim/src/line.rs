@@ -119,7 +119,33 @@ impl Line {
     }
     /// Bytes not yet sent at `now`.
     pub fn backlog_bytes(&self, now: u64) -> u64 {
-        self.pace.bytes_in(Time::ps(self.free_at.saturating_sub(now)))
+        self.bytes_between(now, self.free_at)
+    }
+    /// Bytes that are sent between two times.
+    pub fn bytes_between(&self, from: u64, until: u64) -> u64 {
+        self.pace.bytes_in(Time::ps(until.saturating_sub(from)))
+    }
+    /// Whether a packet that arrives at `now` finds another one that is still being sent. A pulled port becomes free
+    /// after the packets that arrive at the same time.
+    #[inline]
+    pub fn is_busy(&self, now: u64) -> bool {
+        self.free_at >= now && self.free_at > 0
+    }
+    /// When and where a packet of `len` bytes arrives that starts at `start`.
+    #[inline]
+    pub fn arrival(&self, len: u16, start: u64) -> (u64, u32) {
+        (start + self.time_for(len) + self.delay, self.to)
+    }
+    /// Counts a packet that a pulled port has begun to send.
+    #[inline]
+    pub fn count(&mut self, len: u16) {
+        self.tx_packets += 1;
+        self.tx_bytes += u64::from(len);
+        self.note_peak(self.time_for(len));
+    }
+    #[inline]
+    fn note_peak(&mut self, backlog: u64) {
+        self.peak = self.peak.max((backlog >> 6).min(u64::from(u32::MAX)) as u32);
     }
 
     /// Offers a packet of `len` bytes to a FIFO port.
@@ -162,7 +188,7 @@ impl Line {
         self.free_at = leave;
         self.tx_packets += 1;
         self.tx_bytes += u64::from(len);
-        self.peak = self.peak.max(((leave - now) >> 6).min(u64::from(u32::MAX)) as u32);
+        self.note_peak(leave - now);
         (leave + self.delay, self.to)
     }
 

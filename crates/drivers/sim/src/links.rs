@@ -1,5 +1,6 @@
 //! The objects on which effects of nodes act: links that leave a shard's nodes, the calendar, and other shards.
 
+use crate::ahead::Waiting;
 use crate::calendar::{Calendar, Entry, Windows};
 use crate::journal::{Hop, Recorder};
 use crate::line::{ColdState, Line, Offer, PORT_MASK};
@@ -18,6 +19,7 @@ pub(crate) mod own {
     pub const FREE: u32 = 1;
     pub const WAKE: u32 = 2;
     pub const SAMPLE: u32 = 3;
+    pub const NOTHING: u32 = 4;
 }
 
 /// Packets for another shard, in any order.
@@ -83,6 +85,8 @@ pub(crate) struct Links {
     pub calendar: Calendar,
     pub lines: Vec<Line>,
     pub cold: Vec<ColdState>,
+    /// By port; empty if all ports ask for each packet.
+    pub ahead: Vec<Waiting>,
     pub outbox: Vec<Mail>,
     /// The reports of nodes.
     pub reports: Reports,
@@ -111,6 +115,7 @@ impl Links {
             calendar: Calendar::new(windows),
             lines,
             cold,
+            ahead: Vec::new(),
             outbox: (1..shared.cuts.len()).map(|_| Mail::default()).collect(),
             reports: Reports::default(),
             node_events: NodeEvents::default(),
@@ -135,18 +140,19 @@ impl Links {
     }
 
     #[inline]
-    fn is_mine(&self, to: u32) -> bool {
+    pub fn is_mine(&self, to: u32) -> bool {
         let to = to & PORT_MASK;
         to >= self.first_port && to < self.last_port
     }
 
+    /// Lets a packet arrive. Returns its position, if the calendar has it and it is near.
     #[inline]
-    pub fn deliver(&mut self, time: u64, to: u32, packet: &Packet, payloads: &mut Payloads) {
+    pub fn deliver(&mut self, time: u64, to: u32, packet: &Packet, payloads: &mut Payloads) -> u32 {
         if self.is_mine(to) {
-            self.calendar.push(time, to, packet);
-        } else {
-            self.post(time, to, packet, payloads);
+            return self.calendar.push(time, to, packet);
         }
+        self.post(time, to, packet, payloads);
+        u32::MAX
     }
 
     /// Forwards the packet at `position` of the calendar.
@@ -158,12 +164,12 @@ impl Links {
         now: u64,
         payloads: &mut Payloads,
     ) {
-        if RECORDED {
-            let mut packet = self.calendar.get(position).packet;
-            return self.send(port, &mut packet, now, payloads);
-        }
         let packet = &self.calendar.get(position).packet;
         let at = (port - self.first_port) as usize;
+        if RECORDED && self.recorder.as_ref().is_some_and(|recorder| recorder.wants(at, packet)) {
+            let mut packet = *packet;
+            return self.send(port, &mut packet, now, payloads);
+        }
         match self.lines[at].offer(&mut self.cold[at], packet.len, packet.flags, now) {
             Offer::Sent { time, to, flags } if self.is_mine(to) => {
                 self.calendar.push_again(position, time, to, flags);
@@ -221,8 +227,10 @@ impl Links {
     /// Records a packet that has just been given to a line, if packets are recorded.
     #[inline]
     pub fn record(&mut self, port: u32, packet: &Packet, arrive: u64) {
-        if let Some(recorder) = &mut self.recorder {
-            let at = (port - self.first_port) as usize;
+        let at = (port - self.first_port) as usize;
+        if let Some(recorder) = &mut self.recorder
+            && recorder.wants(at, packet)
+        {
             let node = self.shared.layout.node[port as usize];
             let own = PortId((port - self.shared.layout.first[node as usize]) as u16);
             let hop =

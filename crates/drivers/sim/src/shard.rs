@@ -3,6 +3,7 @@
 //! Within a window nodes cannot affect each other, so each node's events are handled together, in the
 //! order (time, port, token). That order does not depend on how nodes are divided into shards.
 
+use crate::ahead::switch_of;
 use crate::calendar::{Entry, Windows};
 use crate::line::{ColdState, Discipline, Line, PORT_MASK};
 use crate::links::{Links, Mail, Shared, own};
@@ -21,7 +22,7 @@ use std::sync::Arc;
 #[derive(Clone, Copy)]
 pub(crate) struct Item {
     key: u64,
-    position: u32,
+    pub position: u32,
     out: u32,
 }
 
@@ -50,6 +51,8 @@ pub(crate) struct Shard {
     pub kicked: Vec<PortId>,
     /// The delay until packets that the node being called sends now start.
     pub hold: Time,
+    /// The event of the node being called, if it is not a packet.
+    pub turn: NodeEvent,
     pub samples: Vec<Sample>,
     pub events: u64,
     pub hops: u64,
@@ -77,6 +80,7 @@ impl Shard {
             effects: Effects::default(),
             kicked: Vec::new(),
             hold: Time::ZERO,
+            turn: NodeEvent::new(0, 0, 0),
             samples: Vec::new(),
             events: 0,
             hops: 0,
@@ -210,7 +214,10 @@ impl Shard {
                 self.places[at] = Place::Host(host);
             }
             Place::Node(mut node) => {
-                self.handle_in_order(at, &mut *node, items);
+                match switch_of(&mut *node).filter(|_| !self.links.ahead.is_empty()) {
+                    Some(switch) => self.handle_switch(at, switch, items),
+                    None => self.handle_in_order(at, &mut *node, items),
+                }
                 self.places[at] = Place::Node(node);
             }
         }
@@ -255,7 +262,7 @@ impl Shard {
     }
 
     #[inline]
-    fn arrival<N: Node + ?Sized>(
+    pub fn arrival<N: Node + ?Sized>(
         &mut self,
         at: usize,
         node: &mut N,
@@ -273,6 +280,7 @@ impl Shard {
         let epoch = self.in_epoch[(index - self.links.first_port) as usize];
         // The only copy, from the calendar to the place where the node reads it.
         let packet = self.links.calendar.get(position).packet;
+        self.turn = NodeEvent::new(time, 0, 0);
         if u32::from(epoch) != to >> 24 {
             return self.links.lose(&packet, DropReason::LinkDown, self.effects.payloads());
         }
@@ -280,13 +288,19 @@ impl Shard {
         self.carry_out(node, id, time);
     }
 
-    fn handle_own_event<N: Node + ?Sized>(&mut self, at: usize, node: &mut N, event: NodeEvent) {
+    pub fn handle_own_event<N: Node + ?Sized>(
+        &mut self,
+        at: usize,
+        node: &mut N,
+        event: NodeEvent,
+    ) {
         let (time, code, token) = (event.time(), event.code(), event.token());
         if time >= self.links.shared.end {
             return;
         }
         let id = self.first_node + at;
         let now = Time::ps(time);
+        self.turn = event;
         match code {
             own::CHANGE => self.change(at, node, now, token),
             own::FREE => {
@@ -325,9 +339,11 @@ impl Shard {
     fn sample<N: Node + ?Sized>(&mut self, id: usize, node: &mut N, time: u64) {
         let shared = Arc::clone(&self.links.shared);
         for (series, port) in shared.sampler.of(id) {
-            let (line, _) = self.links.line(shared.layout.first[id] + u32::from(port.0));
+            let index = shared.layout.first[id] + u32::from(port.0);
+            let until = self.links.sends_until(index);
+            let (line, _) = self.links.line(index);
             let pulled = line.discipline() == Discipline::Pulled;
-            let unsent = line.backlog_bytes(time);
+            let unsent = line.bytes_between(time, until);
             let queued = if pulled { node.queued(*port) } else { unsent };
             let sent = line.bytes().saturating_sub(unsent);
             self.samples.push(Sample { time, series: *series, queued, sent });

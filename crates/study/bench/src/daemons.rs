@@ -28,8 +28,13 @@ use std::time::Duration;
 type Fault = Box<dyn Error + Send + Sync>;
 
 /// The benchmark for the command line.
-pub const SEPARATE: Separate =
-    Separate { cases: names, run: run_named, has_large: false, takes_threads: false };
+pub const SEPARATE: Separate = Separate {
+    cases: names,
+    run: run_named,
+    compared: None,
+    has_large: false,
+    takes_threads: false,
+};
 
 /// The time during which messages are counted.
 const SPAN: Duration = Duration::from_secs(3);

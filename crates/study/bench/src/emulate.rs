@@ -17,8 +17,13 @@ use std::time::{Duration, Instant};
 const SPAN: Duration = Duration::from_secs(2);
 
 /// The benchmark for the command line.
-pub const SEPARATE: Separate =
-    Separate { cases: names, run: run_named, has_large: false, takes_threads: false };
+pub const SEPARATE: Separate = Separate {
+    cases: names,
+    run: run_named,
+    compared: None,
+    has_large: false,
+    takes_threads: false,
+};
 
 const CASES: [&str; 8] = [
     "switch:1500",

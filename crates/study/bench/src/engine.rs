@@ -1,17 +1,21 @@
-//! Measures the cost of the packet engine: CPU time per packet-hop and memory, on one thread and on several.
+//! Measures the cost of the packet engine: CPU time per packet-hop and memory, on one thread and on several. Queues and
+//! schemes that cost more than plain FIFO ports are compared with these.
 
 use crate::Row;
 use crate::table::{Choice, Outcome, Separate};
-use slotline_lab::record::RunRecord;
+use slotline_lab::build;
+use slotline_lab::output::Place;
+use slotline_lab::record::{RunRecord, RunSet};
 use slotline_lab::run::Jobs;
+use slotline_lab::summary::Summary;
 use slotline_lab::usage;
-use slotline_scenario::{Loaded, Scenario, ScenarioError};
-use std::path::Path;
+use slotline_scenario::{Loaded, Scenario};
+use std::path::{Path, PathBuf};
 
 /// One case of the engine benchmark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Case {
-    /// Scenario below `scenarios/bench`.
+    /// Scenario, relative to `scenarios/bench`.
     pub scenario: &'static str,
     /// The scheme of the scenario.
     pub scheme: &'static str,
@@ -19,62 +23,138 @@ pub struct Case {
     pub threads: u32,
     /// Whether the case takes gigabytes and minutes.
     pub large: bool,
+    /// The part of `slotline run` that is measured.
+    pub part: Part,
+    /// The case with plain FIFO ports that it is compared with, if it is one of those that cost more.
+    pub plain: Option<&'static str>,
 }
 
+/// The part of `slotline run` that a case measures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// All of it: start, runs, results.
+    Whole,
+    /// All of it, with `why = true`.
+    Why,
+    /// Everything before the first event.
+    Start,
+}
+
+const PARTS: [(&str, Part); 3] = [("", Part::Whole), ("why", Part::Why), ("start", Part::Start)];
+
 const fn case(scenario: &'static str, scheme: &'static str, threads: u32) -> Case {
-    Case { scenario, scheme, threads, large: false }
+    Case { scenario, scheme, threads, large: false, part: Part::Whole, plain: None }
+}
+
+/// A case that is compared with the permutation of 128 hosts over plain FIFO ports.
+const fn beside(scenario: &'static str, scheme: &'static str) -> Case {
+    Case { plain: Some("perm128:dctcp:1"), ..case(scenario, scheme, 1) }
+}
+
+/// As [`beside`], with 1,024 hosts.
+const fn beside_1024(scenario: &'static str, scheme: &'static str) -> Case {
+    Case { plain: Some("perm1024:dctcp:1"), ..case(scenario, scheme, 1) }
 }
 
 /// The cases of `slotline bench engine`.
-pub const ENGINE: [Case; 9] = [
+pub const ENGINE: [Case; 29] = [
     case("perm128", "tcp", 1),
     case("perm128", "dctcp", 1),
     case("perm128", "dctcp", 2),
     case("perm1024", "tcp", 1),
     case("perm1024", "dctcp", 1),
     case("perm1024", "dctcp", 2),
-    case("hybrid128", "rotor", 1),
     Case { large: true, ..case("websearch8192", "dctcp", 1) },
     Case { large: true, ..case("websearch8192", "dctcp", 2) },
+    beside("queues128", "shared"),
+    beside("queues128", "pause"),
+    beside_1024("queues1024", "shared"),
+    beside_1024("queues1024", "pause"),
+    beside("queues128", "codel"),
+    beside("queues128", "pie"),
+    beside("queues128", "avq"),
+    beside("queues128", "qcn"),
+    beside("queues128", "red"),
+    beside("queues128", "fastpass"),
+    beside("hybrid128", "rotor"),
+    beside("../etalon", "16 packets"),
+    beside("../etalon", "128 packets"),
+    beside("../cores", "mix"),
+    beside("../pods", "mesh"),
+    beside("small128", "dctcp"),
+    beside("rpc128", "dctcp"),
+    beside("../incast", "dctcp"),
+    beside("../incast", "xco"),
+    Case { part: Part::Why, ..beside("perm128", "dctcp") },
+    Case { part: Part::Start, ..case("perm128", "dctcp", 1) },
 ];
 
 /// Runs one case in this process, which should do nothing else: its CPU time and memory are those of
-/// the whole process.
-pub fn engine(
-    folder: &Path,
-    scenario: &str,
-    scheme: &str,
-    threads: u32,
-) -> Result<Vec<Row>, ScenarioError> {
+/// the whole process. Results are written to a folder that is removed afterwards.
+pub fn engine(folder: &Path, scenario: &str, scheme: &str, threads: u32, part: Part) -> Outcome {
     let mut loaded = Scenario::load(&folder.join(format!("{scenario}.toml")))?;
     loaded.scenario.scheme.retain(|s| s.name == scheme);
-    let runs = Jobs::of(&loaded).run(&loaded, threads as usize)?;
-    Ok(runs.first().map(|run| rows(&loaded, run, threads)).unwrap_or_default())
+    loaded.scenario.measure.why = part == Part::Why;
+    if loaded.scenario.scheme.is_empty() {
+        return Err(format!("{scenario}.toml has no scheme `{scheme}`").into());
+    }
+    let results = Results::new()?;
+    let place = Place::claim(&results.0, &loaded.scenario.name, &loaded.resolved(), false)?;
+    if part == Part::Start {
+        let network = build::build(&loaded.scenario, 0, loaded.scenario.seeds()[0], &loaded)?;
+        let rows = rows_of(&loaded, scheme, threads);
+        let start = usage::process_cpu_s();
+        drop((network, place));
+        return Ok(vec![rows("start", start * 1e3, "ms")]);
+    }
+    let set = RunSet::new(&loaded, Jobs::of(&loaded).run(&loaded, threads as usize)?);
+    place.write(&set, &Summary::of(&set), false, &[slotline_report::PAGE])?;
+    Ok(rows(&loaded, &set.runs, scheme, threads))
 }
 
-fn rows(loaded: &Loaded, run: &RunRecord, threads: u32) -> Vec<Row> {
-    let engine = &run.engine;
-    let hops = engine.packet_hops.max(1) as f64;
-    let row = |name: &str, value: f64, unit: &str| Row {
+/// A folder for results that is removed at the end.
+struct Results(PathBuf);
+
+impl Results {
+    fn new() -> std::io::Result<Results> {
+        let path = std::env::temp_dir().join(format!("slotline-bench-runs-{}", std::process::id()));
+        std::fs::create_dir_all(&path)?;
+        Ok(Results(path))
+    }
+}
+
+impl Drop for Results {
+    /// A failure here has no consequences.
+    fn drop(&mut self) {
+        drop(std::fs::remove_dir_all(&self.0));
+    }
+}
+
+/// Makes rows of one case.
+fn rows_of(loaded: &Loaded, scheme: &str, threads: u32) -> impl Fn(&str, f64, &str) -> Row {
+    let (scenario, scheme) = (loaded.scenario.name.clone(), scheme.to_string());
+    move |name, value, unit| Row {
         name: format!("engine/{name}"),
-        scenario: loaded.scenario.name.clone(),
-        scheme: run.scheme.clone(),
+        scenario: scenario.clone(),
+        scheme: scheme.clone(),
         threads,
         value,
         unit: unit.to_string(),
-    };
-    let finished: Vec<f64> = run
-        .flows
-        .iter()
-        .filter(|f| f.finished())
-        .map(|f| (f.finish_ps - f.start_ps) as f64 * 1e-9)
-        .collect();
+    }
+}
+
+fn rows(loaded: &Loaded, runs: &[RunRecord], scheme: &str, threads: u32) -> Vec<Row> {
+    let row = rows_of(loaded, scheme, threads);
+    let hops = runs.iter().map(|run| run.engine.packet_hops).sum::<u64>().max(1) as f64;
+    let wall = runs.iter().map(|run| run.engine.wall_s).sum::<f64>();
+    let flows = runs.iter().flat_map(|run| &run.flows).filter(|flow| flow.finished());
+    let finished: Vec<f64> = flows.map(|f| (f.finish_ps - f.start_ps) as f64 * 1e-9).collect();
     let mean = finished.iter().sum::<f64>() / finished.len() as f64;
     let mut rows = vec![
-        row("cpu_per_hop", usage::process_cpu_s() * 1e9 / hops, "ns"),
-        row("wall_per_hop", engine.wall_s * 1e9 / hops, "ns"),
+        row(CPU, usage::process_cpu_s() * 1e9 / hops, "ns"),
+        row("wall_per_hop", wall * 1e9 / hops, "ns"),
         row("hops", hops, "packets"),
-        row("peak_memory", usage::peak_rss_bytes() as f64 / 1e6, "MB"),
+        row(MEMORY, usage::peak_rss_bytes() as f64 / 1e6, "MB"),
         row("flows_finished", finished.len() as f64, "flows"),
     ];
     if !finished.is_empty() {
@@ -83,9 +163,55 @@ fn rows(loaded: &Loaded, run: &RunRecord, threads: u32) -> Vec<Row> {
     rows
 }
 
-/// The benchmark for the command line. A case is `scenario:scheme:threads`.
-pub const SEPARATE: Separate =
-    Separate { cases: names, run: run_named, has_large: true, takes_threads: true };
+const CPU: &str = "cpu_per_hop";
+const MEMORY: &str = "peak_memory";
+
+/// The number of times that a case and the one it is compared with run, in turn.
+const TURNS: usize = 3;
+
+/// Runs `case` and the case it is compared with in turn. Returns the rows of the fastest run, with
+/// its CPU time and memory as multiples of those of the other case.
+fn compared(case: &str, run: &mut dyn FnMut(&str) -> Outcome) -> Outcome {
+    let Some(plain) = ENGINE.iter().find(|known| name(known) == case).and_then(|case| case.plain)
+    else {
+        return run(case);
+    };
+    let mut fastest: [Vec<Row>; 2] = Default::default();
+    for _ in 0..TURNS {
+        for (best, case) in fastest.iter_mut().zip([plain, case]) {
+            let rows = run(case)?;
+            if best.is_empty() || value(&rows, CPU) < value(best, CPU) {
+                *best = rows;
+            }
+        }
+    }
+    let [plain, mut rows] = fastest;
+    for (of, name) in [(CPU, "cpu_of_plain"), (MEMORY, "memory_of_plain")] {
+        let ratio = value(&rows, of) / value(&plain, of);
+        let row = Row {
+            name: format!("engine/{name}"),
+            value: ratio,
+            unit: "times".into(),
+            ..rows[0].clone()
+        };
+        rows.push(row);
+    }
+    Ok(rows)
+}
+
+fn value(rows: &[Row], name: &str) -> f64 {
+    rows.iter().find(|row| row.name.ends_with(name)).map_or(f64::NAN, |row| row.value)
+}
+
+/// The benchmark for the command line. A case is `scenario:scheme:threads`, with `:why` or `:start` for
+/// another part of the program.
+pub const SEPARATE: Separate = Separate {
+    cases: names,
+    run: run_named,
+    compared: Some(compared),
+    has_large: true,
+    takes_threads: true,
+};
 
 /// The chosen cases. If a number of threads is given, each scenario and scheme occurs once.
 fn names(choice: &Choice<'_>) -> Vec<String> {
@@ -100,12 +226,17 @@ fn names(choice: &Choice<'_>) -> Vec<String> {
 
 /// The name of a case on the command line.
 fn name(case: &Case) -> String {
-    format!("{}:{}:{}", case.scenario, case.scheme, case.threads)
+    let part = PARTS.iter().find(|(_, part)| *part == case.part).map_or("", |(name, _)| name);
+    let name = format!("{}:{}:{}:{part}", case.scenario, case.scheme, case.threads);
+    name.trim_end_matches(':').to_string()
 }
 
 fn run_named(case: &str, scenarios: &Path) -> Outcome {
-    let [scenario, scheme, threads] = case.split(':').collect::<Vec<_>>()[..] else {
+    let parts: Vec<&str> = case.split(':').chain([""]).collect();
+    let [scenario, scheme, threads, part, ..] = parts[..] else {
         return Err("a case is scenario:scheme:threads, for example perm128:dctcp:1".into());
     };
-    Ok(engine(scenarios, scenario, scheme, threads.parse()?)?)
+    let part = PARTS.iter().find(|(name, _)| *name == part);
+    let (_, part) = part.ok_or("the part of a case is `why` or `start`, or is left out")?;
+    engine(scenarios, scenario, scheme, threads.parse()?, *part)
 }

@@ -270,8 +270,13 @@ fn transport() -> Result<Transport, SpecError> {
 }
 
 /// The benchmark for the command line. A case is `k16x10`, or `k16x10:300` for only the first 300 flows.
-pub const SEPARATE: Separate =
-    Separate { cases: names, run: run_named, has_large: true, takes_threads: false };
+pub const SEPARATE: Separate = Separate {
+    cases: names,
+    run: run_named,
+    compared: None,
+    has_large: true,
+    takes_threads: false,
+};
 
 fn names(choice: &Choice<'_>) -> Vec<String> {
     let cases = CASES.iter().filter(|case| choice.large || !case.large);

@@ -153,8 +153,13 @@ fn row(name: &str, value: f64, unit: &str) -> Row {
 }
 
 /// The benchmark for the command line. A case is `write:FOLDER` or `read:FOLDER`.
-pub const SEPARATE: Separate =
-    Separate { cases: names, run: run_named, has_large: false, takes_threads: false };
+pub const SEPARATE: Separate = Separate {
+    cases: names,
+    run: run_named,
+    compared: None,
+    has_large: false,
+    takes_threads: false,
+};
 
 /// One process writes a result, another one reads it and creates its report.
 fn names(choice: &Choice<'_>) -> Vec<String> {

@@ -40,11 +40,16 @@ pub struct Separate {
     /// Runs one case in this process, which should do nothing else. The path is the folder with the scenarios of
     /// benchmarks.
     pub run: fn(&str, &Path) -> Outcome,
+    /// Runs a case with the given function, and further cases to compare it with. `None` if each case stands alone.
+    pub compared: Option<Compared>,
     /// Whether there are large cases, which are left out unless requested.
     pub has_large: bool,
     /// Whether the number of threads can be chosen.
     pub takes_threads: bool,
 }
+
+/// The rows of a case, from a function that runs the named case in a process of its own.
+pub type Compared = fn(&str, &mut dyn FnMut(&str) -> Outcome) -> Outcome;
 
 /// The cases to run.
 #[derive(Clone, Copy, Debug)]

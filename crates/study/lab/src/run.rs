@@ -245,12 +245,12 @@ fn one(
     }
     record.scheme.clone_from(&loaded.scenario.scheme[job.scheme].name);
     record.seed = job.seed;
-    record.engine.cpu_s = cpu() - cpu_before;
-    record.engine.wall_s = began.elapsed().as_secs_f64();
-    record.engine.peak_rss_bytes = usage::peak_rss_bytes();
     if job.followed && loaded.scenario.engine.emulated().is_none() {
         follow(&mut record, loaded, job, threads, &scene)?;
     }
+    record.engine.cpu_s = cpu() - cpu_before;
+    record.engine.wall_s = began.elapsed().as_secs_f64();
+    record.engine.peak_rss_bytes = usage::peak_rss_bytes();
     Ok(Some(record))
 }
 

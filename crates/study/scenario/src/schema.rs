@@ -17,6 +17,45 @@ pub fn scenario() -> &'static Value {
     &SCENARIO
 }
 
+static SHAPE: LazyLock<Value> = LazyLock::new(|| {
+    // A test compares the file with the types.
+    serde_json::from_str(include_str!("shape.json")).expect("the file is a schema")
+});
+
+/// The schema of a scenario file without its texts and defaults. It is read from `shape.json`, because making it from the
+/// types takes longer than a short run.
+pub(crate) fn shape() -> &'static Value {
+    &SHAPE
+}
+
+/// The content of `shape.json`, made from the types.
+pub fn shape_text() -> String {
+    let mut shape = scenario().clone();
+    strip(&mut shape);
+    format!("{shape}\n")
+}
+
+/// Removes texts and defaults. The keys of `properties` are names of a scenario.
+fn strip(schema: &mut Value) {
+    match schema {
+        Value::Object(table) => {
+            for text in ["$schema", "title", "description", "default"] {
+                table.remove(text);
+            }
+            for (key, value) in table {
+                match value {
+                    Value::Object(names) if key == "properties" => {
+                        names.values_mut().for_each(strip)
+                    }
+                    value => strip(value),
+                }
+            }
+        }
+        Value::Array(list) => list.iter_mut().for_each(strip),
+        _ => {}
+    }
+}
+
 /// Keys of a file in addition to those of a scenario. They merge files, or make many scenarios of one file.
 #[derive(JsonSchema)]
 #[schemars(deny_unknown_fields)]

@@ -167,6 +167,11 @@ impl Discipline for Codel {
         }
         Verdict::Pass
     }
+
+    #[inline]
+    fn passes(&self, wait: Time) -> bool {
+        wait < self.spec.target
+    }
 }
 
 #[cfg(test)]

@@ -133,6 +133,13 @@ pub trait Discipline {
         Verdict::Pass
     }
 
+    /// Whether [`Discipline::leave`] passes every packet that has waited for `wait`, so that its departure is certain
+    /// when it arrives.
+    #[inline]
+    fn passes(&self, _wait: Time) -> bool {
+        false
+    }
+
     /// The queue is drained at another rate from now on.
     fn set_pace(&mut self, _pace: InverseRate) {}
 
@@ -154,6 +161,10 @@ impl<D: Discipline + ?Sized> Discipline for Box<D> {
     #[inline]
     fn leave(&mut self, departure: &Departure) -> Verdict {
         (**self).leave(departure)
+    }
+    #[inline]
+    fn passes(&self, wait: Time) -> bool {
+        (**self).passes(wait)
     }
     fn set_pace(&mut self, pace: InverseRate) {
         (**self).set_pace(pace);

@@ -2,6 +2,7 @@
 
 use super::discipline::{Arrival, Discipline, Verdict};
 use super::settings::{QueueParams, Settings};
+use crate::time::Time;
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
@@ -33,5 +34,10 @@ impl Discipline for DropTail {
     #[inline]
     fn arrive(&mut self, _arrival: &Arrival) -> Verdict {
         Verdict::Pass
+    }
+
+    #[inline]
+    fn passes(&self, _wait: Time) -> bool {
+        true
     }
 }

@@ -12,6 +12,7 @@ use super::red::RedSpec;
 use super::settings::{QueueParams, Settings};
 use super::threshold::EcnSpec;
 use crate::error::SpecError;
+use crate::time::Time;
 use crate::units::{Bytes, InverseRate};
 use serde::{Deserialize, Serialize};
 
@@ -90,6 +91,10 @@ macro_rules! policies {
             #[inline]
             fn leave(&mut self, departure: &Departure) -> Verdict {
                 match self { $(Marker::$name(it) => it.leave(departure),)* }
+            }
+            #[inline]
+            fn passes(&self, wait: Time) -> bool {
+                match self { $(Marker::$name(it) => it.passes(wait),)* }
             }
             fn set_pace(&mut self, pace: InverseRate) {
                 match self { $(Marker::$name(it) => it.set_pace(pace),)* }

@@ -145,6 +145,11 @@ impl Discipline for CongestionPoint {
         self.until_sample += 0.85 + 0.3 * self.rng.unit();
         if feedback.quantised > 0 { Verdict::Notify(feedback) } else { Verdict::Pass }
     }
+
+    #[inline]
+    fn passes(&self, _wait: Time) -> bool {
+        true
+    }
 }
 
 /// The reaction point of hosts (IEEE 802.1Q, 32.10): how they react when a congestion point notifies them. Each

@@ -72,6 +72,16 @@ impl<T: AsRef<Packet>> ClassQueues<T> {
         item
     }
 
+    /// Whether no packet waits.
+    pub fn is_empty(&self) -> bool {
+        self.waiting == 0
+    }
+
+    /// Whether `queue` is stopped.
+    pub fn is_paused(&self, queue: usize) -> bool {
+        self.paused >> queue & 1 == 1
+    }
+
     /// Stops the queues in `mask` until [`ClassQueues::resume`].
     pub fn pause(&mut self, mask: u8) {
         self.paused |= mask;

@@ -60,6 +60,29 @@ impl AsRef<Packet> for Stored {
     }
 }
 
+/// A packet that is about to leave, as the accounts of a port see it.
+#[derive(Clone, Copy, Debug)]
+pub struct Leaving {
+    /// Its bytes on the wire.
+    pub len: u16,
+    /// Its class.
+    pub class: u8,
+    /// Whether it can be marked.
+    pub ect: bool,
+    /// The port by which it arrived.
+    pub from: PortId,
+    /// When it arrived.
+    pub since: Time,
+}
+
+impl Leaving {
+    /// The packet of `stored`.
+    pub fn of(stored: &Stored) -> Leaving {
+        let Stored { packet, from, since } = *stored;
+        Leaving { len: packet.len, class: packet.class, ect: packet.has(ECT), from, since }
+    }
+}
+
 /// The backlog as time. The arithmetic is that of a FIFO port that only knows when it will be free, so both accept,
 /// mark and drop the same packets.
 #[derive(Clone, Copy, Default)]
@@ -109,6 +132,10 @@ pub(super) struct Egress {
     whole: Load,
     pace: InverseRate,
     limit: Bytes,
+    /// Bytes of packets that wait outside of `queues`, because their driver has scheduled their departures.
+    ahead: u64,
+    /// The queue of these packets.
+    ahead_queue: usize,
     pub up: bool,
     pub stats: PortStats,
 }
@@ -137,6 +164,8 @@ impl Egress {
             whole: Load::default(),
             pace,
             limit: spec.limit,
+            ahead: 0,
+            ahead_queue: 0,
             up: true,
             stats: PortStats::default(),
         }
@@ -153,24 +182,75 @@ impl Egress {
     /// Whether there is room for `packet` in addition to what is not yet sent.
     pub fn fits(&self, packet: &Packet, now: Time) -> bool {
         let limit = self.pace.time_for(self.limit.0);
-        self.whole.backlog(now).wait + self.time_for(packet) <= limit
+        self.whole.backlog(now).wait + self.time_for(packet.len) <= limit
     }
 
     /// Bytes in the queue that `packet` belongs to.
     pub fn held_beside(&self, packet: &Packet) -> u64 {
-        self.queues.bytes_of(self.queues.queue_of(packet))
+        self.waiting_in(self.queues.queue_of(packet))
+    }
+
+    fn waiting_in(&self, queue: usize) -> u64 {
+        let ahead = if queue == self.ahead_queue { self.ahead } else { 0 };
+        self.queues.bytes_of(queue) + ahead
+    }
+
+    /// Bytes that wait.
+    pub fn waiting(&self) -> u64 {
+        self.queues.bytes() + self.ahead
     }
 
     /// Queues a packet that was admitted.
     pub fn push(&mut self, mut stored: Stored, verdict: Verdict, now: Time) {
-        let packet = &mut stored.packet;
-        if verdict == Verdict::Mark {
-            packet.flags |= CE;
-            self.stats.classes[usize::from(packet.class)].marks += 1;
-        }
-        let time = self.time_for(&stored.packet);
-        self.loads[self.queues.queue_of(&stored.packet)].push(time, now);
+        stored.packet.flags |= self.join(&stored.packet, verdict, now);
+        self.queues.push(stored);
+    }
+
+    /// Counts a packet that joins the queue. Returns the flags to add.
+    #[inline]
+    fn join(&mut self, packet: &Packet, verdict: Verdict, now: Time) -> u8 {
+        let time = self.time_for(packet.len);
+        self.loads[self.queues.queue_of(packet)].push(time, now);
         self.whole.push(time, now);
+        if verdict != Verdict::Mark {
+            return 0;
+        }
+        self.stats.classes[usize::from(packet.class)].marks += 1;
+        CE
+    }
+
+    /// Whether the departure of `packet`, which is to wait for `wait`, is certain already: it leaves after all packets
+    /// that are here, and before others of its class.
+    #[inline]
+    pub fn foresees(&self, packet: &Packet, wait: Time) -> bool {
+        let queue = self.queues.queue_of(packet);
+        self.up
+            && self.queues.is_empty()
+            && !self.queues.is_paused(queue)
+            && (self.ahead == 0 || self.ahead_queue == queue)
+            && self.reserve.is_none_or(|reserve| reserve.class != packet.class)
+            && self.markers[queue].passes(wait)
+    }
+
+    /// As [`Egress::push`], for a packet that waits outside of the queues. Returns the flags to add.
+    #[inline]
+    pub fn push_ahead(&mut self, packet: &Packet, verdict: Verdict, now: Time) -> u8 {
+        self.ahead += u64::from(packet.len);
+        self.ahead_queue = self.queues.queue_of(packet);
+        self.join(packet, verdict, now)
+    }
+
+    /// As [`Egress::pop`], for a packet outside of the queues.
+    #[inline]
+    pub fn pop_ahead(&mut self, leaving: &Leaving, now: Time) {
+        self.ahead -= u64::from(leaving.len);
+        let verdict = self.leave(self.ahead_queue, leaving, now);
+        debug_assert_ne!(verdict, Verdict::Drop, "the discipline promised to pass it");
+    }
+
+    /// Queues a packet that waited outside of the queues.
+    pub fn take_back(&mut self, stored: Stored) {
+        self.ahead -= u64::from(stored.packet.len);
         self.queues.push(stored);
     }
 
@@ -183,31 +263,38 @@ impl Egress {
     pub fn pop(&mut self, now: Time) -> Option<(Stored, Verdict)> {
         let mut stored = self.next(now)?;
         let queue = self.queues.queue_of(&stored.packet);
-        let time = self.time_for(&stored.packet);
-        let sojourn = now.since(stored.since);
-        let left = Left::Bytes(self.queues.bytes_of(queue));
-        let ect = stored.packet.has(ECT);
-        let verdict = self.markers[queue].leave(&Departure { now, sojourn, left, ect });
+        let verdict = self.leave(queue, &Leaving::of(&stored), now);
+        if verdict == Verdict::Mark {
+            stored.packet.flags |= CE;
+        }
+        Some((stored, verdict))
+    }
+
+    /// Counts a packet that leaves `queue`, unless its verdict is a drop.
+    #[inline]
+    fn leave(&mut self, queue: usize, leaving: &Leaving, now: Time) -> Verdict {
+        let time = self.time_for(leaving.len);
+        let sojourn = now.since(leaving.since);
+        let left = Left::Bytes(self.waiting_in(queue));
+        let departure = Departure { now, sojourn, left, ect: leaving.ect };
+        let verdict = self.markers[queue].leave(&departure);
         if verdict == Verdict::Drop {
             self.loads[queue].forget(time);
             self.whole.forget(time);
-            return Some((stored, verdict));
+            return verdict;
         }
         if let Some(reserve) = &mut self.reserve
-            && reserve.class == stored.packet.class
+            && reserve.class == leaving.class
         {
             reserve.leaves(now, time);
         }
         self.loads[queue].pop(time, now);
         self.whole.pop(time, now);
-        let class = &mut self.stats.classes[usize::from(stored.packet.class)];
+        let class = &mut self.stats.classes[usize::from(leaving.class)];
         class.packets += 1;
-        class.bytes += u64::from(stored.packet.len);
-        if verdict == Verdict::Mark {
-            stored.packet.flags |= CE;
-            class.marks += 1;
-        }
-        Some((stored, verdict))
+        class.bytes += u64::from(leaving.len);
+        class.marks += u64::from(verdict == Verdict::Mark);
+        verdict
     }
 
     /// Bytes not yet sent, including the rest of the packet in transmission.
@@ -267,7 +354,7 @@ impl Egress {
         stats
     }
 
-    fn time_for(&self, packet: &Packet) -> Time {
-        self.pace.time_for(u64::from(packet.len))
+    fn time_for(&self, len: u16) -> Time {
+        self.pace.time_for(u64::from(len))
     }
 }

@@ -3,6 +3,8 @@
 //! A plain FIFO switch is part of the engine, and computes departures when packets arrive. This switch is asked for a
 //! packet each time a port is free. Both give the same results for queues that both support.
 
+mod ahead;
+
 use super::buffer::Buffer;
 use super::egress::{Egress, Place, PortStats, Stored};
 use super::notify::Senders;
@@ -72,8 +74,13 @@ pub struct Switch {
     ingress: Vec<Ingress>,
     buffer: Buffer,
     obeys_pause: bool,
+    /// Whether ports share a buffer, or pause others.
+    shares: bool,
+    /// Whether no sender is paused, and no pause frame waits.
+    calm: bool,
     classifier: Option<(ClassifierSpec, Classifier)>,
     senders: Senders,
+    notifies: bool,
     account: PacketAccount,
 }
 
@@ -97,8 +104,11 @@ impl Switch {
             ingress: ingress.collect(),
             buffer: Buffer::new(queue.shared),
             obeys_pause: queue.pfc.is_some(),
+            shares: queue.pfc.is_some() || queue.shared.is_some(),
+            calm: true,
             classifier,
             senders,
+            notifies: queue.notifies(),
             account: PacketAccount::default(),
         }
     }
@@ -114,18 +124,18 @@ impl Switch {
         from: PortId,
         out: PortId,
         packet: &Packet,
-        cx: &Cx<'_>,
+        now: Time,
     ) -> Result<Verdict, DropReason> {
         let (egress, ingress) = (&mut self.egress[out.at()], &mut self.ingress[from.at()]);
         if !egress.up {
             return Err(DropReason::LinkDown);
         }
-        let verdict = egress.judge(packet, cx.now);
+        let verdict = egress.judge(packet, now);
         if verdict == Verdict::Drop && !ingress.is_lossless(packet.class) {
             return Err(DropReason::Early);
         }
         let len = u64::from(packet.len);
-        if egress.fits(packet, cx.now) && self.buffer.admits(egress.held_beside(packet), len) {
+        if egress.fits(packet, now) && self.buffer.admits(egress.held_beside(packet), len) {
             self.buffer.take(len);
             ingress.charge(packet.class, len);
         } else if !ingress.charge_reserve(packet.class, len) {
@@ -144,8 +154,9 @@ impl Switch {
     }
 
     /// Sends a pause frame to the far end of `from`, if one is due.
-    fn send_pause_frame(&self, from: PortId, cx: &mut Cx<'_>) {
+    fn send_pause_frame(&mut self, from: PortId, cx: &mut Cx<'_>) {
         if self.ingress[from.at()].has_frame() {
+            self.calm = false;
             cx.kick(from);
         }
     }
@@ -155,11 +166,6 @@ impl Switch {
             None => self.routes.next(self.node, packet.dst, packet.entropy),
             Some((_, state)) => state.port(packet, self.routes.choices(self.node, packet.dst)),
         }
-    }
-
-    /// The port by which `packet` would leave.
-    pub(super) fn exit(&mut self, packet: &Packet) -> Option<PortId> {
-        self.route(packet)
     }
 
     /// Bytes that `port` has not yet sent.
@@ -175,14 +181,18 @@ impl Switch {
         what: Feedback,
         cx: &mut Cx<'_>,
     ) -> bool {
-        let notice = self.senders.notice(self.node, out, packet, what, cx);
-        let Some(notice) = notice else { return false };
-        self.account.created += 1;
+        let Some(notice) = self.notice(out, packet, what, cx) else { return false };
         self.forward(out, notice, cx);
         true
     }
 
-    fn forward(&mut self, from: PortId, packet: Packet, cx: &mut Cx<'_>) {
+    /// The port by which `packet` would leave.
+    pub(super) fn exit(&mut self, packet: &Packet) -> Option<PortId> {
+        self.route(packet)
+    }
+
+    /// A packet that arrived by port `from`, or was made as if it had, joins the queue of the port by which it leaves.
+    pub fn forward(&mut self, from: PortId, packet: Packet, cx: &mut Cx<'_>) {
         let Some(out) = self.route(&packet) else {
             return cx.drop(&packet, DropReason::NoRoute);
         };
@@ -197,7 +207,7 @@ impl Switch {
 
     /// A packet that arrived by port `from` joins the queue of `out`.
     pub fn enqueue(&mut self, from: PortId, out: PortId, packet: Packet, cx: &mut Cx<'_>) {
-        match self.admit(from, out, &packet, cx) {
+        match self.admit(from, out, &packet, cx.now) {
             Ok(verdict) => {
                 let since = cx.now;
                 self.egress[out.at()].push(Stored { packet, from, since }, verdict, cx.now);
@@ -265,6 +275,7 @@ impl Switch {
     fn come_up(&mut self, port: PortId, cx: &mut Cx<'_>) {
         self.egress[port.at()].up = true;
         self.ingress[port.at()].restart();
+        self.calm &= self.ingress[port.at()].is_calm();
         cx.kick(port);
     }
 }
@@ -289,6 +300,7 @@ impl Node for Switch {
         if let Some(frame) = self.ingress[port.at()].take_frame() {
             egress.stats.pauses_sent += 1;
             self.account.created += 1;
+            self.calm = self.ingress.iter().all(Ingress::is_calm);
             return Some(frame);
         }
         self.pull(port, cx).map(|stored| stored.packet)
@@ -331,7 +343,7 @@ impl Node for Switch {
     }
 
     fn queued(&self, port: PortId) -> u64 {
-        self.egress[port.at()].queues.bytes()
+        self.egress[port.at()].waiting()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::survey::{DirectedLink, Load, Survey};
 use super::{several, span};
-use crate::follow::choose::{HOPS_PER_SEGMENT, MOST_HOPS};
+use crate::follow::choose::{HOPS_PER_SEGMENT, MOST_HOPS, most_hops};
 use crate::output::format::Scale;
 use crate::run::Jobs;
 use crate::usage;
@@ -255,9 +255,9 @@ fn memory(survey: &Survey<'_>, estimates: &[Estimate], at_once: usize) -> f64 {
 /// Bytes of the packets that simultaneous runs record. One run of each scheme is followed.
 fn recorded(survey: &Survey<'_>, estimates: &[Estimate], at_once: usize) -> f64 {
     let Some((share, links)) = followed_part(survey) else { return 0.0 };
-    let most = RECORDED.0 * (2.0 * links / HOPS_PER_SEGMENT as f64).min(1.0);
+    let crossed = (2.0 * links / HOPS_PER_SEGMENT as f64).min(1.0);
     let bytes = |e: &Estimate| {
-        let hops = (e.hops * share).min(most);
+        let hops = (e.hops * share).min(most_hops(e.hops as u64) as f64 * crossed);
         hops * RECORDED.1 + survey.flows() as f64 * hops / e.hops.max(1.0) * FOLLOWED_FLOW
     };
     let mut each: Vec<f64> = estimates.iter().map(bytes).collect();

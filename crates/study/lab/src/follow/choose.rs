@@ -11,8 +11,19 @@ use slotline_scenario::port_names::ports_named;
 use slotline_sim::Follow;
 use std::collections::BTreeSet;
 
-/// The approximate number of packet-hops that are recorded in one run. Each takes 64 bytes.
+/// The approximate number of packet-hops that are recorded in one large run. Each takes 64 bytes.
 pub(crate) const MOST_HOPS: u64 = 1_500_000;
+/// The number that is recorded in any run.
+const LEAST_HOPS: u64 = 250_000;
+/// The share of the packet-hops of a run that are recorded is one in so many, so that recording costs a small part of
+/// the run.
+const HOPS_PER_RECORDED: u64 = 40;
+
+/// The approximate number of packet-hops that are recorded in a run of `hops`.
+pub(crate) fn most_hops(hops: u64) -> u64 {
+    (hops / HOPS_PER_RECORDED).clamp(LEAST_HOPS, MOST_HOPS)
+}
+
 /// The approximate number of links that a segment and its acknowledgement cross.
 pub(crate) const HOPS_PER_SEGMENT: u64 = 12;
 
@@ -38,7 +49,8 @@ impl Choice {
     /// memory allows: all of them where a run is small. It also chooses the ports to capture.
     pub fn of(record: &RunRecord, scene: &Scene, measure: &MeasureSpec) -> Choice {
         let plan = &*scene.plan;
-        let mut chooser = Chooser { plan, room: MOST_HOPS, conns: BTreeSet::new(), flows: vec![] };
+        let room = most_hops(record.engine.packet_hops);
+        let mut chooser = Chooser { plan, room, conns: BTreeSet::new(), flows: vec![] };
         let named: Vec<u32> = measure.follow.clone();
         named.iter().for_each(|&flow| chooser.take(flow));
         if measure.why {

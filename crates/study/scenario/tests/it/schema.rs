@@ -359,3 +359,16 @@ proptest! {
         }
     }
 }
+
+/// `SLOTLINE_WRITE_SHAPE=1` writes the file.
+#[test]
+fn the_file_with_the_shape_is_that_of_the_types() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/shape.json");
+    let made = schema::shape_text();
+    if std::env::var_os("SLOTLINE_WRITE_SHAPE").is_some() {
+        std::fs::write(&file, &made).expect("the source folder can be written");
+    }
+    let kept = std::fs::read_to_string(&file).expect("it is part of the source");
+    let how = "SLOTLINE_WRITE_SHAPE=1 cargo test -p slotline-scenario the_file_with_the_shape";
+    assert!(kept == made, "crates/study/scenario/src/shape.json is not of these types; {how}");
+}

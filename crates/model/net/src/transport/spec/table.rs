@@ -3,10 +3,11 @@
 use super::{AlgorithmKind, LossRecovery, Standard, Table, TransportSpec};
 use crate::schema::{root, variants};
 use crate::time::Time;
-use schemars::Schema;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, Error, IntoDeserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::LazyLock;
 
@@ -129,10 +130,16 @@ const NEED_RACK: [&str; 2] = ["tail-loss-probe", "timer-slack"];
 
 /// Whether `key` has an effect for `kind`, by the schema.
 fn knows(kind: AlgorithmKind, key: &str) -> bool {
-    static SCHEMA: LazyLock<Schema> = LazyLock::new(root::<TransportSpec>);
-    let tables = variants(SCHEMA.as_value());
-    let own = tables.iter().find(|(name, _)| name == kind.name());
-    own.is_some_and(|(_, table)| !table["properties"][key].is_null())
+    static KNOWN: LazyLock<BTreeMap<String, BTreeSet<String>>> = LazyLock::new(|| {
+        let keys = |table: &Value| {
+            let known = table["properties"].as_object().into_iter().flatten();
+            known.filter(|(_, schema)| !schema.is_null()).map(|(key, _)| key.clone()).collect()
+        };
+        let schema = root::<TransportSpec>();
+        let tables = variants(schema.as_value());
+        tables.into_iter().map(|(name, table)| (name, keys(table))).collect()
+    });
+    KNOWN.get(kind.name()).is_some_and(|known| known.contains(key))
 }
 
 /// Whether `key` is written: it has an effect for this kind and these settings.

@@ -1,0 +1,422 @@
+//! Departures from pulled ports of switches that are certain when packets arrive.
+//!
+//! A pulled port asks its node for a packet each time it is free, which is a second event for each hop. While the order
+//! of departures is certain (see [`slotline_net::node::switch`]), a packet goes into the calendar when it arrives, as at
+//! a FIFO port. If the order may change, packets that have not started are taken back into the switch. Results are those
+//! of a port that asks.
+
+use crate::calendar::{Calendar, Entry};
+use crate::line::{Discipline, Line, PORT_MASK};
+use crate::links::{Links, own};
+use crate::network::Place;
+use crate::node_events::NodeEvent;
+use crate::shard::{Item, Shard};
+use slotline_net::aqm::{Feedback, Verdict};
+use slotline_net::frame::{ECT, Packet};
+use slotline_net::id::PortId;
+use slotline_net::node::egress::{Leaving, Stored};
+use slotline_net::node::switch::Switch;
+use slotline_net::node::{Cx, DropReason, Node, Payloads};
+use slotline_net::time::Time;
+use std::any::Any;
+use std::collections::VecDeque;
+
+/// A packet in the calendar that had not started when it was put there.
+#[derive(Clone, Copy)]
+pub(crate) struct Ahead {
+    /// When its first bit leaves, ps.
+    start: u64,
+    /// Its place in the calendar.
+    position: u32,
+    leaving: Leaving,
+}
+
+/// The packets of a port that have not started, in order.
+pub(crate) type Waiting = VecDeque<Ahead>;
+
+/// Where a packet is while it is handled.
+#[derive(Clone, Copy)]
+enum Source {
+    /// In the calendar.
+    At(u32),
+    /// The switch has made it.
+    Made(Packet),
+}
+
+impl Source {
+    #[inline]
+    fn packet<'a>(&'a self, calendar: &'a Calendar) -> &'a Packet {
+        match self {
+            Source::At(position) => &calendar.get(*position).packet,
+            Source::Made(packet) => packet,
+        }
+    }
+}
+
+impl Links {
+    /// The packets of `port` that have not started.
+    #[inline]
+    fn waiting(&mut self, port: u32) -> &mut Waiting {
+        &mut self.ahead[(port - self.first_port) as usize]
+    }
+
+    /// When the present transmission of `port` ends.
+    pub fn sends_until(&self, port: u32) -> u64 {
+        let at = (port - self.first_port) as usize;
+        let next = self.ahead.get(at).and_then(|waiting| waiting.front());
+        next.map_or(self.lines[at].free_at, |next| next.start)
+    }
+
+    /// Reports the packets of `port` that started before `until` to the switch.
+    #[inline]
+    fn settle(&mut self, switch: &mut Switch, base: u32, port: PortId, until: u64) {
+        let at = (base + u32::from(port.0) - self.first_port) as usize;
+        while let Some(first) = self.ahead[at].front().copied()
+            && first.start < until
+        {
+            self.ahead[at].pop_front();
+            self.lines[at].count(first.leaving.len);
+            switch.left(port, &first.leaving, Time::ps(first.start));
+        }
+    }
+
+    /// Takes the packets of `port` that have not started back into the switch. Returns whether there were any.
+    fn take_back(&mut self, switch: &mut Switch, base: u32, port: PortId) -> bool {
+        let index = base + u32::from(port.0);
+        let mut waiting = std::mem::take(self.waiting(index));
+        let Some(first) = waiting.front() else { return false };
+        self.line(index).0.free_at = first.start;
+        let own = self.shared.layout.own(self.shared.layout.node[index as usize] as usize);
+        for Ahead { position, leaving, .. } in waiting.drain(..) {
+            let packet = self.calendar.void(position, own);
+            let Leaving { from, since, .. } = leaving;
+            switch.take_back(port, Stored { packet, from, since });
+        }
+        *self.waiting(index) = waiting;
+        true
+    }
+}
+
+impl Links {
+    /// Whether the departure of a packet by a port is certain, and its arrival can be put into the calendar.
+    #[inline]
+    fn foresees(
+        &self,
+        switch: &Switch,
+        out: PortId,
+        index: u32,
+        packet: &Packet,
+        now: u64,
+    ) -> bool {
+        let line = &self.lines[(index - self.first_port) as usize];
+        let start = line.free_at.max(now);
+        line.discipline() == Discipline::Pulled
+            && switch.foresees(out, packet, Time::ps(start - now))
+            && (!line.is_busy(now) || self.can_take_back(line, packet.len, start))
+    }
+
+    /// Whether the arrival of a packet that starts at `start` stays where it can be found again.
+    #[inline]
+    fn can_take_back(&self, line: &Line, len: u16, start: u64) -> bool {
+        let (time, to) = line.arrival(len, start);
+        self.is_mine(to) && self.calendar.is_near(time)
+    }
+
+    /// Puts a packet that was admitted into the calendar.
+    #[inline]
+    fn send_ahead(
+        &mut self,
+        switch: &mut Switch,
+        (out, index): (PortId, u32),
+        source: &Source,
+        flags: u8,
+        leaving: Leaving,
+        payloads: &mut Payloads,
+    ) {
+        let now = leaving.since.as_ps();
+        let at = (index - self.first_port) as usize;
+        let line = &mut self.lines[at];
+        let (busy, start) = (line.is_busy(now), line.free_at.max(now));
+        let (time, to) = line.arrival(leaving.len, start);
+        line.free_at = start + line.time_for(leaving.len);
+        if !busy {
+            line.count(leaving.len);
+            switch.left(out, &leaving, leaving.since);
+        }
+        let position = match source {
+            Source::At(position) if self.is_mine(to) => {
+                self.calendar.push_again(*position, time, to, flags)
+            }
+            _ => {
+                let packet = source.packet(&self.calendar);
+                let packet = Packet { flags: packet.flags | flags, ..*packet };
+                self.deliver(time, to, &packet, payloads)
+            }
+        };
+        if busy {
+            self.ahead[at].push_back(Ahead { start, position, leaving });
+        }
+    }
+}
+
+impl Calendar {
+    /// Turns the event at `position` into one that means nothing, of the node with the slot `own`. Returns its packet.
+    fn void(&mut self, position: u32, own: u32) -> Packet {
+        let entry = self.get_mut(position);
+        let packet = Packet { flow: own::NOTHING, ..Packet::default() };
+        let voided = Entry { time: entry.time, to: own, packet };
+        std::mem::replace(entry, voided).packet
+    }
+}
+
+impl Shard {
+    /// Calls a switch with its events of this window, in order.
+    pub fn handle_switch(&mut self, at: usize, switch: &mut Switch, items: &[Item]) {
+        let id = self.first_node + at;
+        let own_slot = self.links.shared.layout.own(id);
+        for item in items {
+            let entry = self.links.calendar.get(item.position);
+            let (time, to) = (entry.time, entry.to);
+            if to & PORT_MASK == own_slot {
+                let event = NodeEvent::new(time, entry.packet.flow, entry.packet.seq);
+                self.links.node_events.push(event);
+                continue;
+            }
+            while self.links.node_events.any_before(time) {
+                let event = self.links.node_events.pop();
+                self.switch_event(at, switch, event);
+            }
+            self.switch_arrival(at, switch, (time, to), item.position);
+        }
+        while self.links.node_events.any_before(u64::MAX) {
+            let event = self.links.node_events.pop();
+            self.switch_event(at, switch, event);
+        }
+    }
+
+    fn switch_event(&mut self, at: usize, switch: &mut Switch, event: NodeEvent) {
+        let (id, time) = (self.first_node + at, event.time());
+        let base = self.links.shared.layout.first[id];
+        if event.code() == own::NOTHING || time >= self.links.shared.end {
+            return;
+        }
+        match event.code() {
+            own::CHANGE => self.all_ports_ask(id, switch, time),
+            own::FREE => {
+                let port = PortId(event.token() as u16);
+                self.links.settle(switch, base, port, time + 1);
+                if !switch.has_waiting(port) {
+                    self.links.line(base + event.token()).1.armed = false;
+                    return;
+                }
+            }
+            own::SAMPLE => self.settle_all(id, switch, time + 1),
+            _ => {}
+        }
+        self.handle_own_event(at, switch, event);
+    }
+
+    fn ports_of(&self, id: usize) -> impl Iterator<Item = PortId> + use<> {
+        let first = &self.links.shared.layout.first;
+        (0..(first[id + 1] - 1 - first[id]) as u16).map(PortId)
+    }
+
+    fn settle_all(&mut self, id: usize, switch: &mut Switch, until: u64) {
+        let base = self.links.shared.layout.first[id];
+        for port in self.ports_of(id) {
+            self.links.settle(switch, base, port, until);
+        }
+    }
+
+    /// From now on `port` asks for each packet.
+    fn ask(&mut self, id: usize, switch: &mut Switch, port: PortId) {
+        let base = self.links.shared.layout.first[id];
+        let index = base + u32::from(port.0);
+        if self.links.take_back(switch, base, port) && !self.links.line(index).1.armed {
+            self.arm(id, port);
+        }
+    }
+
+    fn all_ports_ask(&mut self, id: usize, switch: &mut Switch, now: u64) {
+        self.settle_all(id, switch, now);
+        let base = self.links.shared.layout.first[id];
+        for port in self.ports_of(id) {
+            self.ask(id, switch, port);
+            let (line, cold) = self.links.line(base + u32::from(port.0));
+            if !cold.armed && line.is_busy(now) {
+                self.arm(id, port);
+            }
+        }
+    }
+
+    fn switch_arrival(
+        &mut self,
+        at: usize,
+        switch: &mut Switch,
+        (time, to): (u64, u32),
+        position: u32,
+    ) {
+        let (id, index) = (self.first_node + at, to & PORT_MASK);
+        let from = PortId((index - self.links.shared.layout.first[id]) as u16);
+        let arrives = time < self.links.shared.end && u32::from(self.epoch(index)) == to >> 24;
+        if arrives && self.pass(id, switch, from, &Source::At(position), time) {
+            self.hops += 1;
+            return;
+        }
+        self.arrival(at, switch, time, to, position);
+    }
+
+    /// Handles a packet that arrives by `from` if its departure is certain. Otherwise prepares the switch to receive it,
+    /// and returns false.
+    #[inline]
+    fn pass(
+        &mut self,
+        id: usize,
+        switch: &mut Switch,
+        from: PortId,
+        source: &Source,
+        now: u64,
+    ) -> bool {
+        let packet = source.packet(&self.links.calendar);
+        let Some(out) = switch.certain_exit(packet) else {
+            self.settle_all(id, switch, now);
+            self.ask(id, switch, from);
+            return false;
+        };
+        let base = self.links.shared.layout.first[id];
+        self.links.settle(switch, base, out, now);
+        let packet = source.packet(&self.links.calendar);
+        let index = base + u32::from(out.0);
+        if !self.links.foresees(switch, out, index, packet, now)
+            || !self.has_room(id, switch, (from, out), source, now)
+        {
+            self.prepare(id, switch, (from, out), source, now);
+            return false;
+        }
+        let packet = source.packet(&self.links.calendar);
+        match switch.admit_ahead(from, out, packet, Time::ps(now)) {
+            Ok((verdict, flags)) => {
+                let ect = packet.has(ECT);
+                let (len, class, since) = (packet.len, packet.class, Time::ps(now));
+                let leaving = Leaving { len, class, ect, from, since };
+                let payloads = self.effects.payloads();
+                self.links.send_ahead(switch, (out, index), source, flags, leaving, payloads);
+                if let Verdict::Notify(what) = verdict {
+                    self.notify(id, switch, out, source, what, now);
+                }
+            }
+            Err(reason) => self.refuse(id, switch, out, source, reason, now),
+        }
+        true
+    }
+
+    /// Whether a packet finds room, or would be dropped without an effect on others.
+    #[inline]
+    fn has_room(
+        &mut self,
+        id: usize,
+        switch: &mut Switch,
+        (from, out): (PortId, PortId),
+        source: &Source,
+        now: u64,
+    ) -> bool {
+        if !switch.shares() {
+            return true;
+        }
+        let at = Time::ps(now);
+        if switch.has_room(from, out, source.packet(&self.links.calendar), at) {
+            return true;
+        }
+        self.settle_all(id, switch, now);
+        !switch.pauses() || switch.has_room(from, out, source.packet(&self.links.calendar), at)
+    }
+
+    /// Prepares the switch to receive a packet that goes from port `from` to port `out`.
+    #[inline(never)]
+    fn prepare(
+        &mut self,
+        id: usize,
+        switch: &mut Switch,
+        (from, out): (PortId, PortId),
+        source: &Source,
+        now: u64,
+    ) {
+        if switch.shares() {
+            self.settle_all(id, switch, now);
+        }
+        if switch.notifies() || !self.has_room(id, switch, (from, out), source, now) {
+            return self.ports_of(id).for_each(|port| self.ask(id, switch, port));
+        }
+        self.ask(id, switch, out);
+    }
+
+    #[cold]
+    fn notify(
+        &mut self,
+        id: usize,
+        switch: &mut Switch,
+        out: PortId,
+        source: &Source,
+        what: Feedback,
+        now: u64,
+    ) {
+        let packet = *source.packet(&self.links.calendar);
+        let mut cx = Cx::new(Time::ps(now), &mut self.effects);
+        let Some(notice) = switch.notice(out, &packet, what, &mut cx) else { return };
+        if !self.pass(id, switch, out, &Source::Made(notice), now) {
+            switch.forward(out, notice, &mut Cx::new(Time::ps(now), &mut self.effects));
+            self.carry_out(switch, id, now);
+        }
+    }
+
+    #[cold]
+    fn refuse(
+        &mut self,
+        id: usize,
+        switch: &mut Switch,
+        out: PortId,
+        source: &Source,
+        reason: DropReason,
+        now: u64,
+    ) {
+        let packet = *source.packet(&self.links.calendar);
+        switch.lose(out, &packet, reason, &mut Cx::new(Time::ps(now), &mut self.effects));
+        self.carry_out(switch, id, now);
+    }
+
+    /// Lets switches decide ahead, unless packets are recorded.
+    pub fn decide_ahead(&mut self) {
+        let mut nodes = self.places.iter_mut().filter_map(|place| match place {
+            Place::Node(node) => switch_of(&mut **node),
+            _ => None,
+        });
+        if nodes.next().is_some() && self.links.recorder.is_none() {
+            self.links.ahead.resize_with(self.links.lines.len(), Waiting::new);
+        }
+    }
+
+    /// At the end of the run, which reached `reached`: packets that have not started are in the switches again.
+    pub fn settle_switches(&mut self, reached: u64) {
+        if self.links.ahead.is_empty() {
+            return;
+        }
+        let until = self.links.window_end.max(reached).min(self.links.shared.end);
+        for at in 0..self.places.len() {
+            let id = self.first_node + at;
+            let base = self.links.shared.layout.first[id];
+            let ports = self.ports_of(id);
+            let Place::Node(node) = &mut self.places[at] else { continue };
+            let Some(switch) = switch_of(&mut **node) else { continue };
+            for port in ports {
+                self.links.settle(switch, base, port, until);
+                self.links.take_back(switch, base, port);
+            }
+        }
+    }
+}
+
+/// The node, if it is a switch whose departures may be certain.
+pub(crate) fn switch_of(node: &mut dyn Node) -> Option<&mut Switch> {
+    let any: &mut dyn Any = node;
+    any.downcast_mut()
+}
