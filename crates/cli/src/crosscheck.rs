@@ -10,8 +10,8 @@ use clap::{Args, ValueEnum};
 use slotline_lab::crosscheck::{Crosscheck, Row, Sides};
 use slotline_lab::output::format::{emulated, quantity};
 use slotline_scenario::EmulateSpec;
-use slotline_scenario::metric::{Metric, Unit};
 use slotline_scenario::Loaded;
+use slotline_scenario::metric::{Metric, Unit};
 use std::process::ExitCode;
 use std::sync::Arc;
 
