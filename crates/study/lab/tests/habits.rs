@@ -26,7 +26,7 @@ const OUTSIDE_WORLD: [&str; 10] = [
     "HashMap",
     "HashSet",
 ];
-const SAFE: [&str; 25] = [
+const SAFE: [&str; 26] = [
     "arbiter",
     "xco",
     "tdma",
@@ -40,6 +40,7 @@ const SAFE: [&str; 25] = [
     "design",
     "emulate",
     "envelope",
+    "figures",
     "formats",
     "fuzz",
     "lab",
