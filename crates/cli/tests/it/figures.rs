@@ -61,7 +61,7 @@ fn figures_of_a_result_are_files() {
     assert!(caption.starts_with("Flow completion times\n") && caption.contains(&name), "{caption}");
     folder.done(&["figures", &run, "--out", "all", "--dpi", "60"]);
     for ending in ["svg", "pdf", "png", "txt"] {
-        assert!(folder.0.join(format!("all/queue-cdf.{ending}")).is_file(), "{ending}");
+        assert!(folder.0.join(format!("all/fabric.{ending}")).is_file(), "{ending}");
         assert!(!folder.0.join(format!("all/schedule.{ending}")).exists(), "no schedule");
     }
     for (arguments, words) in [

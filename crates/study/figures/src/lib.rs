@@ -1,7 +1,7 @@
 //! Figures of results for papers: as SVG, PDF and PNG, in the colours and the order of the report page.
 //!
-//! [`draw`] turns the data of a figure into a [`Drawing`], which consists of paths and texts; [`svg`], [`pdf`]
-//! and [`png`] write it. Nothing here reads or writes files.
+//! [`draw`] turns the data of a figure into a [`Drawing`], which consists of paths and texts; [`svg()`], [`pdf()`]
+//! and [`png()`] write it. Nothing here reads or writes files.
 
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]

@@ -15,7 +15,6 @@ fn set() -> RunSet {
             port,
             queue_bytes: (i % 7) * 10_000,
             tx_bytes: i * 100_000,
-            ..SampleRow::default()
         };
         run.samples = (0..50).map(sample).collect();
         let window = |i: u64| ScheduleRow {

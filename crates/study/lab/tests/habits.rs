@@ -40,6 +40,7 @@ const SAFE: [&str; 26] = [
     "design",
     "emulate",
     "envelope",
+    "figures",
     "formats",
     "fuzz",
     "guest",
