@@ -88,8 +88,7 @@ impl Study {
             records.iter().map(|text| serde_json::from_str(text)).collect();
         let records = records.map_err(wrong)?;
         let sweep = py.detach(|| self.joined(&out, records))?;
-        let page = slotline_report::sweep::html(&sweep);
-        let folder = store::write_sweep(&out, &sweep, &page).map_err(of_output)?;
+        let folder = slotline_report::sweep::write(&out, &sweep).map_err(of_output)?;
         Ok((folder, sweep.complete, sweep.table(width)))
     }
 }
@@ -128,8 +127,7 @@ pub fn collect(folders: Vec<PathBuf>, out: Option<PathBuf>, width: usize) -> PyR
     let parts = found.map_err(of_join)?.concat();
     let sweep = join(&parts).map_err(of_join)?;
     let root = out.or_else(|| Some(parts.first()?.0.clone())).unwrap_or_default();
-    let page = slotline_report::sweep::html(&sweep);
-    let folder = store::write_sweep(&root, &sweep, &page).map_err(of_output)?;
+    let folder = slotline_report::sweep::write(&root, &sweep).map_err(of_output)?;
     let failed = sweep.points.iter().filter(|point| point.state == State::Failed);
     let why = |point: &PointRecord| (point.point, point.message.clone().unwrap_or_default());
     Ok((folder, sweep.complete, sweep.table(width), failed.map(why).collect()))

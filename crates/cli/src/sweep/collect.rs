@@ -14,7 +14,7 @@ pub fn collect(options: &CollectOptions) -> Result<ExitCode> {
     }
     let sweep = join(&parts)?;
     let root = options.out.as_ref().unwrap_or(&parts[0].0);
-    let folder = super::write_files(root, &sweep)?;
+    let folder = slotline_report::sweep::write(root, &sweep)?;
     show(&sweep, &folder, options.json);
     if !sweep.duplicates.is_empty() {
         let n = sweep.duplicates.len();

@@ -17,7 +17,7 @@ use slotline_lab::output::format::quantity;
 use slotline_lab::sweep::part::{Shard, Sweep, join};
 use slotline_lab::sweep::{Part, State, Study, store};
 use slotline_scenario::metric::Unit;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 /// Exit code if some points have no result. The results of the other points are saved.
@@ -52,7 +52,7 @@ fn run(options: &SweepOptions, prepared: Prepared) -> Result<ExitCode> {
     let failed = failures(&part);
     if shard == Shard::WHOLE {
         let sweep = join(&[(options.out.clone(), part.clone())])?;
-        write_files(&options.out, &sweep)?;
+        slotline_report::sweep::write(&options.out, &sweep)?;
         show(&sweep, &folder, options.json);
     } else if options.json {
         say(&part.text());
@@ -73,12 +73,6 @@ fn of_shard(part: &Part, folder: &Path) -> String {
     format!(
         "{name}: {done} of the {all} points of shard {index}/{of} are done. To join all shards:\n  slotline collect {folder}"
     )
-}
-
-/// Writes the tables and pages of a sweep below `root`. The page links the reports that are there.
-pub fn write_files(root: &Path, sweep: &Sweep) -> Result<PathBuf> {
-    let there = |id: &str| root.join(id).join("report.html").is_file();
-    Ok(store::write_sweep(root, sweep, &slotline_report::sweep::files(sweep, &there))?)
 }
 
 /// Prints a sweep as far as it is done.
