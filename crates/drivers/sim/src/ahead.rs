@@ -277,6 +277,10 @@ impl Shard {
         source: &Source,
         now: u64,
     ) -> bool {
+        // Nothing has been decided ahead then.
+        if !switch.is_calm() {
+            return false;
+        }
         let packet = source.packet(&self.links.calendar);
         let Some(out) = switch.certain_exit(packet) else {
             self.settle_all(id, switch, now);
@@ -341,9 +345,7 @@ impl Shard {
         source: &Source,
         now: u64,
     ) {
-        if switch.shares() {
-            self.settle_all(id, switch, now);
-        }
+        self.settle_all(id, switch, now);
         if switch.notifies() || !self.has_room(id, switch, (from, out), source, now) {
             return self.ports_of(id).for_each(|port| self.ask(id, switch, port));
         }

@@ -23,6 +23,12 @@ impl Switch {
         self.routes.next(self.node, packet.dst, packet.entropy)
     }
 
+    /// Whether no sender is paused, and no pause frame waits. Otherwise the switch foresees nothing.
+    #[inline]
+    pub fn is_calm(&self) -> bool {
+        self.calm
+    }
+
     /// Whether the departure of `packet` by `out` is certain when it arrives, after a wait of `wait`.
     #[inline]
     pub fn foresees(&self, out: PortId, packet: &Packet, wait: Time) -> bool {
