@@ -26,7 +26,7 @@ const OUTSIDE_WORLD: [&str; 10] = [
     "HashMap",
     "HashSet",
 ];
-const SAFE: [&str; 26] = [
+const SAFE: [&str; 28] = [
     "arbiter",
     "xco",
     "tdma",
