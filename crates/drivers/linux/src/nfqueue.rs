@@ -88,29 +88,39 @@ impl NfQueue {
         if sockopt::set_socket_recv_buffer_size_force(&socket, RECEIVE_BUFFER).is_err() {
             sockopt::set_socket_recv_buffer_size(&socket, RECEIVE_BUFFER)?;
         }
-        let queue = NfQueue { socket, settings, buffer: vec![0; LARGEST], verdicts: Vec::new() };
+        let mut queue =
+            NfQueue { socket, settings, buffer: vec![0; LARGEST], verdicts: Vec::new() };
         let mut copy = u32::from(settings.copied).to_be_bytes().to_vec();
         copy.push(COPY_PACKET);
         queue.configure(&[(CONFIG_COMMAND, &[BIND, 0, 0, 0])])?;
-        queue.configure(&[(CONFIG_COPY, &copy)])?;
         queue.configure(&[(CONFIG_LENGTH, &MOST_HELD.to_be_bytes())])?;
         if settings.pass_when_full {
             let flag = FAIL_OPEN.to_be_bytes();
             queue.configure(&[(CONFIG_FLAGS, &flag), (CONFIG_MASK, &flag)])?;
         }
+        // From here on the kernel queues packets.
+        queue.configure(&[(CONFIG_COPY, &copy)])?;
         Ok(queue)
     }
 
-    fn configure(&self, attributes: &[Attribute<'_>]) -> io::Result<()> {
+    /// Changes the queue, and waits for the kernel's answer. Packets that come before the answer pass.
+    fn configure(&mut self, attributes: &[Attribute<'_>]) -> io::Result<()> {
         let mut request = Vec::new();
         message(&mut request, self.settings.number, [CONFIG, REQUEST | ACKNOWLEDGE], attributes);
         rustix::net::send(&self.socket, &request, SendFlags::empty())?;
-        let mut answer = [0; 1024];
-        let (length, _) = rustix::net::recv(&self.socket, &mut answer, RecvFlags::empty())?;
-        match error_of(&answer[..length]) {
-            Some(0) => Ok(()),
-            Some(code) => Err(io::Error::from_raw_os_error(-code)),
-            None => Err(io::Error::other("the kernel did not acknowledge a queue's configuration")),
+        loop {
+            let (length, _) =
+                rustix::net::recv(&self.socket, &mut self.buffer[..], RecvFlags::empty())?;
+            let answer = &self.buffer[..length.min(LARGEST)];
+            match error_of(answer) {
+                Some(0) => return self.flush(),
+                Some(code) => return Err(io::Error::from_raw_os_error(-code)),
+                None => {
+                    if let Some((number, _)) = packet_of(answer) {
+                        self.release(number);
+                    }
+                }
+            }
         }
     }
 
