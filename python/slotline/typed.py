@@ -668,11 +668,14 @@ class EngineEmulate(Table):
     How a scenario is emulated.
 
     :param dilation: How many times slower than real time the network runs, 1 to 100000. Default: 1.0.
+    :param exact: Whether the hosts are in a guest machine with virtual time (QEMU, without KVM), where runs repeat
+        themselves.
     :param gate: How packets of applications reach the network. Default: "auto".
     :param stay: Whether the hosts stay up until the run is stopped, regardless of `end`.
     """
     KIND: ClassVar[str] = "emulate"
     dilation: float | None = None
+    exact: bool | None = None
     gate: Literal["auto", "queue", "interface"] | None = None
     stay: bool | None = None
 
