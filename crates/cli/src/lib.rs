@@ -103,7 +103,15 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
         return ended(print_text(ABOUT));
     }
     let arguments = Arguments::parse_from(arguments);
-    let result = match &arguments.command {
+    let result = dispatch(&arguments.command);
+    ended(result.unwrap_or_else(|error| {
+        out::warn(format!("{error:#}"));
+        ExitCode::from(WRONG)
+    }))
+}
+
+fn dispatch(command: &Command) -> anyhow::Result<ExitCode> {
+    match command {
         Command::Run(options) => run::run(options),
         #[cfg(target_os = "linux")]
         Command::Emulate(options) => emulate::emulate(options),
@@ -155,11 +163,7 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
         Command::New(options) => new::new(options),
         Command::Completions(options) => Ok(manual::completions(options)),
         Command::Man(options) => manual::man(options),
-    };
-    ended(result.unwrap_or_else(|error| {
-        out::warn(format!("{error:#}"));
-        ExitCode::from(WRONG)
-    }))
+    }
 }
 
 /// Exit code of wrong input, and of output that cannot be written.
