@@ -1,15 +1,16 @@
-"""Figures of the report as Vega-Lite specifications, with the report's colours."""
+"""Figures of the report, with its colours: as files, and as Vega-Lite specifications."""
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Chart", "chart", "names"]
+from . import _core
+
+__all__ = ["Chart", "chart"]
 
 SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
 #: Colours of schemes, in order: Okabe and Ito, "Color universal design" (2008).
@@ -20,75 +21,63 @@ PARTS = ["#882255", "#aa4499", "#cc6677", "#117733", "#ddcc77", "#88ccee", "#44a
 HEAT = ["#eef0f2", "#fdebc8", "#fbd596", "#f7b968", "#ef9a4c", "#e2783d", "#cd5638", "#ae3938", "#86213a", "#560f33"]
 #: Scales that begin as logarithms.
 LOGARITHMIC = "log-first"
+#: The width of a figure in a notebook, mm.
+SCREEN = 160
 UNITS = {"s": "s", "bit/s": "bit/s", "B": "bytes", "x": "times", "share": "", "1": ""}
 
 Json = dict[str, Any]
 
 
 class Chart:
-    """A figure: its specification and its data. Notebooks draw it."""
+    """A figure of the report. Notebooks draw it."""
 
-    def __init__(self, name: str, title: str, caption: str, spec: Json) -> None:
+    def __init__(self, outcome: _core.Outcome, name: str, title: str, caption: str, spec: Json | None) -> None:
+        self._outcome = outcome
         #: Its name, as in ``Result.charts``.
         self.name = name
         #: Its title.
         self.title = title
         #: What it shows, and what it leaves out.
         self.caption = caption
-        #: The Vega-Lite specification, with the data in it.
+        #: The Vega-Lite specification, with the data in it. ``None`` if Vega-Lite has no such figure.
         self.spec = spec
 
-    def save(self, path: str | os.PathLike[str]) -> Path:
-        """Writes the figure: ``.svg``, ``.pdf``, ``.png``, ``.html`` or ``.json`` (the specification).
+    def save(self, path: str | os.PathLike[str], *, width: float = 84, dpi: int = 600) -> Path:
+        """Writes the figure as ``slotline figure`` does: ``.svg``, ``.pdf`` or ``.png``, by the ending of ``path``.
 
-        All but ``.json`` need the package ``vl-convert-python``: ``pip install slotline[plot]``.
+        ``width`` is in millimetres, 84 for a column of most papers. PNG has ``dpi`` pixels per inch.
 
-        :raises ValueError: another ending.
+        :raises ValueError: another ending, or a size out of range.
         """
         path = Path(path)
-        text = json.dumps(self.spec)
-        if path.suffix == ".json":
-            path.write_text(text, "utf-8")
-            return path
-        if path.suffix not in (".svg", ".pdf", ".png", ".html"):
-            raise ValueError(f"{path}: a chart is written as .svg, .pdf, .png, .html or .json")
-        import vl_convert
-
-        if path.suffix == ".svg":
-            path.write_text(vl_convert.vegalite_to_svg(text), "utf-8")
-        elif path.suffix == ".html":
-            path.write_text(vl_convert.vegalite_to_html(text, bundle=True), "utf-8")
-        elif path.suffix == ".png":
-            path.write_bytes(vl_convert.vegalite_to_png(text, scale=2))
-        else:
-            path.write_bytes(vl_convert.vegalite_to_pdf(text))
+        path.write_bytes(self._outcome.draw(self.name, path.suffix.removeprefix("."), width, dpi))
         return path
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> Json:
-        return {"application/vnd.vegalite.v5+json": self.spec, "text/plain": repr(self)}
+        drawing = self._outcome.draw(self.name, "svg", SCREEN, 96).decode("utf-8")
+        return {"image/svg+xml": drawing, "text/plain": repr(self)}
 
     def __repr__(self) -> str:
         return f"<Chart {self.name!r}: {self.title}>"
 
 
-def names(figures: Json) -> dict[str, str]:
-    """The figures that can be drawn, with their titles."""
-    drawn = [it for it in figures["figures"] if "plot" in it and it["plot"]["kind"] in _KINDS]
-    return {it["plot"]["id"]: it["title"] for it in drawn}
-
-
-def chart(figures: Json, name: str) -> Chart:
+def chart(outcome: _core.Outcome, figures: Json, name: str) -> Chart:
     """The figure ``name``."""
     for it in figures["figures"]:
-        if "plot" in it and it["plot"]["id"] == name and it["plot"]["kind"] in _KINDS:
-            plot = it["plot"]
-            values, encoding = _KINDS[plot["kind"]](plot, figures["schemes"])
-            spec = {"$schema": SCHEMA, "title": it["title"], "width": 560, "data": {"values": values}, **encoding}
-            return Chart(name, it["title"], it["caption"], spec)
+        if "plot" in it and it["plot"]["id"] == name:
+            return Chart(outcome, name, it["title"], it["caption"], _specification(it, figures["schemes"]))
     missing = [f"{it['title']}: {it['remedy']}" for it in figures["figures"] if "remedy" in it]
-    there = ", ".join(names(figures))
+    there = ", ".join(it["plot"]["id"] for it in figures["figures"] if "plot" in it)
     hint = "" if not missing else "; figures without data: " + " ".join(missing)
     raise KeyError(f"there is no chart `{name}`: there are {there}{hint}")
+
+
+def _specification(figure: Json, schemes: list[str]) -> Json | None:
+    plot = figure["plot"]
+    if plot["kind"] not in _KINDS:
+        return None
+    values, encoding = _KINDS[plot["kind"]](plot, schemes)
+    return {"$schema": SCHEMA, "title": figure["title"], "width": 560, "data": {"values": values}, **encoding}
 
 
 def _colour(field: str, order: list[str], colours: list[str]) -> Json:

@@ -261,18 +261,16 @@ class Result:
     @property
     def charts(self) -> dict[str, str]:
         """The names of the charts that :meth:`chart` draws, with their titles."""
-        from .chart import names
-
-        return names(self._figures)
+        return dict(self._outcome.charts())
 
     def chart(self, name: str = "fct-cdf") -> Chart:
-        """A figure of the report, as a Vega-Lite specification. Notebooks draw it.
+        """A figure of the report. Notebooks draw it.
 
         :raises KeyError: there is no such figure, or it has no data; the text says what would be right.
         """
         from .chart import chart
 
-        return chart(self._figures, name)
+        return chart(self._outcome, self._figures, name)
 
     def save(self, folder: str | os.PathLike[str] = "results", *, force: bool = False) -> Path:
         """Writes the result into a new folder below ``folder``, as ``slotline run`` does, and returns it.

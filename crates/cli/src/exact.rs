@@ -7,9 +7,9 @@ use anyhow::{Context, Result, anyhow};
 use clap::Args;
 use slotline_emulate::isolation;
 use slotline_guest::cpio::Content;
-use slotline_guest::errand::{Ended, Errand};
 use slotline_guest::files::{Files, named_in, which};
 use slotline_guest::inside;
+use slotline_guest::job::{Job, JobResult};
 use slotline_guest::machine::{GuestError, Machine};
 use slotline_lab::output::Place;
 use slotline_net::time::Time;
@@ -64,25 +64,25 @@ pub fn run(
     };
     let place = destination.map(claim).transpose()?;
     let folder = env::current_dir().context("cannot find the present folder")?;
-    let errand = Errand {
+    let job = Job {
         arguments: env::args_os().skip(1).collect(),
         returned: destination.map(|to| folder.join(to.out)),
         folder,
     };
-    let files = files(loaded, &options.exact_file, &errand).context("cannot fill the guest")?;
+    let files = files(loaded, &options.exact_file, &job).context("cannot fill the guest")?;
     progress::on_interrupt(|| STOP.store(true, Ordering::Relaxed))?;
     let bar = progress::bar();
     bar.set_message(format!("in a guest with Linux {}", machine.release()));
     bar.tick();
-    let hear = |line: &str| match progress::told(line) {
+    let on_line = |line: &str| match progress::steps_in(line) {
         Some(steps) => bar.set_position(steps),
         None => bar.suspend(|| warn(line)),
     };
     let time_out = Duration::from_nanos(options.exact_timeout.as_ns());
-    let ended = machine.run(&errand, files, time_out, &STOP, hear);
+    let result = machine.run(&job, files, time_out, &STOP, on_line);
     bar.finish_and_clear();
-    match ended {
-        Ok(ended) => finish(ended, place),
+    match result {
+        Ok(result) => finish(result, place),
         Err(GuestError::Stopped) => {
             warn("interrupted: the guest was ended, and nothing is stored");
             Ok(ExitCode::from(INTERRUPTED))
@@ -94,19 +94,19 @@ pub fn run(
     }
 }
 
-fn finish(ended: Ended, place: Option<Place>) -> Result<ExitCode> {
-    print_bytes(&ended.output);
+fn finish(result: JobResult, place: Option<Place>) -> Result<ExitCode> {
+    print_bytes(&result.output);
     if let Some(place) = place {
         let within = format!("{}/", place.id());
         let own = |(path, content): (String, Content)| {
             Some((path.strip_prefix(&within)?.to_owned(), content))
         };
-        let files: Vec<(String, Content)> = ended.files.into_iter().filter_map(own).collect();
+        let files: Vec<(String, Content)> = result.files.into_iter().filter_map(own).collect();
         if !files.is_empty() {
             place.receive(|folder| unpack(&files, folder))?;
         }
     }
-    Ok(ExitCode::from(ended.exit))
+    Ok(ExitCode::from(result.exit))
 }
 
 fn unpack(files: &[(String, Content)], folder: &Path) -> io::Result<()> {
@@ -119,13 +119,13 @@ fn unpack(files: &[(String, Content)], folder: &Path) -> io::Result<()> {
 
 /// The files of the guest: the scenario with its files, and the programs that it and emulations need. Programs that are
 /// missing here are missing there, where the emulation names them.
-fn files(loaded: &Loaded, more: &[PathBuf], errand: &Errand) -> io::Result<Files> {
+fn files(loaded: &Loaded, more: &[PathBuf], job: &Job) -> io::Result<Files> {
     let mut files = Files::default();
-    files.put(&errand.folder.to_string_lossy(), Content::Folder);
+    files.put(&job.folder.to_string_lossy(), Content::Folder);
     for path in named_files(&loaded.document.file).iter().chain(more) {
         files.copy(path)?;
     }
-    let named = loaded.scenario.app.iter().flat_map(|app| named_in(&app.run, &errand.folder));
+    let named = loaded.scenario.app.iter().flat_map(|app| named_in(&app.run, &job.folder));
     let usual = isolation::PROGRAMS.into_iter().filter_map(which);
     for program in usual.chain(named).chain(packet_queue()) {
         files.program(&program)?;

@@ -2,8 +2,9 @@
 
 use crate::out;
 use anyhow::{Context, Result, bail};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
-use slotline_figures::{Look, draw, pdf, png, svg, units};
+use slotline_figures::{Format, Look, units};
 use slotline_lab::output::read;
 use slotline_lab::summary::Summary;
 use slotline_lab::sweep::part::{find, join};
@@ -25,7 +26,7 @@ pub struct FigureOptions {
     #[arg(short, long, value_name = "FILE", requires = "name")]
     output: Option<PathBuf>,
     /// Format of the file [default: pdf].
-    #[arg(long, value_enum)]
+    #[arg(long, value_parser = format())]
     format: Option<Format>,
     /// Draw only these schemes; can be given several times. A line of a sweep has the name that its page shows.
     #[arg(long, value_name = "NAME")]
@@ -45,7 +46,7 @@ pub struct FiguresOptions {
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Only this format; can be given several times [default: all].
-    #[arg(long, value_enum)]
+    #[arg(long, value_parser = format())]
     format: Vec<Format>,
     #[command(flatten)]
     size: Size,
@@ -62,29 +63,21 @@ struct Size {
     dpi: u16,
 }
 
-/// The formats of figures.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// Paths and texts, which other programs can edit.
-    Svg,
-    /// For LaTeX, with the font embedded.
-    Pdf,
-    /// Pixels.
-    Png,
+/// Reads the name of a format.
+fn format() -> impl TypedValueParser<Value = Format> {
+    let help = |format| match format {
+        Format::Svg => "Paths and texts, which other programs can edit",
+        Format::Pdf => "For LaTeX, with the font embedded",
+        Format::Png => "Pixels",
+    };
+    let value = |format: Format| PossibleValue::new(format.name()).help(help(format));
+    let known = PossibleValuesParser::new(Format::ALL.map(value));
+    known.try_map(|name| Format::named(&name).ok_or("it is no format"))
 }
 
-impl Format {
-    fn ending(self) -> &'static str {
-        match self {
-            Format::Svg => "svg",
-            Format::Pdf => "pdf",
-            Format::Png => "png",
-        }
-    }
-    fn of(file: &Path) -> Option<Format> {
-        let ending = file.extension()?.to_str()?.to_ascii_lowercase();
-        Format::value_variants().iter().copied().find(|format| format.ending() == ending)
-    }
+/// The format that the ending of a file names.
+fn named_by(file: &Path) -> Option<Format> {
+    Format::named(file.extension()?.to_str()?)
 }
 
 /// An axis.
@@ -176,12 +169,7 @@ impl Source {
         format: Format,
         file: &Path,
     ) -> Result<()> {
-        let drawing = draw(plot, look);
-        let bytes = match format {
-            Format::Svg => svg(&drawing, &plot.title).into_bytes(),
-            Format::Pdf => pdf(&drawing, &plot.title),
-            Format::Png => png(&drawing, f64::from(size.dpi))?,
-        };
+        let bytes = format.render(plot, look, size.dpi)?;
         let folder = file.parent().map_or(Ok(()), fs::create_dir_all);
         folder.with_context(|| format!("cannot write `{}`", file.display()))?;
         put(file, &bytes)?;
@@ -203,7 +191,7 @@ pub fn figure(options: &FigureOptions) -> Result<ExitCode> {
     let format = format_of(options)?;
     let file = match &options.output {
         Some(file) => file.clone(),
-        None => options.run.join(FOLDER).join(format!("{name}.{}", format.ending())),
+        None => options.run.join(FOLDER).join(format!("{name}.{}", format.name())),
     };
     let other_scale = [AxisName::X, AxisName::Y].map(|axis| options.log.contains(&axis));
     let hidden = source.others(&options.scheme)?;
@@ -220,9 +208,9 @@ pub fn figure(options: &FigureOptions) -> Result<ExitCode> {
 /// The format of a file: that of its name, which the option must not contradict.
 fn format_of(options: &FigureOptions) -> Result<Format> {
     let Some(file) = &options.output else { return Ok(options.format.unwrap_or(Format::Pdf)) };
-    match (Format::of(file), options.format) {
+    match (named_by(file), options.format) {
         (Some(named), Some(given)) if named != given => {
-            bail!("`{}` does not end with .{}", file.display(), given.ending())
+            bail!("`{}` does not end with .{}", file.display(), given.name())
         }
         (named, given) => named.or(given).with_context(|| {
             format!(
@@ -237,12 +225,12 @@ pub fn figures(options: &FiguresOptions) -> Result<ExitCode> {
     let source = Source::read(&options.run)?;
     let folder = options.out.clone().unwrap_or_else(|| options.run.join(FOLDER));
     let formats = match &options.format[..] {
-        [] => Format::value_variants(),
+        [] => &Format::ALL,
         some => some,
     };
     for plot in &source.plots {
         for format in formats {
-            let file = folder.join(format!("{}.{}", plot.id, format.ending()));
+            let file = folder.join(format!("{}.{}", plot.id, format.name()));
             source.write(plot, &source.look(&options.size), &options.size, *format, &file)?;
         }
     }

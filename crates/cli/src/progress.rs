@@ -58,7 +58,7 @@ pub fn bar() -> ProgressBar {
 fn show(jobs: &Jobs, end_ps: Option<u64>, over: &AtomicBool) {
     #[cfg(target_os = "linux")]
     if slotline_guest::inside::is_inside() {
-        return tell(jobs, end_ps, over);
+        return report(jobs, end_ps, over);
     }
     let bar = bar();
     while !over.load(Ordering::Relaxed) {
@@ -77,17 +77,17 @@ fn done(jobs: &Jobs, end_ps: Option<u64>) -> f64 {
 
 /// In a guest: the start of a line with the number of steps that are done.
 #[cfg(target_os = "linux")]
-const TOLD: &str = "progress: ";
+const PROGRESS: &str = "progress: ";
 
 /// In a guest: writes a line for the machine outside now and then. Few lines, because each takes time of the processor.
 #[cfg(target_os = "linux")]
-fn tell(jobs: &Jobs, end_ps: Option<u64>, over: &AtomicBool) {
-    let mut told = 0;
+fn report(jobs: &Jobs, end_ps: Option<u64>, over: &AtomicBool) {
+    let mut written = 0;
     while !over.load(Ordering::Relaxed) {
         let steps = (done(jobs, end_ps) / jobs.0.len().max(1) as f64 * STEPS as f64) as u64;
-        if steps >= told + STEPS / 50 {
-            told = steps;
-            crate::out::warn(format_args!("{TOLD}{steps}"));
+        if steps >= written + STEPS / 50 {
+            written = steps;
+            crate::out::warn(format_args!("{PROGRESS}{steps}"));
         }
         std::thread::park_timeout(PERIOD);
     }
@@ -95,6 +95,6 @@ fn tell(jobs: &Jobs, end_ps: Option<u64>, over: &AtomicBool) {
 
 /// The number of steps in a line of a guest, if it has one.
 #[cfg(target_os = "linux")]
-pub fn told(line: &str) -> Option<u64> {
-    line.strip_prefix(TOLD)?.parse().ok()
+pub fn steps_in(line: &str) -> Option<u64> {
+    line.strip_prefix(PROGRESS)?.parse().ok()
 }

@@ -5,6 +5,7 @@ use crate::metrics;
 use crate::scenario::follow;
 use crate::table::Table;
 use pyo3::prelude::*;
+use slotline_figures::{Format, Look};
 use slotline_lab::output::{Place, run_id, summary_text, terminal, why};
 use slotline_lab::record::{RunRecord, RunSet, WhyRow};
 use slotline_lab::run::Jobs;
@@ -152,6 +153,31 @@ impl Outcome {
     /// The figures of the report as JSON.
     fn figures(&self, py: Python<'_>) -> String {
         py.detach(|| slotline_report::figures(&self.set, &self.summary))
+    }
+    /// The names and titles of all figures that can be drawn.
+    fn charts(&self, py: Python<'_>) -> Vec<(&'static str, String)> {
+        let plots = py.detach(|| slotline_report::plots(&self.set, &self.summary));
+        plots.into_iter().map(|plot| (plot.id, plot.title.into_owned())).collect()
+    }
+    /// The file with the figure `name`, `width` millimetres wide.
+    fn draw(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        format: &str,
+        width: f64,
+        dpi: u16,
+    ) -> PyResult<Vec<u8>> {
+        let known = Format::named(format).ok_or_else(|| wrong("a format is svg, pdf or png"))?;
+        if !(40.0..=1000.0).contains(&width) || !(30..=2400).contains(&dpi) {
+            return Err(wrong("a figure is 40 to 1000 mm wide and has 30 to 2400 dots per inch"));
+        }
+        let plots = slotline_report::plots(&self.set, &self.summary);
+        let plot = plots.iter().find(|plot| plot.id == name);
+        let plot = plot.ok_or_else(|| wrong(format!("there is no figure `{name}`")))?;
+        let (names, width) = (&self.set.schemes[..], slotline_figures::units(width));
+        let look = Look { names, width, hidden: vec![], other_scale: [false; 2] };
+        py.detach(|| known.render(plot, &look, dpi)).map_err(wrong)
     }
     /// Where the time of a flow went, as text. A flow that was not followed is followed in a new run.
     #[pyo3(signature = (flow=None, scheme=None, seed=None))]

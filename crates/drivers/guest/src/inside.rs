@@ -1,7 +1,7 @@
-//! The first process of a guest: it prepares the machine, runs the errand, writes the result to a port, and turns the
+//! The first process of a guest: it prepares the machine, runs the job, writes the result to a port, and turns the
 //! machine off.
 
-use crate::errand::{ERRAND, Ended, Errand, FIRST_MODULES, FOLDER, LAST_MODULES, PROGRAM};
+use crate::job::{FIRST_MODULES, FOLDER, JOB, Job, JobResult, LAST_MODULES, PROGRAM};
 use rustix::io::Errno;
 use rustix::mount::{MountFlags, mount};
 use rustix::system::{RebootCommand, init_module, reboot};
@@ -12,7 +12,7 @@ use std::path::Path;
 use std::process::{Command, ExitStatus};
 use std::time::{Duration, Instant};
 
-/// Set in the environment of the errand.
+/// Set in the environment of the job.
 const GUEST: &str = "SLOTLINE_GUEST";
 /// The line to the machine outside.
 const LINE: &str = "/dev/ttyS1";
@@ -80,39 +80,39 @@ fn load(folder: &str) -> io::Result<()> {
 }
 
 fn serve() -> io::Result<()> {
-    let errand = Errand::of(&fs::read(ERRAND)?);
-    let errand = errand.ok_or_else(|| io::Error::other("the errand is damaged"))?;
+    let job = Job::of(&fs::read(JOB)?);
+    let job = job.ok_or_else(|| io::Error::other("the job is damaged"))?;
     let printed = Path::new(FOLDER).join("printed");
-    let status = run(&errand, &printed)?;
+    let status = run(&job, &printed)?;
     let exit = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or_default());
     // The port is idle until now, because its answers come at times that no two runs share.
     load(LAST_MODULES)?;
     let port = BufWriter::with_capacity(1 << 15, port()?);
     let output = fs::read(printed)?;
-    Ended::pack(exit as u8, output, errand.returned.as_deref(), port).map(drop)
+    JobResult::pack(exit as u8, output, job.returned.as_deref(), port).map(drop)
 }
 
 /// Runs the program. Its error output goes to the machine outside, line by line.
-fn run(errand: &Errand, printed: &Path) -> io::Result<ExitStatus> {
+fn run(job: &Job, printed: &Path) -> io::Result<ExitStatus> {
     let (errors, writer) = io::pipe()?;
     let line = line()?;
     let mut command = Command::new(PROGRAM);
     command
-        .args(&errand.arguments)
-        .current_dir(&errand.folder)
+        .args(&job.arguments)
+        .current_dir(&job.folder)
         .env_clear()
         .envs([(GUEST, "1"), ("PATH", PATH), ("HOME", "/root"), ("LANG", "C.UTF-8")])
         .stdout(File::create(printed)?)
         .stderr(writer);
     let mut child = command.spawn()?;
     drop(command);
-    let told = std::thread::spawn(move || tell(errors, line));
+    let messages = std::thread::spawn(move || copy_lines(errors, line));
     let status = child.wait()?;
-    told.join().unwrap_or_else(|_| Err(io::Error::other("a thread failed")))?;
+    messages.join().unwrap_or_else(|_| Err(io::Error::other("a thread failed")))?;
     Ok(status)
 }
 
-fn tell(from: PipeReader, mut line: File) -> io::Result<()> {
+fn copy_lines(from: PipeReader, mut line: File) -> io::Result<()> {
     for text in BufReader::new(from).lines() {
         writeln!(line, "{}", text?)?;
     }

@@ -4,15 +4,15 @@
 //!
 //! The guest's first file system is an archive in memory ([`files`], [`cpio`]) with this program, other programs with
 //! their libraries, and the kernel's modules ([`modules`]). This program is also the guest's first process ([`inside`]).
-//! It runs an [`errand`] and returns the result as an archive, too. Nothing remains on this machine, even
+//! It runs an [`job`] and returns the result as an archive, too. Nothing remains on this machine, even
 //! if the process is killed.
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
 pub mod cpio;
-pub mod errand;
 pub mod files;
 pub mod inside;
+pub mod job;
 pub mod kernel;
 pub mod machine;
 pub mod modules;

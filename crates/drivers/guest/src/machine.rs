@@ -1,8 +1,8 @@
 //! A guest as a process of this machine: QEMU, which counts instructions and lets one nanosecond pass for each.
 
 use crate::cpio::{self, Content};
-use crate::errand::{ERRAND, Ended, Errand, FIRST_MODULES, LAST_MODULES, PROGRAM};
 use crate::files::{Files, which};
+use crate::job::{FIRST_MODULES, JOB, Job, JobResult, LAST_MODULES, PROGRAM};
 use crate::kernel::{self, Kernel};
 use crate::modules::{Modules, NETWORK, PORT};
 use rustix::fs::{MemfdFlags, memfd_create};
@@ -28,7 +28,7 @@ const LOG_LINES: usize = 8;
 /// them byte by byte.
 const PARAMETERS: &str = "console=ttyS0 quiet panic=-1 nokaslr mitigations=off tsc=reliable tsc_early_khz=1000000 \
                           lpj=2000000 noapictimer clearcpuid=112";
-/// The words of a kernel whose first process has executed an instruction that the processor lacks.
+/// The message of a kernel whose first process has executed an instruction that the processor lacks.
 const ILLEGAL: &str = "exitcode=0x00000004";
 
 /// The reason why a guest has no result.
@@ -67,7 +67,7 @@ pub enum GuestError {
     )]
     Instructions,
     /// The guest ended without a result.
-    #[error("the guest ended without a result ({error}). Its last words:\n{log}")]
+    #[error("the guest ended without a result ({error}). The end of its log:\n{log}")]
     Lost {
         /// What is wrong with the result.
         error: io::Error,
@@ -120,28 +120,30 @@ impl Machine {
         &self.kernel.release
     }
 
-    /// Runs `errand` in a guest that has `files` besides this program. Calls `hear` with each line of the program's error
+    /// Runs `job` in a guest that has `files` besides this program. Calls `on_line` with each line of the program's error
     /// output. Setting `stop` ends the guest. After `time_out` of real time the guest is ended.
     ///
     /// # Errors
     /// The guest has no result.
     pub fn run(
         &self,
-        errand: &Errand,
+        job: &Job,
         files: Files,
         time_out: Duration,
         stop: &AtomicBool,
-        mut hear: impl FnMut(&str),
-    ) -> Result<Ended, GuestError> {
-        let made = self.complete(files, errand).and_then(|files| packed(&files));
+        mut on_line: impl FnMut(&str),
+    ) -> Result<JobResult, GuestError> {
+        let made = self.complete(files, job).and_then(|files| packed(&files));
         let channels = Channels::new(made.map_err(system("make the guest's files"))?)
             .map_err(system("make the guest's ports"))?;
         let mut running = self.start(&channels).map_err(system("start QEMU"))?;
         let begun = Instant::now();
-        let mut words = Words::default();
+        let mut lines = Lines::default();
         let ended = loop {
             let ended = running.0.try_wait().map_err(system("wait for QEMU"))?.is_some();
-            words.hear(&channels.told, &mut hear).map_err(system("hear the guest"))?;
+            lines
+                .read(&channels.messages, &mut on_line)
+                .map_err(system("read the messages of the guest"))?;
             match (ended, stop.load(Ordering::Relaxed)) {
                 (true, _) => break channels.result(),
                 (_, true) => return Err(GuestError::Stopped),
@@ -152,12 +154,12 @@ impl Machine {
         ended.map_err(|error| channels.lost(error, &running.errors()))
     }
 
-    /// Adds what every guest needs: this program, modules, the errand, and a few files of the system.
-    fn complete(&self, mut files: Files, errand: &Errand) -> io::Result<Files> {
+    /// Adds what every guest needs: this program, modules, the job, and a few files of the system.
+    fn complete(&self, mut files: Files, job: &Job) -> io::Result<Files> {
         let own = std::fs::read_link("/proc/self/exe")?;
         files.program(&own)?;
         files.put(PROGRAM, Content::Link(own.to_string_lossy().into_owned()));
-        files.put(ERRAND, Content::File(errand.bytes()));
+        files.put(JOB, Content::File(job.bytes()));
         let modules = Modules::below(&self.kernel.modules);
         for (folder, wanted) in [(FIRST_MODULES, &NETWORK[..]), (LAST_MODULES, &PORT)] {
             for (n, (name, bytes)) in modules.in_order(wanted)?.into_iter().enumerate() {
@@ -202,8 +204,8 @@ impl Machine {
         add("-append", append);
         add("-chardev", line("log", &channels.log));
         add("-serial", "chardev:log".into());
-        add("-chardev", line("told", &channels.told));
-        add("-serial", "chardev:told".into());
+        add("-chardev", line("messages", &channels.messages));
+        add("-serial", "chardev:messages".into());
         add("-chardev", line("result", &channels.result));
         add("-device", "virtio-serial-pci".into());
         add("-device", "virtserialport,chardev=result".into());
@@ -232,27 +234,27 @@ struct Channels {
     /// The log of its kernel.
     log: File,
     /// The lines that its first process writes.
-    told: File,
+    messages: File,
     /// The archive with the result.
     result: File,
 }
 
 impl Channels {
     fn new(files: File) -> io::Result<Channels> {
-        let [log, told, result] = ["log", "told", "result"].map(in_memory);
-        Ok(Channels { files, log: log?, told: told?, result: result? })
+        let [log, messages, result] = ["log", "messages", "result"].map(in_memory);
+        Ok(Channels { files, log: log?, messages: messages?, result: result? })
     }
 
-    fn result(&self) -> io::Result<Ended> {
+    fn result(&self) -> io::Result<JobResult> {
         (&self.result).rewind()?;
-        Ended::unpack(cpio::read(BufReader::with_capacity(1 << 20, &self.result))?)
+        JobResult::unpack(cpio::read(BufReader::with_capacity(1 << 20, &self.result))?)
     }
 
     /// The error for a guest that has ended without a result. `qemu` is QEMU's error output.
     fn lost(&self, error: io::Error, qemu: &str) -> GuestError {
         let mut log = Vec::new();
         let read = (&self.log).rewind().and_then(|()| (&self.log).read_to_end(&mut log));
-        let log = read.map_or_else(|error| error.to_string(), |_| last_words(&log));
+        let log = read.map_or_else(|error| error.to_string(), |_| log_end(&log));
         if log.contains(ILLEGAL) {
             return GuestError::Instructions;
         }
@@ -261,7 +263,7 @@ impl Channels {
 }
 
 /// The last lines of a log, without control characters.
-fn last_words(log: &[u8]) -> String {
+fn log_end(log: &[u8]) -> String {
     let text = String::from_utf8_lossy(log);
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
     let last = lines[lines.len().saturating_sub(LOG_LINES)..].join("\n");
@@ -291,14 +293,14 @@ impl Drop for Running {
 
 /// The lines of a growing file.
 #[derive(Default)]
-struct Words {
+struct Lines {
     read: u64,
     rest: Vec<u8>,
 }
 
-impl Words {
-    /// Calls `hear` with each complete line that is new.
-    fn hear(&mut self, file: &File, hear: &mut impl FnMut(&str)) -> io::Result<()> {
+impl Lines {
+    /// Calls `on_line` with each complete line that is new.
+    fn read(&mut self, file: &File, on_line: &mut impl FnMut(&str)) -> io::Result<()> {
         let mut chunk = [0; 4096];
         loop {
             let length = file.read_at(&mut chunk, self.read)?;
@@ -309,7 +311,7 @@ impl Words {
             self.rest.extend_from_slice(&chunk[..length]);
             while let Some(end) = self.rest.iter().position(|&byte| byte == b'\n') {
                 let line: Vec<u8> = self.rest.drain(..=end).collect();
-                hear(String::from_utf8_lossy(&line).trim_end());
+                on_line(String::from_utf8_lossy(&line).trim_end());
             }
         }
     }
@@ -320,16 +322,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_heard_once_and_whole() {
+    fn lines_are_read_once_and_whole() {
         let file = in_memory("lines").unwrap();
-        let (mut words, mut heard) = (Words::default(), Vec::new());
+        let (mut lines, mut seen) = (Lines::default(), Vec::new());
         let mut at = 0;
         for text in ["one\r\ntw", "o\n", "", "three"] {
             file.write_all_at(text.as_bytes(), at).unwrap();
             at += text.len() as u64;
-            words.hear(&file, &mut |line| heard.push(line.to_owned())).unwrap();
+            lines.read(&file, &mut |line| seen.push(line.to_owned())).unwrap();
         }
-        assert_eq!(heard, ["one", "two"]);
+        assert_eq!(seen, ["one", "two"]);
     }
 
     #[test]

@@ -277,10 +277,6 @@ impl Shard {
         source: &Source,
         now: u64,
     ) -> bool {
-        // Nothing has been decided ahead then.
-        if !switch.is_calm() {
-            return false;
-        }
         let packet = source.packet(&self.links.calendar);
         let Some(out) = switch.certain_exit(packet) else {
             self.settle_all(id, switch, now);
@@ -291,11 +287,14 @@ impl Shard {
         self.links.settle(switch, base, out, now);
         let packet = source.packet(&self.links.calendar);
         let index = base + u32::from(out.0);
-        if !self.links.foresees(switch, out, index, packet, now)
-            || !self.has_room(id, switch, (from, out), source, now)
-        {
-            self.prepare(id, switch, (from, out), source, now);
+        if !self.links.foresees(switch, out, index, packet, now) {
+            self.prepare(id, switch, out, now);
             return false;
+        }
+        if switch.shares()
+            && !switch.has_room(out, source.packet(&self.links.calendar), Time::ps(now))
+        {
+            self.settle_all(id, switch, now);
         }
         let packet = source.packet(&self.links.calendar);
         match switch.admit_ahead(from, out, packet, Time::ps(now)) {
@@ -314,39 +313,11 @@ impl Shard {
         true
     }
 
-    /// Whether a packet finds room, or would be dropped without an effect on others.
-    #[inline]
-    fn has_room(
-        &mut self,
-        id: usize,
-        switch: &mut Switch,
-        (from, out): (PortId, PortId),
-        source: &Source,
-        now: u64,
-    ) -> bool {
-        if !switch.shares() {
-            return true;
-        }
-        let at = Time::ps(now);
-        if switch.has_room(from, out, source.packet(&self.links.calendar), at) {
-            return true;
-        }
-        self.settle_all(id, switch, now);
-        !switch.pauses() || switch.has_room(from, out, source.packet(&self.links.calendar), at)
-    }
-
-    /// Prepares the switch to receive a packet that goes from port `from` to port `out`.
+    /// Prepares the switch to receive a packet that goes to port `out`.
     #[inline(never)]
-    fn prepare(
-        &mut self,
-        id: usize,
-        switch: &mut Switch,
-        (from, out): (PortId, PortId),
-        source: &Source,
-        now: u64,
-    ) {
+    fn prepare(&mut self, id: usize, switch: &mut Switch, out: PortId, now: u64) {
         self.settle_all(id, switch, now);
-        if switch.notifies() || !self.has_room(id, switch, (from, out), source, now) {
+        if switch.notifies() {
             return self.ports_of(id).for_each(|port| self.ask(id, switch, port));
         }
         self.ask(id, switch, out);
@@ -420,5 +391,5 @@ impl Shard {
 /// The node, if it is a switch whose departures may be certain.
 pub(crate) fn switch_of(node: &mut dyn Node) -> Option<&mut Switch> {
     let any: &mut dyn Any = node;
-    any.downcast_mut()
+    any.downcast_mut().filter(|switch: &&mut Switch| switch.is_foreseeable())
 }

@@ -9,6 +9,7 @@
 mod chart;
 pub mod drawing;
 mod font;
+mod format;
 mod numbers;
 mod pdf;
 mod png;
@@ -18,6 +19,7 @@ mod svg;
 
 pub use chart::{Look, draw};
 pub use drawing::Drawing;
+pub use format::Format;
 pub use pdf::pdf;
 pub use png::png;
 pub use svg::svg;

@@ -100,17 +100,6 @@ impl Ingress {
         }
     }
 
-    /// Whether no class is paused, and no frame has to be sent.
-    pub fn is_calm(&self) -> bool {
-        self.paused == 0 && !self.has_frame()
-    }
-
-    /// Whether nothing changes for the sender if `len` more bytes of `class` find common room.
-    pub fn stays_calm(&self, class: u8, len: u64) -> bool {
-        let held = self.common[usize::from(class)] + len;
-        self.is_calm() && (!self.is_lossless(class) || held <= self.xoff)
-    }
-
     /// Whether a pause frame has to be sent.
     pub fn has_frame(&self) -> bool {
         self.pending != (0, 0)

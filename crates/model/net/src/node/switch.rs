@@ -74,10 +74,8 @@ pub struct Switch {
     ingress: Vec<Ingress>,
     buffer: Buffer,
     obeys_pause: bool,
-    /// Whether ports share a buffer, or pause others.
+    /// Whether ports share a buffer.
     shares: bool,
-    /// Whether no sender is paused, and no pause frame waits.
-    calm: bool,
     classifier: Option<(ClassifierSpec, Classifier)>,
     senders: Senders,
     notifies: bool,
@@ -104,8 +102,7 @@ impl Switch {
             ingress: ingress.collect(),
             buffer: Buffer::new(queue.shared),
             obeys_pause: queue.pfc.is_some(),
-            shares: queue.pfc.is_some() || queue.shared.is_some(),
-            calm: true,
+            shares: queue.shared.is_some(),
             classifier,
             senders,
             notifies: queue.notifies(),
@@ -156,7 +153,6 @@ impl Switch {
     /// Sends a pause frame to the far end of `from`, if one is due.
     fn send_pause_frame(&mut self, from: PortId, cx: &mut Cx<'_>) {
         if self.ingress[from.at()].has_frame() {
-            self.calm = false;
             cx.kick(from);
         }
     }
@@ -275,7 +271,6 @@ impl Switch {
     fn come_up(&mut self, port: PortId, cx: &mut Cx<'_>) {
         self.egress[port.at()].up = true;
         self.ingress[port.at()].restart();
-        self.calm &= self.ingress[port.at()].is_calm();
         cx.kick(port);
     }
 }
@@ -300,7 +295,6 @@ impl Node for Switch {
         if let Some(frame) = self.ingress[port.at()].take_frame() {
             egress.stats.pauses_sent += 1;
             self.account.created += 1;
-            self.calm = self.ingress.iter().all(Ingress::is_calm);
             return Some(frame);
         }
         self.pull(port, cx).map(|stored| stored.packet)

@@ -1,7 +1,7 @@
 //! Departures that a driver schedules when packets arrive.
 //!
-//! While packets of one class wait at a port, nothing is paused, and no discipline decides on departure, packets leave
-//! in the order in which they arrive. A driver may then keep these packets itself, each with the time at which it leaves,
+//! While packets of one class wait at a port of a switch without pause frames, and no discipline decides on departure,
+//! packets leave in the order in which they arrive. A driver may then keep these packets itself, each with the time at which it leaves,
 //! and reports departures later. The accounts of the port are the same as if the packets were here.
 
 use super::Switch;
@@ -13,8 +13,7 @@ use crate::node::{Cx, DropReason};
 use crate::time::Time;
 
 impl Switch {
-    /// The port by which `packet` leaves, if its departure may be foreseen: it is not a pause frame, and no state of the
-    /// switch decides on its way.
+    /// The port by which `packet` leaves, if its departure may be foreseen: no state of the switch decides on its way.
     #[inline]
     pub fn certain_exit(&self, packet: &Packet) -> Option<PortId> {
         if packet.kind == Kind::Pause || self.classifier.is_some() {
@@ -23,41 +22,34 @@ impl Switch {
         self.routes.next(self.node, packet.dst, packet.entropy)
     }
 
-    /// Whether no sender is paused, and no pause frame waits. Otherwise the switch foresees nothing.
-    #[inline]
-    pub fn is_calm(&self) -> bool {
-        self.calm
+    /// Whether departures may be certain at all. A pause frame would change them at any time.
+    pub fn is_foreseeable(&self) -> bool {
+        !self.obeys_pause
     }
 
     /// Whether the departure of `packet` by `out` is certain when it arrives, after a wait of `wait`.
     #[inline]
     pub fn foresees(&self, out: PortId, packet: &Packet, wait: Time) -> bool {
-        self.calm && self.egress[out.at()].foresees(packet, wait)
+        self.egress[out.at()].foresees(packet, wait)
     }
 
-    /// Whether ports share a buffer, or pause those that send to them, so that departures from one port matter to others.
+    /// Whether ports share a buffer, so that departures from one port matter to others.
     #[inline]
     pub fn shares(&self) -> bool {
         self.shares
     }
 
-    /// Whether `packet` finds room, and nobody is paused because of it. If departures have not been reported yet, the
-    /// answer may be false although there is room.
-    pub fn has_room(&self, from: PortId, out: PortId, packet: &Packet, now: Time) -> bool {
-        let (egress, len) = (&self.egress[out.at()], u64::from(packet.len));
+    /// Whether `packet` finds room. If departures have not been reported yet, the answer may be false although there is
+    /// room.
+    pub fn has_room(&self, out: PortId, packet: &Packet, now: Time) -> bool {
+        let egress = &self.egress[out.at()];
         egress.fits(packet, now)
-            && self.buffer.admits(egress.held_beside(packet), len)
-            && self.ingress[from.at()].stays_calm(packet.class, len)
+            && self.buffer.admits(egress.held_beside(packet), u64::from(packet.len))
     }
 
     /// Whether senders are notified of queues.
     pub fn notifies(&self) -> bool {
         self.notifies
-    }
-
-    /// Whether pause frames are used.
-    pub fn pauses(&self) -> bool {
-        self.obeys_pause
     }
 
     /// Admits a packet that arrived by `from` to port `out`, which foresees it. It waits outside of the switch. Returns

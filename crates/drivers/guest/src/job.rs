@@ -1,4 +1,4 @@
-//! What a guest does: it runs this program with other arguments. Files of the guest carry the errand and its result.
+//! What a guest does: it runs this program with other arguments. Files of the guest carry the job and its result.
 
 use crate::cpio::{Content, Writer};
 use std::ffi::{OsStr, OsString};
@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 pub(crate) const FOLDER: &str = "/slotline";
 /// The program, in this folder.
 pub(crate) const PROGRAM: &str = "/slotline/program";
-/// The errand, in this folder.
-pub(crate) const ERRAND: &str = "/slotline/errand";
+/// The job, in this folder.
+pub(crate) const JOB: &str = "/slotline/job";
 /// The folders of modules that are loaded before the program starts, and after it has ended.
 pub(crate) const FIRST_MODULES: &str = "/slotline/modules";
 pub(crate) const LAST_MODULES: &str = "/slotline/port";
@@ -23,7 +23,7 @@ const RETURNED: &str = "returned";
 
 /// A command that a guest runs.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Errand {
+pub struct Job {
     /// The arguments of this program.
     pub arguments: Vec<OsString>,
     /// The folder in which it runs.
@@ -32,8 +32,8 @@ pub struct Errand {
     pub returned: Option<PathBuf>,
 }
 
-impl Errand {
-    /// The errand as a file: the parts, with a zero byte after each.
+impl Job {
+    /// The job as a file: the parts, with a zero byte after each.
     pub(crate) fn bytes(&self) -> Vec<u8> {
         let returned = self.returned.as_deref().map_or(OsStr::new(""), Path::as_os_str);
         let head = [self.folder.as_os_str(), returned];
@@ -41,19 +41,19 @@ impl Errand {
         parts.flat_map(|part| part.as_bytes().iter().copied().chain([0])).collect()
     }
 
-    /// Reads what [`Errand::bytes`] has written.
-    pub(crate) fn of(bytes: &[u8]) -> Option<Errand> {
+    /// Reads what [`Job::bytes`] has written.
+    pub(crate) fn of(bytes: &[u8]) -> Option<Job> {
         let parts = bytes.strip_suffix(&[0])?.split(|&byte| byte == 0);
         let mut parts = parts.map(|part| OsString::from_vec(part.to_vec()));
         let (folder, returned) = (parts.next()?, parts.next()?);
         let returned = Some(PathBuf::from(returned)).filter(|path| *path != Path::new(""));
-        Some(Errand { arguments: parts.collect(), folder: folder.into(), returned })
+        Some(Job { arguments: parts.collect(), folder: folder.into(), returned })
     }
 }
 
-/// The result of an errand.
+/// The result of a job.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Ended {
+pub struct JobResult {
     /// The exit code of the program.
     pub exit: u8,
     /// What it printed on its standard output.
@@ -62,7 +62,7 @@ pub struct Ended {
     pub files: Vec<(String, Content)>,
 }
 
-impl Ended {
+impl JobResult {
     /// Writes the result as an archive. `returned` is a folder that may not exist.
     pub(crate) fn pack<W: Write>(
         exit: u8,
@@ -82,19 +82,19 @@ impl Ended {
     ///
     /// # Errors
     /// Something is missing, or a path leads out of the folder.
-    pub(crate) fn unpack(entries: Vec<(String, Content)>) -> io::Result<Ended> {
-        let mut ended = Ended { exit: 0, output: vec![], files: vec![] };
+    pub(crate) fn unpack(entries: Vec<(String, Content)>) -> io::Result<JobResult> {
+        let mut result = JobResult { exit: 0, output: vec![], files: vec![] };
         let mut exit = None;
         for (name, content) in entries {
             match (name.as_str(), content) {
                 (EXIT, Content::File(bytes)) => exit = bytes.first().copied(),
-                (OUTPUT, Content::File(bytes)) => ended.output = bytes,
+                (OUTPUT, Content::File(bytes)) => result.output = bytes,
                 (RETURNED, _) => {}
-                (name, content) => ended.files.push((inner(name)?.to_owned(), content)),
+                (name, content) => result.files.push((inner(name)?.to_owned(), content)),
             }
         }
-        ended.exit = exit.ok_or_else(|| io::Error::other("the exit code is missing"))?;
-        Ok(ended)
+        result.exit = exit.ok_or_else(|| io::Error::other("the exit code is missing"))?;
+        Ok(result)
     }
 }
 
@@ -129,29 +129,29 @@ mod tests {
     use crate::cpio;
 
     #[test]
-    fn an_errand_is_read_as_written() {
+    fn a_job_is_read_as_written() {
         for returned in [None, Some(PathBuf::from("/r"))] {
             let arguments = vec!["emulate".into(), "".into(), "a b".into()];
-            let errand = Errand { arguments, folder: "/home/x".into(), returned };
-            assert_eq!(Errand::of(&errand.bytes()), Some(errand));
+            let job = Job { arguments, folder: "/home/x".into(), returned };
+            assert_eq!(Job::of(&job.bytes()), Some(job));
         }
-        assert_eq!(Errand::of(b"/home"), None);
+        assert_eq!(Job::of(b"/home"), None);
     }
 
     #[test]
     fn a_result_is_read_as_packed() {
-        let folder = std::env::temp_dir().join(format!("slotline-errand-{}", std::process::id()));
+        let folder = std::env::temp_dir().join(format!("slotline-job-{}", std::process::id()));
         fs::create_dir_all(folder.join("a/b")).unwrap();
         fs::write(folder.join("a/b/c.csv"), "1,2").unwrap();
         let packed = |returned| {
-            let archive = Ended::pack(3, b"text".into(), returned, Vec::new()).unwrap();
-            Ended::unpack(cpio::read(&archive[..]).unwrap()).unwrap()
+            let archive = JobResult::pack(3, b"text".into(), returned, Vec::new()).unwrap();
+            JobResult::unpack(cpio::read(&archive[..]).unwrap()).unwrap()
         };
-        let ended = packed(Some(&folder));
-        assert_eq!((ended.exit, &ended.output[..]), (3, &b"text"[..]));
-        let names: Vec<&str> = ended.files.iter().map(|(name, _)| name.as_str()).collect();
+        let result = packed(Some(&folder));
+        assert_eq!((result.exit, &result.output[..]), (3, &b"text"[..]));
+        let names: Vec<&str> = result.files.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["a", "a/b", "a/b/c.csv"]);
-        assert_eq!(ended.files[2].1, Content::File(b"1,2".into()));
+        assert_eq!(result.files[2].1, Content::File(b"1,2".into()));
         assert_eq!(packed(None).files, []);
         assert_eq!(packed(Some(Path::new("/none"))).files, []);
         fs::remove_dir_all(folder).unwrap();
@@ -160,7 +160,7 @@ mod tests {
     #[test]
     fn paths_that_lead_elsewhere_are_refused() {
         let with = |name: &str| {
-            Ended::unpack(vec![
+            JobResult::unpack(vec![
                 (EXIT.into(), Content::File(vec![0])),
                 (name.into(), Content::Folder),
             ])
@@ -169,6 +169,6 @@ mod tests {
         for name in ["returned/../a", "/etc", "returned//a", "returnedx/a"] {
             assert!(with(name).is_err(), "{name}");
         }
-        assert!(Ended::unpack(vec![]).is_err());
+        assert!(JobResult::unpack(vec![]).is_err());
     }
 }
