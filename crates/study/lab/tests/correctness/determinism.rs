@@ -76,7 +76,7 @@ fn twice_and_on_any_number_of_threads() {
         let text = scenario(scheme, SAMPLE);
         let first = one(&text, 1);
         assert!(first.census.sent > 10_000 && !first.samples.is_empty(), "{:?}", first.census);
-        for threads in [1, 2, 3, 5] {
+        for threads in [1, 2, 5] {
             let again = one(&text, threads);
             assert_eq!(again.engine.threads, threads as u32);
             assert_eq!(again.engine.digest, first.engine.digest, "{threads} threads: {scheme}");
