@@ -2,7 +2,7 @@
 
 use super::survey::{DirectedLink, Load, Survey};
 use super::{several, span};
-use crate::follow::choose::{HOPS_PER_SEGMENT, MOST_HOPS, most_hops};
+use crate::follow::choose::{HOPS_PER_SEGMENT, most_hops};
 use crate::output::format::Scale;
 use crate::run::Jobs;
 use crate::usage;
@@ -232,14 +232,14 @@ fn followed(scenario: &Scenario) -> bool {
     measure.why || !measure.follow.is_empty() || !measure.capture.is_empty()
 }
 
-/// The most packet-hops that are recorded in a run, and the bytes for each of them, with what is computed from it.
-const RECORDED: (f64, f64) = (MOST_HOPS as f64, 250.0);
+/// Bytes for each packet-hop that is recorded, with what is computed from it.
+const RECORDED: f64 = 250.0;
 
 /// Bytes of the results about a followed flow.
 const FOLLOWED_FLOW: f64 = 2_500.0;
 
 /// Bytes for the program itself.
-const PROGRAM: f64 = 24e6;
+const PROGRAM: f64 = 32e6;
 
 /// Bytes for the program, the network, the traffic, the records of all runs, and the packets that `at_once`
 /// simultaneous runs record.
@@ -254,11 +254,12 @@ fn memory(survey: &Survey<'_>, estimates: &[Estimate], at_once: usize) -> f64 {
 
 /// Bytes of the packets that simultaneous runs record. One run of each scheme is followed.
 fn recorded(survey: &Survey<'_>, estimates: &[Estimate], at_once: usize) -> f64 {
-    let Some((share, links)) = followed_part(survey) else { return 0.0 };
-    let crossed = (2.0 * links / HOPS_PER_SEGMENT as f64).min(1.0);
     let bytes = |e: &Estimate| {
-        let hops = (e.hops * share).min(most_hops(e.hops as u64) as f64 * crossed);
-        hops * RECORDED.1 + survey.flows() as f64 * hops / e.hops.max(1.0) * FOLLOWED_FLOW
+        let most = most_hops(e.hops as u64) as f64;
+        let Some((share, links)) = followed_part(survey, most) else { return 0.0 };
+        let crossed = (2.0 * links / HOPS_PER_SEGMENT as f64).min(1.0);
+        let hops = (e.hops * share).min(most * crossed);
+        hops * RECORDED + survey.flows() as f64 * hops / e.hops.max(1.0) * FOLLOWED_FLOW
     };
     let mut each: Vec<f64> = estimates.iter().map(bytes).collect();
     each.sort_unstable_by(|a, b| b.total_cmp(a));
@@ -266,15 +267,15 @@ fn recorded(survey: &Survey<'_>, estimates: &[Estimate], at_once: usize) -> f64 
 }
 
 /// The share of packets that belong to connections that can be followed, and the mean number of links that these
-/// packets cross. Such connections are TCP and have few enough packets.
-fn followed_part(survey: &Survey<'_>) -> Option<(f64, f64)> {
+/// packets cross. Such connections are TCP and have at most `most` packet-hops.
+fn followed_part(survey: &Survey<'_>, most: f64) -> Option<(f64, f64)> {
     let transport = survey.scenario.scheme[0].transport.build().ok()?;
     let (mut all, mut few, mut crossed) = (0.0, 0.0, 0.0);
     for (at, conn) in survey.traffic.conns.iter().enumerate() {
         let own = survey.load(conn, &transport).packets;
         let packets = own * survey.scale_of(conn);
         all += packets;
-        if conn.carrier == Carrier::Tcp && own * HOPS_PER_SEGMENT as f64 <= RECORDED.0 {
+        if conn.carrier == Carrier::Tcp && own * HOPS_PER_SEGMENT as f64 <= most {
             few += packets;
             crossed += packets * survey.path(at).count() as f64;
         }

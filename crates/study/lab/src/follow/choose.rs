@@ -12,7 +12,7 @@ use slotline_sim::Follow;
 use std::collections::BTreeSet;
 
 /// The approximate number of packet-hops that are recorded in one large run. Each takes 64 bytes.
-pub(crate) const MOST_HOPS: u64 = 1_500_000;
+const MOST_HOPS: u64 = 1_500_000;
 /// The number that is recorded in any run.
 const LEAST_HOPS: u64 = 250_000;
 /// The share of the packet-hops of a run that are recorded is one in so many, so that recording costs a small part of
