@@ -24,9 +24,10 @@ struct Sent {
 /// The transmissions of a connection.
 #[derive(Debug)]
 pub(super) struct Rack {
-    /// Ring: segment s at `s & mask`.
+    /// Ring: segment s at `s & mask`. It has room for all segments from `una` on, and grows with them.
     sent: Vec<Sent>,
     mask: u32,
+    una: u32,
     /// The transmissions in order. Only the last one of each segment is valid.
     order: VecDeque<(Time, u32)>,
     /// The received segment that was sent last (RACK.xmit_ts, RACK.end_seq), and its round-trip time.
@@ -38,13 +39,16 @@ pub(super) struct Rack {
     reordered: bool,
 }
 
+/// The segments that a ring has room for at first.
+const ROOM: u32 = 64;
+
 impl Rack {
-    /// A state for windows of up to `window` segments.
-    pub fn new(window: u32) -> Rack {
-        let size = (window + 1).next_power_of_two().max(64);
+    /// The state of a connection that has sent nothing.
+    pub fn new() -> Rack {
         Rack {
-            sent: vec![Sent::default(); size as usize],
-            mask: size - 1,
+            sent: vec![Sent::default(); ROOM as usize],
+            mask: ROOM - 1,
+            una: 0,
             order: VecDeque::new(),
             latest: (Time::ZERO, 0),
             rtt: Time::ZERO,
@@ -54,6 +58,17 @@ impl Rack {
         }
     }
 
+    /// Doubles the ring, which is full up to `segment`.
+    #[cold]
+    fn grow(&mut self, segment: u32) {
+        let mask = 2 * self.mask + 1;
+        let mut sent = vec![Sent::default(); mask as usize + 1];
+        for before in self.una..segment {
+            sent[(before & mask) as usize] = self.sent(before);
+        }
+        (self.sent, self.mask) = (sent, mask);
+    }
+
     fn sent(&self, segment: u32) -> Sent {
         self.sent[(segment & self.mask) as usize]
     }
@@ -61,6 +76,9 @@ impl Rack {
     /// A segment is sent, for the first time or `again`.
     #[inline]
     pub fn send(&mut self, segment: u32, again: bool, now: Time) {
+        if segment - self.una > self.mask {
+            self.grow(segment);
+        }
         self.sent[(segment & self.mask) as usize] = Sent { at: now, again };
         self.order.push_back((now, segment));
     }
@@ -86,6 +104,7 @@ impl Rack {
     /// All segments below `una` are received.
     #[inline]
     pub fn forget(&mut self, una: u32) {
+        self.una = una;
         while self.order.front().is_some_and(|&(_, segment)| segment < una) {
             self.order.pop_front();
         }
@@ -133,15 +152,26 @@ mod tests {
 
     /// Segments 0 to `count` - 1 are sent, one each 1 us, from time 0 on.
     fn sent(count: u32) -> (Rack, Scoreboard) {
-        let mut rack = Rack::new(100);
+        let mut rack = Rack::new();
         (0..count).for_each(|segment| rack.send(segment, false, Time::us(segment.into())));
-        (rack, Scoreboard::new(0, 100))
+        (rack, Scoreboard::new(0, count))
     }
 
     /// `segment`, sent at `at`, is received. The sender learns of it at `now`.
     fn receive(rack: &mut Rack, board: &mut Scoreboard, segment: u16, at: Time, now: Time) {
         let span = Span { start: segment, end: segment + 1 };
         board.receive(0, &[span], 100, |segment| rack.receive(segment, at.as_ns() as u32, now));
+    }
+
+    #[test]
+    fn the_ring_grows_with_the_segments_that_are_not_acknowledged() {
+        let (mut rack, mut board) = sent(1_000);
+        receive(&mut rack, &mut board, 7, Time::us(7), Time::us(2_000));
+        assert_eq!(rack.rtt, Time::us(1_993));
+        assert!(rack.sent.len() == 1024 && rack.sent(999).at == Time::us(999));
+        rack.forget(1_000);
+        (1_000..2_000).for_each(|segment| rack.send(segment, false, Time::ms(3)));
+        assert_eq!(rack.sent.len(), 1024);
     }
 
     /// RFC 8985, section 3.3: if only the last segment of a flight is received, all others are lost a quarter of a

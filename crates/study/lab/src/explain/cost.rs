@@ -233,7 +233,10 @@ fn followed(scenario: &Scenario) -> bool {
 }
 
 /// Bytes for each packet-hop that is recorded, with what is computed from it.
-const RECORDED: f64 = 250.0;
+const RECORDED: f64 = 330.0;
+
+/// The share of the room for recorded packet-hops that is used: flows that no longer fit are left out.
+const ROOM_USED: f64 = 0.75;
 
 /// Bytes of the results about a followed flow.
 const FOLLOWED_FLOW: f64 = 2_500.0;
@@ -241,15 +244,26 @@ const FOLLOWED_FLOW: f64 = 2_500.0;
 /// Bytes for the program itself.
 const PROGRAM: f64 = 32e6;
 
-/// Bytes for the program, the network, the traffic, the records of all runs, and the packets that `at_once`
-/// simultaneous runs record.
+/// Bytes for a connection whose losses are detected by time.
+const TIMED_CONNECTION: f64 = 2_000.0;
+
+/// Bytes for the program, the network, the traffic, the records of all runs, and the state and the recorded packets of
+/// `at_once` simultaneous runs.
 fn memory(survey: &Survey<'_>, estimates: &[Estimate], at_once: usize) -> f64 {
     let recorded =
         if followed(survey.scenario) { recorded(survey, estimates, at_once) } else { 0.0 };
     let runs = (survey.scenario.scheme.len() as u32 * survey.scenario.repeat) as f64;
     let flows = survey.flows() as f64;
     let network = 5_000.0 * survey.graph.hosts.len() as f64;
+    let network = network + connections(survey) * at_once as f64;
     PROGRAM + recorded + network + 300.0 * flows + runs * (150.0 * flows + 40.0 * samples(survey))
+}
+
+/// Bytes of the state of connections in a run, beyond that of their flows.
+fn connections(survey: &Survey<'_>) -> f64 {
+    let timed = |scheme: &SchemeSpec| scheme.transport.build().is_ok_and(|it| it.by_time());
+    let any = survey.scenario.scheme.iter().any(timed);
+    if any { survey.traffic.conns.len() as f64 * TIMED_CONNECTION } else { 0.0 }
 }
 
 /// Bytes of the packets that simultaneous runs record. One run of each scheme is followed.
@@ -258,7 +272,7 @@ fn recorded(survey: &Survey<'_>, estimates: &[Estimate], at_once: usize) -> f64 
         let most = most_hops(e.hops as u64) as f64;
         let Some((share, links)) = followed_part(survey, most) else { return 0.0 };
         let crossed = (2.0 * links / HOPS_PER_SEGMENT as f64).min(1.0);
-        let hops = (e.hops * share).min(most * crossed);
+        let hops = (e.hops * share).min(ROOM_USED * most * crossed);
         hops * RECORDED + survey.flows() as f64 * hops / e.hops.max(1.0) * FOLLOWED_FLOW
     };
     let mut each: Vec<f64> = estimates.iter().map(bytes).collect();

@@ -31,7 +31,7 @@ pub(super) struct RackTlp {
 impl RackTlp {
     pub fn new(transport: &Transport) -> RackTlp {
         RackTlp {
-            rack: Rack::new(transport.max_window()),
+            rack: Rack::new(),
             probes: transport.tail_loss_probe().then(Probes::new),
             reduction: None,
             retransmit_at: Time::MAX,
