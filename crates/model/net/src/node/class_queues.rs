@@ -41,7 +41,13 @@ impl<T: AsRef<Packet>> ClassQueues<T> {
     /// The queue that `packet` belongs to.
     #[inline]
     pub fn queue_of(&self, packet: &Packet) -> usize {
-        if self.by_class { usize::from(packet.class) } else { 0 }
+        self.queue_of_class(packet.class)
+    }
+
+    /// The queue of the packets of a class.
+    #[inline]
+    pub fn queue_of_class(&self, class: u8) -> usize {
+        if self.by_class { usize::from(class) } else { 0 }
     }
 
     /// Puts a packet at the end of its queue.
@@ -73,11 +79,13 @@ impl<T: AsRef<Packet>> ClassQueues<T> {
     }
 
     /// Whether no packet waits.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.waiting == 0
     }
 
     /// Whether `queue` is stopped.
+    #[inline]
     pub fn is_paused(&self, queue: usize) -> bool {
         self.paused >> queue & 1 == 1
     }
