@@ -6,13 +6,14 @@ use std::collections::VecDeque;
 /// The packets waiting for one port of a switch or of a host's network card. For a switch, `T` also names the port of
 /// arrival. Class 7 goes first; a paused class waits.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct ClassQueues<T = Packet> {
-    fifos: [VecDeque<T>; CLASSES],
-    bytes: [u64; CLASSES],
     /// Classes with waiting packets, as a bit mask.
     waiting: u8,
     paused: u8,
     by_class: bool,
+    bytes: [u64; CLASSES],
+    fifos: [VecDeque<T>; CLASSES],
 }
 
 impl AsRef<Packet> for Packet {

@@ -143,27 +143,27 @@ impl Load {
     }
 }
 
-/// One port's queues.
+/// One port's queues. What every packet needs comes first, in few cache lines.
+#[repr(C, align(64))]
 pub(super) struct Egress {
-    pub queues: ClassQueues<Stored>,
-    /// The class that has a share of the port before all others.
-    reserve: Option<Reserve>,
-    /// One for each class; empty if there is one queue, whose load is `whole`.
-    loads: Vec<Load>,
-    markers: Vec<Marker>,
     whole: Load,
-    pace: InverseRate,
-    limit: Bytes,
-    /// The time to send `limit`.
-    room: Time,
-    /// Bytes of packets that wait outside of `queues`, because their driver has scheduled their departures. Those that
-    /// have left count until the driver reports it.
+    /// When the last of the packets that wait outside of `queues` starts. Their driver has scheduled their departures.
+    last_start: Time,
+    /// Bytes of these packets. Those that have left count until the driver reports it.
     ahead: u64,
     /// The queue of these packets.
     ahead_queue: usize,
-    /// When the last of these packets starts.
-    last_start: Time,
+    pace: InverseRate,
+    /// The time to send `limit`.
+    room: Time,
+    markers: Vec<Marker>,
+    /// One for each class; empty if there is one queue, whose load is `whole`.
+    loads: Vec<Load>,
+    /// The class that has a share of the port before all others.
+    reserve: Option<Reserve>,
     pub up: bool,
+    pub queues: ClassQueues<Stored>,
+    limit: Bytes,
     pub stats: PortStats,
 }
 
