@@ -6,12 +6,12 @@
 //! of a port that asks.
 
 use crate::calendar::{Calendar, Entry};
-use crate::line::{Discipline, Line, PORT_MASK};
+use crate::line::{Discipline, PORT_MASK};
 use crate::links::{Links, own};
 use crate::network::Place;
 use crate::node_events::NodeEvent;
-use crate::shard::{Item, Shard};
-use slotline_net::aqm::{Feedback, Verdict};
+use crate::shard::{Item, NONE, Shard};
+use slotline_net::aqm::Feedback;
 use slotline_net::frame::{ECT, Packet};
 use slotline_net::id::PortId;
 use slotline_net::node::egress::{Leaving, Stored};
@@ -71,21 +71,28 @@ impl Links {
     #[inline]
     fn settle(&mut self, switch: &mut Switch, base: u32, port: PortId, until: u64) {
         let at = (base + u32::from(port.0) - self.first_port) as usize;
-        while let Some(first) = self.ahead[at].front().copied()
-            && first.start < until
-        {
-            self.ahead[at].pop_front();
-            self.lines[at].count(first.leaving.len);
-            switch.left(port, &first.leaving, Time::ps(first.start));
+        let (waiting, line) = (&mut self.ahead[at], &mut self.lines[at]);
+        if waiting.front().is_some_and(|first| first.start < until) {
+            let next = || {
+                let first = waiting.front().filter(|first| first.start < until)?;
+                let departure = (first.leaving, Time::ps(first.start));
+                line.count(first.leaving.len);
+                waiting.pop_front();
+                Some(departure)
+            };
+            switch.left(port, std::iter::from_fn(next));
         }
     }
 
-    /// Takes the packets of `port` that have not started back into the switch. Returns whether there were any.
-    fn take_back(&mut self, switch: &mut Switch, base: u32, port: PortId) -> bool {
+    /// Takes the packets of `port` that start at `now` or later back into the switch. Returns whether there were any.
+    fn take_back(&mut self, switch: &mut Switch, base: u32, port: PortId, now: u64) -> bool {
+        self.settle(switch, base, port, now);
         let index = base + u32::from(port.0);
         let mut waiting = std::mem::take(self.waiting(index));
-        let Some(first) = waiting.front() else { return false };
-        self.line(index).0.free_at = first.start;
+        if let Some(first) = waiting.front() {
+            self.line(index).0.free_at = first.start;
+        }
+        let any = !waiting.is_empty();
         let own = self.shared.layout.own(self.shared.layout.node[index as usize] as usize);
         for Ahead { position, leaving, .. } in waiting.drain(..) {
             let packet = self.calendar.void(position, own);
@@ -93,33 +100,46 @@ impl Links {
             switch.take_back(port, Stored { packet, from, since });
         }
         *self.waiting(index) = waiting;
-        true
+        any
     }
 }
 
+/// The departure of a packet from a pulled port.
+#[derive(Clone, Copy)]
+struct Departure {
+    out: PortId,
+    /// The index of the port among those of the shard.
+    at: usize,
+    /// Whether another packet is being sent.
+    busy: bool,
+    /// When its first bit leaves, ps.
+    start: u64,
+    /// When its last bit has left, ps.
+    end: u64,
+    /// When and where it arrives.
+    arrival: (u64, u32),
+}
+
 impl Links {
-    /// Whether the departure of a packet by a port is certain, and its arrival can be put into the calendar.
+    /// The departure of a packet that arrives at `now` by port `out`, if it is certain and its arrival can be put into the
+    /// calendar, where it must stay in its place until it has started.
     #[inline]
-    fn foresees(
+    fn departure(
         &self,
         switch: &Switch,
-        out: PortId,
-        index: u32,
+        (out, index): (PortId, u32),
         packet: &Packet,
         now: u64,
-    ) -> bool {
-        let line = &self.lines[(index - self.first_port) as usize];
-        let start = line.free_at.max(now);
-        line.discipline() == Discipline::Pulled
-            && switch.foresees(out, packet, Time::ps(start - now))
-            && (!line.is_busy(now) || self.can_take_back(line, packet.len, start))
-    }
-
-    /// Whether the arrival of a packet that starts at `start` stays where it can be found again.
-    #[inline]
-    fn can_take_back(&self, line: &Line, len: u16, start: u64) -> bool {
-        let (time, to) = line.arrival(len, start);
-        self.is_mine(to) && self.calendar.is_near(time)
+    ) -> Option<Departure> {
+        let at = (index - self.first_port) as usize;
+        let line = &self.lines[at];
+        let (busy, start) = (line.is_busy(now), line.free_at.max(now));
+        let end = start + line.time_for(packet.len);
+        let arrival = line.arrival(end);
+        let certain = line.discipline() == Discipline::Pulled
+            && switch.foresees(out, packet, Time::ps(now), Time::ps(start - now))
+            && (!busy || (self.is_mine(arrival.1) && self.calendar.is_near(arrival.0)));
+        certain.then_some(Departure { out, at, busy, start, end, arrival })
     }
 
     /// Puts a packet that was admitted into the calendar.
@@ -127,22 +147,14 @@ impl Links {
     fn send_ahead(
         &mut self,
         switch: &mut Switch,
-        (out, index): (PortId, u32),
+        departure: &Departure,
         source: &Source,
         flags: u8,
         leaving: Leaving,
         payloads: &mut Payloads,
     ) {
-        let now = leaving.since.as_ps();
-        let at = (index - self.first_port) as usize;
-        let line = &mut self.lines[at];
-        let (busy, start) = (line.is_busy(now), line.free_at.max(now));
-        let (time, to) = line.arrival(leaving.len, start);
-        line.free_at = start + line.time_for(leaving.len);
-        if !busy {
-            line.count(leaving.len);
-            switch.left(out, &leaving, leaving.since);
-        }
+        let Departure { out, at, busy, start, end, arrival: (time, to) } = *departure;
+        self.lines[at].free_at = end;
         let position = match source {
             Source::At(position) if self.is_mine(to) => {
                 self.calendar.push_again(*position, time, to, flags)
@@ -153,9 +165,16 @@ impl Links {
                 self.deliver(time, to, &packet, payloads)
             }
         };
-        if busy {
-            self.ahead[at].push_back(Ahead { start, position, leaving });
+        if !busy {
+            self.lines[at].count(leaving.len);
+            return switch.left(out, std::iter::once((leaving, leaving.since)));
         }
+        // What has started is forgotten when there is no space for more.
+        if self.ahead[at].len() == self.ahead[at].capacity() {
+            let base = self.first_port + at as u32 - u32::from(out.0);
+            self.settle(switch, base, out, leaving.since.as_ps());
+        }
+        self.ahead[at].push_back(Ahead { start, position, leaving });
     }
 }
 
@@ -171,10 +190,11 @@ impl Calendar {
 
 impl Shard {
     /// Calls a switch with its events of this window, in order.
-    pub fn handle_switch(&mut self, at: usize, switch: &mut Switch, items: &[Item]) {
+    pub fn handle_switch(&mut self, at: usize, switch: &mut Switch, items: &mut [Item]) {
         let id = self.first_node + at;
         let own_slot = self.links.shared.layout.own(id);
-        for item in items {
+        self.look_up(id, switch, items);
+        for item in &*items {
             let entry = self.links.calendar.get(item.position);
             let (time, to) = (entry.time, entry.to);
             if to & PORT_MASK == own_slot {
@@ -186,12 +206,33 @@ impl Shard {
                 let event = self.links.node_events.pop();
                 self.switch_event(at, switch, event);
             }
-            self.switch_arrival(at, switch, (time, to), item.position);
+            self.switch_arrival(at, switch, (time, to), item);
         }
         while self.links.node_events.any_before(u64::MAX) {
             let event = self.links.node_events.pop();
             self.switch_event(at, switch, event);
         }
+    }
+
+    /// Looks up the ports by which packets of this window leave, and loads the state of all of them, so that cache misses
+    /// overlap.
+    #[inline]
+    fn look_up(&mut self, id: usize, switch: &Switch, items: &mut [Item]) {
+        let links = &mut self.links;
+        if links.shared.changes {
+            return;
+        }
+        let base = links.shared.layout.first[id] - links.first_port;
+        let mut latest = 0;
+        for item in items {
+            let packet = &links.calendar.get(item.position).packet;
+            if let Some(out) = switch.certain_exit(packet) {
+                item.out = u32::from(out.0);
+                let line = &links.lines[(base + item.out) as usize];
+                latest = latest.max(line.free_at ^ switch.touch(out));
+            }
+        }
+        links.latest = latest;
     }
 
     fn switch_event(&mut self, at: usize, switch: &mut Switch, event: NodeEvent) {
@@ -204,7 +245,6 @@ impl Shard {
             own::CHANGE => self.all_ports_ask(id, switch, time),
             own::FREE => {
                 let port = PortId(event.token() as u16);
-                self.links.settle(switch, base, port, time + 1);
                 if !switch.has_waiting(port) {
                     self.links.line(base + event.token()).1.armed = false;
                     return;
@@ -229,19 +269,18 @@ impl Shard {
     }
 
     /// From now on `port` asks for each packet.
-    fn ask(&mut self, id: usize, switch: &mut Switch, port: PortId) {
+    fn ask(&mut self, id: usize, switch: &mut Switch, port: PortId, now: u64) {
         let base = self.links.shared.layout.first[id];
         let index = base + u32::from(port.0);
-        if self.links.take_back(switch, base, port) && !self.links.line(index).1.armed {
+        if self.links.take_back(switch, base, port, now) && !self.links.line(index).1.armed {
             self.arm(id, port);
         }
     }
 
     fn all_ports_ask(&mut self, id: usize, switch: &mut Switch, now: u64) {
-        self.settle_all(id, switch, now);
         let base = self.links.shared.layout.first[id];
         for port in self.ports_of(id) {
-            self.ask(id, switch, port);
+            self.ask(id, switch, port, now);
             let (line, cold) = self.links.line(base + u32::from(port.0));
             if !cold.armed && line.is_busy(now) {
                 self.arm(id, port);
@@ -254,57 +293,57 @@ impl Shard {
         at: usize,
         switch: &mut Switch,
         (time, to): (u64, u32),
-        position: u32,
+        item: &Item,
     ) {
-        let (id, index) = (self.first_node + at, to & PORT_MASK);
+        let (id, index, position) = (self.first_node + at, to & PORT_MASK, item.position);
         let from = PortId((index - self.links.shared.layout.first[id]) as u16);
         let arrives = time < self.links.shared.end && u32::from(self.epoch(index)) == to >> 24;
-        if arrives && self.pass(id, switch, from, &Source::At(position), time) {
+        let out = match item.out {
+            NONE => switch.certain_exit(&self.links.calendar.get(position).packet),
+            out => Some(PortId(out as u16)),
+        };
+        if arrives && self.pass(id, switch, (from, out), &Source::At(position), time) {
             self.hops += 1;
             return;
         }
         self.arrival(at, switch, time, to, position);
     }
 
-    /// Handles a packet that arrives by `from` if its departure is certain. Otherwise prepares the switch to receive it,
-    /// and returns false.
+    /// Handles a packet that arrives by `from` if its departure, by `out` if that is certain, is certain. Otherwise prepares
+    /// the switch to receive it, and returns false.
     #[inline]
     fn pass(
         &mut self,
         id: usize,
         switch: &mut Switch,
-        from: PortId,
+        (from, out): (PortId, Option<PortId>),
         source: &Source,
         now: u64,
     ) -> bool {
-        let packet = source.packet(&self.links.calendar);
-        let Some(out) = switch.certain_exit(packet) else {
+        let Some(out) = out else {
             self.settle_all(id, switch, now);
-            self.ask(id, switch, from);
+            self.ask(id, switch, from, now);
             return false;
         };
         let base = self.links.shared.layout.first[id];
-        self.links.settle(switch, base, out, now);
-        let packet = source.packet(&self.links.calendar);
         let index = base + u32::from(out.0);
-        if !self.links.foresees(switch, out, index, packet, now) {
+        let packet = source.packet(&self.links.calendar);
+        let Some(departure) = self.links.departure(switch, (out, index), packet, now) else {
             self.prepare(id, switch, out, now);
             return false;
-        }
-        if switch.shares()
-            && !switch.has_room(out, source.packet(&self.links.calendar), Time::ps(now))
-        {
-            self.settle_all(id, switch, now);
-        }
+        };
+        let has_room = switch.has_room(out, packet, Time::ps(now))
+            || (switch.shares() && self.has_room(id, switch, out, source, now));
         let packet = source.packet(&self.links.calendar);
-        match switch.admit_ahead(from, out, packet, Time::ps(now)) {
-            Ok((verdict, flags)) => {
+        let mut feedback = None;
+        match switch.admit_ahead(out, packet, has_room, Time::ps(now), &mut feedback) {
+            Ok(flags) => {
                 let ect = packet.has(ECT);
                 let (len, class, since) = (packet.len, packet.class, Time::ps(now));
                 let leaving = Leaving { len, class, ect, from, since };
                 let payloads = self.effects.payloads();
-                self.links.send_ahead(switch, (out, index), source, flags, leaving, payloads);
-                if let Verdict::Notify(what) = verdict {
+                self.links.send_ahead(switch, &departure, source, flags, leaving, payloads);
+                if let Some(what) = feedback {
                     self.notify(id, switch, out, source, what, now);
                 }
             }
@@ -313,14 +352,28 @@ impl Shard {
         true
     }
 
+    /// Whether a shared buffer has room for a packet that goes to port `out`, after the departures that decide it are
+    /// reported.
+    fn has_room(
+        &mut self,
+        id: usize,
+        switch: &mut Switch,
+        out: PortId,
+        source: &Source,
+        now: u64,
+    ) -> bool {
+        self.settle_all(id, switch, now);
+        switch.has_room(out, source.packet(&self.links.calendar), Time::ps(now))
+    }
+
     /// Prepares the switch to receive a packet that goes to port `out`.
     #[inline(never)]
     fn prepare(&mut self, id: usize, switch: &mut Switch, out: PortId, now: u64) {
         self.settle_all(id, switch, now);
         if switch.notifies() {
-            return self.ports_of(id).for_each(|port| self.ask(id, switch, port));
+            return self.ports_of(id).for_each(|port| self.ask(id, switch, port, now));
         }
-        self.ask(id, switch, out);
+        self.ask(id, switch, out, now);
     }
 
     #[cold]
@@ -336,7 +389,8 @@ impl Shard {
         let packet = *source.packet(&self.links.calendar);
         let mut cx = Cx::new(Time::ps(now), &mut self.effects);
         let Some(notice) = switch.notice(out, &packet, what, &mut cx) else { return };
-        if !self.pass(id, switch, out, &Source::Made(notice), now) {
+        let ports = (out, switch.certain_exit(&notice));
+        if !self.pass(id, switch, ports, &Source::Made(notice), now) {
             switch.forward(out, notice, &mut Cx::new(Time::ps(now), &mut self.effects));
             self.carry_out(switch, id, now);
         }
@@ -381,8 +435,7 @@ impl Shard {
             let Place::Node(node) = &mut self.places[at] else { continue };
             let Some(switch) = switch_of(&mut **node) else { continue };
             for port in ports {
-                self.links.settle(switch, base, port, until);
-                self.links.take_back(switch, base, port);
+                self.links.take_back(switch, base, port, until);
             }
         }
     }

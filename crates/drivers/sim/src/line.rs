@@ -131,10 +131,10 @@ impl Line {
     pub fn is_busy(&self, now: u64) -> bool {
         self.free_at >= now && self.free_at > 0
     }
-    /// When and where a packet of `len` bytes arrives that starts at `start`.
+    /// When and where a packet arrives whose last bit leaves at `end`.
     #[inline]
-    pub fn arrival(&self, len: u16, start: u64) -> (u64, u32) {
-        (start + self.time_for(len) + self.delay, self.to)
+    pub fn arrival(&self, end: u64) -> (u64, u32) {
+        (end + self.delay, self.to)
     }
     /// Counts a packet that a pulled port has begun to send.
     #[inline]
@@ -208,7 +208,7 @@ impl Line {
         }
         let Some(red) = cold.red.as_mut() else { return Ok(0) };
         let idle_since = (self.free_at <= now).then_some(Time::ps(self.free_at));
-        let backlog = self.backlog_bytes(now);
+        let backlog = idle_since.map_or_else(|| self.backlog_bytes(now), |_| 0);
         match red.arrive(backlog, idle_since, u64::from(len), flags & ECT != 0, Time::ps(now)) {
             Verdict::Pass | Verdict::Notify(_) => Ok(0),
             Verdict::Mark => {

@@ -3,7 +3,7 @@
 use crate::ahead::Waiting;
 use crate::calendar::{Calendar, Entry, Windows};
 use crate::journal::{Hop, Recorder};
-use crate::line::{ColdState, Line, Offer, PORT_MASK};
+use crate::line::{ColdState, Discipline, Line, Offer, PORT_MASK};
 use crate::network::Layout;
 use crate::node_events::{NodeEvent, NodeEvents};
 use crate::sample::Sampler;
@@ -143,6 +143,17 @@ impl Links {
     pub fn is_mine(&self, to: u32) -> bool {
         let to = to & PORT_MASK;
         to >= self.first_port && to < self.last_port
+    }
+
+    /// Loads the state of a FIFO port, so that it is in the cache when a packet is offered.
+    #[inline]
+    pub fn touch(&self, port: u32) -> u64 {
+        let at = (port - self.first_port) as usize;
+        let line = &self.lines[at];
+        if line.discipline() == Discipline::Red {
+            return line.free_at ^ self.cold[at].red.as_ref().map_or(0, |red| red.touch());
+        }
+        line.free_at
     }
 
     /// Lets a packet arrive. Returns its position, if the calendar has it and it is near.

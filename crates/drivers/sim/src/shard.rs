@@ -23,11 +23,12 @@ use std::sync::Arc;
 pub(crate) struct Item {
     key: u64,
     pub position: u32,
-    out: u32,
+    pub out: u32,
 }
 
 const PORT_BITS: u32 = PORT_MASK.count_ones();
-const NONE: u32 = u32::MAX;
+/// No position, and no port.
+pub(crate) const NONE: u32 = u32::MAX;
 
 /// The nodes and links of a shard.
 pub(crate) struct Part {
@@ -368,7 +369,7 @@ fn forward<const RECORDED: bool>(
         let packet = &links.calendar.get(item.position).packet;
         if let Some(port) = row.next(packet.dst, packet.entropy) {
             item.out = base + u32::from(port.0);
-            latest = links.lines[(item.out - links.first_port) as usize].free_at.max(latest);
+            latest = links.touch(item.out).max(latest);
         }
     }
     links.latest = latest;

@@ -6,7 +6,10 @@
 
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value, json};
+use std::collections::BTreeSet;
+use std::fmt;
 
 /// The schema of a text with a number and one of `units`. `what` is the name of the quantity ("time").
 pub fn quantity(what: &str, units: &[&str], example: &str, about: &str) -> Schema {
@@ -111,6 +114,84 @@ pub fn word_or<T: JsonSchema>(generator: &mut SchemaGenerator, word: &str) -> Sc
     json_schema!({ "anyOf": [{ "type": "string", "const": word }, other] })
 }
 
+/// Reads a schema. Of the properties of tables it reads only `kind` and those in `keys`, because skipping the others is
+/// much faster than reading them.
+///
+/// # Errors
+/// The text is not JSON.
+pub fn part_of(text: &str, keys: &BTreeSet<&str>) -> serde_json::Result<Value> {
+    let part = Part { keys, names_properties: false };
+    part.deserialize(&mut serde_json::Deserializer::from_str(text))
+}
+
+/// A part of a schema that is being read.
+#[derive(Clone, Copy)]
+struct Part<'a> {
+    keys: &'a BTreeSet<&'a str>,
+    /// Whether it is a table of properties by name.
+    names_properties: bool,
+}
+
+impl Part<'_> {
+    fn skips(self, key: &str) -> bool {
+        self.names_properties && key != "kind" && !self.keys.contains(key)
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Part<'_> {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Part<'_> {
+    type Value = Value;
+
+    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("a schema")
+    }
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
+        let mut table = Map::new();
+        while let Some(key) = entries.next_key::<String>()? {
+            if self.skips(&key) {
+                entries.next_value::<IgnoredAny>()?;
+                continue;
+            }
+            let names_properties = !self.names_properties && key == "properties";
+            let value = entries.next_value_seed(Part { names_properties, ..self })?;
+            table.insert(key, value);
+        }
+        Ok(Value::Object(table))
+    }
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let mut list = vec![];
+        while let Some(item) = items.next_element_seed(Part { names_properties: false, ..self })? {
+            list.push(item);
+        }
+        Ok(Value::Array(list))
+    }
+    fn visit_str<E: Error>(self, text: &str) -> Result<Value, E> {
+        Ok(text.into())
+    }
+    fn visit_bool<E: Error>(self, value: bool) -> Result<Value, E> {
+        Ok(value.into())
+    }
+    fn visit_u64<E: Error>(self, number: u64) -> Result<Value, E> {
+        Ok(number.into())
+    }
+    fn visit_i64<E: Error>(self, number: i64) -> Result<Value, E> {
+        Ok(number.into())
+    }
+    fn visit_f64<E: Error>(self, number: f64) -> Result<Value, E> {
+        Ok(number.into())
+    }
+    fn visit_unit<E: Error>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+}
+
 /// The name and the description of each kind of `T`, in order. A scenario may write the name as `kind`, or alone.
 pub fn kinds<T: JsonSchema>() -> Vec<(String, String)> {
     let schema = root::<T>();
@@ -135,4 +216,31 @@ pub fn variants(schema: &Value) -> Vec<(String, &Value)> {
 fn line(schema: &Value) -> String {
     let text = schema["description"].as_str().unwrap_or("");
     text.split("\n\n").next().unwrap_or("").replace('\n', " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_of_a_schema_lacks_only_other_properties() {
+        let text = r#"{ "type": "object", "required": ["b"], "properties": {
+            "a": { "type": "object", "properties": { "b": { "minimum": -1.5 }, "c": [0] } },
+            "b": { "oneOf": [{ "properties": { "kind": { "const": "x" }, "c": {} } }, null] },
+            "properties": { "properties": { "b": true } },
+            "c": { "properties": { "a": { "maximum": 7 } } }
+        } }"#;
+        let all = BTreeSet::from(["a", "b", "c", "properties"]);
+        let whole: Value = serde_json::from_str(text).expect("it is JSON");
+        assert_eq!(part_of(text, &all).expect("it is JSON"), whole);
+        let some = BTreeSet::from(["a", "b", "properties"]);
+        let part = part_of(text, &some).expect("it is JSON");
+        let expected = json!({ "type": "object", "required": ["b"], "properties": {
+            "a": { "type": "object", "properties": { "b": { "minimum": -1.5 } } },
+            "b": { "oneOf": [{ "properties": { "kind": { "const": "x" } } }, null] },
+            "properties": { "properties": { "b": true } },
+        } });
+        assert_eq!(part, expected);
+        assert!(part_of("{", &some).is_err());
+    }
 }

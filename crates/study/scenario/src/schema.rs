@@ -6,8 +6,9 @@ use schemars::generate::SchemaSettings;
 use schemars::transform::transform_subschemas;
 use schemars::{JsonSchema, Schema};
 use serde_json::{Value, json};
+use slotline_net::schema::part_of;
 use slotline_net::transport::TransportSpec;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 static SCENARIO: LazyLock<Value> = LazyLock::new(generate);
@@ -17,15 +18,11 @@ pub fn scenario() -> &'static Value {
     &SCENARIO
 }
 
-static SHAPE: LazyLock<Value> = LazyLock::new(|| {
+/// The part of the schema of a scenario file that is about `keys`, without its texts and defaults. It is read from
+/// `shape.json`, because making it from the types takes longer than a short run.
+pub(crate) fn shape(keys: &BTreeSet<&str>) -> Value {
     // A test compares the file with the types.
-    serde_json::from_str(include_str!("shape.json")).expect("the file is a schema")
-});
-
-/// The schema of a scenario file without its texts and defaults. It is read from `shape.json`, because making it from the
-/// types takes longer than a short run.
-pub(crate) fn shape() -> &'static Value {
-    &SHAPE
+    part_of(include_str!("shape.json"), keys).expect("the file is a schema")
 }
 
 /// The content of `shape.json`, made from the types.

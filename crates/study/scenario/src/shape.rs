@@ -5,6 +5,7 @@ use super::shape_messages as messages;
 use crate::schema;
 use serde_json::Value;
 use slotline_net::schema::variants;
+use std::collections::BTreeSet;
 use toml::de::{DeArray, DeTable, DeValue};
 
 /// A violation of the schema.
@@ -33,13 +34,34 @@ pub(super) enum Part {
 
 /// The unknown keys and wrong values of `root`, and the keys that it lacks.
 pub(super) fn findings(root: &DeTable<'_>) -> Vec<Finding> {
+    let mut keys = BTreeSet::new();
+    collect_keys(root, &mut keys);
+    let shape = schema::shape(&keys);
     let found = |schema| {
         let mut out = vec![];
         Walk { path: String::new(), out: &mut out }.table(root, schema);
         out
     };
     // Messages quote the texts of the schema. A file without faults does not need them.
-    if found(schema::shape()).is_empty() { vec![] } else { found(schema::scenario()) }
+    if found(&shape).is_empty() { vec![] } else { found(schema::scenario()) }
+}
+
+/// Adds the keys of a table, and of all tables in it.
+fn collect_keys<'t>(table: &'t DeTable<'_>, keys: &mut BTreeSet<&'t str>) {
+    for (key, value) in table {
+        keys.insert(key.get_ref());
+        collect_keys_of_value(value.get_ref(), keys);
+    }
+}
+
+fn collect_keys_of_value<'t>(value: &'t DeValue<'_>, keys: &mut BTreeSet<&'t str>) {
+    match value {
+        DeValue::Table(table) => collect_keys(table, keys),
+        DeValue::Array(array) => {
+            array.iter().for_each(|value| collect_keys_of_value(value.get_ref(), keys));
+        }
+        _ => {}
+    }
 }
 
 /// A place in the file.

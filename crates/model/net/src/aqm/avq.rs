@@ -103,8 +103,8 @@ impl Discipline for Avq {
     }
 
     #[inline]
-    fn passes(&self, _wait: Time) -> bool {
-        true
+    fn decides_on_departure(&self) -> bool {
+        false
     }
 }
 

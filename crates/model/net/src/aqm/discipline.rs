@@ -133,11 +133,17 @@ pub trait Discipline {
         Verdict::Pass
     }
 
+    /// Whether [`Discipline::leave`] has an effect. Otherwise it need not be called.
+    #[inline]
+    fn decides_on_departure(&self) -> bool {
+        true
+    }
+
     /// Whether [`Discipline::leave`] passes every packet that has waited for `wait`, so that its departure is certain
     /// when it arrives.
     #[inline]
     fn passes(&self, _wait: Time) -> bool {
-        false
+        !self.decides_on_departure()
     }
 
     /// The queue is drained at another rate from now on.
@@ -161,6 +167,10 @@ impl<D: Discipline + ?Sized> Discipline for Box<D> {
     #[inline]
     fn leave(&mut self, departure: &Departure) -> Verdict {
         (**self).leave(departure)
+    }
+    #[inline]
+    fn decides_on_departure(&self) -> bool {
+        (**self).decides_on_departure()
     }
     #[inline]
     fn passes(&self, wait: Time) -> bool {

@@ -2,7 +2,6 @@
 
 use super::discipline::{Arrival, Discipline, Verdict};
 use super::settings::{QueueParams, Settings};
-use crate::time::Time;
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
@@ -37,7 +36,7 @@ impl Discipline for DropTail {
     }
 
     #[inline]
-    fn passes(&self, _wait: Time) -> bool {
-        true
+    fn decides_on_departure(&self) -> bool {
+        false
     }
 }

@@ -165,8 +165,8 @@ impl Discipline for Pie {
     }
 
     #[inline]
-    fn passes(&self, _wait: Time) -> bool {
-        true
+    fn decides_on_departure(&self) -> bool {
+        false
     }
 }
 

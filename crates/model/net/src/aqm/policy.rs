@@ -93,6 +93,10 @@ macro_rules! policies {
                 match self { $(Marker::$name(it) => it.leave(departure),)* }
             }
             #[inline]
+            fn decides_on_departure(&self) -> bool {
+                match self { $(Marker::$name(it) => it.decides_on_departure(),)* }
+            }
+            #[inline]
             fn passes(&self, wait: Time) -> bool {
                 match self { $(Marker::$name(it) => it.passes(wait),)* }
             }

@@ -116,6 +116,9 @@ impl CongestionPoint {
         let offset = bytes as i64 - equilibrium;
         let delta = bytes as i64 - self.before;
         let congestion = offset as f64 + w * delta as f64;
+        if congestion <= 0.0 {
+            return Feedback { quantised: 0, offset, delta };
+        }
         let worst = (1.0 + 2.0 * w) * equilibrium as f64;
         let share = (congestion / worst).clamp(0.0, 1.0);
         // Zero means no congestion, so any congestion counts as at least 1.
@@ -127,6 +130,9 @@ impl CongestionPoint {
     /// probability of a sample per byte rises linearly up to `full_at`, and is constant from there on.
     fn interval(&self, quantised: u8) -> f64 {
         let QcnSpec { sample, least_sample, full_at, .. } = self.spec;
+        if quantised == 0 {
+            return sample.0 as f64;
+        }
         let rise = f64::from(quantised.min(full_at)) / f64::from(full_at);
         let most = sample.0 as f64 / least_sample.0 as f64;
         sample.0 as f64 / (1.0 + (most - 1.0) * rise)
@@ -147,8 +153,8 @@ impl Discipline for CongestionPoint {
     }
 
     #[inline]
-    fn passes(&self, _wait: Time) -> bool {
-        true
+    fn decides_on_departure(&self) -> bool {
+        false
     }
 }
 

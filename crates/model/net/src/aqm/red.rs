@@ -78,7 +78,12 @@ pub struct Red {
     mtu: u64,
     /// The time of a full-sized packet, the article's `s`. With it, the average decays while the queue is idle.
     slot: Time,
+    /// The average before the decay for `missed`.
     average: f64,
+    /// The packets that could have been sent in idle times for which the average has not yet decayed.
+    missed: f64,
+    /// The logarithm of the average's decay for one packet.
+    decay: f64,
     /// The number of packets since the last one that was marked.
     passed: f64,
     rng: Stream,
@@ -87,7 +92,14 @@ pub struct Red {
 impl Red {
     /// An empty queue drained at `pace`; `mtu` is its largest packet in bytes on the wire.
     pub fn new(spec: RedSpec, pace: InverseRate, mtu: u64, rng: Stream) -> Red {
-        Red { spec, mtu, slot: pace.time_for(mtu), average: 0.0, passed: 0.0, rng }
+        let (slot, decay) = (pace.time_for(mtu), libm::log1p(-spec.weight));
+        Red { spec, mtu, slot, average: 0.0, missed: 0.0, decay, passed: 0.0, rng }
+    }
+
+    /// Loads what every packet needs.
+    #[inline]
+    pub fn touch(&self) -> u64 {
+        self.average.to_bits()
     }
 
     /// Handles the arrival of a packet of `len` bytes at a backlog of `backlog` bytes. `idle_since` is given if the
@@ -116,17 +128,29 @@ impl Red {
     }
 
     /// Updates the moving average of the backlog, in bytes. After an idle time, it decays once for each packet that
-    /// could have been sent in that time.
+    /// could have been sent in that time. The decay is computed when the average is needed.
     fn update(&mut self, backlog: u64, idle_since: Option<Time>, now: Time) {
-        let weight = self.spec.weight;
         match idle_since {
-            None => self.average += weight * (backlog as f64 - self.average),
+            None => {
+                self.catch_up();
+                self.average += self.spec.weight * (backlog as f64 - self.average);
+            }
             // A zero average stays zero.
             Some(_) if self.average == 0.0 => {}
             Some(since) => {
-                let missed = now.since(since).as_ps() as f64 / self.slot.as_ps() as f64;
-                self.average *= libm::pow(1.0 - weight, missed);
+                self.missed += now.since(since).as_ps() as f64 / self.slot.as_ps() as f64;
+                if self.average >= self.spec.min.0 as f64 {
+                    self.catch_up();
+                }
             }
+        }
+    }
+
+    /// Lets the average decay for the idle times since it was last needed.
+    fn catch_up(&mut self) {
+        if self.missed > 0.0 {
+            self.average *= libm::exp(self.decay * self.missed);
+            self.missed = 0.0;
         }
     }
 
@@ -165,8 +189,8 @@ impl Discipline for Red {
     }
 
     #[inline]
-    fn passes(&self, _wait: Time) -> bool {
-        true
+    fn decides_on_departure(&self) -> bool {
+        false
     }
 }
 
@@ -243,13 +267,16 @@ mod tests {
     #[test]
     fn the_average_moves_by_weight_and_decays_when_idle() {
         let mut red = red(false, false);
-        red.spec.weight = 0.25;
+        (red.spec.weight, red.decay) = (0.25, 0.75f64.ln());
         red.arrive(8_000, None, 1500, false, Time::ZERO);
         assert_eq!(red.average, 2_000.0);
         red.arrive(8_000, None, 1500, false, Time::ZERO);
         assert_eq!(red.average, 3_500.0);
         // 12 Gbit/s sends 1500 bytes in 1 us, so three arrivals are missed.
         red.arrive(0, Some(Time::us(4)), 1500, false, Time::us(7));
-        assert!((red.average - 3_500.0 * 0.75f64.powi(3)).abs() < 1e-6);
+        red.arrive(0, Some(Time::us(8)), 1500, false, Time::us(10));
+        red.arrive(8_000, None, 1500, false, Time::us(10));
+        let decayed = 3_500.0 * 0.75f64.powi(5);
+        assert!((red.average - (0.75 * decayed + 2_000.0)).abs() < 1e-6);
     }
 }

@@ -89,8 +89,8 @@ impl Discipline for Threshold {
     }
 
     #[inline]
-    fn passes(&self, _wait: Time) -> bool {
-        true
+    fn decides_on_departure(&self) -> bool {
+        false
     }
 }
 

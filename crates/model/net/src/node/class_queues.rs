@@ -6,13 +6,14 @@ use std::collections::VecDeque;
 /// The packets waiting for one port of a switch or of a host's network card. For a switch, `T` also names the port of
 /// arrival. Class 7 goes first; a paused class waits.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct ClassQueues<T = Packet> {
-    fifos: [VecDeque<T>; CLASSES],
-    bytes: [u64; CLASSES],
     /// Classes with waiting packets, as a bit mask.
     waiting: u8,
     paused: u8,
     by_class: bool,
+    bytes: [u64; CLASSES],
+    fifos: [VecDeque<T>; CLASSES],
 }
 
 impl AsRef<Packet> for Packet {
@@ -41,7 +42,13 @@ impl<T: AsRef<Packet>> ClassQueues<T> {
     /// The queue that `packet` belongs to.
     #[inline]
     pub fn queue_of(&self, packet: &Packet) -> usize {
-        if self.by_class { usize::from(packet.class) } else { 0 }
+        self.queue_of_class(packet.class)
+    }
+
+    /// The queue of the packets of a class.
+    #[inline]
+    pub fn queue_of_class(&self, class: u8) -> usize {
+        if self.by_class { usize::from(class) } else { 0 }
     }
 
     /// Puts a packet at the end of its queue.
@@ -73,11 +80,13 @@ impl<T: AsRef<Packet>> ClassQueues<T> {
     }
 
     /// Whether no packet waits.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.waiting == 0
     }
 
     /// Whether `queue` is stopped.
+    #[inline]
     pub fn is_paused(&self, queue: usize) -> bool {
         self.paused >> queue & 1 == 1
     }

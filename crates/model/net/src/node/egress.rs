@@ -87,17 +87,39 @@ impl Leaving {
 /// mark and drop the same packets.
 #[derive(Clone, Copy, Default)]
 struct Load {
-    /// The time to send the waiting packets.
+    /// The time to send the waiting packets, without those that wait outside of the queues.
     queued: Time,
-    /// The time at which the present transmission ends.
+    /// The time at which the present transmission, and those of packets outside of the queues, end.
     until: Time,
     peak: Time,
+    /// The time until which other classes are sent, if packets outside of the queues follow them.
+    begins: Time,
+    /// `until` before these packets.
+    before: Time,
 }
 
 impl Load {
+    #[inline]
     fn backlog(&self, now: Time) -> Backlog {
-        let wait = self.queued + self.until.since(now);
+        let wait = self.queued + self.until.since(now.max(self.begins));
         Backlog { wait, idle_since: (wait == Time::ZERO).then_some(self.until) }
+    }
+    /// Adds a packet that waits outside of the queues and starts at `start`, after all others.
+    #[inline]
+    fn follow(&mut self, time: Time, now: Time, start: Time) {
+        if start > self.until.max(now) {
+            (self.begins, self.before) = (start, self.until);
+        }
+        self.until = start + time;
+        self.peak = self.peak.max(self.until.since(now.max(self.begins)));
+    }
+    /// A packet that waited outside of the queues now waits in them.
+    fn take_back(&mut self, time: Time) {
+        self.queued += time;
+        self.until = self.until - time;
+        if self.until <= self.begins {
+            self.until = self.before;
+        }
     }
     fn push(&mut self, time: Time, now: Time) {
         self.queued += time;
@@ -121,22 +143,27 @@ impl Load {
     }
 }
 
-/// One port's queues.
+/// One port's queues. What every packet needs comes first, in few cache lines.
+#[repr(C, align(64))]
 pub(super) struct Egress {
-    pub queues: ClassQueues<Stored>,
-    /// The class that has a share of the port before all others.
-    reserve: Option<Reserve>,
-    /// Per queue: one, or one for each class.
-    loads: Vec<Load>,
-    markers: Vec<Marker>,
     whole: Load,
-    pace: InverseRate,
-    limit: Bytes,
-    /// Bytes of packets that wait outside of `queues`, because their driver has scheduled their departures.
+    /// When the last of the packets that wait outside of `queues` starts. Their driver has scheduled their departures.
+    last_start: Time,
+    /// Bytes of these packets. Those that have left count until the driver reports it.
     ahead: u64,
     /// The queue of these packets.
     ahead_queue: usize,
+    pace: InverseRate,
+    /// The time to send `limit`.
+    room: Time,
+    markers: Vec<Marker>,
+    /// One for each class; empty if there is one queue, whose load is `whole`.
+    loads: Vec<Load>,
+    /// The class that has a share of the port before all others.
+    reserve: Option<Reserve>,
     pub up: bool,
+    pub queues: ClassQueues<Stored>,
+    limit: Bytes,
     pub stats: PortStats,
 }
 
@@ -159,30 +186,39 @@ impl Egress {
         Egress {
             queues: if spec.priorities { ClassQueues::strict() } else { ClassQueues::fifo() },
             reserve: place.reserve,
-            loads: vec![Load::default(); usize::from(count)],
+            loads: vec![Load::default(); if spec.priorities { CLASSES } else { 0 }],
             markers: (0..count).map(marker).collect(),
             whole: Load::default(),
             pace,
             limit: spec.limit,
+            room: pace.time_for(spec.limit.0),
             ahead: 0,
             ahead_queue: 0,
+            last_start: Time::ZERO,
             up: true,
             stats: PortStats::default(),
         }
     }
 
+    /// The load of a queue.
+    #[inline]
+    fn load(&self, queue: usize) -> &Load {
+        self.loads.get(queue).unwrap_or(&self.whole)
+    }
+
     /// The verdict of the queue's policy on an arriving packet.
+    #[inline]
     pub fn judge(&mut self, packet: &Packet, now: Time) -> Verdict {
         let queue = self.queues.queue_of(packet);
-        let backlog = self.loads[queue].backlog(now);
+        let backlog = self.load(queue).backlog(now);
         let (len, ect) = (u32::from(packet.len), packet.has(ECT));
         self.markers[queue].arrive(&Arrival { now, backlog, pace: self.pace, len, ect })
     }
 
     /// Whether there is room for `packet` in addition to what is not yet sent.
+    #[inline]
     pub fn fits(&self, packet: &Packet, now: Time) -> bool {
-        let limit = self.pace.time_for(self.limit.0);
-        self.whole.backlog(now).wait + self.time_for(packet.len) <= limit
+        self.whole.backlog(now).wait + self.time_for(packet.len) <= self.room
     }
 
     /// Bytes in the queue that `packet` belongs to.
@@ -202,55 +238,93 @@ impl Egress {
 
     /// Queues a packet that was admitted.
     pub fn push(&mut self, mut stored: Stored, verdict: Verdict, now: Time) {
-        stored.packet.flags |= self.join(&stored.packet, verdict, now);
+        let time = self.time_for(stored.packet.len);
+        if let Some(load) = self.loads.get_mut(self.queues.queue_of(&stored.packet)) {
+            load.push(time, now);
+        }
+        self.whole.push(time, now);
+        stored.packet.flags |= self.mark(&stored.packet, verdict == Verdict::Mark);
         self.queues.push(stored);
     }
 
-    /// Counts a packet that joins the queue. Returns the flags to add.
+    /// Counts the mark of a packet, if it is marked. Returns the flags to add.
     #[inline]
-    fn join(&mut self, packet: &Packet, verdict: Verdict, now: Time) -> u8 {
-        let time = self.time_for(packet.len);
-        self.loads[self.queues.queue_of(packet)].push(time, now);
-        self.whole.push(time, now);
-        if verdict != Verdict::Mark {
+    fn mark(&mut self, packet: &Packet, is_marked: bool) -> u8 {
+        if !is_marked {
             return 0;
         }
         self.stats.classes[usize::from(packet.class)].marks += 1;
         CE
     }
 
-    /// Whether the departure of `packet`, which is to wait for `wait`, is certain already: it leaves after all packets
-    /// that are here, and before others of its class.
+    /// Whether the departure of `packet`, which arrives at `now` and is to wait for `wait`, is certain already: it leaves
+    /// after all packets that are here, and before others of its class.
     #[inline]
-    pub fn foresees(&self, packet: &Packet, wait: Time) -> bool {
+    pub fn foresees(&self, packet: &Packet, now: Time, wait: Time) -> bool {
         let queue = self.queues.queue_of(packet);
         self.up
             && self.queues.is_empty()
             && !self.queues.is_paused(queue)
-            && (self.ahead == 0 || self.ahead_queue == queue)
+            && (self.last_start < now || self.ahead_queue == queue)
             && self.reserve.is_none_or(|reserve| reserve.class != packet.class)
             && self.markers[queue].passes(wait)
     }
 
-    /// As [`Egress::push`], for a packet that waits outside of the queues. Returns the flags to add.
+    /// As [`Egress::push`], for a packet that waits outside of the queues until it is sent. Returns the flags to add.
     #[inline]
-    pub fn push_ahead(&mut self, packet: &Packet, verdict: Verdict, now: Time) -> u8 {
+    pub fn push_ahead(&mut self, packet: &Packet, is_marked: bool, now: Time) -> u8 {
+        let time = self.time_for(packet.len);
+        let start = self.whole.until.max(now);
+        let queue = self.queues.queue_of(packet);
         self.ahead += u64::from(packet.len);
-        self.ahead_queue = self.queues.queue_of(packet);
-        self.join(packet, verdict, now)
+        self.ahead_queue = queue;
+        self.last_start = start;
+        if let Some(load) = self.loads.get_mut(queue) {
+            load.follow(time, now, start);
+        }
+        self.whole.follow(time, now, start);
+        self.mark(packet, is_marked)
     }
 
-    /// As [`Egress::pop`], for a packet outside of the queues.
+    /// Loads what every packet needs.
     #[inline]
-    pub fn pop_ahead(&mut self, leaving: &Leaving, now: Time) {
-        self.ahead -= u64::from(leaving.len);
-        let verdict = self.leave(self.ahead_queue, leaving, now);
-        debug_assert_ne!(verdict, Verdict::Drop, "the discipline promised to pass it");
+    pub fn touch(&self) -> u64 {
+        let load = self.loads.get(self.ahead_queue).map_or(0, |load| load.until.as_ps());
+        let marker = u64::from(self.markers[0].passes(Time::ZERO));
+        load ^ marker ^ self.whole.until.as_ps() ^ self.ahead
+    }
+
+    /// Packets outside of the queues have left, each at a time. Returns their bytes.
+    #[inline]
+    pub fn pop_ahead(&mut self, departures: impl Iterator<Item = (Leaving, Time)>) -> u64 {
+        let decides = self.markers[0].decides_on_departure();
+        let mut all = 0;
+        for (leaving, now) in departures {
+            let bytes = u64::from(leaving.len);
+            self.ahead -= bytes;
+            all += bytes;
+            let class = &mut self.stats.classes[usize::from(leaving.class)];
+            class.packets += 1;
+            class.bytes += bytes;
+            if decides {
+                let marker = &mut self.markers[self.queues.queue_of_class(leaving.class)];
+                let (sojourn, left) = (now.since(leaving.since), Left::Bytes(self.ahead));
+                let verdict = marker.leave(&Departure { now, sojourn, left, ect: leaving.ect });
+                debug_assert_eq!(verdict, Verdict::Pass, "the discipline promised to pass it");
+            }
+        }
+        all
     }
 
     /// Queues a packet that waited outside of the queues.
     pub fn take_back(&mut self, stored: Stored) {
+        let time = self.time_for(stored.packet.len);
         self.ahead -= u64::from(stored.packet.len);
+        self.last_start = Time::ZERO;
+        if let Some(load) = self.loads.get_mut(self.queues.queue_of(&stored.packet)) {
+            load.take_back(time);
+        }
+        self.whole.take_back(time);
         self.queues.push(stored);
     }
 
@@ -279,8 +353,10 @@ impl Egress {
         let departure = Departure { now, sojourn, left, ect: leaving.ect };
         let verdict = self.markers[queue].leave(&departure);
         if verdict == Verdict::Drop {
-            self.loads[queue].forget(time);
             self.whole.forget(time);
+            if let Some(load) = self.loads.get_mut(queue) {
+                load.forget(time);
+            }
             return verdict;
         }
         if let Some(reserve) = &mut self.reserve
@@ -288,7 +364,9 @@ impl Egress {
         {
             reserve.leaves(now, time);
         }
-        self.loads[queue].pop(time, now);
+        if let Some(load) = self.loads.get_mut(queue) {
+            load.pop(time, now);
+        }
         self.whole.pop(time, now);
         let class = &mut self.stats.classes[usize::from(leaving.class)];
         class.packets += 1;
@@ -320,12 +398,15 @@ impl Egress {
     /// The rate changes for packets whose transmission starts from now on. Limits in bytes do not change.
     pub fn set_pace(&mut self, pace: InverseRate) {
         let from = std::mem::replace(&mut self.pace, pace);
+        self.room = pace.time_for(self.limit.0);
         self.whole.repace(from, pace);
         self.loads.iter_mut().for_each(|load| load.repace(from, pace));
         self.markers.iter_mut().for_each(|marker| marker.set_pace(pace));
         for stored in self.queues.iter() {
             let time = pace.time_for(u64::from(stored.packet.len));
-            self.loads[self.queues.queue_of(&stored.packet)].queued += time;
+            if let Some(load) = self.loads.get_mut(self.queues.queue_of(&stored.packet)) {
+                load.queued += time;
+            }
             self.whole.queued += time;
         }
     }
@@ -341,6 +422,7 @@ impl Egress {
     pub fn stats(&self) -> PortStats {
         let mut stats = self.stats;
         stats.max_backlog = self.pace.bytes_in(self.whole.peak);
+        stats.classes[0].max_backlog = stats.max_backlog;
         for (class, load) in stats.classes.iter_mut().zip(&self.loads) {
             class.max_backlog = self.pace.bytes_in(load.peak);
         }

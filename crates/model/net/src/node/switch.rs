@@ -132,10 +132,13 @@ impl Switch {
             return Err(DropReason::Early);
         }
         let len = u64::from(packet.len);
-        if egress.fits(packet, now) && self.buffer.admits(egress.held_beside(packet), len) {
+        let shared = !self.shares || self.buffer.admits(egress.held_beside(packet), len);
+        if shared && egress.fits(packet, now) {
             self.buffer.take(len);
-            ingress.charge(packet.class, len);
-        } else if !ingress.charge_reserve(packet.class, len) {
+            if self.obeys_pause {
+                ingress.charge(packet.class, len);
+            }
+        } else if !self.obeys_pause || !ingress.charge_reserve(packet.class, len) {
             return Err(DropReason::Full);
         }
         Ok(verdict)
@@ -143,10 +146,13 @@ impl Switch {
 
     /// Frees the room of a packet that leaves.
     fn release(&mut self, stored: &Stored, cx: &mut Cx<'_>) {
-        let ingress = &mut self.ingress[stored.from.at()];
         let len = u64::from(stored.packet.len);
-        self.buffer.release(ingress.release(stored.packet.class, len));
         self.account.held -= 1;
+        if !self.obeys_pause {
+            return self.buffer.release(len);
+        }
+        let ingress = &mut self.ingress[stored.from.at()];
+        self.buffer.release(ingress.release(stored.packet.class, len));
         self.send_pause_frame(stored.from, cx);
     }
 

@@ -81,6 +81,10 @@ pub struct Endpoint {
     messages: VecDeque<Packet>,
     outbox: Outbox,
     message_timer: Timer,
+    /// No message has to be sent before this time, unless something happens.
+    due: Time,
+    /// Whether timeslots were demanded since messages were last sent.
+    has_asked: bool,
     slot_timer: Timer,
     events: Vec<EndpointEvent>,
     /// The destinations of timeslots that could not be stored.
@@ -115,6 +119,8 @@ impl Endpoint {
             messages: VecDeque::new(),
             outbox: Outbox::new(&common, host),
             message_timer: Timer::new(MESSAGE_TIMER),
+            due: Time::ZERO,
+            has_asked: false,
             slot_timer: Timer::new(SLOT_TIMER),
             events: Vec::new(),
             retry: Vec::new(),
@@ -130,6 +136,7 @@ impl Endpoint {
         let session = &mut self.peers.current().session;
         let have = queue.granted.saturating_add(session.pending(dst.0));
         let more = queue.needed.saturating_sub(have);
+        self.has_asked |= more > 0;
         if session.demand(dst.0, more).is_err() {
             self.counters.refused += u64::from(more);
         }
@@ -153,8 +160,19 @@ impl Endpoint {
         }
         let switch = self.is_waiting().then(|| self.peers.heard.after(self.silence_limit));
         let report = self.losses.has_losses().then_some(self.next_report);
-        if let Some(at) = [self.peers.deadline(), switch, report].into_iter().flatten().min() {
+        let at = [self.peers.deadline(), switch, report].into_iter().flatten().min();
+        (self.due, self.has_asked) = (at.unwrap_or(Time::MAX), false);
+        if let Some(at) = at {
             self.message_timer.set(at, cx);
+        }
+    }
+    /// As [`Endpoint::send_messages`], after a packet left.
+    fn send_messages_if_due(&mut self, cx: &mut Cx<'_>) {
+        let may_report = self.losses.has_losses() || self.is_waiting();
+        if self.has_asked || may_report || cx.now >= self.due {
+            self.send_messages(cx);
+        } else if !self.messages.is_empty() {
+            cx.kick(PortId(0));
         }
     }
     /// Whether packets wait and there is another arbiter to switch to.
@@ -327,7 +345,7 @@ impl Agent for Endpoint {
             }
         }
         let packet = self.release(cx);
-        self.send_messages(cx);
+        self.send_messages_if_due(cx);
         packet.or_else(|| self.next_message(cx.now))
     }
     fn control(&mut self, message: &[u8], cx: &mut Cx<'_>) {

@@ -44,6 +44,7 @@ pub(super) struct TcpSender {
     wake: Time,
     /// The flow to which the next retransmissions and time-outs are attributed.
     flow: u32,
+    first_flow: u32,
     /// The retransmissions and time-outs that are already attributed.
     attributed: (u32, u32),
 }
@@ -76,6 +77,7 @@ impl TcpSender {
             listening: false,
             wake: Time::MAX,
             flow,
+            first_flow: flow,
             attributed: (0, 0),
         }
     }
@@ -224,6 +226,17 @@ impl Host {
             self.flow_done(flow.0, When::Acked, cx);
         }
         self.pump(place, cx);
+        self.release_sender(place);
+    }
+
+    /// Frees the sending end of a connection whose only flow is acknowledged: neither acknowledgements nor wake-ups that
+    /// come later have an effect. Flows that begin later reuse its memory, which is in the cache.
+    fn release_sender(&mut self, place: usize) {
+        let Some(tcp) = &self.senders[place] else { return };
+        let in_use = tcp.blocked || tcp.listening || tcp.flow == tcp.first_flow;
+        if !in_use && self.plan.traffic.conns[tcp.header.conn as usize].count == 1 {
+            self.senders[place] = None;
+        }
     }
 
     /// Attributes the connection's new retransmissions and time-outs to `flow`.
