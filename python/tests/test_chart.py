@@ -48,7 +48,7 @@ def test_charts_are_written(small: sl.Result, tmp_path: Path) -> None:
         for ending, begin in begins.items():
             path = small.chart(name).save(tmp_path / f"{name}.{ending}", dpi=72)
             assert path.read_bytes().startswith(begin), path
-    assert b'width="3' in small.chart().save(tmp_path / "wide.svg", width=84).read_bytes()
+    assert b'width="60mm"' in small.chart().save(tmp_path / "small.svg", width=60).read_bytes()
     with pytest.raises(ValueError, match="svg, pdf or png"):
         small.chart().save(tmp_path / "chart.txt")
     with pytest.raises(ValueError, match="40 to 1000"):
