@@ -69,7 +69,7 @@ impl Links {
 
     /// Reports the packets of `port` that started before `until` to the switch.
     #[inline]
-    fn settle(&mut self, switch: &mut Switch, base: u32, port: PortId, until: u64) {
+    fn report_departures(&mut self, switch: &mut Switch, base: u32, port: PortId, until: u64) {
         let at = (base + u32::from(port.0) - self.first_port) as usize;
         let (waiting, line) = (&mut self.ahead[at], &mut self.lines[at]);
         if waiting.front().is_some_and(|first| first.start < until) {
@@ -86,7 +86,7 @@ impl Links {
 
     /// Takes the packets of `port` that start at `now` or later back into the switch. Returns whether there were any.
     fn take_back(&mut self, switch: &mut Switch, base: u32, port: PortId, now: u64) -> bool {
-        self.settle(switch, base, port, now);
+        self.report_departures(switch, base, port, now);
         let index = base + u32::from(port.0);
         let mut waiting = std::mem::take(self.waiting(index));
         if let Some(first) = waiting.front() {
@@ -172,7 +172,7 @@ impl Links {
         // What has started is forgotten when there is no space for more.
         if self.ahead[at].len() == self.ahead[at].capacity() {
             let base = self.first_port + at as u32 - u32::from(out.0);
-            self.settle(switch, base, out, leaving.since.as_ps());
+            self.report_departures(switch, base, out, leaving.since.as_ps());
         }
         self.ahead[at].push_back(Ahead { start, position, leaving });
     }
@@ -250,7 +250,7 @@ impl Shard {
                     return;
                 }
             }
-            own::SAMPLE => self.settle_all(id, switch, time + 1),
+            own::SAMPLE => self.report_all_departures(id, switch, time + 1),
             _ => {}
         }
         self.handle_own_event(at, switch, event);
@@ -261,10 +261,10 @@ impl Shard {
         (0..(first[id + 1] - 1 - first[id]) as u16).map(PortId)
     }
 
-    fn settle_all(&mut self, id: usize, switch: &mut Switch, until: u64) {
+    fn report_all_departures(&mut self, id: usize, switch: &mut Switch, until: u64) {
         let base = self.links.shared.layout.first[id];
         for port in self.ports_of(id) {
-            self.links.settle(switch, base, port, until);
+            self.links.report_departures(switch, base, port, until);
         }
     }
 
@@ -321,7 +321,7 @@ impl Shard {
         now: u64,
     ) -> bool {
         let Some(out) = out else {
-            self.settle_all(id, switch, now);
+            self.report_all_departures(id, switch, now);
             self.ask(id, switch, from, now);
             return false;
         };
@@ -362,14 +362,14 @@ impl Shard {
         source: &Source,
         now: u64,
     ) -> bool {
-        self.settle_all(id, switch, now);
+        self.report_all_departures(id, switch, now);
         switch.has_room(out, source.packet(&self.links.calendar), Time::ps(now))
     }
 
     /// Prepares the switch to receive a packet that goes to port `out`.
     #[inline(never)]
     fn prepare(&mut self, id: usize, switch: &mut Switch, out: PortId, now: u64) {
-        self.settle_all(id, switch, now);
+        self.report_all_departures(id, switch, now);
         if switch.notifies() {
             return self.ports_of(id).for_each(|port| self.ask(id, switch, port, now));
         }
@@ -423,7 +423,7 @@ impl Shard {
     }
 
     /// At the end of the run, which reached `reached`: packets that have not started are in the switches again.
-    pub fn settle_switches(&mut self, reached: u64) {
+    pub fn finish_switches(&mut self, reached: u64) {
         if self.links.ahead.is_empty() {
             return;
         }

@@ -264,7 +264,7 @@ pub(crate) fn gather(mut shards: Vec<Shard>, reached: Time, threads: usize) -> O
 
 fn absorb(outcome: &mut Outcome, shard: &mut Shard) {
     let first_port = shard.links.shared.cuts[shard.links.index] as usize;
-    shard.settle_switches(outcome.reached.as_ps());
+    shard.finish_switches(outcome.reached.as_ps());
     let layout_first = &shard.links.shared.layout.first;
     for at in 0..shard.places.len() {
         let id = shard.first_node + at;
