@@ -1,29 +1,11 @@
 //! Figures of results and of sweeps as files, and the list of results.
 
-use crate::folder::{BAD_INPUT, Folder, stderr, stdout};
+use crate::folder::{BAD_INPUT, Folder, SMALL, stderr, stdout};
 use serde_json::Value;
 use std::fs;
 use std::io::Write;
 use std::path::Path;
 use std::process::Stdio;
-
-const SCENARIO: &str = r#"name = "small"
-end = { at = "50ms" }
-fabric = { kind = "star", hosts = 5 }
-
-[[workload]]
-kind = "incast"
-senders = 4
-block = "100KB"
-
-[[scheme]]
-name = "tcp"
-
-[[scheme]]
-name = "dctcp"
-transport = "dctcp"
-queue = { kind = "ecn", threshold = "30KB" }
-"#;
 
 impl Folder {
     /// Runs the program, which must succeed, and returns what it prints.
@@ -45,7 +27,7 @@ fn only(root: &Path, start: &str) -> String {
 
 #[test]
 fn figures_of_a_result_are_files() {
-    let folder = Folder::new("figures", &[("s.toml", SCENARIO)]);
+    let folder = Folder::new("figures", &[("s.toml", SMALL)]);
     folder.done(&["run", "s.toml"]);
     let name = only(&folder.0.join("results"), "small-");
     let run = format!("results/{name}");
@@ -82,7 +64,7 @@ fn figures_of_a_result_are_files() {
 #[test]
 fn figures_of_a_sweep_have_a_panel_for_each_metric() {
     let sweep = "[measure]\nmetrics = [\"fct-mean\", \"goodput\"]\n[sweep.grid]\n\"workload[0].senders\" = [2, 4]\n";
-    let folder = Folder::new("figures-sweep", &[("s.toml", &format!("{SCENARIO}{sweep}"))]);
+    let folder = Folder::new("figures-sweep", &[("s.toml", &format!("{SMALL}{sweep}"))]);
     folder.done(&["sweep", "s.toml"]);
     let run = format!("results/{}", only(&folder.0.join("results"), "small-sweep-"));
     folder.done(&["figures", &run, "--format", "svg"]);
@@ -100,7 +82,7 @@ fn figures_of_a_sweep_have_a_panel_for_each_metric() {
 
 #[test]
 fn results_are_listed_with_their_labels() {
-    let folder = Folder::new("listed", &[("s.toml", SCENARIO)]);
+    let folder = Folder::new("listed", &[("s.toml", SMALL)]);
     folder.done(&[
         "run",
         "s.toml",
@@ -111,7 +93,7 @@ fn results_are_listed_with_their_labels() {
     ]);
     let mut child = folder.command(&["run", "-", "--repeat", "2"]);
     let mut child = child.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("it starts");
-    child.stdin.take().expect("a pipe").write_all(SCENARIO.as_bytes()).expect("it reads");
+    child.stdin.take().expect("a pipe").write_all(SMALL.as_bytes()).expect("it reads");
     assert!(child.wait().expect("it ends").success());
     let name = only(&folder.0.join("results"), "small-small-queue-");
     assert!(folder.read(&format!("results/{name}/scenario.toml")).contains("threshold = \"20KB\""));
@@ -128,7 +110,7 @@ fn results_are_listed_with_their_labels() {
 
 #[test]
 fn check_reports_errors_as_json() {
-    let folder = Folder::new("check-json", &[("s.toml", SCENARIO)]);
+    let folder = Folder::new("check-json", &[("s.toml", SMALL)]);
     let checked = |set: &str, code: i32| -> Value {
         let output = folder.run(&["check", "s.toml", "--json", "--set", set]);
         assert_eq!(output.status.code(), Some(code), "{}", stderr(&output));

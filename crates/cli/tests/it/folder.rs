@@ -9,6 +9,24 @@ use std::time::{Duration, Instant};
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_slotline");
 /// Exit code for invalid input.
 pub const BAD_INPUT: i32 = 2;
+/// A scenario that runs in a very short time.
+pub const SMALL: &str = r#"name = "small"
+end = { at = "50ms" }
+fabric = { kind = "star", hosts = 5 }
+
+[[workload]]
+kind = "incast"
+senders = 4
+block = "100KB"
+
+[[scheme]]
+name = "tcp"
+
+[[scheme]]
+name = "dctcp"
+transport = "dctcp"
+queue = { kind = "ecn", threshold = "30KB" }
+"#;
 /// The longest time that a test waits for another process.
 const PATIENCE: Duration = Duration::from_secs(120);
 

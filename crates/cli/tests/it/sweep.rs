@@ -1,34 +1,12 @@
 //! Sweeps on the command line: each point runs once even if processes are stopped or killed, shards together give the
 //! whole sweep, and errors have their place in the file.
 
-use crate::folder::{Folder, entries, stderr, stdout, until};
+use crate::folder::{Folder, SMALL, entries, stderr, stdout, until};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::SystemTime;
-
-/// Points that run in a very short time.
-const BASE: &str = r#"name = "small"
-end = { at = "50ms" }
-
-[fabric]
-kind = "star"
-hosts = 5
-
-[[workload]]
-kind = "incast"
-senders = 4
-block = "100KB"
-
-[[scheme]]
-name = "tcp"
-
-[[scheme]]
-name = "dctcp"
-transport = "dctcp"
-queue = { kind = "ecn", threshold = "30KB" }
-"#;
 
 /// A flow that sends until the run ends: `end` sets how long it takes.
 const BUSY: &str = r#"name = "busy"
@@ -114,7 +92,7 @@ fn json(path: &Path) -> Value {
 fn each_point_is_run_once() {
     let sweep = "extends = \"base.toml\"\nrepeat = 2\n[sweep.grid]\nfabric.hosts = [5, 6]\n\
                  \"scheme[dctcp].queue.threshold\" = [\"15KB\", \"30KB\"]\n";
-    let folder = Folder::new("once", &[("base.toml", BASE), ("s.toml", sweep)]);
+    let folder = Folder::new("once", &[("base.toml", SMALL), ("s.toml", sweep)]);
     let (listed, _) = folder.ends(0, &["sweep", "s.toml", "--dry-run"]);
     assert_eq!(listed.matches("to do").count(), 4, "{listed}");
     assert!(folder.points("results").is_empty(), "a dry run makes nothing");
@@ -148,8 +126,8 @@ fn each_point_is_run_once() {
 
 #[test]
 fn a_sweep_is_not_for_run_nor_a_scenario_for_sweep() {
-    let sweep = format!("{BASE}[sweep.grid]\nseed = [1, 2]\n");
-    let folder = Folder::new("misused", &[("s.toml", &sweep), ("base.toml", BASE)]);
+    let sweep = format!("{SMALL}[sweep.grid]\nseed = [1, 2]\n");
+    let folder = Folder::new("misused", &[("s.toml", &sweep), ("base.toml", SMALL)]);
     let (_, printed) = folder.ends(2, &["run", "s.toml"]);
     assert!(
         printed.starts_with("s.toml:20:2: ") && printed.contains("`slotline sweep`"),
@@ -161,7 +139,7 @@ fn a_sweep_is_not_for_run_nor_a_scenario_for_sweep() {
         folder.ends(2, &["sweep", "s.toml", "--shard", wrong]);
     }
     folder.ends(2, &["sweep", "s.toml", "--time", "1:00"]);
-    let same = format!("{BASE}[sweep.grid]\nend.at = [\"1ms\", \"1000us\"]\n");
+    let same = format!("{SMALL}[sweep.grid]\nend.at = [\"1ms\", \"1000us\"]\n");
     folder.write("same.toml", &same);
     let (_, printed) = folder.ends(2, &["sweep", "same.toml"]);
     assert!(
@@ -174,7 +152,7 @@ fn a_sweep_is_not_for_run_nor_a_scenario_for_sweep() {
 #[test]
 fn faults_point_into_the_right_file_before_anything_runs() {
     let sweep = "extends = \"base.toml\"\n[sweep.grid]\nfabric.hosts = [5, 3]\n";
-    let folder = Folder::new("faults", &[("base.toml", BASE), ("s.toml", sweep)]);
+    let folder = Folder::new("faults", &[("base.toml", SMALL), ("s.toml", sweep)]);
     let (_, printed) = folder.ends(2, &["sweep", "s.toml"]);
     assert!(printed.starts_with("base.toml:10:11: "), "{printed}");
     assert!(printed.contains("in point 1 of the sweep: hosts = 3"), "{printed}");
@@ -194,7 +172,7 @@ fn faults_point_into_the_right_file_before_anything_runs() {
 fn shards_together_are_the_whole() {
     let sweep = "extends = \"base.toml\"\n[sweep.grid]\nseed = [1, 2, 3]\n\
                  \"workload[0].senders\" = [2, 3, 4]\n";
-    let folder = Folder::new("shards", &[("base.toml", BASE), ("s.toml", sweep)]);
+    let folder = Folder::new("shards", &[("base.toml", SMALL), ("s.toml", sweep)]);
     folder.ends(0, &["sweep", "s.toml", "--out", "whole"]);
     // Both shards at the same time in one folder, and a third process for all points.
     let shard = |which| folder.start(&["sweep", "s.toml", "--out", "shared", "--shard", which]);
@@ -305,7 +283,7 @@ fn an_interrupted_sweep_keeps_what_is_done() {
 
 #[test]
 fn what_went_wrong_in_a_point_is_reported() {
-    let traced = BASE.replace(
+    let traced = SMALL.replace(
         "kind = \"incast\"\nsenders = 4\nblock = \"100KB\"",
         "kind = \"trace\"\nfile = \"flows.csv\"\n[[workload]]\nkind = \"bulk\"",
     );
@@ -334,7 +312,7 @@ fn what_went_wrong_in_a_point_is_reported() {
 #[test]
 fn a_job_array_is_written_and_does_the_sweep() {
     let sweep = "extends = \"base.toml\"\n[sweep.grid]\n\"workload[0].senders\" = [1, 2, 3, 4]\n";
-    let folder = Folder::new("slurm it's", &[("base.toml", BASE), ("s.toml", sweep)]);
+    let folder = Folder::new("slurm it's", &[("base.toml", SMALL), ("s.toml", sweep)]);
     let options = [
         "sweep",
         "s.toml",
