@@ -1882,6 +1882,8 @@ class WorkloadStaggered(Table):
     :param load: With `duration`: flows arrive at each host as a Poisson process during that time, whether or not
         earlier flows are done. The value is their payload as a share of what the host's link carries, above 0 and at
         most 1.
+    :param one_to_one: Whether each host receives from exactly one other in each draw. Source: Al-Fares, "A Scalable,
+        Adaptive, and Extensible Data Center Network Architecture", UC San Diego, 2012, section 3.5.2. Default: false.
     :param pod: Probability of a destination in the same pod at another edge switch. Default: 0.3.
     :param redraw: Whether to draw a new destination for each repeat. Default: true.
     :param repeats: Number of flows that each host sends, one after another. Default: 1.
@@ -1898,6 +1900,7 @@ class WorkloadStaggered(Table):
     exponential: bool | None = None
     hosts: int | str | None = None
     load: float | None = None
+    one_to_one: bool | None = None
     pod: float | None = None
     redraw: bool | None = None
     repeats: int | None = None
@@ -2040,6 +2043,7 @@ class WorkloadShuffle(Table):
     :param order: All at once, or some at a time. Default: "sequential".
     :param repeats: Number of shuffles. A host starts the next one when its own flows are acknowledged. Default: 1.
     :param size: Bytes from each host to each other host. Default: "1MB".
+    :param spread: Each of the first flows starts at a random time during this after `start`. Default: "0ps".
     :param start: When the first flows start. Default: "0ps".
     :param to_vm: Number, on each receiving host, of the virtual machine that receives.
     :param vm: Number, on each sending host, of the virtual machine that sends. All data from one machine to another is
@@ -2052,6 +2056,7 @@ class WorkloadShuffle(Table):
     order: Literal["simultaneous", "sequential", "neighbours"] | None = None
     repeats: int | None = None
     size: Size | None = None
+    spread: Time | None = None
     start: Time | None = None
     to_vm: int | None = None
     vm: int | None = None

@@ -213,6 +213,10 @@ pub struct ReproduceOptions {
     /// Print Markdown tables instead, for documents.
     #[arg(long, conflicts_with = "json")]
     pub markdown: bool,
+    /// Write the tables into the pages of the papers in this folder, for example docs/reproduction. The texts below
+    /// them stay.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["json", "markdown"])]
+    pub pages: Option<PathBuf>,
     /// Run the experiments with real hosts, too.
     #[arg(long, value_enum, default_value = "packet")]
     pub engine: ReproduceEngine,

@@ -4,7 +4,7 @@ use crate::arguments::{ReproduceEngine, ReproduceOptions};
 use crate::out::say;
 use crate::progress;
 use crate::run::{INTERRUPTED, NOT_VALID, saver, to_do};
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use slotline_lab::output::Place;
 use slotline_lab::output::format::emulated as emulation_line;
 use slotline_lab::record::RunRecord;
@@ -14,6 +14,7 @@ use slotline_reproduce::{
 };
 use slotline_scenario::{EmulateSpec, Loaded};
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Mutex;
 
@@ -58,8 +59,11 @@ fn refuse_without_effect(options: &ReproduceOptions) -> Result<()> {
     if !emulates && (options.dilation.is_some() || options.accept_late) {
         bail!("--dilation and --accept-late are only valid with --engine emulate");
     }
-    if emulates && options.markdown {
-        bail!("--markdown has no column for real hosts: omit it, or use --json");
+    if emulates && (options.markdown || options.pages.is_some()) {
+        bail!("--markdown and --pages have no column for real hosts: omit them, or use --json");
+    }
+    if options.end.is_some() && options.pages.is_some() {
+        bail!("--pages writes complete results: omit --end");
     }
     Ok(())
 }
@@ -111,10 +115,22 @@ fn one(experiment: &'static Experiment, options: &ReproduceOptions) -> Result<bo
     // Single runs are removed only after the result is stored.
     drop(places);
     print(experiment, &findings, options);
+    options.pages.iter().try_for_each(|pages| write_table(pages, experiment, &findings))?;
     if !options.common.json && !options.markdown {
         say(&format!("Page: {}\n", folder.join("report.html").display()));
     }
     Ok(findings.emulated.is_none_or(|emulated| emulated.emulation.is_valid()))
+}
+
+/// Writes the table of `experiment` into the page of its paper in the folder `pages`.
+fn write_table(pages: &Path, experiment: &Experiment, findings: &Findings) -> Result<()> {
+    let path = pages.join(format!("{}.md", experiment.paper().key));
+    let name = path.display();
+    let page = std::fs::read_to_string(&path).with_context(|| format!("cannot read {name}"))?;
+    let Some(page) = slotline_reproduce::with_table(&page, experiment, &findings.rows) else {
+        bail!("{name}: expected a heading `## {}: ...` with a table below it", experiment.id);
+    };
+    std::fs::write(&path, page).with_context(|| format!("cannot write {name}"))
 }
 
 fn print(experiment: &Experiment, findings: &Findings, options: &ReproduceOptions) {

@@ -25,6 +25,7 @@ mod hpcc;
 pub mod incast;
 mod job;
 pub mod migration;
+mod one_to_one;
 mod options;
 pub mod pairs;
 pub mod poisson;

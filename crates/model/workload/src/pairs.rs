@@ -5,6 +5,7 @@
 //! flows arrive at each host as a Poisson process, each on a connection of its own.
 
 use super::job::{Job, after};
+use super::one_to_one::OneToOne;
 use super::options::options;
 use super::spec::Generate;
 use super::{ConnHandle, Hosts, Start, When};
@@ -71,6 +72,11 @@ pattern! {
         /// Probability of a destination in the same pod at another edge switch.
         #[schemars(range(min = 0.0, max = 1.0))]
         pod: f64 = 0.3,
+        /// Whether each host receives from exactly one other in each draw.
+        ///
+        /// Source: Al-Fares, "A Scalable, Adaptive, and Extensible Data Center Network Architecture", UC San
+        /// Diego, 2012, section 3.5.2.
+        one_to_one: bool = false,
         /// Whether to draw a new destination for each repeat.
         redraw: bool = true,
     }
@@ -398,14 +404,21 @@ impl Generate for Staggered {
         for (&host, reach) in hosts.iter().zip(&reaches) {
             check_reach(host, reach, &parts)?;
         }
-        let target = |rng: &mut Stream, reach: &Reach| {
+        let part = |rng: &mut Stream| {
             let u = rng.unit();
-            let drawn = parts.partition_point(|&(_, sum)| sum <= u).min(parts.len() - 1);
-            let part = &reach[parts[drawn].0];
-            part[rng.below(part.len() as u64) as usize]
+            parts[parts.partition_point(|&(_, sum)| sum <= u).min(parts.len() - 1)].0
         };
         generate(job, &hosts, self.rounds(), self.redraw, |rng| {
-            reaches.iter().map(|reach| target(rng, reach)).collect()
+            if self.one_to_one {
+                let drawn: Vec<usize> = hosts.iter().map(|_| part(rng)).collect();
+                let near = |at: usize| reaches[at][drawn[at]].as_slice();
+                return OneToOne::draw(rng, &hosts, near);
+            }
+            let target = |reach: &Reach| {
+                let part = &reach[part(rng)];
+                part[rng.below(part.len() as u64) as usize]
+            };
+            reaches.iter().map(target).collect()
         })
     }
 }
@@ -546,6 +559,45 @@ mod tests {
         let pod = pairs.iter().filter(|(a, b)| place(*a).pod == place(*b).pod).count() - edge;
         assert!(pairs.iter().all(|(a, b)| a != b));
         assert!(close(edge, pairs.len(), 0.2) && close(pod, pairs.len(), 0.3), "{edge} {pod}");
+    }
+
+    #[test]
+    fn staggered_destinations_one_to_one_keep_their_probabilities() {
+        let shape = fabric();
+        let part = |edge, pod| {
+            let one_to_one = true;
+            let spec = Staggered { edge, pod, one_to_one, repeats: 200, ..Staggered::default() };
+            let pairs = destinations(&made(&WorkloadSpec::Staggered(spec), &shape));
+            assert!(pairs.iter().all(|(a, b)| a != b));
+            let mut received = [0; 64];
+            pairs.iter().for_each(|&(_, dst)| received[dst as usize] += 1);
+            assert_eq!(received, [200; 64]);
+            let place = |host: u32| shape.hosts[host as usize];
+            let near = pairs.iter().filter(|(a, b)| place(*a).edge == place(*b).edge).count();
+            let pods = pairs.iter().filter(|(a, b)| place(*a).pod == place(*b).pod).count();
+            [near, pods - near, pairs.len() - pods].map(|count| count as f64 / pairs.len() as f64)
+        };
+        for (edge, pod) in [(0.5, 0.3), (0.2, 0.3), (0.0, 0.5), (1.0, 0.0), (0.0, 1.0)] {
+            let [at_edge, in_pod, beyond] = part(edge, pod);
+            // Wishes that exclude each other are few: 1 % here.
+            let close = |ours: f64, odds: f64| (ours - odds).abs() < 0.015;
+            let all = close(at_edge, edge) && close(in_pod, pod) && close(beyond, 1.0 - edge - pod);
+            assert!(all, "{edge} {pod}: {at_edge} {in_pod} {beyond}");
+            assert!(edge < 1.0 || at_edge == 1.0);
+        }
+    }
+
+    #[test]
+    fn hosts_whose_wishes_exclude_each_other_send_elsewhere() {
+        // Hosts 0 and 1 want to send to other pods, but only host 16 is in another one.
+        let hosts = "0,1,16".parse().unwrap();
+        let (edge, pod, one_to_one) = (0.0, 0.0, true);
+        let spec = Staggered { edge, pod, hosts, one_to_one, repeats: 20, ..Staggered::default() };
+        let pairs = destinations(&made(&WorkloadSpec::Staggered(spec), &fabric()));
+        for dst in [0, 1, 16] {
+            assert_eq!(pairs.iter().filter(|pair| pair.1 == dst).count(), 20);
+        }
+        assert!(pairs.iter().all(|(src, dst)| src != dst));
     }
 
     #[test]

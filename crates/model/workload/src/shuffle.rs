@@ -42,6 +42,8 @@ options! {
         repeats: u32 = 1,
         /// When the first flows start.
         start: Time = Time::ZERO,
+        /// Each of the first flows starts at a random time during this after `start`.
+        spread: Time = Time::ZERO,
         /// Priority class, 0 to 7.
         #[schemars(range(max = 7))]
         class: u8 = 0,
@@ -59,16 +61,25 @@ impl Shuffle {
         }
     }
 
+    /// When one of a host's first flows starts.
+    fn first(&self, job: &mut Job) -> Start {
+        let later = match self.spread.as_ps() {
+            0 => 0,
+            spread => job.rng.below(spread),
+        };
+        Start::At(self.start.after(Time::ps(later)))
+    }
+
     /// Adds one host's flows of one round. `then` counts the lanes that are complete.
     fn round(
         &self,
         job: &mut Job,
         host: HostId,
         lanes: &[Vec<ConnHandle>],
-        start: Start,
+        starts: &[Start],
         then: Option<u32>,
     ) -> Result<(), SpecError> {
-        for lane in lanes {
+        for (lane, &start) in lanes.iter().zip(starts) {
             let mut start = start;
             for (at, &conn) in lane.iter().enumerate() {
                 let last = at + 1 == lane.len();
@@ -101,11 +112,11 @@ impl Generate for Shuffle {
             for (at, &dst) in to.iter().enumerate() {
                 dealt[at % lanes].push(job.tcp(host, dst, self.class)?);
             }
-            let mut start = Start::At(self.start);
+            let mut starts: Vec<Start> = dealt.iter().map(|_| self.first(job)).collect();
             for round in 1..=self.repeats {
                 let then = (round < self.repeats).then(|| job.out.trigger(host, lanes as u32));
-                self.round(job, host, &dealt, start, then)?;
-                start = then.map_or(start, after);
+                self.round(job, host, &dealt, &starts, then)?;
+                then.iter().for_each(|&then| starts.fill(after(then)));
             }
         }
         Ok(())
@@ -167,6 +178,26 @@ mod tests {
             assert!((0..9).all(|host| first(host) == expected), "{order:?} {concurrency}");
         }
         assert!(refusal(&shuffle(Order::Sequential, 0, 1), &fabric()).contains("at least 1"));
+    }
+
+    #[test]
+    fn first_flows_are_spread_and_the_others_follow() {
+        let spread = Time::ms(10);
+        let spec = |spread| Shuffle { order: Order::Simultaneous, spread, ..Shuffle::default() };
+        let traffic = made(&WorkloadSpec::Shuffle(spec(spread)), &fabric());
+        let starts = traffic.flows.iter().filter_map(|flow| match flow.start {
+            Start::At(at) => Some(at.as_ps() as f64 / spread.as_ps() as f64),
+            _ => None,
+        });
+        let starts: Vec<f64> = starts.collect();
+        assert_eq!(starts.len(), 64 * 63);
+        let mean = starts.iter().sum::<f64>() / starts.len() as f64;
+        assert!((mean - 0.5).abs() < 0.02 && starts.iter().all(|at| *at < 1.0), "{mean}");
+        let again = made(&WorkloadSpec::Shuffle(Shuffle { repeats: 2, ..spec(spread) }), &fabric());
+        let timed = again.flows.iter().filter(|flow| matches!(flow.start, Start::At(_)));
+        assert_eq!(timed.count(), 64 * 63, "the second round follows the first one");
+        let at_once = made(&WorkloadSpec::Shuffle(spec(Time::ZERO)), &fabric());
+        assert!(at_once.flows.iter().all(|flow| flow.start == Start::At(Time::ZERO)));
     }
 
     #[test]

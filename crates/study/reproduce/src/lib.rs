@@ -4,6 +4,7 @@
 //! point of the figure's axis. Other experiments are a computation, or a measurement of this program. No parameter is
 //! tuned to match a paper.
 
+mod document;
 pub mod draw;
 mod emulated;
 mod etalon;
@@ -18,6 +19,7 @@ mod table;
 mod tdma;
 mod xco;
 
+pub use document::with_table;
 pub use emulated::Emulated;
 pub use markdown::markdown;
 pub use page::write;

@@ -11,7 +11,7 @@ use slotline_net::units::Rate;
 use slotline_net::workload::WorkloadSpec;
 use slotline_net::workload::pairs::{Random, RandomBijective, Staggered, Stride};
 use slotline_report::plot::{Division, Measure};
-use slotline_scenario::{Scenario, SchemeSpec};
+use slotline_scenario::{EngineSpec, FlowSpec, RatesSpec, Scenario, SchemeSpec};
 use slotline_schemes::ControlSpec;
 use std::collections::BTreeMap;
 
@@ -22,7 +22,10 @@ pub(super) const LARGE: Experiment = Experiment {
     work: Work::Runs(Study {
         file: "scenarios/reproduce/hed-5.toml",
         text: include_str!("../../../../../scenarios/reproduce/hed-5.toml"),
-        axis: &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 101, 102, 103, 104, 105, 106, 107, 108, 109, 110],
+        axis: &[
+            1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 101, 102, 103, 104, 105, 106, 107, 108, 109, 110,
+            111,
+        ],
         set: set_pattern,
         compare: compare_patterns,
         figures: |view| {
@@ -41,7 +44,7 @@ pub(super) const ITERATIONS: Experiment = Experiment {
     work: Work::Runs(Study {
         file: "scenarios/reproduce/hed-6.toml",
         text: include_str!("../../../../../scenarios/reproduce/hed-6.toml"),
-        axis: &[4, 16, 32, 104, 116, 132],
+        axis: &[4, 16, 32, 104, 116, 132, 204, 216, 304, 316],
         set: set_steps,
         compare: compare_steps,
         figures: |view| vec![view.bars("steps", "Share of full bisection", &[SHARE])],
@@ -50,10 +53,12 @@ pub(super) const ITERATIONS: Experiment = Experiment {
 
 /// The offset of a pattern's number for the same pattern on the non-blocking network.
 const CONTROL: u32 = 100;
+/// The offset of points with the rates of the thesis' simulator.
+const SAWTEETH: u32 = 200;
 /// The point whose time series is drawn.
 const OVER_TIME: u32 = 10;
 
-const NAMES: [&str; 10] = [
+const NAMES: [&str; 11] = [
     "stride(1)",
     "stride(16)",
     "stride(256)",
@@ -64,14 +69,16 @@ const NAMES: [&str; 10] = [
     "random bijective",
     "random",
     "1,024 hosts, random bijective",
+    "1,024 hosts, random bijective, slow start and AIMD",
 ];
 
 /// The workload of pattern number `at`, with the other settings of `like`.
 fn pattern(at: u32, like: &Stride) -> WorkloadSpec {
     let &Stride { size, exponential, load, duration, .. } = like;
     let staggered = |edge, pod| {
-        let base = Staggered { edge, pod, ..Staggered::default() };
-        WorkloadSpec::Staggered(Staggered { size, exponential, load, duration, ..base })
+        // Section 3.5.2: each host receives from exactly one host.
+        let base = Staggered { one_to_one: true, redraw: false, ..Staggered::default() };
+        WorkloadSpec::Staggered(Staggered { edge, pod, size, exponential, load, duration, ..base })
     };
     match at {
         1..=4 => WorkloadSpec::Stride(Stride { by: 1 << (4 * (at - 1)), ..like.clone() }),
@@ -110,6 +117,11 @@ fn unblock(scenario: &mut Scenario) {
     };
 }
 
+/// Computes rates tick by tick with slow start, additive increase and multiplicative decrease (section 4.3.5).
+fn sawteeth(scenario: &mut Scenario) {
+    scenario.engine = EngineSpec::Flow(FlowSpec { rates: RatesSpec::Aimd, ..FlowSpec::default() });
+}
+
 fn set_k(scenario: &mut Scenario, k: u32) {
     if let TopologySpec::FatTree(tree) = &mut scenario.fabric {
         tree.k = k;
@@ -121,9 +133,12 @@ fn set_pattern(scenario: &mut Scenario, x: u32) -> String {
     if let Some(WorkloadSpec::Stride(like)) = scenario.workload.first().cloned() {
         scenario.workload = vec![pattern(at, &like)];
     }
-    if at == OVER_TIME {
+    if at >= OVER_TIME {
         set_k(scenario, 16);
         scenario.measure.sample = Some(Time::ms(500));
+    }
+    if at > OVER_TIME {
+        sawteeth(scenario);
     }
     let name = NAMES[at as usize - 1];
     if x < CONTROL {
@@ -151,16 +166,24 @@ fn name_of(steps: u32) -> String {
     if steps == 0 { "control".into() } else { format!("{steps} steps") }
 }
 
-fn hosts(k: u32) -> String {
-    format!("{} hosts", k.pow(3) / 4)
+/// The name of the line of `x`: how many hosts there are, and how rates are computed.
+fn hosts(x: u32) -> String {
+    let rates = if x >= SAWTEETH { "slow start and AIMD" } else { "max-min" };
+    format!("{} hosts, {rates}", (x % CONTROL).pow(3) / 4)
 }
 
 fn set_steps(scenario: &mut Scenario, x: u32) -> String {
     let k = x % CONTROL;
     set_k(scenario, k);
-    if x > CONTROL {
+    if k == 4 {
+        scenario.repeat = 5;
+    }
+    if x >= SAWTEETH {
+        sawteeth(scenario);
+    }
+    if x % SAWTEETH > CONTROL {
         unblock(scenario);
-        return format!("{}, non-blocking", hosts(k));
+        return format!("{}, non-blocking", hosts(x));
     }
     let like = scenario.scheme[0].clone();
     let scheme = |&(iterations, _): &(u32, [f64; 3])| {
@@ -170,8 +193,12 @@ fn set_steps(scenario: &mut Scenario, x: u32) -> String {
         }
         scheme
     };
-    scenario.scheme = TABLE.iter().filter(|(steps, _)| *steps > 0).map(scheme).collect();
-    hosts(k)
+    // Such a run has 600,000 ticks, and each of them updates all flows.
+    let few = x >= SAWTEETH && k > 4;
+    let shown =
+        |(steps, _): &&(u32, [f64; 3])| *steps > 0 && (!few || [1_000, 100_000].contains(steps));
+    scenario.scheme = TABLE.iter().filter(shown).map(scheme).collect();
+    hosts(x)
 }
 
 /// The size on the wire of a full packet divided by its payload.
@@ -239,7 +266,7 @@ fn compare_steps(points: &[Measured]) -> Vec<Row> {
         let row = |(steps, printed): &(u32, [f64; 3])| {
             let paper = column.map(|at| Stated::About(printed[at]));
             let row = point.row(&name_of(*steps), &SHARE, paper, "")?;
-            Some(placed(row, point.x, hosts(k)))
+            Some(placed(row, point.x, hosts(point.x)))
         };
         TABLE.iter().filter_map(row).collect::<Vec<_>>()
     };

@@ -65,8 +65,9 @@ fn pattern(at: u32, like: &Stride) -> WorkloadSpec {
     let &Stride { size, duration, .. } = like;
     let stride = |by| WorkloadSpec::Stride(Stride { by, ..like.clone() });
     let staggered = |edge, pod| {
-        let base = Staggered::default();
-        WorkloadSpec::Staggered(Staggered { edge, pod, size, duration, redraw: false, ..base })
+        // Section 3.5.2: each host receives from exactly one host.
+        let base = Staggered { one_to_one: true, redraw: false, ..Staggered::default() };
+        WorkloadSpec::Staggered(Staggered { edge, pod, size, duration, ..base })
     };
     match at {
         1..=4 => stride(1 << (at - 1)),
@@ -173,6 +174,12 @@ fn placed(mut row: Row, x: u32) -> Row {
     row
 }
 
+/// The rows in the order of patterns, so that the non-blocking network follows the schemes.
+fn by_place(mut rows: Vec<Row>) -> Vec<Row> {
+    rows.sort_by(|a, b| a.x.unwrap_or(0.0).total_cmp(&b.x.unwrap_or(0.0)));
+    rows
+}
+
 /// Schemes that have been run at a point.
 fn schemes(point: &Measured) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
@@ -198,7 +205,7 @@ fn compare_transfers(points: &[Measured]) -> Vec<Row> {
     let of = |point: &Measured| {
         schemes(point).iter().flat_map(|scheme| at(point, scheme)).collect::<Vec<_>>()
     };
-    points.iter().flat_map(of).collect()
+    by_place(points.iter().flat_map(of).collect())
 }
 
 fn compare_bisection(points: &[Measured]) -> Vec<Row> {

@@ -1,8 +1,10 @@
 //! The differences between virtual and real queues: Figures 5.10 to 5.13.
 
+use super::replay;
 use crate::draw::{Values, View};
 use crate::{Experiment, Measured, Quantity, Row, Stated, Study, Work};
 use slotline_lab::record::{EstimateRow, RunRecord};
+use slotline_lab::statistics::Estimate;
 use slotline_net::node::Counter;
 use slotline_net::node::bump::UpdatePath;
 use slotline_net::time::Time;
@@ -37,7 +39,7 @@ pub(super) const UPDATES: Experiment = Experiment {
     work: Work::Runs(Study {
         file: "scenarios/reproduce/nb-4.toml",
         text: include_str!("../../../../../scenarios/reproduce/nb-4.toml"),
-        axis: &[0, 5, 10, 25, 50, 100],
+        axis: &[0, 5, 10, 25, 50, 75, 100, 125, 150, 200],
         set: set_delay,
         compare: updates,
         figures: by_delay,
@@ -51,7 +53,7 @@ pub(super) const LIMITED: Experiment = Experiment {
     work: Work::Runs(Study {
         file: "scenarios/reproduce/nb-4c.toml",
         text: include_str!("../../../../../scenarios/reproduce/nb-4c.toml"),
-        axis: &[0, 5, 10, 25, 50, 100],
+        axis: &[0, 5, 10, 25, 50, 75, 100, 125, 150, 200],
         set: set_delay,
         compare: limited,
         figures: by_delay,
@@ -106,16 +108,6 @@ const MOST: Quantity = Quantity {
     unit: "KB",
     of: |run| run.counted(counters::net::BUMP_ERROR_MOST).unwrap_or(0) as f64 / 1e3,
 };
-const LOST: Quantity = Quantity {
-    key: "lost",
-    name: "updates lost",
-    unit: "%",
-    of: |run| {
-        100.0
-            * run.over(counters::net::BUMP_UPDATES_LOST, counters::net::BUMP_UPDATES).unwrap_or(0.0)
-    },
-};
-
 const fn share(key: &'static str, name: &'static str, of: fn(&RunRecord) -> f64) -> Quantity {
     Quantity { key, name, unit: "%", of }
 }
@@ -179,13 +171,31 @@ fn updates(points: &[Measured]) -> Vec<Row> {
             point.row("both", &MOST, None, both),
             point.row("lossy", &WITHIN_2, None, lossy),
             point.row("lossy", &MOST, None, lossy),
-            point.row("lossy", &LOST, None, lossy),
             point.row("both", &WITHIN_3, None, both),
             point.row("in-band", &WITHIN_2, None, in_band),
             point.row("in-band", &MOST, None, in_band),
+            replayed(point, paper),
         ]
     };
     points.iter().flat_map(of).flatten().collect()
+}
+
+/// The thesis' method: the recordings of both flows, one of them shifted, are put into the same queue.
+fn replayed(point: &Measured, paper: Option<Stated>) -> Option<Row> {
+    let run = point.of("both").find(|run| !run.captures.is_empty())?;
+    let errors = replay::errors(run, u64::from(point.x) * 1_000_000);
+    let close = errors.iter().filter(|error| **error <= 2.0 * MTU).count();
+    let share = 100.0 * close as f64 / errors.len().max(1) as f64;
+    Some(Row {
+        x: Some(f64::from(point.x)),
+        point: point.setup.clone(),
+        scheme: "replayed".into(),
+        quantity: WITHIN_2.name,
+        unit: WITHIN_2.unit,
+        paper,
+        ours: Estimate::of(&[share])?,
+        note: "the recordings of both flows of one run, the second one shifted".into(),
+    })
 }
 
 fn limited(points: &[Measured]) -> Vec<Row> {
@@ -193,7 +203,11 @@ fn limited(points: &[Measured]) -> Vec<Row> {
                 traffic can be missing";
     let of = |point: &Measured| {
         let paper = (point.x == 25).then_some(Stated::About(100.0));
-        [point.row("both", &WITHIN_2, paper, note), point.row("both", &MOST, None, note)]
+        [
+            point.row("both", &WITHIN_2, paper, note),
+            point.row("both", &MOST, None, note),
+            replayed(point, paper),
+        ]
     };
     points.iter().flat_map(of).flatten().collect()
 }

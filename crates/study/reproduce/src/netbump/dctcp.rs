@@ -1,5 +1,6 @@
 //! DCTCP by marks of a bump: Figures 5.15 and 5.16.
 
+use super::{BUFFERS, SHARED, set_buffer};
 use crate::draw::Values;
 use crate::quantity::{goodput, percentile, rates, round_trips, samples};
 use crate::{Experiment, Measured, Quantity, Row, Study, Work};
@@ -13,8 +14,8 @@ pub(super) const CONVERGENCE: Experiment = Experiment {
     work: Work::Runs(Study {
         file: "scenarios/reproduce/nb-6.toml",
         text: include_str!("../../../../../scenarios/reproduce/nb-6.toml"),
-        axis: &[5],
-        set: |_, flows| format!("{flows} flows"),
+        axis: &BUFFERS,
+        set: set_buffer,
         compare: convergence,
         figures: |view| {
             let first = Values {
@@ -26,8 +27,8 @@ pub(super) const CONVERGENCE: Experiment = Experiment {
             };
             let last = Values { id: "last", title: "Throughput of the last flow", ..first };
             vec![
-                view.time_series(5, &first, |run| rates(&samples(run, "s1", "h5"))),
-                view.time_series(5, &last, |run| rates(&samples(run, "s1", "h9"))),
+                view.time_series(SHARED, &first, |run| rates(&samples(run, "t0", "s0"))),
+                view.time_series(SHARED, &last, |run| rates(&samples(run, "t4", "s0"))),
                 view.bars("fairness", "Fairness of five flows", &[JAIN, WORST]),
             ]
         },
@@ -41,8 +42,8 @@ pub(super) const CALLS: Experiment = Experiment {
     work: Work::Runs(Study {
         file: "scenarios/reproduce/nb-6b.toml",
         text: include_str!("../../../../../scenarios/reproduce/nb-6b.toml"),
-        axis: &[2],
-        set: |_, flows| format!("{flows} elephants"),
+        axis: &[SHARED],
+        set: set_buffer,
         compare: calls,
         figures: |view| {
             let values = Values {
@@ -52,21 +53,21 @@ pub(super) const CALLS: Experiment = Experiment {
                 unit: Measure::Seconds,
                 scale: Division::LogFirst,
             };
-            vec![view.distribution(2, &values, |run| round_trips(run, CALL), &[])]
+            vec![view.distribution(SHARED, &values, |run| round_trips(run, CALL), &[])]
         },
     }),
 };
 
-/// The hosts that receive, in nb-6.
-const RECEIVERS: [&str; 5] = ["h5", "h6", "h7", "h8", "h9"];
-/// The time from which all five flows have been active for 2 s, in seconds.
-const STEADY: f64 = 22.0;
+/// The nodes in front of the senders of nb-6, which measure what they send.
+const SENDERS: [&str; 5] = ["t0", "t1", "t2", "t3", "t4"];
+/// The time from which all five flows have been active for 5 s, in seconds.
+const STEADY: f64 = 105.0;
 /// The workload of the calls in nb-6b.
 const CALL: u16 = 0;
 
 const JAIN: Quantity = Quantity {
     key: "jain",
-    name: "Jain's index of five flows, over 8 s",
+    name: "Jain's index of five flows, over 20 s",
     unit: "",
     of: |run| jain(&shares(run)),
 };
@@ -99,20 +100,20 @@ fn at(run: &RunRecord, percent: f64) -> f64 {
     percentile(&round_trips(run, CALL), percent) * 1e6
 }
 
-fn steady(run: &RunRecord, host: &str) -> Vec<f64> {
-    let all = rates(&samples(run, "s1", host)).into_iter();
+fn steady(run: &RunRecord, node: &str) -> Vec<f64> {
+    let all = rates(&samples(run, node, "s0")).into_iter();
     all.filter(|(at, _)| *at >= STEADY).map(|(_, rate)| rate).collect()
 }
 
 /// The mean rate of each flow while all five are there.
 fn shares(run: &RunRecord) -> Vec<f64> {
     let mean = |rates: Vec<f64>| rates.iter().sum::<f64>() / rates.len().max(1) as f64;
-    RECEIVERS.iter().map(|host| mean(steady(run, host))).collect()
+    SENDERS.iter().map(|node| mean(steady(run, node))).collect()
 }
 
 /// The rates of all five flows, in each sampling interval.
 fn each_moment(run: &RunRecord) -> Vec<Vec<f64>> {
-    let flows: Vec<Vec<f64>> = RECEIVERS.iter().map(|host| steady(run, host)).collect();
+    let flows: Vec<Vec<f64>> = SENDERS.iter().map(|node| steady(run, node)).collect();
     let moments = flows.iter().map(Vec::len).min().unwrap_or(0);
     (0..moments).map(|at| flows.iter().map(|flow| flow[at]).collect()).collect()
 }
@@ -123,8 +124,7 @@ fn jain(rates: &[f64]) -> f64 {
 }
 
 fn convergence(points: &[Measured]) -> Vec<Row> {
-    let note = "no number in the text: TCP \"unfairly\" with \"wide oscillation\", DCTCP \"fair\". A flow is added \
-                                                                                 every 5 s instead of every 25 s";
+    let note = "no number in the text: TCP \"unfairly\" with \"wide oscillation\", DCTCP \"fair\"";
     let of = |point: &Measured| {
         ["tcp", "dctcp"].map(|scheme| {
             [JAIN, WORST, USE].map(|quantity| point.row(scheme, &quantity, None, note))

@@ -1,5 +1,6 @@
 //! Random early detection in a bump: Figure 5.14.
 
+use super::{BUFFERS, SHARED, set_buffer};
 use crate::draw::Values;
 use crate::quantity::{goodput, percentile, samples};
 use crate::{Experiment, Measured, Quantity, Row, Study, Work};
@@ -13,8 +14,8 @@ pub(super) const RED: Experiment = Experiment {
     work: Work::Runs(Study {
         file: "scenarios/reproduce/nb-5.toml",
         text: include_str!("../../../../../scenarios/reproduce/nb-5.toml"),
-        axis: &[4],
-        set: |_, flows| format!("{flows} flows"),
+        axis: &BUFFERS,
+        set: set_buffer,
         compare,
         figures: |view| {
             let time_series = Values {
@@ -29,7 +30,10 @@ pub(super) const RED: Experiment = Experiment {
                 let all = samples(run, "s1", "h4").into_iter();
                 all.map(|s| (s.t_ps as f64 / 1e12, s.queue_bytes as f64)).collect()
             };
-            vec![view.time_series(4, &time_series, points), view.distribution(4, &cdf, queue, &[])]
+            vec![
+                view.time_series(SHARED, &time_series, points),
+                view.distribution(SHARED, &cdf, queue, &[]),
+            ]
         },
     }),
 };

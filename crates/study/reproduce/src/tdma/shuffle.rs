@@ -16,8 +16,8 @@ pub(super) const ONE_SWITCH: Experiment = Experiment {
     work: Work::Runs(Study {
         file: "scenarios/reproduce/tdma-4.toml",
         text: include_str!("../../../../../scenarios/reproduce/tdma-4.toml"),
-        axis: &[10, 40],
-        set: set_size,
+        axis: &BUFFERS,
+        set: set_buffer,
         compare: |points| compare(points, &Paper { tcp: 225.0, tdma: 194.0, ideal: 184.0 }),
         figures,
     }),
@@ -30,8 +30,8 @@ pub(super) const TREE: Experiment = Experiment {
     work: Work::Runs(Study {
         file: "scenarios/reproduce/tdma-5.toml",
         text: include_str!("../../../../../scenarios/reproduce/tdma-5.toml"),
-        axis: &[10, 40],
-        set: set_size,
+        axis: &BUFFERS,
+        set: set_buffer,
         compare: |points| compare(points, &Paper { tcp: 1225.0, tdma: 1075.0, ideal: 1024.0 }),
         figures,
     }),
@@ -47,13 +47,27 @@ struct Paper {
 const SCALED: Quantity =
     Quantity { key: "time", name: "time, scaled to 10 GB", unit: "s", of: scaled };
 
-fn set_size(scenario: &mut Scenario, mb: u32) -> String {
+/// The buffers of a port in kilobytes. The paper does not state its switch's. At 0 the buffer is that of the scenario
+/// and the transfer is a tenth as long.
+const BUFFERS: [u32; 6] = [30, 60, 100, 300, 1000, 0];
+/// The buffer of the scenario.
+const OWN: u32 = 100;
+
+fn set_buffer(scenario: &mut Scenario, kb: u32) -> String {
+    for scheme in scenario.scheme.iter_mut().filter(|_| kb > 0) {
+        scheme.queue.limit = Bytes(u64::from(kb) * 1_000);
+    }
     for workload in &mut scenario.workload {
-        if let WorkloadSpec::Shuffle(shuffle) = workload {
-            shuffle.size = Bytes(u64::from(mb) * 1_000_000);
+        if let WorkloadSpec::Shuffle(shuffle) = workload
+            && kb == 0
+        {
+            shuffle.size = Bytes(shuffle.size.0 / 10);
         }
     }
-    format!("{mb} MB")
+    match kb {
+        0 => format!("buffer of {OWN} KB, a tenth as long"),
+        _ => format!("buffer of {kb} KB"),
+    }
 }
 
 fn scaled(run: &RunRecord) -> f64 {
@@ -64,65 +78,72 @@ fn scaled(run: &RunRecord) -> f64 {
 fn figures(view: &View) -> Vec<Figure> {
     let times = Values {
         id: "flows",
-        title: "When each flow is complete, 40 MB",
+        title: "When each flow is complete, buffer of 100 KB",
         label: "time",
         unit: Measure::Seconds,
         scale: Division::Linear,
     };
     vec![
-        view.distribution(40, &times, |run| completion_times(run, |_| true), &[]),
-        view.against_in("transfer", Measure::Bytes, 1e6, &SCALED),
+        view.distribution(OWN, &times, |run| completion_times(run, |_| true), &[]),
+        view.against_in("buffer of a port", Measure::Bytes, 1e3, &SCALED),
     ]
 }
 
+const TIMEOUTS: Quantity = Quantity {
+    key: "timeouts",
+    name: "time-outs of a flow",
+    unit: "1",
+    of: |run| {
+        let all: u64 = run.flows.iter().map(|flow| u64::from(flow.timeouts)).sum();
+        all as f64 / run.flows.len().max(1) as f64
+    },
+};
+
 fn compare(points: &[Measured], paper: &Paper) -> Vec<Row> {
-    let tcp = "the paper measures TCP of Linux 2.6.32, with its hosts' interrupts and buffers; ours is CUBIC in a \
-               network without them";
-    let tdma = "beyond the ideal: guard times (5 %), headers and framing of packets (5.3 %), which the paper's ideal \
-                leaves out, and 1 % of the links for acknowledgements; the last slot of each pair, which is not full, \
-                and the last rounds weigh less with larger transfers";
+    let tcp = "the paper does not state its switch's buffer";
+    let tdma = "beyond the ideal: guard times (5 %), headers and framing of jumbo frames (1 %), which the paper's \
+                ideal leaves out, and 1 % of the links for acknowledgements";
     let of = |point: &Measured| {
-        [
+        let ratio = TimesOver { of: "tdma", over: mean(point, "tcp") };
+        let ideal = TimesOver { of: "tdma", over: paper.ideal };
+        let mut rows = vec![
             point.row("tcp", &SCALED, Some(Stated::About(paper.tcp)), tcp),
+            point.row("tcp", &TIMEOUTS, None, ""),
             point.row("tdma", &SCALED, Some(Stated::About(paper.tdma)), tdma),
-        ]
+            ratio.row(point, "time over TCP's", paper.tdma / paper.tcp),
+            ideal.row(point, "time over the ideal", paper.tdma / paper.ideal),
+        ];
+        if point.x == 0 {
+            // This point is not on the axis of buffers.
+            rows.iter_mut().flatten().for_each(|row| row.x = None);
+        }
+        rows
     };
-    let mut rows: Vec<Row> = points.iter().flat_map(of).flatten().collect();
-    rows.extend(ratio(points, paper));
-    rows
+    points.iter().flat_map(of).flatten().collect()
 }
 
-/// TDMA's time divided by TCP's and by the ideal, with the largest transfer; and its time for the difference between
-/// the largest and the smallest transfer, which excludes the beginning and the end.
-fn ratio(points: &[Measured], paper: &Paper) -> Vec<Row> {
-    let (Some(first), Some(point)) = (points.first(), points.last()) else { return vec![] };
-    let mean = |scheme| point.mean(scheme, scaled).map_or(f64::NAN, |estimate| estimate.mean);
-    let row = |quantity, unit, stated: f64, ours: f64, note: &str| {
+/// The mean over seeds of a scheme's time.
+fn mean(point: &Measured, scheme: &str) -> f64 {
+    point.mean(scheme, scaled).map_or(f64::NAN, |estimate| estimate.mean)
+}
+
+/// The time of a scheme divided by another time.
+struct TimesOver {
+    of: &'static str,
+    over: f64,
+}
+
+impl TimesOver {
+    fn row(&self, point: &Measured, quantity: &'static str, stated: f64) -> Option<Row> {
         Some(Row {
             x: None,
             point: point.setup.clone(),
-            scheme: "tdma".into(),
+            scheme: self.of.into(),
             quantity,
-            unit,
+            unit: "1",
             paper: Some(Stated::About(stated)),
-            ours: point.mean("tdma", |_| ours)?,
-            note: note.into(),
+            ours: point.mean(self.of, |run| scaled(run) / self.over)?,
+            note: String::new(),
         })
-    };
-    let (tcp, tdma) = (mean("tcp"), mean("tdma"));
-    let seconds = |of: &Measured| {
-        of.mean("tdma", |run| ended_ps(run) as f64 / 1e12).map_or(f64::NAN, |e| e.mean)
-    };
-    let more = f64::from(point.x) - f64::from(first.x);
-    let further = (seconds(point) - seconds(first)) / more * 10e3;
-    let without =
-        "without the rounds at the beginning and the end: the larger transfer less the smaller one";
-    [
-        row("time over TCP's", "1", paper.tdma / paper.tcp, tdma / tcp, ""),
-        row("time over the ideal", "1", paper.tdma / paper.ideal, tdma / paper.ideal, ""),
-        row("time of further bytes, scaled to 10 GB", "s", paper.tdma, further, without),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
+    }
 }

@@ -157,8 +157,8 @@ fn a_bump_that_sees_everything_knows_the_queue_and_marks_shorten_it() {
     let rows = brief("nb-3", &[40], Time::ms(300), 0);
     assert_eq!(of(&rows, "40 KB, ideal", "largest error"), 0.0);
     assert!(of(&rows, "40 KB, software", "within 2 packets") > 90.0);
-    let rows = brief("nb-5", &[4], Time::ms(600), 0);
-    let queue = |scheme| of(&rows, &format!("4 flows, {scheme}"), "mean queue");
+    let rows = brief("nb-5", &[150], Time::ms(600), 0);
+    let queue = |scheme| of(&rows, &format!("150 KB for each port, {scheme}"), "mean queue");
     assert!(queue("red 0.1") < queue("red 0.01") && queue("red 0.01") < 0.7 * queue("drop-tail"));
     let rows = brief("nb-7", &[3], Time::s(5), 0);
     assert!(of(&rows, "3 flows, without", DROPPED) > 10_000.0);

@@ -5,3 +5,4 @@ mod fat_tree;
 #[path = "../../../report/tests/browser/harness.rs"]
 mod harness;
 mod page;
+mod tables;
