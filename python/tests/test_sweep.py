@@ -99,7 +99,8 @@ def test_killed_workers_cost_only_time(how: str, study: sl.Study, expected: str,
     def pool() -> Executor:
         return ProcessPoolExecutor(2, mp_context=get_context("spawn"))
 
-    killer = Killer(0.05, 3)
+    # Processes of points end soon. The workers of a pool must have started.
+    killer = Killer(0.05 if how == "pool" else 0.005, 3)
     killer.start()
     done = sl.sweep(study, out=tmp_path, executor=pool if how == "pool" else "processes", retries=20, jobs=2)
     killer.over.set()
