@@ -130,7 +130,7 @@ fn a_sweep_is_not_for_run_nor_a_scenario_for_sweep() {
     let folder = Folder::new("misused", &[("s.toml", &sweep), ("base.toml", SMALL)]);
     let (_, printed) = folder.ends(2, &["run", "s.toml"]);
     assert!(
-        printed.starts_with("s.toml:20:2: ") && printed.contains("`slotline sweep`"),
+        printed.starts_with("s.toml:17:2: ") && printed.contains("`slotline sweep`"),
         "{printed}"
     );
     let (_, printed) = folder.ends(2, &["sweep", "base.toml"]);
@@ -154,7 +154,7 @@ fn faults_point_into_the_right_file_before_anything_runs() {
     let sweep = "extends = \"base.toml\"\n[sweep.grid]\nfabric.hosts = [5, 3]\n";
     let folder = Folder::new("faults", &[("base.toml", SMALL), ("s.toml", sweep)]);
     let (_, printed) = folder.ends(2, &["sweep", "s.toml"]);
-    assert!(printed.starts_with("base.toml:10:11: "), "{printed}");
+    assert!(printed.starts_with("base.toml:7:11: "), "{printed}");
     assert!(printed.contains("in point 1 of the sweep: hosts = 3"), "{printed}");
     folder.write("s.toml", &sweep.replace("hosts", "hots"));
     let (_, printed) = folder.ends(2, &["sweep", "s.toml"]);
