@@ -7,10 +7,10 @@
 //! `cm_traffic`. Anything else is refused, not skipped, because the run would not be the intended one.
 
 use super::decimal;
-use super::text::{LineError, numbered, whole};
+use super::text::{LineError, whole};
 use serde::{Deserialize, Serialize};
 use slotline_base::time::Time;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The unit of `start`. It differs between versions of htsim.
 #[derive(
@@ -98,7 +98,7 @@ pub struct Failure {
 }
 
 /// A connection matrix.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Matrix {
     /// Hosts `0..nodes` may appear.
     pub nodes: u32,
@@ -110,20 +110,53 @@ pub struct Matrix {
     pub failures: Vec<Failure>,
 }
 
+impl CmFlow {
+    /// The triggers that it names.
+    pub(super) fn triggers(&self) -> impl Iterator<Item = u32> {
+        let started = match self.begin {
+            Begin::On(trigger) => Some(trigger),
+            Begin::At(_) => None,
+        };
+        [started, self.send_done, self.recv_done].into_iter().flatten()
+    }
+
+    /// Checks that the triggers that it names are `known`.
+    pub(super) fn check_triggers(&self, known: impl Fn(u32) -> bool) -> Result<(), LineError> {
+        let Some(id) = self.triggers().find(|id| !known(*id)) else { return Ok(()) };
+        let message = format!("trigger {id} is not in the file: add `trigger id {id} oneshot`");
+        Err(LineError { line: self.line, message })
+    }
+}
+
 impl Matrix {
-    /// A class for each of the priorities: the lowest number is served first.
-    pub fn classes(&self) -> Result<BTreeMap<u32, u8>, LineError> {
-        let mut found = BTreeMap::new();
-        for flow in &self.flows {
-            if let Some(prio) = flow.prio
-                && found.insert(prio, 0).is_none()
-                && found.len() > 8
-            {
-                let message = format!("prio {prio} is the ninth: there are 8 classes");
-                return Err(LineError { line: flow.line, message });
+    /// Adds the item of a line.
+    pub(super) fn add(&mut self, item: Item) -> Result<(), String> {
+        match item {
+            Item::Flow(flow) => self.flows.push(flow),
+            Item::Failure(failure) => self.failures.push(failure),
+            Item::Trigger(id, trigger) => {
+                if let Some(before) = self.triggers.insert(id, trigger) {
+                    return Err(format!("trigger {id} is already in line {}", before.line));
+                }
             }
         }
-        Ok(found.into_keys().zip((0..8).rev()).collect())
+        Ok(())
+    }
+
+    /// Checks that every trigger named by a flow exists.
+    pub(super) fn check_references(&self) -> Result<(), LineError> {
+        let known = |id| self.triggers.contains_key(&id);
+        self.flows.iter().try_for_each(|flow| flow.check_triggers(known))
+    }
+
+    /// A class for each of the priorities.
+    pub fn classes(&self) -> Result<BTreeMap<u32, u8>, LineError> {
+        let mut found = Priorities::default();
+        for flow in &self.flows {
+            let added = flow.prio.map_or(Ok(()), |prio| found.add(prio));
+            added.map_err(|message| LineError { line: flow.line, message })?;
+        }
+        Ok(found.classes())
     }
 
     /// The matrix without its failures, as a file with times in picoseconds.
@@ -161,35 +194,125 @@ impl Matrix {
     }
 }
 
+/// The priorities of the flows of a matrix.
+#[derive(Clone, Debug, Default)]
+pub struct Priorities(BTreeSet<u32>);
+
+impl Priorities {
+    /// Adds the priority of a flow.
+    ///
+    /// # Errors
+    /// There are more priorities than classes.
+    pub fn add(&mut self, prio: u32) -> Result<(), String> {
+        self.0.insert(prio);
+        match self.0.len() {
+            0..=8 => Ok(()),
+            _ => Err(format!("prio {prio} is the ninth: there are 8 classes")),
+        }
+    }
+
+    /// A class for each of the priorities: the lowest number is served first.
+    pub fn classes(self) -> BTreeMap<u32, u8> {
+        self.0.into_iter().zip((0..8).rev()).collect()
+    }
+}
+
+/// A line below the header.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Item {
+    /// A flow.
+    Flow(CmFlow),
+    /// A trigger with its id.
+    Trigger(u32, CmTrigger),
+    /// A link that is absent.
+    Failure(Failure),
+}
+
 /// The counts in the header, with their lines: nodes, connections, triggers, failures.
 type Header = [Option<(u32, usize)>; 4];
 const HEADER: [&str; 4] = ["Nodes", "Connections", "Triggers", "Failures"];
 
+/// Reads a connection matrix, one line after another: a file need not be in memory as a whole.
+#[derive(Clone, Debug)]
+pub struct Reader {
+    unit: TimeUnit,
+    header: Header,
+    in_header: bool,
+    /// The flows, triggers and failures so far.
+    found: [u64; 3],
+    /// The number of the last line with text.
+    last: usize,
+}
+
+impl Reader {
+    /// A reader that has read nothing.
+    pub fn new(unit: TimeUnit) -> Reader {
+        Reader { unit, header: Header::default(), in_header: true, found: [0; 3], last: 1 }
+    }
+
+    /// Reads line `number`, without its line break.
+    pub fn line(&mut self, number: usize, line: &[u8]) -> Result<Option<Item>, String> {
+        let line = str::from_utf8(line).map_err(|_| "the line is not text in UTF-8")?;
+        let mut words = line.split_ascii_whitespace();
+        let Some(first) = words.next().filter(|word| !word.starts_with('#')) else {
+            return Ok(None);
+        };
+        self.last = number;
+        self.in_header =
+            self.in_header && announce(&mut self.header, number, first, words.clone())?;
+        if self.in_header {
+            return Ok(None);
+        }
+        let item = item(complete(&self.header)?, number, first, words, self.unit)?;
+        self.found[match item {
+            Item::Flow(_) => 0,
+            Item::Trigger(..) => 1,
+            Item::Failure(_) => 2,
+        }] += 1;
+        Ok(Some(item))
+    }
+
+    /// The number of hosts, once an item was read.
+    pub fn nodes(&self) -> u32 {
+        self.header[0].unwrap_or_default().0
+    }
+
+    /// Whether the header announces triggers.
+    pub fn has_triggers(&self) -> bool {
+        self.header[2].is_some_and(|(count, _)| count > 0)
+    }
+
+    /// Checks at the end of the file that nothing is missing.
+    pub fn end(&self) -> Result<(), LineError> {
+        let all = complete(&self.header).and_then(|_| as_announced(&self.found, &self.header));
+        all.map_err(|message| LineError { line: self.last, message })
+    }
+}
+
 /// Reads a connection matrix.
 pub fn parse(text: &str, unit: TimeUnit) -> Result<Matrix, LineError> {
-    let mut header = Header::default();
-    let mut matrix =
-        Matrix { nodes: 0, flows: vec![], triggers: BTreeMap::new(), failures: vec![] };
-    let (mut in_header, mut end) = (true, 1);
-    for (line, words) in numbered(text) {
-        let wrong = |message| LineError { line, message };
-        in_header = in_header && announce(&mut header, line, &words).map_err(wrong)?;
-        if !in_header {
-            matrix.nodes = complete(&header).map_err(wrong)?;
-            item(&mut matrix, line, &words, unit).map_err(wrong)?;
+    let mut reader = Reader::new(unit);
+    let mut matrix = Matrix::default();
+    for (number, line) in (1..).zip(text.lines()) {
+        let wrong = |message| LineError { line: number, message };
+        if let Some(item) = reader.line(number, line.as_bytes()).map_err(wrong)? {
+            matrix.add(item).map_err(wrong)?;
         }
-        end = line;
     }
-    let wrong = |message| LineError { line: end, message };
-    matrix.nodes = complete(&header).map_err(wrong)?;
-    as_announced(&matrix, &header).map_err(wrong)?;
-    references(&matrix)?;
+    reader.end()?;
+    matrix.nodes = reader.nodes();
+    matrix.check_references()?;
     Ok(matrix)
 }
 
 /// Reads a line of the header. Returns whether it was one.
-fn announce(header: &mut Header, line: usize, words: &[&str]) -> Result<bool, String> {
-    let [word, count] = words[..] else { return Ok(false) };
+fn announce<'a>(
+    header: &mut Header,
+    line: usize,
+    word: &str,
+    mut rest: impl Iterator<Item = &'a str>,
+) -> Result<bool, String> {
+    let (Some(count), None) = (rest.next(), rest.next()) else { return Ok(false) };
     let Some(at) = HEADER.iter().position(|known| *known == word) else { return Ok(false) };
     match header[at] {
         Some((_, before)) => Err(format!("`{word}` is already in line {before}")),
@@ -212,11 +335,10 @@ fn complete(header: &Header) -> Result<u32, String> {
     Ok(header[0].unwrap_or_default().0)
 }
 
-fn as_announced(matrix: &Matrix, header: &Header) -> Result<(), String> {
-    let found = [matrix.flows.len(), matrix.triggers.len(), matrix.failures.len()];
+fn as_announced(found: &[u64; 3], header: &Header) -> Result<(), String> {
     for ((word, announced), found) in HEADER.iter().zip(header).skip(1).zip(found) {
         let announced = announced.unwrap_or_default().0;
-        if announced as usize != found {
+        if u64::from(announced) != *found {
             return Err(format!(
                 "{announced} {} announced, {found} found: the file is truncated or edited",
                 word.to_lowercase()
@@ -226,78 +348,76 @@ fn as_announced(matrix: &Matrix, header: &Header) -> Result<(), String> {
     Ok(())
 }
 
-/// A line below the header.
-fn item(matrix: &mut Matrix, line: usize, words: &[&str], unit: TimeUnit) -> Result<(), String> {
-    match words[0] {
+fn item<'a>(
+    nodes: u32,
+    line: usize,
+    first: &str,
+    rest: impl Iterator<Item = &'a str>,
+    unit: TimeUnit,
+) -> Result<Item, String> {
+    match first {
         "trigger" => {
-            let (id, shots) = trigger(&words[1..])?;
-            match matrix.triggers.insert(id, CmTrigger { line, shots }) {
-                Some(before) => Err(format!("trigger {id} is already in line {}", before.line)),
-                None => Ok(()),
-            }
+            let (id, shots) = trigger(rest)?;
+            Ok(Item::Trigger(id, CmTrigger { line, shots }))
         }
         "failure" => {
-            let (switch, link) = failure(&words[1..])?;
-            matrix.failures.push(Failure { line, switch, link });
-            Ok(())
+            let (switch, link) = failure(rest)?;
+            Ok(Item::Failure(Failure { line, switch, link }))
         }
         pair => {
             let (src, dst) = pair.split_once("->").ok_or_else(|| unknown(pair))?;
-            let (src, dst) = (host(src, matrix.nodes)?, host(dst, matrix.nodes)?);
+            let (src, dst) = (host(src, nodes)?, host(dst, nodes)?);
             if src == dst {
                 return Err(format!("host {src} would send to itself"));
             }
-            let options = pairs(&words[1..], FLOW_WORDS)?;
-            matrix.flows.push(flow(line, src, dst, &options, unit)?);
-            Ok(())
+            Ok(Item::Flow(flow(line, src, dst, rest, unit)?))
         }
     }
 }
 
-const FLOW_WORDS: &[&str] =
-    &["id", "start", "trigger", "size", "send_done_trigger", "recv_done_trigger", "prio"];
+const FLOW_WORDS: [&str; 7] =
+    ["id", "start", "trigger", "size", "send_done_trigger", "recv_done_trigger", "prio"];
 
-/// `name value` pairs, each name at most once and one of `known`.
-fn pairs<'a>(
-    words: &[&'a str],
-    known: &[&'static str],
-) -> Result<BTreeMap<&'static str, &'a str>, String> {
-    let mut found = BTreeMap::new();
-    for pair in words.chunks(2) {
-        let Some(name) = known.iter().find(|name| **name == pair[0]) else {
-            return Err(format!("`{}` is not known here: expected {}", pair[0], known.join(", ")));
+/// The values of `name value` pairs, each name at most once and one of `known`.
+fn pairs<'a, const N: usize>(
+    mut words: impl Iterator<Item = &'a str>,
+    known: [&str; N],
+) -> Result<[Option<&'a str>; N], String> {
+    let mut found = [None; N];
+    while let Some(name) = words.next() {
+        let Some(at) = known.iter().position(|known| *known == name) else {
+            return Err(format!("`{name}` is not known here: expected {}", known.join(", ")));
         };
-        let value = pair.get(1).ok_or_else(|| format!("`{name}` has no value"))?;
-        if found.insert(*name, *value).is_some() {
+        let value = words.next().ok_or_else(|| format!("`{name}` has no value"))?;
+        if found[at].replace(value).is_some() {
             return Err(format!("`{name}` is given twice"));
         }
     }
     Ok(found)
 }
 
-type Options<'a> = BTreeMap<&'static str, &'a str>;
-
-fn number(options: &Options, name: &str) -> Result<Option<u32>, String> {
-    options.get(name).map(|text| whole(name, text)).transpose()
+fn number(name: &str, text: Option<&str>) -> Result<Option<u32>, String> {
+    text.map(|text| whole(name, text)).transpose()
 }
 
 /// A number from 1: htsim takes 0 for "none".
-fn id(options: &Options, name: &str) -> Result<Option<u32>, String> {
-    match number(options, name)? {
+fn id(name: &str, text: Option<&str>) -> Result<Option<u32>, String> {
+    match number(name, text)? {
         Some(0) => Err(format!("`{name}` is 0: ids count from 1")),
         id => Ok(id),
     }
 }
 
-fn flow(
+fn flow<'a>(
     line: usize,
     src: u32,
     dst: u32,
-    options: &Options,
+    words: impl Iterator<Item = &'a str>,
     unit: TimeUnit,
 ) -> Result<CmFlow, String> {
-    id(options, "id")?;
-    let begin = match (options.get("start"), id(options, "trigger")?) {
+    let [own, start, trigger, size, send_done, recv_done, prio] = pairs(words, FLOW_WORDS)?;
+    id("id", own)?;
+    let begin = match (start, id("trigger", trigger)?) {
         (Some(start), None) => Begin::At(unit.time(start)?),
         (None, Some(trigger)) => Begin::On(trigger),
         (None, None) => {
@@ -305,33 +425,22 @@ fn flow(
         }
         _ => return Err("`start` and `trigger` are given: a flow has one of them".into()),
     };
-    let bytes = options.get("size").ok_or("`size` is missing")?;
-    let bytes = whole("size", bytes)?;
+    let bytes = whole("size", size.ok_or("`size` is missing")?)?;
     if bytes == 0 {
         return Err("`size` is 0, which means endless in htsim: it must be above 0".into());
     }
-    let send_done = id(options, "send_done_trigger")?;
-    let recv_done = id(options, "recv_done_trigger")?;
-    Ok(CmFlow {
-        line,
-        src,
-        dst,
-        bytes,
-        begin,
-        send_done,
-        recv_done,
-        prio: number(options, "prio")?,
-    })
+    let send_done = id("send_done_trigger", send_done)?;
+    let recv_done = id("recv_done_trigger", recv_done)?;
+    Ok(CmFlow { line, src, dst, bytes, begin, send_done, recv_done, prio: number("prio", prio)? })
 }
 
 /// `id k oneshot|multishot|barrier [count n]`, in any order.
-fn trigger(words: &[&str]) -> Result<(u32, Shots), String> {
-    let is_kind = |word: &&&str| matches!(**word, "oneshot" | "multishot" | "barrier");
-    let kinds: Vec<&str> = words.iter().filter(is_kind).copied().collect();
-    let rest: Vec<&str> = words.iter().filter(|word| !is_kind(word)).copied().collect();
-    let options = pairs(&rest, &["id", "count"])?;
-    let id = id(&options, "id")?.ok_or("a trigger needs its `id`")?;
-    match (&kinds[..], number(&options, "count")?) {
+fn trigger<'a>(words: impl Iterator<Item = &'a str>) -> Result<(u32, Shots), String> {
+    let (kinds, rest): (Vec<&str>, Vec<&str>) =
+        words.partition(|word| matches!(*word, "oneshot" | "multishot" | "barrier"));
+    let [own, count] = pairs(rest.into_iter(), ["id", "count"])?;
+    let id = id("id", own)?.ok_or("a trigger needs its `id`")?;
+    match (&kinds[..], number("count", count)?) {
         (["barrier"], Some(count)) if count > 0 => Ok((id, Shots::Barrier(count))),
         (["barrier"], _) => Err("a `barrier` needs a `count` of at least 1".into()),
         ([kind], Some(_)) => Err(format!("`count` is for a `barrier`: this trigger is {kind}")),
@@ -342,9 +451,9 @@ fn trigger(words: &[&str]) -> Result<(u32, Shots), String> {
 }
 
 /// `switch_type AGG switch_id n link_id n`: htsim does not support failures of other switches.
-fn failure(words: &[&str]) -> Result<(u32, u32), String> {
-    let options = pairs(words, &["switch_type", "switch_id", "link_id"])?;
-    match options.get("switch_type").copied() {
+fn failure<'a>(words: impl Iterator<Item = &'a str>) -> Result<(u32, u32), String> {
+    let [kind, switch, link] = pairs(words, ["switch_type", "switch_id", "link_id"])?;
+    match kind {
         Some("AGG") => {}
         Some(other) => {
             return Err(format!(
@@ -353,24 +462,8 @@ fn failure(words: &[&str]) -> Result<(u32, u32), String> {
         }
         None => return Err("`switch_type` is missing: expected AGG".into()),
     }
-    let given = |name| number(&options, name)?.ok_or_else(|| format!("`{name}` is missing"));
-    Ok((given("switch_id")?, given("link_id")?))
-}
-
-/// Checks that every trigger named by a flow exists.
-fn references(matrix: &Matrix) -> Result<(), LineError> {
-    for flow in &matrix.flows {
-        let started = match flow.begin {
-            Begin::On(trigger) => Some(trigger),
-            Begin::At(_) => None,
-        };
-        let named = [started, flow.send_done, flow.recv_done];
-        if let Some(id) = named.iter().flatten().find(|id| !matrix.triggers.contains_key(id)) {
-            let message = format!("trigger {id} is not in the file: add `trigger id {id} oneshot`");
-            return Err(LineError { line: flow.line, message });
-        }
-    }
-    Ok(())
+    let given = |name, text| number(name, text)?.ok_or_else(|| format!("`{name}` is missing"));
+    Ok((given("switch_id", switch)?, given("link_id", link)?))
 }
 
 fn host(text: &str, nodes: u32) -> Result<u32, String> {

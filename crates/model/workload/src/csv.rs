@@ -24,12 +24,15 @@ pub(super) fn classed(header: &[u8]) -> Result<bool, String> {
 pub(super) fn row(line: &[u8], classed: bool) -> Result<Entry, String> {
     let mut fields = [&b""[..]; 5];
     let expected = if classed { 5 } else { 4 };
-    let mut count = 0;
-    for text in line.split(|byte| *byte == b',') {
-        if let Some(place) = fields.get_mut(count) {
-            *place = text.trim_ascii();
+    let (mut count, mut begin) = (0, 0);
+    for end in 0..=line.len() {
+        if line.get(end).is_some_and(|byte| *byte != b',') {
+            continue;
         }
-        count += 1;
+        if let Some(place) = fields.get_mut(count) {
+            *place = line[begin..end].trim_ascii();
+        }
+        (count, begin) = (count + 1, end + 1);
     }
     if count != expected {
         return Err(format!("{count} fields: expected {expected}"));

@@ -15,6 +15,9 @@ pub fn whole(text: &[u8]) -> Option<u64> {
 /// The number in `text` times ten to the power of `scale`, rounded to the nearest whole number. Reads
 /// `12`, `0.5`, `.5`, `3e-6`, but no signs before the number and no spaces.
 pub fn scaled(text: &[u8], scale: i32) -> Option<u64> {
+    if let Some((mantissa, after_point)) = short(text) {
+        return shifted(mantissa, scale - after_point);
+    }
     let (number, exponent) = match text.iter().position(|byte| matches!(byte, b'e' | b'E')) {
         Some(at) => (&text[..at], exponent(&text[at + 1..])?),
         None => (text, 0),
@@ -31,6 +34,9 @@ const SHORT: usize = 19;
 
 /// [`mantissa`] of a short text, without 128-bit arithmetic. Most texts are short.
 fn short(text: &[u8]) -> Option<(u128, i32)> {
+    if text.len() > SHORT {
+        return None;
+    }
     let (mut value, mut point) = (0u64, None);
     for (at, byte) in text.iter().enumerate() {
         match byte {
@@ -46,8 +52,8 @@ fn short(text: &[u8]) -> Option<(u128, i32)> {
 
 /// All digits as one number, and the number of digits after the point.
 fn mantissa(text: &[u8]) -> Option<(u128, i32)> {
-    if text.len() <= SHORT {
-        return short(text);
+    if let Some(found) = short(text) {
+        return Some(found);
     }
     let (mut value, mut behind, mut point, mut digits) = (0u128, 0, false, 0u32);
     for byte in text {

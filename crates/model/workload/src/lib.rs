@@ -9,6 +9,7 @@ pub mod bulk;
 pub mod cdf;
 mod check;
 pub mod cm;
+mod cm_trace;
 mod cm_traffic;
 pub mod collective;
 pub mod csv;

@@ -1,7 +1,6 @@
 //! Flows read from a file.
 
-use super::cm::{self, Matrix, TimeUnit};
-use super::cm_traffic::{self, Classes, Fault};
+use super::cm::TimeUnit;
 use super::job::Job;
 use super::options::options;
 use super::rows::{Entry, RowFormat, Rows};
@@ -91,7 +90,7 @@ options! {
 const EAGER: Bytes = Bytes(65_535);
 
 impl Trace {
-    fn wrong(&self, why: impl std::fmt::Display) -> SpecError {
+    pub(super) fn wrong(&self, why: impl std::fmt::Display) -> SpecError {
         SpecError::new("file", format!("{}: {why}", self.file))
     }
 
@@ -174,7 +173,7 @@ impl Trace {
     }
 
     /// Adds a flow. If the sample is full, the flow is only checked and counted.
-    fn row(&self, entry: &Entry, job: &mut Job) -> Result<(), SpecError> {
+    pub(super) fn row(&self, entry: &Entry, job: &mut Job) -> Result<(), SpecError> {
         let Entry { src, dst, bytes, start, class } = *entry;
         let hosts = job.setting.fabric.hosts.len() as u32;
         if job.out.is_full() && src < hosts && dst < hosts {
@@ -183,51 +182,6 @@ impl Trace {
         let conn = job.tcp(HostId(src), HostId(dst), class.unwrap_or(self.class))?;
         let sent = job.send(conn, Bytes(bytes), Start::At(self.start.after(start)), None);
         if job.out.is_full() { job.out.count_one("file") } else { sent }
-    }
-
-    fn matrix(&self, text: &str, job: &mut Job) -> Result<(), SpecError> {
-        let matrix = cm::parse(text, self.time_unit.unwrap_or_default());
-        let matrix = matrix.map_err(|e| self.wrong(e))?;
-        self.check_matrix(&matrix, job)?;
-        let ranked = matrix.classes().map_err(|e| self.wrong(e));
-        let ranked = if self.priorities { Some(ranked?) } else { None };
-        let classes = Classes { default: self.class, by_priority: ranked.as_ref() };
-        cm_traffic::generate(&matrix, classes, self.start, job).map_err(|fault| match fault {
-            Fault::Line(error) => self.wrong(error),
-            Fault::Spec(error) => error,
-        })
-    }
-
-    fn check_matrix(&self, matrix: &Matrix, job: &mut Job) -> Result<(), SpecError> {
-        let hosts = job.setting.fabric.hosts.len();
-        if matrix.nodes as usize > hosts {
-            return Err(self.wrong(format!("{} nodes: the fabric has {hosts} hosts", matrix.nodes)));
-        }
-        if matrix.flows.is_empty() {
-            return Err(self.wrong("the trace has no flows"));
-        }
-        if let Some(failure) = matrix.failures.first() {
-            return Err(self.wrong(format!(
-                "line {}: failures are not traffic; `slotline import htsim-cm` turns them into \
-                 `event` tables",
-                failure.line
-            )));
-        }
-        job.out.check_room("file", matrix.flows.len() as u64)?;
-        let starts = matrix.flows.iter().any(|flow| flow.begin != cm::Begin::At(Time::ZERO));
-        if starts && self.time_unit.is_none() {
-            job.out.note(format!(
-                "{}: `start` is read as picoseconds; for microseconds, set time-unit = \"us\"",
-                self.file
-            ));
-        }
-        if !self.priorities && matrix.flows.iter().any(|flow| flow.prio.is_some()) {
-            job.out.note(format!(
-                "{}: `prio` is not used; priorities = true turns it into classes",
-                self.file
-            ));
-        }
-        Ok(())
     }
 
     fn program(&self, text: &str, job: &mut Job) -> Result<(), SpecError> {
@@ -259,7 +213,7 @@ impl Generate for Trace {
             TraceFormat::Csv | TraceFormat::Pcap => self.rows(RowFormat::Csv, job),
             TraceFormat::HpccFlows => self.rows(RowFormat::HpccFlows, job),
             TraceFormat::HpccFct => self.rows(RowFormat::HpccFct, job),
-            TraceFormat::Cm => self.matrix(&job.file("file", &self.source())?, job),
+            TraceFormat::Cm => self.matrix(job),
             TraceFormat::Goal => self.program(&job.file("file", &self.source())?, job),
         }
     }
@@ -301,6 +255,24 @@ mod tests {
         assert_eq!(listed(&made_with(&spec("a.csv"), &fabric(), classed))[0].4, 7);
     }
 
+    /// Only a matrix with triggers is in memory as a whole. An unused trigger changes no flow.
+    #[test]
+    fn a_matrix_gives_the_same_traffic_with_and_without_triggers() {
+        let flows =
+            "0->5 start 1 size 10 prio 3\n63->0 start 4 size 20\n5->6 size 9 prio 1 start 2\n";
+        let plain = format!("Nodes 64\nConnections 3\n{flows}");
+        let triggered =
+            format!("Nodes 64\nConnections 3\nTriggers 1\n{flows}trigger id 4 oneshot\n");
+        for priorities in [false, true] {
+            let WorkloadSpec::Trace(trace) = spec("a.cm") else { unreachable!() };
+            let spec = WorkloadSpec::Trace(Trace { priorities, ..trace });
+            let made = listed(&made_with(&spec, &fabric(), &plain));
+            assert_eq!(made, listed(&made_with(&spec, &fabric(), &triggered)));
+            let classes: Vec<u8> = made.iter().map(|row| row.4).collect();
+            assert_eq!(classes, if priorities { [6, 7, 2] } else { [2, 2, 2] });
+        }
+    }
+
     #[test]
     fn unusable_traces_say_why() {
         let head = "src,dst,bytes,start_s";
@@ -309,6 +281,11 @@ mod tests {
             ("flows.txt", "", "add format = \"csv\", \"cm\", \"hpcc-flows\""),
             ("a.cm", "Nodes 65\nConnections 0\n", "65 nodes: the fabric has 64 hosts"),
             ("a.cm", "Nodes 64\nConnections 0\n", "a.cm: the trace has no flows"),
+            (
+                "a.cm",
+                "Nodes 64\nConnections 1\n0->1 start 0 size 5 send_done_trigger 2\n",
+                "a.cm: line 3: trigger 2 is not in the file",
+            ),
             ("a.csv", head, "a.csv: the trace has no flows"),
             ("a.cm", "Nodes 64\nConnections 9\n", "a.cm: line 2: 9 connections announced, 0 found"),
             ("a.csv", &format!("{head}\n0,64,1,0\n"), "hosts 0 to 63"),

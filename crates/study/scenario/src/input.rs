@@ -8,6 +8,8 @@ use crate::load::read;
 use slotline_net::workload::{EachLine, Files};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 
 /// The largest file of lines that is held in memory, in bytes.
@@ -47,14 +49,26 @@ impl Input {
 
 /// Reads the file at `path` line by line.
 fn by_line(path: &Path, each: &mut EachLine<'_>) -> Result<Input, String> {
-    let (mut hash, mut bytes) = (ContentHash::default(), 0);
-    lines::each_numbered(path, |number, line| {
-        hash.add(line);
-        hash.add(b"\n");
-        bytes += line.len() as u64 + 1;
-        each(number, line)
-    })?;
-    Ok(Input { in_memory: None, bytes, content: hash.name() })
+    let file = File::open(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let mut hashed = Hashed { file, hash: ContentHash::default(), bytes: 0 };
+    lines::each_numbered(&mut hashed, each)?;
+    Ok(Input { in_memory: None, bytes: hashed.bytes, content: hashed.hash.name() })
+}
+
+/// A file that is hashed as it is read.
+struct Hashed {
+    file: File,
+    hash: ContentHash,
+    bytes: u64,
+}
+
+impl Read for Hashed {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let length = self.file.read(buffer)?;
+        self.hash.add(&buffer[..length]);
+        self.bytes += length as u64;
+        Ok(length)
+    }
 }
 
 /// The text of a short file of lines. Invalid text is no error here: the reader of the lines reports it with the line

@@ -16,22 +16,23 @@ pub fn each(
     path: &Path,
     each: impl FnMut(usize, &[u8]) -> Result<(), String>,
 ) -> Result<usize, String> {
-    each_numbered(path, each).map_err(|why| format!("{}: {why}", path.display()))
+    let file = File::open(path).map_err(|e| e.to_string());
+    let read = file.and_then(|file| each_numbered(file, each));
+    read.map_err(|why| format!("{}: {why}", path.display()))
 }
 
-/// As [`each`], but errors name only the line.
+/// As [`each`], for content that is read from `source`. Errors name only the line.
 pub fn each_numbered(
-    path: &Path,
+    source: impl Read,
     mut each: impl FnMut(usize, &[u8]) -> Result<(), String>,
 ) -> Result<usize, String> {
-    let file = File::open(path).map_err(|e| format!("{}: {e}", path.display()))?;
-    let mut reader = BufReader::with_capacity(1 << 20, file);
+    let mut reader = BufReader::with_capacity(1 << 20, source);
     let mut line = Vec::new();
     let mut number = 0;
     loop {
         line.clear();
         let length = reader.by_ref().take(LONGEST).read_until(b'\n', &mut line);
-        if length.map_err(|e| format!("{}: {e}", path.display()))? == 0 {
+        if length.map_err(|e| e.to_string())? == 0 {
             return Ok(number);
         }
         number += 1;
