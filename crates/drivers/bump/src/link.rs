@@ -138,6 +138,9 @@ impl Linker<'_> {
             return Err(self.refusal(at, one, "neither a map nor a variable"));
         }
         let offset = symbol.value.wrapping_add(u64::from(addend));
+        if offset > section.size() {
+            return Err(self.refusal(at, one, "an address outside of its variables"));
+        }
         Ok(address_of(self.variables(symbol.section, &section)?, offset as usize))
     }
 

@@ -62,6 +62,21 @@ fn an_object_file_of_llvm_runs() {
     marks_as_in_rust(discipline(loaded));
 }
 
+/// Each aligned word of an object file in turn has the largest value, for example the address of a variable.
+#[test]
+fn a_word_of_an_object_file_can_have_any_value() {
+    let compiled = ["red", "stuck"].into_iter().filter_map(object);
+    let compiled = compiled.map(|path| std::fs::read(path).unwrap());
+    for good in compiled.chain([include_bytes!("../bpf/heavy.o").to_vec()]) {
+        let damaged = (0..good.len() / 8).map(|word| {
+            let mut bytes = good.clone();
+            bytes[8 * word..][..8].fill(0xff);
+            ebpf::load(&bytes).is_err()
+        });
+        assert!(damaged.filter(|refused| *refused).count() > 10);
+    }
+}
+
 #[test]
 fn dctcp_in_c_marks_what_dctcp_in_rust_marks() {
     load("dctcp").into_iter().map(discipline).for_each(marks_as_in_rust);

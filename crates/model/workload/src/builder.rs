@@ -62,6 +62,18 @@ impl TrafficBuilder {
         TrafficBuilder { sampling: Sampling::of(most), ..TrafficBuilder::new(hosts) }
     }
 
+    /// As [`sample`](TrafficBuilder::sample), of traffic whose flows are already counted: files are read only as far as
+    /// the sample needs them.
+    pub fn counted_sample(hosts: u32, most: u64, counts: &[Count]) -> TrafficBuilder {
+        let sampling = Sampling::of(most).with_known(counts);
+        TrafficBuilder { sampling, ..TrafficBuilder::new(hosts) }
+    }
+
+    /// Whether the sample of the current workload is full and its flows are counted.
+    pub(super) fn is_complete(&self) -> bool {
+        self.sampling.is_complete()
+    }
+
     /// Ends workload `group`, whose generator returned `made`. A full sample is not an error.
     pub(super) fn end(&mut self, group: u16, made: Result<(), SpecError>) -> Result<(), SpecError> {
         self.sampling.end(group, self.flows.len() as u64, made)

@@ -47,6 +47,7 @@ impl Trace {
             let entry = Entry { src, dst, bytes, start, class };
             self.row(&entry, job).map_err(|error| error.message)
         })?;
+        let Some(reader) = reader else { return Ok(()) };
         reader.end().map_err(|error| self.wrong(error))?;
         fits(&reader, job).map_err(|why| self.wrong(why))?;
         if seen.flows == 0 {
@@ -66,20 +67,18 @@ impl Trace {
         })
     }
 
-    /// Reads the file and calls `each` for every line below the header.
+    /// Reads the file and calls `each` for every line below the header. The reader is none if a sample is complete.
     fn each_item(
         &self,
         job: &mut Job,
         mut each: impl FnMut(&Reader, Item, &mut Job) -> Result<(), String>,
-    ) -> Result<Reader, SpecError> {
+    ) -> Result<Option<Reader>, SpecError> {
         let mut reader = Reader::new(self.time_unit.unwrap_or_default());
-        let files = job.setting.files;
-        let read = files.lines(&self.source(), &mut |number, line| {
+        let whole = self.each_line(job, |number, line, job| {
             let Some(item) = reader.line(number, line)? else { return Ok(()) };
             each(&reader, item, job)
-        });
-        read.map_err(|why| self.wrong(why))?;
-        Ok(reader)
+        })?;
+        Ok(whole.then_some(reader))
     }
 
     /// The class of each priority in the file.

@@ -28,12 +28,24 @@ pub(super) struct Sampling {
     /// Whether flows of the current workload were left out.
     full: bool,
     counts: Vec<Count>,
+    /// The counts of all workloads, if they are known from an earlier sample.
+    known: Option<Vec<Count>>,
 }
 
 impl Sampling {
     /// Keeps the first `most` flows of each workload.
     pub(super) fn of(most: u64) -> Sampling {
         Sampling { most: Some(most), ..Sampling::default() }
+    }
+
+    /// Takes the number of all flows from an earlier sample of the same traffic.
+    pub(super) fn with_known(self, known: &[Count]) -> Sampling {
+        Sampling { known: Some(known.to_vec()), ..self }
+    }
+
+    /// Whether the rest of the current workload need not be counted.
+    pub(super) fn is_complete(&self) -> bool {
+        self.full && self.known.is_some()
     }
 
     /// The number of flows of each workload that has ended, by its number.
@@ -69,7 +81,12 @@ impl Sampling {
         })?;
         let made = flows - self.first;
         let announced = self.announced.saturating_sub(self.first);
-        let all = if self.full { announced.max(made) } else { made };
+        let known = self.known.as_ref().and_then(|known| known.get(usize::from(group)));
+        let all = match known {
+            _ if !self.full => made,
+            Some(known) => known.all.max(made),
+            None => announced.max(made),
+        };
         let groups = self.counts.len().max(usize::from(group) + 1);
         self.counts.resize(groups, Count::default());
         self.counts[usize::from(group)] = Count { made, all };

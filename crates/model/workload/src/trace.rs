@@ -152,18 +152,34 @@ impl Trace {
         Ok(())
     }
 
+    /// Calls `each` for every line of the file. Returns false if it stopped because a sample is complete.
+    pub(super) fn each_line(
+        &self,
+        job: &mut Job,
+        mut each: impl FnMut(usize, &[u8], &mut Job) -> Result<(), String>,
+    ) -> Result<bool, SpecError> {
+        let files = job.setting.files;
+        let read = files.lines(&self.source(), &mut |number, line| {
+            if job.out.is_complete() { Err("not needed".into()) } else { each(number, line, job) }
+        });
+        if job.out.is_complete() {
+            return Ok(false);
+        }
+        read.map(|()| true).map_err(|why| self.wrong(why))
+    }
+
     /// Adds one flow per line. A long file is read line by line.
     fn rows(&self, format: RowFormat, job: &mut Job) -> Result<(), SpecError> {
         let mut rows = Rows::new(format, self.priorities);
         let mut last = 1;
-        job.setting
-            .files
-            .lines(&self.source(), &mut |number, line| {
-                let Some(entry) = rows.line(line)? else { return Ok(()) };
-                last = number;
-                self.row(&entry, job).map_err(|error| error.message)
-            })
-            .map_err(|why| self.wrong(why))?;
+        let whole = self.each_line(job, |number, line, job| {
+            let Some(entry) = rows.line(line)? else { return Ok(()) };
+            last = number;
+            self.row(&entry, job).map_err(|error| error.message)
+        })?;
+        if !whole {
+            return Ok(());
+        }
         rows.end().map_err(|message| self.wrong(LineError { line: last, message }))?;
         rows.notes().iter().for_each(|note| job.out.note(format!("{}: {note}", self.file)));
         match rows.found() {
@@ -222,7 +238,7 @@ impl Generate for Trace {
 #[cfg(test)]
 mod tests {
     use super::super::testing::{fabric, made_with, refusal_with};
-    use super::super::{Traffic, WorkloadSpec};
+    use super::super::{Count, Setting, Traffic, TrafficBuilder, WorkloadSpec};
     use super::*;
 
     fn spec(file: &str) -> WorkloadSpec {
@@ -270,6 +286,27 @@ mod tests {
             assert_eq!(made, listed(&made_with(&spec, &fabric(), &triggered)));
             let classes: Vec<u8> = made.iter().map(|row| row.4).collect();
             assert_eq!(classes, if priorities { [6, 7, 2] } else { [2, 2, 2] });
+        }
+    }
+
+    #[test]
+    fn a_counted_sample_is_the_sample_and_reads_no_further() {
+        let csv = "src,dst,bytes,start_s\n0,5,10,0\n63,0,20,4e-6\n5,6,9,0\n6,7,9,0\n";
+        let cm = "Nodes 64\nConnections 4\n0->5 start 0 size 1\n63->0 start 4 size 20\n5->6 size 9 start 0\n6->7 size 9 start 0\n";
+        for (file, text) in [("a.csv", csv), ("a.cm", cm)] {
+            let sample = |mut out: TrafficBuilder, text: String| {
+                let (fabric, files) = (fabric(), |_: &str| Ok(text.clone()));
+                let setting =
+                    Setting { fabric: &fabric, horizon: Time::s(1), seed: 1, files: &files };
+                spec(file).generate(0, &setting, &mut out).unwrap();
+                let counts = out.counts().to_vec();
+                (listed(&out.finish_sample().unwrap()), counts)
+            };
+            let first = sample(TrafficBuilder::sample(64, 2), text.into());
+            assert_eq!(first.1, [Count { made: 2, all: 4 }]);
+            let damaged = text.replace("7", "damaged");
+            let again = TrafficBuilder::counted_sample(64, 2, &first.1);
+            assert_eq!(sample(again, damaged), first);
         }
     }
 

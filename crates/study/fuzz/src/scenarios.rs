@@ -187,7 +187,7 @@ fn shortened(mut loaded: Loaded) -> Option<Loaded> {
     }
     let scenario = &loaded.scenario;
     let graph = scenario.fabric.build().ok()?;
-    let (_, counts) = build::sample(scenario, &graph, scenario.seed.into(), &loaded).ok()?;
+    let (_, counts) = build::sample(scenario, &graph, scenario.seed.into(), None, &loaded).ok()?;
     let flows: u64 = counts.iter().map(|count| count.all).sum();
     (flows <= MOST_FLOWS).then_some(loaded)
 }

@@ -19,14 +19,20 @@ pub fn traffic(
     out.finish().map_err(|e| SpecError::new("workload", e.message))
 }
 
-/// The first flows of each workload, at most [`SAMPLE`], and the number of all its flows.
+/// The first flows of each workload, at most [`SAMPLE`], and the number of all its flows. If `counts` are that number,
+/// files are read only as far as the sample needs them.
 pub fn sample(
     scenario: &Scenario,
     graph: &Graph,
     seed: u64,
+    counts: Option<&[Count]>,
     files: &Files<'_>,
 ) -> Result<(Traffic, Vec<Count>), SpecError> {
-    let mut out = TrafficBuilder::sample(graph.hosts.len() as u32, SAMPLE);
+    let hosts = graph.hosts.len() as u32;
+    let mut out = match counts {
+        Some(counts) => TrafficBuilder::counted_sample(hosts, SAMPLE, counts),
+        None => TrafficBuilder::sample(hosts, SAMPLE),
+    };
     generate(scenario, graph, seed, files, &mut out)?;
     let counts = out.counts().to_vec();
     let traffic = out.finish_sample().map_err(|e| SpecError::new("workload", e.message))?;

@@ -1,8 +1,8 @@
-//! Estimates the cost of running a scenario: packet-hops, processor time, memory and size of the results.
+//! Estimates the cost of running a scenario: packet-hops, processor time and size of the results.
 
+use super::memory::memory;
 use super::survey::{DirectedLink, Load, Survey};
 use super::{several, span};
-use crate::follow::choose::{HOPS_PER_SEGMENT, most_hops};
 use crate::output::format::Scale;
 use crate::run::Jobs;
 use crate::usage;
@@ -212,7 +212,7 @@ fn short(value: f64) -> String {
 }
 
 /// The most samples of a run.
-fn samples(survey: &Survey<'_>) -> f64 {
+pub(super) fn samples(survey: &Survey<'_>) -> f64 {
     let measure = &survey.scenario.measure;
     let Some(sample) = measure.sample else { return 0.0 };
     let ports = match measure.ports.len() {
@@ -227,74 +227,9 @@ fn samples(survey: &Survey<'_>) -> f64 {
 }
 
 /// Whether runs with the first seed are repeated, with packets recorded.
-fn followed(scenario: &Scenario) -> bool {
+pub(super) fn followed(scenario: &Scenario) -> bool {
     let measure = &scenario.measure;
     measure.why || !measure.follow.is_empty() || !measure.capture.is_empty()
-}
-
-/// Bytes for each packet-hop that is recorded, with what is computed from it.
-const RECORDED: f64 = 330.0;
-
-/// The share of the room for recorded packet-hops that is used: flows that no longer fit are left out.
-const ROOM_USED: f64 = 0.75;
-
-/// Bytes of the results about a followed flow.
-const FOLLOWED_FLOW: f64 = 2_500.0;
-
-/// Bytes for the program itself.
-const PROGRAM: f64 = 32e6;
-
-/// Bytes for a connection whose losses are detected by time.
-const TIMED_CONNECTION: f64 = 2_000.0;
-
-/// Bytes for the program, the network, the traffic, the records of all runs, and the state and the recorded packets of
-/// `at_once` simultaneous runs.
-fn memory(survey: &Survey<'_>, estimates: &[Estimate], at_once: usize) -> f64 {
-    let recorded =
-        if followed(survey.scenario) { recorded(survey, estimates, at_once) } else { 0.0 };
-    let runs = (survey.scenario.scheme.len() as u32 * survey.scenario.repeat) as f64;
-    let flows = survey.flows() as f64;
-    let network = 5_000.0 * survey.graph.hosts.len() as f64;
-    let network = network + connections(survey) * at_once as f64;
-    PROGRAM + recorded + network + 300.0 * flows + runs * (150.0 * flows + 40.0 * samples(survey))
-}
-
-/// Bytes of the state of connections in a run, beyond that of their flows.
-fn connections(survey: &Survey<'_>) -> f64 {
-    let timed = |scheme: &SchemeSpec| scheme.transport.build().is_ok_and(|it| it.by_time());
-    let any = survey.scenario.scheme.iter().any(timed);
-    if any { survey.traffic.conns.len() as f64 * TIMED_CONNECTION } else { 0.0 }
-}
-
-/// Bytes of the packets that simultaneous runs record. One run of each scheme is followed.
-fn recorded(survey: &Survey<'_>, estimates: &[Estimate], at_once: usize) -> f64 {
-    let bytes = |e: &Estimate| {
-        let most = most_hops(e.hops as u64) as f64;
-        let Some((share, links)) = followed_part(survey, most) else { return 0.0 };
-        let crossed = (2.0 * links / HOPS_PER_SEGMENT as f64).min(1.0);
-        let hops = (e.hops * share).min(ROOM_USED * most * crossed);
-        hops * RECORDED + survey.flows() as f64 * hops / e.hops.max(1.0) * FOLLOWED_FLOW
-    };
-    let mut each: Vec<f64> = estimates.iter().map(bytes).collect();
-    each.sort_unstable_by(|a, b| b.total_cmp(a));
-    each.iter().take(at_once.max(1)).sum()
-}
-
-/// The share of packets that belong to connections that can be followed, and the mean number of links that these
-/// packets cross. Such connections are TCP and have at most `most` packet-hops.
-fn followed_part(survey: &Survey<'_>, most: f64) -> Option<(f64, f64)> {
-    let transport = survey.scenario.scheme[0].transport.build().ok()?;
-    let (mut all, mut few, mut crossed) = (0.0, 0.0, 0.0);
-    for (at, conn) in survey.traffic.conns.iter().enumerate() {
-        let own = survey.load(conn, &transport).packets;
-        let packets = own * survey.scale_of(conn);
-        all += packets;
-        if conn.carrier == Carrier::Tcp && own * HOPS_PER_SEGMENT as f64 <= most {
-            few += packets;
-            crossed += packets * survey.path(at).count() as f64;
-        }
-    }
-    (few > 0.0).then(|| (few / all, crossed / few))
 }
 
 /// Bytes of the tables of flows, samples and ports, as text and as Parquet.

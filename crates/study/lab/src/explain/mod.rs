@@ -7,6 +7,7 @@ mod doubts;
 mod fabric;
 mod flow_level;
 mod hybrid;
+mod memory;
 mod schemes;
 mod survey;
 mod tdma;

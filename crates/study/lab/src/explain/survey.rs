@@ -66,12 +66,14 @@ impl<'a> Survey<'a> {
     pub fn of(loaded: &'a Loaded) -> Result<Survey<'a>, SpecError> {
         let scenario = &loaded.scenario;
         let graph = scenario.fabric.build()?;
-        let of_seed = |seed| sample(scenario, &graph, seed, loaded);
+        let first = u64::from(scenario.seed);
+        let counts = |seed| (seed == first).then_some(loaded.counts());
+        let of_seed = |seed| sample(scenario, &graph, seed, counts(seed), loaded);
         // A seed may give no flow.
         let mut seeds = scenario.seeds().into_iter();
         let (traffic, counts) = match seeds.find_map(|seed| of_seed(seed).ok()) {
             Some(made) => made,
-            None => of_seed(scenario.seed.into())?,
+            None => of_seed(first)?,
         };
         let transport = scenario.scheme[0].transport.build()?;
         let wiring = graph.wiring();

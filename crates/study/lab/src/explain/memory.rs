@@ -1,0 +1,117 @@
+//! Estimates the memory that the runs of a scenario take.
+
+use super::cost::{Estimate, followed, samples};
+use super::survey::Survey;
+use crate::follow::choose::{HOPS_PER_SEGMENT, most_hops};
+use slotline_net::id::HostId;
+use slotline_net::transport::Transport;
+use slotline_net::workload::Carrier;
+use slotline_scenario::SchemeSpec;
+use slotline_schemes::ControlSpec;
+use std::collections::BTreeSet;
+
+/// Bytes for each packet-hop that is recorded, with what is computed from it.
+const RECORDED: f64 = 330.0;
+
+/// The share of the room for recorded packet-hops that is used: flows that no longer fit are left out.
+const ROOM_USED: f64 = 0.75;
+
+/// Bytes of the results about a followed flow.
+const FOLLOWED_FLOW: f64 = 2_500.0;
+
+/// Bytes for the program itself.
+const PROGRAM: f64 = 32e6;
+
+/// Bytes for a connection whose losses are detected by time.
+const TIMED_CONNECTION: f64 = 1_000.0;
+
+/// Bytes of the network for each directed link, once for all runs.
+const LINK: f64 = 400.0;
+
+/// Bytes of a run for each directed link: with plain queues, with others, and with pause frames.
+const PORT: [f64; 3] = [600.0, 2_500.0, 4_300.0];
+
+/// Bytes of a host under Fastpass that sends: it remembers the paths of the last packets.
+const FASTPASS_SENDER: f64 = 100e3;
+
+/// Bytes of one of the two arbiters of Fastpass.
+const FASTPASS_ARBITER: f64 = 2e6;
+
+/// Bytes of a packet in the host of its sender.
+const WAITING_PACKET: f64 = 48.0;
+
+/// Bytes for the program, the network, the traffic, the records of all runs, and the state and the recorded packets of
+/// `at_once` simultaneous runs.
+pub(super) fn memory(survey: &Survey<'_>, estimates: &[Estimate], at_once: usize) -> f64 {
+    let recorded =
+        if followed(survey.scenario) { recorded(survey, estimates, at_once) } else { 0.0 };
+    let runs = (survey.scenario.scheme.len() as u32 * survey.scenario.repeat) as f64;
+    let flows = survey.flows() as f64;
+    let network = LINK * survey.lanes.len() as f64 + states(survey, at_once);
+    PROGRAM + recorded + network + 300.0 * flows + runs * (150.0 * flows + 40.0 * samples(survey))
+}
+
+/// Bytes of the state of the `at_once` largest runs.
+fn states(survey: &Survey<'_>, at_once: usize) -> f64 {
+    let scenario = survey.scenario;
+    let each = scenario.scheme.iter().map(|scheme| state(survey, scheme));
+    largest(each.flat_map(|bytes| std::iter::repeat_n(bytes, scenario.repeat as usize)), at_once)
+}
+
+/// The sum of the `most` largest values, at least one.
+fn largest(values: impl Iterator<Item = f64>, most: usize) -> f64 {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_unstable_by(|a, b| b.total_cmp(a));
+    values.iter().take(most.max(1)).sum()
+}
+
+/// Bytes of the state of a run, beyond that of its flows.
+fn state(survey: &Survey<'_>, scheme: &SchemeSpec) -> f64 {
+    let Ok(transport) = scheme.transport.build() else { return 0.0 };
+    let queues = scheme.queues();
+    let port = PORT[if queues.pfc.is_some() { 2 } else { usize::from(!queues.is_plain()) }];
+    let timed = if transport.by_time() { TIMED_CONNECTION } else { 0.0 };
+    let arbiters = match scheme.control {
+        ControlSpec::Fastpass(_) => waiting(survey, &transport) + 2.0 * FASTPASS_ARBITER,
+        _ => 0.0,
+    };
+    port * survey.lanes.len() as f64 + timed * survey.traffic.conns.len() as f64 + arbiters
+}
+
+/// Bytes of the windows that wait for their timeslots in hosts, and of what the hosts remember.
+fn waiting(survey: &Survey<'_>, transport: &Transport) -> f64 {
+    let conns = survey.traffic.conns.iter().filter(|conn| conn.carrier == Carrier::Tcp);
+    let window = f64::from(transport.max_window());
+    let packets = |conn| survey.load(conn, transport).packets.min(window);
+    let senders: BTreeSet<HostId> = conns.clone().map(|conn| conn.src).collect();
+    conns.map(packets).sum::<f64>() * WAITING_PACKET + senders.len() as f64 * FASTPASS_SENDER
+}
+
+/// Bytes of the packets that simultaneous runs record. One run of each scheme is followed.
+fn recorded(survey: &Survey<'_>, estimates: &[Estimate], at_once: usize) -> f64 {
+    let bytes = |e: &Estimate| {
+        let most = most_hops(e.hops as u64) as f64;
+        let Some((share, links)) = followed_part(survey, most) else { return 0.0 };
+        let crossed = (2.0 * links / HOPS_PER_SEGMENT as f64).min(1.0);
+        let hops = (e.hops * share).min(ROOM_USED * most * crossed);
+        hops * RECORDED + survey.flows() as f64 * hops / e.hops.max(1.0) * FOLLOWED_FLOW
+    };
+    largest(estimates.iter().map(bytes), at_once)
+}
+
+/// The share of packets that belong to connections that can be followed, and the mean number of links that these
+/// packets cross. Such connections are TCP and have at most `most` packet-hops.
+fn followed_part(survey: &Survey<'_>, most: f64) -> Option<(f64, f64)> {
+    let transport = survey.scenario.scheme[0].transport.build().ok()?;
+    let (mut all, mut few, mut crossed) = (0.0, 0.0, 0.0);
+    for (at, conn) in survey.traffic.conns.iter().enumerate() {
+        let own = survey.load(conn, &transport).packets;
+        let packets = own * survey.scale_of(conn);
+        all += packets;
+        if conn.carrier == Carrier::Tcp && own * HOPS_PER_SEGMENT as f64 <= most {
+            few += packets;
+            crossed += packets * survey.path(at).count() as f64;
+        }
+    }
+    (few > 0.0).then(|| (few / all, crossed / few))
+}
