@@ -15,7 +15,7 @@ use slotline_net::error::SpecError;
 use slotline_net::route::RoutingSpec;
 use slotline_net::scheme::{CONTROL_CLASS, Proposal};
 use slotline_net::time::Time;
-use slotline_net::topology::{End, FASTEST, Graph, Link, NodeKind};
+use slotline_net::topology::{End, FASTEST, Graph, LONGEST_DELAY, Link, NodeKind};
 use slotline_net::transport::congestion::AlgorithmKind;
 use slotline_net::units::{Bytes, Rate};
 use slotline_net::workload::{Carrier, Count, Machines, Traffic, WorkloadSpec};
@@ -100,7 +100,7 @@ fn on_fabric(scenario: &Scenario, graph: &Graph) -> Vec<Fit> {
         self::event(event, graph, &stations, end).map_err(in_event)
     });
     let measure = [
-        fastest(graph),
+        plausible_links(graph),
         node_names(graph),
         ports(&scenario.measure, graph),
         capture(&scenario.measure, graph),
@@ -108,15 +108,21 @@ fn on_fabric(scenario: &Scenario, graph: &Graph) -> Vec<Fit> {
     measure.into_iter().chain(schemes).chain(events).collect()
 }
 
-/// Checks that no link is faster than [`FASTEST`].
-fn fastest(graph: &Graph) -> Fit {
-    let fast = |link: &&Link| link.ab.rate.max(link.ba.rate) > FASTEST;
-    graph.links.iter().find(fast).map_or(Ok(()), |link| {
-        let name = |end: End| &graph.nodes[end.node.at()].name;
+/// Checks that no link is faster than [`FASTEST`] or longer than [`LONGEST_DELAY`].
+fn plausible_links(graph: &Graph) -> Fit {
+    graph.links.iter().try_for_each(|link| {
         let rate = link.ab.rate.max(link.ba.rate);
+        let delay = link.ab.delay.max(link.ba.delay);
+        let fault = if rate > FASTEST {
+            format!("{rate}: no link has more than {FASTEST}")
+        } else if delay > LONGEST_DELAY {
+            format!("a delay of {delay}: no link has more than {LONGEST_DELAY}")
+        } else {
+            return Ok(());
+        };
+        let name = |end: End| &graph.nodes[end.node.at()].name;
         let (a, b) = (name(link.a), name(link.b));
-        let message = format!("link `{a}-{b}` has {rate}: no link has more than {FASTEST}");
-        Err(SpecError::new("fabric", message))
+        Err(SpecError::new("fabric", format!("link `{a}-{b}` has {fault}")))
     })
 }
 

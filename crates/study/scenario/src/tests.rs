@@ -299,7 +299,7 @@ fn every_error_is_reported_at_once() {
 }
 
 #[test]
-fn rates_that_no_link_has_are_refused() {
+fn rates_and_delays_that_no_link_has_are_refused() {
     let refused = |old: &str, new: &str| load(&with(old, new)).expect_err("a refusal").to_string();
     let error = refused("hosts = 9", "hosts = 9\nrate = \"1000000Tbps\"");
     assert!(error.contains("`rate` = 1000000Tbps: no link has more than 100Tbps"), "{error}");
@@ -307,6 +307,8 @@ fn rates_that_no_link_has_are_refused() {
     let error = refused("hosts = 9", one);
     assert!(error.contains("`h3-s0` has 101Tbps"), "{error}");
     assert!(load(&with("hosts = 9", "hosts = 9\nrate = \"100Tbps\"")).is_ok());
+    let error = refused("hosts = 9", "hosts = 9\ndelay = \"101s\"");
+    assert!(error.contains("a delay of 101s: no link has more than 100s"), "{error}");
 }
 
 #[test]

@@ -29,7 +29,7 @@ pub fn proposals(spec: &XcoSpec, conditions: &Conditions) -> Vec<Proposal> {
     let slice = Proposal::new("slice", spec.slice, slice, round_trip..=longest, because);
     let gives_back = spec.mode == Mode::Timeslice && spec.work_conserving;
     let hysteresis = gives_back.then(|| {
-        let back = Time::ps(round_trip.as_ps() * 3 / 2);
+        let back = Time::ps(round_trip.times(3).as_ps() / 2);
         let longest = flow.max(round_trip.times(5));
         let because = format!(
             "a host keeps its timeslice for this long without a packet, but a round trip takes {}, and half of \

@@ -3,6 +3,7 @@
 use super::{End, Graph, Link, LinkParams, NodeInfo, NodeKind};
 use crate::error::SpecError;
 use crate::id::{NodeId, PortId};
+use crate::time::Time;
 use crate::units::Rate;
 
 /// The largest number of links and switches, so that routing tables have a reasonable size.
@@ -97,6 +98,9 @@ pub(super) fn count(key: &str, value: u32, high: u32) -> Result<(), SpecError> {
 
 /// The highest rate of a link. A higher rate is refused, because it must be a mistake.
 pub const FASTEST: Rate = Rate(100_000_000_000_000);
+
+/// The longest delay of a link. A longer one is refused, because it must be a mistake.
+pub const LONGEST_DELAY: Time = Time::s(100);
 
 /// Refuses a rate of zero, and a rate above [`FASTEST`].
 pub(super) fn positive(key: &str, rate: Rate) -> Result<(), SpecError> {

@@ -13,7 +13,7 @@ mod tree;
 mod validate;
 mod wiring;
 
-pub use builder::FASTEST;
+pub use builder::{FASTEST, LONGEST_DELAY};
 pub use cores::CoreNetSpec;
 pub use fat_tree::FatTreeSpec;
 pub use graph::{FabricFormat, GraphFault, GraphLink, GraphPart, GraphSpec};

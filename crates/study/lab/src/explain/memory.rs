@@ -5,8 +5,9 @@ use super::survey::Survey;
 use crate::follow::choose::{HOPS_PER_SEGMENT, most_hops};
 use slotline_net::id::HostId;
 use slotline_net::transport::Transport;
-use slotline_net::workload::Carrier;
+use slotline_net::workload::{Carrier, Conn};
 use slotline_scenario::SchemeSpec;
+use slotline_scenario::port_names::ports_named;
 use slotline_schemes::ControlSpec;
 use std::collections::BTreeSet;
 
@@ -37,6 +38,12 @@ const FASTPASS_SENDER: f64 = 100e3;
 /// Bytes of one of the two arbiters of Fastpass.
 const FASTPASS_ARBITER: f64 = 2e6;
 
+/// Bytes for each captured packet.
+const CAPTURED: f64 = 450.0;
+
+/// Bytes of a full packet on a link, with framing.
+const FULL_PACKET: f64 = 1_538.0;
+
 /// Bytes of a packet in the host of its sender.
 const WAITING_PACKET: f64 = 48.0;
 
@@ -48,7 +55,21 @@ pub(super) fn memory(survey: &Survey<'_>, estimates: &[Estimate], at_once: usize
     let runs = (survey.scenario.scheme.len() as u32 * survey.scenario.repeat) as f64;
     let flows = survey.flows() as f64;
     let network = LINK * survey.lanes.len() as f64 + states(survey, at_once);
-    PROGRAM + recorded + network + 300.0 * flows + runs * (150.0 * flows + 40.0 * samples(survey))
+    PROGRAM
+        + recorded
+        + captured(survey)
+        + network
+        + 300.0 * flows
+        + runs * (150.0 * flows + 40.0 * samples(survey))
+}
+
+/// Bytes of the packets that the first run of each scheme captures.
+fn captured(survey: &Survey<'_>) -> f64 {
+    let measure = &survey.scenario.measure;
+    let ends = measure.capture.iter().flat_map(|name| ports_named(&survey.graph, name));
+    let most = measure.capture_limit as f64;
+    let of_port = |end| (survey.carried(end) / FULL_PACKET).min(most) * CAPTURED;
+    survey.scenario.scheme.len() as f64 * ends.map(of_port).sum::<f64>()
 }
 
 /// Bytes of the state of the `at_once` largest runs.
@@ -71,20 +92,28 @@ fn state(survey: &Survey<'_>, scheme: &SchemeSpec) -> f64 {
     let queues = scheme.queues();
     let port = PORT[if queues.pfc.is_some() { 2 } else { usize::from(!queues.is_plain()) }];
     let timed = if transport.by_time() { TIMED_CONNECTION } else { 0.0 };
-    let arbiters = match scheme.control {
-        ControlSpec::Fastpass(_) => waiting(survey, &transport) + 2.0 * FASTPASS_ARBITER,
+    let control = match scheme.control {
+        ControlSpec::Fastpass(_) => {
+            let senders: BTreeSet<HostId> = tcp(survey).map(|conn| conn.src).collect();
+            senders.len() as f64 * FASTPASS_SENDER + 2.0 * FASTPASS_ARBITER
+        }
         _ => 0.0,
     };
-    port * survey.lanes.len() as f64 + timed * survey.traffic.conns.len() as f64 + arbiters
+    let waits = matches!(scheme.control, ControlSpec::Fastpass(_) | ControlSpec::Tdma(_));
+    let waiting = if waits { waiting(survey, &transport) } else { 0.0 };
+    let ports = port * survey.lanes.len() as f64;
+    ports + timed * survey.traffic.conns.len() as f64 + control + waiting
 }
 
-/// Bytes of the windows that wait for their timeslots in hosts, and of what the hosts remember.
+/// Bytes of the windows that wait for their timeslots in hosts.
 fn waiting(survey: &Survey<'_>, transport: &Transport) -> f64 {
-    let conns = survey.traffic.conns.iter().filter(|conn| conn.carrier == Carrier::Tcp);
     let window = f64::from(transport.max_window());
     let packets = |conn| survey.load(conn, transport).packets.min(window);
-    let senders: BTreeSet<HostId> = conns.clone().map(|conn| conn.src).collect();
-    conns.map(packets).sum::<f64>() * WAITING_PACKET + senders.len() as f64 * FASTPASS_SENDER
+    tcp(survey).map(packets).sum::<f64>() * WAITING_PACKET
+}
+
+fn tcp<'a>(survey: &'a Survey<'_>) -> impl Iterator<Item = &'a Conn> {
+    survey.traffic.conns.iter().filter(|conn| conn.carrier == Carrier::Tcp)
 }
 
 /// Bytes of the packets that simultaneous runs record. One run of each scheme is followed.

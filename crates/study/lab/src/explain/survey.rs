@@ -7,7 +7,7 @@ use slotline_net::id::{HostId, NodeId};
 use slotline_net::node::host::pair_entropy;
 use slotline_net::route::Routes;
 use slotline_net::time::Time;
-use slotline_net::topology::{Graph, LinkParams, NodeKind, Wiring};
+use slotline_net::topology::{End, Graph, LinkParams, NodeKind, Wiring};
 use slotline_net::transport::Transport;
 use slotline_net::units::Rate;
 use slotline_net::wire::UDP_HEADERS;
@@ -119,12 +119,17 @@ impl<'a> Survey<'a> {
             let key = |host: HostId| self.wiring.key(self.graph.hosts[host.at()]);
             let entropy = pair_entropy(self.scenario.seed.into(), key(conn.src), key(conn.dst));
             let path = self.routes.path(&self.wiring, conn.src, conn.dst, entropy);
-            let lane = |end: &slotline_net::topology::End| {
-                (self.first[end.node.at()] + end.port.at()) as u32
-            };
+            let lane = |end: &End| (self.first[end.node.at()] + end.port.at()) as u32;
             self.path_lanes.extend(path.iter().flatten().map(lane));
             self.paths.push(start..self.path_lanes.len());
         }
+    }
+
+    /// The bytes that leave from a port before the latest end of the run.
+    pub fn carried(&self, from: End) -> f64 {
+        let link = &self.lanes[self.first[from.node.at()] + from.port.at()];
+        let end = self.scenario.end.at.unwrap_or(Time::MAX).as_secs_f64();
+        link.bytes.min(link.lane.rate.0 as f64 / 8.0 * end)
     }
 
     fn add_loads(&mut self) {
