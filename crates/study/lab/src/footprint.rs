@@ -41,15 +41,30 @@ fn excess_of(loaded: &Loaded, at_once: usize, machine: u64) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use slotline_scenario::Scenario;
     use slotline_scenario::check::SAMPLE;
+    use slotline_scenario::{Scenario, ScenarioError};
 
-    fn loaded(workload: &str) -> Loaded {
+    fn parsed(workload: &str, measure: &str) -> Result<Loaded, ScenarioError> {
         let text = format!(
             "name = \"many\"\nend = {{ at = \"10ms\" }}\nfabric = {{ kind = \"star\", hosts = 16 }}\n\
-             workload = [{{ {workload} }}]\n[[scheme]]\nname = \"tcp\"\n"
+             workload = [{{ {workload} }}]\nmeasure = {{ {measure} }}\n[[scheme]]\nname = \"tcp\"\n"
         );
-        Scenario::parse("many.toml".as_ref(), text).unwrap_or_else(|error| panic!("{error}"))
+        Scenario::parse("many.toml".as_ref(), text)
+    }
+
+    fn loaded(workload: &str) -> Loaded {
+        parsed(workload, "").unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    #[test]
+    fn flows_are_followed_by_number_only_among_few() {
+        let poisson = "kind = \"poisson\", sizes = \"10B\", load = 0.25";
+        let error = parsed(poisson, "follow = [0]").expect_err("5 million flows").to_string();
+        assert!(error.contains("`follow` needs at most 4194304 flows"), "{error}");
+        // More than the sample has.
+        let few = "kind = \"short-flows\", size = \"1B\", flows = 10000, sequences = 1, handshake = false, senders = \"0-11\", receivers = \"12\"";
+        assert!(parsed(few, "follow = [119999]").is_ok());
+        assert!(parsed(few, "follow = [120000]").is_err());
     }
 
     #[test]

@@ -24,6 +24,9 @@ fn others_have_flows(
     })
 }
 
+/// The largest number of flows of a run in which flows can be followed by their numbers.
+const MOST_NUMBERED: u64 = 1 << 22;
+
 /// Generates the traffic of the first seed to find the errors of generators and traces, and keeps only the sizes of
 /// `flows`.
 pub(super) fn check(
@@ -33,29 +36,20 @@ pub(super) fn check(
     notes: &mut Vec<String>,
     flows: &mut Vec<FlowSize>,
 ) -> (Vec<Fit>, Vec<Count>) {
-    let fabric = HostMap::of(graph);
-    let horizon = scenario.end.at.unwrap_or(Time::MAX);
-    let setting = Setting { fabric: &fabric, horizon, seed: scenario.seed.into(), files };
     let hosts = graph.hosts.len() as u32;
-    // Flows to follow are named by number, so all flows are needed.
-    let mut out = match scenario.measure.follow.is_empty() {
-        true => TrafficBuilder::sample(hosts, SAMPLE),
-        false => TrafficBuilder::new(hosts),
-    };
-    let mut made: Vec<Fit> = in_order(&scenario.workload)
-        .into_iter()
-        .map(|(group, workload)| {
-            let mut made = workload.generate(group, &setting, &mut out);
-            if made.as_ref().is_err_and(|e| e.kind == SpecErrorKind::NoFlow)
-                && others_have_flows(scenario, (group, workload), &setting, hosts)
-            {
-                out.note(format!("workload[{group}] has no flow with seed {}", scenario.seed));
-                made = Ok(());
-            }
-            made.map_err(|e| e.within(format_args!("workload[{group}]")))
-        })
-        .collect();
+    let (mut made, mut out) =
+        generated(scenario, graph, files, TrafficBuilder::sample(hosts, SAMPLE));
     let counts = out.counts().to_vec();
+    if made.iter().all(Result::is_ok) && !scenario.measure.follow.is_empty() {
+        // Flows to follow are named by number, so all flows are needed.
+        match numbered(&counts) {
+            Err(error) => made.push(Err(error)),
+            Ok(true) => {}
+            Ok(false) => {
+                (made, out) = generated(scenario, graph, files, TrafficBuilder::new(hosts));
+            }
+        }
+    }
     if made.iter().all(Result::is_ok) {
         notes.extend_from_slice(out.notes());
         let whole = out.finish_sample().map_err(|e| SpecError::new("workload", e.message));
@@ -65,4 +59,40 @@ pub(super) fn check(
         }));
     }
     (made, counts)
+}
+
+/// Whether a sample with these counts has all flows. Refuses too many flows to number them.
+fn numbered(counts: &[Count]) -> Result<bool, SpecError> {
+    let all: u64 = counts.iter().map(|count| count.all).sum();
+    if all > MOST_NUMBERED {
+        let message = format!(
+            "`follow` needs at most {MOST_NUMBERED} flows in a run: there are {all}; `why = true` follows some of them"
+        );
+        return Err(SpecError::new("measure.follow", message));
+    }
+    Ok(counts.iter().all(|count| count.made == count.all))
+}
+
+/// The results of all workloads with the first seed, and their traffic.
+fn generated(
+    scenario: &Scenario,
+    graph: &Graph,
+    files: &Files<'_>,
+    mut out: TrafficBuilder,
+) -> (Vec<Fit>, TrafficBuilder) {
+    let fabric = HostMap::of(graph);
+    let horizon = scenario.end.at.unwrap_or(Time::MAX);
+    let setting = Setting { fabric: &fabric, horizon, seed: scenario.seed.into(), files };
+    let hosts = graph.hosts.len() as u32;
+    let made = in_order(&scenario.workload).into_iter().map(|(group, workload)| {
+        let mut made = workload.generate(group, &setting, &mut out);
+        if made.as_ref().is_err_and(|e| e.kind == SpecErrorKind::NoFlow)
+            && others_have_flows(scenario, (group, workload), &setting, hosts)
+        {
+            out.note(format!("workload[{group}] has no flow with seed {}", scenario.seed));
+            made = Ok(());
+        }
+        made.map_err(|e| e.within(format_args!("workload[{group}]")))
+    });
+    (made.collect(), out)
 }
