@@ -107,7 +107,7 @@ fn work_of(
     let load: Load = survey.load(conn, transport);
     let end = survey.scenario.end.at.unwrap_or(Time::MAX).as_secs_f64();
     let share = |link: &DirectedLink| (end / link.busy().as_secs_f64().max(1e-12)).min(1.0);
-    let least = survey.path(at).map(share).fold(1.0, f64::min);
+    let least = survey.done(at);
     let hops = survey.path(at).count() as f64;
     if scheduled || conn.carrier == Carrier::Tcp {
         let packets = (load.packets + load.acks) * least;

@@ -39,10 +39,7 @@ const FASTPASS_SENDER: f64 = 100e3;
 const FASTPASS_ARBITER: f64 = 2e6;
 
 /// Bytes for each captured packet.
-const CAPTURED: f64 = 450.0;
-
-/// Bytes of a full packet on a link, with framing.
-const FULL_PACKET: f64 = 1_538.0;
+const CAPTURED: f64 = 100.0;
 
 /// Bytes of a packet in the host of its sender.
 const WAITING_PACKET: f64 = 48.0;
@@ -68,7 +65,7 @@ fn captured(survey: &Survey<'_>) -> f64 {
     let measure = &survey.scenario.measure;
     let ends = measure.capture.iter().flat_map(|name| ports_named(&survey.graph, name));
     let most = measure.capture_limit as f64;
-    let of_port = |end| (survey.carried(end) / FULL_PACKET).min(most) * CAPTURED;
+    let of_port = |end| survey.packets_from(end).min(most) * CAPTURED;
     survey.scenario.scheme.len() as f64 * ends.map(of_port).sum::<f64>()
 }
 
@@ -99,8 +96,12 @@ fn state(survey: &Survey<'_>, scheme: &SchemeSpec) -> f64 {
         }
         _ => 0.0,
     };
-    let waits = matches!(scheme.control, ControlSpec::Fastpass(_) | ControlSpec::Tdma(_));
-    let waiting = if waits { waiting(survey, &transport) } else { 0.0 };
+    // Under TDMA about a quarter of a window waits, and the rest is under way.
+    let waiting = match scheme.control {
+        ControlSpec::Fastpass(_) => waiting(survey, &transport),
+        ControlSpec::Tdma(_) => waiting(survey, &transport) / 4.0,
+        _ => 0.0,
+    };
     let ports = port * survey.lanes.len() as f64;
     ports + timed * survey.traffic.conns.len() as f64 + control + waiting
 }

@@ -125,11 +125,23 @@ impl<'a> Survey<'a> {
         }
     }
 
-    /// The bytes that leave from a port before the latest end of the run.
-    pub fn carried(&self, from: End) -> f64 {
-        let link = &self.lanes[self.first[from.node.at()] + from.port.at()];
+    /// The packets that leave from a port before the latest end of the run.
+    pub fn packets_from(&self, port: End) -> f64 {
+        let lane = (self.first[port.node.at()] + port.port.at()) as u32;
+        let crosses = |at: &usize| self.path_lanes[self.paths[*at].clone()].contains(&lane);
+        let packets = |at: usize| {
+            let conn = &self.traffic.conns[at];
+            let load = self.load(conn, &self.transport);
+            (load.packets + load.acks) * self.scale_of(conn) * self.done(at)
+        };
+        (0..self.paths.len()).filter(crosses).map(packets).sum()
+    }
+
+    /// The part of a connection's data that the links of its path can carry before the latest end of the run.
+    pub fn done(&self, conn: usize) -> f64 {
         let end = self.scenario.end.at.unwrap_or(Time::MAX).as_secs_f64();
-        link.bytes.min(link.lane.rate.0 as f64 / 8.0 * end)
+        let share = |link: &DirectedLink| (end / link.busy().as_secs_f64().max(1e-12)).min(1.0);
+        self.path(conn).map(share).fold(1.0, f64::min)
     }
 
     fn add_loads(&mut self) {
