@@ -17,6 +17,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from . import _plugin
+
+_plugin.load(f"{__name__}._core")
+
 from ._core import Network, Plan, Table, __version__, duration
 from .errors import Error, Interrupted, ResultError, RunError, ScenarioError
 from .parts import Scheduler, scheduler

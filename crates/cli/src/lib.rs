@@ -27,6 +27,7 @@ mod list;
 mod manual;
 mod new;
 mod out;
+mod plugin;
 mod progress;
 mod reference;
 #[cfg(target_os = "linux")]

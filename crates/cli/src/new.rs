@@ -1,15 +1,19 @@
-//! `slotline new`: a scenario to start from.
+//! `slotline new`: a scenario, or a crate, to start from.
 
 use crate::out;
+use crate::plugin::{PluginOptions, plugin};
 use anyhow::{Context, Result, bail};
-use clap::{Args, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum};
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 #[derive(Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct NewOptions {
+    #[command(subcommand)]
+    crate_of_parts: Option<CrateOfParts>,
     /// Name of the scenario [default: the template's name].
     name: Option<String>,
     /// The template to start from.
@@ -18,6 +22,12 @@ pub struct NewOptions {
     /// File to write; it must not exist [default: standard output].
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+}
+
+#[derive(Subcommand)]
+enum CrateOfParts {
+    /// Make a crate in Rust with parts of one's own: the command `slotline` and the Python package with these parts.
+    Plugin(PluginOptions),
 }
 
 /// A commented scenario that runs in seconds.
@@ -69,6 +79,9 @@ impl Template {
 }
 
 pub fn new(options: &NewOptions) -> Result<ExitCode> {
+    if let Some(CrateOfParts::Plugin(options)) = &options.crate_of_parts {
+        return plugin(options);
+    }
     let template = options.template;
     let name = options.name.clone().unwrap_or_else(|| template.name());
     let text = template.called(&name)?;

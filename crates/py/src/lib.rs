@@ -18,29 +18,32 @@ use pyo3::prelude::*;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// The compiled part of the package `slotline`.
+/// The compiled part of the package `slotline`. A plug-in has a module of its own, which calls [`fill`].
+#[cfg(feature = "module")]
 #[pymodule]
-mod _core {
-    #[pymodule_export]
-    use super::outcome::Outcome;
-    #[pymodule_export]
-    use super::plan::{NetworkView, Plan};
-    #[pymodule_export]
-    use super::scenario::Scenario;
-    #[pymodule_export]
-    use super::study::{Study, collect};
-    #[pymodule_export]
-    use super::table::Table;
-    #[pymodule_export]
-    use super::{command, definitions, duration, open_result};
-    use pyo3::prelude::*;
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    fill(module)
+}
 
-    #[pymodule_init]
-    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
-        // The panic of a run is reported as the reason why the run has no result, and nowhere else.
-        std::panic::set_hook(Box::new(|_| ()));
-        module.add("__version__", env!("CARGO_PKG_VERSION"))
-    }
+/// Adds everything to the module `slotline._core`.
+///
+/// # Errors
+/// Python has no memory left.
+pub fn fill(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    // The panic of a run is reported as the reason why the run has no result, and nowhere else.
+    std::panic::set_hook(Box::new(|_| ()));
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<outcome::Outcome>()?;
+    module.add_class::<plan::NetworkView>()?;
+    module.add_class::<plan::Plan>()?;
+    module.add_class::<scenario::Scenario>()?;
+    module.add_class::<study::Study>()?;
+    module.add_class::<table::Table>()?;
+    module.add_function(wrap_pyfunction!(study::collect, module)?)?;
+    module.add_function(wrap_pyfunction!(command, module)?)?;
+    module.add_function(wrap_pyfunction!(definitions, module)?)?;
+    module.add_function(wrap_pyfunction!(duration, module)?)?;
+    module.add_function(wrap_pyfunction!(open_result, module)?)
 }
 
 /// Runs the command `slotline`, and returns its exit code. `program` is a file that starts it again.

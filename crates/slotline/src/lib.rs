@@ -60,7 +60,7 @@ pub mod prelude;
 pub use slotline_lab::record::RunSet;
 pub use slotline_lab::summary::Summary;
 pub use slotline_net::custom::Options;
-pub use slotline_scenario::{Extensions, Loaded, Scenario, ScenarioError as Error};
+pub use slotline_scenario::{Extensions, Loaded, Scenario, ScenarioError as Error, provide};
 
 use slotline_lab::output::terminal;
 use slotline_lab::run::Jobs;

@@ -56,6 +56,31 @@ fn a_new_scenario_has_its_name_and_replaces_nothing() {
     assert_eq!(fs::read_to_string(folder.0.join("flows.csv")).expect("the trace"), "mine");
 }
 
+/// `./check --full` builds one.
+#[test]
+fn a_plugin_is_a_crate_with_all_its_names() {
+    let sources = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let sources = sources.to_str().expect("text");
+    let folder = Folder::new("plugin", &[]);
+    let arguments = ["new", "plugin", "a-part", "--slotline", sources];
+    folder.printed(&arguments);
+    let read = |file: &str| fs::read_to_string(folder.0.join("a-part").join(file)).expect(file);
+    let manifest = read("Cargo.toml");
+    assert!(manifest.contains("[lib]\nname = \"a_part\""), "{manifest}");
+    assert!(manifest.contains("[profile.release.package.\"a-part\"]"), "{manifest}");
+    let library = manifest.lines().find_map(|line| line.strip_prefix("slotline = { path = \""));
+    let library = PathBuf::from(library.expect("a path").trim_end_matches("\" }"));
+    assert!(library.join("Cargo.toml").is_file());
+    for file in ["README.md", "scenario.toml", "src/lib.rs", "src/main.rs", "tests/parts.rs"] {
+        assert!(!read(file).contains("@"), "{file}");
+    }
+    assert!(read("Cargo.lock").contains("name = \"slotline-lab\""));
+    assert!(folder.refused(&arguments).contains("cannot make the folder a-part"));
+    assert!(folder.refused(&["new", "plugin", "A part"]).contains("small letters"));
+    let elsewhere = ["new", "plugin", "other", "--slotline", "."];
+    assert!(folder.refused(&elsewhere).contains("name their folder with --slotline"));
+}
+
 #[test]
 fn completions_and_manual_pages_have_every_command() {
     let folder = Folder::new("manual", &[]);

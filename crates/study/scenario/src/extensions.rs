@@ -14,7 +14,7 @@ use slotline_net::workload::{Generate, WorkloadSpec};
 use slotline_schemes::{ControlSpec, Supplied};
 use std::collections::BTreeMap;
 use std::fmt::{self, Debug, Formatter};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// The page that shows how a program supplies parts.
 const HOW_TO: &str = "docs/how-to/bring-your-own.md";
@@ -37,6 +37,14 @@ pub struct Extensions {
     workloads: Parts<dyn Generate + Send + Sync>,
 }
 
+static PROVIDED: OnceLock<Extensions> = OnceLock::new();
+
+/// Makes `parts` available to all scenarios of this process. A plug-in calls this before anything else. Only the first
+/// call has an effect.
+pub fn provide(parts: Extensions) {
+    drop(PROVIDED.set(parts));
+}
+
 impl Debug for Extensions {
     /// The names of the parts.
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
@@ -51,9 +59,10 @@ impl Debug for Extensions {
 }
 
 impl Extensions {
-    /// No parts.
+    /// The parts that [`provide`] has made available to all scenarios of this process, which are none in Slotline's own
+    /// programs.
     pub fn new() -> Extensions {
-        Extensions::default()
+        PROVIDED.get().cloned().unwrap_or_default()
     }
 
     /// Adds a central scheduler. XCo's controller and coordinators carry out its decisions. The factory returns a

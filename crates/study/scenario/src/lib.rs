@@ -49,7 +49,7 @@ pub use check::Files;
 pub use engine::{EmulateSpec, EngineSpec, FlowSpec, GateSpec, RatesSpec};
 pub use error::{Fault, ScenarioError};
 pub use event::{EventKind, EventSpec};
-pub use extensions::Extensions;
+pub use extensions::{Extensions, provide};
 pub use fingerprint::{ContentHash, content_name, fingerprint};
 pub use load::Loaded;
 pub use named_files::named_files;
