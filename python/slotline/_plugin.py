@@ -27,3 +27,5 @@ def load(name: str) -> None:
     module = importlib.util.module_from_spec(spec)
     loader.exec_module(module)
     sys.modules[name] = module
+    package, _, attribute = name.rpartition(".")
+    setattr(sys.modules[package], attribute, module)
