@@ -52,6 +52,8 @@ pub struct ArbiterSetup {
     pub make: MakeNode,
     /// Options of time transfer.
     pub clock: ClockOptions,
+    /// Messages that are handled per second from each peer.
+    pub quota: u32,
     /// The scenario with all its values, and the name of the scheme. Both are written to the log.
     pub scenario: (String, String),
     /// The log of all messages heard and digests of messages sent.
@@ -119,7 +121,8 @@ impl Arbiter {
     /// # Errors
     /// The address cannot be used.
     pub fn open(setup: ArbiterSetup, now: Local) -> io::Result<Arbiter> {
-        let channel = Channel::open(setup.address, setup.key.clone(), &setup.peers, now)?;
+        let mut channel = Channel::open(setup.address, setup.key.clone(), &setup.peers, now)?;
+        channel.limit(setup.quota);
         let (source, seat) = (None, None);
         let (asks, writes) = (Local(0), Local(0));
         Ok(Arbiter { setup, channel, source, seat, asks, writes, received: 0 })
@@ -290,6 +293,7 @@ impl Arbiter {
                 None => "ok".into(),
             }),
             refused: self.channel.refused(),
+            over_quota: self.channel.over_quota(),
             latest_ns: report.latest.as_ns(),
             counters: crate::status::named(&counters),
         }
@@ -321,6 +325,7 @@ mod tests {
             wires: Vec::new(),
             make: Box::new(|_| Err(SpecError::new("control", "no node here"))),
             clock: ClockOptions::default(),
+            quota: 1_000,
             scenario: Default::default(),
             recorder: None,
         };

@@ -50,10 +50,26 @@ impl Keys {
     }
 }
 
-/// The address of a peer, and the time at which it was heard last.
+/// The time for which a peer may send faster than its quota, by how much it may be ahead.
+const AHEAD: Duration = Duration::from_millis(100);
+
+/// The address of a peer, the time at which it was heard last, and the time until which it has used its quota.
 struct Known {
     address: SocketAddr,
     heard: Local,
+    used: Local,
+}
+
+impl Known {
+    /// Handles a message, which takes `share` of the peer's quota. Returns whether it is within the quota.
+    fn hears(&mut self, now: Local, share: Duration) -> bool {
+        self.heard = now;
+        let within = self.used <= now.after(AHEAD);
+        if within {
+            self.used = self.used.max(now).after(share);
+        }
+        within
+    }
 }
 
 /// The socket, the sessions with peers, and the state of each peer.
@@ -68,6 +84,9 @@ pub struct Channel {
     sealed: Vec<u8>,
     buffer: Vec<u8>,
     unreadable: u64,
+    /// The time between messages of a peer that sends as many as its quota permits.
+    share: Duration,
+    over_quota: u64,
 }
 
 /// A local time as the envelope counts it.
@@ -97,7 +116,8 @@ impl Channel {
             .map_err(|error| io::Error::new(ErrorKind::InvalidInput, error))?;
         let socket = UdpSocket::bind(address)?;
         socket.set_nonblocking(true)?;
-        let known = |peer: &Peer| (peer.number, Known { address: peer.address, heard: now });
+        let known =
+            |peer: &Peer| (peer.number, Known { address: peer.address, heard: now, used: now });
         Ok(Channel {
             socket,
             endpoint,
@@ -108,7 +128,18 @@ impl Channel {
             sealed: Vec::new(),
             buffer: vec![0; LONGEST],
             unreadable: 0,
+            share: Duration::ZERO,
+            over_quota: 0,
         })
+    }
+
+    /// Limits the messages per second that are handled from each peer.
+    pub fn limit(&mut self, messages: u32) {
+        self.share = Duration::from_secs(1) / messages.max(1);
+    }
+    /// Messages that were dropped because their sender sent more than its quota.
+    pub fn over_quota(&self) -> u64 {
+        self.over_quota
     }
 
     /// Replaces the keys. If a peer's key changes, the previous key is accepted as well, until the same new key is
@@ -184,7 +215,11 @@ impl Channel {
             let datagram = &mut self.buffer[..length];
             match self.endpoint.open(datagram, origin, time(now)) {
                 Ok(Event::Message { peer, message }) => {
-                    self.peers.entry(peer).and_modify(|known| known.heard = now);
+                    let known = self.peers.get_mut(&peer);
+                    if !known.is_some_and(|known| known.hears(now, self.share)) {
+                        self.over_quota += 1;
+                        continue;
+                    }
                     self.plain.clear();
                     self.plain.extend_from_slice(message);
                     if Message::parse(&self.plain).is_some() {
@@ -326,6 +361,31 @@ mod tests {
         first.endpoint.renew(1, time(NOW)).unwrap();
         pass(&mut first, &mut second, b"new");
         assert!(first.rekey(&Keys::of(&key(1), &[peer])).is_err(), "the key of the other one");
+    }
+
+    #[test]
+    fn a_peer_is_heard_within_its_quota() {
+        let (mut first, mut second, _) = pair();
+        second.limit(1_000);
+        assert!(first.send(1, &message(b"hello"), NOW));
+        assert!(heard(&mut first, &mut second, NOW).is_some());
+        let mut count = |now: Local| {
+            for _ in 0..150 {
+                assert!(first.send(1, &message(b"more"), now));
+            }
+            let mut heard = 0;
+            for _ in 0..20 {
+                while second.receive(now).unwrap().is_some() {
+                    heard += 1;
+                }
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            (heard, second.over_quota())
+        };
+        // A tenth of a second ahead: 100 messages and the one that is beyond it, less the first one of all.
+        assert_eq!(count(NOW), (100, 50));
+        assert_eq!(count(NOW.after(Duration::from_millis(20))), (20, 180));
+        assert_eq!(count(NOW.after(Duration::from_secs(1))), (101, 229));
     }
 
     #[test]

@@ -27,6 +27,9 @@ pub struct Config {
     pub arbiter: Vec<Arbiter>,
     /// The hosts.
     pub host: Vec<Host>,
+    /// Messages that an arbiter handles per second from each peer. More are dropped.
+    #[serde(default = "default_quota")]
+    pub quota: u32,
     /// What agents do.
     #[serde(default)]
     pub agent: AgentOptions,
@@ -128,6 +131,11 @@ const fn default_port() -> u16 {
     7_077
 }
 
+/// Far more than a host sends, and few enough that many hosts together leave an arbiter time for its work.
+const fn default_quota() -> u32 {
+    20_000
+}
+
 fn default_key() -> PathBuf {
     "/etc/slotline/key".into()
 }
@@ -170,6 +178,9 @@ impl Config {
         let wrong = |key: &str, what: &str| Err((key.to_string(), what.to_string()));
         if self.arbiter.is_empty() {
             return wrong("arbiter", "at least one [[arbiter]] with address and key is needed");
+        }
+        if self.quota == 0 {
+            return wrong("quota", "must be at least 1 message per second, such as 20000");
         }
         if self.network.is_empty() {
             return wrong(
@@ -285,5 +296,6 @@ mod tests {
         );
         assert!(error(one, two).contains("is given twice: each machine"));
         assert!(error("['10.1.0.1']", "[]").contains("`h0` has no address"));
+        assert!(error("key = 'h0.key'", "quota = 0").contains("at least 1 message per second"));
     }
 }

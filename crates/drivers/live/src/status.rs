@@ -67,6 +67,8 @@ pub struct ArbiterStatus {
     pub lost_messages: u64,
     /// Datagrams that were not messages of a peer.
     pub refused: u64,
+    /// Messages that were dropped because their sender sent more than its quota.
+    pub over_quota: u64,
     /// The longest time by which a wake-up came late.
     pub latest_ns: u64,
     /// The counters of the scheme.
@@ -139,6 +141,11 @@ impl Status for ArbiterStatus {
         out.gauge("network_time_seconds", "The network's time.", seconds(self.time_ns));
         out.counter("received_messages", "Messages of the scheme received.", self.received);
         out.counter("sent_messages", "Messages of the scheme sent.", self.sent);
+        out.counter(
+            "over_quota_messages",
+            "Messages dropped because their sender sent more than its quota.",
+            self.over_quota,
+        );
         common(&mut out, self.latest_ns, self.refused, self.lost_messages);
         out.scheme(&self.counters);
         out.end()

@@ -154,6 +154,7 @@ impl LiveNetwork {
             wires: self.part(Some(me))?.wires,
             make: self.make(me)?,
             clock: self.config.clock.clone(),
+            quota: self.config.quota,
             scenario: (self.loaded.resolved(), self.scheme().into()),
             recorder: None,
         })
