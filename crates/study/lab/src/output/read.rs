@@ -147,6 +147,10 @@ fn fill(folder: &Path, index: &Index, runs: &mut [RunRecord]) -> Result<(), Read
     table(folder, index, &VOQS, runs, |run, rows| run.voqs = rows)?;
     table(folder, index, &WHY, runs, |run, rows| run.why = rows)?;
     table(folder, index, &SEQUENCE, runs, |run, rows| run.sequence = rows)?;
+    if !runs.iter().all(|run| run.sequence.is_sorted_by_key(|row| (row.flow, row.t_ps))) {
+        let path = folder.join(format!("{}.parquet", SEQUENCE.name()));
+        return Err(damaged(&path, "its rows are not in order of flow and time".into()));
+    }
     table(folder, index, &SCHEDULE, runs, |run, rows| run.schedule = rows)?;
     let mut captured = vec![vec![]; runs.len()];
     table(folder, index, &CAPTURES, &mut captured, |run, rows| *run = rows)?;

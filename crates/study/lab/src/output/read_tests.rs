@@ -71,13 +71,14 @@ fn why() -> impl Strategy<Value = WhyRow> {
         .prop_map(|(flow, parts, round_trips, worst)| WhyRow { flow, parts, round_trips, worst })
 }
 
-fn sequence() -> impl Strategy<Value = SequenceRow> {
+/// Steps in order of flow and time.
+fn sequence() -> impl Strategy<Value = Vec<SequenceRow>> {
     let steps = prop::sample::select(vec![Step::Sent, Step::Resent, Step::Acknowledged]);
-    (any::<u32>(), number(), steps, number()).prop_map(|(flow, t_ps, step, bytes)| SequenceRow {
-        flow,
-        t_ps,
-        step,
-        bytes,
+    let row = (any::<u32>(), number(), steps, number())
+        .prop_map(|(flow, t_ps, step, bytes)| SequenceRow { flow, t_ps, step, bytes });
+    prop::collection::vec(row, 0..3).prop_map(|mut rows| {
+        rows.sort_by_key(|row| (row.flow, row.t_ps));
+        rows
     })
 }
 
@@ -160,7 +161,7 @@ prop_compose! {
         stopped in prop::collection::vec((number(), any::<u32>(), number(), any::<u8>(), text()), 0..3),
         voqs in prop::collection::vec(voq(), 0..3),
         why in prop::collection::vec(why(), 0..3),
-        sequence in prop::collection::vec(sequence(), 0..3),
+        sequence in sequence(),
         schedule in prop::collection::vec(schedule(), 0..3),
         captures in prop::collection::vec(capture(), 0..3),
         (engine, census) in engine(),
@@ -374,6 +375,20 @@ fn damage_with_a_checksum_that_fits_is_an_error() {
     }
     assert!(errors > 300, "{errors} of 1500");
     fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn steps_of_a_flow_that_are_not_in_order_are_refused() {
+    let mut set = RunSet::example(1);
+    let row = |t_ps| SequenceRow { flow: 0, t_ps, step: Step::Sent, bytes: 1 };
+    for (times, fits) in [([5, 9], true), ([9, 5], false)] {
+        set.runs[0].sequence = times.map(row).into();
+        let folder = stored("order", &set);
+        let read = read(&folder);
+        assert_eq!(read.is_ok(), fits);
+        assert!(fits || read.unwrap_err().to_string().contains("not in order of flow and time"));
+        fs::remove_dir_all(folder).unwrap();
+    }
 }
 
 /// Tables with a matching checksum are still checked.
