@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 const RECORDED: f64 = 330.0;
 
 /// The share of the room for recorded packet-hops that is used: flows that no longer fit are left out.
-const ROOM_USED: f64 = 0.75;
+const ROOM_USED: f64 = 0.72;
 
 /// Bytes of the results about a followed flow.
 const FOLLOWED_FLOW: f64 = 2_500.0;
