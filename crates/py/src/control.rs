@@ -1,5 +1,6 @@
 //! Central schedulers that are written in Python.
 
+use crate::compiled::Compiled;
 use crate::plan::{NetworkView, Plan};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
@@ -16,7 +17,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct Faults(Mutex<Option<PyErr>>);
 
 impl Faults {
-    fn note(&self, error: PyErr) {
+    /// Keeps `error`, if it is the first.
+    pub fn note(&self, error: PyErr) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
     }
     /// The exception, if there was one.
@@ -25,14 +27,34 @@ impl Faults {
     }
 }
 
-/// The parts in `parts`, which has a class for each name.
+/// What a part of a program is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A central scheduler.
+    Control,
+    /// Congestion control.
+    Congestion,
+}
+
+/// The parts in `parts`, which has a class or a compiled function for each name.
 pub fn extensions(parts: &Bound<'_, PyDict>, faults: &Arc<Faults>) -> PyResult<Extensions> {
     let mut extensions = Extensions::new();
-    for (name, class) in parts {
-        let name: String = name.extract()?;
-        let (class, faults) = (Arc::new(class.unbind()), Arc::clone(faults));
-        extensions = extensions
-            .control(&name, move |options| maker(Arc::clone(&class), options, Arc::clone(&faults)));
+    for (name, part) in parts {
+        let (name, faults): (String, _) = (name.extract()?, Arc::clone(faults));
+        let compiled = Compiled::of(&part)?.map(Arc::new);
+        extensions = match compiled {
+            None => {
+                let class = Arc::new(part.unbind());
+                let maker = move |options: &Options| {
+                    maker(Arc::clone(&class), options, Arc::clone(&faults))
+                };
+                extensions.control(&name, maker)
+            }
+            Some(part) if part.kind == Kind::Control => extensions
+                .control(&name, move |options| part.scheduler(options, Arc::clone(&faults))),
+            Some(part) => extensions
+                .transport(&name, move |options| part.congestion(options, Arc::clone(&faults))),
+        };
     }
     Ok(extensions)
 }

@@ -4,13 +4,16 @@
 //! users see. Errors become exceptions of `slotline.errors`.
 #![forbid(unsafe_code)]
 
+mod compiled;
 mod control;
 mod errors;
+mod gym;
 mod metrics;
 mod outcome;
 mod plan;
 mod running;
 mod scenario;
+mod session;
 mod study;
 mod table;
 
@@ -22,11 +25,15 @@ use std::path::PathBuf;
 #[pymodule]
 mod _core {
     #[pymodule_export]
+    use super::gym::Episode;
+    #[pymodule_export]
     use super::outcome::Outcome;
     #[pymodule_export]
     use super::plan::{NetworkView, Plan};
     #[pymodule_export]
     use super::scenario::Scenario;
+    #[pymodule_export]
+    use super::session::Run;
     #[pymodule_export]
     use super::study::{Study, collect};
     #[pymodule_export]
