@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from ._core import Network, Plan, Table, __version__, duration
 from .errors import Error, Interrupted, ResultError, RunError, ScenarioError
 from .bpf import DROP, MARK, PASS, Aqm, aqm
-from .parts import Scheduler, congestion, scheduler
+from .parts import Scheduler, circuits, congestion, scheduler
 from .result import Comparison, Estimate, Metrics, Result, open
 from .scenario import Scenario
 
@@ -58,6 +58,7 @@ __all__ = [
     "Table",
     "__version__",
     "aqm",
+    "circuits",
     "collect",
     "congestion",
     "duration",

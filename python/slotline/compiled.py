@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ._core import duration
 
-__all__ = ["ACK", "BEGIN", "Compiled", "Event", "IDLE", "LOSS", "TIMEOUT"]
+__all__ = ["ACK", "BEGIN", "Compiled", "Event", "IDLE", "LOSS", "TIMEOUT", "Timing"]
 
 #: Kinds of events of a connection.
 BEGIN, ACK, LOSS, TIMEOUT, IDLE = range(5)
@@ -45,11 +46,27 @@ class Event(NamedTuple):
     window: int
 
 
+class Timing(NamedTuple):
+    """The times of a circuit switch in picoseconds, and rates in bits per second."""
+
+    #: What is planned at once.
+    week: int
+    #: The time to change circuits. A night follows each day.
+    night: int
+    #: The shortest day.
+    min_day: int
+    #: The rate of a circuit.
+    circuit: int
+    #: The rate of a rack's link to the packet switch.
+    packet: int
+
+
 class Compiled:
     """A function that a scenario can name, and that numba compiles when a run first needs it."""
 
     #: The first arguments of the function, by kind.
     ARGUMENTS = {"control": ["now", "waiting", "send", "memory"], "congestion": ["event", "memory"]}
+    ARGUMENTS["circuits"] = ["demand", "timing", "days", "memory"]
 
     def __init__(self, function: Callable[..., Any], kind: str, memory: int, every: str | None = None) -> None:
         own = self.ARGUMENTS[kind]
@@ -78,7 +95,12 @@ class Compiled:
         import numpy as np
 
         given, own = np.array(memory[: len(self.options)]), np.array(memory[len(self.options) :])
-        if self.kind == "control":
+        if self.kind == "circuits":
+            racks = round((len(values) - len(Timing._fields)) ** 0.5)
+            demand = np.array(values[len(Timing._fields) :], np.int64).reshape(racks, racks)
+            days = np.array(output[1:], np.int64).reshape(-1, 1 + racks)
+            self.function(demand, Timing(*values[: len(Timing._fields)]), days, own, *given)
+        elif self.kind == "control":
             waiting = np.array(values[1:], np.int64).reshape(len(output), len(output))
             self.function(values[0], waiting, np.array(output, np.int64), own, *given)
         else:
@@ -104,12 +126,18 @@ def _compile(part: Compiled) -> Any:
     function = numba.njit(boundscheck=True, nogil=True)(part.function)
     count = len(part.options)
     given = "".join(f", memory[{at}]" for at in range(count))
-    if part.kind == "control":
+    if part.kind == "circuits":
+        times = len(Timing._fields)
+        timing = ", ".join(f"values[{at}]" for at in range(times))
+        racks = f"int(math.sqrt(inputs - {times}) + 0.5)"
+        demand, days = f"values[{times}:].reshape(({racks}, {racks}))", f"output[1:].reshape((-1, {racks} + 1))"
+        call = f"output[0] = function({demand}, Timing({timing}), {days}, memory[{count}:]{given})"
+    elif part.kind == "control":
         call = f"function(values[0], values[1:].reshape((outputs, outputs)), output, memory[{count}:]{given})"
     else:
         event = ", ".join(f"values[{at}]" for at in range(len(Event._fields) - 1))
         call = f"output[0] = function(Event({event}, output[0]), memory[{count}:]{given})"
-    names: dict[str, Any] = {"carray": numba.carray, "function": function, "Event": Event}
+    names: dict[str, Any] = {"carray": numba.carray, "function": function, "Event": Event, "Timing": Timing, "math": math}
     exec(_ENTRY.format(call=call), names)
     whole, numbers = types.CPointer(types.int64), types.CPointer(types.float64)
     signature = types.int64(whole, types.int64, whole, types.int64, numbers, types.int64)

@@ -10,7 +10,7 @@ from ._core import Network, Plan, duration
 if TYPE_CHECKING:
     from .compiled import Compiled
 
-__all__ = ["Network", "Plan", "Scheduler", "congestion", "duration", "registered", "scheduler"]
+__all__ = ["Network", "Plan", "Scheduler", "circuits", "congestion", "duration", "registered", "scheduler"]
 
 _REGISTERED: dict[str, Any] = {}
 
@@ -96,6 +96,19 @@ def congestion(*, memory: int = 0, name: str | None = None) -> Callable[[Callabl
     ``options``.
     """
     return lambda function: _compiled(function, "congestion", memory, name)
+
+
+def circuits(*, memory: int = 0, name: str | None = None) -> Callable[[Callable[..., Any]], Compiled]:
+    """Makes a function a circuit scheduler, which scenarios can name. numba compiles it.
+
+    Scenarios that are read afterwards name it with ``control = { kind = "circuits", scheduler = "custom", custom = { name
+    = "...", options = { ... } } }``. The function ``f(demand, timing, days, memory, ...)`` is called once in a week and
+    returns its number of days. ``demand[src, dst]`` is in bytes, and ``timing`` is a :class:`slotline.compiled.Timing`.
+    The function sets ``days[n, 0]`` to the length of day ``n`` in picoseconds, and ``days[n, 1 + src]`` to the rack with
+    which ``src`` has a circuit; racks without one stay at -1. A night follows each day. ``memory`` and further arguments
+    are as in :func:`scheduler`.
+    """
+    return lambda function: _compiled(function, "circuits", memory, name)
 
 
 def _compiled(function: Any, kind: str, memory: int, name: str | None, every: str | None = None) -> Compiled:

@@ -103,6 +103,57 @@ def test_compiled_congestion_control_carries_flows() -> None:
     assert result.complete and result.metrics["own"]["goodput"].ratio == pytest.approx(1, rel=0.3)
 
 
+HYBRID = """
+name = "hybrid"
+end = { at = "20ms" }
+fabric = { kind = "hybrid", racks = 4, hosts-per-rack = 4, host-rate = "10Gbps", \
+    packet = { rate = "10Gbps", delay = "5us" }, circuits = { rate = "40Gbps", delay = "5us", reconfiguration = "20us" } }
+workload = [{ kind = "bulk", senders = "0-3", receivers = "4-7" }]
+measure = { why = false }
+[[scheme]]
+name = "rotor"
+transport = { kind = "newreno", mtu = "9000B", min-rto = "10ms" }
+control = "circuits"
+[[scheme]]
+name = "own"
+transport = { kind = "newreno", mtu = "9000B", min-rto = "10ms" }
+control = { kind = "circuits", scheduler = "custom", custom = { name = "%s" } }
+"""
+
+
+@sl.circuits(memory=1)
+def longest(demand: Any, timing: Any, days: Any, memory: Any) -> int:
+    """One day, with circuits for the pairs of racks that have most to send."""
+    memory[0] += 1
+    racks = len(demand)
+    days[0, 0] = timing.week - timing.night
+    taken = [False] * racks
+    for _ in range(racks):
+        best, src, dst = 0, -1, -1
+        for a in range(racks):
+            for b in range(racks):
+                if days[0, 1 + a] < 0 and not taken[b] and demand[a, b] > best:
+                    best, src, dst = demand[a, b], a, b
+        if src >= 0:
+            days[0, 1 + src] = dst
+            taken[dst] = True
+    return 1
+
+
+@sl.circuits()
+def twice(demand: Any, timing: Any, days: Any, memory: Any) -> int:
+    days[0, 0] = timing.min_day
+    days[0, 1] = days[0, 2] = 3
+    return 1
+
+
+def test_a_compiled_function_plans_circuits() -> None:
+    result = sl.Scenario.parse(HYBRID % "longest").run()
+    assert result.metrics["own"]["goodput"].ratio > 1.2
+    with pytest.raises(ValueError, match="wrong week: day 0: destination 3 already has another source"):
+        sl.Scenario.parse(HYBRID % "twice").run()
+
+
 THRESHOLD = """
 name = "marks"
 end = { at = "10ms", when = "time" }

@@ -1,8 +1,10 @@
 //! Parts that numba has compiled from functions in Python. Runs call them without Python's lock.
 
+use crate::compiled_circuits::Days;
 use crate::control::{Faults, Kind};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
+use slotline_circuits::CircuitTiming;
 use slotline_native::Function;
 use slotline_net::custom::Options;
 use slotline_net::error::SpecError;
@@ -39,11 +41,7 @@ impl Compiled {
             every: object.getattr("every_ps")?.extract::<u64>()?.max(1),
             memory: object.getattr("memory")?.extract()?,
             options: object.getattr("options")?.extract()?,
-            kind: if object.getattr("kind")?.extract::<String>()? == "congestion" {
-                Kind::Congestion
-            } else {
-                Kind::Control
-            },
+            kind: Kind::named(&object.getattr("kind")?.extract::<String>()?)?,
         }))
     }
 
@@ -80,6 +78,18 @@ impl Compiled {
         })
     }
 
+    /// A function that makes a circuit scheduler.
+    pub fn circuits(
+        self: &Arc<Compiled>,
+        options: &Options,
+        faults: Arc<Faults>,
+    ) -> Result<impl Fn(usize, CircuitTiming) -> Days + Send + Sync + use<>, SpecError> {
+        let (part, memory) = (Arc::clone(self), self.memory(options)?);
+        Ok(move |racks: usize, timing: CircuitTiming| {
+            Days::new(Call::new(&part, memory.clone(), Arc::clone(&faults)), racks, timing)
+        })
+    }
+
     /// A function that makes the state of a connection.
     pub fn congestion(
         self: &Arc<Compiled>,
@@ -99,10 +109,10 @@ impl Compiled {
 
 /// A function with its arrays.
 #[derive(Clone)]
-struct Call {
+pub struct Call {
     part: Arc<Compiled>,
-    input: Vec<i64>,
-    output: Vec<i64>,
+    pub input: Vec<i64>,
+    pub output: Vec<i64>,
     memory: Vec<f64>,
     /// The arrays before the call, to repeat it in Python.
     before: (Vec<i64>, Vec<f64>),
@@ -117,18 +127,23 @@ impl Call {
     }
 
     /// Calls the function. After an exception it is not called again.
-    fn make(&mut self) {
+    pub fn make(&mut self) {
         if self.failed {
             return;
         }
         self.before.0.clone_from(&self.output);
         self.before.1.clone_from(&self.memory);
         if !self.part.function.call(&mut self.input, &mut self.output, &mut self.memory) {
-            self.failed = true;
             let (output, memory) = &self.before;
             self.output.clone_from(output);
-            self.faults.note(Python::attach(|py| self.raised(py, output, memory)));
+            self.fail(Python::attach(|py| self.raised(py, output, memory)));
         }
+    }
+
+    /// Ends the run with this exception.
+    pub fn fail(&mut self, error: PyErr) {
+        self.failed = true;
+        self.faults.note(error);
     }
 
     /// The exception that the same call raises in Python.

@@ -1,6 +1,7 @@
 //! Central schedulers that are written in Python.
 
 use crate::compiled::Compiled;
+use crate::errors::wrong;
 use crate::plan::{NetworkView, Plan};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
@@ -34,6 +35,20 @@ pub enum Kind {
     Control,
     /// Congestion control.
     Congestion,
+    /// A circuit scheduler.
+    Circuits,
+}
+
+impl Kind {
+    /// The kind with this name.
+    pub fn named(name: &str) -> PyResult<Kind> {
+        match name {
+            "control" => Ok(Kind::Control),
+            "congestion" => Ok(Kind::Congestion),
+            "circuits" => Ok(Kind::Circuits),
+            _ => Err(wrong(format!("no part of a program is a `{name}`"))),
+        }
+    }
 }
 
 /// The parts in `parts`, which has a class or a compiled function for each name.
@@ -50,13 +65,29 @@ pub fn extensions(parts: &Bound<'_, PyDict>, faults: &Arc<Faults>) -> PyResult<E
                 };
                 extensions.control(&name, maker)
             }
-            Some(part) if part.kind == Kind::Control => extensions
-                .control(&name, move |options| part.scheduler(options, Arc::clone(&faults))),
-            Some(part) => extensions
-                .transport(&name, move |options| part.congestion(options, Arc::clone(&faults))),
+            Some(part) => with_compiled(extensions, &name, part, faults),
         };
     }
     Ok(extensions)
+}
+
+fn with_compiled(
+    extensions: Extensions,
+    name: &str,
+    part: Arc<Compiled>,
+    faults: Arc<Faults>,
+) -> Extensions {
+    match part.kind {
+        Kind::Control => {
+            extensions.control(name, move |options| part.scheduler(options, Arc::clone(&faults)))
+        }
+        Kind::Congestion => {
+            extensions.transport(name, move |options| part.congestion(options, Arc::clone(&faults)))
+        }
+        Kind::Circuits => {
+            extensions.circuits(name, move |options| part.circuits(options, Arc::clone(&faults)))
+        }
+    }
 }
 
 /// A function that makes a scheduler for a network.

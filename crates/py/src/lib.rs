@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod compiled;
+mod compiled_circuits;
 mod control;
 mod errors;
 mod gym;
