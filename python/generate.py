@@ -197,7 +197,7 @@ def reference() -> str:
     """The page with all public names."""
     import slotline
 
-    own = [name for name in slotline.__all__ if not name.startswith("_")]
+    own = [name for name in slotline.__all__ if not name.startswith("_") and not isinstance(getattr(slotline, name), int)]
     parts = ["# Names of the Python package", "This page is generated from the package: `python/generate.py` writes it."]
     for name in own:
         parts.append(f"## {name}")

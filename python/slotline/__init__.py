@@ -23,19 +23,27 @@ _plugin.load(f"{__name__}._core")
 
 from ._core import Network, Plan, Table, __version__, duration
 from .errors import Error, Interrupted, ResultError, RunError, ScenarioError
-from .parts import Scheduler, scheduler
+from .bpf import DROP, MARK, PASS, Aqm, aqm
+from .parts import Scheduler, circuits, congestion, scheduler
 from .result import Comparison, Estimate, Metrics, Result, open
 from .scenario import Scenario
 
 if TYPE_CHECKING:
+    from .running import Done, Run
     from .study import Study, StudyResult, collect, run_point, sweep
     from .typed import *  # noqa: F403
 
 # Names of modules that take time to import, and are imported when they are first used.
 _LATER = {name: "study" for name in ("Study", "StudyResult", "collect", "run_point", "sweep")}
+_LATER |= {"Done": "running", "Run": "running"}
 
 __all__ = [
+    "DROP",
+    "MARK",
+    "PASS",
+    "Aqm",
     "Comparison",
+    "Done",
     "Error",
     "Estimate",
     "Interrupted",
@@ -44,6 +52,7 @@ __all__ = [
     "Plan",
     "Result",
     "ResultError",
+    "Run",
     "RunError",
     "Scenario",
     "ScenarioError",
@@ -52,7 +61,10 @@ __all__ = [
     "StudyResult",
     "Table",
     "__version__",
+    "aqm",
+    "circuits",
     "collect",
+    "congestion",
     "duration",
     "open",
     "run_point",

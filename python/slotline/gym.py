@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import atexit
-import itertools
-import threading
-import weakref
 from typing import TYPE_CHECKING, Any, SupportsFloat
 
 import gymnasium
 import numpy as np
 from gymnasium import spaces
 
-from .parts import Network, Plan, duration, scheduler
+from . import _core
+from .parts import duration
+from .result import Result
 from .scenario import Scenario
 
 if TYPE_CHECKING:
@@ -29,13 +27,6 @@ fabric = { kind = "star", hosts = 8, rate = "10Gbps" }
 workload = [{ kind = "poisson", load = 0.5, sizes = "websearch" }]
 scheme = [{ name = "agent" }]
 """
-
-_OPEN: weakref.WeakValueDictionary[int, SchedulerEnv] = weakref.WeakValueDictionary()
-_NUMBERS = itertools.count()
-
-
-class _Closed(Exception):
-    """The environment was closed, or began another episode."""
 
 
 class SchedulerEnv(gymnasium.Env["NDArray[np.float32]", "NDArray[np.int64]"]):
@@ -56,11 +47,9 @@ class SchedulerEnv(gymnasium.Env["NDArray[np.float32]", "NDArray[np.int64]"]):
     metadata = {"render_modes": []}
 
     def __init__(self, scenario: Scenario | None = None, every: str = "20us") -> None:
-        self._number = next(_NUMBERS)
-        _OPEN[self._number] = self
+        self._episode: _core.Episode | None = None
         self.every_ps = duration(every)
-        control = {"kind": "custom", "name": NAME, "options": {"environment": self._number}}
-        schemes = [{"name": "agent", "control": control}]
+        schemes = [{"name": "agent", "control": {"kind": "custom", "name": NAME}}]
         # Where the time of flows went would need a second run, with other actions.
         changes = {"scheme": schemes, "measure.why": False}
         self.scenario = (scenario or Scenario.parse(DEFAULT)).replace(changes)
@@ -69,117 +58,42 @@ class SchedulerEnv(gymnasium.Env["NDArray[np.float32]", "NDArray[np.int64]"]):
         shape = (self.hosts, self.hosts)
         self.observation_space = spaces.Box(0.0, np.inf, shape, np.float32)
         self.action_space = spaces.MultiDiscrete([self.hosts + 1] * self.hosts)
-        self.waiting: NDArray[np.float32] = np.zeros(shape, np.float32)
+        #: The result of the last episode that ended.
+        self.result: Result | None = None
         #: The time of the last step, in picoseconds.
         self.now = 0
-        self._thread: threading.Thread | None = None
-        self._error: BaseException | None = None
-
-    # The thread of the agent and that of the run take turns. Each waits for its lock, which the other one opens.
+        self._over = False
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Begins an episode. Without a seed, the next one of this environment's random numbers is used."""
         super().reset(seed=seed)
         self.close()
         own = seed if seed is not None else int(self.np_random.integers(1, 2**31))
-        self.waiting = np.zeros((self.hosts, self.hosts), np.float32)
-        self._mine, self._runs = threading.Lock(), threading.Lock()
-        self._mine.acquire()
-        self._runs.acquire()
-        self._over, self._closing, self._error, self.now = False, False, None, 0
-        self._action: list[int] = [self.hosts] * self.hosts
-        self._thread = threading.Thread(target=self._run, args=(own % 2**32,), daemon=True)
-        self._thread.start()
-        self._mine.acquire()
-        self._raise()
-        return self.waiting.copy(), self._info()
+        self._episode = self.scenario._core.episode(own % 2**32, self.every_ps, self.hosts)
+        self._over = False
+        waiting, _ = self._observed(self._episode)
+        return waiting, {"time_ps": self.now}
 
     def step(self, action: NDArray[np.int64]) -> tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]:
         """Lets the hosts send as ``action`` says, until the next step."""
-        if self._thread is None:
+        if self._episode is None:
             raise gymnasium.error.ResetNeeded("call `reset` before `step`")
-        if not self._over:
-            self._action = action.tolist()
-            self._runs.release()
-            self._mine.acquire()
-            self._raise()
-        reward = -float(np.count_nonzero(self.waiting)) / self.hosts
-        return self.waiting.copy(), reward, self._over, False, self._info()
+        self._episode.act(np.ascontiguousarray(action, np.int64))
+        waiting, pairs = self._observed(self._episode)
+        return waiting, -pairs / self.hosts, self._over, False, {"time_ps": self.now}
+
+    def _observed(self, episode: _core.Episode) -> tuple[NDArray[np.float32], int]:
+        """The observation, and the number of pairs that wait."""
+        waiting = np.zeros((self.hosts, self.hosts), np.float32)
+        before = self._over
+        self.now, pairs, self._over = episode.observe(waiting)
+        if self._over and not before:
+            outcome = episode.result()
+            self.result = None if outcome is None else Result(outcome)
+        return waiting, pairs
 
     def close(self) -> None:
         """Ends the episode."""
-        if self._thread is not None and self._thread.is_alive():
-            self._closing = True
-            self._runs.release()
-            self._thread.join()
-        self._thread = None
-
-    def _info(self) -> dict[str, Any]:
-        return {"time_ps": self.now}
-
-    def _raise(self) -> None:
-        if self._error is not None:
-            raise self._error
-
-    def _run(self, seed: int) -> None:
-        try:
-            self.result = self.scenario.run(seed=seed, repeat=1, threads=1)
-        except _Closed:
-            pass
-        except BaseException as error:
-            self._error = error
-        self._over = True
-        self._mine.release()
-
-    def _turn(self, now: int) -> list[int]:
-        """Lets the agent take its step; returns its action. Called in the run."""
-        self.now = now
-        self._mine.release()
-        self._runs.acquire()
-        if self._closing:
-            raise _Closed
-        return self._action
-
-
-@scheduler(name=NAME)
-class _Agent:
-    """The scheduler that asks the agent."""
-
-    def __init__(self, network: Network, environment: int) -> None:
-        self.environment = _OPEN[environment]
-        self.next = 0
-        self.reported: set[int] = set()
-
-    def backlog(self, now: int, host: int, destinations: list[int], flows: list[int]) -> None:
-        self.reported.add(host)
-        row = self.environment.waiting[host]
-        row.fill(0)
-        if destinations:
-            row[destinations] = flows
-
-    def released(self, now: int, host: int, dst: int) -> None:
-        self.environment.waiting[host, dst] = 0
-
-    def left(self, now: int, host: int) -> None:
-        self.environment.waiting[host].fill(0)
-
-    def decide(self, now: int, plan: Plan) -> int:
-        if now < self.next:
-            return self.next
-        environment = self.environment
-        self.next = now + environment.every_ps
-        action = environment._turn(now)
-        for host, dst in enumerate(action):
-            if dst < environment.hosts and dst != host and environment.waiting[host, dst]:
-                plan.window(host, dst, self.next)
-            elif host in self.reported:
-                # A host whose window is over waits, but one that reported expects an answer.
-                plan.window(host, None, self.next)
-        self.reported.clear()
-        return self.next
-
-
-@atexit.register
-def _close_all() -> None:
-    for environment in list(_OPEN.values()):
-        environment.close()
+        if self._episode is not None:
+            self._episode.close()
+        self._episode = None

@@ -138,6 +138,8 @@ class Result:
     def __init__(self, outcome: _core.Outcome) -> None:
         self._outcome = outcome
         self._tables: dict[str, Table] = {}
+        #: Keeps files of the scenario that are only in memory.
+        self._files: object = None
 
     # What it is.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,8 @@ from .result import Result
 
 if TYPE_CHECKING:
     import networkx
+
+    from .running import Run
 
 __all__ = ["Scenario"]
 
@@ -83,7 +86,14 @@ class Scenario:
         return cls(_core.Scenario.parse(text, path, parts.registered()), folder)
 
     @classmethod
-    def build(cls, table: Mapping[str, Any] | _toml.HasTable | None = None, /, **keys: Any) -> Scenario:
+    def build(
+        cls,
+        table: Mapping[str, Any] | _toml.HasTable | None = None,
+        /,
+        *,
+        path: str | os.PathLike[str] = UNNAMED,
+        **keys: Any,
+    ) -> Scenario:
         """Checks a scenario that is made of tables: dictionaries, or objects of :mod:`slotline.typed`.
 
         >>> import slotline as sl
@@ -97,9 +107,11 @@ class Scenario:
         >>> s.schemes
         ['tcp']
 
+        Files that it names are looked for beside ``path``.
+
         :raises ScenarioError: the scenario is wrong.
         """
-        return cls.parse(_toml.document({**_toml.plain(table or {}), **keys}))
+        return cls.parse(_toml.document({**_toml.plain(table or {}), **keys}), path=path)
 
     def replace(self, changes: str | Mapping[str, Any], value: Any = None) -> Scenario:
         """The scenario with other values.
@@ -189,6 +201,30 @@ class Scenario:
             raise stopped
         return result
 
+    def start(
+        self, *, scheme: str | None = None, seed: int | None = None, workload: bool = True, threads: int = 1
+    ) -> Run:
+        """Starts a run of one scheme with one seed, to which flows can be added while it goes on.
+
+        :param scheme: the scheme. Default: the first.
+        :param seed: the seed. Default: the scenario's first.
+        :param workload: whether the scenario's own traffic is sent, too.
+        :param threads: the number of threads; results do not depend on it.
+        :raises ValueError: there is no such scheme, or flows cannot be added under it.
+        """
+        from .running import Run
+
+        name = self.schemes[0] if scheme is None else scheme
+        if name not in self.schemes:
+            raise ValueError(f"there is no scheme `{name}`: the schemes are {', '.join(self.schemes)}")
+        table = tomllib.loads(self.to_toml())
+        table["scheme"] = [one for one in _tables(table["scheme"]) if one["name"] == name]
+        table.setdefault("measure", {})["why"] = False
+        table["seed"] = self.seeds[0] if seed is None else seed
+        table["repeat"] = 1
+        single = Scenario(Scenario.build(table, path=self.path)._core, self._folder)
+        return Run(single, single._core.start(workload, threads), workload)
+
     def to_networkx(self) -> networkx.MultiDiGraph:
         """The network as a graph of networkx.
 
@@ -210,6 +246,11 @@ class Scenario:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _again, (self.to_toml(), str(self.path))
+
+
+def _tables(given: Any) -> list[dict[str, Any]]:
+    """An array of tables, which may have been written as one table."""
+    return [given] if isinstance(given, dict) else list(given)
 
 
 def _again(text: str, path: str) -> Scenario:

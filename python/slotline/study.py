@@ -11,10 +11,11 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ThreadPoolExecutor, wait
+from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from typing import Any, Literal
 
 from . import _core
@@ -206,6 +207,17 @@ def _run_process(text: str, path: str, at: int, out: str, keep: Keep, threads: i
     return said.strip()
 
 
+def _taken(ended: SimpleQueue[Future[str]]) -> list[Future[str]]:
+    """The futures that have ended. Waits a moment for the first one."""
+    taken: list[Future[str]] = []
+    try:
+        taken.append(ended.get(timeout=0.2))
+        while True:
+            taken.append(ended.get_nowait())
+    except Empty:
+        return taken
+
+
 class _Lost(Exception):
     """A worker ended before its point was done."""
 
@@ -240,6 +252,8 @@ class _Sweep:
         todo = list(range(len(self.study)))
         running: dict[Future[str], int] = {}
         of = len(todo)
+        # Futures tell their end themselves: to wait for thousands of them takes as long as a short point.
+        ended: SimpleQueue[Future[str]] = SimpleQueue()
         try:
             while todo or running:
                 try:
@@ -247,11 +261,11 @@ class _Sweep:
                         at = todo[-1]
                         future = executor.submit(work, *arguments, at, self.out, self.keep)
                         running[future] = todo.pop()
+                        future.add_done_callback(ended.put)
                 except BrokenExecutor:
                     pass
-                ended, _ = wait(running, timeout=0.2, return_when=FIRST_COMPLETED)
                 before, broken = len(self.records), False
-                for future in ended:
+                for future in _taken(ended):
                     at = running.pop(future)
                     again, broke = self._note(at, future)
                     broken = broken or broke

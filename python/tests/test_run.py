@@ -81,6 +81,31 @@ def test_interrupts_end_a_run_soon_and_keep_whole_runs() -> None:
     assert quick.run().complete
 
 
+def test_ctrl_c_ends_a_program_soon_and_whole_runs_are_kept() -> None:
+    """A signal to another process, as a terminal sends it: the first run is short, and the others take minutes."""
+    text = SMALL.replace("repeat = 2", "repeat = 40").replace(
+        '{ kind = "incast", block = "300KB" }', '{ kind = "poisson", load = 0.4, sizes = "websearch", until = "40ms" }'
+    )
+    took = []
+    for _ in range(3):
+        line = [sys.executable, Path(__file__).with_name("interrupted.py")]
+        child = subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        assert child.stdin is not None and child.stdout is not None
+        child.stdin.write(text)
+        child.stdin.close()
+        while (said := child.stdout.readline()) and not (said.startswith("done") and said.split()[1] != "0"):
+            pass
+        sent = time.monotonic()
+        child.send_signal(signal.SIGINT)
+        words = [line.split() for line in child.stdout.read().splitlines()]
+        assert child.stderr is not None and child.stderr.read() == "" and child.wait() == 0
+        (kept,) = [line for line in words if line[0] == "kept"]
+        assert 0 < int(kept[1]) < 80
+        took.append(float(kept[2]) - sent)
+    # Other programs may use the machine meanwhile: the best of three counts.
+    assert min(took) < 0.2, took
+
+
 def test_whole_runs_are_kept() -> None:
     def enough(share: float, done: int, of: int) -> None:
         if done:
@@ -114,6 +139,40 @@ def test_other_threads_run_meanwhile() -> None:
     thread.join()
     # A millisecond each, and more where the machine is busy.
     assert counted > 5, f"{counted} turns in {took:.2f} s"
+
+
+def schedule() -> dict[str, tuple[float, float]]:
+    """By thread of this process, the seconds that it ran, and those that it waited for a processor."""
+    times = {}
+    for thread in Path("/proc/self/task").iterdir():
+        try:
+            ran, waited, _ = (thread / "schedstat").read_text().split()
+            times[thread.name] = (int(ran) / 1e9, int(waited) / 1e9)
+        except OSError:
+            pass
+    return times
+
+
+def test_two_runs_do_not_wait_for_each_other() -> None:
+    """Without other programs, two threads would do at least 1.7 times as much as one: they rarely wait for locks."""
+    if not schedule():
+        pytest.skip("this kernel does not account for waiting threads")
+    traffic = {"kind": "poisson", "load": 0.4, "sizes": "websearch", "until": "40ms"}
+    scenario = sl.Scenario.parse(SMALL).replace({"workload": [traffic], "repeat": 8, "measure.why": False})
+    threads = [threading.Thread(target=lambda: scenario.run(threads=1)) for _ in range(2)]
+    others, began, seen = set(schedule()), {}, {}
+    for thread in threads:
+        thread.start()
+    while any(thread.is_alive() for thread in threads):
+        now = time.monotonic()
+        for name, times in schedule().items():
+            if name not in others:
+                began.setdefault(name, now)
+                seen[name] = (now, *times)
+        time.sleep(0.002)
+    working = [(end - began[name] - waited, ran) for name, (end, ran, waited) in seen.items() if ran > 0.1]
+    assert len(working) >= 2
+    assert all(alone <= ran * 2 / 1.7 + 0.02 for alone, ran in working), working
 
 
 def test_nothing_is_printed() -> None:

@@ -1,5 +1,7 @@
 //! Central schedulers that are written in Python.
 
+use crate::compiled::Compiled;
+use crate::errors::wrong;
 use crate::plan::{NetworkView, Plan};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
@@ -16,7 +18,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct Faults(Mutex<Option<PyErr>>);
 
 impl Faults {
-    fn note(&self, error: PyErr) {
+    /// Keeps `error`, if it is the first.
+    pub fn note(&self, error: PyErr) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
     }
     /// The exception, if there was one.
@@ -25,16 +28,66 @@ impl Faults {
     }
 }
 
-/// The parts in `parts`, which has a class for each name.
+/// What a part of a program is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A central scheduler.
+    Control,
+    /// Congestion control.
+    Congestion,
+    /// A circuit scheduler.
+    Circuits,
+}
+
+impl Kind {
+    /// The kind with this name.
+    pub fn named(name: &str) -> PyResult<Kind> {
+        match name {
+            "control" => Ok(Kind::Control),
+            "congestion" => Ok(Kind::Congestion),
+            "circuits" => Ok(Kind::Circuits),
+            _ => Err(wrong(format!("no part of a program is a `{name}`"))),
+        }
+    }
+}
+
+/// The parts in `parts`, which has a class or a compiled function for each name.
 pub fn extensions(parts: &Bound<'_, PyDict>, faults: &Arc<Faults>) -> PyResult<Extensions> {
     let mut extensions = Extensions::new();
-    for (name, class) in parts {
-        let name: String = name.extract()?;
-        let (class, faults) = (Arc::new(class.unbind()), Arc::clone(faults));
-        extensions = extensions
-            .control(&name, move |options| maker(Arc::clone(&class), options, Arc::clone(&faults)));
+    for (name, part) in parts {
+        let (name, faults): (String, _) = (name.extract()?, Arc::clone(faults));
+        let compiled = Compiled::of(&part)?.map(Arc::new);
+        extensions = match compiled {
+            None => {
+                let class = Arc::new(part.unbind());
+                let maker = move |options: &Options| {
+                    maker(Arc::clone(&class), options, Arc::clone(&faults))
+                };
+                extensions.control(&name, maker)
+            }
+            Some(part) => with_compiled(extensions, &name, part, faults),
+        };
     }
     Ok(extensions)
+}
+
+fn with_compiled(
+    extensions: Extensions,
+    name: &str,
+    part: Arc<Compiled>,
+    faults: Arc<Faults>,
+) -> Extensions {
+    match part.kind {
+        Kind::Control => {
+            extensions.control(name, move |options| part.scheduler(options, Arc::clone(&faults)))
+        }
+        Kind::Congestion => {
+            extensions.transport(name, move |options| part.congestion(options, Arc::clone(&faults)))
+        }
+        Kind::Circuits => {
+            extensions.circuits(name, move |options| part.circuits(options, Arc::clone(&faults)))
+        }
+    }
 }
 
 /// A function that makes a scheduler for a network.

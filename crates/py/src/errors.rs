@@ -34,6 +34,7 @@ pub fn of_scenario(error: ScenarioError) -> PyErr {
             made.setattr("hint", &fault.hint)?;
             Ok(made)
         })()),
+        ScenarioError::Session(why) => wrong(why),
         other => raised(exception(py, "RunError", other.to_string())),
     })
 }

@@ -4,13 +4,17 @@
 //! users see. Errors become exceptions of `slotline.errors`.
 #![forbid(unsafe_code)]
 
+mod compiled;
+mod compiled_circuits;
 mod control;
 mod errors;
+mod gym;
 mod metrics;
 mod outcome;
 mod plan;
 mod running;
 mod scenario;
+mod session;
 mod study;
 mod table;
 
@@ -33,10 +37,12 @@ pub fn fill(module: &Bound<'_, PyModule>) -> PyResult<()> {
     // The panic of a run is reported as the reason why the run has no result, and nowhere else.
     std::panic::set_hook(Box::new(|_| ()));
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<gym::Episode>()?;
     module.add_class::<outcome::Outcome>()?;
     module.add_class::<plan::NetworkView>()?;
     module.add_class::<plan::Plan>()?;
     module.add_class::<scenario::Scenario>()?;
+    module.add_class::<session::Run>()?;
     module.add_class::<study::Study>()?;
     module.add_class::<table::Table>()?;
     module.add_function(wrap_pyfunction!(study::collect, module)?)?;

@@ -38,6 +38,18 @@ pub fn watched<T: Send>(
     progress: Option<&Progress>,
     work: impl FnOnce() -> T + Send,
 ) -> (T, Option<PyErr>) {
+    let report = |py: Python<'_>| progress.map_or(Ok(()), |progress| progress.report(py, jobs));
+    watched_by(py, faults, || jobs.cancel(), report, work)
+}
+
+/// As [`watched`], for anything that `cancel` stops and whose progress `report` reports.
+pub fn watched_by<T: Send>(
+    py: Python<'_>,
+    faults: &Faults,
+    cancel: impl Fn() + Send + Sync,
+    report: impl Fn(Python<'_>) -> PyResult<()> + Send + Sync,
+    work: impl FnOnce() -> T + Send,
+) -> (T, Option<PyErr>) {
     py.detach(|| {
         std::thread::scope(|scope| {
             let waiting = std::thread::current();
@@ -46,27 +58,27 @@ pub fn watched<T: Send>(
                 waiting.unpark();
                 done
             });
+            let look = |due: bool| {
+                Python::attach(|py| {
+                    py.check_signals()?;
+                    faults.raise()?;
+                    if due { report(py) } else { Ok(()) }
+                })
+            };
             let mut stopped = None;
             let mut reported = Instant::now();
             while !worker.is_finished() {
                 std::thread::park_timeout(PERIOD);
                 let due = reported.elapsed() >= REPORT && stopped.is_none();
                 reported = if due { Instant::now() } else { reported };
-                let told = Python::attach(|py| told(py, jobs, faults, progress.filter(|_| due)));
-                if let Err(error) = told {
+                if let Err(error) = look(due) {
                     stopped.get_or_insert(error);
-                    jobs.cancel();
+                    cancel();
                 }
             }
             let done = worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            let last = Python::attach(|py| told(py, jobs, faults, progress)).err();
+            let last = look(true).err();
             (done, stopped.or(last))
         })
     })
-}
-
-fn told(py: Python<'_>, jobs: &Jobs, faults: &Faults, progress: Option<&Progress>) -> PyResult<()> {
-    py.check_signals()?;
-    faults.raise()?;
-    progress.map_or(Ok(()), |progress| progress.report(py, jobs))
 }

@@ -2,9 +2,11 @@
 
 use crate::control::{Faults, extensions};
 use crate::errors::{of_run, of_scenario, wrong};
+use crate::gym::{self, Episode};
 use crate::outcome::Outcome;
 use crate::plan::{LinkRow, NodeRow, described};
 use crate::running::{Progress, watched};
+use crate::session::Run;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use slotline_lab::output::run_id;
@@ -13,7 +15,7 @@ use slotline_lab::run::{Failure, Jobs};
 use slotline_scenario::document::Document;
 use slotline_scenario::keys::KeyPath;
 use slotline_scenario::merge::Node;
-use slotline_scenario::{EngineSpec, Loaded, ScenarioError, extends};
+use slotline_scenario::{EngineSpec, Extensions, Loaded, ScenarioError, extends};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -32,8 +34,18 @@ fn loaded(
     parts: &Py<PyDict>,
     faults: &Arc<Faults>,
 ) -> PyResult<Loaded> {
-    let extensions = extensions(parts.bind(py), faults)?;
-    let checked = py.detach(|| Loaded::of(extends::resolved(document)?, &extensions));
+    let extensions = gym::extension(extensions(parts.bind(py), faults)?);
+    read_with(py, document, &extensions, faults)
+}
+
+/// Reads `document`, which may name the parts in `extensions`.
+fn read_with(
+    py: Python<'_>,
+    document: Document,
+    extensions: &Extensions,
+    faults: &Faults,
+) -> PyResult<Loaded> {
+    let checked = py.detach(|| Loaded::of(extends::resolved(document)?, extensions));
     faults.raise()?;
     checked.map_err(of_scenario)
 }
@@ -65,6 +77,10 @@ impl Scenario {
     /// The scenario of `document`.
     pub fn read(py: Python<'_>, document: Document, parts: Py<PyDict>) -> PyResult<Scenario> {
         Ok(Scenario { loaded: loaded(py, document, &parts, &Arc::default())?, parts })
+    }
+    /// The scenario as it was read.
+    pub fn loaded(&self) -> &Loaded {
+        &self.loaded
     }
     /// The scenario `loaded`, which names no parts of the program.
     pub fn of(py: Python<'_>, loaded: Loaded) -> Scenario {
@@ -138,6 +154,18 @@ impl Scenario {
         let graph = self.loaded.scenario.fabric.build();
         let graph = graph.map_err(|error| of_scenario(self.loaded.blame(error)))?;
         Ok(described(&graph))
+    }
+    /// Starts a run of its only scheme with its only seed, to which flows can be added.
+    fn start(&self, py: Python<'_>, workload: bool, threads: usize) -> PyResult<Run> {
+        let faults = Arc::new(Faults::default());
+        let loaded = self.own(py, &faults)?;
+        py.detach(|| Run::start(loaded, workload, threads.max(1), faults))
+    }
+    /// Starts a run whose scheduler asks for a decision every `every` picoseconds.
+    fn episode(&self, py: Python<'_>, seed: u32, every: u64, hosts: usize) -> PyResult<Episode> {
+        let document = self.loaded.document.clone();
+        let read = |parts: Extensions| read_with(py, document, &parts, &Faults::default());
+        Episode::start(read, (seed, every, hosts))
     }
     /// Runs all schemes with all seeds. Returns the result, and the exception that ended the run early.
     #[pyo3(signature = (seed=None, repeat=None, threads=None, engine=None, progress=None))]

@@ -8,6 +8,7 @@ use crate::network::{Layout, Network, Place, Queue};
 use crate::parallel::{self, Until, Watch};
 use crate::sample::{Sample, Sampler};
 use crate::shard::{Part, Shard};
+use slotline_net::node::host::{FlowResult, Host};
 use slotline_net::node::{DropReason, Node, Note, PacketAccount};
 use slotline_net::rng::mix64;
 use slotline_net::time::Time;
@@ -107,19 +108,21 @@ pub(crate) fn single(network: Network, end: Time, longest: Time) -> (Shard, Wind
 
 /// Runs `network` to its end.
 pub fn run(network: Network, options: Options, watch: &Watch) -> Outcome {
-    let layout = Layout::new(&network.graph);
-    let windows = Windows::new(lookahead(&network.graph));
-    let cuts = partition(&network.graph, options.threads);
-    let threads = cuts.len() - 1;
-    let mut shards = build(network, layout, &cuts, windows, options.end);
-    for shard in &mut shards {
-        shard.decide_ahead();
-        shard.start();
-    }
+    let (mut shards, windows) = shards(network, options);
+    let threads = shards.len();
+    shards.iter_mut().for_each(Shard::begin);
     let until = Until { end: options.end.as_ps(), completions: options.completions };
     parallel::run(&mut shards, windows, until, watch);
     let reached = Time::ps(watch.reached.load(std::sync::atomic::Ordering::Relaxed));
     gather(shards, reached, threads)
+}
+
+/// The shards of a run on several threads, and the division of its time.
+pub(crate) fn shards(network: Network, options: Options) -> (Vec<Shard>, Windows) {
+    let layout = Layout::new(&network.graph);
+    let windows = Windows::new(lookahead(&network.graph));
+    let cuts = partition(&network.graph, options.threads);
+    (build(network, layout, &cuts, windows, options.end), windows)
 }
 
 /// Windows are not longer than this, so that a time within one fits into an event's key.
@@ -328,6 +331,20 @@ fn counters((line, cold): (&Line, &ColdState)) -> PortCounters {
 
 /// Hashes all results that a user can see, in a fixed order.
 fn digest(outcome: &Outcome) -> u64 {
+    digest_of(outcome, |host, add| host.results().for_each(|result| add(result.fingerprint())))
+}
+
+/// Gives flows other numbers in the digest.
+pub(crate) fn number(outcome: &mut Outcome, number: impl Fn(u32) -> u32) {
+    outcome.digest = digest_of(outcome, |host, add| {
+        let mut results: Vec<FlowResult> =
+            host.results().map(|result| result.numbered(&number)).collect();
+        results.sort_by_key(FlowResult::order);
+        results.iter().for_each(|result| add(result.fingerprint()));
+    });
+}
+
+fn digest_of(outcome: &Outcome, of_host: impl Fn(&Host, &mut dyn FnMut([u64; 4]))) -> u64 {
     let mut hash = 0u64;
     let mut add = |value: u64| hash = mix64(hash.rotate_left(5) ^ value);
     for port in outcome.ports.iter().flatten() {
@@ -338,7 +355,7 @@ fn digest(outcome: &Outcome) -> u64 {
     }
     for place in &outcome.places {
         if let Place::Host(host) = place {
-            host.results().for_each(|r| r.fingerprint().into_iter().for_each(&mut add));
+            of_host(host, &mut |values| values.into_iter().for_each(&mut add));
         }
     }
     for s in &outcome.samples {

@@ -24,6 +24,7 @@ mod network;
 mod node_events;
 mod parallel;
 mod sample;
+mod session;
 mod shard;
 mod stepper;
 
@@ -32,4 +33,5 @@ pub use journal::{Follow, Hop, Journal};
 pub use network::{Network, Place, Queue};
 pub use parallel::Watch;
 pub use sample::Sample;
+pub use session::Session;
 pub use stepper::{PortState, Stepper};

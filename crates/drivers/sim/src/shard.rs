@@ -94,6 +94,12 @@ impl Shard {
         }
     }
 
+    /// Prepares the first window of a run.
+    pub fn begin(&mut self) {
+        self.decide_ahead();
+        self.start();
+    }
+
     /// Starts all nodes and schedules the timeline and the samples.
     pub fn start(&mut self) {
         for at in 0..self.places.len() {

@@ -120,7 +120,7 @@ impl TrafficBuilder {
         let count = self.kinds.entry(kind).or_default();
         let place = *count;
         *count += 1;
-        self.workload = pair_key(name_key(kind), place);
+        self.workload = workload_key(kind, place);
         (place, self.workload)
     }
 
@@ -322,6 +322,11 @@ impl TrafficBuilder {
             None => wrong("workload", format!("trigger {trigger} does not exist")),
         }
     }
+}
+
+/// The key of the workload of `kind` at `place` among those of its kind.
+pub fn workload_key(kind: &str, place: u64) -> u64 {
+    pair_key(name_key(kind), place)
 }
 
 /// Computes the key of each connection from the key of its workload and its place among the workload's connections

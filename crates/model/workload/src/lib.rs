@@ -47,7 +47,7 @@ pub mod text;
 pub mod trace;
 pub mod udp;
 
-pub use builder::{ConnHandle, TrafficBuilder};
+pub use builder::{ConnHandle, TrafficBuilder, workload_key};
 pub use cdf::{Cdf, DISTRIBUTIONS};
 pub use files::{BYTE_ORDER_MARK, EachLine, Files};
 pub use hosts::Hosts;

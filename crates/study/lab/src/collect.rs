@@ -200,7 +200,7 @@ pub type RowOf = BTreeMap<(NodeId, PortId), u32>;
 /// What happened to each flow, from the results of both ends.
 fn flows(plan: &Plan, outcome: &mut Outcome) -> Vec<FlowRow> {
     let mut rows: Vec<FlowRow> =
-        (0..).zip(&plan.traffic.flows).map(|(id, flow)| planned(plan, id, flow)).collect();
+        (0..plan.all_flows()).map(|id| planned(plan, id, plan.flow(id))).collect();
     for place in &mut outcome.places {
         let Place::Host(host) = place else { continue };
         for result in host.results() {
@@ -223,7 +223,7 @@ fn flows(plan: &Plan, outcome: &mut Outcome) -> Vec<FlowRow> {
 
 /// The row of a flow that has not started.
 pub(crate) fn planned(plan: &Plan, id: u32, flow: &Flow) -> FlowRow {
-    let conn = &plan.traffic.conns[flow.conn.at()];
+    let conn = plan.conn(flow.conn.0);
     FlowRow {
         flow: id,
         group: flow.group,

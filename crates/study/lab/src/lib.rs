@@ -1,6 +1,6 @@
 //! The laboratory builds a network from a scenario, runs it, records it, measures it and compares schemes.
 //!
-//! [`build`] builds the network, [`run`] runs it, [`collect`] and [`follow`] record the run,
+//! [`build`] builds the network, [`run`] runs it, also in steps ([`session`]), [`collect`] and [`follow`] record the run,
 //! [`metrics`] and [`summary`] measure and compare it, and [`output`] stores results and shows them on the
 //! terminal. [`sweep`] runs many scenarios of one file.
 #![forbid(unsafe_code)]
@@ -29,6 +29,7 @@ pub mod output;
 pub mod record;
 pub mod recovery;
 pub mod run;
+pub mod session;
 pub mod statistics;
 #[cfg(target_os = "linux")]
 pub mod status;

@@ -338,7 +338,7 @@ fn simulate(
 }
 
 /// The options of a run with this number of flows.
-fn options(scenario: &Scenario, flows: u64, threads: usize) -> Options {
+pub(crate) fn options(scenario: &Scenario, flows: u64, threads: usize) -> Options {
     let completions = match scenario.end.when {
         EndWhen::FlowsDone => flows,
         EndWhen::Time => u64::MAX,

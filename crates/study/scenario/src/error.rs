@@ -21,6 +21,9 @@ pub enum ScenarioError {
     /// A run ended with an error of the program.
     #[error("{0}; this is an error of the program and not of the scenario, please report it")]
     Panic(String),
+    /// A run to which no flows can be added.
+    #[error("{0}")]
+    Session(String),
     /// An emulation could not be run.
     #[error("{0}")]
     Emulation(String),

@@ -240,6 +240,9 @@ impl SchemeSwitches for HybridSystem {
 
 /// The scheduler is a node of the fabric, so there are no stations, and hosts send at any time.
 impl System for HybridSystem {
+    fn takes_new_flows(&self) -> bool {
+        false
+    }
     fn stations(&self, _graph: &Graph) -> Result<Vec<Station>, SpecError> {
         Ok(Vec::new())
     }

@@ -21,7 +21,7 @@ impl Senders {
 
     /// The sender of `packet`; `None` for control messages and pause frames.
     pub fn of_packet(&self, packet: &Packet) -> Option<HostId> {
-        let conn = self.0.as_ref()?.traffic.conns.get(packet.flow as usize)?;
+        let conn = self.0.as_ref()?.conn_if_any(packet.flow)?;
         match packet.kind {
             Kind::Data | Kind::Datagram => Some(conn.src),
             Kind::Ack => Some(conn.dst),

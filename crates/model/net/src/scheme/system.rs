@@ -121,6 +121,10 @@ pub trait System {
     fn spread(&self, by_routing: Option<Spread>) -> Spread {
         by_routing.unwrap_or(Spread::PerPair)
     }
+    /// Whether it serves connections that are added while a run goes on.
+    fn takes_new_flows(&self) -> bool {
+        true
+    }
     /// The switches that the scheme uses in place of the network's own.
     fn switches(&self) -> Option<&dyn SchemeSwitches> {
         None

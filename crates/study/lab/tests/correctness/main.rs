@@ -1,6 +1,7 @@
 //! Checks that the simulator is right: compares it with closed forms, queueing theory, other simulators, and laws that
 //! hold in every network.
 
+mod added_flows;
 mod ahead;
 mod bumps;
 mod collectives;

@@ -1,14 +1,18 @@
 //! A host: transports, applications' triggers, and the network card.
 
+mod bursts;
+mod late;
 mod news;
 mod nic;
 mod plan;
 mod results;
 mod shaper;
+mod starts;
 mod steps;
 mod tcp;
 mod udp;
 
+pub use late::LateFlow;
 pub use nic::{Egress, Nic, NicConfig};
 pub use plan::{Plan, Spread, pair_entropy};
 pub use results::{FlowResult, Received, Sent};
@@ -22,11 +26,11 @@ use crate::rng::{Stream, mix32, mix64};
 use crate::route::Routes;
 use crate::time::Time;
 use crate::units::Rate;
-use crate::workload::{Carrier, Flow, Start, When};
+use crate::workload::{Flow, Start, When};
 use news::News;
 use shaper::Shaper;
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeMap, BinaryHeap};
 use std::sync::Arc;
 use steps::Due;
 use tcp::{TcpReceiver, TcpSender};
@@ -86,6 +90,8 @@ pub struct Host {
     /// By received connection, the index of its first flow in `received`.
     received_first: Vec<u32>,
     next_start: usize,
+    /// When the next flow with a known start begins, and how many wake-ups were wanted for that time.
+    wanted: (Time, u32),
     /// Flows whose trigger has fired and whose think time is not over, and steps in progress.
     thinking: BinaryHeap<Reverse<(Time, Due)>>,
     /// By processor, the time at which it is free.
@@ -95,6 +101,15 @@ pub struct Host {
     /// By connection, first sent and then received ones, under [`Spread::PerBurst`]: the time of its last packet, and
     /// that packet's hash input.
     bursts: Vec<(Time, u16)>,
+    /// The same for late connections, by connection.
+    late_bursts: BTreeMap<u32, (Time, u16)>,
+    /// By time, how many wake-ups for starts are to be ignored, because a late flow starts before.
+    ignored: BTreeMap<Time, u32>,
+    /// Late flows that have not started.
+    late: BinaryHeap<Reverse<(Time, u32)>>,
+    /// The late connections that this host sends on, and those that it receives.
+    late_sent: Vec<u32>,
+    late_received: Vec<u32>,
     shaper: Option<Shaper>,
     created: u64,
     consumed: u64,
@@ -137,10 +152,16 @@ impl Host {
             received: vec![Received::NOTHING; total as usize],
             received_first,
             next_start: 0,
+            wanted: (Time::MAX, 0),
             thinking: BinaryHeap::new(),
             cpus: Vec::new(),
             triggers: triggers.collect(),
             bursts: Vec::new(),
+            late_bursts: BTreeMap::new(),
+            ignored: BTreeMap::new(),
+            late: BinaryHeap::new(),
+            late_sent: Vec::new(),
+            late_received: Vec::new(),
             shaper: plan.transport.shaper().map(Shaper::new),
             created: 0,
             consumed: 0,
@@ -152,9 +173,11 @@ impl Host {
 
     /// The results of each flow that this host sends or receives.
     pub fn results(&self) -> impl Iterator<Item = FlowResult> {
-        let sent =
-            (self.first_flow..).zip(&self.sent).map(|(f, s)| FlowResult::Sent(FlowId(f), *s));
-        let conns = self.plan.receives(self.id).iter();
+        let own = (self.sent.len() - self.late_sent.len()) as u32;
+        let late = self.late_sent.iter().map(|&conn| self.plan.conn(conn).first.0);
+        let sent = (self.first_flow..self.first_flow + own).chain(late).zip(&self.sent);
+        let sent = sent.map(|(f, s)| FlowResult::Sent(FlowId(f), *s));
+        let conns = self.plan.receives(self.id).iter().chain(&self.late_received);
         let flows = conns.flat_map(|&conn| self.plan.flows(conn));
         sent.chain(flows.zip(&self.received).map(|(f, r)| FlowResult::Received(f, *r)))
     }
@@ -167,12 +190,39 @@ impl Host {
     /// The index of own connection `conn` at this host.
     #[inline]
     fn place(&self, conn: u32) -> usize {
+        if self.plan.is_late(conn) {
+            return self.plan.late_conn(conn).sent as usize;
+        }
         (conn - self.first_conn) as usize
+    }
+
+    /// The index of the result of own flow `flow`.
+    #[inline]
+    fn sent_place(&self, flow: u32) -> usize {
+        if self.late_sent.is_empty() || (flow as usize) < self.plan.traffic.flows.len() {
+            return (flow - self.first_flow) as usize;
+        }
+        let place = self.place(self.plan.flow(flow).conn.0);
+        self.sent.len() + place - self.senders.len()
+    }
+
+    /// The connection with this index among those that this host receives.
+    #[inline]
+    fn received_conn(&self, ordinal: usize) -> u32 {
+        let planned = self.plan.receives(self.id);
+        match planned.get(ordinal) {
+            Some(conn) => *conn,
+            None => self.late_received[ordinal - planned.len()],
+        }
     }
 
     #[inline]
     fn conn_at(&self, place: usize) -> u32 {
-        self.first_conn + place as u32
+        let planned = self.senders.len() - self.late_sent.len();
+        match place.checked_sub(planned) {
+            None => self.first_conn + place as u32,
+            Some(late) => self.late_sent[late],
+        }
     }
 
     /// Passes a packet that this host made to the network card.
@@ -188,27 +238,6 @@ impl Host {
             cx.hold(shaper.hold(packet.len, cx.now));
         }
         self.nic.send(packet, cx);
-    }
-
-    /// The hash input of a packet: that of the connection's last packet, unless the last packet is older than `gap`.
-    /// Bursts are recognised in hosts, not in switches.
-    fn burst_entropy(&mut self, packet: &Packet, gap: Time, now: Time) -> u16 {
-        let own = self.plan.sends(self.id);
-        let place = if own.contains(&packet.flow) {
-            self.place(packet.flow)
-        } else {
-            own.len() + self.plan.rx_ordinal(packet.flow) as usize
-        };
-        if self.bursts.is_empty() {
-            let places = own.len() + self.plan.receives(self.id).len();
-            self.bursts.resize(places, (Time::ZERO, 0));
-        }
-        let (last, entropy) = self.bursts[place];
-        let fresh = last == Time::ZERO || now.since(last) >= gap;
-        let entropy = if fresh { self.draw() as u16 } else { entropy };
-        // Zero stands for never.
-        self.bursts[place] = (now.max(Time::ps(1)), entropy);
-        entropy
     }
 
     /// Random bits, cheap enough for every packet.
@@ -231,53 +260,15 @@ impl Host {
     fn reaction_to(&self, token: u32) -> u64 {
         let place = token & token::PLACE;
         match token & !token::PLACE {
-            token::TIMEOUT => self.plan.reaction(self.first_conn + place),
-            token::ACKNOWLEDGE => self.plan.reaction(self.plan.receives(self.id)[place as usize]),
+            token::TIMEOUT => self.plan.reaction(self.conn_at(place as usize)),
+            token::ACKNOWLEDGE => self.plan.reaction(self.received_conn(place as usize)),
             _ => self.plan.other_reaction(),
-        }
-    }
-
-    /// Starts the flows that are due, and requests a wake-up for the next one.
-    fn start_due(&mut self, cx: &mut Cx<'_>) {
-        let plan = Arc::clone(&self.plan);
-        let starts = plan.starts(self.id);
-        while let Some(&flow) = starts.get(self.next_start) {
-            let at = plan.start_time(flow);
-            if at > cx.now {
-                cx.wake(at, token::START);
-                break;
-            }
-            self.next_start += 1;
-            self.start_flow(flow, cx);
-        }
-    }
-
-    fn start_thinking(&mut self, cx: &mut Cx<'_>) {
-        while let Some(&Reverse((at, due))) = self.thinking.peek() {
-            if at > cx.now {
-                break;
-            }
-            self.thinking.pop();
-            match due {
-                Due::Flow(flow) => self.start_flow(flow, cx),
-                step => self.work([step].into(), cx),
-            }
-        }
-    }
-
-    fn start_flow(&mut self, flow: u32, cx: &mut Cx<'_>) {
-        let conn = self.plan.traffic.flows[flow as usize].conn.0;
-        let place = self.place(conn);
-        self.sent[(flow - self.first_flow) as usize].started = cx.now;
-        match self.plan.traffic.conns[conn as usize].carrier {
-            Carrier::Tcp => self.start_tcp(place, flow, cx),
-            Carrier::Udp { .. } => self.start_udp(place, conn, cx),
         }
     }
 
     /// A flow is complete, as seen from `side`. Counts this towards its trigger, which may fire.
     fn flow_done(&mut self, flow: u32, side: When, cx: &mut Cx<'_>) {
-        let Flow { then, also, .. } = self.plan.traffic.flows[flow as usize];
+        let Flow { then, also, .. } = *self.plan.flow(flow);
         if let Some((trigger, when)) = then
             && when == side
         {
@@ -436,6 +427,9 @@ impl Node for Host {
 
     fn expire(&mut self, token: u32, cx: &mut Cx<'_>) {
         let place = (token & token::PLACE) as usize;
+        if token == token::START && self.ignores(cx.now) {
+            return;
+        }
         self.react(self.reaction_to(token), cx);
         if token >= AGENT_TOKENS {
             if let Some(agent) = self.nic.agent_mut() {
@@ -448,6 +442,7 @@ impl Node for Host {
                 self.start_due(cx);
                 self.start_thinking(cx);
             }
+
             token::RESUME => {
                 self.nic.resuming = false;
                 self.resume(cx);

@@ -1,5 +1,6 @@
 //! The data that all hosts of a run share: the traffic, with the indices that hosts need.
 
+use super::late::LateFlows;
 use crate::error::SpecError;
 use crate::id::{ConnId, FlowId, HostId};
 use crate::rng::{mix64, pair_key};
@@ -62,6 +63,7 @@ pub struct Plan {
     triggers: Grouped,
     steps_after: Grouped,
     timed_steps: Grouped,
+    pub(super) late: LateFlows,
 }
 
 /// The longest times that hosts take to react, in picoseconds.
@@ -69,6 +71,8 @@ pub struct Plan {
 struct Reactions {
     /// The time for events that belong to no connection.
     other: u64,
+    /// Whether paths determine the times of connections.
+    by_paths: bool,
     /// By connection; empty if all times are `other`.
     by_conn: Vec<u32>,
 }
@@ -134,8 +138,13 @@ impl Plan {
             spread,
             seed,
             host_keys,
-            reactions: Reactions { other: transport_reaction, by_conn: Vec::new() },
+            reactions: Reactions {
+                other: transport_reaction,
+                by_paths: false,
+                by_conn: Vec::new(),
+            },
             entropy_back: Vec::new(),
+            late: LateFlows::default(),
         })
     }
 
@@ -150,17 +159,24 @@ impl Plan {
     /// The index of `conn` among the connections of its receiver.
     #[inline]
     pub(super) fn rx_ordinal(&self, conn: u32) -> u32 {
-        self.rx_ordinal[conn as usize]
+        match self.rx_ordinal.get(conn as usize) {
+            Some(ordinal) => *ordinal,
+            None => self.late_conn(conn).received,
+        }
     }
     /// The entropy of the packets of `conn`: the hash input of switches, or the number of the path.
     #[inline]
     pub fn entropy(&self, conn: u32) -> u16 {
-        self.entropy[conn as usize]
+        match self.entropy.get(conn as usize) {
+            Some(entropy) => *entropy,
+            None => self.late_conn(conn).entropy,
+        }
     }
     /// The entropy of acknowledgements of a connection. It is that of its packets, unless switches hash only the
     /// destination.
     pub fn entropy_back(&self, conn: u32) -> u16 {
         match self.spread {
+            _ if self.is_late(conn) => self.late_conn(conn).entropy_back,
             Spread::PerDestination => {
                 let src = self.traffic.conns[conn as usize].src;
                 destination_entropy(self.seed, self.host_keys[src.at()])
@@ -189,7 +205,7 @@ impl Plan {
     /// The key of a connection for random streams. It is computed from its workload, the names of its ends, and its
     /// place among the connections between them. It does not depend on other workloads, hosts or links.
     pub fn conn_key(&self, conn: u32) -> u64 {
-        conn_key(&self.traffic.conns[conn as usize], &self.host_keys)
+        conn_key(self.conn(conn), &self.host_keys)
     }
     /// Sets the longest reaction time of hosts for each connection to the time of one full packet at the slowest link
     /// of its path (Floyd and Jacobson, section 5), unless an option sets it. Datagrams are sent at their own
@@ -198,15 +214,25 @@ impl Plan {
         if self.transport.processing().is_some() {
             return;
         }
-        let conns = 0..self.traffic.conns.len() as u32;
-        let of = |conn| self.path_time(conn, graph, wiring, routes).as_ps() as u32;
-        self.reactions.by_conn = conns.map(of).collect();
+        let conns = self.traffic.conns.iter().zip(&self.entropy);
+        let of = |(conn, entropy): (&Conn, &u16)| {
+            self.path_time(conn, *entropy, graph, wiring, routes).as_ps() as u32
+        };
+        let by_conn = conns.map(of).collect();
+        self.reactions = Reactions { by_paths: true, by_conn, ..self.reactions };
     }
     /// The time of one full packet at the slowest link of a connection's path.
-    fn path_time(&self, conn: u32, graph: &Graph, wiring: &Wiring, routes: &Routes) -> Time {
-        let Conn { src, dst, .. } = self.traffic.conns[conn as usize];
+    fn path_time(
+        &self,
+        conn: &Conn,
+        entropy: u16,
+        graph: &Graph,
+        wiring: &Wiring,
+        routes: &Routes,
+    ) -> Time {
+        let Conn { src, dst, .. } = *conn;
         let mut slowest = wiring.of(graph.hosts[src.at()]).iter().map(|wire| wire.lane.rate).min();
-        routes.visit(wiring, (src, dst), self.entropy(conn), |end| {
+        routes.visit(wiring, (src, dst), entropy, |end| {
             slowest = slowest.min(Some(wiring.of(end.node)[end.port.at()].lane.rate));
         });
         slowest.map_or(REACTION, |rate| self.transport.packet_time(rate))
@@ -214,8 +240,43 @@ impl Plan {
     /// The longest time that a host takes to react to packets and timers of `conn`, in picoseconds.
     #[inline]
     pub fn reaction(&self, conn: u32) -> u64 {
-        let of_path = self.reactions.by_conn.get(conn as usize);
-        of_path.map_or(self.reactions.other, |span| u64::from(*span))
+        match self.reactions.by_conn.get(conn as usize) {
+            Some(span) => u64::from(*span),
+            None if self.is_late(conn) => self.late_conn(conn).reaction,
+            None => self.reactions.other,
+        }
+    }
+    /// The reaction time of a late connection whose packets have this hash input.
+    pub(super) fn late_reaction(
+        &self,
+        conn: &Conn,
+        entropy: u16,
+        graph: &Graph,
+        wiring: &Wiring,
+        routes: &Routes,
+    ) -> u64 {
+        match self.reactions.by_paths {
+            true => self.path_time(conn, entropy, graph, wiring, routes).as_ps(),
+            false => self.reactions.other,
+        }
+    }
+    /// The hash inputs of the packets and the acknowledgements of a late connection, the `nth` of its sender.
+    pub(super) fn late_entropy(&self, conn: &Conn, nth: u32) -> (u16, u16) {
+        let (src, dst) = (self.host_keys[conn.src.at()], self.host_keys[conn.dst.at()]);
+        match self.spread {
+            Spread::Pinned => (nth as u16, nth as u16),
+            Spread::PerDestination => {
+                (destination_entropy(self.seed, dst), destination_entropy(self.seed, src))
+            }
+            Spread::PerPair => {
+                let own = pair_entropy(self.seed, src, dst);
+                (own, own)
+            }
+            _ => {
+                let own = hashed_entropy(self.seed, conn, &self.host_keys);
+                (own, own)
+            }
+        }
     }
     /// The longest time that a host takes to react to anything else, in picoseconds.
     #[inline]
@@ -228,7 +289,10 @@ impl Plan {
     }
     /// When a flow starts; [`Time::MAX`] if a trigger starts it.
     pub fn start_time(&self, flow: u32) -> Time {
-        start_time(&self.traffic, flow)
+        match self.flow(flow).start {
+            Start::At(time) => time,
+            Start::After { .. } => Time::MAX,
+        }
     }
     /// The time after the start of `conn` at which it is given up if it is not done. Most connections have none.
     #[inline]
@@ -255,8 +319,8 @@ impl Plan {
     }
     /// Bytes on the wire of all packets of a flow, and of the packet for which the last one waits at each switch.
     pub fn wire_bytes(&self, flow: u32) -> (u64, u64) {
-        let flow = &self.traffic.flows[flow as usize];
-        match self.traffic.conns[flow.conn.at()].carrier {
+        let flow = self.flow(flow);
+        match self.conn(flow.conn.0).carrier {
             Carrier::Tcp => self.transport.wire_bytes(flow.bytes),
             Carrier::Udp { message, .. } => {
                 super::udp::wire_bytes(message, flow.bytes, &self.transport)
@@ -265,7 +329,7 @@ impl Plan {
     }
     /// The flows of `conn`.
     pub fn flows(&self, conn: u32) -> impl Iterator<Item = FlowId> + use<> {
-        let conn = &self.traffic.conns[conn as usize];
+        let conn = self.conn(conn);
         (conn.first.0..conn.first.0 + conn.count).map(FlowId)
     }
 }
@@ -303,8 +367,12 @@ fn entropy(traffic: &Traffic, spread: Spread, hosts: &[u64], seed: u64) -> Vec<u
         Spread::PerDestination => {
             conns.map(|c| destination_entropy(seed, hosts[c.dst.at()])).collect()
         }
-        _ => conns.map(|c| mix64(seed ^ mix64(conn_key(c, hosts))) as u16).collect(),
+        _ => conns.map(|conn| hashed_entropy(seed, conn, hosts)).collect(),
     }
+}
+
+fn hashed_entropy(seed: u64, conn: &Conn, hosts: &[u64]) -> u16 {
+    mix64(seed ^ mix64(conn_key(conn, hosts))) as u16
 }
 
 fn conn_key(conn: &Conn, hosts: &[u64]) -> u64 {

@@ -33,6 +33,22 @@ pub enum FlowResult {
 }
 
 impl FlowResult {
+    /// The same result with another number for its flow.
+    pub fn numbered(self, number: impl Fn(u32) -> u32) -> FlowResult {
+        match self {
+            FlowResult::Sent(flow, sent) => FlowResult::Sent(FlowId(number(flow.0)), sent),
+            FlowResult::Received(flow, received) => {
+                FlowResult::Received(FlowId(number(flow.0)), received)
+            }
+        }
+    }
+    /// The place of the result among those of a host: sent flows come first.
+    pub fn order(&self) -> (bool, u32) {
+        match self {
+            FlowResult::Sent(flow, _) => (false, flow.0),
+            FlowResult::Received(flow, _) => (true, flow.0),
+        }
+    }
     /// All values of the result as numbers, for digests.
     pub fn fingerprint(&self) -> [u64; 4] {
         match *self {

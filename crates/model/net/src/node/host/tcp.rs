@@ -62,7 +62,7 @@ pub(super) struct TcpReceiver {
 
 impl TcpSender {
     fn new(host: &Host, conn: u32, flow: u32) -> TcpSender {
-        let info = &host.plan.traffic.conns[conn as usize];
+        let info = host.plan.conn(conn);
         let transport = &host.plan.transport;
         TcpSender {
             sender: Sender::new(transport),
@@ -94,7 +94,7 @@ impl TcpSender {
 
 impl TcpReceiver {
     fn new(host: &Host, conn: u32) -> TcpReceiver {
-        let info = &host.plan.traffic.conns[conn as usize];
+        let info = host.plan.conn(conn);
         let mut receiver = TcpReceiver {
             receiver: Receiver::new(),
             header: Header {
@@ -115,7 +115,7 @@ impl TcpReceiver {
 
     /// Adds the segments of the flow that is now being received.
     fn extend(&mut self, host: &Host) {
-        let bytes = host.plan.traffic.flows[self.flow as usize].bytes;
+        let bytes = host.plan.flow(self.flow).bytes;
         self.boundary += host.plan.transport.segments(bytes);
     }
 }
@@ -126,11 +126,11 @@ impl Host {
             let sender = TcpSender::new(self, self.conn_at(place), flow);
             self.senders[place] = Some(Box::new(sender));
         }
-        let begins = self.plan.traffic.conns[self.conn_at(place) as usize].first.0 == flow;
+        let begins = self.plan.conn(self.conn_at(place)).first.0 == flow;
         if let Some(after) = self.plan.gives_up(self.conn_at(place)).filter(|_| begins) {
             cx.wake(cx.now.after(after), token::GIVE_UP | place as u32);
         }
-        let bytes = self.plan.traffic.flows[flow as usize].bytes;
+        let bytes = self.plan.flow(flow).bytes;
         if let Some(tcp) = &mut self.senders[place] {
             tcp.sender.push(FlowId(flow), bytes, &self.plan.transport, cx.now);
         }
@@ -234,16 +234,17 @@ impl Host {
     fn release_sender(&mut self, place: usize) {
         let Some(tcp) = &self.senders[place] else { return };
         let in_use = tcp.blocked || tcp.listening || tcp.flow == tcp.first_flow;
-        if !in_use && self.plan.traffic.conns[tcp.header.conn as usize].count == 1 {
+        if !in_use && self.plan.conn(tcp.header.conn).count == 1 {
             self.senders[place] = None;
         }
     }
 
     /// Attributes the connection's new retransmissions and time-outs to `flow`.
     fn attribute(&mut self, place: usize, flow: u32) {
+        let at = self.sent_place(flow);
         let Some(tcp) = &mut self.senders[place] else { return };
         let (retransmissions, timeouts) = tcp.sender.losses();
-        let sent = &mut self.sent[(flow - self.first_flow) as usize];
+        let sent = &mut self.sent[at];
         sent.retransmissions += retransmissions - tcp.attributed.0;
         sent.timeouts += timeouts - tcp.attributed.1;
         tcp.attributed = (retransmissions, timeouts);
@@ -282,11 +283,11 @@ impl Host {
     /// The flow that is being received is complete, and perhaps later ones of the connection.
     fn deliver(&mut self, ordinal: usize, cx: &mut Cx<'_>) {
         let Some(mut tcp) = self.receivers[ordinal].take() else { return };
-        let info = self.plan.traffic.conns[tcp.header.conn as usize];
+        let info = *self.plan.conn(tcp.header.conn);
         while tcp.receiver.delivered() >= tcp.boundary && tcp.flow < tcp.last_flow {
             let flow = tcp.flow;
             let at = self.received_first[ordinal] + (flow - info.first.0);
-            let bytes = self.plan.traffic.flows[flow as usize].bytes;
+            let bytes = self.plan.flow(flow).bytes;
             self.received[at as usize] = super::Received { finished: cx.now, bytes };
             tcp.flow += 1;
             if tcp.flow < tcp.last_flow {
@@ -327,7 +328,7 @@ impl Host {
     pub fn book_unfinished(&mut self) {
         for place in 0..self.senders.len() {
             if let Some(tcp) = &self.senders[place] {
-                let conn = &self.plan.traffic.conns[tcp.header.conn as usize];
+                let conn = self.plan.conn(tcp.header.conn);
                 let flow = tcp.flow.min(conn.first.0 + conn.count - 1);
                 self.attribute(place, flow);
             }
@@ -337,9 +338,9 @@ impl Host {
                 && tcp.flow < tcp.last_flow
             {
                 let transport = &self.plan.transport;
-                let flow = &self.plan.traffic.flows[tcp.flow as usize];
+                let flow = self.plan.flow(tcp.flow);
                 let missing = u64::from(tcp.boundary - tcp.receiver.delivered());
-                let first = self.plan.traffic.conns[tcp.header.conn as usize].first.0;
+                let first = self.plan.conn(tcp.header.conn).first.0;
                 let at = self.received_first[ordinal] + (tcp.flow - first);
                 self.received[at as usize].bytes =
                     flow.bytes.saturating_sub(missing * u64::from(transport.mss()));
