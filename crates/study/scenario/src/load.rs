@@ -293,7 +293,9 @@ impl Files for Loaded {
     }
 
     fn lines(&self, name: &str, each: &mut EachLine<'_>) -> Result<(), String> {
-        self.input(name)?.lines(name, &self.folder(), each)
+        let folder = self.folder();
+        let captures = Captures::new(&self.scenario.workload, &folder);
+        self.input(name)?.lines(name, &folder, &captures, each)
     }
 }
 
