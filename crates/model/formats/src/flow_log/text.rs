@@ -44,9 +44,8 @@ impl TextLines {
         &mut self,
         mut each: impl FnMut(&str) -> Result<(), String>,
     ) -> Result<usize, FormatError> {
-        let rest = std::mem::take(&mut self.rest);
-        if !rest.is_empty() {
-            self.line(&rest, &mut each)?;
+        if !self.rest.is_empty() {
+            self.push(b"\n", &mut each)?;
         }
         Ok(self.number)
     }

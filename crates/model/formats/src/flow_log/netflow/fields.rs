@@ -60,13 +60,10 @@ const MS: i128 = 1_000_000_000;
 impl Values {
     /// Uses a field. Fields that are not needed are ignored.
     pub fn add(&mut self, field: Field, bytes: &[u8]) {
-        match field.enterprise {
-            0 => self.registered(field.id, bytes),
-            REVERSE => match field.id {
-                1 | 85 => self.back_bytes = number(bytes),
-                2 | 86 => self.back_packets = number(bytes),
-                _ => {}
-            },
+        match (field.enterprise, field.id) {
+            (0, id) => self.registered(id, bytes),
+            (REVERSE, 1 | 85) => self.back_bytes = number(bytes),
+            (REVERSE, 2 | 86) => self.back_packets = number(bytes),
             _ => {}
         }
     }
