@@ -7,6 +7,7 @@ use slotline_net::time::Time;
 use slotline_net::topology::GraphSpec;
 use slotline_net::units::{Bytes, Rate};
 use slotline_net::workload::cm::TimeUnit;
+use slotline_net::workload::moment::Moment;
 use slotline_scenario::import::{self, Importer, Options};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -43,9 +44,19 @@ pub struct ImportOptions {
     /// pcap: a longer silence ends a flow, for example "1s".
     #[arg(long, value_name = "TIME")]
     pub idle_gap: Option<Time>,
-    /// pcap: a file of lines `address host`.
+    /// pcap, flow-log, zeek, netflow: a file of lines `address host` or `prefix host`.
     #[arg(long, value_name = "FILE")]
     pub addresses: Option<PathBuf>,
+    /// flow-log, zeek, netflow: the moment that is time zero, as a date with time or in seconds since 1970 [default: the
+    /// start of the first flow].
+    #[arg(long, value_name = "MOMENT")]
+    pub epoch: Option<Moment>,
+    /// flow-log: the name of a column, for example "bytes=TotBytes"; can be given several times.
+    #[arg(long = "column", value_name = "KEY=NAME", value_parser = column)]
+    pub columns: Vec<(String, String)>,
+    /// flow-log, netflow: bytes of headers that are subtracted from the size for each packet, for example "40B".
+    #[arg(long, value_name = "SIZE")]
+    pub packet_headers: Option<Bytes>,
     /// circuits: factor by which times in the file are longer than in the network [default: 1].
     #[arg(long, value_name = "N")]
     pub dilation: Option<u64>,
@@ -67,6 +78,9 @@ pub struct ImportOptions {
     /// Networks: the attribute with the names of nodes [default: their ids].
     #[arg(long, value_name = "ATTRIBUTE")]
     pub names: Option<String>,
+    /// Networks: the name of a node that is a host, where * is for any characters; can be given several times.
+    #[arg(long = "host", value_name = "NAME")]
+    pub hosts: Vec<String>,
     /// Networks: a kind of node that is a host; can be given several times.
     #[arg(long = "host-kind", value_name = "KIND")]
     pub host_kinds: Vec<String>,
@@ -81,6 +95,7 @@ impl ImportOptions {
             host_delay: self.host_delay,
             attach_hosts: self.attach_hosts,
             names: self.names.clone(),
+            hosts: self.hosts.clone(),
             host_kinds: (!self.host_kinds.is_empty()).then(|| self.host_kinds.clone()),
             ..GraphSpec::default()
         }
@@ -101,6 +116,9 @@ pub fn import(options: &ImportOptions) -> Result<ExitCode> {
             eager: options.eager,
             idle_gap: options.idle_gap,
             addresses: options.addresses.clone(),
+            epoch: options.epoch,
+            columns: import::log_columns(&options.columns).map_err(anyhow::Error::msg)?,
+            packet_headers: options.packet_headers,
             dilation: options.dilation,
             fabric: options.fabric(),
         },
@@ -119,6 +137,11 @@ fn time_unit(text: &str) -> Result<TimeUnit, String> {
         "us" => Ok(TimeUnit::Us),
         _ => Err("expected ps or us".into()),
     }
+}
+
+fn column(text: &str) -> Result<(String, String), String> {
+    let pair = text.split_once('=').map(|(key, name)| (key.to_string(), name.to_string()));
+    pair.ok_or_else(|| "expected for example bytes=TotBytes".into())
 }
 
 fn tree(text: &str) -> Result<u32, String> {

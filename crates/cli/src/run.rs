@@ -4,6 +4,7 @@ use crate::arguments::{Engine, RunOptions};
 use crate::out::{say, warn};
 use crate::progress;
 use anyhow::{Context, Result, bail};
+use slotline_lab::expect::outcomes;
 use slotline_lab::footprint;
 use slotline_lab::output::format::grouped;
 use slotline_lab::output::listing::LABEL;
@@ -21,6 +22,8 @@ pub const INTERRUPTED: u8 = 130;
 pub const FAILED: u8 = 1;
 /// Exit code if the machine did not keep up with real hosts.
 pub const NOT_VALID: u8 = 3;
+/// Exit code if the result is not as the scenario expects.
+pub const UNMET: u8 = 4;
 /// The largest number of failures that are printed.
 const MOST_FAILURES: usize = 10;
 
@@ -149,7 +152,12 @@ fn finish(
         let folder = folder.display();
         say(&format!("Results: {folder}   (open report.html there in a browser)"));
     }
-    let code = if set.complete() { ExitCode::SUCCESS } else { ExitCode::from(FAILED) };
+    let holds = outcomes(set, &summary).iter().all(|outcome| outcome.holds);
+    let code = match (set.complete(), holds) {
+        (false, _) => ExitCode::from(FAILED),
+        (true, false) => ExitCode::from(UNMET),
+        (true, true) => ExitCode::SUCCESS,
+    };
     Ok((code, EngineTotal::of(&set.in_order()).stats.emulation))
 }
 

@@ -9,7 +9,7 @@ pub mod pool;
 mod prepare;
 
 use crate::out::say;
-use crate::run::{INTERRUPTED, width};
+use crate::run::{INTERRUPTED, UNMET, width};
 use anyhow::Result;
 pub use arguments::SweepOptions;
 use prepare::Prepared;
@@ -50,10 +50,12 @@ fn run(options: &SweepOptions, prepared: Prepared) -> Result<ExitCode> {
     let stopped = pool::run(options, &mut part, todo)?;
     store::write_part(&options.out, &part)?;
     let failed = failures(&part);
+    let mut unmet = false;
     if shard == Shard::WHOLE {
         let sweep = join(&[(options.out.clone(), part.clone())])?;
         slotline_report::sweep::write(&options.out, &sweep)?;
         show(&sweep, &folder, options.json);
+        unmet = !sweep.as_expected();
     } else if options.json {
         say(&part.text());
     } else {
@@ -61,6 +63,7 @@ fn run(options: &SweepOptions, prepared: Prepared) -> Result<ExitCode> {
     }
     Ok(ExitCode::from(match (stopped, failed) {
         (true, _) => INTERRUPTED,
+        (false, 0) if unmet => UNMET,
         (false, 0) => 0,
         (false, _) => INCOMPLETE,
     }))
@@ -84,6 +87,9 @@ pub fn show(sweep: &Sweep, folder: &Path, json: bool) {
     say(&format!("{}: {done} of {} points\n", sweep.name, sweep.points.len()));
     if !sweep.rows.is_empty() {
         say(&(sweep.table(width()) + "\n"));
+        if !sweep.expectations.is_empty() {
+            say(&format!("\n{}", sweep.expectations_text()));
+        }
         let memory = quantity(Unit::Bytes, sweep.peak_rss_bytes as f64);
         say(&format!("Memory of a point: at most {memory}"));
     }

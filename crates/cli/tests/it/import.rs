@@ -40,6 +40,9 @@ fn every_kind_gives_a_scenario_with_and_without_a_file_of_its_own() {
         ("hpcc-fct", "study/scenario/tests/data/hpcc/fct.txt", "hexadecimal addresses"),
         ("goal", "study/scenario/tests/data/goal/allreduce.goal", ""),
         ("pcap", "model/formats/tests/data/captures/mix.pcapng", "2 flows were UDP"),
+        ("flow-log", "study/scenario/tests/data/logs/nfdump.csv", "neither TCP nor UDP"),
+        ("zeek", "study/scenario/tests/data/logs/conn.log", "data in both directions"),
+        ("netflow", "study/scenario/tests/data/logs/v9.netflow", "sizes include the headers"),
         ("sizes", "../data/distributions/websearch.txt", "read as per cent"),
     ] {
         let folder = Folder::new(&kind.replace('/', "-"), &[]);
@@ -83,6 +86,51 @@ fn traces_are_written_exactly() {
     let (code, fragment, _) = folder.import("csv part.csv");
     assert_eq!(code, 0);
     assert!(fragment.contains("6 flows") && fragment.contains("needs 4 hosts"), "{fragment}");
+}
+
+#[test]
+fn logs_of_all_kinds_give_the_same_trace() {
+    let folder = Folder::new("logs", &[]);
+    let files = [
+        ("flow-log", "nfdump.csv"),
+        ("zeek", "conn.log"),
+        ("zeek", "conn-json.log"),
+        ("netflow", "v5.netflow"),
+        ("netflow", "v9.netflow"),
+        ("netflow", "flows.ipfix"),
+    ];
+    folder.copy("study/scenario/tests/data/logs/addresses.txt");
+    for (kind, file) in files {
+        folder.copy(&format!("study/scenario/tests/data/logs/{file}"));
+        let import = format!("{kind} {file} --addresses addresses.txt -o part.toml --force");
+        let (code, _, printed) = folder.import(&import);
+        assert_eq!(code, 0, "{printed}");
+        let expected = "src,dst,bytes,start_s\n1,2,1500000,0.000000000000\n2,1,26000,0.000000000000\n\
+            3,4,14000,2.500000000000\n4,1,58000,1.250000000000\n";
+        assert_eq!(folder.read("part.csv"), expected, "{file}");
+    }
+    let (_, fragment, printed) = folder.import(
+        "netflow v9.netflow --addresses addresses.txt --epoch 2024-05-01T12:30:01Z --packet-headers 40B",
+    );
+    assert!(fragment.contains("2 flows, 70000 bytes, the last starts at 1500ms"), "{fragment}");
+    assert!(printed.contains("2 records are left out: they begin before the epoch"), "{printed}");
+    let fabric = "kind = \"star\"\nhosts = 8";
+    folder.loads(&fragment, fabric);
+    let columns = "flow-log nfdump.csv --column bytes=ipkt --column start=te";
+    folder.loads(&folder.import(columns).1, fabric);
+    for (arguments, why) in [
+        ("flow-log nfdump.csv --column octets=x", "unknown field `octets`"),
+        ("flow-log nfdump.csv --column src=sa --column src=da", "`src` is given twice"),
+        ("flow-log nfdump.csv --column bytes=size", "there is no column `size`"),
+        ("flow-log nfdump.csv --epoch yesterday", "expected a date"),
+        ("zeek conn.log --packet-headers 40B", "--packet-headers is for flow-log, netflow"),
+        ("netflow conn.log", "neither messages of NetFlow or IPFIX nor a capture"),
+        ("zeek conn.log --epoch 2024-05-02", "3 records are left out: they begin before the epoch"),
+        ("csv nfdump.csv", "logs with addresses are read as \"flow-log\""),
+    ] {
+        let (code, _, printed) = folder.import(arguments);
+        assert_eq!((code, printed.contains(why)), (BAD_INPUT, true), "{arguments}: {printed}");
+    }
 }
 
 #[test]
@@ -136,7 +184,7 @@ fn what_cannot_be_used_is_refused_with_its_line() {
         ("csv bad.csv -o bad.csv", "give the fragment a name that ends with .toml"),
         ("hpcc-flows one.txt --topology topology.txt", "name the file for the trace with -o"),
         ("hpcc-flows one.txt --topology topology.txt -o p.toml", "line 2: node 1 is a switch"),
-        ("netflow x", "htsim-cm"),
+        ("nothing x", "htsim-cm"),
     ] {
         let (code, _, printed) = folder.import(arguments);
         assert_eq!((code, printed.contains(why)), (BAD_INPUT, true), "{arguments}: {printed}");

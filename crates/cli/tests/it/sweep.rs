@@ -368,3 +368,29 @@ fn a_job_array_is_written_and_does_the_sweep() {
     assert!(shown.starts_with("small: 4 of 4 points\n"), "{shown}");
     folder.ends(2, &["sweep", "s.toml", "--slurm", "--time", "1 hour"]);
 }
+
+#[test]
+fn expectations_decide_how_a_run_and_a_sweep_end() {
+    let expect = |least: u32| {
+        format!(
+            "{SMALL}\n[[expect]]\nmetric = \"completed\"\nat-least = {least}\nsource = \"a page\"\n"
+        )
+    };
+    let folder = Folder::new("expectations", &[]);
+    folder.write("met.toml", &expect(1));
+    folder.write("unmet.toml", &expect(1_000_000));
+    let (printed, _) = folder.ends(0, &["run", "met.toml", "--out", "a"]);
+    assert!(printed.contains("Expectations: ") && !printed.contains("does not hold"), "{printed}");
+    let (printed, _) = folder.ends(4, &["run", "unmet.toml", "--out", "b"]);
+    assert!(
+        printed.contains("at least 1000000") && printed.contains("does not hold  (a page)"),
+        "{printed}"
+    );
+    let page =
+        fs::read_to_string(entries(&folder.0.join("b")).remove(0).join("report.html")).unwrap();
+    assert!(page.contains("Table of expectations") && page.contains("(a page)"));
+    let sweep = "[sweep.grid]\nseed = [1, 2]\n";
+    folder.write("sweep.toml", &format!("{}{sweep}", expect(1_000_000)));
+    let (printed, _) = folder.ends(4, &["sweep", "sweep.toml", "--out", "c"]);
+    assert!(printed.contains("seed = 2") && printed.contains("does not hold"), "{printed}");
+}

@@ -6,6 +6,7 @@
 #![warn(missing_docs)]
 
 mod error;
+pub mod flow_log;
 pub mod frame_bytes;
 mod json;
 mod lines;

@@ -367,18 +367,25 @@ const FAULTS: &[(&str, FabricFormat, &str, &str, &str)] = &[
     ("no topology", Containerlab, CLOS, "topology:", "topologie:"),
     ("an unknown part", Containerlab, CLOS, "  kinds:", "  kind:"),
     ("no kind", Containerlab, CLOS, "client2: {kind: linux}", "client2:"),
-    ("an end without a node", Containerlab, CLOS, "client2:eth1", "host:eth1"),
+    ("an end without a node", Containerlab, CLOS, "client2:eth1", "client9:eth1"),
     ("three ends", Containerlab, CLOS, "\"spine1:e1-1\"]", "\"spine1:e1-1\", \"spine1:e1-9\"]"),
     ("an interface twice", Containerlab, CLOS, "spine1:e1-2", "spine1:e1-1"),
     ("an end without an interface", Containerlab, CLOS, "client2:eth1", "client2"),
     ("an invalid rate", Containerlab, CLOS, "rate: 25Gbps,", "rate: 25G,"),
-    ("a link of another type", Containerlab, CLOS, "type: veth", "type: vxlan"),
+    ("a link of another type", Containerlab, CLOS, "type: veth", "type: tunnel"),
     (
         "two linux containers linked",
         Containerlab,
         CLOS,
-        "{node: leaf1, interface: e1-10}",
-        "{node: client2, interface: eth9}",
+        "{node: leaf1, interface: e1-10}\n      labels: {rate: 25Gbps, delay: 1us}\n    - endpoints: [client2:eth1,",
+        "{node: client2, interface: eth9}\n    - endpoints: [leaf1:e1-9,",
+    ),
+    (
+        "an unknown network",
+        Containerlab,
+        CLOS,
+        "client1: {kind: linux}",
+        "client1: {network-mode: a:b}",
     ),
     ("an anchor", Containerlab, CLOS, "labels: {rate", "labels: &x {rate"),
 ];
@@ -484,4 +491,88 @@ fn every_switch_and_host_has_its_kind() {
             toml::from_str(&toml::to_string(&TopologySpec::Graph(fabric.spec)).unwrap()).unwrap();
         assert_eq!(format!("{graph:?}"), format!("{:?}", again.build().unwrap()));
     }
+}
+
+/// Names of hosts and switches, the number of links, and what was not read, of a lab with these nodes and links.
+fn small_lab(
+    nodes: &str,
+    links: &[&str],
+    asked: &GraphSpec,
+) -> (Vec<String>, Vec<String>, usize, String) {
+    let links: String = links.iter().map(|ends| format!("    - endpoints: [{ends}]\n")).collect();
+    let text = format!("name: lab\ntopology:\n  nodes:\n{nodes}  links:\n{links}");
+    let read = good(Containerlab, &text, &asked);
+    (
+        read.spec.hosts,
+        read.spec.switches,
+        read.spec.link.len(),
+        [read.unread, read.assumed].concat().join("; "),
+    )
+}
+
+#[test]
+fn linux_routers_are_switches() {
+    let nodes = "    r1: {kind: linux}\n    r2: {kind: linux}\n    a: {kind: linux}\n    b: {kind: linux}\n";
+    let links = ["\"r1:1\", \"r2:1\"", "\"r1:2\", \"a:1\"", "\"b:1\", \"r2:2\""];
+    let (hosts, switches, count, unread) = small_lab(nodes, &links, &lab());
+    assert_eq!((hosts, switches, count), (names(&["a", "b"]), names(&["r1", "r2"]), 3));
+    assert!(unread.contains("`r1` is a switch: it links a host to other nodes"), "{unread}");
+}
+
+#[test]
+fn labs_without_hosts_get_one_at_every_node() {
+    let nodes =
+        "    r1: {kind: nokia_srlinux}\n    r2: {kind: arista_ceos}\n    c: {kind: k8s-kind}\n";
+    let links = ["\"r1:1\", \"r2:1\"", "\"r1:2\", \"mgmt-net:x\""];
+    let (hosts, switches, count, unread) = small_lab(nodes, &links, &lab());
+    assert_eq!((hosts, switches, count), (vec![], names(&["r1", "r2"]), 1));
+    assert!(
+        unread.contains("one is linked to every node; ")
+            || unread.contains("node `c`, which has no links")
+                && unread.contains("links to `mgmt-net`"),
+        "{unread}"
+    );
+    let read = good(
+        Containerlab,
+        &format!("topology:\n  nodes:\n{nodes}  links:\n    - endpoints: [{}]\n", links[0]),
+        &lab(),
+    );
+    assert_eq!(read.spec.attach_hosts, Some(1));
+}
+
+#[test]
+fn containers_beside_a_node_belong_to_it() {
+    let nodes = "    a: {kind: nokia_srsim}\n    card1: {kind: nokia_srsim, network-mode: \"container:a\"}\n    \
+        card2: {kind: nokia_srsim, network-mode: \"container:card1\"}\n    away: {network-mode: host}\n";
+    let links = ["\"card1:1\", \"card2:1\"", "\"card2:2\", \"host:x\"", "\"a:1\", \"host:y\""];
+    let (hosts, switches, count, unread) = small_lab(nodes, &links, &lab());
+    assert_eq!((hosts, switches, count), (names(&["host"]), names(&["a"]), 2));
+    for part in [
+        "`card2` and `card1` are one node",
+        "links of node `a` to itself",
+        "node `away`, which has",
+    ] {
+        assert!(unread.contains(part), "{unread}");
+    }
+}
+
+#[test]
+fn hosts_are_named_by_patterns() {
+    let nodes =
+        "    pc2: {kind: x}\n    leaf: {kind: x}\n    pc1: {kind: x}\n    nas-a: {kind: x}\n";
+    let links = ["\"leaf:1\", \"pc1:1\"", "\"leaf:2\", \"pc2:1\"", "\"leaf:3\", \"nas-a:1\""];
+    let hosts =
+        |list: &[&str]| small_lab(nodes, &links, &GraphSpec { hosts: names(list), ..lab() }).0;
+    assert_eq!(hosts(&["pc1", "pc*", "n*-*a"]), names(&["pc1", "pc2", "nas-a"]));
+    assert_eq!(hosts(&["*pc*", "nas*"]), names(&["pc2", "pc1", "nas-a"]));
+    let asked = GraphSpec { hosts: names(&["server*"]), ..lab() };
+    let refused = read(Containerlab, CLOS, &asked).unwrap_err().to_string();
+    assert!(
+        refused.contains("`hosts` names `server*`, but nodes of this file are called `client1`"),
+        "{refused}"
+    );
+}
+
+fn names(list: &[&str]) -> Vec<String> {
+    list.iter().map(ToString::to_string).collect()
 }

@@ -14,7 +14,7 @@ pub(super) fn classed(header: &[u8]) -> Result<bool, String> {
         Some("") => Ok(false),
         Some(",class") => Ok(true),
         _ => Err(format!(
-            "header `{}`: expected `{HEADER}` or `{HEADER},class`",
+            "header `{}`: expected `{HEADER}` or `{HEADER},class`; logs with addresses are read as \"flow-log\"",
             rows::shown(header.as_bytes())
         )),
     }

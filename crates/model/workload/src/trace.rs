@@ -2,6 +2,8 @@
 
 use super::cm::TimeUnit;
 use super::job::Job;
+use super::log_columns::LogColumns;
+use super::moment::Moment;
 use super::options::options;
 use super::rows::{Entry, RowFormat, Rows};
 use super::spec::Generate;
@@ -29,18 +31,33 @@ pub enum TraceFormat {
     Goal,
     /// A capture of packets, pcap or pcapng.
     Pcap,
+    /// A log of flows: a table with a header, with addresses and times since 1970.
+    FlowLog,
+    /// `conn.log` of Zeek, as lines with fields or in JSON.
+    Zeek,
+    /// Messages of NetFlow 5, NetFlow 9 or IPFIX, one after the other or in a capture of packets.
+    #[serde(rename = "netflow")]
+    NetFlow,
 }
 
 impl TraceFormat {
     /// All formats, with their names in scenario files and the extensions of their files.
-    pub const ALL: [(TraceFormat, &str, &[&str]); 6] = [
+    pub const ALL: [(TraceFormat, &str, &[&str]); 9] = [
         (TraceFormat::Csv, "csv", &["csv"]),
         (TraceFormat::Cm, "cm", &["cm"]),
         (TraceFormat::HpccFlows, "hpcc-flows", &[]),
         (TraceFormat::HpccFct, "hpcc-fct", &["fct"]),
         (TraceFormat::Goal, "goal", &["goal"]),
         (TraceFormat::Pcap, "pcap", &["pcap", "pcapng", "cap"]),
+        (TraceFormat::FlowLog, "flow-log", &[]),
+        (TraceFormat::Zeek, "zeek", &["log"]),
+        (TraceFormat::NetFlow, "netflow", &["netflow", "ipfix"]),
     ];
+
+    /// Whether it has records of flows with addresses and times since 1970.
+    pub fn is_log(self) -> bool {
+        matches!(self, TraceFormat::FlowLog | TraceFormat::Zeek | TraceFormat::NetFlow)
+    }
 
     /// The name in scenario files.
     pub fn name(self) -> &'static str {
@@ -75,9 +92,20 @@ options! {
         /// `pcap`: a longer silence ends a flow. Later packets belong to another flow.
         #[serde(skip_serializing_if = "Option::is_none")]
         idle_gap: Option<Time> = None,
-        /// `pcap`: a file of lines `address host`. Default: hosts are numbered in the order of their appearance.
+        /// `pcap` and logs: a file of lines `address host` or `prefix host`. Default: hosts are numbered in the order of
+        /// their appearance.
         #[serde(skip_serializing_if = "Option::is_none")]
         addresses: Option<String> = None,
+        /// Logs: the moment that is time zero, as a date with time or in seconds since 1970. Earlier records are left
+        /// out. Default: the start of the first flow.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        epoch: Option<Moment> = None,
+        /// `flow-log`: names of columns. Default: the usual names.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        columns: Option<LogColumns> = None,
+        /// `flow-log` and `netflow`: bytes of headers that are subtracted from the size for each packet. Default: none.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        packet_headers: Option<Bytes> = None,
         /// When the trace starts.
         start: Time = Time::ZERO,
         /// Priority class, 0 to 7, of flows for which the trace gives none.
@@ -110,9 +138,12 @@ impl Trace {
         })
     }
 
-    /// The name under which the text of the file is requested. For a capture it differs from the name of the file:
-    /// the text is a trace in CSV, made from the capture with the options.
+    /// The name under which the text of the file is requested. For a capture and for a log it differs from the name of
+    /// the file: the text is a trace in CSV, made from the file with the options.
     pub fn source(&self) -> String {
+        if self.written_in().is_ok_and(TraceFormat::is_log) {
+            return format!("{} (flows{})", self.file, self.options_of_log());
+        }
         let addresses = self.addresses.as_deref().map(|file| format!(", addresses {file}"));
         match (self.written_in(), self.idle_gap) {
             (Ok(TraceFormat::Pcap), None) => {
@@ -125,15 +156,27 @@ impl Trace {
         }
     }
 
+    /// The options with which a log is read, in words.
+    fn options_of_log(&self) -> String {
+        let addresses = self.addresses.as_deref().map(|file| format!(", addresses {file}"));
+        let epoch = self.epoch.map(|epoch| format!(", epoch {epoch}"));
+        let headers = self.packet_headers.map(|bytes| format!(", packet-headers {bytes}"));
+        let columns = self.columns.as_ref().map(|columns| format!(", {columns}"));
+        [addresses, epoch, headers, columns].into_iter().flatten().collect()
+    }
+
     /// Refuses options that have no meaning for this format.
     fn check_options(&self, format: TraceFormat) -> Result<(), SpecError> {
-        use TraceFormat::{Cm, Goal, HpccFlows, Pcap};
-        let given: [(&str, bool, &[TraceFormat]); 5] = [
+        use TraceFormat::{Cm, FlowLog, Goal, HpccFlows, NetFlow, Pcap, Zeek};
+        let given: [(&str, bool, &[TraceFormat]); 8] = [
             ("time-unit", self.time_unit.is_some(), &[Cm]),
             ("priorities", self.priorities, &[Cm, HpccFlows]),
             ("eager", self.eager.is_some(), &[Goal]),
             ("idle-gap", self.idle_gap.is_some(), &[Pcap]),
-            ("addresses", self.addresses.is_some(), &[Pcap]),
+            ("addresses", self.addresses.is_some(), &[Pcap, FlowLog, Zeek, NetFlow]),
+            ("epoch", self.epoch.is_some(), &[FlowLog, Zeek, NetFlow]),
+            ("columns", self.columns.is_some(), &[FlowLog]),
+            ("packet-headers", self.packet_headers.is_some(), &[FlowLog, NetFlow]),
         ];
         for (key, given, of) in given {
             if given && !of.contains(&format) {
@@ -226,7 +269,11 @@ impl Generate for Trace {
             job.out.note(format!("{}: read as {}, by its name", self.file, format.name()));
         }
         match format {
-            TraceFormat::Csv | TraceFormat::Pcap => self.rows(RowFormat::Csv, job),
+            TraceFormat::Csv
+            | TraceFormat::Pcap
+            | TraceFormat::FlowLog
+            | TraceFormat::Zeek
+            | TraceFormat::NetFlow => self.rows(RowFormat::Csv, job),
             TraceFormat::HpccFlows => self.rows(RowFormat::HpccFlows, job),
             TraceFormat::HpccFct => self.rows(RowFormat::HpccFct, job),
             TraceFormat::Cm => self.matrix(job),

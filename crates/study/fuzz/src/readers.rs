@@ -22,16 +22,20 @@ use std::sync::OnceLock;
 
 const HTSIM: &str = "crates/study/scenario/tests/data/htsim";
 const HPCC: &str = "crates/study/scenario/tests/data/hpcc";
+const LOGS: &str = "crates/study/scenario/tests/data/logs";
 const GRAPHS: &str = "crates/model/formats/tests/data";
 
 /// The folders with files of each kind of import.
-const SOURCES: [(&str, &str, &str); 11] = [
+const SOURCES: [(&str, &str, &str); 14] = [
     ("htsim-cm", HTSIM, ".cm"),
     ("hpcc-flows", HPCC, "flow.txt"),
     ("hpcc-fct", HPCC, "fct.txt"),
     ("sizes", "data/distributions", ".txt"),
     ("goal", "crates/study/scenario/tests/data/goal", ".goal"),
     ("pcap", "crates/model/formats/tests/data/captures", ".pcap"),
+    ("flow-log", LOGS, ".csv"),
+    ("zeek", LOGS, ".log"),
+    ("netflow", LOGS, "flow"),
     ("node-link", GRAPHS, ".json"),
     ("graphml", GRAPHS, ".graphml"),
     ("htsim-topo", GRAPHS, ".topo"),
@@ -75,7 +79,7 @@ pub(crate) fn label_of(input: &[u8]) -> (String, &[u8]) {
 pub(crate) fn import(rng: &mut Stream) -> Vec<u8> {
     let (kind, samples) = rng.pick(samples());
     let (seed, other) = (rng.pick(samples), rng.pick(samples));
-    let made = if *kind == "pcap" || rng.once_in(4) {
+    let made = if matches!(*kind, "pcap" | "netflow") || rng.once_in(4) {
         mutated(rng, &seed.bytes, &other.bytes)
     } else {
         mutated_text(rng, &seed.bytes, &other.bytes)
@@ -107,11 +111,14 @@ fn fabric(fragment: &str) -> Result<(), String> {
 }
 
 /// How a scenario uses a file, by the name of the file.
-const TRACES: [(&str, &str, &str); 7] = [
+const TRACES: [(&str, &str, &str); 10] = [
     ("a.cm", HTSIM, ".cm"),
     ("a.goal", "crates/study/scenario/tests/data/goal", ".goal"),
     ("a.fct", HPCC, "fct.txt"),
     ("a.pcap", "crates/model/formats/tests/data/captures", ".pcap"),
+    ("a.log", LOGS, ".log"),
+    ("a.netflow", LOGS, ".netflow"),
+    ("a.ipfix", LOGS, ".ipfix"),
     ("a.flows", HPCC, "flow.txt"),
     ("a.txt", "data/distributions", ".txt"),
     ("a.graphml", GRAPHS, ".graphml"),

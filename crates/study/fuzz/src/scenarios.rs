@@ -85,7 +85,7 @@ fn mend(scenario: &mut Value, fault: &Fault) {
             scenario["workload"][at] = json!({ "kind": "random-bijective", "size": "20KB" })
         }
         "scheme" => scenario["scheme"][at] = json!({ "name": format!("plain{at}") }),
-        "measure" | "event" | "engine" => remove(scenario, steps[0]),
+        "measure" | "event" | "engine" | "expect" | "app" => remove(scenario, steps[0]),
         _ => scenario["fabric"] = serde_json::from_str(FABRICS[2]).unwrap_or_default(),
     }
 }

@@ -144,8 +144,13 @@ fn builder<'a>(
 ) -> Result<Builder<'a>, SpecError> {
     let scheme = &scenario.scheme[at];
     let in_scheme = |e: SpecError| e.within(format_args!("scheme[{at}]"));
-    let mut graph = scenario.fabric.build().map_err(|e| e.within("fabric"))?;
-    let traffic = outside.traffic(scenario, &graph, seed, files)?;
+    let fabric = scenario.fabric_of(scheme);
+    let mut graph = fabric.build().map_err(|e| e.within("fabric"))?;
+    let traffic = match scheme.fabric {
+        // The traffic is the same on every fabric.
+        Some(_) => outside.traffic(scenario, &scenario.fabric.build()?, seed, files)?,
+        None => outside.traffic(scenario, &graph, seed, files)?,
+    };
     let transport = scheme.transport.build().map_err(|e| in_scheme(e.within("transport")))?;
     let changing = changing_links(&graph, &scenario.event)?;
     let system = system(scenario, scheme, seed).map_err(|e| in_scheme(e.within("control")))?;
@@ -158,7 +163,7 @@ fn builder<'a>(
         None => by_routing.unwrap_or(Spread::PerFlow),
     };
     let mut plan = Plan::new(traffic, transport, spread, graph.host_keys(), seed)?;
-    let routes = Routes::build(&graph, routing, &scenario.fabric.unrouted(), seed);
+    let routes = Routes::build(&graph, routing, &fabric.unrouted(), seed);
     let wiring = graph.wiring();
     if routes.is_pinned() && spread == Spread::PerFlow {
         plan.number_hashed_paths(&graph, &wiring, &routes);
@@ -197,7 +202,7 @@ pub(crate) fn system(
     seed: u64,
 ) -> Result<Option<Box<dyn System>>, SpecError> {
     scheme.control.system(&schemes::Setting {
-        fabric: &scenario.fabric,
+        fabric: scenario.fabric_of(scheme),
         voq: scheme.voq.unwrap_or_default(),
         workloads: &scenario.workload,
         loss: scheme.control_loss,

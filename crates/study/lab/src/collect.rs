@@ -44,19 +44,21 @@ pub struct Scene {
 }
 
 impl Scene {
-    /// The scene of a network that `scenario` describes.
+    /// The scene of a network that `scenario` describes, under scheme number `at`.
     pub fn of(
         scenario: &Scenario,
+        at: usize,
         graph: Graph,
         wiring: Wiring,
         plan: &Arc<Plan>,
         routes: Arc<Routes>,
         sampled: Vec<(NodeId, PortId)>,
     ) -> Scene {
+        let fabric = scenario.fabric_of(&scenario.scheme[at]);
         Scene {
-            ideal: scenario.measure.ideal && scenario.fabric.hybrid().is_none(),
-            circuits: scenario.fabric.circuit_switches(),
-            by_port: scenario.fabric.has_core(),
+            ideal: scenario.measure.ideal && fabric.hybrid().is_none(),
+            circuits: fabric.circuit_switches(),
+            by_port: fabric.has_core(),
             plan: Arc::clone(plan),
             graph,
             wiring,

@@ -177,7 +177,7 @@ impl Run {
     ) -> Result<(Ended, WorkDone, Scene), ScenarioError> {
         let Assembly { mut network, plan, routes, wiring, .. } = assembly;
         let (graph, sampled) = (network.graph.clone(), network.sampled.clone());
-        let scene = Scene::of(&loaded.scenario, graph, wiring, &plan, routes, sampled);
+        let scene = Scene::of(&loaded.scenario, job.scheme, graph, wiring, &plan, routes, sampled);
         if job.followed {
             network.follow = Choice::capture(&scene, &loaded.scenario.measure).follow();
         }

@@ -17,6 +17,7 @@ pub mod crosscheck;
 pub mod diff;
 #[cfg(target_os = "linux")]
 pub mod emulate;
+pub mod expect;
 pub mod explain;
 pub mod fit;
 pub mod follow;

@@ -227,7 +227,7 @@ fn scheme(config: &Config, loaded: &Loaded) -> Result<usize, LiveNetworkError> {
 fn daemons_run(loaded: &Loaded, at: usize) -> bool {
     let (scenario, scheme) = (&loaded.scenario, &loaded.scenario.scheme[at]);
     let setting = Setting {
-        fabric: &scenario.fabric,
+        fabric: scenario.fabric_of(scheme),
         voq: scheme.voq.unwrap_or_default(),
         workloads: &scenario.workload,
         loss: scheme.control_loss,

@@ -273,7 +273,7 @@ fn first(loaded: &Loaded, job: &Job, threads: usize) -> Result<(Scene, RunRecord
     job.flows.store(flows, Ordering::Relaxed);
     let (graph, sampled) = (network.graph.clone(), network.sampled.clone());
     let routes = Arc::clone(&network.routes);
-    let scene = Scene::of(scenario, graph, wiring, &network.plan, routes, sampled);
+    let scene = Scene::of(scenario, job.scheme, graph, wiring, &network.plan, routes, sampled);
     let outcome = slotline_sim::flow::run(network, options(scenario, flows, 1), &job.watch);
     let record = scene.record_flows(&outcome);
     Ok((scene, record))
@@ -332,7 +332,7 @@ fn simulate(
     let Assembly { mut network, plan, routes, wiring, flows } = assembly;
     network.follow = choice.follow();
     let (graph, sampled) = (network.graph.clone(), network.sampled.clone());
-    let scene = Scene::of(scenario, graph, wiring, &plan, routes, sampled);
+    let scene = Scene::of(scenario, job.scheme, graph, wiring, &plan, routes, sampled);
     let outcome = slotline_sim::run(network, options(scenario, flows, threads), &job.watch);
     Ok((scene, outcome))
 }

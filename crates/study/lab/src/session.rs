@@ -86,7 +86,9 @@ impl Session {
         if !workload {
             loaded.scenario.workload.clear();
         }
-        let fabric = loaded.scenario.fabric.build().map_err(|error| loaded.blame(error))?;
+        let scenario = &loaded.scenario;
+        let fabric = scenario.fabric_of(&scenario.scheme[0]).build();
+        let fabric = fabric.map_err(|error| loaded.blame(error))?;
         let names = fabric.hosts.iter().map(|node| fabric.nodes[node.at()].name.clone());
         let hosts = names.zip((0..).map(HostId)).collect();
         let assembly = build::build(&loaded.scenario, 0, seed, &loaded);
@@ -94,7 +96,7 @@ impl Session {
             assembly.map_err(|error| loaded.blame(error))?;
         let (graph, sampled) = (network.graph.clone(), network.sampled.clone());
         let options = options(&loaded.scenario, flows, threads);
-        let scene = Scene::of(&loaded.scenario, graph.clone(), wiring, &plan, routes, sampled);
+        let scene = Scene::of(&loaded.scenario, 0, graph.clone(), wiring, &plan, routes, sampled);
         let session = slotline_sim::Session::new(network, options);
         let (added, open, began) = (Vec::new(), Vec::new(), Instant::now());
         let end = options.end;

@@ -25,7 +25,7 @@ pub fn figure(view: &View<'_>) -> Figure {
     let missing =
         Missing { title: TITLE, remedy: "No run is complete, so the ports are not known." };
     let known = Links::of(view).ok_or(missing)?;
-    let ports = known.ports;
+    let ports = known.ports.as_slice();
     let used: Vec<Vec<i32>> = (0..ports.len()).map(|at| known.used(at)).collect();
     let graph = Graph::of(ports);
     let hosts = graph.tier.iter().filter(|tier| **tier == 0).count();
@@ -77,15 +77,15 @@ struct Graph<'a> {
 }
 
 impl<'a> Graph<'a> {
-    fn of(ports: &'a [PortRow]) -> Graph<'a> {
+    fn of(ports: &[&'a PortRow]) -> Graph<'a> {
         let mut graph = Graph { names: vec![], index: BTreeMap::new(), near: vec![], tier: vec![] };
-        for port in ports {
+        for port in ports.iter().copied() {
             let (node, far) = (graph.node(&port.node), graph.node(&port.port));
             graph.near[node].push(far);
             graph.near[far].push(node);
         }
         let mut is_host = vec![false; graph.names.len()];
-        for port in ports.iter().filter(|port| port.host && !is_station(&port.node)) {
+        for port in ports.iter().copied().filter(|port| port.host && !is_station(&port.node)) {
             is_host[graph.index[port.node.as_str()]] = true;
         }
         graph.tier = tiers(&graph.near, &is_host);
@@ -186,7 +186,7 @@ fn tiers(near: &[Vec<usize>], is_host: &[bool]) -> Vec<usize> {
 
 /// The links between places, with the utilisation of the busiest link in each direction.
 fn links(
-    ports: &[PortRow],
+    ports: &[&PortRow],
     graph: &Graph<'_>,
     places: &Places,
     used: &[Vec<i32>],
@@ -212,7 +212,7 @@ fn links(
 }
 
 /// The busiest ports of a scheme, including those of hosts.
-fn hottest(ports: &[PortRow], used: &[Vec<i32>], scheme: usize) -> Vec<(String, i32)> {
+fn hottest(ports: &[&PortRow], used: &[Vec<i32>], scheme: usize) -> Vec<(String, i32)> {
     let mut all: Vec<(usize, i32)> =
         used.iter().map(|used| used[scheme]).enumerate().filter(|(_, used)| *used > 0).collect();
     all.sort_by_key(|(at, used)| (-used, *at));
@@ -273,6 +273,7 @@ mod tests {
         let mut links = ports(&[("h0", "edge", 1), ("edge", "core", 1), ("h1", "core", 1)]);
         links.iter_mut().filter(|port| port.node == "h1").for_each(|p| p.node = CONTROLLER.into());
         links.iter_mut().filter(|port| port.port == "h1").for_each(|p| p.port = CONTROLLER.into());
+        let links: Vec<&PortRow> = links.iter().collect();
         let graph = Graph::of(&links);
         let tier = |name: &str| graph.tier[graph.index[name]];
         assert_eq!([tier("h0"), tier("edge"), tier("core"), tier(CONTROLLER)], [0, 1, 2, 3]);

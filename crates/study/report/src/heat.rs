@@ -25,10 +25,13 @@ pub fn figure(view: &View<'_>) -> Figure {
 /// A map for each scheme, all with the same rows; `None` if nothing was sampled.
 fn over_time(view: &View<'_>) -> Option<Figure> {
     let links = Links::of(view)?;
-    let (scheme, one) = view.first().find(|(_, run)| !run.samples.is_empty())?;
-    let sampled: BTreeSet<u32> = one.samples.iter().map(|sample| sample.port).collect();
-    let mut ports: Vec<usize> =
-        sampled.into_iter().filter_map(|own| links.number(scheme, own as usize)).collect();
+    view.first().find(|(_, run)| !run.samples.is_empty())?;
+    let mut sampled = BTreeSet::new();
+    for (scheme, run) in view.first() {
+        let own: BTreeSet<u32> = run.samples.iter().map(|sample| sample.port).collect();
+        sampled.extend(own.into_iter().filter_map(|own| links.number(scheme, own as usize)));
+    }
+    let mut ports: Vec<usize> = sampled.into_iter().collect();
     let all = ports.len();
     ports.sort_by_key(|at| (std::cmp::Reverse(links.used(*at).into_iter().max()), *at));
     ports.truncate(ROWS);
@@ -45,7 +48,7 @@ fn over_time(view: &View<'_>) -> Option<Figure> {
         "Mean utilisation of each sampled port in each interval, in the first seed.{left_out}"
     );
     let panels = view.first().filter(|(_, run)| !run.samples.is_empty()).map(panel).collect();
-    let heat = Heat { rows: ports.iter().map(|at| name(&links.ports[*at])).collect(), panels };
+    let heat = Heat { rows: ports.iter().map(|at| name(links.ports[*at])).collect(), panels };
     Some(Ok(Plot { id: "utilisation", title: TITLE.into(), caption, shape: Shape::Heat(heat) }))
 }
 
@@ -97,7 +100,7 @@ fn totals(view: &View<'_>) -> Figure {
     let missing = Missing { title: TITLE, remedy: "No link carried any packet." };
     let Some(links) = Links::of(view) else { return Err(missing) };
     let mut ports: Vec<(Vec<i32>, &PortRow)> =
-        links.ports.iter().enumerate().map(|(at, port)| (links.used(at), port)).collect();
+        links.ports.iter().enumerate().map(|(at, port)| (links.used(at), *port)).collect();
     ports.retain(|(used, _)| used.iter().any(|permille| *permille > 0));
     ports.sort_by_key(|(used, _)| std::cmp::Reverse(used.iter().max().copied()));
     if ports.is_empty() {

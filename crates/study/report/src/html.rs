@@ -1,5 +1,6 @@
 //! The text and the tables of the page.
 
+use slotline_lab::expect::outcomes;
 use slotline_lab::output::format::{self, Scale};
 use slotline_lab::output::tally::tallies;
 use slotline_lab::output::terminal;
@@ -83,6 +84,30 @@ pub fn comparison(set: &RunSet, summary: &Summary) -> String {
         out += &format!("<tr><th scope=\"row\">{}</th>{row}</tr>\n", metric.title());
     }
     out + "</tbody></table></div>\n" + &table_notes(set, summary)
+}
+
+/// The table of expectations, if there are any.
+pub fn expectations(set: &RunSet, summary: &Summary) -> Option<String> {
+    let rows: Vec<Vec<String>> =
+        outcomes(set, summary).iter().map(|outcome| outcome.cells().to_vec()).collect();
+    (!rows.is_empty()).then(|| {
+        expected(&["Scheme", "Metric", "Measured", "Expected", "Verdict", "Source"], &rows)
+    })
+}
+
+/// A table of expectations with these heads.
+pub fn expected(heads: &[&str], rows: &[Vec<String>]) -> String {
+    let head = |text: &&str| format!("<th scope=\"col\">{}</th>", escape(text));
+    let row = |cells: &Vec<String>| {
+        let cells = cells.iter().map(|cell| format!("<td>{}</td>", escape(cell)));
+        format!("<tr>{}</tr>\n", cells.collect::<String>())
+    };
+    format!(
+        "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Table of expectations\"><table>\n<thead><tr>{}</tr>\
+         </thead>\n<tbody>\n{}</tbody></table></div>\n",
+        heads.iter().map(head).collect::<String>(),
+        rows.iter().map(row).collect::<String>()
+    )
 }
 
 /// How to read the table.

@@ -73,6 +73,7 @@ fn sections(set: &RunSet, summary: &Summary) -> Vec<Section> {
     let plain = |id, title, text| Section { id, title, text, figures: vec![] };
     let drawn = |id, title, figures| Section { id, title, text: String::new(), figures };
     let schedule = vec![schedule::figure(&view), sequence::figure(&view)];
+    let expected = html::expectations(set, summary);
     let faults = faults::page(set).map(|text| plain("faults", "Faults", text));
     let queues = voqs::page(set).map(|text| plain("voqs", "Queues by rack", text));
     let mut all = vec![
@@ -86,6 +87,9 @@ fn sections(set: &RunSet, summary: &Summary) -> Vec<Section> {
         plain("made", "How it was made", html::trust(set)),
     ];
     all.retain(|section| section.id != "bumps" || !section.figures.is_empty());
+    if let Some(text) = expected {
+        all.insert(1, plain("expected", "Expectations", text));
+    }
     // These sections are inserted before the last one.
     faults.into_iter().chain(queues).for_each(|faults| all.insert(all.len() - 1, faults));
     all

@@ -1,16 +1,18 @@
-//! Common port numbers for all runs. They are needed because a scheme may add a node, which shifts the ports of others.
+//! Common port numbers for all runs. They are needed because a scheme may add a node, which shifts the ports of others, or
+//! may have a fabric of its own.
 
 use super::view::{View, seconds};
 use slotline_lab::record::{PortRow, RunRecord};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A run, and the number in it of each common port.
 type Numbered<'a> = (&'a RunRecord, Vec<Option<usize>>);
 
 /// The ports of a set.
 pub struct Links<'a> {
-    /// The ports of the run with the most ports. Their numbers are common to all runs.
-    pub ports: &'a [PortRow],
+    /// The ports of the run with the most ports, and then those that only other schemes have. Their numbers are common to
+    /// all runs.
+    pub ports: Vec<&'a PortRow>,
     /// The runs by scheme and seed.
     runs: Vec<Vec<Numbered<'a>>>,
 }
@@ -19,14 +21,23 @@ impl<'a> Links<'a> {
     /// The ports of `view`; `None` if no run was done.
     pub fn of(view: &View<'a>) -> Option<Links<'a>> {
         let most = view.first().map(|(_, run)| run).max_by_key(|run| run.ports.len())?;
-        let names = names(&most.ports);
+        let (mut names, mut ports) = (names(&most.ports), most.ports.iter().collect::<Vec<_>>());
+        let mut known: BTreeSet<Name<'_>> = names.iter().copied().collect();
+        for (_, run) in view.first() {
+            for (name, port) in self::names(&run.ports).into_iter().zip(&run.ports) {
+                if known.insert(name) {
+                    names.push(name);
+                    ports.push(port);
+                }
+            }
+        }
         let numbered = |run: &&'a RunRecord| {
             let own: BTreeMap<Name<'_>, usize> =
                 self::names(&run.ports).into_iter().zip(0..).collect();
             (*run, names.iter().map(|name| own.get(name).copied()).collect())
         };
         let runs = view.runs.iter().map(|runs| runs.iter().map(numbered).collect()).collect();
-        Some(Links { ports: &most.ports, runs })
+        Some(Links { ports, runs })
     }
 
     /// For each scheme, the utilisation of port `at` over the whole runs of all seeds, per mille; -1 if it is unknown.

@@ -203,7 +203,7 @@ impl Study {
     /// The points of the axis, ready to run.
     pub fn points(&self) -> Result<Vec<Point>, ScenarioError> {
         let at = |&x: &u32| {
-            let mut loaded = Scenario::parse(Path::new(self.file), self.text.into())?;
+            let mut loaded = Scenario::parse_single(Path::new(self.file), self.text.into())?;
             let setup = (self.set)(&mut loaded.scenario, x);
             loaded.reseed(None, None)?;
             Ok(Point { x, setup, loaded })

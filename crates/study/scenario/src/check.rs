@@ -4,6 +4,7 @@ use super::bumps;
 use super::error::nearest;
 use super::event::{EventKind, EventSpec};
 use super::fit;
+use super::own_fabric;
 use super::paths;
 use super::spec::{EndWhen, MeasureSpec, Scenario, SchemeSpec};
 use super::traffic;
@@ -63,32 +64,37 @@ pub fn check(scenario: &Scenario, files: &Files<'_>) -> Checked {
         checks.push(distinct(scenario, at).map_err(in_scheme));
         checks.push(self::scheme(scheme).map_err(in_scheme));
     }
+    let (sharing, kept) = own_fabric::sharing(scenario);
+    let in_whole = |error: SpecError| own_fabric::in_whole(error, &kept);
     if let Ok(graph) = &graph {
-        checks.extend(on_fabric(scenario, graph));
-        checks.extend(paths::check(scenario, graph));
+        let on_it = on_fabric(&sharing, graph).into_iter().chain(paths::check(&sharing, graph));
+        checks.extend(on_it.map(|fit| fit.map_err(in_whole)));
         let (made, counted) = traffic::check(scenario, graph, files, &mut notes, &mut flows);
         checks.extend(made);
         counts = counted;
     }
     let mut faults: Vec<SpecError> = checks.into_iter().filter_map(Result::err).collect();
-    faults.extend(super::flow_level::faults(scenario, graph.as_ref().ok()));
+    let flow_level = super::flow_level::faults(&sharing, graph.as_ref().ok());
+    faults.extend(super::expect::faults(scenario));
     faults.extend(super::app::faults(&scenario.app, graph.as_ref().ok()));
     notes.extend(super::emulated::notes(scenario));
     faults.extend(super::emulated::faults(scenario, graph.as_ref().ok()));
-    // An error of the fabric itself was reported above.
-    let hybrid = if graph.is_ok() { super::hybrid::faults(scenario) } else { vec![] };
-    let new: Vec<SpecError> = hybrid.into_iter().filter(|fault| !faults.contains(fault)).collect();
-    faults.extend(new);
-    let end = fit::longest_run(scenario);
+    let hybrid = if graph.is_ok() { super::hybrid::faults(&sharing) } else { vec![] };
+    let own = own_fabric::faults(scenario, graph.as_ref().ok().map(|graph| graph.hosts.len()));
+    for fault in flow_level.into_iter().chain(hybrid).map(in_whole).chain(own) {
+        faults.extend(Some(fault).filter(|fault| !faults.contains(fault)));
+    }
     let proposals = match &graph {
-        Ok(graph) if faults.is_empty() => fit::proposals(scenario, graph, &flows, end),
+        Ok(graph) if faults.is_empty() => {
+            fit::proposals(scenario, graph, &flows, fit::longest_run(scenario))
+        }
         _ => vec![],
     };
     Checked { graph: graph.ok(), faults, notes, counts, proposals }
 }
 
 /// Checks that need the fabric, except those of the traffic.
-fn on_fabric(scenario: &Scenario, graph: &Graph) -> Vec<Fit> {
+pub(super) fn on_fabric(scenario: &Scenario, graph: &Graph) -> Vec<Fit> {
     let end = scenario.end.at;
     let stations = stations(&scenario.scheme, graph);
     let schemes = scenario.scheme.iter().enumerate().map(|(at, scheme)| {

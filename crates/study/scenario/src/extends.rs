@@ -37,6 +37,19 @@ pub fn resolved(document: Document) -> Result<Document, ScenarioError> {
     }
 }
 
+/// `document` as one scenario: without its sweep, and without the expectations about its points.
+///
+/// # Errors
+/// A file cannot be read or merged.
+pub fn single(document: Document) -> Result<Document, ScenarioError> {
+    let Merged { mut tree, notices } = merged(&Arc::new(document))?;
+    let swept = tree.take("sweep").is_some();
+    if swept {
+        tree.take("expect");
+    }
+    Ok(Document { notices, ..tree.document() })
+}
+
 /// Why a file with a sweep is not a scenario.
 pub(super) const HAS_SWEEP: &str =
     "`sweep` stands for many scenarios: run this file with `slotline sweep`";

@@ -55,6 +55,9 @@ pub fn proposals(
     let of = |scheme: &SchemeSpec| {
         let system = system(scenario, scheme)?;
         let transport = scheme.transport.build().ok()?;
+        let own = scheme.fabric.as_ref().map(|fabric| fabric.build()).transpose().ok()?;
+        let own = own.as_ref().map(|graph| Survey::of(graph, flows));
+        let survey = own.as_ref().unwrap_or(&survey);
         let conditions = survey.conditions(&transport, end, by_time)?;
         Some(system.proposals(&conditions))
     };
@@ -64,7 +67,7 @@ pub fn proposals(
 /// The central scheme of `scheme` on the fabric of `scenario`; `None` without one, or if it cannot be built.
 pub fn system(scenario: &Scenario, scheme: &SchemeSpec) -> Option<Box<dyn System>> {
     let setting = Setting {
-        fabric: &scenario.fabric,
+        fabric: scenario.fabric_of(scheme),
         voq: scheme.voq.unwrap_or_default(),
         workloads: &scenario.workload,
         loss: scheme.control_loss,

@@ -15,6 +15,8 @@ pub struct Imported {
     /// Whether the format was taken from the file's name.
     assumed: bool,
     unread: Vec<String>,
+    /// What was assumed about nodes.
+    nodes: Vec<String>,
 }
 
 /// If `fabric` names a file, replaces it by the content of the file. `files` reads a file.
@@ -38,7 +40,8 @@ pub fn resolve(
     match read(format, &text, asked) {
         Ok(read) => {
             *fabric = TopologySpec::Graph(read.spec);
-            Ok(Some(Imported { file, text, format, assumed, unread: read.unread }))
+            let (unread, nodes) = (read.unread, read.assumed);
+            Ok(Some(Imported { file, text, format, assumed, unread, nodes }))
         }
         Err(ReadError::Asked(error)) => Err(within(asked, error)),
         Err(ReadError::File(error)) => {
@@ -65,17 +68,13 @@ impl Imported {
     /// The origin of the fabric and the parts of the file that were not read, as text.
     pub fn description(&self) -> String {
         let how = if self.assumed { ", by the ending of its name" } else { "" };
-        let unread = match self.unread.len() {
-            0 => String::new(),
-            1..=4 => format!("; not read: {}", self.unread.join(", ")),
-            more => format!("; not read: {}, and {} more", self.unread[..3].join(", "), more - 3),
-        };
-        format!(", from {} (read as {}{how}{unread})", self.file, name(self.format))
+        let (unread, nodes) = (some("not read", &self.unread), some("assumed", &self.nodes));
+        format!(", from {} (read as {}{how}{unread}{nodes})", self.file, name(self.format))
     }
 
     /// Lines of remarks for the resolved scenario: the file, and its parts that were not read.
     pub fn remarks(&self) -> String {
-        let Imported { file, text, unread, .. } = self;
+        let Imported { file, text, unread, nodes, .. } = self;
         let print = content_name(text.as_bytes());
         let how = name(self.format);
         let mut out = format!("# {file}: {} bytes, {print}, read as {how}\n", text.len());
@@ -83,7 +82,19 @@ impl Imported {
             // Writing to a string cannot fail.
             let _ = writeln!(out, "# {file}: not read: {what}");
         }
+        for what in nodes {
+            let _ = writeln!(out, "# {file}: assumed: {what}");
+        }
         out.replace(|c: char| c.is_control() && c != '\n', "?")
+    }
+}
+
+/// The first of `list`, as the end of a text.
+fn some(title: &str, list: &[String]) -> String {
+    match list.len() {
+        0 => String::new(),
+        1..=4 => format!("; {title}: {}", list.join(", ")),
+        more => format!("; {title}: {}, and {} more", list[..3].join(", "), more - 3),
     }
 }
 

@@ -38,11 +38,20 @@ impl Input {
     }
 
     /// Calls `each` for each line of the file. A file that is not in memory is read again from `folder`.
-    pub fn lines(&self, name: &str, folder: &Path, each: &mut EachLine<'_>) -> Result<(), String> {
+    pub fn lines(
+        &self,
+        name: &str,
+        folder: &Path,
+        captures: &Captures<'_>,
+        each: &mut EachLine<'_>,
+    ) -> Result<(), String> {
         if let Some(text) = &self.in_memory {
             return (|_: &str| Ok(text.clone())).lines(name, each);
         }
-        let now = by_line(&folder.join(name), each)?;
+        let now = match converted(captures, name, each) {
+            Some(input) => input?,
+            None => by_line(&folder.join(name), each)?,
+        };
         if now == *self { Ok(()) } else { Err("the file has changed since it was checked".into()) }
     }
 }
@@ -71,6 +80,26 @@ impl Read for Hashed {
     }
 }
 
+/// Reads the flows of a capture or of a log. A short list of them is held in memory.
+fn converted(
+    captures: &Captures<'_>,
+    name: &str,
+    each: &mut EachLine<'_>,
+) -> Option<Result<Input, String>> {
+    let (mut hash, mut bytes, mut text) = (ContentHash::default(), 0, Some(String::new()));
+    let read = captures.lines(name, &mut |number, line| {
+        hash.add(line);
+        hash.add(b"\n");
+        bytes += line.len() as u64 + 1;
+        text = text
+            .take()
+            .filter(|_| bytes <= SHORT)
+            .map(|text| text + &String::from_utf8_lossy(line) + "\n");
+        each(number, line)
+    })?;
+    Some(read.map(|()| Input { in_memory: text, bytes, content: hash.name() }))
+}
+
 /// The text of a short file of lines. Invalid text is no error here: the reader of the lines reports it with the line
 /// number.
 fn read_lossy(path: &Path) -> Result<String, String> {
@@ -82,7 +111,7 @@ fn read_lossy(path: &Path) -> Result<String, String> {
 pub(crate) struct Reader<'a> {
     /// The folder of the files.
     pub folder: &'a Path,
-    /// Captures, of which the flows are read.
+    /// Captures and logs, of which the flows are read.
     pub captures: &'a Captures<'a>,
     /// The files that were read.
     pub inputs: RefCell<BTreeMap<String, Input>>,
@@ -96,16 +125,15 @@ impl Reader<'_> {
 
 impl Files for Reader<'_> {
     fn text(&self, name: &str) -> Result<String, String> {
-        let text = self.captures.flows(name).unwrap_or_else(|| read(&self.folder.join(name)))?;
+        let text = read(&self.folder.join(name))?;
         self.note(name, Input::of(text.clone()));
         Ok(text)
     }
 
     fn lines(&self, name: &str, each: &mut EachLine<'_>) -> Result<(), String> {
-        if let Some(flows) = self.captures.flows(name) {
-            let text = flows?;
-            self.note(name, Input::of(text.clone()));
-            return (|_: &str| Ok(text.clone())).lines(name, each);
+        if let Some(input) = converted(self.captures, name, each) {
+            self.note(name, input?);
+            return Ok(());
         }
         let path = self.folder.join(name);
         if std::fs::metadata(&path).is_ok_and(|file| file.is_file() && file.len() <= SHORT) {

@@ -10,12 +10,12 @@ use super::fit;
 use super::imported::{Imported, resolve};
 use super::input::{Input, Reader};
 use super::objects::Objects;
-use super::spec::Scenario;
+use super::spec::{Scenario, SchemeSpec};
 use crate::import::captures::Captures;
 use crate::read_text;
 use slotline_net::error::SpecError;
 use slotline_net::scheme::Proposal;
-use slotline_net::topology::{Graph, NodeKind};
+use slotline_net::topology::{Graph, NodeKind, TopologySpec};
 use slotline_net::workload::{Count, EachLine, Files};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -36,6 +36,8 @@ pub struct Loaded {
     counts: Vec<Count>,
     /// The file of the fabric, if it has one of its own.
     imported: Option<Imported>,
+    /// The files of schemes' own fabrics.
+    own: Vec<Imported>,
     /// The object files that queues name.
     objects: Objects,
     fabric: String,
@@ -71,6 +73,12 @@ impl Scenario {
     ) -> Result<Loaded, ScenarioError> {
         let document = extends::resolved(Document::new(path, text))?;
         Loaded::all_of(document, extensions).map_err(first)
+    }
+
+    /// Checks `text` as [`Scenario::parse`] does, without its sweep and the expectations about its points.
+    pub fn parse_single(path: &Path, text: String) -> Result<Loaded, ScenarioError> {
+        let document = extends::single(Document::new(path, text))?;
+        Loaded::of(document, &Extensions::new())
     }
 
     /// As [`Scenario::load`], but reports every error that is independent of others.
@@ -114,6 +122,7 @@ impl Loaded {
             inputs: BTreeMap::new(),
             counts: vec![],
             imported: None,
+            own: vec![],
             objects: Objects::beside(Path::new("")),
             fabric: String::new(),
             scaled: vec![],
@@ -162,11 +171,22 @@ impl Loaded {
         let folder = self.folder();
         let imported = resolve(&mut self.scenario.fabric, |name| read(&folder.join(name)));
         self.imported = imported.map_err(|error| vec![self.blame(error)])?;
+        self.import_own(&folder).map_err(|error| vec![self.blame(error)])?;
         self.objects = Objects::beside(&folder);
         let mut faults = self.objects.fill_all(&mut self.scenario.scheme);
         faults.extend(extensions.supply(&mut self.scenario));
         let faults: Vec<_> = faults.into_iter().map(|error| self.blame(error)).collect();
         if faults.is_empty() { Ok(()) } else { Err(faults) }
+    }
+
+    /// Replaces the names of files of schemes' own fabrics by their content.
+    fn import_own(&mut self, folder: &Path) -> Result<(), SpecError> {
+        for (at, scheme) in self.scenario.scheme.iter_mut().enumerate() {
+            let Some(fabric) = &mut scheme.fabric else { continue };
+            let found = resolve(fabric, |name| read(&folder.join(name)));
+            self.own.extend(found.map_err(|error| error.within(format_args!("scheme[{at}]")))?);
+        }
+        Ok(())
     }
 
     /// Replaces `scale = "auto"` by periods that fit. They follow from the traffic of seed 1, whatever the scenario's
@@ -233,10 +253,20 @@ impl Loaded {
         self.notes.extend(self.scaled.iter().cloned());
         self.proposals = checked.proposals;
         let from = self.imported.as_ref().map_or_else(String::new, Imported::description);
-        let described = checked.graph.map(|graph| described(&self.scenario, &graph) + &from);
+        let described = checked.graph.map(|graph| described(&self.scenario.fabric, &graph) + &from);
+        let described = described.map(|text| text + &self.own_fabrics());
         self.fabric = described.unwrap_or_default();
         self.inputs = inputs;
         checked.faults.into_iter().map(|error| self.blame(error)).collect()
+    }
+
+    /// The fabrics that schemes have of their own, as the end of a text.
+    fn own_fabrics(&self) -> String {
+        let one = |scheme: &SchemeSpec| {
+            let fabric = scheme.fabric.as_deref()?;
+            Some(format!("; {}: {}", scheme.name, described(fabric, &fabric.build().ok()?)))
+        };
+        self.scenario.scheme.iter().filter_map(one).collect()
     }
 
     /// The folder in which files named in the scenario are looked for.
@@ -282,7 +312,8 @@ impl Loaded {
         };
         let inputs: String = self.inputs.iter().map(input).collect();
         let imported = self.imported.as_ref().map_or_else(String::new, Imported::remarks);
-        self.scenario.resolved() + &inputs + &imported + &self.objects.remarks()
+        let own: String = self.own.iter().map(Imported::remarks).collect();
+        self.scenario.resolved() + &inputs + &imported + &own + &self.objects.remarks()
     }
 }
 
@@ -293,7 +324,9 @@ impl Files for Loaded {
     }
 
     fn lines(&self, name: &str, each: &mut EachLine<'_>) -> Result<(), String> {
-        self.input(name)?.lines(name, &self.folder(), each)
+        let folder = self.folder();
+        let captures = Captures::new(&self.scenario.workload, &folder);
+        self.input(name)?.lines(name, &folder, &captures, each)
     }
 }
 
@@ -306,10 +339,10 @@ pub(crate) fn read(path: &Path) -> Result<String, String> {
     read_text(path).map_err(|error| format!("{}: {error}", path.display()))
 }
 
-fn described(scenario: &Scenario, graph: &Graph) -> String {
+fn described(fabric: &TopologySpec, graph: &Graph) -> String {
     let hosts = graph.nodes.iter().filter(|node| node.kind == NodeKind::Host).count();
     let switches = graph.nodes.len() - hosts;
-    let fabric = toml::Value::try_from(&scenario.fabric);
+    let fabric = toml::Value::try_from(fabric);
     let kind = fabric.ok().and_then(|f| Some(f.get("kind")?.as_str()?.to_string()));
     let plural =
         |n: usize, one: &str, many: &str| format!("{n} {}", if n == 1 { one } else { many });

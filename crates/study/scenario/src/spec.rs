@@ -3,6 +3,7 @@
 use super::app::AppSpec;
 use super::engine::EngineSpec;
 use super::event::EventSpec;
+use super::expect::ExpectSpec;
 use crate::metric::Metric;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -58,6 +59,9 @@ pub struct Scenario {
     /// Programs on hosts, for `slotline emulate`; simulations ignore them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub app: Vec<AppSpec>,
+    /// Values that results are expected to have.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub expect: Vec<ExpectSpec>,
 }
 
 /// One configuration of the network: its routing, queues, transport and central scheduler.
@@ -97,6 +101,10 @@ pub struct SchemeSpec {
     /// The central scheduler.
     #[serde(default)]
     pub control: ControlSpec,
+    /// A fabric of its own. It has as many hosts as the scenario's fabric, so that the traffic is the same. Default: the
+    /// scenario's fabric.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fabric: Option<Box<TopologySpec>>,
     /// Share of the central scheduler's messages that get lost on arrival, at hosts and at controllers.
     #[serde(default, skip_serializing_if = "is_zero")]
     #[schemars(range(min = 0, max = 1))]
@@ -209,6 +217,10 @@ impl Scenario {
     pub fn seeds(&self) -> Vec<u64> {
         let first = u64::from(self.seed);
         (first..first + u64::from(self.repeat)).collect()
+    }
+    /// The fabric on which a scheme runs: its own, or else the scenario's.
+    pub fn fabric_of<'a>(&'a self, scheme: &'a SchemeSpec) -> &'a TopologySpec {
+        scheme.fabric.as_deref().unwrap_or(&self.fabric)
     }
     /// The scenario with all defaults written out, as TOML that reads back to the same scenario.
     pub fn resolved(&self) -> String {

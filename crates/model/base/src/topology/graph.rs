@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 #[schemars(transform = crate::schema::keep_comment)]
 pub struct GraphSpec {
-    /// Names of the hosts.
+    /// Names of the hosts. In names of nodes of a file, `*` is for any characters.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<String>,
     /// Instead of `hosts`: the number of hosts at every switch. They are named `x.h0`, `x.h1`, … at switch `x`.

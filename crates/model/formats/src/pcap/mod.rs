@@ -12,7 +12,7 @@ mod packets;
 
 pub use addresses::AddressMap;
 pub use flows::{CapturedFlow, Extract, Left};
-pub use packets::{CapturedFrame, for_each_packet};
+pub use packets::{CapturedFrame, Datagram, Packets, datagram, for_each_packet, is_capture};
 
 use crate::FormatError;
 use blocks::Blocks;
@@ -58,9 +58,7 @@ struct Reader {
 
 /// Reads a capture.
 pub struct Capture {
-    reader: Reader,
-    /// Bytes that are not a whole record yet.
-    rest: Vec<u8>,
+    packets: Packets,
     flows: FlowTable,
 }
 
@@ -70,29 +68,18 @@ const LARGEST: usize = 16 << 20;
 impl Capture {
     /// A capture of which nothing has been read.
     pub fn new(options: Options) -> Capture {
-        let flows = FlowTable::new(options);
-        Capture { reader: Reader::default(), rest: Vec::new(), flows }
+        Capture { packets: Packets::default(), flows: FlowTable::new(options) }
     }
 
     /// Reads the next bytes. Errors name the record: a packet of a pcap, a block of a pcapng, from 1.
     pub fn push(&mut self, bytes: &[u8]) -> Result<(), FormatError> {
-        self.rest.extend_from_slice(bytes);
-        let rest = std::mem::take(&mut self.rest);
-        let mut from = 0;
-        let done = loop {
-            match self.reader.record(&rest[from..], &mut |packet| self.flows.packet(packet)) {
-                Ok(Some(length)) => from += length,
-                Ok(None) => break Ok(()),
-                Err(why) => break Err(FormatError::new(self.reader.records.max(1), why)),
-            }
-        };
-        self.rest = rest[from..].to_vec();
-        done
+        let Capture { packets, flows } = self;
+        packets.records(bytes, &mut |packet| flows.packet(packet))
     }
 
     /// The flows of the whole capture, in order of their start.
     pub fn finish(self) -> Result<Extract, FormatError> {
-        self.reader.end(self.rest.len())?;
+        self.packets.finish()?;
         Ok(self.flows.finish())
     }
 }

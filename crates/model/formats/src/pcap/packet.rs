@@ -24,6 +24,8 @@ impl Key {
 pub(super) struct Segment {
     pub key: Key,
     pub payload: u32,
+    /// The number of captured bytes from the first byte of payload on.
+    pub captured: usize,
     /// TCP: sequence number of the first byte, and whether the packet opens a connection.
     pub tcp: Option<(u32, bool)>,
 }
@@ -181,12 +183,14 @@ fn transport(
     if key.udp {
         let own = be16(segment, 4)?;
         let payload = if own == 0 { length } else { own.into() }.saturating_sub(8);
-        return Some(Content::Segment(Segment { key, payload, tcp: None }));
+        let captured = segment.len().saturating_sub(8);
+        return Some(Content::Segment(Segment { key, payload, captured, tcp: None }));
     }
     let sequence = u32::from_be_bytes(*segment.get(4..)?.first_chunk()?);
     let header = u32::from(*segment.get(12)? >> 4) * 4;
     // SYN without ACK.
     let opens = *segment.get(13)? & 0x12 == 0x02;
     let payload = length.saturating_sub(header);
-    Some(Content::Segment(Segment { key, payload, tcp: Some((sequence, opens)) }))
+    let captured = segment.len().saturating_sub(header as usize);
+    Some(Content::Segment(Segment { key, payload, captured, tcp: Some((sequence, opens)) }))
 }

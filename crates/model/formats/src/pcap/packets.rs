@@ -1,7 +1,9 @@
 //! The packets of a capture, one by one.
 
-use super::{Captured, Reader};
+use super::packet::{Content, content};
+use super::{Captured, Reader, blocks, classic};
 use crate::FormatError;
+use core::net::IpAddr;
 
 /// A packet of a capture.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -16,6 +18,90 @@ pub struct CapturedFrame<'a> {
     pub data: &'a [u8],
 }
 
+/// Reads a capture that comes in pieces, packet by packet.
+#[derive(Default)]
+pub struct Packets {
+    reader: Reader,
+    /// Bytes that are not a whole record yet.
+    rest: Vec<u8>,
+}
+
+impl Packets {
+    /// Reads the next bytes, and calls `each` for every packet. Errors name the record: a packet of a pcap, a block of a
+    /// pcapng, from 1.
+    ///
+    /// # Errors
+    /// The capture is not understood, or `each` ends the reading.
+    pub fn push(
+        &mut self,
+        bytes: &[u8],
+        each: &mut dyn FnMut(&CapturedFrame<'_>) -> Result<(), String>,
+    ) -> Result<(), FormatError> {
+        self.records(bytes, &mut |packet| each(&frame(packet)))
+    }
+
+    /// As [`Packets::push`].
+    pub(super) fn records(
+        &mut self,
+        bytes: &[u8],
+        each: &mut dyn FnMut(&Captured<'_>) -> Result<(), String>,
+    ) -> Result<(), FormatError> {
+        self.rest.extend_from_slice(bytes);
+        let rest = std::mem::take(&mut self.rest);
+        let mut from = 0;
+        let done = loop {
+            match self.reader.record(&rest[from..], each) {
+                Ok(Some(length)) => from += length,
+                Ok(None) => break Ok(()),
+                Err(why) => break Err(FormatError::new(self.reader.records.max(1), why)),
+            }
+        };
+        self.rest = rest[from..].to_vec();
+        done
+    }
+
+    /// Ends the capture.
+    ///
+    /// # Errors
+    /// It ends within a record.
+    pub fn finish(self) -> Result<(), FormatError> {
+        self.reader.end(self.rest.len())
+    }
+}
+
+fn frame<'a>(packet: &Captured<'a>) -> CapturedFrame<'a> {
+    let Captured { time_ps, link, length, data } = *packet;
+    CapturedFrame { time_ps, link, length, data }
+}
+
+/// Whether a file that starts so is a capture.
+pub fn is_capture(start: [u8; 4]) -> bool {
+    start == blocks::MAGIC || classic::order(start).is_ok()
+}
+
+/// A UDP datagram that was captured as a whole.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Datagram<'a> {
+    /// Its sender.
+    pub src: IpAddr,
+    /// Its content.
+    pub payload: &'a [u8],
+}
+
+/// The UDP datagram in a packet, if there is one and if all of it was captured.
+///
+/// # Errors
+/// The link type is not supported.
+pub fn datagram<'a>(packet: &CapturedFrame<'a>) -> Result<Option<Datagram<'a>>, String> {
+    let Content::Segment(segment) = content(packet.link, packet.length, packet.data)? else {
+        return Ok(None);
+    };
+    let payload = packet.data.len().checked_sub(segment.captured);
+    let payload = payload.and_then(|at| packet.data.get(at..)?.get(..segment.payload as usize));
+    let src = segment.key.src;
+    Ok(payload.filter(|_| segment.key.udp).map(|payload| Datagram { src, payload }))
+}
+
 /// Calls `each` for every packet of a whole capture, pcap or pcapng. Errors name the record, from 1;
 /// `each` may end the reading with an error of its own.
 pub fn for_each_packet(
@@ -25,10 +111,7 @@ pub fn for_each_packet(
     let mut reader = Reader::default();
     let mut from = 0;
     loop {
-        let read = reader.record(&file[from..], &mut |packet: &Captured<'_>| {
-            let Captured { time_ps, link, length, data } = *packet;
-            each(&CapturedFrame { time_ps, link, length, data })
-        });
+        let read = reader.record(&file[from..], &mut |packet| each(&frame(packet)));
         match read {
             Ok(Some(length)) => from += length,
             Ok(None) => return reader.end(file.len() - from),

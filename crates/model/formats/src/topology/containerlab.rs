@@ -6,7 +6,7 @@ use crate::error::FormatError;
 use crate::tree::{Entry, Tree, Value, get, short};
 use crate::yaml;
 use slotline_net::topology::GraphSpec;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 use std::str::FromStr;
 
@@ -16,17 +16,22 @@ pub(super) const ROLE: &str = "role";
 pub(super) const LANES: [&str; 4] = ["rate", "delay", "reverse-rate", "reverse-delay"];
 
 /// Kinds of node that are hosts by default.
-const HOST_KINDS: [&str; 1] = ["linux"];
+const HOST_KINDS: [&str; 5] =
+    ["linux", "ext-container", "k8s-kind", "generic_vm", "keysight_ixia-c-one"];
+/// The machine on which the lab runs, as the end of a link.
+const MACHINE: &str = "host";
+/// Types of links that do not join two nodes, also as the first part of an endpoint.
+const OUTSIDE: [&str; 5] = ["mgmt-net", "macvlan", "vxlan", "vxlan-stitch", "dummy"];
 const TOPOLOGY: [&str; 5] = ["defaults", "kinds", "groups", "nodes", "links"];
 const LINK: [&str; 5] = ["endpoints", "labels", "type", "mtu", "vars"];
 /// Settings of nodes that are read.
-const READ: [&str; 3] = ["kind", "group", "labels"];
+const READ: [&str; 4] = ["kind", "group", "labels", "network-mode"];
 
 const HOW_RATE: &str = "; the file can say it as the label `rate: 10Gbps` of the link";
 const HOW_DELAY: &str = "; the file can say it as the label `delay: 1us` of the link";
 
 const HOW_HOST: &str = "; nodes of kind `linux`, or of those in `host-kinds`, are hosts unless their label `role` \
-    says switch";
+    says switch or they join two links, one of them to another host";
 
 pub(super) fn read(text: &str, asked: &GraphSpec) -> Result<Fabric, ReadError> {
     let tree = yaml::parse(text)?;
@@ -50,8 +55,22 @@ pub(super) fn read(text: &str, asked: &GraphSpec) -> Result<Fabric, ReadError> {
         lab.node(node)?;
     }
     let links = get(topology, "links").map_or(Ok(&[][..]), |links| links.list("`links`"))?;
+    lab.merged = merged(&lab.shared);
     links.iter().try_for_each(|link| lab.link(link))?;
-    lab.draft.finish(asked)
+    lab.finish(asked)
+}
+
+/// The node to which each node belongs that shares the network of another.
+fn merged(shared: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+    let last = |name: &String| {
+        let mut at = name;
+        // Nodes may share in a circle.
+        for _ in 0..shared.len() {
+            at = shared.get(at).unwrap_or(at);
+        }
+        at.clone()
+    };
+    shared.keys().map(|name| (name.clone(), last(name))).collect()
 }
 
 struct Lab<'a> {
@@ -59,6 +78,12 @@ struct Lab<'a> {
     host_kinds: Vec<String>,
     defaults: &'a [Entry],
     groups: &'a [Entry],
+    /// Nodes that share the network of another, with its name.
+    shared: BTreeMap<String, String>,
+    /// The same with the node that has the network, once all nodes were read.
+    merged: BTreeMap<String, String>,
+    /// Nodes that are hosts only by their kind.
+    by_kind: BTreeSet<String>,
     /// The line in which an interface is linked.
     interfaces: BTreeMap<(String, String), usize>,
 }
@@ -75,6 +100,9 @@ impl<'a> Lab<'a> {
             host_kinds: asked.host_kinds.clone().unwrap_or_else(usual),
             defaults: part("defaults")?,
             groups: part("groups")?,
+            shared: BTreeMap::new(),
+            merged: BTreeMap::new(),
+            by_kind: BTreeSet::new(),
             interfaces: BTreeMap::new(),
         })
     }
@@ -85,10 +113,8 @@ impl<'a> Lab<'a> {
             Value::Null => &[],
             _ => node.tree.map(&what)?,
         };
-        let shared = get(settings, "network-mode");
-        if let Some(shared) = shared.filter(|mode| mode.as_plain() != Some("none".into())) {
-            let why = format!("{what}: `network-mode` is not understood: leave it out");
-            return fail(shared.line, why);
+        if self.has_no_network(node, settings)? {
+            return Ok(());
         }
         for entry in settings.iter().filter(|entry| !READ.contains(&entry.key.as_str())) {
             self.draft.unread.insert(format!("`{}` of nodes", short(&entry.key)));
@@ -97,8 +123,41 @@ impl<'a> Lab<'a> {
             Some((role, line)) => labelled(&what, &short(&role), line)?,
             None => self.by_kind(&what, settings)?,
         };
+        if role == Role::Host && label(settings, ROLE)?.is_none() {
+            self.by_kind.insert(node.key.clone());
+        }
         let name = node.key.clone();
         self.draft.node(Node { id: name.clone(), name, line: node.line, role })
+    }
+
+    /// Whether the node has no network of its own: it shares that of another node, or that of the machine.
+    fn has_no_network(&mut self, node: &Entry, settings: &[Entry]) -> Result<bool, FormatError> {
+        let Some(mode) = get(settings, "network-mode") else { return Ok(false) };
+        let text = mode.plain("`network-mode`")?;
+        let name = short(&node.key);
+        match text.split_once(':') {
+            None if text == "none" || text == "bridge" => Ok(false),
+            None if text == MACHINE => {
+                self.draft
+                    .unread
+                    .insert(format!("node `{name}`, which has the network of the machine"));
+                Ok(true)
+            }
+            Some(("container", other)) => {
+                let with = short(other);
+                self.draft
+                    .assumed
+                    .insert(format!("`{name}` and `{with}` are one node, by `network-mode`"));
+                self.shared.insert(node.key.clone(), other.into());
+                Ok(true)
+            }
+            _ => fail(
+                mode.line,
+                format!(
+                    "`network-mode` of node `{name}`: expected none, bridge, host or container:NODE"
+                ),
+            ),
+        }
     }
 
     fn by_kind(&self, what: &str, settings: &[Entry]) -> Result<Role, FormatError> {
@@ -123,6 +182,10 @@ impl<'a> Lab<'a> {
 
     fn link(&mut self, link: &Tree) -> Result<(), FormatError> {
         let settings = link.map("a link")?;
+        if let Some(kind) = outside(settings)? {
+            self.draft.unread.insert(format!("links of type `{kind}`"));
+            return Ok(());
+        }
         check_link(settings)?;
         for key in ["mtu", "vars"].into_iter().filter(|key| get(settings, key).is_some()) {
             self.draft.unread.insert(format!("`{key}` of links"));
@@ -137,16 +200,30 @@ impl<'a> Lab<'a> {
             let why = "a link has two endpoints, for example [\"a:eth1\", \"b:eth1\"]";
             return fail(ends.line, why);
         };
-        let (a, b) = (self.end(a)?, self.end(b)?);
+        let (Some(a), Some(b)) = (self.end(a)?, self.end(b)?) else { return Ok(()) };
+        if a == b {
+            self.draft.unread.insert(format!("links of node `{}` to itself", short(&a)));
+            return Ok(());
+        }
         let [rate, delay, reverse_rate, reverse_delay] = LANES;
         let (there, back) =
             (speed(settings, rate, delay)?, speed(settings, reverse_rate, reverse_delay)?);
         self.draft.two_way(Edge { a, b, line: link.line, speed: there }, back)
     }
 
-    /// The node of an endpoint. Each interface of a node can be linked once.
-    fn end(&mut self, end: &Tree) -> Result<String, FormatError> {
+    /// The node of an endpoint, or `None` if it is outside the lab. Each interface of a node can be linked once.
+    fn end(&mut self, end: &Tree) -> Result<Option<String>, FormatError> {
         let (node, interface) = endpoint(end)?;
+        let is_node = self.draft.has(&node) || self.merged.contains_key(&node);
+        if !is_node && OUTSIDE.contains(&node.as_str()) {
+            self.draft.unread.insert(format!("links to `{node}`, which is not a node"));
+            return Ok(None);
+        }
+        if !is_node && node == MACHINE {
+            let machine =
+                Node { id: node.clone(), name: node.clone(), line: end.line, role: Role::Host };
+            self.draft.node(machine)?;
+        }
         let key = (node.clone(), interface);
         if let Some(first) = self.interfaces.get(&key) {
             let name = format!("{}:{}", short(&key.0), short(&key.1));
@@ -154,7 +231,28 @@ impl<'a> Lab<'a> {
             return fail(end.line, why);
         }
         self.interfaces.insert(key, end.line);
-        Ok(node)
+        Ok(Some(self.merged.get(&node).cloned().unwrap_or(node)))
+    }
+
+    /// Builds the network. Unless the scenario says which nodes are hosts, routers that are Linux containers become
+    /// switches, a lab of switches gets hosts, and nodes without links are left out.
+    fn finish(mut self, asked: &GraphSpec) -> Result<Fabric, ReadError> {
+        if !asked.hosts.is_empty() || asked.attach_hosts.is_some() || asked.host_kinds.is_some() {
+            return self.draft.finish(asked);
+        }
+        for name in self.draft.drop_unlinked() {
+            self.draft.unread.insert(format!("node `{}`, which has no links", short(&name)));
+        }
+        for name in self.draft.joined_hosts(&self.by_kind) {
+            let note = format!("`{}` is a switch: it links a host to other nodes", short(&name));
+            self.draft.assumed.insert(note);
+            self.draft.is_switch(&name);
+        }
+        if !self.draft.has_only_switches() {
+            return self.draft.finish(asked);
+        }
+        self.draft.assumed.insert("the lab has no hosts: one is linked to every node".into());
+        self.draft.finish(&GraphSpec { attach_hosts: Some(1), ..asked.clone() })
     }
 }
 
@@ -183,18 +281,31 @@ fn labelled(what: &str, role: &str, line: usize) -> Result<Role, FormatError> {
     }
 }
 
-/// Refuses links of other types, and settings without a meaning here.
+/// Refuses settings without a meaning here.
 fn check_link(settings: &[Entry]) -> Result<(), FormatError> {
-    if let Some(strange) = settings.iter().find(|entry| !LINK.contains(&entry.key.as_str())) {
-        let (key, known) = (short(&strange.key), LINK.join(", "));
-        let why = format!("`{key}` of a link is not understood: expected one of {known}");
-        return fail(strange.line, why);
-    }
-    match get(settings, "type").filter(|kind| kind.as_plain() != Some("veth".into())) {
+    match settings.iter().find(|entry| !LINK.contains(&entry.key.as_str())) {
         None => Ok(()),
-        Some(kind) => {
-            let why = "only links of type `veth` join two nodes of the lab: leave others out";
-            fail(kind.line, why)
+        Some(strange) => {
+            let (key, known) = (short(&strange.key), LINK.join(", "));
+            let why = format!("`{key}` of a link is not understood: expected one of {known}");
+            fail(strange.line, why)
+        }
+    }
+}
+
+/// The type of a link that does not join two nodes of the lab.
+fn outside(settings: &[Entry]) -> Result<Option<String>, FormatError> {
+    let Some(kind) = get(settings, "type") else { return Ok(None) };
+    let text = kind.plain("the type of a link")?;
+    match text.as_str() {
+        "veth" => Ok(None),
+        text if text == MACHINE || OUTSIDE.contains(&text) => Ok(Some(text.into())),
+        _ => {
+            let known = OUTSIDE.join(", ");
+            fail(
+                kind.line,
+                format!("type `{}` of a link: expected veth, host, {known}", short(&text)),
+            )
         }
     }
 }

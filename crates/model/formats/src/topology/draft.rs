@@ -49,6 +49,8 @@ pub(super) struct Draft {
     links: Vec<(GraphLink, usize)>,
     /// Content of the file that is not used.
     pub unread: BTreeSet<String>,
+    /// What was assumed about nodes.
+    pub assumed: BTreeSet<String>,
     /// How a file of this format gives the rate and the delay of a link, and what makes a node a host, for messages.
     how: [&'static str; 3],
 }
@@ -60,6 +62,7 @@ impl Draft {
             index: BTreeMap::new(),
             links: Vec::new(),
             unread: BTreeSet::new(),
+            assumed: BTreeSet::new(),
             how,
         }
     }
@@ -72,6 +75,55 @@ impl Draft {
         self.index.insert(node.id.clone(), self.nodes.len());
         self.nodes.push(node);
         Ok(())
+    }
+
+    /// Whether there is a node `id`.
+    pub fn has(&self, id: &str) -> bool {
+        self.index.contains_key(id)
+    }
+
+    /// Makes the node `id` a switch.
+    pub fn is_switch(&mut self, id: &str) {
+        if let Some(&at) = self.index.get(id) {
+            self.nodes[at].role = Role::Switch;
+        }
+    }
+
+    /// Removes the nodes without links, if there are links. Returns their names.
+    pub fn drop_unlinked(&mut self) -> Vec<String> {
+        if self.links.is_empty() {
+            return vec![];
+        }
+        let linked: BTreeSet<&String> =
+            self.links.iter().flat_map(|(link, _)| [&link.a, &link.b]).collect();
+        let nodes = std::mem::take(&mut self.nodes);
+        let (kept, dropped): (Vec<Node>, Vec<Node>) =
+            nodes.into_iter().partition(|node| linked.contains(&node.name));
+        self.index = kept.iter().enumerate().map(|(at, node)| (node.id.clone(), at)).collect();
+        self.nodes = kept;
+        dropped.into_iter().map(|node| node.name).collect()
+    }
+
+    /// Whether there are nodes, and all of them are switches.
+    pub fn has_only_switches(&self) -> bool {
+        !self.nodes.is_empty() && self.nodes.iter().all(|node| node.role == Role::Switch)
+    }
+
+    /// The hosts among `candidates` that have several links, one of them to another host, by their names.
+    pub fn joined_hosts(&self, candidates: &BTreeSet<String>) -> Vec<String> {
+        let mut links: BTreeMap<&str, usize> = BTreeMap::new();
+        for (link, _) in &self.links {
+            *links.entry(&link.a).or_default() += 1;
+            *links.entry(&link.b).or_default() += 1;
+        }
+        let joined = self.links.iter().filter(|(link, _)| self.joins_hosts(link));
+        let ends: BTreeSet<&String> = joined.flat_map(|(link, _)| [&link.a, &link.b]).collect();
+        let several = |name: &&String| links.get(name.as_str()).is_some_and(|links| *links > 1);
+        ends.into_iter()
+            .filter(|name| candidates.contains(*name))
+            .filter(several)
+            .cloned()
+            .collect()
     }
 
     fn name(&self, id: &str, line: usize) -> Result<String, FormatError> {
@@ -138,7 +190,9 @@ impl Draft {
             };
             return Err(self.blame(fault, line));
         }
-        Ok(Fabric { spec: compact(spec), unread: self.unread.into_iter().collect() })
+        let (unread, assumed) =
+            (self.unread.into_iter().collect(), self.assumed.into_iter().collect());
+        Ok(Fabric { spec: compact(spec), unread, assumed })
     }
 
     fn blame(&self, fault: GraphFault, line: Option<usize>) -> ReadError {
@@ -185,23 +239,48 @@ impl Draft {
     }
 
     fn split_by_list(&self, list: &[String]) -> Result<(Vec<&Node>, Vec<&Node>), ReadError> {
-        let by_name: BTreeMap<&str, &Node> = self.nodes.iter().map(|n| (&*n.name, n)).collect();
-        let find = |name: &String| {
-            by_name.get(name.as_str()).copied().ok_or_else(|| {
-                let some: Vec<String> =
-                    by_name.keys().take(6).map(|name| format!("`{}`", short(name))).collect();
-                let message = format!(
-                    "`hosts` names `{name}`, but nodes of this file are called {}",
-                    some.join(", ")
-                );
-                ReadError::Asked(SpecError::new("hosts", message))
-            })
-        };
-        let hosts = list.iter().map(find).collect::<Result<Vec<&Node>, ReadError>>()?;
-        let listed: BTreeSet<&str> = list.iter().map(String::as_str).collect();
+        let mut hosts: Vec<&Node> = Vec::new();
+        for pattern in list {
+            let fits = |node: &&Node| matches(pattern, &node.name);
+            let found: Vec<&Node> = self.nodes.iter().filter(fits).collect();
+            if found.is_empty() {
+                return Err(ReadError::Asked(self.no_such_host(pattern)));
+            }
+            let several = pattern.contains('*');
+            let is_new =
+                |node: &&Node| !several || !hosts.iter().any(|host| host.name == node.name);
+            let found: Vec<&Node> = found.into_iter().filter(is_new).collect();
+            hosts.extend(found);
+        }
+        let listed: BTreeSet<&str> = hosts.iter().map(|node| node.name.as_str()).collect();
         let others = self.nodes.iter().filter(|node| !listed.contains(&*node.name));
         Ok((hosts, others.collect()))
     }
+
+    fn no_such_host(&self, pattern: &str) -> SpecError {
+        let mut names: Vec<&str> = self.nodes.iter().map(|node| node.name.as_str()).collect();
+        names.sort_unstable();
+        let some: Vec<String> =
+            names.into_iter().take(6).map(|name| format!("`{}`", short(name))).collect();
+        let message = format!(
+            "`hosts` names `{pattern}`, but nodes of this file are called {}",
+            some.join(", ")
+        );
+        SpecError::new("hosts", message)
+    }
+}
+
+/// Whether `name` fits `pattern`, in which each `*` is for any characters.
+fn matches(pattern: &str, name: &str) -> bool {
+    let Some((first, rest)) = pattern.split_once('*') else { return pattern == name };
+    let Some(mut left) = name.strip_prefix(first) else { return false };
+    let mut parts: Vec<&str> = rest.split('*').collect();
+    let last = parts.pop().unwrap_or_default();
+    for part in parts {
+        let Some(at) = left.find(part) else { return false };
+        left = &left[at + part.len()..];
+    }
+    left.ends_with(last)
 }
 
 /// Refuses edges without an edge in the opposite direction.

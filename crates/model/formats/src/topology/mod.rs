@@ -90,6 +90,8 @@ pub struct Fabric {
     pub spec: GraphSpec,
     /// Other content of the file that is not used, such as the names of unknown attributes.
     pub unread: Vec<String>,
+    /// What was assumed about nodes that the file does not describe as hosts or switches.
+    pub assumed: Vec<String>,
 }
 
 /// The reason why there is no [`Fabric`].

@@ -16,13 +16,15 @@ pub(super) fn sentences(survey: &Survey<'_>) -> Vec<String> {
 fn scheme_lines(survey: &Survey<'_>, at: usize, scheme: &SchemeSpec) -> Vec<String> {
     let baseline = if at == 0 && survey.scenario.scheme.len() > 1 { " (the baseline)" } else { "" };
     let control = parts(&scheme.control);
-    let mut out = vec![format!("{}{baseline}:", scheme.name)];
+    let own = if scheme.fabric.is_some() { ", on a fabric of its own" } else { "" };
+    let mut out = vec![format!("{}{baseline}{own}:", scheme.name)];
     if survey.scenario.engine.is_packet() {
         out.push(format!("  Transport {}.", sentence(Kind::Transport, &parts(&scheme.transport))));
         out.push(format!("  Queues: {}.", queue(survey, &scheme.queues(), packet(scheme))));
         out.extend(bumps(survey, scheme));
     }
-    if let Some(fabric) = survey.scenario.fabric.hybrid() {
+    let fabric = survey.scenario.fabric_of(scheme);
+    if let Some(fabric) = fabric.hybrid() {
         out.push(super::hybrid::queues(fabric, &scheme.voq.unwrap_or_default()));
     } else {
         let own = scheme.control.build().ok().flatten().and_then(|system| system.routing());

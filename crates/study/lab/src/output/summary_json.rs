@@ -1,5 +1,6 @@
 //! Writes `summary.json`, the file for scripts.
 
+use crate::expect::{Outcome, outcomes};
 use crate::output::tally::tallies;
 use crate::record::{FailedRun, RunSet};
 use crate::statistics::Comparison;
@@ -36,6 +37,8 @@ struct File<'a> {
     baseline: Option<&'a String>,
     shown: Vec<&'a str>,
     schemes: Ordered<'a, Scheme<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    expectations: Vec<Outcome>,
     engine: Value,
 }
 
@@ -70,6 +73,7 @@ pub fn text(id: &str, set: &RunSet, summary: &Summary) -> String {
         schemes: Ordered(
             schemes.map(|(s, line)| (s.name.as_str(), scheme(s, line, summary))).collect(),
         ),
+        expectations: outcomes(set, summary),
         engine: engine(&EngineTotal::of(&set.in_order())),
     };
     // Plain data with text keys always has a JSON form.

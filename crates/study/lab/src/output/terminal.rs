@@ -30,6 +30,7 @@ pub fn table_of(set: &RunSet, summary: &Summary, width: usize) -> String {
     out += &warnings(summary, width);
     out += &verdicts(summary, &metrics, set.seeds.len(), width);
     out += &notes(set, summary, width);
+    out += &crate::expect::text(set, summary);
     out
 }
 

@@ -3,6 +3,7 @@
 //! A [`Study`] is the file. Each of its points is a complete scenario, whose result has a folder of its own that is
 //! named after its content. From the folders a process can tell which points are done.
 
+mod expectations;
 pub mod part;
 pub mod plan;
 pub mod rows;

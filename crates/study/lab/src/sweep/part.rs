@@ -3,6 +3,7 @@
 use super::plan::{Parameter, Study};
 use super::rows::{Row, rows};
 use super::summary_file::SummaryFile;
+use crate::expect::Outcome;
 use crate::output::is_of;
 use serde::{Deserialize, Serialize};
 use slotline_scenario::metric::Metric;
@@ -279,6 +280,9 @@ pub struct Sweep {
     pub points: Vec<PointRecord>,
     /// One row per setting and scheme. Repetitions that are separate points form one row.
     pub rows: Vec<Row>,
+    /// What became of the expectations, with the numbers of the points.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub expectations: Vec<(usize, Outcome)>,
     /// Points with results in several folders.
     #[serde(skip)]
     pub duplicates: Vec<usize>,
@@ -304,6 +308,7 @@ pub fn join(parts: &[Found]) -> Result<Sweep, JoinError> {
             .unwrap_or_default(),
         points: vec![],
         rows: vec![],
+        expectations: vec![],
         duplicates: vec![],
         peak_rss_bytes: 0,
     };
@@ -325,6 +330,8 @@ pub fn join(parts: &[Found]) -> Result<Sweep, JoinError> {
             record.message = None;
             record.digest = Some(summary.engine.digest.clone());
             sweep.peak_rss_bytes = sweep.peak_rss_bytes.max(summary.engine.peak_rss_bytes);
+            let outcomes = summary.expectations.iter().map(|outcome| (at, outcome.clone()));
+            sweep.expectations.extend(outcomes);
             summaries.insert(at, summary);
         }
         sweep.points.push(record);

@@ -1,5 +1,6 @@
 //! Reads the `sweep` table of a file, and builds its points.
 
+use super::expectations;
 use crate::output::run_id;
 use serde::{Deserialize, Serialize};
 use slotline_scenario::document::Document;
@@ -44,7 +45,7 @@ pub struct Study {
     /// A line for each old name that the file, or one that it extends, uses.
     pub notices: Vec<String>,
     /// The scenario without the sweep.
-    base: Node,
+    pub(super) base: Node,
     paths: Vec<KeyPath>,
     points: Vec<Settings>,
     extensions: Extensions,
@@ -105,6 +106,7 @@ impl Study {
             extensions: Extensions::new(),
         };
         study.check_paths()?;
+        expectations::check(&study)?;
         study.id = run_id(&format!("{} sweep", study.name), &study.fingerprint());
         Ok(study)
     }
@@ -140,6 +142,7 @@ impl Study {
     pub fn point(&self, at: usize) -> Result<Loaded, ScenarioError> {
         let mut tree = self.base.clone();
         self.set(&mut tree, at)?;
+        expectations::keep(&mut tree, self, at);
         let loaded = Loaded::of(tree.document(), &self.extensions)
             .map_err(|error| self.in_point(at, error))?;
         match self.seed(at) {

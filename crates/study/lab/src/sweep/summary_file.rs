@@ -1,5 +1,6 @@
 //! Reads the part of `summary.json` of a point that tables need.
 
+use crate::expect::Outcome;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use slotline_scenario::metric::Metric;
@@ -20,6 +21,9 @@ pub struct SummaryFile {
     /// The schemes, in the scenario's order.
     #[serde(deserialize_with = "in_order")]
     pub schemes: Vec<(String, SchemeEntry)>,
+    /// What became of the scenario's expectations.
+    #[serde(default)]
+    pub expectations: Vec<Outcome>,
     /// Figures of the engine.
     pub engine: EngineEntry,
 }

@@ -1,7 +1,9 @@
 //! Formats a sweep's rows as a table for the screen, and as CSV.
 
 use super::part::{Sweep, json_shown};
+use super::plan::Parameter;
 use super::rows::{Row, of_rows};
+use crate::expect::{self, Outcome};
 use crate::output::format::{self, Scale};
 use crate::output::terminal::{padded, text_width};
 use crate::statistics::Estimate;
@@ -10,6 +12,7 @@ use slotline_net::time::Time;
 use slotline_net::units::{Bytes, Rate};
 use slotline_scenario::metric::{Metric, Unit};
 use slotline_tables::quoted;
+use std::collections::BTreeMap;
 
 /// A value in its base unit: seconds, bytes or bits per second. Plain numbers are counts.
 pub fn quantity(value: &Value) -> Option<(f64, Unit)> {
@@ -33,6 +36,33 @@ pub fn unit_of<'a>(values: impl Iterator<Item = Option<&'a Value>>) -> Option<Un
 }
 
 impl Sweep {
+    /// Whether all expectations hold.
+    pub fn as_expected(&self) -> bool {
+        self.expectations.iter().all(|(_, outcome)| outcome.holds)
+    }
+
+    /// The settings of point `at`: `load = 0.7, k = 8`.
+    pub fn settings_text(&self, at: usize) -> String {
+        let named = self.parameters.iter().zip(&self.points[at].settings);
+        let pair = |(parameter, value): (&Parameter, &Option<Value>)| {
+            Some(format!("{} = {}", parameter.label, json_shown(value.as_ref()?)))
+        };
+        named.filter_map(pair).collect::<Vec<_>>().join(", ")
+    }
+
+    /// The expectations as text; empty without any.
+    pub fn expectations_text(&self) -> String {
+        if self.expectations.is_empty() {
+            return String::new();
+        }
+        let row = |(at, outcome): &(usize, Outcome)| {
+            [vec![self.settings_text(*at)], outcome.cells().to_vec()].concat()
+        };
+        let rows: Vec<Vec<String>> = self.expectations.iter().map(row).collect();
+        expect::heading(self.expectations.iter().map(|(_, outcome)| outcome))
+            + &expect::lines(&rows)
+    }
+
     /// The values of parameter number `at` of the rows.
     pub fn column(&self, at: usize) -> impl Iterator<Item = Option<&Value>> {
         self.rows.iter().map(move |row| row.settings[at].as_ref())
@@ -129,6 +159,19 @@ impl Sweep {
             (distinct(*at), unit_of(self.column(*at)).is_some(), std::cmp::Reverse(*at))
         };
         (0..of_rows(&self.parameters).count()).max_by_key(rank)
+    }
+
+    /// The parameters that divide the points along `across` into lines: all others, except those whose value follows from
+    /// that of `across`, because listed points vary several parameters together.
+    pub fn beside(&self, across: usize) -> Vec<usize> {
+        let follows = |at: usize| {
+            let mut seen: BTreeMap<String, &Option<Value>> = BTreeMap::new();
+            self.rows.iter().all(|row| {
+                let x = format!("{:?}", row.settings[across]);
+                *seen.entry(x).or_insert(&row.settings[at]) == &row.settings[at]
+            })
+        };
+        (0..of_rows(&self.parameters).count()).filter(|at| *at != across && !follows(*at)).collect()
     }
 
     /// A table for a screen `width` columns wide, with a line per setting and scheme. Metrics that do not fit beside

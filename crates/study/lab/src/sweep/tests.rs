@@ -319,3 +319,63 @@ fn tables_have_every_number() {
     assert!(rows(&sweep.parameters, &sweep.points, &BTreeMap::new()).is_empty());
     std::fs::remove_dir_all(root).unwrap();
 }
+
+/// Two points with an expectation about both, and one about the second.
+const EXPECTED: &str = "[[expect]]\nscheme = \"tcp\"\nmetric = \"completed\"\nat-least = 1\n\
+    [[expect]]\nmetric = \"drops\"\nvalue = -1\nsource = \"none\"\nat = { \"fabric.hosts\" = 10 }\n\
+    [sweep.grid]\nfabric.hosts = [9, 10]\n";
+
+#[test]
+fn expectations_are_about_their_points() {
+    let study = study(EXPECTED);
+    let metrics = |at: usize| -> Vec<String> {
+        let loaded = study.point(at).unwrap();
+        assert!(loaded.scenario.expect.iter().all(|expect| expect.at.is_empty()));
+        loaded.scenario.expect.iter().map(|expect| expect.metric.key().to_string()).collect()
+    };
+    assert_eq!(metrics(0), ["completed"]);
+    assert_eq!(metrics(1), ["completed", "drops"]);
+    for (from, to, why) in [
+        ("= 10 }", "= 11 }", "no point of the sweep has these values"),
+        (
+            "\"fabric.hosts\" = 10",
+            "seed = 1",
+            "the sweep does not vary `seed`: it varies `fabric.hosts`",
+        ),
+    ] {
+        let text = format!("{BASE}{}", EXPECTED.replace(from, to));
+        let error = Study::parse(Path::new("small.toml"), text).unwrap_err().to_string();
+        assert!(error.contains(why), "{error}");
+    }
+}
+
+#[test]
+fn parameters_that_vary_together_make_no_lines() {
+    let mut sweep = crate::sweep::part::Sweep {
+        sweep: "s".into(),
+        name: "s".into(),
+        version: "0".into(),
+        complete: true,
+        parameters: ["a", "b", "c"]
+            .map(|name| super::plan::Parameter { path: name.into(), label: name.into() })
+            .to_vec(),
+        metrics: vec![],
+        points: vec![],
+        rows: vec![],
+        expectations: vec![],
+        duplicates: vec![],
+        peak_rss_bytes: 0,
+    };
+    let row = |a: u32, b: u32, c: u32| super::rows::Row {
+        settings: vec![Some(json!(a)), Some(json!(b)), Some(json!(c))],
+        points: vec![0],
+        scheme: "tcp".into(),
+        metrics: BTreeMap::new(),
+    };
+    sweep.rows =
+        vec![row(0, 5, 1), row(1, 4, 1), row(2, 4, 1), row(0, 5, 2), row(1, 4, 2), row(2, 4, 2)];
+    assert_eq!(sweep.across(), Some(0));
+    assert_eq!(sweep.beside(0), [2]);
+    sweep.rows.push(row(0, 6, 1));
+    assert_eq!(sweep.beside(0), [1, 2]);
+}

@@ -138,3 +138,35 @@ fn captures_are_workloads() {
     }
     assert_eq!(rows("mix.pcap", "idle-gap = \"500ms\"").0.len(), 5);
 }
+
+#[test]
+fn logs_are_workloads() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../scenario/tests/data/logs");
+    let rows = |name: &str, keys: &str| {
+        let text = scenario(
+            &format!("{folder}/{name}"),
+            &format!("addresses = \"{folder}/addresses.txt\"\n{keys}"),
+        );
+        // The flows start within three seconds.
+        let run = records(&text.replacen("\"1s\"", "\"5s\"", 1), 1).remove(0);
+        let mut rows: Vec<_> =
+            run.flows.iter().map(|f| (f.src, f.dst, f.bytes, f.start_ps)).collect();
+        rows.sort_unstable();
+        rows
+    };
+    let ms = |ms: u64| ms * 1_000_000_000;
+    let expected = vec![
+        (1, 2, 1_500_000, 0),
+        (2, 1, 26_000, 0),
+        (3, 4, 14_000, ms(2_500)),
+        (4, 1, 58_000, ms(1_250)),
+    ];
+    for name in ["conn.log", "v5.netflow", "flows.ipfix"] {
+        assert_eq!(rows(name, ""), expected, "{name}");
+    }
+    assert_eq!(rows("nfdump.csv", "format = \"flow-log\""), expected);
+    let later = rows("conn-json.log", "epoch = \"1714566601\"\nstart = \"1ms\"");
+    assert_eq!(later, [(3, 4, 14_000, ms(1_501)), (4, 1, 58_000, ms(251))]);
+    let small = rows("v9.netflow", "packet-headers = \"40B\"");
+    assert_eq!(small[0], (1, 2, 1_460_000, 0));
+}

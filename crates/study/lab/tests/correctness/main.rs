@@ -26,6 +26,7 @@ mod lone_flow;
 mod nodes;
 mod objects;
 mod order;
+mod own_fabric;
 mod paths;
 mod peers;
 mod ports;

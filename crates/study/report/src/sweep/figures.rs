@@ -63,7 +63,7 @@ struct Places {
 impl Places {
     fn of(sweep: &Sweep, across: usize) -> Places {
         let labels: Vec<&String> = of_rows(&sweep.parameters).map(|p| &p.label).collect();
-        let others = (0..labels.len()).filter(|at| *at != across);
+        let others = sweep.beside(across);
         let unit = unit_of(sweep.column(across));
         let mut names = Index::default();
         let mut lines = Index::default();
@@ -71,11 +71,11 @@ impl Places {
             let value = row.settings[across].as_ref();
             let number = unit.and_then(|_| Some(quantity(value?)?.0));
             let x = number.unwrap_or_else(|| names.at(shown(value)) as f64);
-            (lines.at(settings(row, across)), x)
+            (lines.at(settings(row, &others)), x)
         };
         let rows = sweep.rows.iter().map(place).collect();
         let label = labels[across].clone();
-        let others = others.map(|at| labels[at].clone()).collect();
+        let others = others.iter().map(|at| labels[*at].clone()).collect();
         Places { label, unit, names: names.values, others, lines: lines.values, rows }
     }
 
@@ -134,10 +134,9 @@ impl<T: Ord + Clone> Index<T> {
     }
 }
 
-/// The scheme of `row`, and its values of all parameters except the one along the axis.
-fn settings(row: &Row, across: usize) -> Vec<String> {
-    let others = row.settings.iter().enumerate().filter(|(at, _)| *at != across);
-    let values = others.map(|(_, value)| shown(value.as_ref()));
+/// The scheme of `row`, and its values of the `others`, the parameters that divide points into lines.
+fn settings(row: &Row, others: &[usize]) -> Vec<String> {
+    let values = others.iter().map(|at| shown(row.settings[*at].as_ref()));
     std::iter::once(row.scheme.clone()).chain(values).collect()
 }
 

@@ -4,7 +4,8 @@
 use super::figures::figures;
 use super::page_table::table;
 use crate::frame::{Page, Section};
-use crate::html::{escape, list, paragraph};
+use crate::html::{escape, expected, list, paragraph};
+use slotline_lab::expect::Outcome;
 use slotline_lab::output::format::{BOUND_NOTE, TABLE_NOTE};
 use slotline_lab::sweep::part::{PointRecord, State, Sweep, json_shown};
 use slotline_lab::sweep::plan::Parameter;
@@ -17,17 +18,34 @@ const MOST_NAMED: usize = 50;
 pub fn html(sweep: &Sweep, there: &dyn Fn(&str) -> bool) -> String {
     let drawn = figures(sweep);
     let section = |id, title, text, figures| Section { id, title, text, figures };
-    let page = Page {
+    let mut page = Page {
         title: &sweep.name,
         head: head(sweep),
         names: &drawn.names,
         sections: vec![
             section("metrics", "Metrics", String::new(), drawn.figures),
+            section("expected", "Expectations", expectations(sweep), vec![]),
             section("points", "All points", table(sweep, there), vec![]),
             section("made", "How it was made", made(sweep), vec![]),
         ],
     };
+    page.sections.retain(|section| section.id != "expected" || !section.text.is_empty());
     page.html()
+}
+
+/// The table of expectations, by point; empty without any.
+fn expectations(sweep: &Sweep) -> String {
+    let row = |(at, outcome): &(usize, Outcome)| {
+        [vec![sweep.settings_text(*at)], outcome.cells().to_vec()].concat()
+    };
+    let rows: Vec<Vec<String>> = sweep.expectations.iter().map(row).collect();
+    match rows.is_empty() {
+        true => String::new(),
+        false => expected(
+            &["Point", "Scheme", "Metric", "Measured", "Expected", "Verdict", "Source"],
+            &rows,
+        ),
+    }
 }
 
 /// The head of the page: the parameters, and the number of points that are done.

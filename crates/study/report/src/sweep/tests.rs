@@ -65,6 +65,7 @@ fn made_up() -> Sweep {
         name: "made up".into(),
         version: "0".into(),
         complete: true,
+        expectations: vec![],
         duplicates: vec![],
         peak_rss_bytes: 0,
     }

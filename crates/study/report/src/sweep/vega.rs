@@ -43,9 +43,11 @@ fn panel(sweep: &Sweep, metric: Metric) -> Value {
         let name = column(sweep, at, labels[at]);
         json!({ "field": field(&name), "type": if numeric { "quantitative" } else { "nominal" }, "title": name, "sort": null, "scale": if numeric { json!({ "zero": true }) } else { json!({}) } })
     });
-    let others = (0..labels.len()).filter(|at| Some(*at) != across);
-    let detail: Vec<Value> =
-        others.map(|at| json!({ "field": field(labels[at]), "type": "nominal" })).collect();
+    let others = across.map_or(vec![], |across| sweep.beside(across));
+    let detail: Vec<Value> = others
+        .into_iter()
+        .map(|at| json!({ "field": field(labels[at]), "type": "nominal" }))
+        .collect();
     let mut schemes: Vec<&str> = vec![];
     for row in &sweep.rows {
         if !schemes.contains(&row.scheme.as_str()) {

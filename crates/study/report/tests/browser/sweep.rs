@@ -45,6 +45,7 @@ fn study(values: [Value; 4]) -> Sweep {
         metrics: SHOWN.to_vec(),
         rows: rows.collect(),
         points,
+        expectations: vec![],
         duplicates: vec![],
         peak_rss_bytes: 0,
     }

@@ -114,7 +114,8 @@ fn every_experiment_is_a_scenario_of_that_name() {
     for experiment in experiments() {
         let Some(study) = experiment.study() else { continue };
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
-        let loaded = slotline_scenario::Scenario::load(&root.join(study.file));
+        let loaded =
+            slotline_scenario::Scenario::parse_single(&root.join(study.file), study.text.into());
         let loaded = loaded.unwrap_or_else(|error| panic!("{}: {error}", experiment.id));
         assert_eq!(loaded.scenario.name, experiment.id);
         let points = points(study);

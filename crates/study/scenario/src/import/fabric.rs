@@ -59,6 +59,9 @@ fn write_fabric(out: &mut String, fabric: &Fabric) -> std::fmt::Result {
     for what in &fabric.unread {
         writeln!(out, "# Not read: {}.", printable(what))?;
     }
+    for what in &fabric.assumed {
+        writeln!(out, "# Assumed: {}.", printable(what))?;
+    }
     out.push_str("[fabric]\nkind = \"graph\"\n");
     write_names(out, "hosts", &spec.hosts)?;
     if let Some(count) = spec.attach_hosts {

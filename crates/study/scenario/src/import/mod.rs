@@ -10,10 +10,13 @@ pub mod hpcc;
 mod htsim_cm;
 mod job;
 pub mod lines;
+mod logs;
 mod pcap;
 mod rows;
 mod schedule;
 mod sizes;
+
+pub use logs::log_columns;
 
 use fabric::{FORMATS, FabricFormat};
 use job::Job;
@@ -21,6 +24,8 @@ use slotline_net::time::Time;
 use slotline_net::topology::GraphSpec;
 use slotline_net::units::Bytes;
 use slotline_net::workload::cm::TimeUnit;
+use slotline_net::workload::log_columns::LogColumns;
+use slotline_net::workload::moment::Moment;
 use std::path::{Path, PathBuf};
 
 /// A reader of one kind of file.
@@ -42,13 +47,16 @@ enum Reader {
 }
 
 /// The importers of files that are not networks.
-const OWN: [Importer; 8] = [
+const OWN: [Importer; 11] = [
     htsim_cm::IMPORTER,
     rows::HPCC_FLOWS,
     rows::HPCC_FCT,
     sizes::IMPORTER,
     goal::IMPORTER,
     pcap::IMPORTER,
+    logs::TABLE,
+    logs::ZEEK,
+    logs::NETFLOW,
     rows::CSV,
     schedule::IMPORTER,
 ];
@@ -61,6 +69,7 @@ const OF_NETWORKS: &[&str] = &[
     "--host-delay",
     "--attach-hosts",
     "--names",
+    "--host",
     "--host-kind",
 ];
 
@@ -134,8 +143,14 @@ pub struct Options {
     pub eager: Option<Bytes>,
     /// pcap: a longer pause ends a flow.
     pub idle_gap: Option<Time>,
-    /// pcap: the file with the addresses of hosts.
+    /// pcap and logs: the file with the addresses of hosts.
     pub addresses: Option<PathBuf>,
+    /// Logs: the moment that is time zero.
+    pub epoch: Option<Moment>,
+    /// flow-log: names of columns.
+    pub columns: Option<LogColumns>,
+    /// flow-log, netflow: bytes of headers in each packet, which are not payload.
+    pub packet_headers: Option<Bytes>,
     /// circuits: the factor by which times in the file are longer than in the network.
     pub dilation: Option<u64>,
     /// Fabrics: rates and delays of links that have none, and the kinds of nodes.
@@ -154,6 +169,9 @@ impl Options {
             ("--eager", self.eager.is_some()),
             ("--idle-gap", self.idle_gap.is_some()),
             ("--addresses", self.addresses.is_some()),
+            ("--epoch", self.epoch.is_some()),
+            ("--column", self.columns.is_some()),
+            ("--packet-headers", self.packet_headers.is_some()),
             ("--dilation", self.dilation.is_some()),
             ("--rate", network.rate.is_some()),
             ("--delay", network.delay.is_some()),
@@ -161,6 +179,7 @@ impl Options {
             ("--host-delay", network.host_delay.is_some()),
             ("--attach-hosts", network.attach_hosts.is_some()),
             ("--names", network.names.is_some()),
+            ("--host", !network.hosts.is_empty()),
             ("--host-kind", network.host_kinds.is_some()),
         ];
         all.into_iter().filter(|(_, given)| *given).map(|(option, _)| option)

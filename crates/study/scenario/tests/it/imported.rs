@@ -100,7 +100,18 @@ fn keys_of_other_formats_are_refused() {
         ("file = \"goal/broadcast.goal\"\npriorities = true", "is for traces in cm and hpcc-flows"),
         ("file = \"htsim/one.cm\"\neager = \"1KB\"", "`eager` is for traces in goal"),
         ("file = \"htsim/one.cm\"\nidle-gap = \"1s\"", "`idle-gap` is for traces in pcap"),
-        ("file = \"htsim/one.cm\"\naddresses = \"a\"", "`addresses` is for traces in pcap"),
+        (
+            "file = \"htsim/one.cm\"\naddresses = \"a\"",
+            "`addresses` is for traces in pcap and flow-log",
+        ),
+        (
+            "file = \"htsim/one.cm\"\nepoch = \"0\"",
+            "`epoch` is for traces in flow-log and zeek and netflow",
+        ),
+        (
+            "file = \"logs/conn.log\"\ncolumns = { src = \"a\" }",
+            "`columns` is for traces in flow-log",
+        ),
     ] {
         let error = made(keys, 16).unwrap_err().to_string();
         assert!(error.contains(why), "{keys}: {error}");
