@@ -151,7 +151,9 @@ impl LinkOverride {
 /// The rest of the error for a name that is no link. It suggests links of a node that the name contains.
 fn hint(graph: &Graph, name: &str) -> String {
     let known = name.split(['-', '#']).find_map(|end| graph.node_named(end.trim()));
-    let near = known.unwrap_or(graph.hosts[0]);
+    let Some(near) = known.or(graph.hosts.first().copied()) else {
+        return "names no link: the fabric has neither hosts nor links".into();
+    };
     let links: Vec<String> = (graph.wiring().of(near).iter().take(8))
         .map(|wire| {
             format!("`{}-{}`", graph.nodes[near.at()].name, graph.nodes[wire.far.node.at()].name)

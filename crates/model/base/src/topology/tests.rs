@@ -101,6 +101,11 @@ fn what_cannot_be_built_is_explained() {
         ("kind = 'fat-tree'\nk = 4294967295", "k", "from 2 to 64"),
         ("kind = 'fat-tree'\nk = 64\noversubscription = 500", "oversubscription", "262144"),
         ("kind = 'star'\nhosts = 0", "hosts", "from 1 to"),
+        (
+            "kind = 'graph'\nattach-hosts = 2\noverrides = [{ link = 'a-b' }]",
+            "overrides",
+            "neither hosts nor links",
+        ),
         ("kind = 'star'\nhosts = 4\nrate = '0bps'", "rate", "above zero"),
         ("kind = 'star'\nhosts = 40000\nnics = 2", "kind", "80000 ports"),
         ("kind = 'tree'\nracks = 65535\nrows = 65535\nhosts-per-rack = 65535", "racks", "links"),

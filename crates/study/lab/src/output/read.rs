@@ -147,16 +147,26 @@ fn fill(folder: &Path, index: &Index, runs: &mut [RunRecord]) -> Result<(), Read
     table(folder, index, &VOQS, runs, |run, rows| run.voqs = rows)?;
     table(folder, index, &WHY, runs, |run, rows| run.why = rows)?;
     table(folder, index, &SEQUENCE, runs, |run, rows| run.sequence = rows)?;
-    if !runs.iter().all(|run| run.sequence.is_sorted_by_key(|row| (row.flow, row.t_ps))) {
-        let path = folder.join(format!("{}.parquet", SEQUENCE.name()));
-        return Err(damaged(&path, "its rows are not in order of flow and time".into()));
-    }
     table(folder, index, &SCHEDULE, runs, |run, rows| run.schedule = rows)?;
+    check_times(folder, runs)?;
     let mut captured = vec![vec![]; runs.len()];
     table(folder, index, &CAPTURES, &mut captured, |run, rows| *run = rows)?;
     let path = folder.join(index::FILE);
     for ((run, note), rows) in runs.iter_mut().zip(&index.runs).zip(captured) {
         run.captures = captures(&note.captures, rows).map_err(|fault| damaged(&path, fault))?;
+    }
+    Ok(())
+}
+
+/// Checks times that others are subtracted from.
+fn check_times(folder: &Path, runs: &[RunRecord]) -> Result<(), ReadError> {
+    let fault =
+        |name: &str, why: &str| damaged(&folder.join(format!("{name}.parquet")), why.into());
+    if !runs.iter().all(|run| run.sequence.is_sorted_by_key(|row| (row.flow, row.t_ps))) {
+        return Err(fault(SEQUENCE.name(), "its rows are not in order of flow and time"));
+    }
+    if runs.iter().flat_map(|run| &run.schedule).any(|row| row.from_ps > row.until_ps) {
+        return Err(fault(SCHEDULE.name(), "a permission ends before it begins"));
     }
     Ok(())
 }

@@ -85,8 +85,8 @@ fn sequence() -> impl Strategy<Value = Vec<SequenceRow>> {
 fn schedule() -> impl Strategy<Value = ScheduleRow> {
     (number(), number(), any::<u32>(), any::<u32>(), number()).prop_map(
         |(from_ps, until_ps, src, dst, rate_bps)| ScheduleRow {
-            from_ps,
-            until_ps,
+            from_ps: from_ps.min(until_ps),
+            until_ps: from_ps.max(until_ps),
             src,
             dst,
             rate_bps,
@@ -389,6 +389,16 @@ fn steps_of_a_flow_that_are_not_in_order_are_refused() {
         assert!(fits || read.unwrap_err().to_string().contains("not in order of flow and time"));
         fs::remove_dir_all(folder).unwrap();
     }
+}
+
+#[test]
+fn permissions_that_end_before_they_begin_are_refused() {
+    let mut set = RunSet::example(1);
+    set.runs[0].schedule =
+        vec![ScheduleRow { src: 0, dst: 1, from_ps: 9, until_ps: 5, rate_bps: 1 }];
+    let folder = stored("permission", &set);
+    assert!(read(&folder).unwrap_err().to_string().contains("ends before it begins"));
+    fs::remove_dir_all(folder).unwrap();
 }
 
 /// Tables with a matching checksum are still checked.
