@@ -102,7 +102,7 @@ fn what_cannot_be_built_is_explained() {
         ("kind = 'fat-tree'\nk = 64\noversubscription = 500", "oversubscription", "262144"),
         ("kind = 'star'\nhosts = 0", "hosts", "from 1 to"),
         (
-            "kind = 'graph'\nattach-hosts = 2\noverrides = [{ link = 'a-b' }]",
+            "kind = 'graph'\nattach-hosts = 2\nhost-rate = '1Gbps'\nhost-delay = '1us'\noverrides = [{ link = 'a-b' }]",
             "overrides",
             "neither hosts nor links",
         ),
