@@ -58,6 +58,7 @@ __all__ = [
     "EventRate",
     "EventSwitchDown",
     "EventSwitchUp",
+    "Expect",
     "Fabric",
     "FabricFatTree",
     "FabricGraph",
@@ -68,6 +69,7 @@ __all__ = [
     "GraphLink",
     "Limit",
     "LinkOverride",
+    "LogColumns",
     "Measure",
     "Notify",
     "OnDemand",
@@ -865,6 +867,30 @@ AnyEvent = EventLinkDown | EventLinkUp | EventSwitchDown | EventSwitchUp | Event
 
 
 @dataclass(slots=True, kw_only=True, repr=False)
+class Expect(Table):
+    """A value that a metric is expected to have, for example one from a paper.
+
+    :param metric: The metric.
+    :param at: In a file with a `sweep`, the points to which it applies: paths of varied keys, each with a value.
+        Default: all points.
+    :param at_least: The mean is at least this.
+    :param at_most: The mean is at most this.
+    :param scheme: The scheme. Default: every scheme.
+    :param source: Where the value comes from.
+    :param tolerance: How far the mean may be from `value`, as a share of it. Default: 0.1.
+    :param value: The expected value, a number or a quantity with its unit.
+    """
+    metric: Literal["fct-mean", "fct-p50", "fct-p99", "fct-max", "fct-small-p99", "fct-large-mean", "slowdown-mean", "slowdown-p99", "qct-mean", "qct-p99", "makespan", "goodput", "goodput-per-flow", "goodput-tcp", "goodput-udp", "fairness", "retransmissions", "timeouts", "drops", "loss", "marks", "pauses", "queue-p50", "queue-p99", "queue-max", "circuit-utilisation", "fabric-latency-p50", "fabric-latency-p99", "bump-error", "bump-within-2", "limiter-queue-max", "completed", "unfinished", "not-started"]
+    at: Mapping[str, Any] | None = None
+    at_least: float | str | None = None
+    at_most: float | str | None = None
+    scheme: str | None = None
+    source: str | None = None
+    tolerance: float | None = None
+    value: float | str | None = None
+
+
+@dataclass(slots=True, kw_only=True, repr=False)
 class GraphLink(Table):
     """A full-duplex link. Several may join the same two nodes.
 
@@ -917,6 +943,31 @@ class LinkOverride(Table):
     rate: Rate | None = None
     reverse_delay: Time | None = None
     reverse_rate: Rate | None = None
+
+
+@dataclass(slots=True, kw_only=True, repr=False)
+class LogColumns(Table):
+    """The names of columns in a log of flows. Those that are not given are recognized by their usual names.
+
+    :param bytes: Bytes that the sender sent.
+    :param bytes_back: Bytes that the receiver sent back.
+    :param dst: The address of the receiver.
+    :param packets: Packets that the sender sent.
+    :param packets_back: Packets that the receiver sent back.
+    :param protocol: The protocol above IP, as its name or number. Only TCP and UDP are used.
+    :param src: The address of the sender.
+    :param start: When the flow began: a date with time, or a number since 1970.
+    :param start_unit: The unit of `start`. Default: the one in the name of the column, or else seconds.
+    """
+    bytes: str | None = None
+    bytes_back: str | None = None
+    dst: str | None = None
+    packets: str | None = None
+    packets_back: str | None = None
+    protocol: str | None = None
+    src: str | None = None
+    start: str | None = None
+    start_unit: Literal["s", "ms", "us", "ns"] | None = None
 
 
 @dataclass(slots=True, kw_only=True, repr=False)
@@ -1095,6 +1146,8 @@ class Scheme(Table):
     :param control: The central scheduler.
     :param control_loss: Share of the central scheduler's messages that get lost on arrival, at hosts and at
         controllers.
+    :param fabric: A fabric of its own. It has as many hosts as the scenario's fabric, so that the traffic is the same.
+        Default: the scenario's fabric.
     :param flowlet_gap: With `routing = "flowlet"`: a flow that has paused for this long may take another path. Default:
         500us.
     :param queue: The switches' queues.
@@ -1110,6 +1163,7 @@ class Scheme(Table):
     classifier: Classifier | Mapping[str, Any] | None = None
     control: AnyControl | Literal["none", "xco", "tdma", "fastpass", "hedera", "flow-scheduler", "circuits"] | Mapping[str, Any] | None = None
     control_loss: float | None = None
+    fabric: AnyFabric | Mapping[str, Any] | None = None
     flowlet_gap: Time | None = None
     queue: AnyQueue | Literal["drop-tail", "ecn", "red", "codel", "pie", "avq", "qcn"] | Mapping[str, Any] | None = None
     reaction: Reaction | Mapping[str, Any] | None = None
@@ -1318,7 +1372,7 @@ class FabricGraph(Table):
     :param host_delay: Propagation delay of hosts' links that give no delay. Default: `delay`.
     :param host_kinds: Kinds of node in the file that are hosts.
     :param host_rate: Rate of hosts' links that give no rate. Default: `rate`.
-    :param hosts: Names of the hosts.
+    :param hosts: Names of the hosts. In names of nodes of a file, `*` is for any characters.
     :param link: The links.
     :param names: The attribute in the file that names nodes. Default: their ids.
     :param overrides: Links whose rate or delay differs.
@@ -2553,12 +2607,17 @@ class WorkloadTrace(Table):
     Flows as listed in a file, each on a connection of its own.
 
     :param file: The path of the file, relative to the scenario file.
-    :param addresses: `pcap`: a file of lines `address host`. Default: hosts are numbered in the order of their
-        appearance.
+    :param addresses: `pcap` and logs: a file of lines `address host` or `prefix host`. Default: hosts are numbered in
+        the order of their appearance.
     :param class_: Priority class, 0 to 7, of flows for which the trace gives none. Default: 0.
+    :param columns: `flow-log`: names of columns. Default: the usual names.
     :param eager: `goal`: the sender does not wait for messages up to this size. Default: 65535 B.
+    :param epoch: Logs: the moment that is time zero, as a date with time or in seconds since 1970. Earlier records are
+        left out. Default: the start of the first flow.
     :param format: The format of the file. Default: the one that the extension of its name says.
     :param idle_gap: `pcap`: a longer silence ends a flow. Later packets belong to another flow.
+    :param packet_headers: `flow-log` and `netflow`: bytes of headers that are subtracted from the size for each packet.
+        Default: none.
     :param priorities: `cm` and `hpcc-flows`: whether the file's priorities become classes. Default: false.
     :param start: When the trace starts. Default: "0ps".
     :param time_unit: `cm`: unit of `start`. Default: picoseconds.
@@ -2570,9 +2629,12 @@ class WorkloadTrace(Table):
     file: str
     addresses: str | None = None
     class_: int | None = None
+    columns: LogColumns | Mapping[str, Any] | None = None
     eager: Size | None = None
-    format: Literal["csv", "cm", "hpcc-flows", "hpcc-fct", "goal", "pcap"] | None = None
+    epoch: str | None = None
+    format: Literal["csv", "cm", "hpcc-flows", "hpcc-fct", "goal", "pcap", "flow-log", "zeek", "netflow"] | None = None
     idle_gap: Time | None = None
+    packet_headers: Size | None = None
     priorities: bool | None = None
     start: Time | None = None
     time_unit: Literal["ps", "us"] | None = None
@@ -2981,6 +3043,7 @@ class ScenarioTable(Table):
     :param description: Description in a sentence, shown in reports. Default: "".
     :param engine: The engine that runs the scenario.
     :param event: Events that change the network during a run.
+    :param expect: Values that results are expected to have.
     :param measure: What is measured.
     :param repeat: Repetitions of each scheme, each with its own seed. Default: 1.
     :param seed: Seed of the first repetition. The others have the numbers after it. Default: 1.
@@ -2994,6 +3057,7 @@ class ScenarioTable(Table):
     description: str | None = None
     engine: AnyEngine | Literal["packet", "flow", "emulate"] | Mapping[str, Any] | None = None
     event: Sequence[AnyEvent | Mapping[str, Any]] | None = None
+    expect: Sequence[Expect | Mapping[str, Any]] | None = None
     measure: Measure | Mapping[str, Any] | None = None
     repeat: int | None = None
     seed: int | None = None

@@ -501,7 +501,7 @@ fn small_lab(
 ) -> (Vec<String>, Vec<String>, usize, String) {
     let links: String = links.iter().map(|ends| format!("    - endpoints: [{ends}]\n")).collect();
     let text = format!("name: lab\ntopology:\n  nodes:\n{nodes}  links:\n{links}");
-    let read = good(Containerlab, &text, &asked);
+    let read = good(Containerlab, &text, asked);
     (
         read.spec.hosts,
         read.spec.switches,

@@ -102,7 +102,7 @@ options! {
         epoch: Option<Moment> = None,
         /// `flow-log`: names of columns. Default: the usual names.
         #[serde(skip_serializing_if = "Option::is_none")]
-        columns: Option<LogColumns> = None,
+        columns: Option<Box<LogColumns>> = None,
         /// `flow-log` and `netflow`: bytes of headers that are subtracted from the size for each packet. Default: none.
         #[serde(skip_serializing_if = "Option::is_none")]
         packet_headers: Option<Bytes> = None,

@@ -26,16 +26,10 @@ pub fn figure(view: &View<'_>) -> Figure {
 fn over_time(view: &View<'_>) -> Option<Figure> {
     let links = Links::of(view)?;
     view.first().find(|(_, run)| !run.samples.is_empty())?;
-    let mut sampled = BTreeSet::new();
-    for (scheme, run) in view.first() {
-        let own: BTreeSet<u32> = run.samples.iter().map(|sample| sample.port).collect();
-        sampled.extend(own.into_iter().filter_map(|own| links.number(scheme, own as usize)));
-    }
-    let mut ports: Vec<usize> = sampled.into_iter().collect();
-    let all = ports.len();
-    ports.sort_by_key(|at| (std::cmp::Reverse(links.used(*at).into_iter().max()), *at));
-    ports.truncate(ROWS);
-    ports.sort_unstable();
+    let sampled: Vec<BTreeSet<usize>> =
+        view.first().map(|(scheme, run)| sampled(&links, scheme, run)).collect();
+    let all = sampled.iter().flatten().collect::<BTreeSet<_>>().len();
+    let ports = busiest(&links, &sampled);
     let panel = |(scheme, run): (usize, &RunRecord)| {
         let own: Vec<Option<usize>> = ports.iter().map(|at| links.in_first(scheme, *at)).collect();
         panel(scheme, run, &own)
@@ -50,6 +44,33 @@ fn over_time(view: &View<'_>) -> Option<Figure> {
     let panels = view.first().filter(|(_, run)| !run.samples.is_empty()).map(panel).collect();
     let heat = Heat { rows: ports.iter().map(|at| name(links.ports[*at])).collect(), panels };
     Some(Ok(Plot { id: "utilisation", title: TITLE.into(), caption, shape: Shape::Heat(heat) }))
+}
+
+/// The ports of which `run`, the first of `scheme`, has samples.
+fn sampled(links: &Links<'_>, scheme: usize, run: &RunRecord) -> BTreeSet<usize> {
+    let own: BTreeSet<u32> = run.samples.iter().map(|sample| sample.port).collect();
+    own.into_iter().filter_map(|own| links.number(scheme, own as usize)).collect()
+}
+
+/// The ports to draw: those with the highest utilisation. Schemes on different fabrics have the same number each.
+fn busiest(links: &Links<'_>, sampled: &[BTreeSet<usize>]) -> Vec<usize> {
+    let mut groups: Vec<&BTreeSet<usize>> = vec![];
+    for ports in sampled.iter().filter(|ports| !ports.is_empty()) {
+        if groups.iter().all(|group| group.is_disjoint(ports)) {
+            groups.push(ports);
+        }
+    }
+    let each = ROWS / groups.len().max(1);
+    let most = |group: &&BTreeSet<usize>| {
+        let joined = sampled.iter().filter(|ports| !ports.is_disjoint(group));
+        let all: BTreeSet<usize> = joined.flatten().copied().collect();
+        let mut ports: Vec<usize> = all.into_iter().collect();
+        ports.sort_by_key(|at| (std::cmp::Reverse(links.used(*at).into_iter().max()), *at));
+        ports.truncate(each);
+        ports
+    };
+    let chosen: BTreeSet<usize> = groups.iter().flat_map(most).collect();
+    chosen.into_iter().collect()
 }
 
 fn name(port: &PortRow) -> String {

@@ -99,8 +99,9 @@ pub fn expectations(set: &RunSet, summary: &Summary) -> Option<String> {
 pub fn expected(heads: &[&str], rows: &[Vec<String>]) -> String {
     let head = |text: &&str| format!("<th scope=\"col\">{}</th>", escape(text));
     let row = |cells: &Vec<String>| {
-        let cells = cells.iter().map(|cell| format!("<td>{}</td>", escape(cell)));
-        format!("<tr>{}</tr>\n", cells.collect::<String>())
+        let rest = cells.iter().skip(1).map(|cell| format!("<td>{}</td>", escape(cell)));
+        let first = cells.first().map_or(String::new(), |cell| escape(cell));
+        format!("<tr><th scope=\"row\">{first}</th>{}</tr>\n", rest.collect::<String>())
     };
     format!(
         "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Table of expectations\"><table>\n<thead><tr>{}</tr>\

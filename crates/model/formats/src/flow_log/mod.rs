@@ -82,7 +82,7 @@ pub struct Unread {
 pub(crate) type EachRecord<'a> = dyn FnMut(&LogRecord) -> Result<(), String> + 'a;
 
 enum State {
-    Table(TextLines, table::Table),
+    Table(TextLines, Box<table::Table>),
     Zeek(TextLines, zeek::Zeek),
     NetFlow(Box<NetFlow>),
 }
@@ -97,7 +97,9 @@ impl LogReader {
     pub fn new(kind: &LogKind) -> LogReader {
         let lines = TextLines::default();
         let state = match kind {
-            LogKind::Table(columns) => State::Table(lines, table::Table::new(columns.clone())),
+            LogKind::Table(columns) => {
+                State::Table(lines, Box::new(table::Table::new(columns.clone())))
+            }
             LogKind::Zeek => State::Zeek(lines, zeek::Zeek::default()),
             LogKind::NetFlow => State::NetFlow(Box::default()),
         };

@@ -83,7 +83,11 @@ fn tables_of_known_tools_are_read() {
     ] {
         for piece in [1, 7, 1_000] {
             let found = read(&table(), text.as_bytes(), piece).unwrap().0;
-            assert_eq!(found.iter().map(short).collect::<Vec<_>>(), [wanted.clone()], "{text}");
+            assert_eq!(
+                found.iter().map(short).collect::<Vec<_>>(),
+                std::slice::from_ref(&wanted),
+                "{text}"
+            );
         }
     }
 }

@@ -47,7 +47,9 @@ impl Log {
         let kind = match format {
             TraceFormat::Zeek => LogKind::Zeek,
             TraceFormat::NetFlow => LogKind::NetFlow,
-            _ => LogKind::Table(Columns::new(trace.columns.clone().unwrap_or_default())),
+            _ => {
+                LogKind::Table(Columns::new(trace.columns.as_deref().cloned().unwrap_or_default()))
+            }
         };
         let addresses = trace.addresses.as_ref().map(|file| address_map(&folder.join(file)));
         let ends = Ends {
@@ -143,7 +145,7 @@ fn import(job: &Job<'_>, format: TraceFormat) -> Result<Imported, String> {
         format: Some(format),
         addresses: addresses.as_ref().map(|path| path.to_string_lossy().into_owned()),
         epoch: *epoch,
-        columns: columns.clone(),
+        columns: columns.clone().map(Box::new),
         packet_headers: *packet_headers,
         ..Trace::default()
     };

@@ -134,14 +134,14 @@ fn ntp(bytes: &[u8]) -> Option<i128> {
         let [a, b, c, d, e, f, g, h] = bytes;
         [[a, b, c, d], [e, f, g, h]].map(u32::from_be_bytes)
     })?;
-    let fraction_ps = i128::from(fraction) * 1_000 * MS >> 32;
+    let fraction_ps = (i128::from(fraction) * 1_000 * MS) >> 32;
     Some((i128::from(seconds) - SECONDS_TO_1970) * 1_000 * MS + fraction_ps)
 }
 
 /// A whole number of up to eight bytes. Exporters may leave out leading zeros (RFC 7011, section 6.2).
 fn number(bytes: &[u8]) -> Option<u64> {
     let fits = (1..=8).contains(&bytes.len());
-    fits.then(|| bytes.iter().fold(0, |value, byte| value << 8 | u64::from(*byte)))
+    fits.then(|| bytes.iter().fold(0, |value, byte| (value << 8) | u64::from(*byte)))
 }
 
 fn address(bytes: &[u8]) -> Option<IpAddr> {
