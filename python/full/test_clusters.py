@@ -36,7 +36,7 @@ def study_of(points: int, traffic: str) -> str:
 @pytest.fixture(scope="module")
 def study(tmp_path_factory: pytest.TempPathFactory) -> sl.Study:
     file = tmp_path_factory.mktemp("study") / "study.toml"
-    file.write_text(study_of(200, "300ms"))
+    file.write_text(study_of(200, "150ms"))
     return sl.Study.load(file)
 
 
@@ -50,14 +50,16 @@ def expected(study: sl.Study, tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 class Killer(threading.Thread):
-    """Kills a random worker every few seconds."""
+    """Kills a random worker after a second, and then every few seconds."""
 
     def __init__(self, workers: Callable[[], list[int]], every: float = 5.0) -> None:
         super().__init__(daemon=True)
         self.workers, self.every, self.killed, self.over = workers, every, 0, threading.Event()
 
     def run(self) -> None:
-        while not self.over.wait(self.every):
+        pause = 1.0
+        while not self.over.wait(pause):
+            pause = self.every
             workers = self.workers()
             if workers:
                 try:
@@ -76,7 +78,7 @@ class Killer(threading.Thread):
 
 
 def processes() -> Iterator[tuple[int, str]]:
-    """All processes with their words."""
+    """All processes with their command lines."""
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit():
             try:
