@@ -108,8 +108,11 @@ def test_dask_with_killed_workers(study: sl.Study, expected: str, tmp_path: Path
         def workers() -> list[int]:
             return [worker.process.pid for worker in cluster.workers.values() if worker.process and worker.process.pid]
 
-        with distributed.Client(cluster) as client, Killer(workers) as killer:
-            done = sl.sweep(study, out=tmp_path, executor=client.get_executor(), retries=50)
+        with distributed.Client(cluster) as client:
+            with Killer(workers) as killer:
+                done = sl.sweep(study, out=tmp_path, executor=client.get_executor(), retries=50)
+            # A cluster does not close while it starts a worker again.
+            client.wait_for_workers(2, timeout=60)
     assert killer.killed > 0 and done.complete and done.rows() == expected
     time.sleep(1)
     left = [words for process, words in processes() if process in descendants() - before and "resource_tracker" not in words]
