@@ -36,7 +36,7 @@ def study_of(points: int, traffic: str) -> str:
 @pytest.fixture(scope="module")
 def study(tmp_path_factory: pytest.TempPathFactory) -> sl.Study:
     file = tmp_path_factory.mktemp("study") / "study.toml"
-    file.write_text(study_of(200, "300ms"))
+    file.write_text(study_of(200, "150ms"))
     return sl.Study.load(file)
 
 
@@ -50,14 +50,16 @@ def expected(study: sl.Study, tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 class Killer(threading.Thread):
-    """Kills a random worker every few seconds."""
+    """Kills a random worker after a second, and then every few seconds."""
 
     def __init__(self, workers: Callable[[], list[int]], every: float = 5.0) -> None:
         super().__init__(daemon=True)
         self.workers, self.every, self.killed, self.over = workers, every, 0, threading.Event()
 
     def run(self) -> None:
-        while not self.over.wait(self.every):
+        pause = 1.0
+        while not self.over.wait(pause):
+            pause = self.every
             workers = self.workers()
             if workers:
                 try:
@@ -76,7 +78,7 @@ class Killer(threading.Thread):
 
 
 def processes() -> Iterator[tuple[int, str]]:
-    """All processes with their words."""
+    """All processes with their command lines."""
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit():
             try:
@@ -106,8 +108,11 @@ def test_dask_with_killed_workers(study: sl.Study, expected: str, tmp_path: Path
         def workers() -> list[int]:
             return [worker.process.pid for worker in cluster.workers.values() if worker.process and worker.process.pid]
 
-        with distributed.Client(cluster) as client, Killer(workers) as killer:
-            done = sl.sweep(study, out=tmp_path, executor=client.get_executor(), retries=50)
+        with distributed.Client(cluster) as client:
+            with Killer(workers) as killer:
+                done = sl.sweep(study, out=tmp_path, executor=client.get_executor(), retries=50)
+            # A cluster does not close while it starts a worker again.
+            client.wait_for_workers(2, timeout=60)
     assert killer.killed > 0 and done.complete and done.rows() == expected
     time.sleep(1)
     left = [words for process, words in processes() if process in descendants() - before and "resource_tracker" not in words]

@@ -252,7 +252,7 @@ class _Sweep:
         todo = list(range(len(self.study)))
         running: dict[Future[str], int] = {}
         of = len(todo)
-        # Futures tell their end themselves: to wait for thousands of them takes as long as a short point.
+        # Each future reports its end: waiting for thousands of them together takes as long as a short point.
         ended: SimpleQueue[Future[str]] = SimpleQueue()
         try:
             while todo or running:

@@ -101,7 +101,7 @@ impl Compiled {
             let mut call = Call::new(&part, memory.clone(), Arc::clone(&faults));
             call.output = vec![i64::from(initial)];
             let mut window = Window { call };
-            window.tell(Event { kind: 0, initial, ..Event::default() });
+            window.report(Event { kind: 0, initial, ..Event::default() });
             window
         })
     }
@@ -251,7 +251,7 @@ pub struct Window {
 }
 
 impl Window {
-    fn tell(&mut self, event: Event) {
+    fn report(&mut self, event: Event) {
         let Event { kind, now, ack, flight, initial } = event;
         let of = |get: fn(&Ack) -> i64| ack.as_ref().map_or(0, get);
         let ps = |time: Option<Time>| time.map_or(-1, |time| time.as_ps() as i64);
@@ -276,17 +276,17 @@ impl Window {
 
 impl Congestion for Window {
     fn on_ack(&mut self, ack: &Ack, now: Time) {
-        self.tell(Event { kind: 1, now, ack: Some(*ack), ..Event::default() });
+        self.report(Event { kind: 1, now, ack: Some(*ack), ..Event::default() });
     }
     fn on_loss(&mut self, loss: Loss, now: Time) {
         let (kind, flight) = match loss {
             Loss::Fast { flight } => (2, flight),
             Loss::Timeout { flight } => (3, flight),
         };
-        self.tell(Event { kind, now, flight, ..Event::default() });
+        self.report(Event { kind, now, flight, ..Event::default() });
     }
     fn restart(&mut self, initial: u32) {
-        self.tell(Event { kind: 4, initial, ..Event::default() });
+        self.report(Event { kind: 4, initial, ..Event::default() });
     }
     fn window(&self) -> u32 {
         self.call.output[0].clamp(1, 1 << 20) as u32

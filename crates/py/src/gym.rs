@@ -20,8 +20,9 @@ use std::time::Duration;
 /// The name of the scheduler in scenarios.
 const NAME: &str = "slotline.gym";
 
-/// How often a thread looks whether it is its turn before it sleeps: some microseconds.
-const SPINS: u32 = 4000;
+/// How often a thread looks whether it is its turn before it sleeps: a few microseconds, as the other thread may need its
+/// processor.
+const SPINS: u32 = 150;
 /// Interval at which signals are looked at.
 const PERIOD: Duration = Duration::from_millis(20);
 

@@ -60,7 +60,7 @@ impl Session {
         self.shards.iter().map(|shard| shard.links.reports.completed).sum()
     }
 
-    /// Tells the hosts at both nodes of a flow that was added to the plan of the run.
+    /// Informs the hosts at both ends of a flow that was added to the plan of the run.
     pub fn add(&mut self, flow: FlowId, ends: [NodeId; 2]) {
         for node in ends {
             let Some((shard, at)) = self.place(node) else { continue };
