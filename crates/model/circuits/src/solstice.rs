@@ -18,6 +18,8 @@ pub struct SolsticeSpec {
     pub prefilter: Option<u64>,
     /// The demand is scaled up until its largest row or column fills half of the week.
     pub inflate: bool,
+    /// The week is filled by longer days. Time and circuits that the decomposition leaves serve nothing else.
+    pub decomposition_only: bool,
     /// The plan for a demand that Solstice's own days serve badly.
     pub fallback: Fallback,
 }
@@ -41,7 +43,7 @@ pub enum Fallback {
 /// columns have the same sum (QuickStuff). The threshold begins at a quarter of the week. As long as the
 /// cells of at least the threshold have a perfect matching, that matching becomes a day with the length of
 /// its smallest cell. Otherwise the threshold is halved, down to the shortest day or two nights (BigSlice).
-/// Finally, the days are made to fill the week. Unlike in the paper, the demand that is left is served by
+/// Finally, the days are made to fill the week. Unless only the decomposition is wanted, as in the paper, the demand that is left is served by
 /// circuits that would only serve stuffing and in the rest of the week: circuits are exchanged, and days are
 /// added and lengthened.
 ///
@@ -149,6 +151,15 @@ impl Solstice {
             return;
         }
         let better = self.spec.fallback == Fallback::Better;
+        if self.spec.decomposition_only {
+            self.plan.shorten_to_week(&self.fallback.ticks);
+            self.plan.stretch(&self.fallback.ticks);
+            let served = self.fallback.served_by_plan(&self.plan, &self.cells);
+            if better && served < self.fallback.served_by_rotation(&self.cells) {
+                self.plan.clear(size);
+            }
+            return;
+        }
         let rotation = if better { self.fallback.served_by_rotation(&self.cells) } else { 0 };
         let (least, ticks) = (self.least(), self.fallback.ticks);
         self.plan.shorten_to_week(&ticks);

@@ -77,7 +77,7 @@ fn explanations_are_these() {
     let all = [
         ("incast", repository("incast.toml")),
         ("websearch", repository("websearch.toml")),
-        ("xco-3", repository("reproduce/xco-3.toml")),
+        ("xco-4", repository("reproduce/xco-4.toml")),
         ("doubtful", doubtful.unwrap_or_else(|error| panic!("{error}"))),
     ];
     let shown: String =

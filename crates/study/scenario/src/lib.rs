@@ -28,6 +28,7 @@ mod imported;
 mod input;
 pub mod keys;
 pub mod load;
+mod measured;
 pub mod merge;
 pub mod metric;
 mod named_files;

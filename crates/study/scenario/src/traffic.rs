@@ -1,7 +1,8 @@
 //! The check of a scenario's traffic.
 
-use super::check::{Files, Fit, SAMPLE, followed};
+use super::check::{Files, Fit, SAMPLE};
 use super::fit::{self, FlowSize};
+use super::measured::followed;
 use super::spec::Scenario;
 use slotline_net::error::{SpecError, SpecErrorKind};
 use slotline_net::time::Time;

@@ -151,6 +151,10 @@ pub struct CircuitsSpec {
     /// With `solstice`: whether demand is scaled up until it fills half of the week, as in Etalon's code.
     #[serde(skip_serializing_if = "is_false")]
     pub inflate: bool,
+    /// With `solstice`: whether the week is filled by longer days, as in Etalon's code. Otherwise time and circuits that
+    /// the decomposition leaves serve the remaining demand.
+    #[serde(skip_serializing_if = "is_false")]
+    pub decomposition_only: bool,
     /// With `solstice`: the replacement of a week that serves little demand.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fallback: Option<FallbackKind>,
@@ -187,6 +191,7 @@ impl Default for CircuitsSpec {
             hold: None,
             prefilter: None,
             inflate: false,
+            decomposition_only: false,
             fallback: None,
             custom: None,
             stretch: None,
@@ -254,6 +259,7 @@ impl CircuitsSpec {
         let own = [
             ("prefilter", self.prefilter.is_some()),
             ("inflate", self.inflate),
+            ("decomposition-only", self.decomposition_only),
             ("fallback", self.fallback.is_some()),
         ];
         if self.scheduler != SchedulerKind::Solstice
@@ -327,7 +333,8 @@ impl CircuitsSpec {
             SchedulerKind::Solstice => {
                 let prefilter = self.prefilter.map(|bytes| bytes.0);
                 let fallback = self.fallback.unwrap_or_default().into();
-                let spec = SolsticeSpec { prefilter, inflate: self.inflate, fallback };
+                let (inflate, decomposition_only) = (self.inflate, self.decomposition_only);
+                let spec = SolsticeSpec { prefilter, inflate, decomposition_only, fallback };
                 Box::new(Solstice::new(racks, terms, spec))
             }
             SchedulerKind::Custom => {

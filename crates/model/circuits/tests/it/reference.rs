@@ -20,19 +20,37 @@ const ETALON: [(DemandPattern, usize, f64); 6] = [
     (DemandPattern::AllToAll, 256, 90.00),
 ];
 
+/// The share of demand in percent that the circuits of Solstice serve.
+fn share_served(class: DemandPattern, racks: usize, spec: SolsticeSpec) -> f64 {
+    let timing =
+        CircuitTimingSpec::etalon((racks as u64 - 1) * 200_000_000).build().expect("a good week");
+    let bytes = timing.circuit_bytes(timing.week());
+    let demand = class.demand(racks, bytes, 1).expect("a demand");
+    let mut week = Week::default();
+    Solstice::new(racks, timing, spec).week(&demand, &mut week);
+    let served = served(&week, &demand, &timing);
+    100.0 * served.circuit as f64 / served.demand as f64
+}
+
 #[test]
 fn solstice_serves_what_etalons_does() {
     for (class, racks, theirs) in ETALON {
-        let timing = CircuitTimingSpec::etalon((racks as u64 - 1) * 200_000_000)
-            .build()
-            .expect("a good week");
-        let bytes = timing.circuit_bytes(timing.week());
-        let demand = class.demand(racks, bytes, 1).expect("a demand");
-        let mut week = Week::default();
-        Solstice::new(racks, timing, SolsticeSpec::default()).week(&demand, &mut week);
-        let served = served(&week, &demand, &timing);
-        let ours = 100.0 * served.circuit as f64 / served.demand as f64;
+        let ours = share_served(class, racks, SolsticeSpec::default());
         assert!(ours >= theirs - 0.01, "{class}, {racks} racks: {ours} of {theirs}");
+    }
+}
+
+/// Without the use of what the decomposition leaves, it serves about as much as the C program, and not more than with it.
+#[test]
+fn the_decomposition_alone_serves_about_what_etalons_does() {
+    let only = SolsticeSpec { decomposition_only: true, ..SolsticeSpec::default() };
+    for (class, racks, theirs) in ETALON {
+        let (ours, more) =
+            (share_served(class, racks, only), share_served(class, racks, SolsticeSpec::default()));
+        assert!(
+            (ours - theirs).abs() < 2.5 && ours <= more,
+            "{class}, {racks} racks: {ours} of {theirs}, {more}"
+        );
     }
 }
 
