@@ -523,6 +523,8 @@ class ControlCircuits(Table):
     :param computing: How long planning takes, in addition to the messages. Default: "20us".
     :param custom: With `custom`: the scheduler of the calling program.
     :param day: The shortest day. Default: nine nights, so that circuits are up for nine tenths of the time.
+    :param decomposition_only: With `solstice`: whether the week is filled by longer days, as in Etalon's code.
+        Otherwise time and circuits that the decomposition leaves serve the remaining demand.
     :param demand: The source of the demand. Default: "voq".
     :param fallback: With `solstice`: the replacement of a week that serves little demand.
     :param gather: How long the scheduler waits for further reports after the first of a week. Default: "20us".
@@ -546,6 +548,7 @@ class ControlCircuits(Table):
     computing: Time | None = None
     custom: CustomCircuits | Mapping[str, Any] | None = None
     day: Time | None = None
+    decomposition_only: bool | None = None
     demand: Literal["voq", "adu", "perfect"] | None = None
     fallback: Literal["if-better", "if-empty", "ring"] | None = None
     gather: Time | None = None

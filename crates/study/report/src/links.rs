@@ -3,10 +3,7 @@
 
 use super::view::{View, seconds};
 use slotline_lab::record::{PortRow, RunRecord};
-use std::collections::{BTreeMap, BTreeSet};
-
-/// A run, and the number in it of each common port.
-type Numbered<'a> = (&'a RunRecord, Vec<Option<usize>>);
+use std::collections::BTreeMap;
 
 /// The ports of a set.
 pub struct Links<'a> {
@@ -17,27 +14,27 @@ pub struct Links<'a> {
     runs: Vec<Vec<Numbered<'a>>>,
 }
 
+struct Numbered<'a> {
+    run: &'a RunRecord,
+    /// The common number of each port of the run.
+    common: Vec<usize>,
+    /// The number in the run of each common port.
+    own: Vec<Option<usize>>,
+}
+
 impl<'a> Links<'a> {
     /// The ports of `view`; `None` if no run was done.
     pub fn of(view: &View<'a>) -> Option<Links<'a>> {
         let most = view.first().map(|(_, run)| run).max_by_key(|run| run.ports.len())?;
-        let (mut names, mut ports) = (names(&most.ports), most.ports.iter().collect::<Vec<_>>());
-        let mut known: BTreeSet<Name<'_>> = names.iter().copied().collect();
-        for (_, run) in view.first() {
-            for (name, port) in self::names(&run.ports).into_iter().zip(&run.ports) {
-                if known.insert(name) {
-                    names.push(name);
-                    ports.push(port);
-                }
-            }
-        }
-        let numbered = |run: &&'a RunRecord| {
-            let own: BTreeMap<Name<'_>, usize> =
-                self::names(&run.ports).into_iter().zip(0..).collect();
-            (*run, names.iter().map(|name| own.get(name).copied()).collect())
-        };
-        let runs = view.runs.iter().map(|runs| runs.iter().map(numbered).collect()).collect();
-        Some(Links { ports, runs })
+        let mut all = Common::default();
+        let usual = all.numbers(most);
+        let mut numbers = |run| if alike(run, most) { usual.clone() } else { all.numbers(run) };
+        let common: Vec<Vec<Vec<usize>>> =
+            view.runs.iter().map(|runs| runs.iter().map(|run| numbers(run)).collect()).collect();
+        let numbered = view.runs.iter().zip(common).map(|(runs, common)| {
+            runs.iter().zip(common).map(|(run, common)| all.numbered(run, common)).collect()
+        });
+        Some(Links { runs: numbered.collect(), ports: all.ports })
     }
 
     /// For each scheme, the utilisation of port `at` over the whole runs of all seeds, per mille; -1 if it is unknown.
@@ -47,18 +44,53 @@ impl<'a> Links<'a> {
 
     /// The number that port `at` has in the first run of `scheme`.
     pub fn in_first(&self, scheme: usize, at: usize) -> Option<usize> {
-        self.runs[scheme].first()?.1[at]
+        self.runs[scheme].first()?.own[at]
     }
 
     /// The common number of port `own` of `scheme`'s first run.
     pub fn number(&self, scheme: usize, own: usize) -> Option<usize> {
-        self.runs[scheme].first()?.1.iter().position(|at| *at == Some(own))
+        self.runs[scheme].first()?.common.get(own).copied()
     }
+}
+
+/// The ports that have a common number so far, and the number of each name.
+#[derive(Default)]
+struct Common<'a> {
+    ports: Vec<&'a PortRow>,
+    numbers: BTreeMap<Name<'a>, usize>,
+}
+
+impl<'a> Common<'a> {
+    /// The common number of each port of `run`.
+    fn numbers(&mut self, run: &'a RunRecord) -> Vec<usize> {
+        let numbered = names(&run.ports).into_iter().zip(&run.ports).map(|(name, port)| {
+            *self.numbers.entry(name).or_insert_with(|| {
+                self.ports.push(port);
+                self.ports.len() - 1
+            })
+        });
+        numbered.collect()
+    }
+
+    fn numbered(&self, run: &'a RunRecord, common: Vec<usize>) -> Numbered<'a> {
+        let mut own = vec![None; self.ports.len()];
+        for (number, at) in common.iter().enumerate() {
+            own[*at] = Some(number);
+        }
+        Numbered { run, common, own }
+    }
+}
+
+/// Whether both runs have the same ports in the same order, as nearly all runs of a set have.
+fn alike(one: &RunRecord, other: &RunRecord) -> bool {
+    let name = |port: &PortRow, far: &PortRow| port.node == far.node && port.port == far.port;
+    one.ports.len() == other.ports.len()
+        && one.ports.iter().zip(&other.ports).all(|(port, far)| name(port, far))
 }
 
 fn used(runs: &[Numbered<'_>], at: usize) -> i32 {
     let (mut bytes, mut capacity) = (0.0, 0.0);
-    for (run, own) in runs {
+    for Numbered { run, own, .. } in runs {
         let Some(port) = own[at].and_then(|own| run.ports.get(own)) else { continue };
         bytes += port.tx_bytes as f64 * 8000.0;
         capacity += port.rate_bps as f64 * seconds(run.engine.sim_time_ps);
