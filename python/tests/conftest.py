@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,9 @@ import slotline as sl
 
 ROOT = Path(__file__).parents[2]
 SCENARIOS = ROOT / "scenarios"
+
+# A shell that starts a program in the background has it ignore Ctrl-C, which some tests send.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 SMALL = """
 name = "small"
