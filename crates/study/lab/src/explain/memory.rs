@@ -26,6 +26,19 @@ const PROGRAM: f64 = 32e6;
 /// Bytes for a connection whose losses are detected by time.
 const TIMED_CONNECTION: f64 = 1_000.0;
 
+/// Bytes for each flow, once for all runs.
+const FLOW: f64 = 80.0;
+
+/// Bytes of the results for each flow of a run.
+const FLOW_OF_RUN: f64 = 80.0;
+
+/// Bytes for each flow while a run goes on: of flows whose start time is known before, and of those that wait for
+/// others.
+const RUNNING_FLOW: [f64; 2] = [290.0, 65.0];
+
+/// Bytes for each sample of a run: of a port, and of a bump.
+const SAMPLE: [f64; 2] = [40.0, 60.0];
+
 /// Bytes of the network for each directed link, once for all runs.
 const LINK: f64 = 400.0;
 
@@ -56,8 +69,26 @@ pub(super) fn memory(survey: &Survey<'_>, estimates: &[Estimate], at_once: usize
         + recorded
         + captured(survey)
         + network
-        + 300.0 * flows
-        + runs * (150.0 * flows + 40.0 * samples(survey))
+        + FLOW * flows
+        + runs * (FLOW_OF_RUN * flows + SAMPLE[0] * samples(survey))
+        + sampled_by_bumps(survey)
+}
+
+/// Bytes of the samples of all runs that bumps take of their queues and of the flows that they limit.
+fn sampled_by_bumps(survey: &Survey<'_>) -> f64 {
+    let Some(sample) = survey.scenario.measure.sample else { return 0.0 };
+    let count = |at: &[String], to_hosts: bool| match at.len() {
+        0 => survey.ports_of_switches(to_hosts).count(),
+        some => some,
+    };
+    let bumps = survey.scenario.scheme.iter().filter_map(|scheme| scheme.bump.as_ref());
+    let places = bumps.map(|bump| {
+        let limits = bump.reaction.as_ref().map_or(0, |limit| count(&limit.at, true));
+        count(&bump.at, false) + limits
+    });
+    let times = survey.lasts().as_secs_f64() / sample.as_secs_f64();
+    let runs = f64::from(survey.scenario.repeat);
+    SAMPLE[1] * runs * times * places.sum::<usize>() as f64
 }
 
 /// Bytes of the packets that the first run of each scheme captures.
@@ -103,7 +134,11 @@ fn state(survey: &Survey<'_>, scheme: &SchemeSpec) -> f64 {
         _ => 0.0,
     };
     let ports = port * survey.lanes.len() as f64;
-    ports + timed * survey.traffic.conns.len() as f64 + control + waiting
+    let [known, waits] = RUNNING_FLOW;
+    let flows = survey.flows() as f64;
+    let flows =
+        known * survey.begin_at_known_times() + waits * (flows - survey.begin_at_known_times());
+    ports + timed * survey.traffic.conns.len() as f64 + control + waiting + flows
 }
 
 /// Bytes of the windows that wait for their timeslots in hosts.

@@ -254,6 +254,20 @@ impl<'a> Survey<'a> {
         })
     }
 
+    /// The number of flows of a run whose start times are known before.
+    pub fn begin_at_known_times(&self) -> f64 {
+        let groups = 0..self.counts.len() as u16;
+        groups.map(|group| self.starts(Some(group)).count() as f64 * self.scale(group)).sum()
+    }
+
+    /// The directed links from switches to hosts, or to other switches.
+    pub fn ports_of_switches(&self, to_hosts: bool) -> impl Iterator<Item = &DirectedLink> {
+        let of_switch = move |link: &&DirectedLink| {
+            !self.is_host(link.from) && self.is_host(link.to) == to_hosts
+        };
+        self.lanes.iter().filter(of_switch)
+    }
+
     /// The first and the last of the start times that are known before the run, for the flows of `group`. If the sample
     /// does not have all of the flows that arrive over time, the last start time is extrapolated.
     pub fn first_and_last(&self, group: u16) -> Option<(Time, Time)> {
