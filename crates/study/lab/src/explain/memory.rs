@@ -57,6 +57,12 @@ const CAPTURED: f64 = 100.0;
 /// Bytes of a packet in the host of its sender.
 const WAITING_PACKET: f64 = 48.0;
 
+/// Bytes of a packet in a queue.
+const QUEUED_PACKET: f64 = 36.0;
+
+/// The share of simultaneous runs whose queues are full at the same time.
+const FULL_AT_ONCE: f64 = 0.45;
+
 /// Bytes for the program, the network, the traffic, the records of all runs, and the state and the recorded packets of
 /// `at_once` simultaneous runs.
 pub(super) fn memory(survey: &Survey<'_>, estimates: &[Estimate], at_once: usize) -> f64 {
@@ -127,10 +133,9 @@ fn state(survey: &Survey<'_>, scheme: &SchemeSpec) -> f64 {
         }
         _ => 0.0,
     };
-    // Under TDMA about a quarter of a window waits, and the rest is under way.
     let waiting = match scheme.control {
-        ControlSpec::Fastpass(_) => waiting(survey, &transport),
-        ControlSpec::Tdma(_) => waiting(survey, &transport) / 4.0,
+        ControlSpec::Fastpass(_) => waiting(survey, &transport, |packets| packets * WAITING_PACKET),
+        ControlSpec::Tdma(_) => waiting(survey, &transport, of_queue),
         _ => 0.0,
     };
     let ports = port * survey.lanes.len() as f64;
@@ -141,11 +146,17 @@ fn state(survey: &Survey<'_>, scheme: &SchemeSpec) -> f64 {
     ports + timed * survey.traffic.conns.len() as f64 + control + waiting + flows
 }
 
-/// Bytes of the windows that wait for their timeslots in hosts.
-fn waiting(survey: &Survey<'_>, transport: &Transport) -> f64 {
+/// Bytes of the windows that wait for their timeslots in hosts, by the bytes of a window.
+fn waiting(survey: &Survey<'_>, transport: &Transport, bytes: fn(f64) -> f64) -> f64 {
     let window = f64::from(transport.max_window());
     let packets = |conn| survey.load(conn, transport).packets.min(window);
-    tcp(survey).map(packets).sum::<f64>() * WAITING_PACKET
+    tcp(survey).map(packets).map(bytes).sum::<f64>()
+}
+
+/// Bytes of the queue for one destination of a host under TDMA. Nearly all of the window waits in it, and its room
+/// doubles when it is full.
+fn of_queue(packets: f64) -> f64 {
+    (0.95 * packets).max(1.0).log2().ceil().exp2() * QUEUED_PACKET * FULL_AT_ONCE
 }
 
 fn tcp<'a>(survey: &'a Survey<'_>) -> impl Iterator<Item = &'a Conn> {
