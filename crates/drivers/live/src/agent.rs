@@ -171,7 +171,7 @@ impl Agent {
                 // `Config::load` has refused configurations in which two machines have the same key.
                 let _ = self.channel.rekey(&keys);
             }
-            let next = self.round(now)?;
+            let next = self.round(&|| running.now())?;
             shared.show(|| self.status(now));
             let spins = !self.held.is_empty() && next <= SPIN;
             if !spins && !next.is_zero() {
@@ -191,8 +191,9 @@ impl Agent {
     }
 
     /// Does everything that is due. Returns the time until there is more to do.
-    fn round(&mut self, now: Local) -> io::Result<Duration> {
-        self.hear(now)?;
+    fn round(&mut self, clock: &impl Fn() -> Local) -> io::Result<Duration> {
+        self.hear(clock)?;
+        let now = clock();
         self.take_in(now)?;
         self.ask_for_time(now);
         self.judge(now);
@@ -202,10 +203,12 @@ impl Agent {
         Ok(next.min(self.asks.since(now)).min(attend))
     }
 
-    /// Handles messages from arbiters.
-    fn hear(&mut self, now: Local) -> io::Result<()> {
+    /// Handles messages from arbiters. The clock is read after each message, because the bound of an answer holds for
+    /// a time at which it had arrived.
+    fn hear(&mut self, clock: &impl Fn() -> Local) -> io::Result<()> {
         for _ in 0..BURST {
-            let Some((from, message)) = self.channel.receive(now)? else { return Ok(()) };
+            let Some((from, message)) = self.channel.receive(clock())? else { return Ok(()) };
+            let now = clock();
             let Some(at) = self.setup.arbiters.iter().position(|peer| peer.number == from) else {
                 continue;
             };
@@ -365,7 +368,7 @@ impl Agent {
             counts: self.counts,
             refused: self.channel.refused(),
             latest_ns: seat.map_or(0, |seat| seat.report().latest.as_ns()),
-            lost_messages: seat.map_or(0, |seat| seat.report().lost),
+            lost_messages: self.channel.lost(),
             counters: crate::status::named(&counters),
         }
     }

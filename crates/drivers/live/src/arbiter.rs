@@ -140,7 +140,7 @@ impl Arbiter {
                 // `Config::load` has refused configurations in which two machines have the same key.
                 let _ = self.channel.rekey(&keys);
             }
-            let next = self.round(now)?;
+            let next = self.round(&|| running.now())?;
             shared.show(|| self.status(running.now()));
             self.write_log(now);
             if !next.is_zero() {
@@ -159,13 +159,17 @@ impl Arbiter {
         }
     }
 
-    /// Does everything that is due. Returns the time until there is more to do.
-    fn round(&mut self, now: Local) -> io::Result<Duration> {
+    /// Does everything that is due by this clock. Returns the time until there is more to do.
+    ///
+    /// # Errors
+    /// The socket has failed.
+    pub fn round(&mut self, clock: &impl Fn() -> Local) -> io::Result<Duration> {
         for _ in 0..BURST {
-            if !self.hear(now)? {
+            if !self.hear(clock)? {
                 break;
             }
         }
+        let now = clock();
         self.seek_time(now);
         let next = self.step(now)?;
         Ok(next.min(self.channel.attend(now)))
@@ -185,9 +189,11 @@ impl Arbiter {
         Ok(Duration::from_nanos(next.since(time).as_ns()))
     }
 
-    /// Handles one message. Returns whether there was one.
-    fn hear(&mut self, now: Local) -> io::Result<bool> {
-        let Some((from, message)) = self.channel.receive(now)? else { return Ok(false) };
+    /// Handles one message. Returns whether there was one. The clock is read after the message: an answer with an
+    /// earlier time would have an error that its bound does not contain.
+    fn hear(&mut self, clock: &impl Fn() -> Local) -> io::Result<bool> {
+        let Some((from, message)) = self.channel.receive(clock())? else { return Ok(false) };
+        let now = clock();
         match message {
             Message::Control(packet, payload) => {
                 let own = packet.dst == self.setup.me && packet.flow == from;
@@ -275,7 +281,8 @@ impl Arbiter {
         Header { program, scenario, scheme, station, incarnation, began }
     }
 
-    fn status(&mut self, now: Local) -> ArbiterStatus {
+    /// The state at `now`.
+    pub fn status(&mut self, now: Local) -> ArbiterStatus {
         let mut counters = Default::default();
         let report = self.seat.as_ref().map(Seat::report).unwrap_or_default();
         self.seat.iter().for_each(|seat| seat.node().add_counters(&mut counters));
@@ -287,7 +294,7 @@ impl Arbiter {
             peers: self.channel.present(PRESENT, now),
             received: self.received,
             sent: report.sent,
-            lost_messages: report.lost,
+            lost_messages: report.lost + self.channel.lost(),
             recording: self.setup.recorder.as_ref().map(|recorder| match recorder.fault() {
                 Some(error) => error.to_string(),
                 None => "ok".into(),

@@ -2,21 +2,20 @@
 
 use crate::clock::Local;
 use crate::message::Message;
-use crate::udp::is_passing;
 use slotline_envelope::{
     Counters, Endpoint, Event, KeyPair, PeerError, PublicKey, Sealed, Settings, Start,
 };
+use slotline_linux::datagrams::Datagrams;
 use slotline_net::time::Time;
-use std::collections::HashMap;
 use std::hash::BuildHasher;
 use std::hash::RandomState;
 use std::io::{self, ErrorKind};
-use std::net::{SocketAddr, UdpSocket};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::net::SocketAddr;
+use std::os::fd::BorrowedFd;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// The longest datagram.
-const LONGEST: usize = 65_536;
+/// The largest number of datagrams that are read or written by one call of the kernel.
+const BATCH: usize = 64;
 /// The largest number of datagrams without a message that are read at once.
 const BURST: usize = 64;
 /// A peer that does not answer for this time may have restarted and lost the keys of the session.
@@ -74,15 +73,14 @@ impl Known {
 
 /// The socket, the sessions with peers, and the state of each peer.
 pub struct Channel {
-    socket: UdpSocket,
+    socket: Datagrams,
     endpoint: Endpoint,
-    peers: HashMap<u32, Known>,
+    /// By number.
+    peers: Vec<Option<Known>>,
     sources: RandomState,
     /// The time at which the socket was opened.
     since: Local,
     plain: Vec<u8>,
-    sealed: Vec<u8>,
-    buffer: Vec<u8>,
     unreadable: u64,
     /// The time between messages of a peer that sends as many as its quota permits.
     share: Duration,
@@ -114,23 +112,29 @@ impl Channel {
         let keys = peers.iter().map(|peer| (peer.number, peer.key));
         let endpoint = Endpoint::new(own, keys, start, Settings::default())
             .map_err(|error| io::Error::new(ErrorKind::InvalidInput, error))?;
-        let socket = UdpSocket::bind(address)?;
-        socket.set_nonblocking(true)?;
-        let known =
-            |peer: &Peer| (peer.number, Known { address: peer.address, heard: now, used: now });
-        Ok(Channel {
-            socket,
+        let mut channel = Channel {
+            socket: Datagrams::bind(address, BATCH)?,
             endpoint,
-            peers: peers.iter().map(known).collect(),
+            peers: Vec::new(),
             sources,
             since: now,
             plain: Vec::new(),
-            sealed: Vec::new(),
-            buffer: vec![0; LONGEST],
             unreadable: 0,
             share: Duration::ZERO,
             over_quota: 0,
-        })
+        };
+        peers.iter().for_each(|peer| channel.know(peer, now));
+        Ok(channel)
+    }
+
+    /// Notes the address of a peer.
+    fn know(&mut self, peer: &Peer, now: Local) {
+        let at = peer.number as usize;
+        self.peers.resize_with(self.peers.len().max(at + 1), || None);
+        self.peers[at] = Some(Known { address: peer.address, heard: now, used: now });
+    }
+    fn known(&self, peer: u32) -> Option<&Known> {
+        self.peers.get(peer as usize)?.as_ref()
     }
 
     /// Limits the messages per second that are handled from each peer.
@@ -162,12 +166,16 @@ impl Channel {
 
     /// A file descriptor that is readable while datagrams wait.
     pub fn readable(&self) -> BorrowedFd<'_> {
-        self.socket.as_fd()
+        self.socket.readable()
+    }
+    /// The number of messages that could not be sent.
+    pub fn lost(&self) -> u64 {
+        self.socket.lost()
     }
     /// The number of peers that were heard within this time.
     pub fn present(&self, within: Duration, now: Local) -> usize {
         let present = |peer: &&Known| peer.heard > self.since && now.since(peer.heard) < within;
-        self.peers.values().filter(present).count()
+        self.peers.iter().flatten().filter(present).count()
     }
     /// Datagrams that were not messages of a peer.
     pub fn refused(&self) -> u64 {
@@ -186,20 +194,17 @@ impl Channel {
         self.unreadable + reasons.iter().sum::<u64>()
     }
 
-    /// Sends a message to a peer, at once or as soon as there is a session. Returns whether it could be sent.
+    /// Sends a message to a peer, with the next [`Channel::attend`] or as soon as there is a session. Returns whether
+    /// there is such a peer.
     pub fn send(&mut self, to: u32, message: &Message<'_>, now: Local) -> bool {
+        let Some(address) = self.known(to).map(|peer| peer.address) else { return false };
         message.emit(&mut self.plain);
-        self.sealed.clear();
-        match self.endpoint.seal(to, &self.plain, time(now), &mut self.sealed) {
-            Ok(Sealed::Waiting) => true,
-            Ok(Sealed::Datagram | Sealed::Initiation) => self.transmit(to),
-            Err(_) => false,
+        match self.endpoint.seal(to, &self.plain, time(now), self.socket.bytes()) {
+            Ok(Sealed::Waiting) => {}
+            Ok(Sealed::Datagram | Sealed::Initiation) => self.socket.put(address),
+            Err(_) => return false,
         }
-    }
-    /// An error of the network, such as a missing route, may be temporary.
-    fn transmit(&self, to: u32) -> bool {
-        let peer = self.peers.get(&to);
-        peer.is_some_and(|peer| self.socket.send_to(&self.sealed, peer.address).is_ok())
+        true
     }
 
     /// The next message and its sender; `None` if there is none among the next datagrams. In that case more datagrams
@@ -210,12 +215,11 @@ impl Channel {
     /// The socket has failed.
     pub fn receive(&mut self, now: Local) -> io::Result<Option<(u32, Message<'_>)>> {
         for _ in 0..BURST {
-            let Some((length, source)) = self.next_datagram()? else { return Ok(None) };
+            let Some((datagram, source)) = self.socket.receive()? else { return Ok(None) };
             let origin = self.sources.hash_one(source);
-            let datagram = &mut self.buffer[..length];
             match self.endpoint.open(datagram, origin, time(now)) {
                 Ok(Event::Message { peer, message }) => {
-                    let known = self.peers.get_mut(&peer);
+                    let known = self.peers.get_mut(peer as usize).and_then(Option::as_mut);
                     if !known.is_some_and(|known| known.hears(now, self.share)) {
                         self.over_quota += 1;
                         continue;
@@ -229,7 +233,8 @@ impl Channel {
                 }
                 Ok(Event::Handshake { reply, .. }) => {
                     // If the reply is lost, the sender tries again.
-                    let _ = self.socket.send_to(&reply, source);
+                    self.socket.bytes().extend(reply);
+                    self.socket.put(source);
                 }
                 // The endpoint has counted the error.
                 Ok(Event::Alive { .. } | Event::Established { .. }) | Err(_) => {}
@@ -237,39 +242,32 @@ impl Channel {
         }
         Ok(None)
     }
-    fn next_datagram(&mut self) -> io::Result<Option<(usize, SocketAddr)>> {
-        loop {
-            match self.socket.recv_from(&mut self.buffer) {
-                Ok(received) => return Ok(Some(received)),
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(None),
-                Err(error) if is_passing(&error) => {}
-                Err(error) => return Err(error),
-            }
-        }
-    }
 
     /// Begins a new session with a peer that should have answered and is silent.
     pub fn expect(&mut self, peer: u32, now: Local) {
-        let silent = self.peers.get(&peer).is_some_and(|known| now.since(known.heard) > SILENCE);
+        let silent = self.known(peer).is_some_and(|known| now.since(known.heard) > SILENCE);
         if silent {
             // The only error is an unknown peer, and this peer is known.
             let _ = self.endpoint.renew(peer, time(now));
         }
     }
 
-    /// Sends the datagrams that are due: messages that waited for a session, and handshakes. Returns the time until the
-    /// next one.
+    /// Sends all messages, and the datagrams that are due: messages that waited for a session, and handshakes. Returns
+    /// the time until there is more to do, besides datagrams that arrive.
     pub fn attend(&mut self, now: Local) -> Duration {
-        loop {
+        let next = loop {
             let next = self.endpoint.next_deadline().unwrap_or(Time::MAX);
             if next > time(now) {
-                return Duration::from_nanos(next.since(time(now)).as_ns());
+                break next.since(time(now));
             }
-            self.sealed.clear();
-            if let Some(peer) = self.endpoint.poll(time(now), &mut self.sealed) {
-                self.transmit(peer);
+            if let Some(peer) = self.endpoint.poll(time(now), self.socket.bytes())
+                && let Some(address) = self.known(peer).map(|peer| peer.address)
+            {
+                self.socket.put(address);
             }
-        }
+        };
+        self.socket.flush();
+        if self.socket.has_more() { Duration::ZERO } else { Duration::from_nanos(next.as_ns()) }
     }
 }
 
@@ -278,7 +276,7 @@ mod tests {
     use super::*;
     use slotline_net::frame::{Kind, Packet};
     use slotline_net::id::HostId;
-    use std::net::Ipv4Addr;
+    use std::net::{Ipv4Addr, UdpSocket};
 
     const NOW: Local = Local(1_000);
 
@@ -406,8 +404,7 @@ mod tests {
         let (mut first, mut second, address) = pair();
         first.send(1, &message(b"one"), NOW);
         assert!(heard(&mut first, &mut second, NOW).is_some());
-        let peer =
-            Peer { number: 0, address: first.socket.local_addr().unwrap(), key: key(0).public() };
+        let peer = Peer { number: 0, address: second.known(0).unwrap().address, key: key(0).public() };
         drop(second);
         let mut second = Channel::open(address, key(1), &[peer], NOW).unwrap();
         let later = NOW.after(SILENCE * 2);
