@@ -29,18 +29,18 @@ impl<'a> Message<'a> {
     /// Replaces `out` with the message.
     pub fn emit(&self, out: &mut Vec<u8>) {
         out.clear();
-        let mut words = |kind: u8, words: &[u64]| {
-            out.extend([VERSION, kind]);
-            words.iter().for_each(|word| out.extend(word.to_be_bytes()));
+        let words = |out: &mut Vec<u8>, kind: u8, words: &[u64]| {
+            out.extend_from_slice(&[VERSION, kind]);
+            words.iter().for_each(|word| out.extend_from_slice(&word.to_be_bytes()));
         };
         match self {
             Message::Control(packet, payload) => {
-                words(1, &[]);
-                out.extend(packet::emit(packet, payload));
+                words(out, 1, &[]);
+                packet::append(packet, payload, out);
             }
-            Message::TimeRequest(asked) => words(2, &[asked.0]),
+            Message::TimeRequest(asked) => words(out, 2, &[asked.0]),
             Message::TimeReply(reply) => {
-                words(3, &[reply.asked.0, reply.received, reply.sent, reply.epoch]);
+                words(out, 3, &[reply.asked.0, reply.received, reply.sent, reply.epoch]);
             }
         }
     }
