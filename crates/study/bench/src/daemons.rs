@@ -10,7 +10,7 @@ use slotline_live::agent::AgentSetup;
 use slotline_live::arbiter::Arbiter;
 use slotline_live::channel::Channel;
 use slotline_live::clock::{Local, NetworkClock};
-use slotline_live::config::Config;
+use slotline_live::config::{ClockOptions, Config};
 use slotline_live::message::Message;
 use slotline_live::running::Running;
 use slotline_live::seat::{Io, Seat};
@@ -23,6 +23,7 @@ use slotline_net::topology::End;
 use std::error::Error;
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 type Fault = Box<dyn Error + Send + Sync>;
@@ -128,7 +129,8 @@ impl Host {
     fn new(network: &LiveNetwork, number: u32, now: Local) -> Result<Host, Fault> {
         let setup = network.agent(&format!("h{number}"), key(number))?;
         let channel = Channel::open(setup.address, key(number), &setup.arbiters, now)?;
-        let clock = NetworkClock::new(Duration::from_millis(100), Duration::from_millis(50));
+        let (interval, guard) = (Time::ms(100), Time::ms(50));
+        let clock = NetworkClock::new(&ClockOptions { interval, guard, ..ClockOptions::default() });
         let seat = Seat::new((setup.make)(1)?, &setup.wires, Time::ZERO);
         Ok(Host { setup, channel, clock, seat, held: 0, asks: now })
     }
@@ -189,7 +191,7 @@ fn beside<T>(
     hosts: u32,
     work: impl FnOnce(&Running) -> Result<T, Fault>,
 ) -> Result<T, Fault> {
-    let running = Running::default();
+    let running = Arc::new(Running::default());
     let shared = Shared::default();
     std::thread::scope(|scope| {
         let arbiter = scope.spawn(|| -> Result<(), Fault> {
@@ -210,9 +212,8 @@ fn messages(case: &str, hosts: u32) -> Outcome {
     let network = network(hosts)?;
     let mut now = Local(1);
     let mut arbiter = Arbiter::open(network.arbiter(0, key(hosts))?, now)?;
-    let mut all = (0..hosts)
-        .map(|n| Host::new(&network, n, now))
-        .collect::<Result<Vec<Host>, Fault>>()?;
+    let mut all =
+        (0..hosts).map(|n| Host::new(&network, n, now)).collect::<Result<Vec<Host>, Fault>>()?;
     let (mut spent, mut before) = (0.0, 0);
     for turn in 0..SETTLE + TURNS {
         now = now.after(TURN);
