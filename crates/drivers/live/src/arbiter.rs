@@ -4,7 +4,7 @@ use crate::agent::MakeNode;
 use crate::channel::{Channel, LONGEST, Peer};
 use crate::clock::{Local, NetworkClock, TimeReply, system_ahead};
 use crate::config::{ClockOptions, span};
-use crate::line::Line;
+use crate::line::{Line, Open};
 use crate::message::Message;
 use crate::quotas::Quotas;
 use crate::record::{Header, Recorder, Sent};
@@ -135,14 +135,26 @@ impl Source {
     }
 }
 
+impl ArbiterSetup {
+    /// Opens the channel, in the thread that calls the result.
+    fn opening(&self) -> Open {
+        let (address, key) = (self.address, self.key.clone());
+        let (peers, quotas) = (self.peers.clone(), self.quotas.clone());
+        Box::new(move |now| {
+            let mut channel = Channel::open(address, key, &peers, now)?;
+            channel.limit(quotas);
+            Ok(channel)
+        })
+    }
+}
+
 impl Arbiter {
     /// Opens the socket.
     ///
     /// # Errors
     /// The address cannot be used.
     pub fn open(setup: ArbiterSetup, now: Local) -> io::Result<Arbiter> {
-        let mut channel = Channel::open(setup.address, setup.key.clone(), &setup.peers, now)?;
-        channel.limit(setup.quotas.clone());
+        let channel = setup.opening()(now)?;
         Ok(Arbiter {
             setup,
             line: Line::Here(Box::new(channel)),
@@ -162,7 +174,9 @@ impl Arbiter {
     /// The socket has failed.
     pub fn run(mut self, running: &Arc<Running>, shared: &Shared<ArbiterStatus>) -> io::Result<()> {
         if self.setup.threads > 1 {
-            self.line = self.line.move_to_thread(running, PRESENT)?;
+            // Another socket cannot have the address as long as this one is open.
+            drop(self.line);
+            self.line = Line::there(self.setup.opening(), running, PRESENT)?;
         }
         let list = waiting_list(&[self.line.readable()])?;
         while !running.stopped() {

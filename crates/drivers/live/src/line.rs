@@ -54,6 +54,9 @@ enum Order {
     Limit(Quotas),
 }
 
+/// Opens a channel in the thread that will have it.
+pub(crate) type Open = Box<dyn FnOnce(Local) -> io::Result<Channel> + Send>;
+
 /// A channel of this thread or of another one.
 pub(crate) enum Line {
     Here(Box<Channel>),
@@ -175,25 +178,28 @@ fn word(bytes: &[u8]) -> u32 {
 }
 
 impl Line {
-    /// Gives the channel a thread of its own. Peers that were heard `within` this time are present.
-    pub fn move_to_thread(self, running: &Arc<Running>, within: Duration) -> io::Result<Line> {
-        let Line::Here(channel) = self else { return Ok(self) };
-        let channel = *channel;
+    /// Opens a channel in a thread of its own. Peers that were heard `within` this time are present.
+    pub fn there(open: Open, running: &Arc<Running>, within: Duration) -> io::Result<Line> {
         let (rings, other) = Rings::pair()?;
         let (orders, given) = mpsc::channel();
         let (report, stop) = (Arc::default(), Arc::new(AtomicBool::new(false)));
-        let work = Work {
-            channel,
-            rings: other,
-            given,
-            report: Arc::clone(&report),
-            stop: Arc::clone(&stop),
-            within,
-        };
+        let (opened, ready) = mpsc::channel();
+        let (work_report, work_stop) = (Arc::clone(&report), Arc::clone(&stop));
         let running = Arc::clone(running);
-        let thread = std::thread::Builder::new().name("network".into());
-        let thread = Some(thread.spawn(move || work.run(&running))?);
-        Ok(Line::There(Box::new(Remote { rings, orders, report, stop, thread })))
+        let work = move || {
+            let (channel, failure) = match open(running.now()) {
+                Ok(channel) => (Some(channel), Ok(())),
+                Err(error) => (None, Err(error)),
+            };
+            let _ = opened.send(failure);
+            let Some(channel) = channel else { return Ok(()) };
+            let (rings, report, stop) = (other, work_report, work_stop);
+            Work { channel, rings, given, report, stop, within }.run(&running)
+        };
+        let thread = Some(std::thread::Builder::new().name("network".into()).spawn(work)?);
+        let remote = Remote { rings, orders, report, stop, thread };
+        ready.recv().unwrap_or_else(|_| Err(io::Error::other("the thread has ended")))?;
+        Ok(Line::There(Box::new(remote)))
     }
     /// A file that is readable while there may be messages.
     pub fn readable(&self) -> BorrowedFd<'_> {
