@@ -131,17 +131,15 @@ impl Rings {
     /// Passes a message to the other thread. It is lost if the ring is full.
     fn send(&mut self, peer: u32, message: &Message<'_>) -> bool {
         message.emit(&mut self.buffer);
-        let need = HEAD + self.buffer.len();
-        if self.out.slots() < need {
-            self.lost += 1;
-            return false;
-        }
         let length = self.buffer.len() as u32;
         let head = [peer.to_ne_bytes(), length.to_ne_bytes()];
-        self.out.push_partial_slice(head.as_flattened());
-        self.out.push_partial_slice(&self.buffer);
-        self.silent = true;
-        true
+        // Both parts fit or none: half a message would make all later ones unreadable.
+        let sent = self.out.slots() >= HEAD + self.buffer.len()
+            && self.out.push_entire_slice(head.as_flattened()).is_ok()
+            && self.out.push_entire_slice(&self.buffer).is_ok();
+        self.silent |= sent;
+        self.lost += u64::from(!sent);
+        sent
     }
     /// Wakes the other thread if something was sent.
     fn wake(&mut self) {
