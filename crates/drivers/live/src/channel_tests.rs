@@ -58,6 +58,7 @@ fn what_is_not_from_a_peer_is_refused_and_harms_nothing() {
     let mut stranger =
         Channel::open((Ipv4Addr::LOCALHOST, 0).into(), key(9), &[peer], NOW).unwrap();
     stranger.send(1, &message(b"forged"), NOW);
+    stranger.attend(NOW);
     assert_eq!(second.receive(NOW).unwrap(), None);
     first.send(1, &message(b"true"), NOW);
     assert_eq!(heard(&mut first, &mut second, NOW), Some((0, b"true".to_vec())));

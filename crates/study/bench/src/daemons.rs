@@ -2,6 +2,7 @@
 //! time when it is otherwise idle. The hosts are nodes of one thread, without the gate that holds real packets.
 
 use crate::Row;
+use crate::crowd::{crowd, soak};
 use crate::table::{Choice, Outcome, Separate};
 use rustix::time::{ClockId, clock_gettime};
 use slotline_envelope::KeyPair;
@@ -26,14 +27,14 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-type Fault = Box<dyn Error + Send + Sync>;
+pub(crate) type Fault = Box<dyn Error + Send + Sync>;
 
 /// The benchmark for the command line.
 pub const SEPARATE: Separate = Separate {
     cases: names,
     run: run_named,
     compared: None,
-    has_large: false,
+    has_large: true,
     takes_threads: false,
 };
 
@@ -47,19 +48,23 @@ const SPAN: Duration = Duration::from_secs(30);
 /// The number of round trips that are measured.
 const QUESTIONS: usize = 5_000;
 
-fn names(_: &Choice<'_>) -> Vec<String> {
-    ["messages:16", "messages:64", "answer"].map(String::from).into()
+fn names(choice: &Choice<'_>) -> Vec<String> {
+    let long = ["agents:10000", "soak:600"].into_iter().filter(|_| choice.large);
+    let all = ["messages:16", "messages:64", "answer", "agents:1000"].into_iter().chain(long);
+    all.map(String::from).collect()
 }
 
 fn run_named(case: &str, _scenarios: &Path) -> Outcome {
     match case.split_once(':') {
         Some(("messages", hosts)) => messages(case, hosts.parse()?),
+        Some(("agents", count)) => crowd(case, count.parse()?),
+        Some(("soak", seconds)) => soak(case, seconds.parse()?),
         None if case == "answer" => answer(case),
-        _ => Err("a case is messages:HOSTS or answer".into()),
+        _ => Err("a case is messages:HOSTS, agents:COUNT, soak:SECONDS or answer".into()),
     }
 }
 
-fn row(case: &str, name: &str, value: f64, unit: &str) -> Row {
+pub(crate) fn row(case: &str, name: &str, value: f64, unit: &str) -> Row {
     Row {
         name: format!("daemons/{name}"),
         scenario: case.into(),
@@ -70,19 +75,23 @@ fn row(case: &str, name: &str, value: f64, unit: &str) -> Row {
     }
 }
 
-fn key(number: u32) -> KeyPair {
+pub(crate) fn key(number: u32) -> KeyPair {
     let mut private = [7; 32];
     private[8..12].copy_from_slice(&number.to_le_bytes());
     KeyPair::from_private(private)
 }
 
 /// A network on the loopback interface.
-fn network(hosts: u32) -> Result<LiveNetwork, Fault> {
+pub(crate) fn network(hosts: u32, arbiters: u32) -> Result<LiveNetwork, Fault> {
     let path = std::env::temp_dir().join(format!("slotline-bench-{}.toml", std::process::id()));
+    let secondary = match arbiters {
+        1 => "",
+        _ => ", secondary = true, watchdog-interval = '2ms', watchdog-timeout = '20ms'",
+    };
     let scenario = format!(
         "name = 'bench'\nend.at = '1s'\nfabric = {{ kind = 'star', hosts = {hosts}, rate = '1Gbps' }}\n\
          [[workload]]\nkind = 'bulk'\nsenders = '1'\nreceivers = '0'\n[[scheme]]\nname = 'fastpass'\n\
-         control = {{ kind = 'fastpass', slot = '50us', batch = 8, lead = '2ms', timeout = '5ms', gap = '100us' }}\n"
+         control = {{ kind = 'fastpass', slot = '50us', batch = 8, lead = '2ms', timeout = '5ms', gap = '100us'{secondary} }}\n"
     );
     std::fs::write(&path, scenario)?;
     let (high, low) = (|n: u32| n / 250, |n: u32| n % 250 + 1);
@@ -90,11 +99,14 @@ fn network(hosts: u32) -> Result<LiveNetwork, Fault> {
         let address = format!("127.78.{}.{}", high(n), low(n));
         format!("[[host]]\nname = 'h{n}'\naddress = ['{address}']\nkey = '{}'\n", key(n).public())
     };
+    let arbiter = |n: u32| {
+        let (address, key) = (n + 1, key(hosts + n).public());
+        format!("[[arbiter]]\naddress = '127.79.0.{address}'\nkey = '{key}'\n")
+    };
     let text = format!(
-        "scenario = {path:?}\nport = 17077\nnetwork = ['127.78.0.0/16']\n{}\
-         [[arbiter]]\naddress = '127.79.0.1'\nkey = '{}'\n",
+        "scenario = {path:?}\nport = 17077\nnetwork = ['127.78.0.0/16']\n{}{}",
         (0..hosts).map(host).collect::<String>(),
-        key(hosts).public()
+        (0..arbiters).map(arbiter).collect::<String>()
     );
     let network = LiveNetwork::new(Config::parse(&text, &path)?);
     std::fs::remove_file(&path)?;
@@ -102,7 +114,7 @@ fn network(hosts: u32) -> Result<LiveNetwork, Fault> {
 }
 
 /// A host without applications.
-struct Host {
+pub(crate) struct Host {
     setup: AgentSetup,
     channel: Channel,
     clock: NetworkClock,
@@ -126,7 +138,7 @@ impl Io for Outlet<'_> {
 }
 
 impl Host {
-    fn new(network: &LiveNetwork, number: u32, now: Local) -> Result<Host, Fault> {
+    pub fn new(network: &LiveNetwork, number: u32, now: Local) -> Result<Host, Fault> {
         let setup = network.agent(&format!("h{number}"), key(number))?;
         let channel = Channel::open(setup.address, key(number), &setup.arbiters, now)?;
         let (interval, guard) = (Time::ms(100), Time::ms(50));
@@ -135,8 +147,8 @@ impl Host {
         Ok(Host { setup, channel, clock, seat, held: 0, asks: now })
     }
 
-    /// Does what is due, and gives packets to the node until it has `backlog` packets.
-    fn round(&mut self, now: Local, backlog: u32) -> io::Result<()> {
+    /// Does what is due, and gives packets to the node until it has `backlog` packets. Returns how many have left.
+    pub fn round(&mut self, now: Local, backlog: u32) -> io::Result<u32> {
         let Host { channel, clock, seat, .. } = self;
         while let Some((_, message)) = channel.receive(now)? {
             match message {
@@ -152,16 +164,18 @@ impl Host {
             self.asks = now.after(Duration::from_millis(100));
             channel.send(self.setup.arbiters[0].number, &Message::TimeRequest(now), now);
         }
+        let mut left = 0;
         if let Some(time) = self.clock.now(now) {
             for number in self.held..backlog {
                 self.hand_over(number, time);
             }
             self.seat.step(time, &mut Outlet(&mut self.channel, now))?;
-            let left = |(_, what): &(Time, Handover)| matches!(what, Handover::Left(_));
-            self.held -= self.seat.handovers().filter(left).count() as u32;
+            let leaves = |(_, what): &(Time, Handover)| matches!(what, Handover::Left(_));
+            left = self.seat.handovers().filter(leaves).count() as u32;
+            self.held -= left;
         }
         self.channel.attend(now);
-        Ok(())
+        Ok(left)
     }
 
     /// Gives the node a full packet for one of the other hosts.
@@ -180,13 +194,13 @@ impl Host {
 }
 
 /// CPU time of this thread.
-fn cpu() -> f64 {
+pub(crate) fn cpu() -> f64 {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
 }
 
 /// Runs an arbiter in another thread while `work` runs.
-fn beside<T>(
+pub(crate) fn beside<T>(
     network: &LiveNetwork,
     hosts: u32,
     work: impl FnOnce(&Running) -> Result<T, Fault>,
@@ -209,7 +223,7 @@ fn beside<T>(
 /// time goes on by a batch of timeslots each turn, however long the turn takes. So the arbiter never waits, and the time
 /// that it takes is that of an arbiter at its limit.
 fn messages(case: &str, hosts: u32) -> Outcome {
-    let network = network(hosts)?;
+    let network = network(hosts, 1)?;
     let mut now = Local(1);
     let mut arbiter = Arbiter::open(network.arbiter(0, key(hosts))?, now)?;
     let mut all =
@@ -221,7 +235,7 @@ fn messages(case: &str, hosts: u32) -> Outcome {
             (spent, before) = (0.0, pairs(&arbiter.status(now)));
         }
         let backlog = if turn < SETTLE / 2 { 0 } else { 32 };
-        all.iter_mut().try_for_each(|host| host.round(now, backlog))?;
+        all.iter_mut().try_for_each(|host| host.round(now, backlog).map(drop))?;
         let began = cpu();
         arbiter.round(&|| now)?;
         spent += cpu() - began;
@@ -240,7 +254,7 @@ fn pairs(status: &ArbiterStatus) -> u64 {
 
 /// Measures a host that repeatedly asks for the time.
 fn answer(case: &str) -> Outcome {
-    let network = network(2)?;
+    let network = network(2, 1)?;
     let mut took = beside(&network, 2, |running| {
         let mut host = Host::new(&network, 0, running.now())?;
         let arbiter = host.setup.arbiters[0].number;
@@ -268,4 +282,52 @@ fn answer(case: &str) -> Outcome {
         row(case, "answer_p50", value(0.5)?, "us"),
         row(case, "answer_p99", value(0.99)?, "us"),
     ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use slotline_lab::live::recorded_controller;
+    use slotline_live::record::Recorder;
+    use slotline_live::replay::{Log, replay};
+    use slotline_scenario::Scenario;
+
+    /// An arbiter whose sockets have a thread of their own sends what the node of one thread sends from its log: the same
+    /// grants, bit by bit.
+    #[test]
+    fn two_threads_decide_as_one() {
+        let hosts = 4;
+        let network = network(hosts, 1).unwrap();
+        let folder = std::env::temp_dir().join(format!("slotline-threads-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let file = folder.join("log");
+        let running = Arc::new(Running::default());
+        let shared = Shared::default();
+        let left = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let mut setup = network.arbiter(0, key(hosts)).unwrap();
+                (setup.threads, setup.recorder) = (2, Some(Recorder::create(&file).unwrap()));
+                Arbiter::open(setup, running.now()).unwrap().run(&running, &shared).unwrap();
+            });
+            let new = |n| Host::new(&network, n, running.now()).unwrap();
+            let mut all: Vec<Host> = (0..hosts).map(new).collect();
+            let mut left = 0;
+            while left < 500 && running.now() < Local(0).after(SPAN) {
+                for host in &mut all {
+                    left += host.round(running.now(), 16).unwrap();
+                }
+                std::thread::sleep(Duration::from_micros(300));
+            }
+            running.stop();
+            left
+        });
+        assert!(left >= 500, "{left} packets left");
+        let bytes = std::fs::read(&file).unwrap();
+        let log = Log::open(&bytes).unwrap();
+        let loaded = Scenario::parse(&file, log.header.scenario.clone()).unwrap();
+        let mut seat = recorded_controller(&loaded, &log.header).unwrap();
+        let done = replay(&mut log.clone(), &mut seat, true).unwrap();
+        assert!(done.heard > 50 && done.sent > 50 && done.sent == done.recorded, "{done:?}");
+        std::fs::remove_dir_all(folder).unwrap();
+    }
 }
