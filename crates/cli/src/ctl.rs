@@ -27,6 +27,15 @@ pub struct Chosen {
     pub daemon: Option<PathBuf>,
 }
 
+#[derive(Args)]
+pub struct Drained {
+    #[command(flatten)]
+    pub chosen: Chosen,
+    /// The host that an arbiter of this machine takes out of the schedule or back [default daemons: all arbiters].
+    #[arg(long, value_name = "NAME")]
+    pub host: Option<String>,
+}
+
 #[derive(Subcommand)]
 pub enum CtlCommand {
     /// Print a short status of daemons.
@@ -36,12 +45,12 @@ pub enum CtlCommand {
     /// Print a short status of daemons every second, until Ctrl-C.
     Top(Chosen),
     /// Let all packets of a host leave at once until `resume`, for example before its arbiter is stopped; a bump lets all
-    /// packets pass without a decision.
-    Drain(Chosen),
-    /// Obey the arbiter, or let the bump decide, again after `drain`.
-    Resume(Chosen),
-    /// Read the keys in the configuration and in the key file again. Previous keys of other machines are accepted as
-    /// well, until the next `reload`.
+    /// packets pass without a decision. With `--host`, an arbiter takes that host out of its schedule.
+    Drain(Drained),
+    /// Obey the arbiter, or let the bump decide, again after `drain`. With `--host`, an arbiter takes that host back.
+    Resume(Drained),
+    /// Read the configuration and the key file again. Hosts join and leave, and options change, while the daemon works;
+    /// what needs a restart is refused. Previous keys of other machines are accepted as well, until the next `reload`.
     Reload(Chosen),
 }
 
@@ -60,28 +69,55 @@ pub fn ctl(options: &CtlOptions) -> Result<ExitCode> {
                 std::thread::sleep(PERIOD);
             }
         }
-        CtlCommand::Drain(chosen) => drop(answers(chosen, "drain")?),
-        CtlCommand::Resume(chosen) => drop(answers(chosen, "resume")?),
+        CtlCommand::Drain(of) => of.tell("drain")?,
+        CtlCommand::Resume(of) => of.tell("resume")?,
         CtlCommand::Reload(chosen) => drop(answers(chosen, "reload")?),
     }
     Ok(ExitCode::SUCCESS)
 }
 
+impl Drained {
+    /// Drains or resumes the chosen daemons, or a host at the arbiters among them.
+    fn tell(&self, what: &str) -> Result<()> {
+        let Some(host) = &self.host else { return answers(&self.chosen, what).map(drop) };
+        let mut sockets = self.chosen.sockets()?;
+        if self.chosen.daemon.is_none() {
+            sockets.retain(|socket| name(socket).starts_with("arbiter-"));
+        }
+        if sockets.is_empty() {
+            bail!("no arbiter runs on this machine: run this on the machines of the arbiters");
+        }
+        let line = format!("{what} {host}");
+        sockets.iter().try_for_each(|socket| answer(socket, &line).map(drop))
+    }
+}
+
+impl Chosen {
+    fn sockets(&self) -> Result<Vec<PathBuf>> {
+        let sockets = match &self.daemon {
+            Some(daemon) if daemon.components().count() > 1 => vec![daemon.clone()],
+            Some(name) => vec![Path::new(FOLDER).join(name).with_extension("sock")],
+            None => sockets(Path::new(FOLDER)),
+        };
+        if sockets.is_empty() {
+            bail!("no daemon runs on this machine: there is no socket in {FOLDER}");
+        }
+        Ok(sockets)
+    }
+}
+
 /// The answers of the chosen daemons to a line.
 fn answers(chosen: &Chosen, line: &str) -> Result<Vec<(String, Value)>> {
-    let sockets = match &chosen.daemon {
-        Some(daemon) if daemon.components().count() > 1 => vec![daemon.clone()],
-        Some(name) => vec![Path::new(FOLDER).join(name).with_extension("sock")],
-        None => sockets(Path::new(FOLDER)),
-    };
-    if sockets.is_empty() {
-        bail!("no daemon runs on this machine: there is no socket in {FOLDER}");
-    }
-    sockets.iter().map(|socket| answer(socket, line)).collect()
+    chosen.sockets()?.iter().map(|socket| answer(socket, line)).collect()
+}
+
+/// The name of the daemon at a socket.
+fn name(socket: &Path) -> String {
+    socket.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 fn answer(socket: &Path, line: &str) -> Result<(String, Value)> {
-    let name = socket.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let name = name(socket);
     let text = control::ask(socket, line)
         .with_context(|| format!("no daemon listens at {}", socket.display()))?;
     let value: Value = serde_json::from_str(&text)
@@ -119,8 +155,12 @@ fn brief(status: &Value) -> String {
         return bump(status);
     }
     if status["clock"].is_null() {
+        let out = status["drained-hosts"].as_array().into_iter().flatten();
+        let out: Vec<&str> = out.filter_map(Value::as_str).collect();
+        let out =
+            if out.is_empty() { String::new() } else { format!("drained: {}; ", out.join(", ")) };
         return format!(
-            "{} peers, {} messages received, {} sent, latest wake-up {}",
+            "{out}{} peers, {} messages received, {} sent, latest wake-up {}",
             status["peers"],
             status["received"],
             status["sent"],
@@ -129,6 +169,7 @@ fn brief(status: &Value) -> String {
     }
     let obeys = match (status["drained"].as_bool(), status["obeys"].as_u64()) {
         (Some(true), _) => "is drained".into(),
+        _ if status["drained-by-arbiter"] == true => "is drained by its arbiter".into(),
         (_, Some(arbiter)) => format!("obeys arbiter {arbiter}"),
         (_, None) => "obeys no arbiter: packets leave at once".to_owned(),
     };

@@ -2,18 +2,19 @@
 
 use crate::out::say;
 use crate::service::{ServiceOptions, stoppable};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow, bail};
 use clap::{Args, Subcommand};
 use slotline_envelope::KeyPair;
 use slotline_lab::live::LiveNetwork;
 use slotline_linux::gate::{Gate, Held};
 use slotline_live::agent::Agent;
 use slotline_live::arbiter::Arbiter;
-use slotline_live::channel::Keys;
 use slotline_live::config::Config;
 use slotline_live::keys;
 use slotline_live::record::Recorder;
-use slotline_live::status::Shared;
+use slotline_live::renewal::{Renewal, Request};
+use slotline_live::status::{ArbiterStatus, Shared, Status};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -107,10 +108,10 @@ pub fn agent(options: &AgentOptions) -> Result<ExitCode> {
             shared.drain(line == "drain");
             Some(Ok(()))
         }
-        "reload" => Some(options.common.keys(&options.config, |network, key| {
-            let setup = network.agent(&host, key)?;
-            shared.rekey(Keys::of(&setup.key, &setup.arbiters));
-            Ok(())
+        "reload" => Some(options.common.renew(&options.config, &network, |new, key| {
+            let setup = new.agent(&host, key)?;
+            check_address(address, setup.address)?;
+            ask(&shared, Request::Renew(Box::new(Renewal::from(setup))))
         })),
         _ => None,
     };
@@ -137,16 +138,44 @@ pub fn arbiter(options: &ArbiterOptions) -> Result<ExitCode> {
     say(&format!("arbiter {rank} at {address}, scheme {}", network.scheme()));
     let shared = Shared::default();
     let run = || arbiter.run(&running, &shared).context("the arbiter failed");
-    let command = |line: &str| {
-        (line == "reload").then(|| {
-            options.common.keys(&options.config, |network, key| {
-                let setup = network.arbiter(rank, key)?;
-                shared.rekey(Keys::of(&setup.key, &setup.peers));
-                Ok(())
-            })
-        })
+    let renew = |new: &LiveNetwork, key: KeyPair| {
+        let setup = new.arbiter(rank, key)?;
+        check_address(address, setup.address)?;
+        ask(&shared, Request::Renew(Box::new(Renewal::from(setup))))
+    };
+    let command = |line: &str| match line.split_once(' ') {
+        None if line == "reload" => Some(options.common.renew(&options.config, &network, renew)),
+        None if line == "drain" => Some(Err(anyhow!(
+            "give the host that the arbiter takes out of the schedule: `slotline ctl drain --host NAME`"
+        ))),
+        Some((what @ ("drain" | "resume"), name)) => {
+            Some(drain(&options.config, name, what == "drain", &shared))
+        }
+        _ => None,
     };
     service.run(&shared, command, run)
+}
+
+/// Takes a host out of the schedule, or back. The configuration is read again, because hosts may have joined.
+fn drain(config: &Path, name: &str, drained: bool, shared: &Shared<ArbiterStatus>) -> Result<()> {
+    let number = network(config)?.host(name)?;
+    ask(shared, Request::DrainHost { number, name: name.into(), drained })
+}
+
+/// Makes a request to the daemon of this process.
+fn ask<T: Status>(shared: &Shared<T>, request: Request) -> Result<()> {
+    shared.ask(request).map_err(|why| anyhow!(why))
+}
+
+/// Checks that the machine keeps its own address, because its socket has it.
+fn check_address(old: SocketAddr, new: SocketAddr) -> Result<()> {
+    match old == new {
+        true => Ok(()),
+        false => bail!(
+            "this machine's own address cannot change from {old} to {new} while its daemon runs: nothing was changed; \
+             restart the daemon to use it"
+        ),
+    }
 }
 
 fn record(file: &Path) -> Result<Recorder> {
@@ -167,14 +196,17 @@ impl DaemonOptions {
     fn key(&self, config: &Config) -> Result<KeyPair> {
         Ok(keys::read(self.key.as_ref().unwrap_or(&config.key))?)
     }
-    /// Reads the configuration and the key again, and passes them to `take`.
-    fn keys(
+    /// Reads the configuration and the key again, checks that a daemon of `network` may take them over, and passes them
+    /// to `take`.
+    fn renew(
         &self,
         config: &Path,
+        old: &LiveNetwork,
         take: impl FnOnce(&LiveNetwork, KeyPair) -> Result<()>,
     ) -> Result<()> {
-        let network = network(config)?;
-        take(&network, self.key(network.config())?)
+        let new = network(config)?;
+        old.check_renewal(&new)?;
+        take(&new, self.key(new.config())?)
     }
 }
 

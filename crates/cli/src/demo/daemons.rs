@@ -45,11 +45,7 @@ pub struct Daemons {
 impl Daemons {
     /// Starts the daemons, and waits until all agents obey the arbiter.
     pub fn start(demo: &Demo<'_>) -> Result<Daemons> {
-        // Inside its namespace, this process may have the same number as the process of another demonstration.
-        let number = isolation::outer().unwrap_or_else(std::process::id);
-        let folder = std::env::temp_dir().join(format!("slotline-demo-{number}"));
-        // A killed demonstration may have left the folder.
-        let _ = fs::remove_dir_all(&folder);
+        let folder = demo.folder.join("daemons");
         fs::create_dir_all(&folder)?;
         let mut daemons = Daemons { folder, children: Vec::new() };
         let places: Vec<Place> = match demo.options.control {

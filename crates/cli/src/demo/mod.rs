@@ -17,6 +17,7 @@ use slotline_net::units::{Bytes, Rate};
 use std::collections::BTreeMap;
 use std::io;
 use std::net::Ipv4Addr;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 #[derive(Args)]
@@ -83,6 +84,8 @@ pub struct Demo<'a> {
     bridge: Bridge,
     addresses: Vec<Ipv4Addr>,
     arbiters: usize,
+    /// The folder for files of daemons.
+    folder: PathBuf,
 }
 
 /// The measured values with and without the daemons.
@@ -184,7 +187,8 @@ impl Demo<'_> {
         let limit = Some(Limit { rate: options.rate.0, buffer: options.buffer.0 });
         let bridge = Bridge::new(&addresses, &BridgeOptions { mtu: 1_500, limit })
             .context("cannot create the hosts; `slotline probe` shows what this machine lacks")?;
-        let demo = Demo { options, bridge, addresses, arbiters: arbiters.into() };
+        let folder = isolation::own_folder().context("cannot make a folder for the daemons")?;
+        let demo = Demo { options, bridge, addresses, arbiters: arbiters.into(), folder };
         (0..demo.addresses.len()).try_for_each(|host| demo.set_kernel(host))?;
         Ok(demo)
     }

@@ -5,6 +5,7 @@ use crate::registry;
 use rustix::process::{Resource, Rlimit, setrlimit};
 use std::io;
 use std::net::Ipv4Addr;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 /// Set in the environment of the isolated process; the value is the number of the process that waits for it.
@@ -73,6 +74,17 @@ pub fn name_hosts(hosts: &[(String, Ipv4Addr)]) -> io::Result<()> {
     match mounted?.success() {
         true => Ok(()),
         false => Err(io::Error::other("`mount --bind` failed")),
+    }
+}
+
+/// An empty folder in memory that this isolated process and its children alone see. It ends with them, even if they are
+/// killed.
+pub fn own_folder() -> io::Result<PathBuf> {
+    let folder = Path::new("/dev/shm");
+    let mounted = Command::new("mount").args(["-t", "tmpfs", "slotline"]).arg(folder).status();
+    match mounted?.success() {
+        true => Ok(folder.into()),
+        false => Err(io::Error::other(format!("`mount` of {} failed", folder.display()))),
     }
 }
 

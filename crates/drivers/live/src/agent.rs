@@ -8,6 +8,7 @@ use crate::clock::{ClockState, Local, NetworkClock};
 use crate::config::{AgentOptions, ClockOptions, span};
 use crate::held::Held;
 use crate::message::Message;
+use crate::renewal::{Renewal, Request};
 use crate::running::{Running, unique, waiting_list};
 use crate::seat::{Io, Seat};
 use crate::status::{AgentStatus, Shared};
@@ -99,6 +100,8 @@ pub struct Agent {
     held: Held,
     /// Whether the agent is drained: all packets leave at once until further notice.
     drained: bool,
+    /// By arbiter: whether it has taken this host out of the schedule.
+    out: Vec<bool>,
     /// The time of the next request for network time, and the time from which an arbiter may be obeyed again.
     asks: Local,
     retries: Local,
@@ -137,9 +140,9 @@ impl Agent {
         let conns = setup.plan.sends(setup.me);
         let dst = |conn: u32| setup.plan.traffic.conns[conn as usize].dst;
         let flows = conns.map(|conn| (dst(conn), conn)).collect();
-        let clock = NetworkClock::new(span(setup.clock.interval), span(setup.clock.guard));
         Ok(Agent {
-            clocks: vec![clock; setup.arbiters.len()],
+            clocks: vec![NetworkClock::new(&setup.clock); setup.arbiters.len()],
+            out: vec![false; setup.arbiters.len()],
             setup,
             gate,
             channel,
@@ -167,11 +170,8 @@ impl Agent {
         while !running.stopped() {
             let now = running.now();
             self.drain(shared.is_drained(), now);
-            if let Some(keys) = shared.new_keys() {
-                // `Config::load` has refused configurations in which two machines have the same key.
-                let _ = self.channel.rekey(&keys);
-            }
-            let next = self.round(now)?;
+            shared.carry_out(|request| self.carry_out(request, now));
+            let next = self.round(&|| running.now())?;
             shared.show(|| self.status(now));
             let spins = !self.held.is_empty() && next <= SPIN;
             if !spins && !next.is_zero() {
@@ -180,6 +180,19 @@ impl Agent {
         }
         self.open_up(running.now());
         self.gate.queue.flush()
+    }
+
+    /// Changes what a request asks for.
+    fn carry_out(&mut self, request: Request, now: Local) -> Result<(), String> {
+        let Request::Renew(renewal) = request else {
+            return Err("only an arbiter takes hosts out of the schedule".into());
+        };
+        let Renewal { key, peers, hosts, agent, clock, .. } = *renewal;
+        self.channel.renew(&key, &peers, now).map_err(|error| error.to_string())?;
+        self.clocks.iter_mut().for_each(|of| of.configure(&clock));
+        let setup = &mut self.setup;
+        (setup.arbiters, setup.hosts, setup.agent, setup.clock) = (peers, hosts, agent, clock);
+        Ok(())
     }
 
     /// Sets whether the host is drained.
@@ -191,8 +204,9 @@ impl Agent {
     }
 
     /// Does everything that is due. Returns the time until there is more to do.
-    fn round(&mut self, now: Local) -> io::Result<Duration> {
-        self.hear(now)?;
+    fn round(&mut self, clock: &impl Fn() -> Local) -> io::Result<Duration> {
+        self.hear(clock)?;
+        let now = clock();
         self.take_in(now)?;
         self.ask_for_time(now);
         self.judge(now);
@@ -202,10 +216,12 @@ impl Agent {
         Ok(next.min(self.asks.since(now)).min(attend))
     }
 
-    /// Handles messages from arbiters.
-    fn hear(&mut self, now: Local) -> io::Result<()> {
+    /// Handles messages from arbiters. The clock is read after each message, because the bound of an answer holds for
+    /// a time at which it had arrived.
+    fn hear(&mut self, clock: &impl Fn() -> Local) -> io::Result<()> {
         for _ in 0..BURST {
-            let Some((from, message)) = self.channel.receive(now)? else { return Ok(()) };
+            let Some((from, message)) = self.channel.receive(clock())? else { return Ok(()) };
+            let now = clock();
             let Some(at) = self.setup.arbiters.iter().position(|peer| peer.number == from) else {
                 continue;
             };
@@ -220,10 +236,12 @@ impl Agent {
                 }
                 Message::TimeReply(reply) => {
                     let fresh = self.clocks[at].answered(&reply, now);
+                    self.clocks[at].compare(clock);
+                    self.out[at] = reply.drained;
                     if at == self.leader || self.seat.is_none() {
                         (self.leader, self.heard) = (at, now);
                     }
-                    if fresh && at == self.leader {
+                    if (fresh || reply.drained) && at == self.leader {
                         self.open_up(now);
                     }
                 }
@@ -296,7 +314,7 @@ impl Agent {
             }
             None if state == ClockState::Locked
                 && !silent
-                && !self.drained
+                && !(self.drained || self.out[self.leader])
                 && now >= self.retries =>
             {
                 self.join(now);
@@ -357,7 +375,9 @@ impl Agent {
         AgentStatus {
             obeys: seat.map(|_| self.leader),
             drained: self.drained,
+            drained_by_arbiter: self.out[self.leader],
             clock: clock.state(now).name(),
+            clock_disciplined: clock.is_disciplined(now),
             clock_offset_ns: clock.offset(now),
             clock_bound_ns: clock.bound(now).map(|bound| bound.as_nanos() as u64),
             epoch: clock.epoch(),
@@ -365,7 +385,7 @@ impl Agent {
             counts: self.counts,
             refused: self.channel.refused(),
             latest_ns: seat.map_or(0, |seat| seat.report().latest.as_ns()),
-            lost_messages: seat.map_or(0, |seat| seat.report().lost),
+            lost_messages: self.channel.lost(),
             counters: crate::status::named(&counters),
         }
     }

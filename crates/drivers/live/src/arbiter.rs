@@ -1,11 +1,14 @@
 //! The daemon on the machine of a controller: runs a station of the scheme, and provides network time to hosts.
 
 use crate::agent::MakeNode;
-use crate::channel::{Channel, Peer};
-use crate::clock::{Local, NetworkClock, TimeReply};
+use crate::channel::{Channel, LONGEST, Peer};
+use crate::clock::{Local, NetworkClock, TimeReply, system_ahead};
 use crate::config::{ClockOptions, span};
+use crate::line::{Line, Open};
 use crate::message::Message;
+use crate::quotas::Quotas;
 use crate::record::{Header, Recorder, Sent};
+use crate::renewal::{Renewal, Request};
 use crate::running::{Running, unique, waiting_list};
 use crate::seat::{Io, Seat};
 use crate::status::{ArbiterStatus, Shared};
@@ -15,8 +18,10 @@ use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::{HostId, PortId};
 use slotline_net::time::Time;
 use slotline_net::topology::{End, Wire};
+use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The longest sleep. It bounds the time until a request to stop is noticed.
@@ -52,8 +57,10 @@ pub struct ArbiterSetup {
     pub make: MakeNode,
     /// Options of time transfer.
     pub clock: ClockOptions,
-    /// Messages that are handled per second from each peer.
-    pub quota: u32,
+    /// Messages that are handled per second.
+    pub quotas: Quotas,
+    /// Threads: 1, or 2 where sockets and encryption have a thread of their own.
+    pub threads: u8,
     /// The scenario with all its values, and the name of the scheme. Both are written to the log.
     pub scenario: (String, String),
     /// The log of all messages heard and digests of messages sent.
@@ -71,9 +78,13 @@ enum Source {
 /// A running arbiter.
 pub struct Arbiter {
     setup: ArbiterSetup,
-    channel: Channel,
+    line: Line,
+    /// Since when it has looked for the source of network time.
+    seeks: Local,
     source: Option<Source>,
     seat: Option<Seat>,
+    /// Hosts that are out of the schedule, by number, and their names.
+    drained: BTreeMap<u32, String>,
     asks: Local,
     /// The time of the next write of the log to the disk.
     writes: Local,
@@ -81,7 +92,7 @@ pub struct Arbiter {
 }
 
 struct Outlet<'a> {
-    channel: &'a mut Channel,
+    line: &'a mut Line,
     now: Local,
     /// The digest of messages sent, if a log is written.
     sent: Option<Sent>,
@@ -93,7 +104,7 @@ impl Io for Outlet<'_> {
         match packet.kind {
             Kind::Control => {
                 let message = Message::Control(*packet, payload);
-                Ok(self.channel.send(packet.dst.0, &message, self.now))
+                Ok(self.line.send(packet.dst.0, &message, self.now))
             }
             _ => Ok(true),
         }
@@ -101,6 +112,15 @@ impl Io for Outlet<'_> {
 }
 
 impl Source {
+    /// Network time that begins now.
+    fn begin(clock: &impl Fn() -> Local) -> Source {
+        let began = clock();
+        // Without a good comparison, the epoch is a number like any other, and agents notice that their system's clocks
+        // do not fit it.
+        let ahead = system_ahead(clock);
+        let epoch = ahead.and_then(|ahead| began.0.checked_add_signed(ahead));
+        Source::Own { epoch: epoch.unwrap_or_else(unique), began }
+    }
     fn now(&mut self, now: Local) -> Option<Time> {
         match self {
             Source::Own { began, .. } => Some(Time::ns(now.since(*began).as_nanos() as u64)),
@@ -115,32 +135,54 @@ impl Source {
     }
 }
 
+impl ArbiterSetup {
+    /// Opens the channel, in the thread that calls the result.
+    fn opening(&self) -> Open {
+        let (address, key) = (self.address, self.key.clone());
+        let (peers, quotas) = (self.peers.clone(), self.quotas.clone());
+        Box::new(move |now| {
+            let mut channel = Channel::open(address, key, &peers, now)?;
+            channel.limit(quotas);
+            Ok(channel)
+        })
+    }
+}
+
 impl Arbiter {
     /// Opens the socket.
     ///
     /// # Errors
     /// The address cannot be used.
     pub fn open(setup: ArbiterSetup, now: Local) -> io::Result<Arbiter> {
-        let mut channel = Channel::open(setup.address, setup.key.clone(), &setup.peers, now)?;
-        channel.limit(setup.quota);
-        let (source, seat) = (None, None);
-        let (asks, writes) = (Local(0), Local(0));
-        Ok(Arbiter { setup, channel, source, seat, asks, writes, received: 0 })
+        let channel = setup.opening()(now)?;
+        Ok(Arbiter {
+            setup,
+            line: Line::Here(Box::new(channel)),
+            seeks: Local(0),
+            source: None,
+            seat: None,
+            drained: BTreeMap::new(),
+            asks: Local(0),
+            writes: Local(0),
+            received: 0,
+        })
     }
 
     /// Runs until it is requested to stop.
     ///
     /// # Errors
     /// The socket has failed.
-    pub fn run(mut self, running: &Running, shared: &Shared<ArbiterStatus>) -> io::Result<()> {
-        let list = waiting_list(&[self.channel.readable()])?;
+    pub fn run(mut self, running: &Arc<Running>, shared: &Shared<ArbiterStatus>) -> io::Result<()> {
+        if self.setup.threads > 1 {
+            // Another socket cannot have the address as long as this one is open.
+            drop(self.line);
+            self.line = Line::there(self.setup.opening(), running, PRESENT)?;
+        }
+        let list = waiting_list(&[self.line.readable()])?;
         while !running.stopped() {
             let now = running.now();
-            if let Some(keys) = shared.new_keys() {
-                // `Config::load` has refused configurations in which two machines have the same key.
-                let _ = self.channel.rekey(&keys);
-            }
-            let next = self.round(now)?;
+            shared.carry_out(|request| self.carry_out(request, now));
+            let next = self.round(&|| running.now())?;
             shared.show(|| self.status(running.now()));
             self.write_log(now);
             if !next.is_zero() {
@@ -148,6 +190,26 @@ impl Arbiter {
             }
         }
         self.setup.recorder.iter_mut().for_each(Recorder::flush);
+        Ok(())
+    }
+
+    /// Changes what a request asks for.
+    fn carry_out(&mut self, request: Request, now: Local) -> Result<(), String> {
+        match request {
+            Request::Renew(renewal) => {
+                let Renewal { key, peers, quotas, clock, .. } = *renewal;
+                self.line.renew(key, peers, now)?;
+                self.line.limit(quotas);
+                if let Some(Source::Other { clock: other, .. }) = &mut self.source {
+                    other.configure(&clock);
+                }
+                self.setup.clock = clock;
+            }
+            Request::DrainHost { number, name, drained: true } => {
+                self.drained.insert(number, name);
+            }
+            Request::DrainHost { number, .. } => _ = self.drained.remove(&number),
+        }
         Ok(())
     }
 
@@ -159,16 +221,21 @@ impl Arbiter {
         }
     }
 
-    /// Does everything that is due. Returns the time until there is more to do.
-    fn round(&mut self, now: Local) -> io::Result<Duration> {
+    /// Does everything that is due by this clock. Returns the time until there is more to do.
+    ///
+    /// # Errors
+    /// The socket has failed.
+    pub fn round(&mut self, clock: &impl Fn() -> Local) -> io::Result<Duration> {
         for _ in 0..BURST {
-            if !self.hear(now)? {
+            if !self.hear(clock)? {
                 break;
             }
         }
-        self.seek_time(now);
+        let now = clock();
+        self.renew_epoch(clock);
+        self.seek_time(clock);
         let next = self.step(now)?;
-        Ok(next.min(self.channel.attend(now)))
+        Ok(next.min(self.line.attend(now)?))
     }
 
     /// Runs the node as far as something is due.
@@ -177,7 +244,7 @@ impl Arbiter {
         let (Some(seat), Some(time)) = (&mut self.seat, source.now(now)) else { return Ok(ASKS) };
         let recorder = self.setup.recorder.as_mut().filter(|_| !seat.is_idle(time));
         let sent = recorder.is_some().then(Sent::default);
-        let mut outlet = Outlet { channel: &mut self.channel, now, sent };
+        let mut outlet = Outlet { line: &mut self.line, now, sent };
         let next = seat.step(time, &mut outlet)?;
         if let (Some(recorder), Some(sent)) = (recorder, outlet.sent) {
             recorder.stepped(sent, time);
@@ -185,12 +252,15 @@ impl Arbiter {
         Ok(Duration::from_nanos(next.since(time).as_ns()))
     }
 
-    /// Handles one message. Returns whether there was one.
-    fn hear(&mut self, now: Local) -> io::Result<bool> {
-        let Some((from, message)) = self.channel.receive(now)? else { return Ok(false) };
+    /// Handles one message. Returns whether there was one. The clock is read after the message: an answer with an
+    /// earlier time would have an error that its bound does not contain.
+    fn hear(&mut self, clock: &impl Fn() -> Local) -> io::Result<bool> {
+        let Some((from, message)) = self.line.receive(clock())? else { return Ok(false) };
+        let now = clock();
         match message {
             Message::Control(packet, payload) => {
                 let own = packet.dst == self.setup.me && packet.flow == from;
+                let own = own && !self.drained.contains_key(&from);
                 let time = self.source.as_mut().and_then(|source| source.now(now));
                 if let (true, Some(seat), Some(time)) = (own, &mut self.seat, time) {
                     self.received += 1;
@@ -209,9 +279,10 @@ impl Arbiter {
         let Some(source) = &mut self.source else { return };
         let Some(time) = source.now(now) else { return };
         let (time, epoch) = (time.as_ns(), source.epoch());
-        let reply = TimeReply { asked, received: time, sent: time, epoch };
+        let drained = self.drained.contains_key(&to);
+        let reply = TimeReply { asked, received: time, sent: time, epoch, drained };
         // If the reply is lost, the sender asks again.
-        let _ = self.channel.send(to, &Message::TimeReply(reply), now);
+        let _ = self.line.send(to, &Message::TimeReply(reply), now);
     }
 
     /// Handles an answer to a time request. Only the time of other arbiters counts.
@@ -221,8 +292,7 @@ impl Arbiter {
         }
         match &mut self.source {
             None => {
-                let options = &self.setup.clock;
-                let mut clock = NetworkClock::new(span(options.interval), span(options.guard));
+                let mut clock = NetworkClock::new(&self.setup.clock);
                 clock.answered(reply, now);
                 self.source = Some(Source::Other { clock: Box::new(clock), of: from });
             }
@@ -234,12 +304,28 @@ impl Arbiter {
         }
     }
 
+    /// Begins network time anew before its picoseconds, which have 64 bits, are over. Agents notice the new epoch, let
+    /// their packets leave, and obey again. An arbiter with the time of another one asks that one again.
+    fn renew_epoch(&mut self, clock: &impl Fn() -> Local) {
+        let now = clock();
+        let time = self.source.as_mut().and_then(|source| source.now(now));
+        if time.is_none_or(|time| time.as_ns() <= LONGEST.as_nanos() as u64) {
+            return;
+        }
+        (self.seat, self.seeks, self.asks) = (None, now, now);
+        let own = matches!(self.source, Some(Source::Own { .. }));
+        self.source = own.then(|| Source::begin(clock));
+        let why = "network time has begun anew, as it does after 200 days: the log is complete";
+        self.setup.recorder.iter_mut().for_each(|recorder| recorder.end(why));
+    }
+
     /// Asks other arbiters for the time, and begins network time if no arbiter answers.
-    fn seek_time(&mut self, now: Local) {
+    fn seek_time(&mut self, clock: &impl Fn() -> Local) {
+        let now = clock();
         let patience = PATIENCE[self.setup.rank.min(PATIENCE.len() - 1)];
         let alone = self.setup.arbiters.len() < 2;
-        if self.source.is_none() && (alone || now.0 > patience.as_nanos() as u64) {
-            self.source = Some(Source::Own { epoch: unique(), began: now });
+        if self.source.is_none() && (alone || now.since(self.seeks) > patience) {
+            self.source = Some(Source::begin(clock));
         }
         if self.seat.is_none() && self.source.is_some() {
             self.begin(now);
@@ -248,8 +334,8 @@ impl Arbiter {
         if follows && now >= self.asks {
             for &arbiter in self.setup.arbiters.iter().filter(|&&number| number != self.setup.me.0)
             {
-                self.channel.expect(arbiter, now);
-                self.channel.send(arbiter, &Message::TimeRequest(now), now);
+                self.line.expect(arbiter, now);
+                self.line.send(arbiter, &Message::TimeRequest(now), now);
             }
             let interval = span(self.setup.clock.interval);
             self.asks = now.after(if self.source.is_none() { ASKS } else { interval });
@@ -275,25 +361,28 @@ impl Arbiter {
         Header { program, scenario, scheme, station, incarnation, began }
     }
 
-    fn status(&mut self, now: Local) -> ArbiterStatus {
+    /// The state at `now`.
+    pub fn status(&mut self, now: Local) -> ArbiterStatus {
         let mut counters = Default::default();
         let report = self.seat.as_ref().map(Seat::report).unwrap_or_default();
+        let line = self.line.report(PRESENT, now);
         self.seat.iter().for_each(|seat| seat.node().add_counters(&mut counters));
         let time = self.source.as_mut().and_then(|source| source.now(now));
         ArbiterStatus {
             rank: self.setup.rank,
             epoch: self.source.as_ref().map_or(0, Source::epoch),
             time_ns: time.map_or(0, Time::as_ns),
-            peers: self.channel.present(PRESENT, now),
+            peers: line.present,
+            drained_hosts: self.drained.values().cloned().collect(),
             received: self.received,
             sent: report.sent,
-            lost_messages: report.lost,
+            lost_messages: report.lost + line.lost,
             recording: self.setup.recorder.as_ref().map(|recorder| match recorder.fault() {
                 Some(error) => error.to_string(),
                 None => "ok".into(),
             }),
-            refused: self.channel.refused(),
-            over_quota: self.channel.over_quota(),
+            refused: line.refused,
+            over_quota: line.over_quota,
             latest_ns: report.latest.as_ns(),
             counters: crate::status::named(&counters),
         }
@@ -325,7 +414,8 @@ mod tests {
             wires: Vec::new(),
             make: Box::new(|_| Err(SpecError::new("control", "no node here"))),
             clock: ClockOptions::default(),
-            quota: 1_000,
+            quotas: Quotas { each: 1_000, tenants: Vec::new() },
+            threads: 1,
             scenario: Default::default(),
             recorder: None,
         };
@@ -335,10 +425,46 @@ mod tests {
     #[test]
     fn a_host_does_not_say_what_time_it_is() {
         let mut arbiter = arbiter();
-        let reply = TimeReply { asked: NOW, received: 5, sent: 5, epoch: 7 };
+        let reply = TimeReply { asked: NOW, received: 5, sent: 5, epoch: 7, drained: false };
         arbiter.learn_time(1, &reply, NOW);
         assert!(arbiter.source.is_none());
         arbiter.learn_time(9, &reply, NOW);
         assert_eq!(arbiter.source.map(|source| source.epoch()), Some(7));
+    }
+
+    #[test]
+    fn network_time_begins_anew_before_it_is_over() {
+        let mut arbiter = arbiter();
+        arbiter.seek_time(&|| NOW);
+        assert!(arbiter.source.is_none(), "it asks the other one");
+        let now = NOW.after(PATIENCE[0] * 2);
+        arbiter.seek_time(&|| now);
+        let epoch = arbiter.source.as_ref().map(Source::epoch).unwrap();
+        let late = now.after(LONGEST + PATIENCE[0]);
+        arbiter.renew_epoch(&|| late);
+        let source = arbiter.source.as_mut().unwrap();
+        assert_ne!(source.epoch(), epoch);
+        assert_eq!(source.now(late.after(Duration::from_micros(3))), Some(Time::us(3)));
+        // One that has the time of another arbiter asks that one again.
+        let mut clock = NetworkClock::new(&ClockOptions::default());
+        let received = LONGEST.as_nanos() as u64 + 1_000;
+        let reply = TimeReply { asked: late, received, sent: received, epoch: 7, drained: false };
+        clock.answered(&reply, late);
+        arbiter.source = Some(Source::Other { clock: Box::new(clock), of: 9 });
+        arbiter.renew_epoch(&|| late);
+        arbiter.seek_time(&|| late);
+        assert!(arbiter.source.is_none());
+        arbiter.seek_time(&|| late.after(PATIENCE[0] * 2));
+        assert!(arbiter.source.is_some(), "nobody answers");
+    }
+
+    #[test]
+    fn a_host_out_of_the_schedule_is_told_so() {
+        let mut arbiter = arbiter();
+        let drain = |drained| Request::DrainHost { number: 1, name: "h1".into(), drained };
+        arbiter.carry_out(drain(true), NOW).unwrap();
+        assert_eq!(arbiter.status(NOW).drained_hosts, ["h1"]);
+        arbiter.carry_out(drain(false), NOW).unwrap();
+        assert!(arbiter.status(NOW).drained_hosts.is_empty());
     }
 }

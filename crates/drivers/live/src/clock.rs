@@ -1,8 +1,10 @@
 //! The network's time on a host: the offset between the host's clock and the arbiter's, measured by two-way time
-//! transfer, with a bound on its error.
+//! transfer, with a bound on its error. If another program keeps the system's clock right, the offset comes from that
+//! clock as long as the measurements agree with it.
 
+use crate::config::{ClockOptions, ClockSource, span};
 use slotline_net::time::Time;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// The number of measurements that are kept. The one with the smallest bound is used.
 const KEPT: usize = 8;
@@ -22,6 +24,22 @@ impl Local {
     pub fn after(self, span: Duration) -> Local {
         Local(self.0.saturating_add(span.as_nanos() as u64))
     }
+}
+
+/// The longest time in which the system's clock is compared with the local one, and how often that is tried.
+const AT_ONCE: Duration = Duration::from_micros(5);
+const TRIES: usize = 50;
+
+/// The system's clock minus the local one, in nanoseconds. `None` if this machine takes the processor away each time.
+pub fn system_ahead(clock: &impl Fn() -> Local) -> Option<i64> {
+    let once = || {
+        let before = clock();
+        let system = SystemTime::now().duration_since(UNIX_EPOCH).ok()?.as_nanos() as i64;
+        let after = clock();
+        let middle = before.0.midpoint(after.0) as i64;
+        (after.since(before) <= AT_ONCE).then_some(system - middle)
+    };
+    (0..TRIES).find_map(|_| once())
 }
 
 /// How well a host knows the network's time.
@@ -71,34 +89,51 @@ pub struct TimeReply {
     pub received: u64,
     /// See [`TimeReply::received`].
     pub sent: u64,
-    /// The epoch of network time, which begins anew with each epoch.
+    /// The epoch of network time, which begins anew with each epoch: the time of the arbiter's system clock at which
+    /// network time was zero, in nanoseconds since 1970.
     pub epoch: u64,
+    /// Whether the arbiter has taken the host that asks out of the schedule.
+    pub drained: bool,
 }
 
 /// The network's time as a host knows it.
 #[derive(Clone, Debug)]
 pub struct NetworkClock {
-    interval: Duration,
-    guard: Duration,
+    options: ClockOptions,
     epoch: u64,
     samples: Vec<Sample>,
     next: usize,
+    /// The system's clock minus the local one, in nanoseconds.
+    system: Option<i64>,
     /// The last time that was returned, so that time never goes back.
     last: Time,
 }
 
 impl NetworkClock {
     /// A clock that is measured every `interval`. It is accurate enough while its error is at most `guard`.
-    pub fn new(interval: Duration, guard: Duration) -> NetworkClock {
-        NetworkClock { interval, guard, epoch: 0, samples: Vec::new(), next: 0, last: Time::ZERO }
+    pub fn new(options: &ClockOptions) -> NetworkClock {
+        let (options, samples, last) = (options.clone(), Vec::new(), Time::ZERO);
+        NetworkClock { options, epoch: 0, samples, next: 0, system: None, last }
+    }
+
+    /// Uses other options from now on.
+    pub fn configure(&mut self, options: &ClockOptions) {
+        self.options = options.clone();
+    }
+
+    /// Notes how far the system's clock is ahead of the local one, if that clock counts.
+    pub fn compare(&mut self, clock: &impl Fn() -> Local) {
+        if self.options.source == ClockSource::System {
+            self.system = system_ahead(clock).or(self.system);
+        }
     }
 
     /// Processes an answer that arrived at `now`. Returns whether another epoch has begun.
     pub fn answered(&mut self, reply: &TimeReply, now: Local) -> bool {
         let fresh = self.epoch != reply.epoch;
         if fresh {
-            *self = NetworkClock::new(self.interval, self.guard);
-            self.epoch = reply.epoch;
+            let (epoch, system) = (reply.epoch, self.system);
+            *self = NetworkClock { epoch, system, ..NetworkClock::new(&self.options) };
         }
         let there = Duration::from_nanos(reply.sent.saturating_sub(reply.received));
         let error = now.since(reply.asked).saturating_sub(there) / 2;
@@ -113,8 +148,22 @@ impl NetworkClock {
         fresh
     }
 
-    fn best(&self, now: Local) -> Option<&Sample> {
-        self.samples.iter().min_by_key(|sample| sample.bound(now))
+    /// What is known best: by the system's clock, if it agrees with the measurements, or by the best of these.
+    fn best(&self, now: Local) -> Option<Sample> {
+        let measured = *self.samples.iter().min_by_key(|sample| sample.bound(now))?;
+        Some(self.of_system(&measured, now).unwrap_or(measured))
+    }
+    /// The offset by the system's clock, if it agrees with a measurement.
+    fn of_system(&self, measured: &Sample, now: Local) -> Option<Sample> {
+        let error = span(self.options.bound);
+        let offset = self.system?.checked_sub_unsigned(self.epoch)?;
+        let apart = Duration::from_nanos(offset.abs_diff(measured.offset));
+        (apart <= measured.bound(now) + error).then_some(Sample { offset, error, at: now })
+    }
+    /// Whether the system's clock counts.
+    pub fn is_disciplined(&self, now: Local) -> bool {
+        let measured = self.samples.iter().min_by_key(|sample| sample.bound(now));
+        measured.is_some_and(|measured| self.of_system(measured, now).is_some())
     }
 
     /// The epoch of the network's time; 0 before it is known.
@@ -133,8 +182,8 @@ impl NetworkClock {
     pub fn state(&self, now: Local) -> ClockState {
         let latest = self.samples.iter().map(|sample| sample.at).max();
         match (self.bound(now), latest) {
-            (Some(bound), Some(at)) if bound <= self.guard => {
-                let lately = now.since(at) <= self.interval * 3;
+            (Some(bound), Some(at)) if bound <= span(self.options.guard) => {
+                let lately = now.since(at) <= span(self.options.interval) * 3;
                 if lately { ClockState::Locked } else { ClockState::Holdover }
             }
             _ => ClockState::Free,
@@ -159,20 +208,22 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const INTERVAL: Duration = Duration::from_millis(250);
-    const GUARD: Duration = Duration::from_micros(300);
+    fn options() -> ClockOptions {
+        ClockOptions { guard: Time::us(300), ..ClockOptions::default() }
+    }
     /// The difference of the other clock, in nanoseconds.
     const AHEAD: u64 = 7_000_000_000;
 
     fn reply(asked: u64, out: u64, back: u64) -> (TimeReply, Local) {
         let received = AHEAD + asked + out;
-        let answer = TimeReply { asked: Local(asked), received, sent: received + 500, epoch: 1 };
+        let (asked_at, sent, drained) = (Local(asked), received + 500, false);
+        let answer = TimeReply { asked: asked_at, received, sent, epoch: 1, drained };
         (answer, Local(asked + out + 500 + back))
     }
 
     #[test]
     fn it_is_free_then_locked_then_in_holdover_then_free() {
-        let mut clock = NetworkClock::new(INTERVAL, GUARD);
+        let mut clock = NetworkClock::new(&options());
         assert_eq!((clock.state(Local(0)), clock.now(Local(0))), (ClockState::Free, None));
         let (answer, now) = reply(1_000, 20_000, 20_000);
         assert!(clock.answered(&answer, now), "an epoch begins");
@@ -185,7 +236,7 @@ mod tests {
 
     #[test]
     fn a_slow_answer_does_not_spoil_a_good_one() {
-        let mut clock = NetworkClock::new(INTERVAL, GUARD);
+        let mut clock = NetworkClock::new(&options());
         let (answer, now) = reply(0, 20_000, 20_000);
         clock.answered(&answer, now);
         let (answer, now) = reply(250_000_000, 10_000, 9_000_000);
@@ -194,16 +245,60 @@ mod tests {
         assert_eq!(clock.state(now), ClockState::Locked);
     }
 
+    /// Network time is zero at second 100 of the system's clock. The local clock begins at second 107, so network time
+    /// is 7 s ahead of it.
+    #[test]
+    fn the_systems_clock_counts_while_measurements_agree() {
+        const EPOCH: u64 = 100_000_000_000;
+        let (source, bound) = (ClockSource::System, Time::us(20));
+        let mut clock = NetworkClock::new(&ClockOptions { source, bound, ..options() });
+        let (answer, now) = reply(1_000, 20_000, 100_000);
+        clock.answered(&TimeReply { epoch: EPOCH, ..answer }, now);
+        let measured = clock.offset(now).unwrap();
+        assert_eq!(measured, AHEAD as i64 - 40_000, "as wrong as the ways differ");
+        let right = (EPOCH + AHEAD) as i64;
+        for (step, disciplined) in [
+            (0, true),
+            (1_000_000_000, false),
+            (-1_000_000_000, false),
+            (200_000, false),
+            (0, true),
+        ] {
+            clock.system = Some(right + step);
+            assert_eq!(clock.is_disciplined(now), disciplined, "a step of {step} ns");
+            let offset = if disciplined { AHEAD as i64 } else { measured };
+            assert_eq!(clock.offset(now), Some(offset));
+        }
+        assert_eq!(clock.bound(now), Some(Duration::from_micros(20)));
+        assert_eq!(clock.state(now), ClockState::Locked);
+        // Without answers the bound does not grow, but the agent does not begin.
+        let later = now.after(Duration::from_secs(100));
+        assert_eq!(clock.bound(later), Some(Duration::from_micros(20)));
+        assert_eq!(clock.state(later), ClockState::Holdover);
+    }
+
+    #[test]
+    fn the_systems_clock_is_compared_with_the_local_one() {
+        let running = crate::running::Running::default();
+        let clock = || running.now();
+        let (Some(one), Some(two)) = (system_ahead(&clock), system_ahead(&clock)) else {
+            return eprintln!("skipped: this machine took the processor away each time");
+        };
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as i64;
+        assert!(one.abs_diff(two) < 1_000_000_000 && one < since && since - one < 60_000_000_000);
+    }
+
     proptest! {
         /// The error is never larger than the bound, and time never goes back.
         #[test]
         fn the_bound_holds(rounds in prop::collection::vec((1_000u64..2_000_000, 1_000u64..2_000_000), 1..40), drift in -100i64..100) {
-            let mut clock = NetworkClock::new(INTERVAL, GUARD);
+            let mut clock = NetworkClock::new(&options());
             let true_time = |local: u64| (AHEAD + local).saturating_add_signed(local as i64 * drift / 1_000_000);
             let (mut at, mut before) = (0, Time::ZERO);
             for (out, back) in rounds {
                 let there = true_time(at + out);
-                let answer = TimeReply { asked: Local(at), received: there, sent: there, epoch: 3 };
+                let (asked, drained) = (Local(at), false);
+                let answer = TimeReply { asked, received: there, sent: there, epoch: 3, drained };
                 let now = at + out + back;
                 clock.answered(&answer, Local(now));
                 let offset = clock.offset(Local(now)).unwrap();

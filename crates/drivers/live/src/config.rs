@@ -3,6 +3,7 @@
 use serde::{Deserialize, Deserializer, de};
 use slotline_envelope::PublicKey;
 use slotline_net::time::Time;
+use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -30,6 +31,12 @@ pub struct Config {
     /// Messages that an arbiter handles per second from each peer. More are dropped.
     #[serde(default = "default_quota")]
     pub quota: u32,
+    /// Groups of hosts with a common quota, besides the quota of each host.
+    #[serde(default)]
+    pub tenant: Vec<Tenant>,
+    /// Threads of an arbiter: 2 gives the sockets and the encryption a thread of their own.
+    #[serde(default = "default_threads")]
+    pub threads: u8,
     /// What agents do.
     #[serde(default)]
     pub agent: AgentOptions,
@@ -60,6 +67,18 @@ pub struct Host {
     /// Its public key.
     #[serde(deserialize_with = "public_key")]
     pub key: PublicKey,
+}
+
+/// Hosts with a common quota.
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Tenant {
+    /// A name, for messages.
+    pub name: String,
+    /// The names of its hosts.
+    pub hosts: Vec<String>,
+    /// Messages that an arbiter handles per second from all these hosts together. More are dropped.
+    pub quota: u32,
 }
 
 /// What agents do.
@@ -98,11 +117,31 @@ pub struct ClockOptions {
     pub interval: Time,
     /// The largest error that is accepted.
     pub guard: Time,
+    /// Where hosts take the network's time from.
+    pub source: ClockSource,
+    /// With `source = "system"`: the largest difference between the system's clocks of a host and of an arbiter.
+    pub bound: Time,
+}
+
+/// Where hosts take the network's time from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ClockSource {
+    /// From the arbiter, by two-way time transfer.
+    #[default]
+    Transfer,
+    /// From the system's clock, which another program keeps right (PTP or NTP), as long as the transfer agrees with it.
+    System,
 }
 
 impl Default for ClockOptions {
     fn default() -> ClockOptions {
-        ClockOptions { interval: Time::ms(250), guard: Time::ms(1) }
+        ClockOptions {
+            interval: Time::ms(250),
+            guard: Time::ms(1),
+            source: ClockSource::Transfer,
+            bound: Time::us(100),
+        }
     }
 }
 
@@ -134,6 +173,10 @@ const fn default_port() -> u16 {
 /// Far more than a host sends, and few enough that many hosts together leave an arbiter time for its work.
 const fn default_quota() -> u32 {
     20_000
+}
+
+const fn default_threads() -> u8 {
+    1
 }
 
 fn default_key() -> PathBuf {
@@ -182,6 +225,10 @@ impl Config {
         if self.quota == 0 {
             return wrong("quota", "must be at least 1 message per second, such as 20000");
         }
+        if !(1..=2).contains(&self.threads) {
+            return wrong("threads", "must be 1 or 2");
+        }
+        self.check_tenants()?;
         if self.network.is_empty() {
             return wrong(
                 "network",
@@ -219,6 +266,47 @@ impl Config {
             Some(pair) => wrong("address", &format!("{} is given twice", pair[0])),
             None => Ok(()),
         }
+    }
+
+    fn check_tenants(&self) -> Result<(), (String, String)> {
+        let mut known: HashMap<&str, &str> = HashMap::new();
+        for Tenant { name, hosts, quota } in &self.tenant {
+            let wrong = |what: String| Err(("tenant".to_owned(), format!("`{name}`: {what}")));
+            if *quota == 0 {
+                return wrong("`quota` must be at least 1 message per second".into());
+            }
+            for host in hosts {
+                if !self.host.iter().any(|known| known.name == *host) {
+                    return wrong(format!("there is no [[host]] `{host}`"));
+                }
+                if let Some(other) = known.insert(host, name) {
+                    return wrong(format!("`{host}` belongs to `{other}` already"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The first key whose value is another one in `new` and cannot change while daemons run, and the reason.
+    pub fn fixed_change(&self, new: &Config) -> Option<(&'static str, &'static str)> {
+        let (agent, other) = (&self.agent, &new.agent);
+        let (restart, rules) = ("all daemons of the network share it", "rules of netfilter use it");
+        [
+            ("scenario", self.scenario != new.scenario, restart),
+            ("scheme", self.scheme != new.scheme, restart),
+            (
+                "arbiter",
+                self.arbiter.len() != new.arbiter.len(),
+                "the scheme has as many controllers",
+            ),
+            ("port", self.port != new.port, "a socket uses it"),
+            ("threads", self.threads != new.threads, "threads begin with the daemon"),
+            ("network", self.network != new.network, rules),
+            ("agent.exempt-ports", agent.exempt_ports != other.exempt_ports, rules),
+            ("agent.queue", agent.queue != other.queue, rules),
+        ]
+        .into_iter()
+        .find_map(|(key, changed, why)| changed.then_some((key, why)))
     }
 
     /// The host whose first address belongs to this machine, so that a socket can be bound to it.
@@ -297,5 +385,27 @@ mod tests {
         assert!(error(one, two).contains("is given twice: each machine"));
         assert!(error("['10.1.0.1']", "[]").contains("`h0` has no address"));
         assert!(error("key = 'h0.key'", "quota = 0").contains("at least 1 message per second"));
+        assert!(error("key = 'h0.key'", "threads = 3").contains("must be 1 or 2"));
+        let tenant = |hosts: &str| {
+            let tenants = format!("[[tenant]]\nname = 'a'\nhosts = {hosts}\nquota = 9\n[agent]");
+            parsed(&TEXT.replace("[agent]", &tenants))
+        };
+        assert!(tenant("['h0']").is_ok());
+        assert!(tenant("['h7']").unwrap_err().contains("there is no [[host]] `h7`"));
+        assert!(tenant("['h0', 'h0']").unwrap_err().contains("belongs to `a` already"));
+    }
+
+    #[test]
+    fn what_cannot_change_while_daemons_run_is_named() {
+        let config = parsed(TEXT).unwrap();
+        let changed = |from: &str, to: &str| {
+            let new = parsed(&TEXT.replace(from, to)).unwrap();
+            config.fixed_change(&new).map(|(key, _)| key)
+        };
+        assert_eq!(changed("'60ms'", "'70ms'"), None);
+        assert_eq!(changed("10.1.0.1'", "10.1.0.3'"), None, "another machine may move");
+        assert_eq!(changed("10.1.0.0/24", "10.0.0.0/8"), Some("network"));
+        assert_eq!(changed("key = 'h0.key'", "port = 7078"), Some("port"));
+        assert_eq!(changed("[agent]", "[agent]\nqueue = 9"), Some("agent.queue"));
     }
 }

@@ -5,6 +5,7 @@
 //! 1 (control)       the packet of a control message, as slotline_net::wire::packet has it
 //! 2 (time request)  asked: u64
 //! 3 (time reply)    asked: u64, received: u64, sent: u64, epoch: u64
+//! 4 (time reply)    the same, to a host that the arbiter has taken out of the schedule
 //! ```
 
 use crate::clock::{Local, TimeReply};
@@ -29,18 +30,22 @@ impl<'a> Message<'a> {
     /// Replaces `out` with the message.
     pub fn emit(&self, out: &mut Vec<u8>) {
         out.clear();
-        let mut words = |kind: u8, words: &[u64]| {
-            out.extend([VERSION, kind]);
-            words.iter().for_each(|word| out.extend(word.to_be_bytes()));
+        let words = |out: &mut Vec<u8>, kind: u8, words: &[u64]| {
+            out.extend_from_slice(&[VERSION, kind]);
+            words.iter().for_each(|word| out.extend_from_slice(&word.to_be_bytes()));
         };
         match self {
             Message::Control(packet, payload) => {
-                words(1, &[]);
-                out.extend(packet::emit(packet, payload));
+                words(out, 1, &[]);
+                packet::append(packet, payload, out);
             }
-            Message::TimeRequest(asked) => words(2, &[asked.0]),
+            Message::TimeRequest(asked) => words(out, 2, &[asked.0]),
             Message::TimeReply(reply) => {
-                words(3, &[reply.asked.0, reply.received, reply.sent, reply.epoch]);
+                words(
+                    out,
+                    3 + u8::from(reply.drained),
+                    &[reply.asked.0, reply.received, reply.sent, reply.epoch],
+                );
             }
         }
     }
@@ -54,8 +59,9 @@ impl<'a> Message<'a> {
                 (packet.kind == Kind::Control).then_some(Message::Control(packet, payload))
             }
             2 => words(rest).map(|[asked]| Message::TimeRequest(Local(asked))),
-            3 => words(rest).map(|[asked, received, sent, epoch]| {
-                Message::TimeReply(TimeReply { asked: Local(asked), received, sent, epoch })
+            3 | 4 => words(rest).map(|[asked, received, sent, epoch]| {
+                let (asked, drained) = (Local(asked), kind == 4);
+                Message::TimeReply(TimeReply { asked, received, sent, epoch, drained })
             }),
             _ => None,
         }
@@ -88,7 +94,9 @@ mod tests {
             Packet { dst: HostId(3), flow: 7, len: 84, kind: Kind::Control, ..Packet::default() };
         back(&Message::Control(packet, b"demand"));
         assert_eq!(back(&Message::TimeRequest(Local(258))), [1, 2, 0, 0, 0, 0, 0, 0, 1, 2]);
-        let reply = TimeReply { asked: Local(1), received: 2, sent: 3, epoch: u64::MAX };
+        let (asked, drained) = (Local(1), false);
+        let reply = TimeReply { asked, received: 2, sent: 3, epoch: u64::MAX, drained };
+        back(&Message::TimeReply(TimeReply { drained: true, ..reply }));
         let bytes = back(&Message::TimeReply(reply));
         for cut in 0..bytes.len() {
             assert_eq!(Message::parse(&bytes[..cut]), None);

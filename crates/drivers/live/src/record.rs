@@ -134,6 +134,11 @@ impl<W: Write> Recorder<W> {
             self.fault = self.out.flush().err();
         }
     }
+    /// Ends the log for this reason.
+    pub fn end(&mut self, why: &str) {
+        self.flush();
+        self.fault.get_or_insert_with(|| io::Error::other(why.to_owned()));
+    }
     /// Returns the writer of the log.
     pub fn into_inner(self) -> W {
         self.out

@@ -1,18 +1,20 @@
 //! The status that a daemon publishes.
 
 use crate::agent::AgentCounts;
-use crate::channel::Keys;
 use crate::metrics::Exposition;
+use crate::renewal::Request;
 use slotline_net::node::Counters;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
 /// The interval at which a daemon updates its status.
 const INTERVAL: Duration = Duration::from_millis(200);
 /// A daemon with an older status does not work.
 const STALE: Duration = Duration::from_secs(2);
+/// The longest wait for a daemon's answer to a request.
+const ANSWER: Duration = Duration::from_secs(1);
 
 /// An agent at one moment.
 #[derive(Clone, PartialEq, Debug, serde::Serialize)]
@@ -22,12 +24,16 @@ pub struct AgentStatus {
     pub obeys: Option<usize>,
     /// Whether the agent is drained: all packets leave at once.
     pub drained: bool,
+    /// Whether the arbiter has taken the host out of the schedule: all packets leave at once.
+    pub drained_by_arbiter: bool,
     /// Whether the network's time is `locked`, in `holdover` or `free` (not known).
     pub clock: &'static str,
     /// Network time minus own time.
     pub clock_offset_ns: Option<i64>,
     /// The largest possible error of the offset.
     pub clock_bound_ns: Option<u64>,
+    /// Whether network time comes from the system's clock.
+    pub clock_disciplined: bool,
     /// The epoch of network time, which changes if arbiters begin anew.
     pub epoch: u64,
     /// Packets held now.
@@ -57,6 +63,8 @@ pub struct ArbiterStatus {
     pub time_ns: u64,
     /// The number of agents and other arbiters that were heard within the last seconds.
     pub peers: usize,
+    /// The names of hosts that are out of the schedule.
+    pub drained_hosts: Vec<String>,
     /// The state of the log: `ok`, or the reason why it has ended; none if no log is written.
     pub recording: Option<String>,
     /// Messages of the scheme received.
@@ -130,7 +138,10 @@ impl Status for AgentStatus {
     }
     fn unready(&self) -> Option<&'static str> {
         let drained = self.drained.then_some("it is drained: packets leave at once");
-        drained.or(self.obeys.is_none().then_some("it obeys no arbiter: packets leave at once"))
+        let out = "its arbiter has taken it out of the schedule: packets leave at once";
+        drained
+            .or(self.drained_by_arbiter.then_some(out))
+            .or(self.obeys.is_none().then_some("it obeys no arbiter: packets leave at once"))
     }
 }
 
@@ -161,17 +172,20 @@ pub fn named(counters: &Counters) -> BTreeMap<&'static str, u64> {
 }
 
 /// The latest status of a daemon, and requests to the daemon.
-#[derive(Debug)]
 pub struct Shared<T> {
     latest: Mutex<(Option<T>, Option<Instant>)>,
     drained: AtomicBool,
-    /// New keys for the daemon.
-    keys: Mutex<Option<Keys>>,
+    /// A request that the daemon has not seen, and where its answer goes.
+    request: Mutex<Option<(Request, Answer)>>,
 }
+
+/// Where the answer to a request goes: an error is the reason why it was not carried out.
+pub(crate) type Answer = mpsc::Sender<Result<(), String>>;
 
 impl<T> Default for Shared<T> {
     fn default() -> Shared<T> {
-        Shared { latest: Mutex::default(), drained: AtomicBool::new(false), keys: Mutex::default() }
+        let drained = AtomicBool::new(false);
+        Shared { latest: Mutex::default(), drained, request: Mutex::default() }
     }
 }
 
@@ -201,13 +215,22 @@ impl<T: Status> Shared<T> {
     pub fn drain(&self, drained: bool) {
         self.drained.store(drained, Ordering::Release);
     }
-    /// Gives the daemon new keys.
-    pub fn rekey(&self, keys: Keys) {
-        *self.keys.lock().unwrap_or_else(PoisonError::into_inner) = Some(keys);
+    /// Makes a request to the daemon, and waits for its answer.
+    ///
+    /// # Errors
+    /// The reason why the daemon does not carry it out.
+    pub fn ask(&self, request: Request) -> Result<(), String> {
+        let (sender, answer) = mpsc::channel();
+        *self.request.lock().unwrap_or_else(PoisonError::into_inner) = Some((request, sender));
+        answer.recv_timeout(ANSWER).unwrap_or_else(|_| Err("the daemon does not answer".into()))
     }
-    /// New keys for the daemon, unless they are being set at this moment.
-    pub(crate) fn new_keys(&self) -> Option<Keys> {
-        self.keys.try_lock().ok().and_then(|mut keys| keys.take())
+    /// Carries out a request to the daemon, if there is one.
+    pub(crate) fn carry_out(&self, act: impl FnOnce(Request) -> Result<(), String>) {
+        let request = self.request.try_lock().ok().and_then(|mut request| request.take());
+        if let Some((request, answer)) = request {
+            // Nobody waits for the answer any more if it is late.
+            let _ = answer.send(act(request));
+        }
     }
     pub(crate) fn is_drained(&self) -> bool {
         self.drained.load(Ordering::Acquire)

@@ -1,8 +1,9 @@
 //! A port at the end of a UDP socket on the loopback interface.
 
+use slotline_linux::datagrams::is_passing;
 use slotline_net::frame::Packet;
 use slotline_net::wire::packet;
-use std::io::{self, ErrorKind};
+use std::io;
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 
 /// The size of the largest datagram in bytes.
@@ -53,19 +54,6 @@ impl UdpPort {
             Err(error) => Err(error),
         }
     }
-}
-
-/// Whether the socket may work again at the next attempt.
-pub(crate) fn is_passing(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        ErrorKind::WouldBlock
-            | ErrorKind::Interrupted
-            | ErrorKind::ConnectionRefused
-            | ErrorKind::HostUnreachable
-            | ErrorKind::NetworkUnreachable
-            | ErrorKind::NetworkDown
-    )
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 //! time when it is otherwise idle. The hosts are nodes of one thread, without the gate that holds real packets.
 
 use crate::Row;
+use crate::crowd::{crowd, soak};
 use crate::table::{Choice, Outcome, Separate};
 use rustix::time::{ClockId, clock_gettime};
 use slotline_envelope::KeyPair;
@@ -10,11 +11,11 @@ use slotline_live::agent::AgentSetup;
 use slotline_live::arbiter::Arbiter;
 use slotline_live::channel::Channel;
 use slotline_live::clock::{Local, NetworkClock};
-use slotline_live::config::Config;
+use slotline_live::config::{ClockOptions, Config};
 use slotline_live::message::Message;
 use slotline_live::running::Running;
 use slotline_live::seat::{Io, Seat};
-use slotline_live::status::Shared;
+use slotline_live::status::{ArbiterStatus, Shared};
 use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::{HostId, PortId};
 use slotline_net::node::Handover;
@@ -23,39 +24,47 @@ use slotline_net::topology::End;
 use std::error::Error;
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
-type Fault = Box<dyn Error + Send + Sync>;
+pub(crate) type Fault = Box<dyn Error + Send + Sync>;
 
 /// The benchmark for the command line.
 pub const SEPARATE: Separate = Separate {
     cases: names,
     run: run_named,
     compared: None,
-    has_large: false,
+    has_large: true,
     takes_threads: false,
 };
 
-/// The time during which messages are counted.
-const SPAN: Duration = Duration::from_secs(3);
-/// The time for clocks and sessions to settle.
-const START: Duration = Duration::from_millis(500);
+/// The time that passes between two turns: that of a batch of timeslots.
+const TURN: Duration = Duration::from_micros(400);
+/// Turns until clocks and sessions have settled, and those that are measured.
+const SETTLE: u32 = 2_000;
+const TURNS: u32 = 8_000;
+/// The longest time in which answers are awaited.
+const SPAN: Duration = Duration::from_secs(30);
 /// The number of round trips that are measured.
 const QUESTIONS: usize = 5_000;
 
-fn names(_: &Choice<'_>) -> Vec<String> {
-    ["messages:16", "messages:64", "answer"].map(String::from).into()
+fn names(choice: &Choice<'_>) -> Vec<String> {
+    let long = ["agents:10000", "soak:600"].into_iter().filter(|_| choice.large);
+    let all = ["messages:16", "messages:64", "answer", "agents:1000"].into_iter().chain(long);
+    all.map(String::from).collect()
 }
 
 fn run_named(case: &str, _scenarios: &Path) -> Outcome {
     match case.split_once(':') {
         Some(("messages", hosts)) => messages(case, hosts.parse()?),
+        Some(("agents", count)) => crowd(case, count.parse()?),
+        Some(("soak", seconds)) => soak(case, seconds.parse()?),
         None if case == "answer" => answer(case),
-        _ => Err("a case is messages:HOSTS or answer".into()),
+        _ => Err("a case is messages:HOSTS, agents:COUNT, soak:SECONDS or answer".into()),
     }
 }
 
-fn row(case: &str, name: &str, value: f64, unit: &str) -> Row {
+pub(crate) fn row(case: &str, name: &str, value: f64, unit: &str) -> Row {
     Row {
         name: format!("daemons/{name}"),
         scenario: case.into(),
@@ -66,19 +75,23 @@ fn row(case: &str, name: &str, value: f64, unit: &str) -> Row {
     }
 }
 
-fn key(number: u32) -> KeyPair {
+pub(crate) fn key(number: u32) -> KeyPair {
     let mut private = [7; 32];
     private[8..12].copy_from_slice(&number.to_le_bytes());
     KeyPair::from_private(private)
 }
 
 /// A network on the loopback interface.
-fn network(hosts: u32) -> Result<LiveNetwork, Fault> {
+pub(crate) fn network(hosts: u32, arbiters: u32) -> Result<LiveNetwork, Fault> {
     let path = std::env::temp_dir().join(format!("slotline-bench-{}.toml", std::process::id()));
+    let secondary = match arbiters {
+        1 => "",
+        _ => ", secondary = true, watchdog-interval = '2ms', watchdog-timeout = '20ms'",
+    };
     let scenario = format!(
         "name = 'bench'\nend.at = '1s'\nfabric = {{ kind = 'star', hosts = {hosts}, rate = '1Gbps' }}\n\
          [[workload]]\nkind = 'bulk'\nsenders = '1'\nreceivers = '0'\n[[scheme]]\nname = 'fastpass'\n\
-         control = {{ kind = 'fastpass', slot = '50us', batch = 8, lead = '2ms', timeout = '5ms', gap = '100us' }}\n"
+         control = {{ kind = 'fastpass', slot = '50us', batch = 8, lead = '2ms', timeout = '5ms', gap = '100us'{secondary} }}\n"
     );
     std::fs::write(&path, scenario)?;
     let (high, low) = (|n: u32| n / 250, |n: u32| n % 250 + 1);
@@ -86,11 +99,14 @@ fn network(hosts: u32) -> Result<LiveNetwork, Fault> {
         let address = format!("127.78.{}.{}", high(n), low(n));
         format!("[[host]]\nname = 'h{n}'\naddress = ['{address}']\nkey = '{}'\n", key(n).public())
     };
+    let arbiter = |n: u32| {
+        let (address, key) = (n + 1, key(hosts + n).public());
+        format!("[[arbiter]]\naddress = '127.79.0.{address}'\nkey = '{key}'\n")
+    };
     let text = format!(
-        "scenario = {path:?}\nport = 17077\nnetwork = ['127.78.0.0/16']\n{}\
-         [[arbiter]]\naddress = '127.79.0.1'\nkey = '{}'\n",
+        "scenario = {path:?}\nport = 17077\nnetwork = ['127.78.0.0/16']\n{}{}",
         (0..hosts).map(host).collect::<String>(),
-        key(hosts).public()
+        (0..arbiters).map(arbiter).collect::<String>()
     );
     let network = LiveNetwork::new(Config::parse(&text, &path)?);
     std::fs::remove_file(&path)?;
@@ -98,7 +114,7 @@ fn network(hosts: u32) -> Result<LiveNetwork, Fault> {
 }
 
 /// A host without applications.
-struct Host {
+pub(crate) struct Host {
     setup: AgentSetup,
     channel: Channel,
     clock: NetworkClock,
@@ -122,16 +138,17 @@ impl Io for Outlet<'_> {
 }
 
 impl Host {
-    fn new(network: &LiveNetwork, number: u32, now: Local) -> Result<Host, Fault> {
+    pub fn new(network: &LiveNetwork, number: u32, now: Local) -> Result<Host, Fault> {
         let setup = network.agent(&format!("h{number}"), key(number))?;
         let channel = Channel::open(setup.address, key(number), &setup.arbiters, now)?;
-        let clock = NetworkClock::new(Duration::from_millis(100), Duration::from_millis(50));
+        let (interval, guard) = (Time::ms(100), Time::ms(50));
+        let clock = NetworkClock::new(&ClockOptions { interval, guard, ..ClockOptions::default() });
         let seat = Seat::new((setup.make)(1)?, &setup.wires, Time::ZERO);
         Ok(Host { setup, channel, clock, seat, held: 0, asks: now })
     }
 
-    /// Does what is due, and gives packets to the node until it has `backlog` packets.
-    fn round(&mut self, now: Local, backlog: u32) -> io::Result<()> {
+    /// Does what is due, and gives packets to the node until it has `backlog` packets. Returns how many have left.
+    pub fn round(&mut self, now: Local, backlog: u32) -> io::Result<u32> {
         let Host { channel, clock, seat, .. } = self;
         while let Some((_, message)) = channel.receive(now)? {
             match message {
@@ -147,15 +164,18 @@ impl Host {
             self.asks = now.after(Duration::from_millis(100));
             channel.send(self.setup.arbiters[0].number, &Message::TimeRequest(now), now);
         }
-        channel.attend(now);
-        let Some(time) = self.clock.now(now) else { return Ok(()) };
-        for number in self.held..backlog {
-            self.hand_over(number, time);
+        let mut left = 0;
+        if let Some(time) = self.clock.now(now) {
+            for number in self.held..backlog {
+                self.hand_over(number, time);
+            }
+            self.seat.step(time, &mut Outlet(&mut self.channel, now))?;
+            let leaves = |(_, what): &(Time, Handover)| matches!(what, Handover::Left(_));
+            left = self.seat.handovers().filter(leaves).count() as u32;
+            self.held -= left;
         }
-        self.seat.step(time, &mut Outlet(&mut self.channel, now))?;
-        let left = |(_, what): &(Time, Handover)| matches!(what, Handover::Left(_));
-        self.held -= self.seat.handovers().filter(left).count() as u32;
-        Ok(())
+        self.channel.attend(now);
+        Ok(left)
     }
 
     /// Gives the node a full packet for one of the other hosts.
@@ -174,65 +194,72 @@ impl Host {
 }
 
 /// CPU time of this thread.
-fn cpu() -> f64 {
+pub(crate) fn cpu() -> f64 {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
 }
 
-/// Runs an arbiter while `work` runs. Returns the result of `work`, and the arbiter's status and CPU time at the end.
-fn beside<T>(
+/// Runs an arbiter in another thread while `work` runs.
+pub(crate) fn beside<T>(
     network: &LiveNetwork,
     hosts: u32,
-    work: impl FnOnce(&Running, &dyn Fn() -> u64) -> Result<T, Fault>,
-) -> Result<(T, f64), Fault> {
-    let running = Running::default();
+    work: impl FnOnce(&Running) -> Result<T, Fault>,
+) -> Result<T, Fault> {
+    let running = Arc::new(Running::default());
     let shared = Shared::default();
     std::thread::scope(|scope| {
-        let arbiter = scope.spawn(|| -> Result<f64, Fault> {
-            let began = cpu();
-            Arbiter::open(network.arbiter(0, key(hosts))?, running.now())?
-                .run(&running, &shared)?;
-            Ok(cpu() - began)
+        let arbiter = scope.spawn(|| -> Result<(), Fault> {
+            let arbiter = Arbiter::open(network.arbiter(0, key(hosts))?, running.now())?;
+            Ok(arbiter.run(&running, &shared)?)
         });
-        let counted = || shared.latest().map_or(0, |status| status.received.min(status.sent));
-        let done = work(&running, &counted);
+        let done = work(&running);
         running.stop();
-        let spent = arbiter.join().map_err(|_| "the arbiter's thread failed")??;
-        Ok((done?, spent))
+        arbiter.join().map_err(|_| "the arbiter's thread failed")??;
+        done
     })
 }
 
-/// Measures hosts with waiting packets, which request and get timeslots.
+/// Measures hosts with waiting packets, which request and get timeslots. Hosts and arbiter take turns on one thread, and
+/// time goes on by a batch of timeslots each turn, however long the turn takes. So the arbiter never waits, and the time
+/// that it takes is that of an arbiter at its limit.
 fn messages(case: &str, hosts: u32) -> Outcome {
-    let network = network(hosts)?;
-    let (pairs, spent) = beside(&network, hosts, |running, counted| {
-        let mut all = (0..hosts)
-            .map(|n| Host::new(&network, n, running.now()))
-            .collect::<Result<Vec<Host>, Fault>>()?;
-        while running.now() < Local(0).after(START + SPAN) {
-            for host in &mut all {
-                let now = running.now();
-                host.round(now, if now < Local(0).after(START) { 0 } else { 32 })?;
-            }
+    let network = network(hosts, 1)?;
+    let mut now = Local(1);
+    let mut arbiter = Arbiter::open(network.arbiter(0, key(hosts))?, now)?;
+    let mut all =
+        (0..hosts).map(|n| Host::new(&network, n, now)).collect::<Result<Vec<Host>, Fault>>()?;
+    let (mut spent, mut before) = (0.0, 0);
+    for turn in 0..SETTLE + TURNS {
+        now = now.after(TURN);
+        if turn == SETTLE {
+            (spent, before) = (0.0, pairs(&arbiter.status(now)));
         }
-        // The status is at most a fifth of a second old.
-        std::thread::sleep(Duration::from_millis(250));
-        Ok(counted())
-    })?;
+        let backlog = if turn < SETTLE / 2 { 0 } else { 32 };
+        all.iter_mut().try_for_each(|host| host.round(now, backlog).map(drop))?;
+        let began = cpu();
+        arbiter.round(&|| now)?;
+        spent += cpu() - began;
+    }
+    let pairs = (pairs(&arbiter.status(now)) - before) as f64;
     Ok(vec![
-        row(case, "pairs", pairs as f64 / SPAN.as_secs_f64(), "pairs/s"),
-        row(case, "pairs_per_core", pairs as f64 / spent, "pairs/s"),
+        row(case, "pairs_per_turn", pairs / f64::from(TURNS), "pairs"),
+        row(case, "pairs_per_core", pairs / spent, "pairs/s"),
     ])
+}
+
+/// Messages that were heard and answered.
+fn pairs(status: &ArbiterStatus) -> u64 {
+    status.received.min(status.sent)
 }
 
 /// Measures a host that repeatedly asks for the time.
 fn answer(case: &str) -> Outcome {
-    let network = network(2)?;
-    let (mut took, _) = beside(&network, 2, |running, _| {
+    let network = network(2, 1)?;
+    let mut took = beside(&network, 2, |running| {
         let mut host = Host::new(&network, 0, running.now())?;
         let arbiter = host.setup.arbiters[0].number;
         let mut took: Vec<f64> = Vec::new();
-        while took.len() < QUESTIONS && running.now() < Local(0).after(SPAN * 10) {
+        while took.len() < QUESTIONS && running.now() < Local(0).after(SPAN) {
             let asked = running.now();
             host.channel.send(arbiter, &Message::TimeRequest(asked), asked);
             while running.now().since(asked) < Duration::from_millis(50) {
@@ -255,4 +282,52 @@ fn answer(case: &str) -> Outcome {
         row(case, "answer_p50", value(0.5)?, "us"),
         row(case, "answer_p99", value(0.99)?, "us"),
     ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use slotline_lab::live::recorded_controller;
+    use slotline_live::record::Recorder;
+    use slotline_live::replay::{Log, replay};
+    use slotline_scenario::Scenario;
+
+    /// An arbiter whose sockets have a thread of their own sends what the node of one thread sends from its log: the same
+    /// grants, bit by bit.
+    #[test]
+    fn two_threads_decide_as_one() {
+        let hosts = 4;
+        let network = network(hosts, 1).unwrap();
+        let folder = std::env::temp_dir().join(format!("slotline-threads-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let file = folder.join("log");
+        let running = Arc::new(Running::default());
+        let shared = Shared::default();
+        let left = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let mut setup = network.arbiter(0, key(hosts)).unwrap();
+                (setup.threads, setup.recorder) = (2, Some(Recorder::create(&file).unwrap()));
+                Arbiter::open(setup, running.now()).unwrap().run(&running, &shared).unwrap();
+            });
+            let new = |n| Host::new(&network, n, running.now()).unwrap();
+            let mut all: Vec<Host> = (0..hosts).map(new).collect();
+            let mut left = 0;
+            while left < 500 && running.now() < Local(0).after(SPAN) {
+                for host in &mut all {
+                    left += host.round(running.now(), 16).unwrap();
+                }
+                std::thread::sleep(Duration::from_micros(300));
+            }
+            running.stop();
+            left
+        });
+        assert!(left >= 500, "{left} packets left");
+        let bytes = std::fs::read(&file).unwrap();
+        let log = Log::open(&bytes).unwrap();
+        let loaded = Scenario::parse(&file, log.header.scenario.clone()).unwrap();
+        let mut seat = recorded_controller(&loaded, &log.header).unwrap();
+        let done = replay(&mut log.clone(), &mut seat, true).unwrap();
+        assert!(done.heard > 50 && done.sent > 50 && done.sent == done.recorded, "{done:?}");
+        std::fs::remove_dir_all(folder).unwrap();
+    }
 }

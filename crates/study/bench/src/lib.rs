@@ -11,6 +11,8 @@ mod bridged;
 pub mod bump;
 pub mod circuits;
 #[cfg(target_os = "linux")]
+mod crowd;
+#[cfg(target_os = "linux")]
 pub mod daemons;
 #[cfg(target_os = "linux")]
 pub mod emulate;

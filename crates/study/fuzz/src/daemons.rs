@@ -194,7 +194,7 @@ fn hello() -> (Packet, Vec<u8>) {
 }
 
 fn messages() -> [Vec<u8>; 2] {
-    let reply = TimeReply { asked: Local(1), received: 2, sent: 3, epoch: 4 };
+    let reply = TimeReply { asked: Local(1), received: 2, sent: 3, epoch: 4, drained: true };
     let (packet, bytes) = hello();
     [Message::TimeReply(reply), Message::Control(packet, &bytes)].map(|message| {
         let mut out = vec![];

@@ -6,6 +6,7 @@ use slotline_live::agent::{AgentSetup, MakeNode};
 use slotline_live::arbiter::ArbiterSetup;
 use slotline_live::channel::Peer;
 use slotline_live::config::Config;
+use slotline_live::quotas::Quotas;
 use slotline_live::record::Header;
 use slotline_live::seat::Seat;
 use slotline_net::id::HostId;
@@ -154,10 +155,54 @@ impl LiveNetwork {
             wires: self.part(Some(me))?.wires,
             make: self.make(me)?,
             clock: self.config.clock.clone(),
-            quota: self.config.quota,
+            quotas: self.quotas(&all)?,
+            threads: self.config.threads,
             scenario: (self.loaded.resolved(), self.scheme().into()),
             recorder: None,
         })
+    }
+
+    /// The number of a host with an agent.
+    ///
+    /// # Errors
+    /// The configuration has no such host.
+    pub fn host(&self, name: &str) -> Result<u32, LiveNetworkError> {
+        if !self.config.host.iter().any(|host| host.name == name) {
+            return unfit(format!("the configuration has no [[host]] with the name `{name}`"));
+        }
+        Ok(self.number(&self.part(None)?, name)?.0)
+    }
+
+    /// Checks that daemons of this network may take over `new` while they run.
+    ///
+    /// # Errors
+    /// The first difference that needs a restart.
+    pub fn check_renewal(&self, new: &LiveNetwork) -> Result<(), LiveNetworkError> {
+        let restart = "nothing was changed; restart the daemon to use it";
+        if let Some((key, why)) = self.config.fixed_change(&new.config) {
+            return unfit(format!(
+                "`{key}` cannot change while a daemon runs, because {why}: {restart}"
+            ));
+        }
+        if self.loaded.resolved() != new.loaded.resolved() {
+            let file = self.config.scenario.display();
+            return unfit(format!(
+                "{file} has changed: a scenario cannot change while a daemon runs, because its node has begun with it: \
+                 {restart}"
+            ));
+        }
+        Ok(())
+    }
+
+    fn quotas(&self, part: &Part) -> Result<Quotas, LiveNetworkError> {
+        let number = |name: &String| Ok(self.number(part, name)?.0);
+        let tenants = self.config.tenant.iter().map(|tenant| {
+            let numbers: Result<Vec<u32>, LiveNetworkError> =
+                tenant.hosts.iter().map(number).collect();
+            Ok((numbers?, tenant.quota))
+        });
+        let tenants = tenants.collect::<Result<_, LiveNetworkError>>()?;
+        Ok(Quotas { each: self.config.quota, tenants })
     }
 
     fn arbiters(&self, part: &Part) -> Vec<Peer> {

@@ -19,18 +19,26 @@ const KINDS: [Kind; 5] = [Kind::Data, Kind::Ack, Kind::Datagram, Kind::Control, 
 /// A packet and, for a control packet, its payload, as bytes.
 pub fn emit(packet: &Packet, payload: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(HEADER + payload.len());
-    out.extend([VERSION, packet.kind as u8, packet.flags, packet.class, packet.circuits.bits()]);
-    for word in [packet.dst.0, packet.flow, packet.seq, packet.stamp] {
-        out.extend(word.to_be_bytes());
-    }
-    out.extend(packet.entropy.to_be_bytes());
-    out.extend(packet.len.to_be_bytes());
-    for span in packet.sack {
-        out.extend(span.start.to_be_bytes());
-        out.extend(span.end.to_be_bytes());
-    }
-    out.extend(payload);
+    append(packet, payload, &mut out);
     out
+}
+
+/// Appends the bytes of [`emit`] to `out`.
+pub fn append(packet: &Packet, payload: &[u8], out: &mut Vec<u8>) {
+    let mut head = [0; HEADER];
+    let Packet { kind, flags, class, circuits, .. } = *packet;
+    head[..5].copy_from_slice(&[VERSION, kind as u8, flags, class, circuits.bits()]);
+    let words = [packet.dst.0, packet.flow, packet.seq, packet.stamp];
+    let [x, y, z] = packet.sack;
+    let halves = [packet.entropy, packet.len, x.start, x.end, y.start, y.end, z.start, z.end];
+    for (place, word) in head[5..21].as_chunks_mut().0.iter_mut().zip(words) {
+        *place = word.to_be_bytes();
+    }
+    for (place, half) in head[21..].as_chunks_mut().0.iter_mut().zip(halves) {
+        *place = half.to_be_bytes();
+    }
+    out.extend_from_slice(&head);
+    out.extend_from_slice(payload);
 }
 
 /// Reads the packet and the payload from bytes of [`emit`].

@@ -1,0 +1,350 @@
+//! How an arbiter reaches its channel: in its own thread, or in another one that has the socket and the encryption.
+//!
+//! Messages cross between the two threads in lock-free rings, as bytes. A full ring loses messages, as a full socket does.
+
+use crate::channel::{Channel, Peer};
+use crate::clock::Local;
+use crate::message::Message;
+use crate::quotas::Quotas;
+use crate::running::{Running, waiting_list};
+use rtrb::{Consumer, Producer, RingBuffer};
+use rustix::event::{EventfdFlags, eventfd};
+use slotline_envelope::KeyPair;
+use slotline_linux::wait;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// The bytes of messages that wait for the other thread, at most.
+const CAPACITY: usize = 4 << 20;
+/// The largest number of messages that a thread handles before its other work.
+const BURST: usize = 256;
+/// The longest sleep of the thread of the network.
+const NAP: Duration = Duration::from_millis(20);
+/// The bytes before a message: the number of the peer and the length.
+const HEAD: usize = 8;
+
+/// What the status of an arbiter says about its channel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct LineReport {
+    pub present: usize,
+    pub refused: u64,
+    pub over_quota: u64,
+    pub lost: u64,
+}
+
+impl LineReport {
+    fn of(channel: &Channel, within: Duration, now: Local) -> LineReport {
+        LineReport {
+            present: channel.present(within, now),
+            refused: channel.refused(),
+            over_quota: channel.over_quota(),
+            lost: channel.lost(),
+        }
+    }
+}
+
+/// What the thread of the network does besides messages.
+enum Order {
+    Expect(u32),
+    Renew(KeyPair, Vec<Peer>, mpsc::Sender<Result<(), String>>),
+    Limit(Quotas),
+}
+
+/// Opens a channel in the thread that will have it.
+pub(crate) type Open = Box<dyn FnOnce(Local) -> io::Result<Channel> + Send>;
+
+/// A channel of this thread or of another one.
+pub(crate) enum Line {
+    Here(Box<Channel>),
+    There(Box<Remote>),
+}
+
+/// One end of two rings, and the means to wake the thread at the other end.
+struct Rings {
+    out: Producer<u8>,
+    into: Consumer<u8>,
+    /// Readable while the other thread has something for this one.
+    bell: Arc<Bell>,
+    /// Wakes the other thread.
+    other: Arc<Bell>,
+    buffer: Vec<u8>,
+    /// Whether the other thread has yet to be woken for what was sent.
+    silent: bool,
+    lost: u64,
+}
+
+/// A file that wakes a thread. It is written once, until the thread has begun to work.
+struct Bell {
+    file: OwnedFd,
+    rung: AtomicBool,
+}
+
+/// The end of the thread that has the scheme.
+pub(crate) struct Remote {
+    rings: Rings,
+    orders: mpsc::Sender<Order>,
+    report: Arc<Mutex<LineReport>>,
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<io::Result<()>>>,
+}
+
+impl Bell {
+    fn new() -> io::Result<Arc<Bell>> {
+        let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
+        Ok(Arc::new(Bell { file: eventfd(0, flags)?, rung: AtomicBool::new(false) }))
+    }
+    fn ring(&self) {
+        if !self.rung.swap(true, Ordering::AcqRel) {
+            // The counter cannot be full, because it is written once at most.
+            let _ = rustix::io::write(&self.file, &1u64.to_ne_bytes());
+        }
+    }
+    /// Begins to listen again: what comes from now on rings. The caller then looks at what came before. In the other
+    /// order, a ring between both steps would be lost.
+    fn reset(&self) {
+        // There is nothing to read if the bell has not rung.
+        let _ = rustix::io::read(&self.file, &mut [0; 8]);
+        self.rung.swap(false, Ordering::AcqRel);
+    }
+}
+
+impl Rings {
+    fn pair() -> io::Result<(Rings, Rings)> {
+        let ((to, from_one), (back, from_two)) =
+            (RingBuffer::new(CAPACITY), RingBuffer::new(CAPACITY));
+        let (one, two) = (Bell::new()?, Bell::new()?);
+        let rings = |out, into, bell: &Arc<Bell>, other: &Arc<Bell>| Rings {
+            out,
+            into,
+            bell: Arc::clone(bell),
+            other: Arc::clone(other),
+            buffer: Vec::new(),
+            silent: false,
+            lost: 0,
+        };
+        Ok((rings(to, from_two, &one, &two), rings(back, from_one, &two, &one)))
+    }
+    /// Passes a message to the other thread. It is lost if the ring is full.
+    fn send(&mut self, peer: u32, message: &Message<'_>) -> bool {
+        message.emit(&mut self.buffer);
+        let length = self.buffer.len() as u32;
+        let head = [peer.to_ne_bytes(), length.to_ne_bytes()];
+        // Both parts fit or none: half a message would make all later ones unreadable.
+        let sent = self.out.slots() >= HEAD + self.buffer.len()
+            && self.out.push_entire_slice(head.as_flattened()).is_ok()
+            && self.out.push_entire_slice(&self.buffer).is_ok();
+        self.silent |= sent;
+        self.lost += u64::from(!sent);
+        sent
+    }
+    /// Wakes the other thread if something was sent.
+    fn wake(&mut self) {
+        if std::mem::take(&mut self.silent) {
+            self.other.ring();
+        }
+    }
+    /// The next message from the other thread.
+    fn receive(&mut self) -> Option<(u32, Message<'_>)> {
+        let mut head = [0; HEAD];
+        // Both parts of a message may arrive one after the other, so the length is checked before anything is taken.
+        let chunk = self.into.read_chunk(HEAD).ok()?;
+        copy(chunk.as_slices(), &mut head);
+        let [peer, length] = [0, 4].map(|at| word(&head[at..]));
+        drop(chunk);
+        let chunk = self.into.read_chunk(HEAD + length as usize).ok()?;
+        self.buffer.resize(HEAD + length as usize, 0);
+        copy(chunk.as_slices(), &mut self.buffer);
+        chunk.commit_all();
+        Some((peer, Message::parse(&self.buffer[HEAD..])?))
+    }
+    fn has_more(&self) -> bool {
+        !self.into.is_empty()
+    }
+}
+
+fn copy((first, second): (&[u8], &[u8]), out: &mut [u8]) {
+    out[..first.len()].copy_from_slice(first);
+    out[first.len()..].copy_from_slice(second);
+}
+
+fn word(bytes: &[u8]) -> u32 {
+    bytes.first_chunk().map_or(0, |four| u32::from_ne_bytes(*four))
+}
+
+impl Line {
+    /// Opens a channel in a thread of its own. Peers that were heard `within` this time are present.
+    pub fn there(open: Open, running: &Arc<Running>, within: Duration) -> io::Result<Line> {
+        let (rings, other) = Rings::pair()?;
+        let (orders, given) = mpsc::channel();
+        let (report, stop) = (Arc::default(), Arc::new(AtomicBool::new(false)));
+        let (opened, ready) = mpsc::channel();
+        let (work_report, work_stop) = (Arc::clone(&report), Arc::clone(&stop));
+        let running = Arc::clone(running);
+        let work = move || {
+            let (channel, failure) = match open(running.now()) {
+                Ok(channel) => (Some(channel), Ok(())),
+                Err(error) => (None, Err(error)),
+            };
+            let _ = opened.send(failure);
+            let Some(channel) = channel else { return Ok(()) };
+            let (rings, report, stop) = (other, work_report, work_stop);
+            Work { channel, rings, given, report, stop, within }.run(&running)
+        };
+        let thread = Some(std::thread::Builder::new().name("network".into()).spawn(work)?);
+        let remote = Remote { rings, orders, report, stop, thread };
+        ready.recv().unwrap_or_else(|_| Err(io::Error::other("the thread has ended")))?;
+        Ok(Line::There(Box::new(remote)))
+    }
+    /// A file that is readable while there may be messages.
+    pub fn readable(&self) -> BorrowedFd<'_> {
+        match self {
+            Line::Here(channel) => channel.readable(),
+            Line::There(remote) => remote.rings.bell.file.as_fd(),
+        }
+    }
+    /// See [`Channel::receive`].
+    pub fn receive(&mut self, now: Local) -> io::Result<Option<(u32, Message<'_>)>> {
+        match self {
+            Line::Here(channel) => channel.receive(now),
+            Line::There(remote) => Ok(remote.rings.receive()),
+        }
+    }
+    /// See [`Channel::send`].
+    pub fn send(&mut self, to: u32, message: &Message<'_>, now: Local) -> bool {
+        match self {
+            Line::Here(channel) => channel.send(to, message, now),
+            Line::There(remote) => remote.rings.send(to, message),
+        }
+    }
+    /// See [`Channel::expect`].
+    pub fn expect(&mut self, peer: u32, now: Local) {
+        match self {
+            Line::Here(channel) => channel.expect(peer, now),
+            Line::There(remote) => remote.order(Order::Expect(peer)),
+        }
+    }
+    /// See [`Channel::limit`].
+    pub fn limit(&mut self, quotas: Quotas) {
+        match self {
+            Line::Here(channel) => channel.limit(quotas),
+            Line::There(remote) => remote.order(Order::Limit(quotas)),
+        }
+    }
+    /// See [`Channel::renew`].
+    pub fn renew(&mut self, own: KeyPair, peers: Vec<Peer>, now: Local) -> Result<(), String> {
+        match self {
+            Line::Here(channel) => {
+                channel.renew(&own, &peers, now).map_err(|error| error.to_string())
+            }
+            Line::There(remote) => {
+                let (sender, answer) = mpsc::channel();
+                remote.order(Order::Renew(own, peers, sender));
+                answer.recv().unwrap_or_else(|_| Err("the thread of the network has ended".into()))
+            }
+        }
+    }
+    /// See [`Channel::attend`]. With another thread, an error is the reason why that has ended.
+    pub fn attend(&mut self, now: Local) -> io::Result<Duration> {
+        match self {
+            Line::Here(channel) => Ok(channel.attend(now)),
+            Line::There(remote) => remote.attend(),
+        }
+    }
+    pub fn report(&self, within: Duration, now: Local) -> LineReport {
+        match self {
+            Line::Here(channel) => LineReport::of(channel, within, now),
+            Line::There(remote) => {
+                let report = *remote.report.lock().unwrap_or_else(PoisonError::into_inner);
+                LineReport { lost: report.lost + remote.rings.lost, ..report }
+            }
+        }
+    }
+}
+
+impl Remote {
+    fn order(&self, order: Order) {
+        // If the thread has ended, `attend` says why.
+        let _ = self.orders.send(order);
+        self.rings.other.ring();
+    }
+    fn attend(&mut self) -> io::Result<Duration> {
+        if self.thread.as_ref().is_some_and(JoinHandle::is_finished) {
+            self.end()?;
+            return Err(io::Error::other("the thread of the network has ended"));
+        }
+        self.rings.wake();
+        self.rings.bell.reset();
+        Ok(if self.rings.has_more() { Duration::ZERO } else { Duration::MAX })
+    }
+    fn end(&mut self) -> io::Result<()> {
+        self.stop.store(true, Ordering::Release);
+        self.rings.other.ring();
+        let ended = self.thread.take().map(JoinHandle::join);
+        ended.unwrap_or(Ok(Ok(()))).unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    }
+}
+
+impl Drop for Remote {
+    fn drop(&mut self) {
+        // The reason was reported by `attend`, if there was one.
+        let _ = self.end();
+    }
+}
+
+/// The thread of the network.
+struct Work {
+    channel: Channel,
+    rings: Rings,
+    given: mpsc::Receiver<Order>,
+    report: Arc<Mutex<LineReport>>,
+    stop: Arc<AtomicBool>,
+    within: Duration,
+}
+
+impl Work {
+    fn run(mut self, running: &Running) -> io::Result<()> {
+        let list = waiting_list(&[self.channel.readable(), self.rings.bell.file.as_fd()])?;
+        while !self.stop.load(Ordering::Acquire) {
+            let next = self.round(running.now())?;
+            if !next.is_zero() {
+                wait::sleep(&list, next.min(NAP))?;
+            }
+        }
+        Ok(())
+    }
+    fn round(&mut self, now: Local) -> io::Result<Duration> {
+        self.rings.bell.reset();
+        while let Ok(order) = self.given.try_recv() {
+            self.carry_out(order, now);
+        }
+        for _ in 0..BURST {
+            let Some((from, message)) = self.channel.receive(now)? else { break };
+            self.rings.send(from, &message);
+        }
+        self.rings.wake();
+        for _ in 0..BURST {
+            let Some((to, message)) = self.rings.receive() else { break };
+            self.channel.send(to, &message, now);
+        }
+        if let Ok(mut report) = self.report.try_lock() {
+            *report = LineReport::of(&self.channel, self.within, now);
+            report.lost += self.rings.lost;
+        }
+        let next = self.channel.attend(now);
+        Ok(if self.rings.has_more() { Duration::ZERO } else { next })
+    }
+    fn carry_out(&mut self, order: Order, now: Local) {
+        match order {
+            Order::Expect(peer) => self.channel.expect(peer, now),
+            Order::Limit(quotas) => self.channel.limit(quotas),
+            Order::Renew(own, peers, answer) => {
+                let done = self.channel.renew(&own, &peers, now);
+                let _ = answer.send(done.map_err(|error| error.to_string()));
+            }
+        }
+    }
+}

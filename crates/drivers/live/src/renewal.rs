@@ -1,0 +1,57 @@
+//! What a daemon takes over while it runs: the parts of a changed configuration, and hosts that are to be drained.
+
+use crate::agent::AgentSetup;
+use crate::arbiter::ArbiterSetup;
+use crate::channel::Peer;
+use crate::config::{AgentOptions, ClockOptions};
+use crate::quotas::Quotas;
+use slotline_envelope::KeyPair;
+use slotline_net::id::HostId;
+use std::collections::HashMap;
+use std::net::IpAddr;
+
+/// A request to a daemon that runs.
+pub enum Request {
+    /// To use a changed configuration.
+    Renew(Box<Renewal>),
+    /// To take a host out of the schedule, or to take it back.
+    DrainHost {
+        /// The number of the host.
+        number: u32,
+        /// Its name.
+        name: String,
+        /// Whether it is taken out.
+        drained: bool,
+    },
+}
+
+/// What may change while a daemon runs. Hosts that are not named any more leave, and new ones may join.
+#[derive(Clone)]
+pub struct Renewal {
+    /// The daemon's own key.
+    pub key: KeyPair,
+    /// The other daemons that it talks to.
+    pub peers: Vec<Peer>,
+    /// Quotas of an arbiter.
+    pub quotas: Quotas,
+    /// The host of each address, for an agent.
+    pub hosts: HashMap<IpAddr, HostId>,
+    /// Options of an agent.
+    pub agent: AgentOptions,
+    /// Options of time transfer.
+    pub clock: ClockOptions,
+}
+
+impl From<AgentSetup> for Renewal {
+    fn from(setup: AgentSetup) -> Renewal {
+        let AgentSetup { key, arbiters: peers, hosts, agent, clock, .. } = setup;
+        Renewal { key, peers, quotas: Quotas::default(), hosts, agent, clock }
+    }
+}
+
+impl From<ArbiterSetup> for Renewal {
+    fn from(setup: ArbiterSetup) -> Renewal {
+        let ArbiterSetup { key, peers, quotas, clock, .. } = setup;
+        Renewal { key, peers, quotas, hosts: HashMap::new(), agent: AgentOptions::default(), clock }
+    }
+}

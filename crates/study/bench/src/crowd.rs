@@ -1,0 +1,248 @@
+//! Measures an arbiter's daemon with many agents, and for a long time. Agents are only sessions and sockets here, and ask
+//! for the time; all take turns on one thread, and time goes on by steps, however long a turn takes.
+
+use crate::daemons::{Fault, Host, beside, cpu, key, network, row};
+use crate::table::Outcome;
+use slotline_envelope::{Endpoint, Event, Settings, Start};
+use slotline_live::arbiter::Arbiter;
+use slotline_live::channel::Peer;
+use slotline_live::clock::Local;
+use slotline_live::message::Message;
+use slotline_net::time::Time;
+use std::net::{SocketAddr, UdpSocket};
+use std::time::Duration;
+
+/// The time between turns until all have their sessions, with sessions, and while an arbiter takes over.
+const BEGINNING: Duration = Duration::from_millis(100);
+const IDLE: Duration = Duration::from_millis(250);
+const TAKE_OVER: Duration = Duration::from_millis(1);
+/// The most turns of a part.
+const MOST_TURNS: u32 = 2_000;
+/// Turns of the idle part.
+const IDLE_TURNS: u32 = 20;
+/// Agents that have their turn before the arbiters have theirs.
+const GROUP: usize = 1_000;
+/// Hosts of the long run, the time between their turns, and the packets that wait in each.
+const SOAK_HOSTS: u32 = 8;
+const SOAK_TURN: Duration = Duration::from_micros(500);
+const SOAK_BACKLOG: u32 = 16;
+/// Growth of memory that a long run may have.
+const GROWTH_MB: f64 = 2.0;
+
+/// An agent without a host.
+struct Agent {
+    socket: UdpSocket,
+    endpoint: Endpoint,
+    /// The arbiters, and whether each has told the time since the last question.
+    arbiters: Vec<(Peer, bool)>,
+    /// Messages of the scheme that it has received.
+    directed: u64,
+    out: Vec<u8>,
+}
+
+impl Agent {
+    fn new(address: SocketAddr, number: u32, arbiters: &[Peer]) -> Result<Agent, Fault> {
+        let socket = UdpSocket::bind(address)?;
+        socket.set_nonblocking(true)?;
+        let keys = arbiters.iter().map(|peer| (peer.number, peer.key));
+        let start = Start { since_1970: Duration::from_secs(1), seed: number.into() };
+        let endpoint = Endpoint::new(key(number), keys, start, Settings::default())?;
+        let arbiters = arbiters.iter().map(|peer| (peer.clone(), false)).collect();
+        Ok(Agent { socket, endpoint, arbiters, directed: 0, out: Vec::new() })
+    }
+    /// Handles what has arrived, and asks the arbiters for the time if `asks`.
+    fn turn(&mut self, now: Local, asks: bool) -> Result<(), Fault> {
+        let time = Time::ns(now.0);
+        let mut buffer = [0; 2_048];
+        while let Ok((length, source)) = self.socket.recv_from(&mut buffer) {
+            match self.endpoint.open(&mut buffer[..length], 0, time) {
+                Ok(Event::Message { peer, message }) => match Message::parse(message) {
+                    Some(Message::TimeReply(_)) => {
+                        let of =
+                            self.arbiters.iter_mut().find(|(arbiter, _)| arbiter.number == peer);
+                        of.into_iter().for_each(|(_, told)| *told = true);
+                    }
+                    Some(Message::Control(..)) => self.directed += 1,
+                    _ => {}
+                },
+                Ok(Event::Handshake { reply, .. }) => drop(self.socket.send_to(&reply, source)?),
+                _ => {}
+            }
+        }
+        for at in 0..if asks { self.arbiters.len() } else { 0 } {
+            let mut message = Vec::new();
+            Message::TimeRequest(now).emit(&mut message);
+            self.arbiters[at].1 = false;
+            self.out.clear();
+            self.endpoint.seal(self.arbiters[at].0.number, &message, time, &mut self.out)?;
+            self.send(at)?;
+        }
+        self.out.clear();
+        while let Some(peer) = self.endpoint.poll(time, &mut self.out) {
+            let at = self.arbiters.iter().position(|(arbiter, _)| arbiter.number == peer);
+            self.send(at.ok_or("a datagram to a stranger")?)?;
+            self.out.clear();
+        }
+        Ok(())
+    }
+    fn send(&self, arbiter: usize) -> Result<(), Fault> {
+        if !self.out.is_empty() {
+            self.socket.send_to(&self.out, self.arbiters[arbiter].0.address)?;
+        }
+        Ok(())
+    }
+    fn knows_the_time(&self) -> bool {
+        self.arbiters.iter().all(|(_, told)| *told)
+    }
+}
+
+/// Agents and two arbiters.
+struct Crowd {
+    agents: Vec<Agent>,
+    arbiters: Vec<Arbiter>,
+    now: Local,
+    /// CPU time of all arbiters.
+    spent: f64,
+}
+
+impl Crowd {
+    fn turn(&mut self, step: Duration, asks: bool) -> Result<(), Fault> {
+        self.now = self.now.after(step);
+        let Crowd { agents, arbiters, now, spent } = self;
+        for group in agents.chunks_mut(GROUP) {
+            group.iter_mut().try_for_each(|agent| agent.turn(*now, asks))?;
+            let began = cpu();
+            // A round handles 256 messages.
+            for _ in 0..=2 * group.len() / 256 {
+                arbiters.iter_mut().try_for_each(|arbiter| arbiter.round(&|| *now).map(drop))?;
+            }
+            *spent += cpu() - began;
+        }
+        Ok(())
+    }
+    /// Takes turns until `done`. Returns their number, and the CPU time of the arbiters.
+    fn until(
+        &mut self,
+        step: Duration,
+        what: &str,
+        mut asks: impl FnMut(u32) -> bool,
+        done: impl Fn(&mut Crowd) -> bool,
+    ) -> Result<(u32, f64), Fault> {
+        self.spent = 0.0;
+        for turn in 1..=MOST_TURNS {
+            self.turn(step, asks(turn))?;
+            if done(self) {
+                return Ok((turn, self.spent));
+            }
+        }
+        Err(format!("after {MOST_TURNS} turns, not {what}").into())
+    }
+    fn took_over(&mut self) -> bool {
+        let now = self.now;
+        let count = |arbiter: &mut Arbiter| arbiter.status(now).counters.get("take_overs").copied();
+        self.arbiters.iter_mut().any(|arbiter| count(arbiter).is_some_and(|count| count > 0))
+    }
+}
+
+/// Measures two arbiters with many agents: handshakes, memory, an idle network, and a take-over.
+pub(crate) fn crowd(case: &str, count: u32) -> Outcome {
+    let network = network(count, 2)?;
+    let setups = [0, 1].map(|rank| network.arbiter(rank, key(count + rank as u32)));
+    let addresses =
+        (0..count).map(|n| network.config().socket(network.config().host[n as usize].address[0]));
+    let peers = network.agent("h0", key(0))?.arbiters;
+    let before = resident_mb()?;
+    let now = Local(1);
+    let arbiters: Vec<Arbiter> = setups
+        .into_iter()
+        .map(|setup| Ok(Arbiter::open(setup?, now)?))
+        .collect::<Result<_, Fault>>()?;
+    let mut crowd = Crowd { agents: Vec::new(), arbiters, now, spent: 0.0 };
+    // The primary begins network time, and both make their nodes.
+    crowd.agents = addresses
+        .clone()
+        .take(1)
+        .map(|address| Agent::new(address, 0, &peers))
+        .collect::<Result<_, Fault>>()?;
+    for turn in 0..40 {
+        crowd.turn(BEGINNING, turn % 10 == 0)?;
+    }
+    let nodes = resident_mb()?;
+    let rest = (0..).zip(addresses).skip(1).map(|(n, address)| Agent::new(address, n, &peers));
+    crowd.agents.extend(rest.collect::<Result<Vec<Agent>, Fault>>()?);
+    let agents = resident_mb()?;
+    let every_second = |turn: u32| turn % 10 == 1;
+    let all_know = |crowd: &mut Crowd| crowd.agents.iter().all(Agent::knows_the_time);
+    let (turns, handshakes) =
+        crowd.until(BEGINNING, "all agents had sessions", every_second, all_know)?;
+    let sessions = resident_mb()?;
+
+    crowd.spent = 0.0;
+    for _ in 0..IDLE_TURNS {
+        crowd.turn(IDLE, true)?;
+    }
+    let idle = crowd.spent / 2.0 / (IDLE * IDLE_TURNS).as_secs_f64();
+
+    crowd.agents.iter_mut().for_each(|agent| agent.directed = 0);
+    crowd.arbiters.remove(0);
+    let silent = crowd.now;
+    crowd.until(TAKE_OVER, "an arbiter took over", |_| false, Crowd::took_over)?;
+    let took = crowd.now.since(silent);
+    let all_heard = |crowd: &mut Crowd| crowd.agents.iter().all(|agent| agent.directed > 0);
+    let (_, announced) = match all_heard(&mut crowd) {
+        true => (0, 0.0),
+        false => {
+            crowd.until(TAKE_OVER, "all agents heard the other arbiter", |_| false, all_heard)?
+        }
+    };
+    let each = f64::from(count);
+    let kb_each = |mb: f64| mb * 1e3 / each;
+    Ok(vec![
+        row(case, "all_sessions", (BEGINNING * turns).as_secs_f64(), "s"),
+        row(case, "handshake_cpu", handshakes / 2.0 / each * 1e6, "us"),
+        row(case, "node_memory_per_agent", kb_each((nodes - before) / 2.0), "kB"),
+        // Both ends of both sessions of an agent are in this process.
+        row(case, "session_memory", kb_each((sessions - agents) / 4.0), "kB"),
+        row(case, "idle_share_of_core", idle * 100.0, "%"),
+        row(case, "take_over_silence", took.as_secs_f64() * 1e3, "ms"),
+        row(case, "take_over_cpu", announced * 1e3, "ms"),
+    ])
+}
+
+/// Runs an arbiter and busy hosts in real time, and measures whether memory grows.
+pub(crate) fn soak(case: &str, seconds: u64) -> Outcome {
+    let network = network(SOAK_HOSTS, 1)?;
+    let span = Duration::from_secs(seconds);
+    let (first, last, held) = beside(&network, SOAK_HOSTS, |running| {
+        let hosts = (0..SOAK_HOSTS).map(|n| Host::new(&network, n, running.now()));
+        let mut hosts: Vec<Host> = hosts.collect::<Result<_, Fault>>()?;
+        let (mut first, mut left) = (None, 0);
+        while running.now() < Local(0).after(span) {
+            for host in &mut hosts {
+                left += u64::from(host.round(running.now(), SOAK_BACKLOG)?);
+            }
+            if first.is_none() && running.now() > Local(0).after(span / 10) {
+                first = Some(resident_mb()?);
+            }
+            std::thread::sleep(SOAK_TURN);
+        }
+        Ok((first.unwrap_or_default(), resident_mb()?, left))
+    })?;
+    if last > first + GROWTH_MB || held == 0 {
+        let what = format!("memory grew from {first:.1} to {last:.1} MB; {held} packets left");
+        return Err(what.into());
+    }
+    Ok(vec![
+        row(case, "packets", held as f64 / span.as_secs_f64(), "packets/s"),
+        row(case, "memory_after_a_tenth", first, "MB"),
+        row(case, "memory_at_the_end", last, "MB"),
+    ])
+}
+
+/// Memory of this process.
+fn resident_mb() -> Result<f64, Fault> {
+    let status = std::fs::read_to_string("/proc/self/status")?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kb = line.and_then(|line| line.split_whitespace().next()).ok_or("no VmRSS")?;
+    Ok(kb.parse::<f64>()? / 1e3)
+}
