@@ -29,6 +29,15 @@ impl WeekTracker {
         WeekTracker { length, ahead, latest: first, next: 0, late: 0 }
     }
 
+    /// Begins at `now`, while the schedule goes on. There are no circuits until a plan arrives.
+    pub fn skip_to(&mut self, now: Time, executor: &mut ScheduleExecutor) {
+        let week = now.as_ps() / self.length.as_ps();
+        if week > 0 {
+            (self.next, self.latest) = (week, Vec::new());
+        }
+        executor.add_action(self.length.times(week), ScheduleAction::BeginWeek(week));
+    }
+
     /// When a week ends.
     pub fn end_of(&self, week: u64) -> Time {
         self.length.times(week + 1)
@@ -38,7 +47,7 @@ impl WeekTracker {
     pub fn begin(&mut self, week: u64, executor: &mut ScheduleExecutor, now: Time) {
         if self.next <= week {
             self.late += u64::from(week > 0);
-            executor.add_week(&self.latest, now, now);
+            executor.add_week(&self.latest, self.length.times(week), now);
             self.next = week + 1;
         }
         let next = self.length.times(week + 1);
