@@ -256,7 +256,10 @@ impl Outcome {
         row("Packets dropped by the switch", |load| load.dropped as f64, 0);
         row("Most bytes seen in the switch KB", |load| load.most_waiting as f64 / 1e3, 1);
         if let Some(share) = self.share_of_circuits() {
-            lines.push(format!("{:36}{:>12}{share:>12.1}", "Bytes that left by circuits       %", "-"));
+            lines.push(format!(
+                "{:36}{:>12}{share:>12.1}",
+                "Bytes that left by circuits       %", "-"
+            ));
         }
         if let Some(bump) = self.daemons.get("bump") {
             let dropped = ["dropped", "no-room"].map(|key| bump[key].as_u64().unwrap_or_default());

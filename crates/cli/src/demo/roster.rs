@@ -93,9 +93,9 @@ impl Member {
     fn text(&self, key: &str) -> String {
         let Member { name, address, entry, .. } = self;
         match self.kind {
-            Kind::Agent if entry.is_empty() => format!(
-                "[[host]]\nname = \"{name}\"\naddress = [\"{address}\"]\nkey = \"{key}\"\n"
-            ),
+            Kind::Agent if entry.is_empty() => {
+                format!("[[host]]\nname = \"{name}\"\naddress = [\"{address}\"]\nkey = \"{key}\"\n")
+            }
             Kind::Agent => format!(
                 "[[rack]]\nname = \"{name}\"\naddress = \"{address}\"\nkey = \"{key}\"\n{entry}\n"
             ),
@@ -199,7 +199,9 @@ fn fabric(demo: &Demo<'_>) -> String {
     match &demo.testbed.network {
         Network::Star(_) => {
             let (hosts, rate) = (demo.hosts(), demo.options.rate);
-            format!("[fabric]\nkind = \"star\"\nhosts = {hosts}\nrate = \"{rate}\"\ndelay = \"50us\"\n")
+            format!(
+                "[fabric]\nkind = \"star\"\nhosts = {hosts}\nrate = \"{rate}\"\ndelay = \"50us\"\n"
+            )
         }
         Network::Racks(racks) => {
             let hosts = demo.testbed.addresses.len() / racks.racks();

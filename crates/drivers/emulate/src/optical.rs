@@ -56,7 +56,9 @@ impl OpticalSwitch {
     pub fn end(mut self) -> io::Result<u64> {
         self.pipe.write_all(STOP)?;
         let ended = self.thread.take().map(JoinHandle::join);
-        ended.map_or(Ok(0), |ended| ended.unwrap_or_else(|_| Err(io::Error::other("its thread failed"))))
+        ended.map_or(Ok(0), |ended| {
+            ended.unwrap_or_else(|_| Err(io::Error::other("its thread failed")))
+        })
     }
 }
 
@@ -137,7 +139,10 @@ mod tests {
     fn the_line_of_the_arbiter_is_read() {
         let line = r#"{"switch":0,"in-us":5000,"circuits":[[0,1],[1,0]]}"#;
         let change: Change = serde_json::from_str(line).unwrap();
-        assert_eq!((change.switch, change.in_us, change.circuits), (0, 5_000, vec![(0, 1), (1, 0)]));
+        assert_eq!(
+            (change.switch, change.in_us, change.circuits),
+            (0, 5_000, vec![(0, 1), (1, 0)])
+        );
         assert!(serde_json::from_str::<Change>(&line.replace("[0,1]", "[0]")).is_err());
     }
 }

@@ -142,7 +142,9 @@ impl Racks {
 
     fn join_rack(&self, rack: usize) -> io::Result<()> {
         let switch = self.switch(rack);
-        for (port, interface) in [("control", "control"), ("packet", "packet"), ("optical", "circuit")] {
+        for (port, interface) in
+            [("control", "control"), ("packet", "packet"), ("optical", "circuit")]
+        {
             self.cable(&format!("{port}{rack}"), interface, switch)?;
         }
         ip(&format!("link set control{rack} master control"))?;
@@ -232,7 +234,9 @@ fn circuit_card(rack: usize) -> String {
 
 /// The packets that an interface has sent, from the kernel's table of interfaces.
 fn sent_packets(text: &str, interface: &str) -> Option<u64> {
-    let row = |line: &str| line.trim_start().strip_prefix(interface)?.strip_prefix(':').map(str::to_owned);
+    let row = |line: &str| {
+        line.trim_start().strip_prefix(interface)?.strip_prefix(':').map(str::to_owned)
+    };
     text.lines().find_map(row)?.split_whitespace().nth(9)?.parse().ok()
 }
 

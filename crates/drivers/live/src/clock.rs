@@ -93,7 +93,8 @@ impl NetworkClock {
         NetworkClock { interval, guard, epoch: 0, samples: Vec::new(), next: 0, last: Time::ZERO }
     }
 
-    /// Processes an answer that arrived at `now`. Returns whether another epoch has begun.
+    /// Processes an answer that arrived at `now`. Returns whether another epoch has begun. Of answers that come more often
+    /// than every interval, those that say nothing new do not displace older ones.
     pub fn answered(&mut self, reply: &TimeReply, now: Local) -> bool {
         let fresh = self.epoch != reply.epoch;
         if fresh {
@@ -105,6 +106,10 @@ impl NetworkClock {
         let apart = |network: u64, local: Local| network as i64 - local.0 as i64;
         let offset = i64::midpoint(apart(reply.received, reply.asked), apart(reply.sent, now));
         let sample = Sample { offset, error, at: now };
+        let lately = self.latest().is_some_and(|at| now.since(at) < self.interval);
+        if lately && self.bound(now).is_some_and(|bound| bound <= error) {
+            return fresh;
+        }
         match self.samples.get_mut(self.next) {
             Some(place) => *place = sample,
             None => self.samples.push(sample),
@@ -113,6 +118,9 @@ impl NetworkClock {
         fresh
     }
 
+    fn latest(&self) -> Option<Local> {
+        self.samples.iter().map(|sample| sample.at).max()
+    }
     fn best(&self, now: Local) -> Option<&Sample> {
         self.samples.iter().min_by_key(|sample| sample.bound(now))
     }
@@ -131,8 +139,7 @@ impl NetworkClock {
     }
     /// How well network time is known.
     pub fn state(&self, now: Local) -> ClockState {
-        let latest = self.samples.iter().map(|sample| sample.at).max();
-        match (self.bound(now), latest) {
+        match (self.bound(now), self.latest()) {
             (Some(bound), Some(at)) if bound <= self.guard => {
                 let lately = now.since(at) <= self.interval * 3;
                 if lately { ClockState::Locked } else { ClockState::Holdover }
@@ -192,6 +199,20 @@ mod tests {
         clock.answered(&answer, now);
         assert_eq!(clock.offset(now), Some(AHEAD as i64));
         assert_eq!(clock.state(now), ClockState::Locked);
+    }
+
+    #[test]
+    fn frequent_answers_do_not_displace_a_good_one() {
+        let mut clock = NetworkClock::new(INTERVAL, GUARD);
+        let (answer, now) = reply(0, 20_000, 20_000);
+        clock.answered(&answer, now);
+        for n in 1..100 {
+            let (answer, now) = reply(n * 10_000_000, 10_000, 9_000_000);
+            clock.answered(&answer, now);
+            let bound = clock.bound(now).unwrap();
+            assert!(bound < Duration::from_micros(230), "{n}: {bound:?}");
+            assert_eq!(clock.state(now), ClockState::Locked, "{n}");
+        }
     }
 
     proptest! {
