@@ -60,7 +60,8 @@ fn real_hosts_send_as_daemons_decide() {
     let outcome = demo(&folder, "circuits", &["--seconds", "3"]);
     assert_eq!(agents(&outcome).count(), 4, "an agent for each rack");
     assert!(agents(&outcome).all(|rack| rack["obeys"] == 0), "{outcome}");
-    let counted = |daemon: &Value, name: &str| daemon["counters"][name].as_u64().unwrap_or_default();
+    let counted =
+        |daemon: &Value, name: &str| daemon["counters"][name].as_u64().unwrap_or_default();
     assert!(agents(&outcome).any(|rack| counted(rack, "circuit_bytes") > 0), "{outcome}");
     let arbiter = &outcome["daemons"]["arbiter"];
     for name in ["switch_changes", "weeks_planned"] {

@@ -1,6 +1,7 @@
 //! An emulated optical switch: what comes in at a port leaves by another one, as the latest command says. It is dark while
 //! it changes, and what is sent then is lost.
 
+use crate::isolation;
 use crate::racks::Racks;
 use serde::Deserialize;
 use std::fs::File;
@@ -45,7 +46,10 @@ impl OpticalSwitch {
         let mut mirrors = Mirrors::start(racks.racks())?;
         mirrors.darken()?;
         let commands = BufReader::new(pipe.try_clone()?);
-        let thread = std::thread::spawn(move || mirrors.obey(commands));
+        let thread = std::thread::spawn(move || {
+            isolation::serve_first();
+            mirrors.obey(commands)
+        });
         Ok(OpticalSwitch { pipe, thread: Some(thread) })
     }
 
@@ -80,8 +84,9 @@ struct Mirrors {
 
 impl Mirrors {
     fn start(racks: usize) -> io::Result<Mirrors> {
-        let mut command = Command::new("tc");
-        let mut tc = command.args(["-force", "-batch", "-"]).stdin(Stdio::piped()).spawn()?;
+        let mut words = isolation::first_served().chain(["tc", "-force", "-batch", "-"]);
+        let mut command = Command::new(words.next().unwrap_or_default());
+        let mut tc = command.args(words).stdin(Stdio::piped()).spawn()?;
         let input = tc.stdin.take().ok_or_else(|| io::Error::other("tc has no input"))?;
         Ok(Mirrors { racks, tc, input })
     }

@@ -188,6 +188,8 @@ impl Racks {
         ip(&format!("address add 10.79.0.{own}/24 dev packet"))?;
         ip(&format!("link set circuit address {}", circuit_card(rack)))?;
         ip(&format!("address add 10.77.0.{own}/24 dev circuit"))?;
+        // Only packets of hosts are sent to the optical switch.
+        let _ = std::fs::write("/proc/sys/net/ipv6/conf/circuit/disable_ipv6", "1");
         std::fs::write("/proc/sys/net/ipv4/conf/circuit/rp_filter", "0")?;
         std::fs::write("/proc/sys/net/ipv4/conf/packet/rp_filter", "0")?;
         ip(&format!("rule add fwmark {} table {TABLE}", Racks::MARK))?;

@@ -219,7 +219,11 @@ impl SchemeSwitches for HybridSystem {
     fn machine(&self, place: &SwitchPlace<'_>) -> Result<Box<dyn Node>, SpecError> {
         self.check_machines()?;
         match (self.roles.role(place.node), &self.program, self.scheduler()) {
-            (Role::Rack(_), Some(_), _) => Ok(self.node(place)),
+            (Role::Rack(rack), Some(_), _) => {
+                let mut config = self.tor(rack, place.plan);
+                config.weekly.iter_mut().for_each(WeekTracker::leave_out_late_weeks);
+                Ok(Box::new(Tor::new(config)))
+            }
             (Role::Scheduler, Some(program), Some(scheduler)) => {
                 let night = self.fabric.night();
                 Ok(Box::new(CircuitController::new(program, night, scheduler)))

@@ -83,6 +83,8 @@ struct World {
     /// Packets on circuits: the time, the racks, and the transmission time.
     on_circuits: Vec<(Time, u32, u32, Time)>,
     by_packet_switch: u64,
+    /// The percentage of messages that are lost.
+    loss: u64,
     random: u64,
 }
 
@@ -125,6 +127,7 @@ impl Io for Outlet<'_> {
             Setup::Controller(setup) => setup.links.clone(),
         };
         match (packet.kind, links.addressed(packet, far, HostId(self.me)), self.setup) {
+            (Kind::Control, Some(_), _) if self.world.below(100) < self.world.loss => {}
             (Kind::Control, Some(packet), _) => {
                 let arrives = self.now.after(Time::us(50 + self.world.below(1_500)));
                 self.world.sent += 1;
@@ -165,12 +168,12 @@ impl Outlet<'_> {
 }
 
 /// Runs racks for a while. `offsets` are the errors of their clocks in microseconds, and `joins` are when they begin.
-fn run(scheduler: &str, offsets: &[i64], joins: &[u64], seed: u64) -> (World, u64) {
+fn run(scheduler: &str, offsets: &[i64], joins: &[u64], loss: u64, seed: u64) -> World {
     let network = network(scheduler);
     let rack = |n| Setup::Rack(network.agent(&format!("tor{n}"), key(n)).unwrap());
     let mut setups: Vec<Setup> = (0..RACKS).map(rack).collect();
     setups.push(Setup::Controller(network.arbiter(0, key(RACKS)).unwrap()));
-    let mut world = World { random: seed, ..World::default() };
+    let mut world = World { loss, random: seed, ..World::default() };
     let mut seats: Vec<Option<Seat>> = (0..=RACKS).map(|_| None).collect();
     let (mut given, mut dropped) = (0, 0);
     for step in 1..30_000 {
@@ -208,7 +211,7 @@ fn run(scheduler: &str, offsets: &[i64], joins: &[u64], seed: u64) -> (World, u6
         }
     }
     assert_eq!(given, dropped + world.by_packet_switch + world.on_circuits.len() as u64);
-    (world, dropped)
+    world
 }
 
 fn begin(setup: &Setup, local: Time) -> Seat {
@@ -231,21 +234,21 @@ fn port(setup: &Setup, from: u32) -> PortId {
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 4, ..ProptestConfig::default() })]
-    /// Clocks may be wrong by an eighth of a night, and racks begin at any time: a packet on a circuit always finds the
-    /// circuit up, and circuits carry more than the packet network could.
+    /// Clocks may be wrong by an eighth of a night, messages may be lost, and racks begin at any time: a packet on a
+    /// circuit always finds the circuit up.
     #[test]
     fn packets_on_circuits_find_them_up(
         at in 0usize..SCHEDULERS.len(), offsets in prop::collection::vec(-1_250i64..=1_250, 4),
-        joins in prop::collection::vec(0u64..400, 4), seed: u64
+        joins in prop::collection::vec(0u64..400, 4), loss in 0u64..30, seed: u64
     ) {
-        let (world, _) = run(SCHEDULERS[at], &offsets, &joins, seed);
+        let world = run(SCHEDULERS[at], &offsets, &joins, loss, seed);
         for &(now, from, to, takes) in &world.on_circuits {
             prop_assert!(world.is_up(now, now + takes, (from, to)), "{from} to {to} at {now}");
         }
         for (down, up, _) in &world.changes[1..] {
             prop_assert_eq!(up.since(*down).as_ns() / 100_000, MARGIN.times(2).as_ns() / 100_000);
         }
-        prop_assert!(world.on_circuits.len() > 500, "{}", world.on_circuits.len());
+        prop_assert!(world.on_circuits.len() > 300, "{}", world.on_circuits.len());
     }
 }
 
