@@ -6,7 +6,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use clap::{Args, Subcommand};
 use slotline_envelope::KeyPair;
 use slotline_lab::live::LiveNetwork;
-use slotline_linux::gate::{Gate, Held};
+use slotline_linux::gate::{Gate, Held, Origin};
 use slotline_live::agent::Agent;
 use slotline_live::arbiter::Arbiter;
 use slotline_live::config::Config;
@@ -22,7 +22,8 @@ use std::process::ExitCode;
 pub struct AgentOptions {
     /// The configuration, which is the same on all machines of the network.
     pub config: PathBuf,
-    /// Name of this machine's host in the configuration [default: the host whose address this machine has].
+    /// Name of this machine's `[[host]]` or `[[rack]]` in the configuration [default: the one whose address this machine
+    /// has].
     #[arg(long, value_name = "NAME")]
     pub host: Option<String>,
     #[command(flatten)]
@@ -81,16 +82,19 @@ pub enum KeyCommand {
 pub fn agent(options: &AgentOptions) -> Result<ExitCode> {
     let network = network(&options.config)?;
     let config = network.config();
-    let here = || config.host_here().map(|host| host.name.clone());
+    let here = || config.machine_here().map(str::to_owned);
     let host = options.host.clone().or_else(here).with_context(|| {
-        format!("this machine has no address of a [[host]] of {}", options.config.display())
+        let file = options.config.display();
+        format!("this machine has no address of a [[host]] or [[rack]] of {file}")
     })?;
     let setup = network.agent(&host, options.common.key(config)?)?;
     if options.common.check_config {
         return Ok(fine(&options.config, &network));
     }
+    let (origin, network_held) = held_by(config, &host);
     let held = Held {
-        network: config.network.clone(),
+        origin,
+        network: network_held,
         exempt_ports: [&config.agent.exempt_ports[..], &[config.port]].concat(),
         queue: config.agent.queue,
     };
@@ -101,7 +105,7 @@ pub fn agent(options: &AgentOptions) -> Result<ExitCode> {
     let agent = Agent::open(setup, gate, running.now())
         .with_context(|| format!("cannot use the address {address}"))?;
     let service = options.common.service.open(&format!("agent-{host}"), &running)?;
-    say(&format!("agent of host {host} at {address}, scheme {}", network.scheme()));
+    say(&format!("agent of {host} at {address}, scheme {}", network.scheme()));
     let shared = Shared::default();
     let command = |line: &str| match line {
         "drain" | "resume" => {
@@ -118,6 +122,19 @@ pub fn agent(options: &AgentOptions) -> Result<ExitCode> {
     service.run(&shared, command, || agent.run(&running, &shared).context("the agent failed"))
 }
 
+/// Whose packets the agent of a machine holds, and to which prefixes: those of its applications, or, on the switch of a
+/// rack, those from hosts of the rack to other racks.
+fn held_by(config: &Config, machine: &str) -> (Origin, Vec<String>) {
+    let (own, others): (Vec<_>, Vec<_>) = config.rack.iter().partition(|rack| rack.name == machine);
+    match own.first() {
+        None => (Origin::Applications, config.network.clone()),
+        Some(own) => {
+            let others = others.into_iter().flat_map(|rack| rack.hosts.clone());
+            (Origin::Hosts(own.hosts.clone()), others.collect())
+        }
+    }
+}
+
 /// Runs the arbiter or controller of this machine until Ctrl-C or SIGTERM.
 pub fn arbiter(options: &ArbiterOptions) -> Result<ExitCode> {
     let network = network(&options.config)?;
@@ -130,6 +147,7 @@ pub fn arbiter(options: &ArbiterOptions) -> Result<ExitCode> {
         return Ok(fine(&options.config, &network));
     }
     setup.recorder = options.record.as_deref().map(record).transpose()?;
+    setup.hook = network.start_hook()?;
     let running = stoppable()?;
     let address = setup.address;
     let arbiter = Arbiter::open(setup, running.now())
@@ -216,9 +234,10 @@ fn network(config: &Path) -> Result<LiveNetwork> {
 
 fn fine(config: &Path, network: &LiveNetwork) -> ExitCode {
     say(&format!(
-        "{}: ok, {} hosts and {} arbiters, scheme {}",
+        "{}: ok, {} {} and {} arbiters, scheme {}",
         config.display(),
-        network.config().host.len(),
+        network.config().host.len() + network.config().rack.len(),
+        if network.config().rack.is_empty() { "hosts" } else { "racks" },
         network.config().arbiter.len(),
         network.scheme()
     ));

@@ -5,7 +5,6 @@ use anyhow::{Context, Result};
 use clap::Args;
 use slotline_lab::live::recorded_controller;
 use slotline_live::replay::{Log, Replayed, replay};
-use slotline_live::seat::Seat;
 use slotline_net::node::{Counter, Counters};
 use slotline_scenario::{Loaded, Scenario};
 use std::fs;
@@ -45,8 +44,8 @@ pub fn run(options: &ReplayOptions) -> Result<ExitCode> {
 
 /// Runs the arbiter in the network of a scenario, and returns its counts.
 fn again(log: &Log<'_>, loaded: &Loaded, compare: bool) -> Result<(Replayed, Counters)> {
-    let mut seat: Seat = recorded_controller(loaded, &log.header)?;
-    let done = replay(&mut log.clone(), &mut seat, compare)?;
+    let (mut seat, links) = recorded_controller(loaded, &log.header)?;
+    let done = replay(&mut log.clone(), &mut seat, &links, compare)?;
     let mut counters = Counters::default();
     seat.node().add_counters(&mut counters);
     Ok((done, counters))

@@ -1,11 +1,12 @@
 //! The arbiter and the agents, or the bump, of the demonstration. They are processes of this program, as in a real network.
 
-use super::{Demo, DemoControl, Victim};
+use super::roster::{Daemon, Kind, roster};
+use super::{Demo, Victim};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
-use slotline_emulate::bridge::Bridge;
 use slotline_emulate::isolation;
-use slotline_live::{control, keys};
+use slotline_emulate::optical::OpticalSwitch;
+use slotline_live::control;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -20,26 +21,12 @@ const ABSENCE: Duration = Duration::from_secs(1);
 /// The interval at which agents are checked.
 const PERIOD: Duration = Duration::from_millis(50);
 
-/// The machine of a daemon.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
-    Host(usize),
-    Switch,
-}
-
-impl Place {
-    fn name(self) -> String {
-        match self {
-            Place::Host(host) => format!("h{host}"),
-            Place::Switch => "bump".into(),
-        }
-    }
-}
-
 /// Running daemons. Dropping this value ends them.
 pub struct Daemons {
     folder: PathBuf,
-    children: Vec<(Place, Child)>,
+    children: Vec<(Daemon, Child)>,
+    /// The optical switch between racks.
+    optical: Option<OpticalSwitch>,
 }
 
 impl Daemons {
@@ -47,94 +34,66 @@ impl Daemons {
     pub fn start(demo: &Demo<'_>) -> Result<Daemons> {
         let folder = demo.folder.join("daemons");
         fs::create_dir_all(&folder)?;
-        let mut daemons = Daemons { folder, children: Vec::new() };
-        let places: Vec<Place> = match demo.options.control {
-            DemoControl::Bump => vec![Place::Switch],
-            _ => {
-                daemons.write_files(demo)?;
-                (0..demo.addresses.len()).rev().map(Place::Host).collect()
-            }
-        };
-        for place in places {
-            let child = daemons.spawn(demo, place)?;
-            daemons.children.push((place, child));
+        let roster = roster(demo, &folder)?;
+        let optical = demo.optical_switch(&folder)?;
+        let mut daemons = Daemons { folder, children: Vec::new(), optical };
+        for daemon in roster {
+            let child = daemons.spawn(demo, &daemon)?;
+            daemons.children.push((daemon, child));
         }
-        daemons.wait(demo)?;
+        daemons.wait()?;
         Ok(daemons)
     }
 
-    fn write_files(&self, demo: &Demo<'_>) -> Result<()> {
-        fs::write(self.folder.join("fabric.toml"), scenario(demo))?;
-        let mut text = String::from("scenario = \"fabric.toml\"\nnetwork = [\"10.79.0.0/24\"]\n");
-        for (host, address) in demo.addresses.iter().enumerate() {
-            let key = keys::create(&self.file(Place::Host(host), "key"))?.public();
-            text += &match host < demo.hosts() {
-                true => format!(
-                    "[[host]]\nname = \"h{host}\"\naddress = [\"{address}\"]\nkey = \"{key}\"\n"
-                ),
-                false => format!("[[arbiter]]\naddress = \"{address}\"\nkey = \"{key}\"\n"),
-            };
-        }
-        Ok(fs::write(self.folder.join("network.toml"), text)?)
-    }
-    fn file(&self, place: Place, extension: &str) -> PathBuf {
-        self.folder.join(place.name()).with_extension(extension)
+    fn file(&self, daemon: &Daemon, extension: &str) -> PathBuf {
+        self.folder.join(&daemon.name).with_extension(extension)
     }
 
-    fn spawn(&self, demo: &Demo<'_>, place: Place) -> Result<Child> {
-        let log = File::create(self.file(place, "log"))?;
+    fn spawn(&self, demo: &Demo<'_>, daemon: &Daemon) -> Result<Child> {
+        let log = File::create(self.file(daemon, "log"))?;
         let own = crate::program()?;
         let mut words = isolation::first_served().map(OsString::from).chain([own.into()]);
         let mut command = Command::new(words.next().unwrap_or_default());
-        command.args(words).args(self.arguments(demo, place));
-        command.arg("--control").arg(self.file(place, "sock"));
+        command.args(words).args(&daemon.arguments);
+        command.arg("--control").arg(self.file(daemon, "sock"));
         command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
-        let child = match place {
-            Place::Host(host) => demo.bridge.inside(host, || command.spawn()),
-            Place::Switch => command.spawn(),
+        let child = match daemon.machine {
+            Some(machine) => demo.testbed.inside(machine, || command.spawn()),
+            None => command.spawn(),
         };
-        child.with_context(|| format!("cannot start the daemon of {}", place.name()))
-    }
-
-    /// The arguments of a daemon. An agent or arbiter finds its entry in the configuration by its address.
-    fn arguments(&self, demo: &Demo<'_>, place: Place) -> Vec<OsString> {
-        let Place::Host(host) = place else { return bump(demo) };
-        let kind = if host < demo.hosts() { "agent" } else { "arbiter" };
-        let config = self.folder.join("network.toml");
-        let key = self.file(place, "key");
-        vec![kind.into(), config.into(), "--key".into(), key.into()]
+        child.with_context(|| format!("cannot start the daemon of {}", daemon.name))
     }
 
     /// Waits until all agents obey an arbiter, or the bump works.
-    fn wait(&mut self, demo: &Demo<'_>) -> Result<()> {
+    fn wait(&mut self) -> Result<()> {
         let since = Instant::now();
-        let places: Vec<Place> = self.children.iter().map(|(place, _)| *place).collect();
-        for place in places {
-            while !self.works(demo, place) {
-                self.check_running()?;
-                if since.elapsed() > PATIENCE {
-                    bail!("the daemon of {} does not work after {PATIENCE:?}", place.name());
-                }
-                std::thread::sleep(PERIOD);
+        while let Some(name) = self.idle() {
+            self.check_running()?;
+            if since.elapsed() > PATIENCE {
+                bail!("the daemon of {name} does not work after {PATIENCE:?}");
             }
+            std::thread::sleep(PERIOD);
         }
         Ok(())
     }
 
-    fn works(&self, demo: &Demo<'_>, place: Place) -> bool {
-        let Ok(status) = status(&self.file(place, "sock")) else { return false };
-        match place {
-            Place::Host(host) if host < demo.hosts() => !status["obeys"].is_null(),
-            _ => !status.is_null(),
-        }
+    /// A daemon that does not work yet.
+    fn idle(&self) -> Option<String> {
+        let works = |daemon: &Daemon| match status(&self.file(daemon, "sock")) {
+            Ok(status) if daemon.kind == Kind::Agent => !status["obeys"].is_null(),
+            Ok(status) => !status.is_null(),
+            Err(_) => false,
+        };
+        let idle = self.children.iter().find(|(daemon, _)| !works(daemon));
+        idle.map(|(daemon, _)| daemon.name.clone())
     }
 
     fn check_running(&mut self) -> Result<()> {
-        for (place, child) in &mut self.children {
+        for (daemon, child) in &mut self.children {
             if let Some(status) = child.try_wait()? {
-                let log = self.folder.join(place.name()).with_extension("log");
+                let log = self.folder.join(&daemon.name).with_extension("log");
                 let log = fs::read_to_string(log).unwrap_or_default();
-                bail!("the daemon of {} has ended ({status}): {}", place.name(), log.trim());
+                bail!("the daemon of {} has ended ({status}): {}", daemon.name, log.trim());
             }
         }
         Ok(())
@@ -142,19 +101,21 @@ impl Daemons {
 
     /// Kills the daemon of `--kill`, and starts it again unless it is the primary arbiter.
     pub fn kill(&mut self, demo: &Demo<'_>) -> Result<()> {
-        let place = match demo.options.kill {
-            None => return Ok(()),
-            Some(Victim::Agent) => Place::Host(1),
-            Some(Victim::Arbiter | Victim::Primary) => Place::Host(demo.hosts()),
-            Some(Victim::Bump) => Place::Switch,
+        let Some(victim) = demo.options.kill else { return Ok(()) };
+        let kind = match victim {
+            Victim::Agent => Kind::Agent,
+            Victim::Arbiter | Victim::Primary => Kind::Arbiter,
+            Victim::Bump => Kind::Bump,
         };
         std::thread::sleep(Duration::from_secs(demo.options.seconds.into()) / 2);
-        if let Some(at) = self.children.iter().position(|(of, _)| *of == place) {
-            end(&mut self.children.remove(at).1);
-        }
-        if demo.options.kill != Some(Victim::Primary) {
+        let of_kind = self.children.iter().position(|(of, _)| of.kind == kind && of.is_victim);
+        let Some(at) = of_kind else { return Ok(()) };
+        let (daemon, mut child) = self.children.remove(at);
+        end(&mut child);
+        if victim != Victim::Primary {
             std::thread::sleep(ABSENCE);
-            self.children.push((place, self.spawn(demo, place)?));
+            let child = self.spawn(demo, &daemon)?;
+            self.children.push((daemon, child));
         }
         Ok(())
     }
@@ -162,9 +123,14 @@ impl Daemons {
     /// Checks that all daemons still run, returns their status by host, and ends them.
     pub fn end(mut self) -> Result<BTreeMap<String, Value>> {
         self.check_running()?;
-        let status =
-            |(place, _): &(Place, Child)| Ok((place.name(), status(&self.file(*place, "sock"))?));
-        self.children.iter().map(status).collect()
+        let status = |(daemon, _): &(Daemon, Child)| {
+            Ok((daemon.name.clone(), status(&self.file(daemon, "sock"))?))
+        };
+        let all = self.children.iter().map(status).collect();
+        if let Some(optical) = self.optical.take() {
+            optical.end().context("the optical switch failed")?;
+        }
+        all
     }
 }
 
@@ -181,43 +147,6 @@ fn end(child: &mut Child) {
     let _ = child.wait();
 }
 
-/// Virtual queues that drain a little slower than the switch, for the packets to the host that receives.
-fn bump(demo: &Demo<'_>) -> Vec<OsString> {
-    let (rate, buffer) = (demo.options.rate.0, demo.options.buffer.0);
-    let queue =
-        format!("{{ kind = \"ecn\", threshold = \"{}B\", limit = \"{buffer}B\" }}", buffer / 5);
-    let rate = format!("{}bps", rate / 100 * 95);
-    // The bridge's own limit does not count preambles and gaps.
-    let words =
-        ["bump", "--out", Bridge::PORT0, "--framing", "0", "--rate", &rate, "--queue", &queue];
-    words.map(OsString::from).into()
-}
-
 fn status(socket: &Path) -> Result<Value> {
     Ok(serde_json::from_str(&control::ask(socket, "status")?)?)
-}
-
-/// The scenario that describes the network to the arbiter.
-fn scenario(demo: &Demo<'_>) -> String {
-    let (hosts, rate) = (demo.hosts(), demo.options.rate);
-    let control = match demo.options.control {
-        DemoControl::Fastpass => {
-            "kind = \"fastpass\"\nslot = \"500us\"\nbatch = 4\nlead = \"2ms\"\ntimeout = \"5ms\"\ngap = \"100us\"\n\
-             watchdog-timeout = \"20ms\""
-        }
-        DemoControl::Tdma => {
-            "kind = \"tdma\"\nslot = \"2ms\"\nguard = \"200us\"\nround = \"20ms\"\nlead = \"3ms\"\nplanning-time = \"1ms\""
-        }
-        DemoControl::Xco => "kind = \"xco\"",
-        DemoControl::Bump => "kind = \"none\"",
-    };
-    let secondary = match demo.arbiters {
-        1 => "",
-        _ => "\nsecondary = true\nwatchdog-interval = \"2ms\"",
-    };
-    format!(
-        "name = \"demo\"\nend.at = \"1s\"\n[fabric]\nkind = \"star\"\nhosts = {hosts}\nrate = \"{rate}\"\ndelay = \"50us\"\n\
-         [[workload]]\nkind = \"bulk\"\nsenders = \"1\"\nreceivers = \"0\"\n[[scheme]]\nname = \"{}\"\n[scheme.control]\n{control}{secondary}\n",
-        demo.options.control.name()
-    )
 }

@@ -25,10 +25,12 @@ pub struct Load {
     pub pings: Vec<f64>,
     /// Pings without an answer.
     pub pings_lost: u64,
-    /// Packets for the receiver that the switch dropped.
+    /// Packets that the network dropped: in a star, of those for the receiver.
     pub dropped: u64,
-    /// The largest number of bytes for the receiver that were seen in the switch.
+    /// The largest number of bytes that were seen in the network's queues: in a star, of those for the receiver.
     pub most_waiting: u64,
+    /// Packets that were sent to the optical switch in a night.
+    pub lost_in_nights: Option<u64>,
 }
 
 impl Load {
@@ -56,10 +58,12 @@ impl Load {
 impl Demo<'_> {
     /// Runs the traffic once.
     pub fn load(&self) -> Result<Load> {
-        let dropped = self.bridge.dropped(0)?;
-        let servers = self.senders().map(|n| self.server(n)).collect::<Result<Vec<_>>>()?;
+        let testbed = &self.testbed;
+        let (dropped, dark) = (testbed.dropped()?, testbed.lost_in_nights()?);
+        let flows = || (0..).zip(&testbed.flows);
+        let servers = flows().map(|(n, flow)| self.server(n, *flow)).collect::<Result<Vec<_>>>()?;
         std::thread::sleep(START);
-        let clients = self.senders().map(|n| self.client(n)).collect::<Result<Vec<_>>>()?;
+        let clients = flows().map(|(n, flow)| self.client(n, *flow)).collect::<Result<Vec<_>>>()?;
         let ping = self.pinger()?;
         let stop = AtomicBool::new(false);
         let (ended, most_waiting) = std::thread::scope(|scope| {
@@ -77,21 +81,25 @@ impl Demo<'_> {
             retransmits: reports.iter().map(|report| report.retransmits).sum(),
             pings,
             pings_lost,
-            dropped: self.bridge.dropped(0)?.saturating_sub(dropped),
+            dropped: testbed.dropped()?.saturating_sub(dropped),
             most_waiting,
+            lost_in_nights: dark
+                .zip(testbed.lost_in_nights()?)
+                .map(|(before, after)| after.saturating_sub(before)),
         })
     }
 
-    fn server(&self, sender: usize) -> Result<Child> {
-        self.start(0, &format!("iperf3 -s -1 -p {}", PORT + sender))
+    fn server(&self, n: usize, (_, to): (usize, usize)) -> Result<Child> {
+        self.start(to, &format!("iperf3 -s -1 -p {}", PORT + n))
     }
-    fn client(&self, sender: usize) -> Result<Child> {
-        let (to, port, seconds) = (self.addresses[0], PORT + sender, self.options.seconds);
-        self.start(sender, &format!("iperf3 -c {to} -p {port} -t {seconds} -J"))
+    fn client(&self, n: usize, (from, to): (usize, usize)) -> Result<Child> {
+        let (to, port, seconds) = (self.testbed.addresses[to], PORT + n, self.options.seconds);
+        self.start(from, &format!("iperf3 -c {to} -p {port} -t {seconds} -J"))
     }
     fn pinger(&self) -> Result<Child> {
-        let (to, seconds) = (self.addresses[0], self.options.seconds);
-        self.start(self.prober(), &format!("ping -n -i 0.02 -w {seconds} {to}"))
+        let (from, to) = self.testbed.ping;
+        let (to, seconds) = (self.testbed.addresses[to], self.options.seconds);
+        self.start(from, &format!("ping -n -i 0.02 -w {seconds} {to}"))
     }
     /// Starts a program on a host.
     fn start(&self, host: usize, line: &str) -> Result<Child> {
@@ -99,15 +107,15 @@ impl Demo<'_> {
         let program = words.next().unwrap_or_default();
         let mut command = Command::new(program);
         command.args(words).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        self.bridge
+        self.testbed
             .inside(host, || command.spawn())
             .with_context(|| format!("cannot start `{program}`, which the demonstration needs"))
     }
-    /// Returns the largest number of bytes for the receiver that wait in the switch, until `stop` is set.
+    /// Returns the largest number of bytes that wait in the network, until `stop` is set.
     fn watch(&self, stop: &AtomicBool) -> u64 {
         let mut most = 0;
         while !stop.load(Ordering::Relaxed) {
-            most = self.bridge.waiting(0).unwrap_or_default().max(most);
+            most = self.testbed.waiting().unwrap_or_default().max(most);
             std::thread::sleep(SAMPLE);
         }
         most

@@ -1,8 +1,10 @@
-//! `slotline demo`: many hosts send to one, first without an arbiter or a bump and then with it.
+//! `slotline demo`: hosts send, first without an arbiter or a bump and then with it.
 
 mod daemons;
 mod load;
 mod repeated;
+mod roster;
+mod testbed;
 
 use crate::out::say;
 use anyhow::{Context, Result, anyhow, bail};
@@ -11,27 +13,26 @@ use daemons::Daemons;
 use load::Load;
 use serde::Serialize;
 use serde_json::Value;
-use slotline_emulate::bridge::{Bridge, BridgeOptions, Limit};
 use slotline_emulate::isolation;
 use slotline_net::units::{Bytes, Rate};
 use std::collections::BTreeMap;
 use std::io;
-use std::net::Ipv4Addr;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use testbed::Testbed;
 
 #[derive(Args)]
 pub struct DemoOptions {
     /// The central scheduler of the demonstration.
     #[arg(value_enum)]
     pub control: DemoControl,
-    /// Hosts that send to one at the same time.
+    /// Hosts that send at the same time: to one host, or with circuits to the next of four racks.
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..=32))]
     pub senders: u8,
-    /// Rate at which the switch sends to each host.
+    /// Rate at which the switch sends to each host; rate of circuits, ten times that of the packet network between racks.
     #[arg(long, default_value = "200Mbps")]
     pub rate: Rate,
-    /// Bytes that may wait at each port of the switch.
+    /// Bytes that may wait at each port of the switch, or of the packet network.
     #[arg(long, default_value = "150KB")]
     pub buffer: Bytes,
     /// Seconds of traffic, without and then with the arbiter.
@@ -60,6 +61,8 @@ pub enum DemoControl {
     Tdma,
     /// XCo: a controller decides which hosts send at a time.
     Xco,
+    /// Circuits: a controller plans which racks an optical switch joins, and racks hold packets for their circuit.
+    Circuits,
     /// A bump: virtual queues in front of the switch mark packets before its queues grow (ECN).
     Bump,
 }
@@ -77,12 +80,10 @@ pub enum Victim {
     Bump,
 }
 
-/// The hosts of a demonstration: the first one receives, the next ones send, another one sends pings, and the last ones
-/// run the arbiters.
+/// A demonstration.
 pub struct Demo<'a> {
     options: &'a DemoOptions,
-    bridge: Bridge,
-    addresses: Vec<Ipv4Addr>,
+    testbed: Testbed,
     arbiters: usize,
     /// The folder for files of daemons.
     folder: PathBuf,
@@ -150,6 +151,7 @@ impl DemoControl {
             DemoControl::Fastpass => "fastpass",
             DemoControl::Tdma => "tdma",
             DemoControl::Xco => "xco",
+            DemoControl::Circuits => "circuits",
             DemoControl::Bump => "bump",
         }
     }
@@ -158,6 +160,7 @@ impl DemoControl {
             DemoControl::Fastpass => "Fastpass",
             DemoControl::Tdma => "TDMA",
             DemoControl::Xco => "XCo",
+            DemoControl::Circuits => "circuits",
             DemoControl::Bump => "a bump",
         }
     }
@@ -182,14 +185,10 @@ impl Demo<'_> {
             (_, Some(Victim::Primary)) => 2,
             _ => 1,
         };
-        let count = options.senders + 2 + arbiters;
-        let addresses: Vec<_> = (1..=count).map(|n| Ipv4Addr::new(10, 79, 0, n)).collect();
-        let limit = Some(Limit { rate: options.rate.0, buffer: options.buffer.0 });
-        let bridge = Bridge::new(&addresses, &BridgeOptions { mtu: 1_500, limit })
-            .context("cannot create the hosts; `slotline probe` shows what this machine lacks")?;
+        let testbed = Testbed::new(options, arbiters)?;
         let folder = isolation::own_folder().context("cannot make a folder for the daemons")?;
-        let demo = Demo { options, bridge, addresses, arbiters: arbiters.into(), folder };
-        (0..demo.addresses.len()).try_for_each(|host| demo.set_kernel(host))?;
+        let demo = Demo { options, testbed, arbiters, folder };
+        (0..demo.testbed.addresses.len()).try_for_each(|host| demo.set_kernel(host))?;
         Ok(demo)
     }
     /// Allows TCP to queue as much in its own host as a round trip under an arbiter needs. Hosts use ECN where there is a
@@ -206,21 +205,13 @@ impl Demo<'_> {
             std::fs::write(format!("/proc/sys/net/ipv4/{key}"), value)
                 .map_err(|error| io::Error::other(format!("net.ipv4.{key}: {error}")))
         };
-        self.bridge
+        self.testbed
             .inside(host, || settings.into_iter().try_for_each(set))
             .context("cannot configure TCP of a host")
     }
-    /// The hosts that send in the incast.
-    fn senders(&self) -> std::ops::RangeInclusive<usize> {
-        1..=usize::from(self.options.senders)
-    }
-    /// The host that sends pings.
-    fn prober(&self) -> usize {
-        self.hosts() - 1
-    }
-    /// The number of hosts with agents. Arbiters run on the others.
+    /// The number of hosts with agents in a star. Arbiters run on the others.
     fn hosts(&self) -> usize {
-        self.addresses.len() - self.arbiters
+        self.testbed.addresses.len() - self.arbiters
     }
     fn description(&self) -> String {
         let DemoOptions { senders, rate, buffer, seconds, skip_without, .. } = self.options;
@@ -228,6 +219,16 @@ impl Demo<'_> {
             true => String::new(),
             false => format!("{seconds} s without daemons, then "),
         };
+        if self.options.control == DemoControl::Circuits {
+            let (circuit, packet) = Testbed::rates(self.options);
+            return format!(
+                "{senders} hosts send to the next of four racks by iperf3, and another one pings a host two racks away: \
+                 {before}{seconds} s with circuits.\nThe hosts and the switches of racks are network namespaces. A packet \
+                 network of {} and an optical switch of {} join the racks.",
+                Rate(packet),
+                Rate(circuit)
+            );
+        }
         format!(
             "{senders} hosts send to one by iperf3, and another one pings it: {before}{seconds} s with {}.\n\
              The hosts are network namespaces at a bridge of the kernel that sends {rate} to each host and has room for \
@@ -253,13 +254,31 @@ impl Outcome {
         row("Ping, longest                ms", |load| load.ping(1.0), 2);
         row("Pings without answer", |load| load.pings_lost as f64, 0);
         row("Segments sent again", |load| load.retransmits as f64, 0);
+        if self.with.lost_in_nights.is_some() {
+            row("Packets lost in nights", |load| load.lost_in_nights.unwrap_or_default() as f64, 0);
+        }
         row("Packets dropped by the switch", |load| load.dropped as f64, 0);
         row("Most bytes seen in the switch KB", |load| load.most_waiting as f64 / 1e3, 1);
+        if let Some(share) = self.share_of_circuits() {
+            lines.push(format!(
+                "{:36}{:>12}{share:>12.1}",
+                "Bytes that left by circuits       %", "-"
+            ));
+        }
         if let Some(bump) = self.daemons.get("bump") {
             let dropped = ["dropped", "no-room"].map(|key| bump[key].as_u64().unwrap_or_default());
             let (none, dropped) = ("-", dropped.iter().sum::<u64>());
             lines.push(format!("{:36}{none:>12}{dropped:>12}", "Packets dropped by the bump"));
         }
         lines.join("\n")
+    }
+    /// The share of circuits among all bytes that left racks, in percent.
+    fn share_of_circuits(&self) -> Option<f64> {
+        let sum = |name: &str| {
+            let of = |status: &Value| status["counters"][name].as_f64();
+            self.daemons.values().filter_map(of).sum::<f64>()
+        };
+        let (circuits, packets) = (sum("circuit_bytes"), sum("packet_switch_bytes"));
+        (circuits > 0.0).then(|| 100.0 * circuits / (circuits + packets))
     }
 }

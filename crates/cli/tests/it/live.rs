@@ -56,6 +56,17 @@ fn real_hosts_send_as_daemons_decide() {
     // A restarted agent finds the arbiter again.
     let outcome = demo(&folder, "fastpass", &["--seconds", "5", "--kill", "agent"]);
     assert!(agents(&outcome).all(|agent| agent["scheduled"].as_u64() > Some(0)), "{outcome}");
+    // Racks hold packets for their circuits, and the arbiter drives the optical switch.
+    let outcome = demo(&folder, "circuits", &["--seconds", "3"]);
+    assert_eq!(agents(&outcome).count(), 4, "an agent for each rack");
+    assert!(agents(&outcome).all(|rack| rack["obeys"] == 0), "{outcome}");
+    let counted =
+        |daemon: &Value, name: &str| daemon["counters"][name].as_u64().unwrap_or_default();
+    assert!(agents(&outcome).any(|rack| counted(rack, "circuit_bytes") > 0), "{outcome}");
+    let arbiter = &outcome["daemons"]["arbiter"];
+    for name in ["switch_changes", "weeks_planned"] {
+        assert!(counted(arbiter, name) > 0, "{name}: {arbiter}");
+    }
     // The virtual queue is slower than the switch, so it is full first.
     let outcome = demo(&folder, "bump", &["--seconds", "2"]);
     assert_eq!(outcome["with"]["dropped"], 0, "{outcome}");

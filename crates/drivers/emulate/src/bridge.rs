@@ -24,6 +24,13 @@ pub struct Limit {
     pub buffer: u64,
 }
 
+impl Limit {
+    /// Its parameters for the queue discipline `tbf`.
+    pub(crate) fn shape(self) -> String {
+        format!("rate {}bit burst {BURST} limit {}", self.rate, self.buffer)
+    }
+}
+
 /// A bridge in the present network namespace, which should belong to this process alone, with a network namespace at
 /// each port.
 pub struct Bridge {
@@ -68,9 +75,8 @@ impl Bridge {
                 "link add port{n} mtu {mtu} type veth peer name {INTERFACE} mtu {mtu} netns {namespace}"
             ))?;
             ip(&format!("link set port{n} master {NAME} up gso_max_segs 1"))?;
-            if let Some(Limit { rate, buffer }) = options.limit {
-                let shape = format!("rate {rate}bit burst {BURST} limit {buffer}");
-                run("tc", &format!("qdisc add dev port{n} root tbf {shape}"))?;
+            if let Some(limit) = options.limit {
+                run("tc", &format!("qdisc add dev port{n} root tbf {}", limit.shape()))?;
             }
             self.inside(n, || {
                 ip("link set lo up")?;
@@ -104,7 +110,7 @@ impl Bridge {
     /// # Errors
     /// The statistics of the kernel cannot be read.
     pub fn dropped(&self, host: usize) -> io::Result<u64> {
-        Ok(after(&port(host)?, "(dropped "))
+        counted(&format!("port{host}"), "(dropped ")
     }
 
     /// The number of bytes for a host that wait at the bridge.
@@ -112,7 +118,7 @@ impl Bridge {
     /// # Errors
     /// The statistics of the kernel cannot be read.
     pub fn waiting(&self, host: usize) -> io::Result<u64> {
-        Ok(after(&port(host)?, "backlog "))
+        counted(&format!("port{host}"), "backlog ")
     }
 }
 
@@ -123,11 +129,10 @@ impl Drop for Bridge {
     }
 }
 
-/// The kernel's statistics of the port to a host.
-fn port(host: usize) -> io::Result<String> {
-    let arguments = ["-s", "qdisc", "show", "dev", &format!("port{host}")].map(str::to_owned);
-    let output = Command::new("tc").args(arguments).output()?;
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+/// The number after `words` in the kernel's statistics of the queue of an interface.
+pub(crate) fn counted(interface: &str, words: &str) -> io::Result<u64> {
+    let output = Command::new("tc").args(["-s", "qdisc", "show", "dev", interface]).output()?;
+    Ok(after(&String::from_utf8_lossy(&output.stdout), words))
 }
 
 /// The number after the first occurrence of `words`. Large numbers have a unit, in which `tc` counts by 1,024.
@@ -142,11 +147,11 @@ fn after(text: &str, words: &str) -> u64 {
     rest[..digits].parse::<u64>().map_or(0, |number| number * unit)
 }
 
-fn ip(command: &str) -> io::Result<()> {
+pub(crate) fn ip(command: &str) -> io::Result<()> {
     run("ip", command)
 }
 
-fn run(program: &str, command: &str) -> io::Result<()> {
+pub(crate) fn run(program: &str, command: &str) -> io::Result<()> {
     let output = Command::new(program).args(command.split_whitespace()).output()?;
     match output.status.success() {
         true => Ok(()),

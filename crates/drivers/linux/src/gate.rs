@@ -15,9 +15,21 @@ const COPIED: u16 = 96;
 /// Types of ICMPv6 messages that hosts need to find each other.
 const NEIGHBOURS: [u8; 5] = [133, 134, 135, 136, 137];
 
+/// Whose packets are held.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Origin {
+    /// Those of this machine's applications, and any others that leave it.
+    Applications,
+    /// Those that this machine forwards for hosts with these prefixes. They are held before their route is chosen, so
+    /// it may depend on a mark with which they are released.
+    Hosts(Vec<String>),
+}
+
 /// The packets to hold.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Held {
+    /// Whose packets are held.
+    pub origin: Origin,
     /// Prefixes of destinations.
     pub network: Vec<String>,
     /// TCP and UDP ports, on either side, that are never held.
@@ -82,19 +94,35 @@ impl Drop for Gate {
 
 impl Held {
     fn chain(&self) -> Chain {
-        Chain { hook: "POSTROUTING", queue: self.queue }
+        let hook = match self.origin {
+            Origin::Applications => "POSTROUTING",
+            Origin::Hosts(_) => "PREROUTING",
+        };
+        Chain { hook, queue: self.queue }
     }
 
     fn prefixes(&self, family: Family) -> impl Iterator<Item = &String> {
-        let of = |prefix: &str| if prefix.contains(':') { Family::V6 } else { Family::V4 };
-        self.network.iter().filter(move |prefix| of(prefix) == family)
+        of_family(&self.network, family)
+    }
+
+    /// The conditions on the source of packets, one for each rule.
+    fn sources(&self, family: Family) -> Vec<String> {
+        match &self.origin {
+            Origin::Applications => vec![String::new()],
+            Origin::Hosts(hosts) => {
+                of_family(hosts, family).map(|prefix| format!("-s {prefix} ")).collect()
+            }
+        }
     }
 
     /// The rules of a family; `None` if no packet of the family is held.
     fn rules(&self, family: Family) -> Option<String> {
         self.prefixes(family).next()?;
         let (line, target) = (self.chain().line(), self.chain().target());
-        let mut rules = format!("{line} -o lo -j RETURN\n");
+        let mut rules = String::new();
+        if self.origin == Origin::Applications {
+            let _ = writeln!(rules, "{line} -o lo -j RETURN");
+        }
         if family == Family::V6 {
             for kind in NEIGHBOURS {
                 let _ = writeln!(rules, "{line} -p icmpv6 --icmpv6-type {kind} -j RETURN");
@@ -108,10 +136,17 @@ impl Held {
             }
         }
         for prefix in self.prefixes(family) {
-            let _ = writeln!(rules, "{line} -d {prefix} {target}");
+            for source in self.sources(family) {
+                let _ = writeln!(rules, "{line} {source}-d {prefix} {target}");
+            }
         }
         Some(rules)
     }
+}
+
+fn of_family(prefixes: &[String], family: Family) -> impl Iterator<Item = &String> {
+    let of = |prefix: &str| if prefix.contains(':') { Family::V6 } else { Family::V4 };
+    prefixes.iter().filter(move |prefix| of(prefix) == family)
 }
 
 #[cfg(test)]
@@ -121,7 +156,7 @@ mod tests {
     #[test]
     fn rules_are_of_the_families_that_are_held() {
         let network = vec!["10.1.0.0/24".to_string()];
-        let held = Held { network, exempt_ports: vec![22], queue: 7 };
+        let held = Held { origin: Origin::Applications, network, exempt_ports: vec![22], queue: 7 };
         let rules = held.rules(Family::V4).unwrap();
         assert!(rules.starts_with("-A SLOTLINE-7 -o lo -j RETURN\n"));
         assert!(rules.contains("-A SLOTLINE-7 -p tcp --dport 22 -j RETURN\n"));
@@ -130,5 +165,22 @@ mod tests {
         assert_eq!(held.rules(Family::V6), None);
         let held = Held { network: vec!["fd00::/64".into()], ..held };
         assert!(held.rules(Family::V6).unwrap().contains("--icmpv6-type 135 -j RETURN"));
+    }
+
+    #[test]
+    fn rules_of_forwarded_packets_name_their_sources() {
+        let prefixes = |of: &[&str]| of.iter().map(|prefix| prefix.to_string()).collect();
+        let origin = Origin::Hosts(prefixes(&["10.1.0.0/24", "fd00:1::/64"]));
+        let network = prefixes(&["10.2.0.0/24", "10.3.0.0/24", "fd00:2::/64"]);
+        let held = Held { origin, network, exempt_ports: Vec::new(), queue: 7 };
+        assert_eq!(held.chain().hook, "PREROUTING");
+        assert_eq!(
+            held.rules(Family::V4).unwrap(),
+            "-A SLOTLINE-7 -s 10.1.0.0/24 -d 10.2.0.0/24 -j NFQUEUE --queue-num 7 --queue-bypass\n\
+             -A SLOTLINE-7 -s 10.1.0.0/24 -d 10.3.0.0/24 -j NFQUEUE --queue-num 7 --queue-bypass\n"
+        );
+        assert!(
+            held.rules(Family::V6).unwrap().contains("-s fd00:1::/64 -d fd00:2::/64 -j NFQUEUE")
+        );
     }
 }

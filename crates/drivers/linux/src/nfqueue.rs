@@ -27,6 +27,7 @@ const FAIL_OPEN: u32 = 1;
 /// Attributes of packets and verdicts.
 const PACKET_HEADER: u16 = 1;
 const VERDICT_HEADER: u16 = 2;
+const MARK: u16 = 3;
 const PAYLOAD: u16 = 10;
 const BIND: u8 = 1;
 const COPY_PACKET: u8 = 2;
@@ -153,9 +154,15 @@ impl NfQueue {
         self.decide(number, self.settings.verdict, None);
     }
 
+    /// Releases packet `number` with a mark, by which rules of routing can choose its way. It takes effect with
+    /// [`NfQueue::flush`].
+    pub fn release_marked(&mut self, number: u32, mark: u32) {
+        self.decide(number, self.settings.verdict, Some((MARK, &mark.to_be_bytes())));
+    }
+
     /// Releases packet `number` with other content. It takes effect with [`NfQueue::flush`].
     pub fn release_as(&mut self, number: u32, packet: &[u8]) {
-        self.decide(number, self.settings.verdict, Some(packet));
+        self.decide(number, self.settings.verdict, Some((PAYLOAD, packet)));
     }
 
     /// Drops packet `number`. It takes effect with [`NfQueue::flush`].
@@ -163,13 +170,14 @@ impl NfQueue {
         self.decide(number, Verdict::Drop, None);
     }
 
-    fn decide(&mut self, number: u32, verdict: Verdict, packet: Option<&[u8]>) {
+    /// `change` is an attribute of the packet that gets another value.
+    fn decide(&mut self, number: u32, verdict: Verdict, change: Option<Attribute<'_>>) {
         let mut header = [0; 8];
         header[..4].copy_from_slice(&(verdict as u32).to_be_bytes());
         header[4..].copy_from_slice(&number.to_be_bytes());
         let queue = self.settings.number;
-        let all = [(VERDICT_HEADER, &header[..]), (PAYLOAD, packet.unwrap_or_default())];
-        let attributes = &all[..if packet.is_some() { 2 } else { 1 }];
+        let all = [(VERDICT_HEADER, &header[..]), change.unwrap_or_default()];
+        let attributes = &all[..if change.is_some() { 2 } else { 1 }];
         message(&mut self.verdicts, queue, [VERDICT, REQUEST], attributes);
     }
 

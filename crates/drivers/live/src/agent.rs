@@ -1,4 +1,6 @@
-//! The daemon on a host: holds the packets of the host's applications until its arbiter permits them.
+//! The daemon on a host: holds the packets of the host's applications until its arbiter permits them. On the switch of
+//! a rack, it holds the packets that the switch forwards to other racks until there is a circuit or room in the packet
+//! network.
 //!
 //! It fails open: without an arbiter, or without network time, packets leave at once. If the daemon ends, the kernel
 //! lets packets pass.
@@ -7,8 +9,10 @@ use crate::channel::{Channel, Peer};
 use crate::clock::{ClockState, Local, NetworkClock};
 use crate::config::{AgentOptions, ClockOptions, span};
 use crate::held::Held;
+use crate::links::Links;
 use crate::message::Message;
 use crate::renewal::{Renewal, Request};
+use crate::role::Role;
 use crate::running::{Running, unique, waiting_list};
 use crate::seat::{Io, Seat};
 use crate::status::{AgentStatus, Shared};
@@ -18,14 +22,11 @@ use slotline_linux::wait;
 use slotline_net::error::SpecError;
 use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::{HostId, PortId};
-use slotline_net::node::host::Plan;
 use slotline_net::node::{Counters, Handover, Node};
 use slotline_net::time::Time;
 use slotline_net::topology::{End, Wire};
-use std::collections::HashMap;
 use std::io;
-use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
+use std::net::SocketAddr;
 use std::time::Duration;
 
 /// The largest number of packets and messages handled before other work has its turn.
@@ -40,20 +41,18 @@ pub type MakeNode = Box<dyn Fn(u64) -> Result<Box<dyn Node>, SpecError>>;
 
 /// The configuration of a host's agent.
 pub struct AgentSetup {
-    /// The host's number.
+    /// The number of the host or rack.
     pub me: HostId,
     /// The address on which it listens.
     pub address: SocketAddr,
-    /// The private key of the host.
+    /// The private key of the machine.
     pub key: KeyPair,
     /// The arbiters.
     pub arbiters: Vec<Peer>,
-    /// The host of each address.
-    pub hosts: HashMap<IpAddr, HostId>,
-    /// The links of the host.
+    /// What it holds.
+    pub role: Role,
+    /// The links of the node.
     pub wires: Vec<Wire>,
-    /// Connections from this host to each other one, and the framing of packets.
-    pub plan: Arc<Plan>,
     /// Makes the node.
     pub make: MakeNode,
     /// Options.
@@ -70,7 +69,7 @@ pub struct AgentCounts {
     pub scheduled: u64,
     /// Packets that left at once, because there was no arbiter or no network time.
     pub unscheduled: u64,
-    /// Packets that are never held: short ones, and packets to addresses that belong to no host.
+    /// Packets that are never held: short ones, and packets to addresses that belong to no machine of the network.
     pub exempt: u64,
     /// Packets that the scheme dropped.
     pub dropped: u64,
@@ -87,8 +86,7 @@ pub struct Agent {
     setup: AgentSetup,
     gate: Gate,
     channel: Channel,
-    /// The connection to each host.
-    flows: HashMap<HostId, u32>,
+    links: Links,
     /// The clock of each arbiter.
     clocks: Vec<NetworkClock>,
     /// The node of the scheme; `None` while packets leave at once.
@@ -109,24 +107,29 @@ pub struct Agent {
     /// Counters of earlier nodes.
     past: Counters,
     buffer: Vec<u8>,
+    /// Packets that the node has sent: their handles, and their marks.
+    left: Vec<(u32, Option<u32>)>,
 }
 
-/// Sends the messages of the node.
+/// Sends the messages of the node, and lists the packets that it sends.
 struct Outlet<'a> {
     channel: &'a mut Channel,
     now: Local,
+    me: HostId,
+    links: &'a Links,
+    role: &'a Role,
+    left: &'a mut Vec<(u32, Option<u32>)>,
 }
 
 impl Io for Outlet<'_> {
-    fn send(&mut self, _far: End, packet: &Packet, payload: &[u8]) -> io::Result<bool> {
-        match packet.kind {
-            Kind::Control => {
-                let message = Message::Control(*packet, payload);
-                Ok(self.channel.send(packet.dst.0, &message, self.now))
-            }
+    fn send(&mut self, far: End, packet: &Packet, payload: &[u8]) -> io::Result<bool> {
+        if packet.kind != Kind::Control {
             // The kernel sends the packet when it is released.
-            _ => Ok(true),
+            self.left.extend(self.role.leaves(far).map(|mark| (packet.stamp, mark)));
+            return Ok(true);
         }
+        let Some(packet) = self.links.addressed(packet, far, self.me) else { return Ok(false) };
+        Ok(self.channel.send(packet.dst.0, &Message::Control(packet, payload), self.now))
     }
 }
 
@@ -137,16 +140,13 @@ impl Agent {
     /// The kernel refuses the queue, its rules or the socket.
     pub fn open(setup: AgentSetup, gate: Gate, now: Local) -> io::Result<Agent> {
         let channel = Channel::open(setup.address, setup.key.clone(), &setup.arbiters, now)?;
-        let conns = setup.plan.sends(setup.me);
-        let dst = |conn: u32| setup.plan.traffic.conns[conn as usize].dst;
-        let flows = conns.map(|conn| (dst(conn), conn)).collect();
         Ok(Agent {
             clocks: vec![NetworkClock::new(&setup.clock); setup.arbiters.len()],
             out: vec![false; setup.arbiters.len()],
+            links: setup.role.links(),
             setup,
             gate,
             channel,
-            flows,
             seat: None,
             leader: 0,
             heard: Local(0),
@@ -158,6 +158,7 @@ impl Agent {
             counts: AgentCounts::default(),
             past: Counters::default(),
             buffer: Vec::new(),
+            left: Vec::new(),
         })
     }
 
@@ -191,7 +192,10 @@ impl Agent {
         self.channel.renew(&key, &peers, now).map_err(|error| error.to_string())?;
         self.clocks.iter_mut().for_each(|of| of.configure(&clock));
         let setup = &mut self.setup;
-        (setup.arbiters, setup.hosts, setup.agent, setup.clock) = (peers, hosts, agent, clock);
+        (setup.arbiters, setup.agent, setup.clock) = (peers, agent, clock);
+        if let Role::Host(role) = &mut setup.role {
+            role.hosts = hosts;
+        }
         Ok(())
     }
 
@@ -228,10 +232,11 @@ impl Agent {
             match message {
                 Message::Control(packet, payload) => {
                     let own = packet.dst == self.setup.me && packet.flow == from;
+                    let port = self.links.port(from).filter(|_| own);
                     let time = self.clocks[self.leader].now(now);
-                    if let (true, Some(seat), Some(time)) = (own, &mut self.seat, time) {
+                    if let (Some(port), Some(seat), Some(time)) = (port, &mut self.seat, time) {
                         (self.leader, self.heard, self.directed) = (at, now, now);
-                        seat.receive(PortId(0), packet, payload, time);
+                        seat.receive(port, packet, payload, time);
                     }
                 }
                 Message::TimeReply(reply) => {
@@ -273,13 +278,8 @@ impl Agent {
 
     /// The packet of the model for the IP packet in the buffer; `None` if the packet is not held.
     fn classify(&self) -> Option<Packet> {
-        let (destination, length) = crate::ip::destination(&self.buffer)?;
-        let dst = *self.setup.hosts.get(&destination)?;
-        let flow = *self.flows.get(&dst)?;
-        let held = u32::from(length) >= self.setup.agent.exempt_below;
-        let plan = &self.setup.plan;
-        let (len, entropy) = (plan.transport.datagram_len(length.into()), plan.entropy(flow));
-        held.then(|| Packet { dst, flow, len, entropy, kind: Kind::Datagram, ..Packet::default() })
+        let (packet, length) = self.setup.role.classify(&self.buffer)?;
+        (u32::from(length) >= self.setup.agent.exempt_below).then_some(packet)
     }
 
     /// Asks all arbiters for the time. It asks more often if packets wait and the arbiter is silent.
@@ -293,7 +293,9 @@ impl Agent {
             self.channel.expect(peer.number, now);
             self.channel.send(peer.number, &Message::TimeRequest(now), now);
         }
-        self.asks = now.after(if worried { silence } else { span(self.setup.clock.interval) });
+        let interval = span(self.setup.clock.interval);
+        let often = worried || self.setup.role.needs_beat();
+        self.asks = now.after(if often { silence.min(interval) } else { interval });
     }
 
     /// Decides whether to start or stop obeying an arbiter.
@@ -306,8 +308,7 @@ impl Agent {
                 self.counts.clock_losses += 1;
                 self.open_up(now);
             }
-            // An arbiter that only answers time requests does not count as working.
-            Some(_) if now.since(self.directed) > silence && self.held.stalled(now) > silence => {
+            Some(_) if self.is_deserted(now) => {
                 self.counts.silences += 1;
                 self.retries = now.after(span(self.setup.agent.retry));
                 self.open_up(now);
@@ -323,6 +324,15 @@ impl Agent {
         }
     }
 
+    /// Whether the arbiter does not work. An arbiter of hosts that only answers time requests does not count as working.
+    fn is_deserted(&self, now: Local) -> bool {
+        let silence = span(self.setup.agent.silence);
+        match self.setup.role.needs_beat() {
+            true => now.since(self.heard) > silence,
+            false => now.since(self.directed) > silence && self.held.stalled(now) > silence,
+        }
+    }
+
     /// Starts to obey an arbiter.
     fn join(&mut self, now: Local) {
         let (Ok(node), Some(time)) =
@@ -332,6 +342,9 @@ impl Agent {
         };
         let mut seat = Seat::new(node, &self.setup.wires, Time::ZERO);
         seat.track_frames();
+        if self.setup.role.needs_beat() {
+            seat.limit_catching_up(self.setup.clock.guard);
+        }
         seat.start(time);
         self.seat = Some(seat);
         self.directed = now;
@@ -353,7 +366,17 @@ impl Agent {
     fn step(&mut self, now: Local) -> io::Result<Duration> {
         let clock = &mut self.clocks[self.leader];
         let (Some(seat), Some(time)) = (&mut self.seat, clock.now(now)) else { return Ok(NAP) };
-        let next = seat.step(time, &mut Outlet { channel: &mut self.channel, now })?;
+        let (me, links, role) = (self.setup.me, &self.links, &self.setup.role);
+        let (channel, left) = (&mut self.channel, &mut self.left);
+        let next = seat.step(time, &mut Outlet { channel, now, me, links, role, left })?;
+        for (stamp, mark) in self.left.drain(..) {
+            self.counts.scheduled += 1;
+            let number = self.held.take(stamp, now);
+            match mark {
+                Some(mark) => self.gate.queue.release_marked(number, mark),
+                None => self.gate.queue.release(number),
+            }
+        }
         for (_, what) in seat.handovers() {
             if let Handover::Left(packet) = what {
                 self.counts.scheduled += 1;

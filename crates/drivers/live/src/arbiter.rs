@@ -4,7 +4,9 @@ use crate::agent::MakeNode;
 use crate::channel::{Channel, LONGEST, Peer};
 use crate::clock::{Local, NetworkClock, TimeReply, system_ahead};
 use crate::config::{ClockOptions, span};
+use crate::hook::Hook;
 use crate::line::{Line, Open};
+use crate::links::Links;
 use crate::message::Message;
 use crate::quotas::Quotas;
 use crate::record::{Header, Recorder, Sent};
@@ -15,7 +17,7 @@ use crate::status::{ArbiterStatus, Shared};
 use slotline_envelope::KeyPair;
 use slotline_linux::wait;
 use slotline_net::frame::{Kind, Packet};
-use slotline_net::id::{HostId, PortId};
+use slotline_net::id::HostId;
 use slotline_net::time::Time;
 use slotline_net::topology::{End, Wire};
 use std::collections::BTreeMap;
@@ -51,8 +53,12 @@ pub struct ArbiterSetup {
     pub peers: Vec<Peer>,
     /// The numbers of all arbiters, in order.
     pub arbiters: Vec<u32>,
-    /// The links of the station.
+    /// The links of the node.
     pub wires: Vec<Wire>,
+    /// The machines at the far ends of the links, where messages have no address of their own.
+    pub links: Links,
+    /// The program that drives circuit switches. It gets the messages that go to none of the other machines.
+    pub hook: Option<Hook>,
     /// Makes the station.
     pub make: MakeNode,
     /// Options of time transfer.
@@ -94,6 +100,9 @@ pub struct Arbiter {
 struct Outlet<'a> {
     line: &'a mut Line,
     now: Local,
+    me: HostId,
+    links: &'a Links,
+    hook: Option<&'a mut Hook>,
     /// The digest of messages sent, if a log is written.
     sent: Option<Sent>,
 }
@@ -101,12 +110,16 @@ struct Outlet<'a> {
 impl Io for Outlet<'_> {
     fn send(&mut self, far: End, packet: &Packet, payload: &[u8]) -> io::Result<bool> {
         self.sent.iter_mut().for_each(|sent| sent.add(far, packet, payload));
-        match packet.kind {
-            Kind::Control => {
-                let message = Message::Control(*packet, payload);
+        if packet.kind != Kind::Control {
+            return Ok(true);
+        }
+        match (self.links.addressed(packet, far, self.me), &mut self.hook) {
+            (Some(packet), _) => {
+                let message = Message::Control(packet, payload);
                 Ok(self.line.send(packet.dst.0, &message, self.now))
             }
-            _ => Ok(true),
+            (None, Some(hook)) => hook.tell(payload).map(|()| true),
+            (None, None) => Ok(false),
         }
     }
 }
@@ -234,6 +247,7 @@ impl Arbiter {
         let now = clock();
         self.renew_epoch(clock);
         self.seek_time(clock);
+        self.setup.hook.as_mut().map_or(Ok(()), Hook::check)?;
         let next = self.step(now)?;
         Ok(next.min(self.line.attend(now)?))
     }
@@ -244,7 +258,8 @@ impl Arbiter {
         let (Some(seat), Some(time)) = (&mut self.seat, source.now(now)) else { return Ok(ASKS) };
         let recorder = self.setup.recorder.as_mut().filter(|_| !seat.is_idle(time));
         let sent = recorder.is_some().then(Sent::default);
-        let mut outlet = Outlet { line: &mut self.line, now, sent };
+        let (me, links, hook) = (self.setup.me, &self.setup.links, self.setup.hook.as_mut());
+        let mut outlet = Outlet { line: &mut self.line, now, me, links, hook, sent };
         let next = seat.step(time, &mut outlet)?;
         if let (Some(recorder), Some(sent)) = (recorder, outlet.sent) {
             recorder.stepped(sent, time);
@@ -261,12 +276,13 @@ impl Arbiter {
             Message::Control(packet, payload) => {
                 let own = packet.dst == self.setup.me && packet.flow == from;
                 let own = own && !self.drained.contains_key(&from);
+                let port = self.setup.links.port(from).filter(|_| own);
                 let time = self.source.as_mut().and_then(|source| source.now(now));
-                if let (true, Some(seat), Some(time)) = (own, &mut self.seat, time) {
+                if let (Some(port), Some(seat), Some(time)) = (port, &mut self.seat, time) {
                     self.received += 1;
                     let recorder = self.setup.recorder.iter_mut();
                     recorder.for_each(|recorder| recorder.heard(&packet, payload, time));
-                    seat.receive(PortId(0), packet, payload, time);
+                    seat.receive(port, packet, payload, time);
                 }
             }
             Message::TimeRequest(asked) => self.tell_time(from, asked, now),
@@ -412,6 +428,8 @@ mod tests {
             peers: vec![peer(1), peer(9)],
             arbiters: vec![8, 9],
             wires: Vec::new(),
+            links: Links::default(),
+            hook: None,
             make: Box::new(|_| Err(SpecError::new("control", "no node here"))),
             clock: ClockOptions::default(),
             quotas: Quotas { each: 1_000, tenants: Vec::new() },

@@ -128,7 +128,8 @@ impl NetworkClock {
         }
     }
 
-    /// Processes an answer that arrived at `now`. Returns whether another epoch has begun.
+    /// Processes an answer that arrived at `now`. Returns whether another epoch has begun. Of answers that come more often
+    /// than every interval, those that say nothing new do not displace older ones.
     pub fn answered(&mut self, reply: &TimeReply, now: Local) -> bool {
         let fresh = self.epoch != reply.epoch;
         if fresh {
@@ -140,6 +141,10 @@ impl NetworkClock {
         let apart = |network: u64, local: Local| network as i64 - local.0 as i64;
         let offset = i64::midpoint(apart(reply.received, reply.asked), apart(reply.sent, now));
         let sample = Sample { offset, error, at: now };
+        let lately = self.latest().is_some_and(|at| now.since(at) < span(self.options.interval));
+        if lately && self.measured(now).is_some_and(|best| best.bound(now) <= error) {
+            return fresh;
+        }
         match self.samples.get_mut(self.next) {
             Some(place) => *place = sample,
             None => self.samples.push(sample),
@@ -148,9 +153,16 @@ impl NetworkClock {
         fresh
     }
 
+    fn latest(&self) -> Option<Local> {
+        self.samples.iter().map(|sample| sample.at).max()
+    }
+    /// The best measurement.
+    fn measured(&self, now: Local) -> Option<Sample> {
+        self.samples.iter().min_by_key(|sample| sample.bound(now)).copied()
+    }
     /// What is known best: by the system's clock, if it agrees with the measurements, or by the best of these.
     fn best(&self, now: Local) -> Option<Sample> {
-        let measured = *self.samples.iter().min_by_key(|sample| sample.bound(now))?;
+        let measured = self.measured(now)?;
         Some(self.of_system(&measured, now).unwrap_or(measured))
     }
     /// The offset by the system's clock, if it agrees with a measurement.
@@ -162,8 +174,7 @@ impl NetworkClock {
     }
     /// Whether the system's clock counts.
     pub fn is_disciplined(&self, now: Local) -> bool {
-        let measured = self.samples.iter().min_by_key(|sample| sample.bound(now));
-        measured.is_some_and(|measured| self.of_system(measured, now).is_some())
+        self.measured(now).is_some_and(|measured| self.of_system(&measured, now).is_some())
     }
 
     /// The epoch of the network's time; 0 before it is known.
@@ -180,8 +191,7 @@ impl NetworkClock {
     }
     /// How well network time is known.
     pub fn state(&self, now: Local) -> ClockState {
-        let latest = self.samples.iter().map(|sample| sample.at).max();
-        match (self.bound(now), latest) {
+        match (self.bound(now), self.latest()) {
             (Some(bound), Some(at)) if bound <= span(self.options.guard) => {
                 let lately = now.since(at) <= span(self.options.interval) * 3;
                 if lately { ClockState::Locked } else { ClockState::Holdover }
@@ -243,6 +253,20 @@ mod tests {
         clock.answered(&answer, now);
         assert_eq!(clock.offset(now), Some(AHEAD as i64));
         assert_eq!(clock.state(now), ClockState::Locked);
+    }
+
+    #[test]
+    fn frequent_answers_do_not_displace_a_good_one() {
+        let mut clock = NetworkClock::new(&options());
+        let (answer, now) = reply(0, 20_000, 20_000);
+        clock.answered(&answer, now);
+        for n in 1..100 {
+            let (answer, now) = reply(n * 10_000_000, 10_000, 9_000_000);
+            clock.answered(&answer, now);
+            let bound = clock.bound(now).unwrap();
+            assert!(bound < Duration::from_micros(230), "{n}: {bound:?}");
+            assert_eq!(clock.state(now), ClockState::Locked, "{n}");
+        }
     }
 
     /// Network time is zero at second 100 of the system's clock. The local clock begins at second 107, so network time

@@ -1,5 +1,6 @@
 //! The file that all daemons of a network read.
 
+use crate::role::Prefix;
 use serde::{Deserialize, Deserializer, de};
 use slotline_envelope::PublicKey;
 use slotline_net::time::Time;
@@ -22,12 +23,20 @@ pub struct Config {
     /// The UDP port of all daemons.
     #[serde(default = "default_port")]
     pub port: u16,
-    /// Prefixes of the hosts' addresses. Packets to other destinations are not held.
+    /// Prefixes of the hosts' addresses. Packets to other destinations are not held. Racks have their own.
+    #[serde(default)]
     pub network: Vec<String>,
     /// The machines of the scheme's controllers, in order: of Fastpass the primary and the secondary arbiter.
     pub arbiter: Vec<Arbiter>,
-    /// The hosts.
+    /// The hosts; none where circuits join racks.
+    #[serde(default)]
     pub host: Vec<Host>,
+    /// The switches of racks, where circuits join these.
+    #[serde(default)]
+    pub rack: Vec<Rack>,
+    /// The circuit switches.
+    #[serde(default)]
+    pub circuits: CircuitOptions,
     /// Messages that an arbiter handles per second from each peer. More are dropped.
     #[serde(default = "default_quota")]
     pub quota: u32,
@@ -79,6 +88,37 @@ pub struct Tenant {
     pub hosts: Vec<String>,
     /// Messages that an arbiter handles per second from all these hosts together. More are dropped.
     pub quota: u32,
+}
+
+/// A Linux machine that is the switch of a rack, with an agent.
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Rack {
+    /// The name of the switch in the scenario's fabric, such as `tor0`.
+    pub name: String,
+    /// The address that daemons use.
+    pub address: IpAddr,
+    /// Prefixes of the addresses of the hosts in the rack.
+    pub hosts: Vec<String>,
+    /// Its public key.
+    #[serde(deserialize_with = "public_key")]
+    pub key: PublicKey,
+}
+
+/// The circuit switches.
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct CircuitOptions {
+    /// The program that drives the circuit switches, with its arguments. The arbiter starts it.
+    pub command: Vec<String>,
+    /// The mark of packets that leave by a circuit of the first switch. Those of further switches follow.
+    pub mark: u32,
+}
+
+impl Default for CircuitOptions {
+    fn default() -> CircuitOptions {
+        CircuitOptions { command: Vec::new(), mark: 1_280 }
+    }
 }
 
 /// What agents do.
@@ -229,19 +269,22 @@ impl Config {
             return wrong("threads", "must be 1 or 2");
         }
         self.check_tenants()?;
-        if self.network.is_empty() {
+        if self.network.is_empty() && self.rack.is_empty() {
             return wrong(
                 "network",
                 "give the prefixes of the hosts' addresses, such as [\"10.0.0.0/24\"]",
             );
         }
-        if let Some(prefix) = self.network.iter().find(|prefix| !is_prefix(prefix)) {
-            return wrong(
-                "network",
-                &format!("`{prefix}` is not a prefix, such as \"10.0.0.0/24\""),
-            );
+        let in_racks = self.rack.iter().flat_map(|rack| &rack.hosts).map(|prefix| ("rack", prefix));
+        let mut prefixes = self.network.iter().map(|prefix| ("network", prefix)).chain(in_racks);
+        if let Some((key, prefix)) = prefixes.find(|(_, text)| Prefix::parse(text).is_none()) {
+            return wrong(key, &format!("`{prefix}` is not a prefix, such as \"10.0.0.0/24\""));
+        }
+        if let Some(rack) = self.rack.iter().find(|rack| rack.hosts.is_empty()) {
+            return wrong("rack", &format!("`{}` has no prefixes of `hosts`", rack.name));
         }
         let mut names: Vec<&str> = self.host.iter().map(|host| host.name.as_str()).collect();
+        names.extend(self.rack.iter().map(|rack| rack.name.as_str()));
         names.sort_unstable();
         if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
             return wrong("host", &format!("`{}` is given twice", pair[0]));
@@ -252,8 +295,10 @@ impl Config {
         let mut addresses: Vec<IpAddr> =
             self.host.iter().flat_map(|host| host.address.iter().copied()).collect();
         addresses.extend(self.arbiter.iter().map(|arbiter| arbiter.address));
+        addresses.extend(self.rack.iter().map(|rack| rack.address));
         let mut keys: Vec<PublicKey> = self.host.iter().map(|host| host.key).collect();
         keys.extend(self.arbiter.iter().map(|arbiter| arbiter.key));
+        keys.extend(self.rack.iter().map(|rack| rack.key));
         keys.sort_unstable();
         if let Some(pair) = keys.windows(2).find(|pair| pair[0] == pair[1]) {
             return wrong(
@@ -302,6 +347,8 @@ impl Config {
             ("port", self.port != new.port, "a socket uses it"),
             ("threads", self.threads != new.threads, "threads begin with the daemon"),
             ("network", self.network != new.network, rules),
+            ("rack", self.racks() != new.racks(), rules),
+            ("circuits", self.circuits != new.circuits, "the program for circuit switches runs"),
             ("agent.exempt-ports", agent.exempt_ports != other.exempt_ports, rules),
             ("agent.queue", agent.queue != other.queue, rules),
         ]
@@ -309,9 +356,16 @@ impl Config {
         .find_map(|(key, changed, why)| changed.then_some((key, why)))
     }
 
-    /// The host whose first address belongs to this machine, so that a socket can be bound to it.
-    pub fn host_here(&self) -> Option<&Host> {
-        self.host.iter().find(|host| is_local(host.address[0]))
+    /// The names of racks, with the prefixes of their hosts.
+    fn racks(&self) -> Vec<(&str, &[String])> {
+        self.rack.iter().map(|rack| (rack.name.as_str(), &rack.hosts[..])).collect()
+    }
+
+    /// The name of the host or rack whose first address belongs to this machine, so that a socket can be bound to it.
+    pub fn machine_here(&self) -> Option<&str> {
+        let hosts = self.host.iter().map(|host| (&host.name, host.address[0]));
+        let mut all = hosts.chain(self.rack.iter().map(|rack| (&rack.name, rack.address)));
+        all.find(|(_, address)| is_local(*address)).map(|(name, _)| name.as_str())
     }
     /// The index of the arbiter on this machine.
     pub fn arbiter_here(&self) -> Option<usize> {
@@ -330,15 +384,6 @@ pub fn span(time: Time) -> Duration {
 
 fn is_local(address: IpAddr) -> bool {
     std::net::UdpSocket::bind((address, 0)).is_ok()
-}
-
-fn is_prefix(text: &str) -> bool {
-    let Some((address, bits)) = text.split_once('/') else { return false };
-    match (address.parse(), bits.parse::<u8>()) {
-        (Ok(IpAddr::V4(_)), Ok(bits)) => bits <= 32,
-        (Ok(IpAddr::V6(_)), Ok(bits)) => bits <= 128,
-        _ => false,
-    }
 }
 
 #[cfg(test)]
@@ -384,6 +429,12 @@ mod tests {
         );
         assert!(error(one, two).contains("is given twice: each machine"));
         assert!(error("['10.1.0.1']", "[]").contains("`h0` has no address"));
+        let rack = "rack = [{ name = 'h0', address = '10.1.0.2', hosts = ['10.2.0.0/24'], key = 'x6WtnLECCapTJ0xICffSJxS+4joIU8dWjcmJhGj6fXw=' }]";
+        let with = |from: &str, to: &str| error("key = 'h0.key'", &rack.replace(from, to));
+        assert!(with("", "").contains("`h0` is given twice"));
+        assert!(parsed(&TEXT.replace("key = 'h0.key'", &rack.replace("h0", "tor0"))).is_ok());
+        assert!(with("['10.2.0.0/24']", "[]").contains("`h0` has no prefixes"));
+        assert!(with("10.2.0.0/24", "10.2.0.0").contains("rack: `10.2.0.0` is not a prefix"));
         assert!(error("key = 'h0.key'", "quota = 0").contains("at least 1 message per second"));
         assert!(error("key = 'h0.key'", "threads = 3").contains("must be 1 or 2"));
         let tenant = |hosts: &str| {

@@ -5,7 +5,7 @@
 //! the simulator.
 //!
 //! On a real network an [`agent::Agent`] runs on each host and an [`arbiter::Arbiter`] on the machine of each
-//! controller. Both have a [`config::Config`], a [`channel::Channel`] to the other daemons, and network time
+//! controller. Where circuits join racks, the switch of each rack has an agent instead. Both have a [`config::Config`], a [`channel::Channel`] to the other daemons, and network time
 //! ([`clock`]). A [`bump::LiveBump`] runs on a machine that forwards packets, and needs none of these.
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
@@ -19,10 +19,12 @@ pub mod config;
 pub mod control;
 mod driver;
 mod held;
+pub mod hook;
 pub mod http;
 mod ip;
 pub mod keys;
 mod line;
+pub mod links;
 pub mod message;
 mod metrics;
 pub mod notify;
@@ -31,6 +33,7 @@ pub mod quotas;
 pub mod record;
 pub mod renewal;
 pub mod replay;
+pub mod role;
 pub mod running;
 pub mod seat;
 pub mod status;

@@ -5,6 +5,7 @@ use crate::arbiter::ArbiterSetup;
 use crate::channel::Peer;
 use crate::config::{AgentOptions, ClockOptions};
 use crate::quotas::Quotas;
+use crate::role::Role;
 use slotline_envelope::KeyPair;
 use slotline_net::id::HostId;
 use std::collections::HashMap;
@@ -34,7 +35,7 @@ pub struct Renewal {
     pub peers: Vec<Peer>,
     /// Quotas of an arbiter.
     pub quotas: Quotas,
-    /// The host of each address, for an agent.
+    /// The host of each address, for the agent of a host.
     pub hosts: HashMap<IpAddr, HostId>,
     /// Options of an agent.
     pub agent: AgentOptions,
@@ -44,7 +45,11 @@ pub struct Renewal {
 
 impl From<AgentSetup> for Renewal {
     fn from(setup: AgentSetup) -> Renewal {
-        let AgentSetup { key, arbiters: peers, hosts, agent, clock, .. } = setup;
+        let AgentSetup { key, arbiters: peers, role, agent, clock, .. } = setup;
+        let hosts = match role {
+            Role::Host(role) => role.hosts,
+            Role::Rack(_) => HashMap::new(),
+        };
         Renewal { key, peers, quotas: Quotas::default(), hosts, agent, clock }
     }
 }

@@ -1,9 +1,9 @@
 //! Runs the node of a controller again from a log of [`crate::record`].
 
+use crate::links::Links;
 use crate::record::{HEARD, Header, MAGIC, STEP, Sent};
 use crate::seat::{Io, Seat};
 use slotline_net::frame::Packet;
-use slotline_net::id::PortId;
 use slotline_net::time::Time;
 use slotline_net::topology::End;
 use slotline_net::wire::packet;
@@ -154,11 +154,16 @@ impl Io for Outlet {
     }
 }
 
-/// Replays a log on a node that has not begun. With `compare`, its messages must be those of the log.
+/// Replays a log on a node with these links that has not begun. With `compare`, its messages must be those of the log.
 ///
 /// # Errors
 /// The log is damaged, or the node behaved differently.
-pub fn replay(log: &mut Log<'_>, seat: &mut Seat, compare: bool) -> Result<Replayed, ReplayError> {
+pub fn replay(
+    log: &mut Log<'_>,
+    seat: &mut Seat,
+    links: &Links,
+    compare: bool,
+) -> Result<Replayed, ReplayError> {
     let began = Time::ps(log.header.began);
     let mut done = Replayed::default();
     seat.start(began);
@@ -172,7 +177,8 @@ pub fn replay(log: &mut Log<'_>, seat: &mut Seat, compare: bool) -> Result<Repla
         match record {
             Record::Heard(packet, payload) => {
                 done.heard += 1;
-                seat.receive(PortId(0), packet, payload, now);
+                let port = links.port(packet.flow).ok_or(ReplayError::Damaged { at })?;
+                seat.receive(port, packet, payload, now);
             }
             Record::Step(then) => {
                 let mut outlet = Outlet(Sent::default());

@@ -10,7 +10,8 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::io;
 
-/// A busy port that is late sends without pauses until it has caught up with its rate, for at most this much lost time.
+/// A busy port that is late sends without pauses until it has caught up with its rate, for at most this much lost time,
+/// unless the seat has another limit.
 const SLACK: Time = Time::ms(5);
 /// The largest number of packets that one port sends in a step, so that arriving packets are not neglected.
 const BURST: usize = 64;
@@ -62,8 +63,8 @@ impl Port {
         self.kicked || !self.queue.is_empty()
     }
     /// Occupies the line for a packet of `len` bytes, from `now` on.
-    fn occupy(&mut self, len: u16, now: Time) {
-        let begin = if self.busy { self.free_at.max(now.since(SLACK)) } else { now };
+    fn occupy(&mut self, len: u16, now: Time, slack: Time) {
+        let begin = if self.busy { self.free_at.max(now.since(slack)) } else { now };
         (self.busy, self.free_at) = (true, begin + self.pace.time_for(len.into()));
     }
 }
@@ -137,6 +138,7 @@ pub struct Seat {
     node: Box<dyn Node>,
     effects: Effects,
     around: Surroundings,
+    slack: Time,
 }
 
 impl Seat {
@@ -152,9 +154,13 @@ impl Seat {
             notes: Vec::new(),
             handovers: Vec::new(),
         };
-        Seat { node, effects, around }
+        Seat { node, effects, around, slack: SLACK }
     }
 
+    /// Limits the lost time for which busy ports catch up.
+    pub fn limit_catching_up(&mut self, most: Time) {
+        self.slack = most;
+    }
     /// Makes packets stand for frames: the frames of dropped packets are listed.
     pub fn track_frames(&mut self) {
         self.effects.payloads().track_frames();
@@ -240,7 +246,7 @@ impl Seat {
                 self.around.ports[port].busy = false;
                 return Ok(());
             };
-            self.around.ports[port].occupy(packet.len, now);
+            self.around.ports[port].occupy(packet.len, now, self.slack);
             let payload = self.payload(&packet);
             let sent = io.send(far, &packet, &payload)?;
             self.around.report.sent += u64::from(sent);

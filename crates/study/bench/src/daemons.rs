@@ -180,7 +180,7 @@ impl Host {
 
     /// Gives the node a full packet for one of the other hosts.
     fn hand_over(&mut self, number: u32, time: Time) {
-        let (plan, me) = (&self.setup.plan, self.setup.me);
+        let (plan, me) = (self.setup.role.plan(), self.setup.me);
         let conns = plan.sends(me);
         let count = conns.clone().count() as u32;
         let pick = (number.wrapping_mul(7) ^ me.0.wrapping_mul(13)) % count.max(1);

@@ -245,8 +245,8 @@ fn judge_message(bytes: &[u8]) -> Result<(), String> {
 fn judge_log(bytes: &[u8]) {
     let Ok(mut log) = Log::open(bytes) else { return };
     let Ok(loaded) = Scenario::parse(Path::new("log"), log.header.scenario.clone()) else { return };
-    if let Ok(mut seat) = recorded_controller(&loaded, &log.header) {
+    if let Ok((mut seat, links)) = recorded_controller(&loaded, &log.header) {
         // An error is expected for a damaged log.
-        drop(replay(&mut log, &mut seat, false));
+        drop(replay(&mut log, &mut seat, &links, false));
     }
 }

@@ -1,13 +1,17 @@
 //! Prepares daemons of a real network: what an agent or an arbiter needs, from their configuration and its scenario.
 
+mod racks;
+
 use crate::build::{self, live::Part};
 use slotline_envelope::{KeyPair, PublicKey};
 use slotline_live::agent::{AgentSetup, MakeNode};
 use slotline_live::arbiter::ArbiterSetup;
 use slotline_live::channel::Peer;
 use slotline_live::config::Config;
+use slotline_live::links::Links;
 use slotline_live::quotas::Quotas;
 use slotline_live::record::Header;
+use slotline_live::role::{HostRole, Role};
 use slotline_live::seat::Seat;
 use slotline_net::id::HostId;
 use slotline_net::time::Time;
@@ -46,7 +50,10 @@ impl LiveNetwork {
         }
         let scheme = scheme(&config, &loaded)?;
         let network = LiveNetwork { config, loaded, scheme };
-        network.check(&network.part(None)?)?;
+        match racks::hybrid(&network.loaded, scheme) {
+            Some((fabric, _)) => network.check_racks(fabric)?,
+            None => network.check(&network.part(None)?)?,
+        }
         Ok(network)
     }
 
@@ -67,6 +74,15 @@ impl LiveNetwork {
 
     /// Checks that the hosts and arbiters of the configuration are those of the scenario.
     fn check(&self, part: &Part) -> Result<(), LiveNetworkError> {
+        if self.config.host.is_empty()
+            || self.config.network.is_empty()
+            || !self.config.rack.is_empty()
+        {
+            return unfit(format!(
+                "scheme `{}` runs on hosts: give `network` and a [[host]] for each, and no [[rack]]",
+                self.scheme()
+            ));
+        }
         for host in &self.config.host {
             self.number(part, &host.name)?;
         }
@@ -94,11 +110,14 @@ impl LiveNetwork {
         }
     }
 
-    /// What the agent of a host needs; `key` is the key pair of the host.
+    /// What the agent of a host or rack needs; `key` is the key pair of the machine.
     ///
     /// # Errors
-    /// The configuration does not name the host, or has another key for it.
+    /// The configuration does not name the machine, or has another key for it.
     pub fn agent(&self, name: &str, key: KeyPair) -> Result<AgentSetup, LiveNetworkError> {
+        if let Some((fabric, _)) = racks::hybrid(&self.loaded, self.scheme) {
+            return self.rack_agent(fabric, name, key);
+        }
         let all = self.part(None)?;
         let Some(host) = self.config.host.iter().find(|host| host.name == name) else {
             return unfit(format!("the configuration has no [[host]] with the name `{name}`"));
@@ -111,14 +130,15 @@ impl LiveNetwork {
             let number = self.number(&all, &host.name)?;
             hosts.extend(host.address.iter().map(|address| (*address, number)));
         }
+        let conns = &part.plan.traffic.conns;
+        let flows = part.plan.sends(me).map(|conn| (conns[conn as usize].dst, conn)).collect();
         Ok(AgentSetup {
             me,
             key,
             address: self.config.socket(host.address[0]),
             arbiters: self.arbiters(&part),
-            hosts,
+            role: Role::Host(HostRole { hosts, flows, plan: part.plan }),
             wires: part.wires,
-            plan: part.plan,
             make: self.make(me)?,
             agent: self.config.agent.clone(),
             clock: self.config.clock.clone(),
@@ -130,6 +150,9 @@ impl LiveNetwork {
     /// # Errors
     /// The configuration has no such arbiter, or another key for it.
     pub fn arbiter(&self, rank: usize, key: KeyPair) -> Result<ArbiterSetup, LiveNetworkError> {
+        if let Some((fabric, _)) = racks::hybrid(&self.loaded, self.scheme).filter(|_| rank == 0) {
+            return self.circuit_arbiter(fabric, key);
+        }
         let all = self.part(None)?;
         let (Some(&me), Some(arbiter)) = (all.stations.get(rank), self.config.arbiter.get(rank))
         else {
@@ -153,6 +176,8 @@ impl LiveNetwork {
             peers,
             arbiters: numbers,
             wires: self.part(Some(me))?.wires,
+            links: Links::default(),
+            hook: None,
             make: self.make(me)?,
             clock: self.config.clock.clone(),
             quotas: self.quotas(&all)?,
@@ -251,7 +276,7 @@ fn scheme(config: &Config, loaded: &Loaded) -> Result<usize, LiveNetworkError> {
         (Some(name), _) => match schemes.iter().position(|scheme| scheme.name == *name) {
             Some(at) if can_run.contains(&at) => Ok(at),
             Some(_) => unfit(format!(
-                "daemons cannot run scheme `{name}`: they run schemes that hold packets in hosts (fastpass, tdma, xco)"
+                "daemons cannot run scheme `{name}`: they run schemes that hold packets (fastpass, tdma, xco, circuits)"
             )),
             None => {
                 unfit(format!("{file} has no scheme `{name}`; daemons can run {}", names(&can_run)))
@@ -259,7 +284,7 @@ fn scheme(config: &Config, loaded: &Loaded) -> Result<usize, LiveNetworkError> {
         },
         (None, [only]) => Ok(*only),
         (None, []) => unfit(format!(
-            "{file} has no scheme that daemons can run: one with control fastpass, tdma or xco is needed"
+            "{file} has no scheme that daemons can run: one with control fastpass, tdma, xco or circuits is needed"
         )),
         (None, several) => unfit(format!(
             "{file} has several schemes that daemons can run: choose one with `scheme`: {}",
@@ -268,8 +293,11 @@ fn scheme(config: &Config, loaded: &Loaded) -> Result<usize, LiveNetworkError> {
     }
 }
 
-/// Whether agents of the scheme hold packets in hosts, so that daemons can run it.
+/// Whether agents of the scheme hold packets, in hosts or in the switches of racks, so that daemons can run it.
 fn daemons_run(loaded: &Loaded, at: usize) -> bool {
+    if racks::hybrid(loaded, at).is_some() {
+        return true;
+    }
     let (scenario, scheme) = (&loaded.scenario, &loaded.scenario.scheme[at]);
     let setting = Setting {
         fabric: scenario.fabric_of(scheme),
@@ -282,11 +310,14 @@ fn daemons_run(loaded: &Loaded, at: usize) -> bool {
     system.is_ok_and(|system| system.is_some_and(|system| system.times_packets()))
 }
 
-/// The controller whose log has this `header`, at its start, in the network of `loaded`.
+/// The controller whose log has this `header`, at its start, and its links, in the network of `loaded`.
 ///
 /// # Errors
 /// The scenario has no such scheme, or the scheme no such controller.
-pub fn recorded_controller(loaded: &Loaded, header: &Header) -> Result<Seat, LiveNetworkError> {
+pub fn recorded_controller(
+    loaded: &Loaded,
+    header: &Header,
+) -> Result<(Seat, Links), LiveNetworkError> {
     let named = |scheme: &SchemeSpec| scheme.name == header.scheme;
     let Some(scheme) = loaded.scenario.scheme.iter().position(named) else {
         return unfit(format!(
@@ -294,6 +325,10 @@ pub fn recorded_controller(loaded: &Loaded, header: &Header) -> Result<Seat, Liv
             header.scheme
         ));
     };
+    if let Some((fabric, _)) = racks::hybrid(loaded, scheme) {
+        let (part, links) = racks::recorded(loaded, scheme, fabric, header.station)?;
+        return Ok((Seat::new(part.node, &part.wires, Time::ZERO), links));
+    }
     let (me, blame) = (HostId(header.station), |error| loaded.blame(error));
     let part = build::live::part(loaded, scheme, None).map_err(blame)?;
     if !part.stations.contains(&me) {
@@ -304,5 +339,5 @@ pub fn recorded_controller(loaded: &Loaded, header: &Header) -> Result<Seat, Liv
     }
     let wires = build::live::part(loaded, scheme, Some(me)).map_err(blame)?.wires;
     let node = build::live::node(loaded, scheme, me, header.incarnation).map_err(blame)?;
-    Ok(Seat::new(node, &wires, Time::ZERO))
+    Ok((Seat::new(node, &wires, Time::ZERO), Links::default()))
 }

@@ -35,6 +35,8 @@ slotline_net::counters! {
     WEEKS_PLANNED = "weeks_planned", Count, Sum, "Weeks that the scheduler planned.";
     DAYS_PLANNED = "days_planned", Count, Sum, "Days of these weeks.";
     WEEKS_OF_ROTATION = "weeks_of_rotation", Count, Sum, "Weeks with a rotation in place of a plan, because the scheduler had no demand or no plan.", "weeks scheduled as a rotation" of WEEKS_PLANNED;
+    SWITCH_CHANGES = "switch_changes", Count, Sum, "On a real network: changes that circuit switches were told.";
+    REFUSED_REPORTS = "refused_reports", Count, Sum, "On a real network: messages that a rack may not send, such as a second report for a week.";
     LATE_WEEKS = "late_weeks", Count, Sum, "Weeks begun without their plan, summed over racks.", "weeks started without a schedule, summed over racks";
 }
 

@@ -2,8 +2,8 @@
 
 use crate::control::{CircuitProgram, CircuitsSpec, SchedulerKind};
 use crate::node::{
-    CircuitLinks, CircuitScheduler, CircuitSwitch, PacketSwitch, PanelSwitch, PanelSwitchConfig,
-    SchedulerConfig, Tor, TorConfig, WeekTracker,
+    CircuitController, CircuitLinks, CircuitScheduler, CircuitSwitch, PacketSwitch, PanelSwitch,
+    PanelSwitchConfig, SchedulerConfig, Tor, TorConfig, WeekTracker,
 };
 use crate::{DemandEstimator, DemandKind, LeadTimes, RackDay, ScheduleExecutor, VoqSpec};
 use slotline_net::error::SpecError;
@@ -196,7 +196,41 @@ impl HybridSystem {
     }
 }
 
+impl HybridSystem {
+    /// Checks that racks can be machines of a real network.
+    fn check_machines(&self) -> Result<(), SpecError> {
+        let fail = |key: &str, why: &str| Err(SpecError::new(key, why));
+        if self.fabric.core.is_some() {
+            return fail("fabric.core", "daemons cannot run a fabric with a `core`");
+        }
+        if self.voq.relay.is_some() || self.voq.notify.is_some() {
+            let key = if self.voq.relay.is_some() { "voq.relay" } else { "voq.notify" };
+            return fail(key, "daemons neither relay packets nor notify hosts: leave it out");
+        }
+        if self.control.as_ref().is_some_and(|control| control.demand != DemandKind::Voq) {
+            let why = "hosts announce no demand to daemons: `demand` has to be \"voq\"";
+            return fail("control.demand", why);
+        }
+        Ok(())
+    }
+}
+
 impl SchemeSwitches for HybridSystem {
+    fn machine(&self, place: &SwitchPlace<'_>) -> Result<Box<dyn Node>, SpecError> {
+        self.check_machines()?;
+        match (self.roles.role(place.node), &self.program, self.scheduler()) {
+            (Role::Rack(rack), Some(_), _) => {
+                let mut config = self.tor(rack, place.plan);
+                config.weekly.iter_mut().for_each(WeekTracker::leave_out_late_weeks);
+                Ok(Box::new(Tor::new(config)))
+            }
+            (Role::Scheduler, Some(program), Some(scheduler)) => {
+                let night = self.fabric.night();
+                Ok(Box::new(CircuitController::new(program, night, scheduler)))
+            }
+            _ => Err(SpecError::new("control", "daemons need `control` = \"circuits\"")),
+        }
+    }
     fn node(&self, place: &SwitchPlace<'_>) -> Box<dyn Node> {
         let SwitchPlace { node, plan, .. } = *place;
         if let Some(number) = self.panel_number(node) {

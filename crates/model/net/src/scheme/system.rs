@@ -163,6 +163,13 @@ pub trait System {
 pub trait SchemeSwitches {
     /// The node at `place`, which is not a host.
     fn node(&self, place: &SwitchPlace<'_>) -> Box<dyn Node>;
+    /// The node at `place` if it is a machine of a real network: a switch that holds packets, or the scheduler of all.
+    ///
+    /// # Errors
+    /// The scheme cannot work there.
+    fn machine(&self, _place: &SwitchPlace<'_>) -> Result<Box<dyn Node>, SpecError> {
+        Err(SpecError::new("control", "daemons cannot run the switches of this scheme"))
+    }
     /// Whether the queue of this port is the one that the scenario gives for the scheme.
     fn has_plain_queue(&self, node: NodeId, port: PortId) -> bool;
     /// Whether the driver asks the node for packets at this port. Other ports are FIFOs.

@@ -1,8 +1,8 @@
-//! The parts of a network that daemons run: one host, or one station.
+//! The parts of a network that daemons run: one host, one station, or one switch of a scheme.
 
 use super::{Builder, Outside, builder};
 use slotline_net::error::SpecError;
-use slotline_net::id::HostId;
+use slotline_net::id::{HostId, NodeId};
 use slotline_net::node::Node;
 use slotline_net::node::host::Plan;
 use slotline_net::topology::{Graph, Wire};
@@ -47,6 +47,23 @@ pub fn node(
         Place::Node(node) => Ok(node),
         _ => Err(SpecError::new("control", "no node of the scheme runs on hosts")),
     }
+}
+
+/// A switch of a scheme, or the scheduler of its circuits, as a machine of a real network.
+pub struct SwitchPart {
+    /// The node.
+    pub node: Box<dyn Node>,
+    /// Its links.
+    pub wires: Vec<Wire>,
+    /// The framing of packets.
+    pub plan: Arc<Plan>,
+}
+
+/// The switch of a scheme at `node`.
+pub fn switch(loaded: &Loaded, scheme: usize, node: NodeId) -> Result<SwitchPart, SpecError> {
+    let builder = of_machine(loaded, scheme, None, 0)?;
+    let wires = builder.wiring.of(node).to_vec();
+    Ok(SwitchPart { node: builder.machine(node)?, wires, plan: builder.plan })
 }
 
 fn of_machine(

@@ -1,7 +1,9 @@
 //! The switches of a run that are not the engine's own, and the bumps in front of them.
 
 use super::Builder;
+use slotline_net::error::SpecError;
 use slotline_net::id::{NodeId, PortId};
+use slotline_net::node::Node;
 use slotline_net::node::bump::{BumpConfig, Bumped};
 use slotline_net::node::notify::Senders;
 use slotline_net::node::reserve::Reserve;
@@ -25,6 +27,16 @@ impl Builder<'_> {
             senders: Senders::of(Arc::clone(&self.plan)),
             reserve,
         }
+    }
+
+    /// The node of a switch that is a machine of a real network.
+    pub(super) fn machine(&self, node: NodeId) -> Result<Box<dyn Node>, SpecError> {
+        let Some(switches) = self.scheme_switches() else {
+            return Err(SpecError::new("control", "the scheme has no switches of its own"));
+        };
+        let ordinary = || Switch::new(self.switch_config(node, None));
+        let (wiring, mtu, plan) = (&self.wiring, self.largest(), &self.plan);
+        switches.machine(&SwitchPlace { node, ordinary: &ordinary, wiring, mtu, plan })
     }
 
     pub(super) fn switch(&self, node: NodeId, sample: Time, reserve: Option<Reserve>) -> Place {

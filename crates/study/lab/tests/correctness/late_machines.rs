@@ -107,7 +107,7 @@ impl Io for LossyNetwork<'_> {
 
 /// A packet of a host for another one.
 fn packet(setup: &AgentSetup, to: u32, stamp: u32) -> Packet {
-    let plan = &setup.plan;
+    let plan = setup.role.plan();
     let to_host = |conn: &u32| plan.traffic.conns[*conn as usize].dst == HostId(to);
     let flow = plan.sends(setup.me).find(to_host).unwrap();
     let (len, entropy) = (plan.transport.datagram_len(1_400), plan.entropy(flow));
@@ -245,8 +245,8 @@ fn a_log_may_have_hours_without_a_record() {
     let bytes = recorder.into_inner();
     let mut log = Log::open(&bytes).unwrap();
     let loaded = Scenario::parse(Path::new("log"), header.scenario.clone()).unwrap();
-    let mut seat = recorded_controller(&loaded, &header).unwrap();
-    let done = replay(&mut log, &mut seat, true).unwrap();
+    let (mut seat, links) = recorded_controller(&loaded, &header).unwrap();
+    let done = replay(&mut log, &mut seat, &links, true).unwrap();
     assert!(done.span > Time::s(19 * 3_600) && !done.cut);
 }
 

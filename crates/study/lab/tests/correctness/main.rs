@@ -31,6 +31,8 @@ mod paths;
 mod peers;
 mod ports;
 mod queueing;
+#[cfg(target_os = "linux")]
+mod real_racks;
 mod sharing;
 mod tdma;
 mod zero_queue;

@@ -2,6 +2,7 @@
 
 mod circuit_switch;
 mod conditions;
+mod controller;
 mod packet_switch;
 mod panel_switch;
 mod rack_counters;
@@ -13,6 +14,7 @@ mod traffic;
 mod week_tracker;
 
 pub use circuit_switch::CircuitSwitch;
+pub use controller::CircuitController;
 pub use packet_switch::PacketSwitch;
 pub use panel_switch::{PanelSwitch, PanelSwitchConfig};
 pub use scheduler::{CircuitScheduler, SchedulerConfig};

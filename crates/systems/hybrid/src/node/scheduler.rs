@@ -45,6 +45,8 @@ pub struct CircuitScheduler {
     is_planned: bool,
     /// A planned week that is not yet sent: its number, and the circuits of all switches.
     planned: Option<(u64, Vec<Week>)>,
+    /// The newest week that was sent, unless it was taken.
+    sent: Option<(u64, Vec<Week>)>,
     account: PacketAccount,
     weeks: u64,
     days: u64,
@@ -69,6 +71,7 @@ impl CircuitScheduler {
             reports: 0,
             is_planned: false,
             planned: None,
+            sent: None,
             account: PacketAccount::default(),
             weeks: 0,
             days: 0,
@@ -142,6 +145,22 @@ impl CircuitScheduler {
             self.account.created += 1;
             cx.send(PortId(seat), packet);
         }
+        self.sent = Some((week, weeks));
+    }
+
+    /// Takes the newest week that was sent: its number, and the circuits of all switches.
+    pub(super) fn take_sent(&mut self) -> Option<(u64, Vec<Week>)> {
+        self.sent.take()
+    }
+
+    /// Handles a message.
+    pub(super) fn hear(&mut self, message: Message, cx: &mut Cx<'_>) {
+        self.account.consumed += 1;
+        match message {
+            Message::Report { week, rack, bytes } => self.report(week, rack.into(), &bytes, cx),
+            Message::Port { rack, uplink, works } => self.port(rack, uplink, works, cx),
+            Message::Plan { .. } => {}
+        }
     }
 }
 
@@ -155,11 +174,9 @@ impl Node for CircuitScheduler {
             // Its bytes were detached already, so it is dropped as a packet without bytes.
             return cx.drop(&Packet { kind: Kind::Data, ..packet }, DropReason::Injected);
         }
-        self.account.consumed += 1;
         match message {
-            Ok(Message::Report { week, rack, bytes }) => self.report(week, rack.into(), &bytes, cx),
-            Ok(Message::Port { rack, uplink, works }) => self.port(rack, uplink, works, cx),
-            Ok(Message::Plan { .. }) | Err(_) => {}
+            Ok(message) => self.hear(message, cx),
+            Err(_) => self.account.consumed += 1,
         }
     }
 

@@ -283,6 +283,14 @@ impl Tor {
         packet
     }
 
+    /// Begins while the schedule goes on, as the switch of a real rack may.
+    fn join(&mut self, now: Time) {
+        self.config.executor.skip_to(now);
+        if let Some(weekly) = &mut self.config.weekly {
+            weekly.skip_to(now, &mut self.config.executor);
+        }
+    }
+
     /// Does all actions that are due.
     fn run_schedule(&mut self, cx: &mut Cx<'_>) {
         while let Some(action) = self.config.executor.due(cx.now) {

@@ -13,7 +13,9 @@ pub struct WeekTracker {
     latest: Vec<RackDay>,
     /// The next week that has no plan.
     next: u64,
-    /// How many weeks repeated the newest plan because their own plan had not arrived.
+    /// Whether a week whose plan has not arrived repeats the newest plan. Otherwise it has no circuits.
+    repeats: bool,
+    /// How many weeks began without their plan.
     pub late: u64,
 }
 
@@ -26,7 +28,20 @@ impl WeekTracker {
         executor: &mut ScheduleExecutor,
     ) -> WeekTracker {
         executor.add_action(Time::ZERO, ScheduleAction::BeginWeek(0));
-        WeekTracker { length, ahead, latest: first, next: 0, late: 0 }
+        WeekTracker { length, ahead, latest: first, next: 0, repeats: true, late: 0 }
+    }
+
+    /// From now on a week whose plan has not arrived has no circuits. Packets that the switch of a real rack sends to a
+    /// circuit that is not there are lost.
+    pub fn leave_out_late_weeks(&mut self) {
+        self.repeats = false;
+    }
+
+    /// Begins at `now`, while the schedule goes on.
+    pub fn skip_to(&mut self, now: Time, executor: &mut ScheduleExecutor) {
+        self.next = now.as_ps() / self.length.as_ps();
+        let begins = self.length.times(self.next);
+        executor.add_action(begins, ScheduleAction::BeginWeek(self.next));
     }
 
     /// When a week ends.
@@ -38,7 +53,10 @@ impl WeekTracker {
     pub fn begin(&mut self, week: u64, executor: &mut ScheduleExecutor, now: Time) {
         if self.next <= week {
             self.late += u64::from(week > 0);
-            executor.add_week(&self.latest, now, now);
+            if week > 0 && !self.repeats {
+                self.latest.clear();
+            }
+            executor.add_week(&self.latest, self.length.times(week), now);
             self.next = week + 1;
         }
         let next = self.length.times(week + 1);
@@ -84,10 +102,23 @@ mod tests {
 
     /// The racks to which circuits lead, week by week, where plans arrive as given.
     fn weeks(plans: &[(u64, u64, u16)]) -> (Vec<u16>, u64) {
+        seen(plans, 0, |_| {})
+    }
+    /// The same from a time in us on, where the tracker is changed before.
+    fn seen(
+        plans: &[(u64, u64, u16)],
+        from: u64,
+        change: impl Fn(&mut WeekTracker),
+    ) -> (Vec<u16>, u64) {
         let mut executor = ScheduleExecutor::new(LeadTimes::default());
         let mut weekly = WeekTracker::new(Time::us(100), Time::us(100), day(1), &mut executor);
+        change(&mut weekly);
+        if from > 0 {
+            executor.skip_to(Time::us(from));
+            weekly.skip_to(Time::us(from), &mut executor);
+        }
         let mut seen = Vec::new();
-        for us in 0..500 {
+        for us in from..500 {
             for (_, week, to) in plans.iter().filter(|plan| plan.0 == us) {
                 weekly.plan(*week, day(*to), &mut executor, Time::us(us));
             }
@@ -124,5 +155,15 @@ mod tests {
         assert_eq!(weeks(&[(30, 1, 2), (320, 4, 5)]), (vec![1, 2, 2, 2, 5], 2));
         // The plan for week 1 arrives within that week, so week 2 uses it.
         assert_eq!(weeks(&[(130, 1, 2)]), (vec![1, 1, 2, 2, 2], 4));
+    }
+
+    #[test]
+    fn a_week_without_a_plan_may_have_no_circuits() {
+        let plans = [(30, 1, 2), (230, 2, 9), (320, 4, 5)];
+        let leave_out = WeekTracker::leave_out_late_weeks;
+        assert_eq!(seen(&plans, 0, leave_out), (vec![1, 2, 5], 2));
+        // A switch that begins in the second week has circuits once a plan has come.
+        assert_eq!(seen(&plans, 140, leave_out), (vec![5], 3));
+        assert_eq!(seen(&[], 20, leave_out), (vec![1], 4), "the day of the first week goes on");
     }
 }

@@ -73,9 +73,19 @@ impl ScheduleExecutor {
         executor
     }
 
-    /// A week that begins at `begins` becomes known at `now`.
+    /// Leaves out what came before `now`, for a switch that begins while the schedule goes on.
+    pub fn skip_to(&mut self, now: Time) {
+        self.actions.clear();
+        for week in &mut self.repeated {
+            let weeks = now.as_ps() / week.length.as_ps();
+            (week.begins, week.next) = (week.length.times(weeks), 0);
+        }
+        self.queue_near_days(now);
+    }
+
+    /// A week that begins at `begins` becomes known at `now`. Its days that are over are left out.
     pub fn add_week(&mut self, week: &[RackDay], begins: Time, now: Time) {
-        for day in week {
+        for day in week.iter().filter(|day| begins + day.until > now) {
             match self.lead_times.all_circuits {
                 Some(_) => self.add_panel_day(day, begins, now),
                 None => self.add_rack_day(day, begins, now),

@@ -10,6 +10,9 @@ use slotline_net::time::Time;
 
 impl Node for Tor {
     fn start(&mut self, cx: &mut Cx<'_>) {
+        if cx.now > Time::ZERO {
+            self.join(cx.now);
+        }
         self.run_schedule(cx);
     }
 

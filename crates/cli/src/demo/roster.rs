@@ -1,0 +1,217 @@
+//! The daemons of a demonstration, and their files.
+
+use super::testbed::{Network, Testbed};
+use super::{Demo, DemoControl};
+use anyhow::Result;
+use slotline_emulate::bridge::Bridge;
+use slotline_emulate::optical::OpticalSwitch;
+use slotline_emulate::racks::Racks;
+use slotline_live::keys;
+use std::ffi::OsString;
+use std::fmt::Write;
+use std::fs;
+use std::net::Ipv4Addr;
+use std::path::Path;
+
+/// The named pipe by which the arbiter commands the optical switch.
+const PIPE: &str = "optical.pipe";
+
+/// The kind of a daemon.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Agent,
+    Arbiter,
+    Bump,
+}
+
+/// A daemon.
+pub struct Daemon {
+    /// Its name, which is also that of its files.
+    pub name: String,
+    /// The machine on which it runs; `None`: that of the switch.
+    pub machine: Option<usize>,
+    pub kind: Kind,
+    /// The arguments of this program.
+    pub arguments: Vec<OsString>,
+    /// Whether it is the one that is killed among those of its kind.
+    pub is_victim: bool,
+}
+
+/// A machine with an agent or an arbiter, as the configuration describes it.
+struct Member {
+    name: String,
+    machine: usize,
+    kind: Kind,
+    address: Ipv4Addr,
+    /// The keys of its entry other than name, address and key.
+    entry: String,
+}
+
+/// The daemons in the order in which they start. Their files are in `folder`.
+pub fn roster(demo: &Demo<'_>, folder: &Path) -> Result<Vec<Daemon>> {
+    let members = match (&demo.testbed.network, demo.options.control) {
+        (_, DemoControl::Bump) => return Ok(vec![bump(demo)]),
+        (Network::Star(_), _) => in_star(demo),
+        (Network::Racks(racks), _) => in_racks(racks),
+    };
+    fs::write(folder.join("fabric.toml"), scenario(demo))?;
+    let mut text = String::from("scenario = \"fabric.toml\"\n");
+    match &demo.testbed.network {
+        Network::Star(_) => text += "network = [\"10.79.0.0/24\"]\n",
+        Network::Racks(_) => {
+            let pipe = folder.join(PIPE);
+            let command = format!("[\"sh\", \"-c\", \"exec cat > {}\"]", pipe.display());
+            let _ = writeln!(text, "circuits = {{ command = {command}, mark = {} }}", Racks::MARK);
+        }
+    }
+    let mut killed = Vec::new();
+    let mut daemons = Vec::new();
+    for member in members {
+        let file = folder.join(&member.name).with_extension("key");
+        let key = keys::create(&file)?.public();
+        text += &member.text(&key.to_string());
+        let kind = if member.kind == Kind::Agent { "agent" } else { "arbiter" };
+        let config = folder.join("network.toml");
+        let is_victim = !killed.contains(&kind) && member.name != "h0";
+        killed.extend(is_victim.then_some(kind));
+        daemons.push(Daemon {
+            name: member.name,
+            machine: Some(member.machine),
+            kind: member.kind,
+            arguments: vec![kind.into(), config.into(), "--key".into(), file.into()],
+            is_victim,
+        });
+    }
+    fs::write(folder.join("network.toml"), text)?;
+    // Arbiters start first.
+    daemons.reverse();
+    Ok(daemons)
+}
+
+impl Member {
+    /// Its entry in the configuration.
+    fn text(&self, key: &str) -> String {
+        let Member { name, address, entry, .. } = self;
+        match self.kind {
+            Kind::Agent if entry.is_empty() => {
+                format!("[[host]]\nname = \"{name}\"\naddress = [\"{address}\"]\nkey = \"{key}\"\n")
+            }
+            Kind::Agent => format!(
+                "[[rack]]\nname = \"{name}\"\naddress = \"{address}\"\nkey = \"{key}\"\n{entry}\n"
+            ),
+            _ => format!("[[arbiter]]\naddress = \"{address}\"\nkey = \"{key}\"\n"),
+        }
+    }
+}
+
+/// An agent on each host, and the arbiters on the last machines.
+fn in_star(demo: &Demo<'_>) -> Vec<Member> {
+    let member = |(machine, address): (usize, &Ipv4Addr)| Member {
+        name: format!("h{machine}"),
+        machine,
+        kind: if machine < demo.hosts() { Kind::Agent } else { Kind::Arbiter },
+        address: *address,
+        entry: String::new(),
+    };
+    demo.testbed.addresses.iter().enumerate().map(member).collect()
+}
+
+/// An agent on the switch of each rack, and an arbiter.
+fn in_racks(racks: &Racks) -> Vec<Member> {
+    let rack = |rack: usize| Member {
+        name: format!("tor{rack}"),
+        machine: racks.switch(rack),
+        kind: Kind::Agent,
+        address: Racks::control_address(rack),
+        entry: format!("hosts = [\"{}\"]", Racks::prefix(rack)),
+    };
+    let arbiter = Member {
+        name: "arbiter".into(),
+        machine: racks.arbiter(),
+        kind: Kind::Arbiter,
+        address: Racks::control_address(racks.racks()),
+        entry: String::new(),
+    };
+    (0..racks.racks()).map(rack).chain([arbiter]).collect()
+}
+
+impl Demo<'_> {
+    /// The optical switch between racks, which the arbiter commands.
+    pub fn optical_switch(&self, folder: &Path) -> Result<Option<OpticalSwitch>> {
+        match &self.testbed.network {
+            Network::Star(_) => Ok(None),
+            Network::Racks(racks) => Ok(Some(OpticalSwitch::new(&folder.join(PIPE), racks)?)),
+        }
+    }
+}
+
+/// Virtual queues that drain a little slower than the switch, for the packets to the host that receives.
+fn bump(demo: &Demo<'_>) -> Daemon {
+    let (rate, buffer) = (demo.options.rate.0, demo.options.buffer.0);
+    let queue =
+        format!("{{ kind = \"ecn\", threshold = \"{}B\", limit = \"{buffer}B\" }}", buffer / 5);
+    let rate = format!("{}bps", rate / 100 * 95);
+    // The bridge's own limit does not count preambles and gaps.
+    let words =
+        ["bump", "--out", Bridge::PORT0, "--framing", "0", "--rate", &rate, "--queue", &queue];
+    Daemon {
+        name: "bump".into(),
+        machine: None,
+        kind: Kind::Bump,
+        arguments: words.map(OsString::from).into(),
+        is_victim: true,
+    }
+}
+
+/// The scenario that describes the network to the arbiter.
+fn scenario(demo: &Demo<'_>) -> String {
+    let control = match demo.options.control {
+        DemoControl::Fastpass => {
+            "kind = \"fastpass\"\nslot = \"500us\"\nbatch = 4\nlead = \"2ms\"\ntimeout = \"5ms\"\ngap = \"100us\"\n\
+             watchdog-timeout = \"20ms\""
+        }
+        DemoControl::Tdma => {
+            "kind = \"tdma\"\nslot = \"2ms\"\nguard = \"200us\"\nround = \"20ms\"\nlead = \"3ms\"\nplanning-time = \"1ms\""
+        }
+        DemoControl::Xco => "kind = \"xco\"",
+        DemoControl::Circuits => {
+            "kind = \"circuits\"\nscheduler = \"solstice\"\nweek = \"200ms\"\nday = \"20ms\"\ngather = \"5ms\"\ncomputing = \"1ms\""
+        }
+        DemoControl::Bump => "kind = \"none\"",
+    };
+    let secondary = match demo.arbiters {
+        2 => "\nsecondary = true\nwatchdog-interval = \"2ms\"",
+        _ => "",
+    };
+    let voq = match demo.options.control {
+        DemoControl::Circuits => "voq = { packets = 1000 }\n",
+        _ => "",
+    };
+    format!(
+        "name = \"demo\"\nend.at = \"1s\"\n{}[[workload]]\nkind = \"bulk\"\nsenders = \"1\"\nreceivers = \"0\"\n\
+         [[scheme]]\nname = \"{}\"\n{voq}[scheme.control]\n{control}{secondary}\n",
+        fabric(demo),
+        demo.options.control.name()
+    )
+}
+
+fn fabric(demo: &Demo<'_>) -> String {
+    match &demo.testbed.network {
+        Network::Star(_) => {
+            let (hosts, rate) = (demo.hosts(), demo.options.rate);
+            format!(
+                "[fabric]\nkind = \"star\"\nhosts = {hosts}\nrate = \"{rate}\"\ndelay = \"50us\"\n"
+            )
+        }
+        Network::Racks(racks) => {
+            let hosts = demo.testbed.addresses.len() / racks.racks();
+            let (circuit, packet) = Testbed::rates(demo.options);
+            format!(
+                "[fabric]\nkind = \"hybrid\"\nracks = {}\nhosts-per-rack = {hosts}\nhost-rate = \"1Gbps\"\n\
+                 packet = {{ rate = \"{packet}bps\" }}\n\
+                 circuits = {{ rate = \"{circuit}bps\", reconfiguration = \"10ms\" }}\n",
+                racks.racks()
+            )
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! The machines of a demonstration, and the network between them.
+
+use super::{DemoControl, DemoOptions};
+use anyhow::{Context, Result};
+use slotline_emulate::bridge::{Bridge, BridgeOptions, Limit};
+use slotline_emulate::racks::{Racks, RacksOptions};
+use std::io;
+use std::net::Ipv4Addr;
+
+/// The number of racks.
+const RACKS: usize = 4;
+/// The rate of the packet network as a share of that of circuits.
+const PACKET_SHARE: u64 = 10;
+/// The MTU of all interfaces.
+const MTU: u32 = 1_500;
+
+/// The network between machines.
+pub enum Network {
+    /// A switch between all machines.
+    Star(Bridge),
+    /// Racks with a packet network and an optical switch.
+    Racks(Racks),
+}
+
+/// The machines, of which the first are hosts.
+pub struct Testbed {
+    /// The network.
+    pub network: Network,
+    /// The addresses of hosts, and in a star also of the machines of arbiters, which follow.
+    pub addresses: Vec<Ipv4Addr>,
+    /// Hosts that send by iperf3, and the hosts to which they send.
+    pub flows: Vec<(usize, usize)>,
+    /// The host that sends pings, and the host that answers.
+    pub ping: (usize, usize),
+}
+
+impl Testbed {
+    /// Makes the machines. In a star the last `arbiters` are for arbiters.
+    pub fn new(options: &DemoOptions, arbiters: usize) -> Result<Testbed> {
+        let made = match options.control {
+            DemoControl::Circuits => Testbed::racks(options),
+            _ => Testbed::star(options, arbiters),
+        };
+        made.context("cannot create the hosts; `slotline probe` shows what this machine lacks")
+    }
+
+    /// Many hosts send to the first one, and another one pings it.
+    fn star(options: &DemoOptions, arbiters: usize) -> Result<Testbed> {
+        let senders = usize::from(options.senders);
+        let count = senders + 2 + arbiters;
+        let addresses: Vec<_> = (1..=count as u8).map(|n| Ipv4Addr::new(10, 79, 0, n)).collect();
+        let limit = Some(Limit { rate: options.rate.0, buffer: options.buffer.0 });
+        let bridge = Bridge::new(&addresses, &BridgeOptions { mtu: MTU, limit })?;
+        let flows = (1..=senders).map(|sender| (sender, 0)).collect();
+        Ok(Testbed { network: Network::Star(bridge), addresses, flows, ping: (senders + 1, 0) })
+    }
+
+    /// Hosts send to the next rack, and the last host of the first rack pings one that is two racks away.
+    fn racks(options: &DemoOptions) -> Result<Testbed> {
+        let senders = usize::from(options.senders);
+        let hosts = senders.div_ceil(RACKS) + 1;
+        let rate = options.rate.0 / PACKET_SHARE;
+        let packet = Limit { rate, buffer: options.buffer.0 };
+        let racks = Racks::new(RacksOptions { racks: RACKS, hosts, mtu: MTU, packet })?;
+        let all = (0..RACKS).flat_map(|rack| (0..hosts).map(move |host| (rack, host)));
+        let addresses = all.map(|(rack, host)| racks.host_address(rack, host)).collect();
+        let flow = |n: usize| {
+            let (rack, host) = (n % RACKS, n / RACKS);
+            (racks.host(rack, host), racks.host((rack + 1) % RACKS, host))
+        };
+        let flows = (0..senders).map(flow).collect();
+        let ping = (racks.host(0, hosts - 1), racks.host(2, hosts - 1));
+        Ok(Testbed { network: Network::Racks(racks), addresses, flows, ping })
+    }
+
+    /// Runs `work` on a thread in a machine's namespace.
+    pub fn inside<T: Send>(
+        &self,
+        machine: usize,
+        work: impl FnOnce() -> io::Result<T> + Send,
+    ) -> io::Result<T> {
+        match &self.network {
+            Network::Star(bridge) => bridge.inside(machine, work),
+            Network::Racks(racks) => racks.inside(machine, work),
+        }
+    }
+    /// The number of packets that switches dropped because a queue was full: in a star, of those for the first host.
+    pub fn dropped(&self) -> io::Result<u64> {
+        match &self.network {
+            Network::Star(bridge) => bridge.dropped(0),
+            Network::Racks(racks) => racks.dropped(),
+        }
+    }
+    /// The bytes that wait in switches: in a star, of packets for the first host.
+    pub fn waiting(&self) -> io::Result<u64> {
+        match &self.network {
+            Network::Star(bridge) => bridge.waiting(0),
+            Network::Racks(racks) => racks.waiting(),
+        }
+    }
+    /// The number of packets that were lost because they were sent to an optical switch in a night.
+    pub fn lost_in_nights(&self) -> io::Result<Option<u64>> {
+        match &self.network {
+            Network::Star(_) => Ok(None),
+            Network::Racks(racks) => racks.sent_in_the_dark().map(Some),
+        }
+    }
+    /// The rate of circuits, and that of the packet network between racks.
+    pub fn rates(options: &DemoOptions) -> (u64, u64) {
+        (options.rate.0, options.rate.0 / PACKET_SHARE)
+    }
+}

@@ -1,0 +1,133 @@
+//! A program of the operator that drives circuit switches. It reads a line for each change of circuits.
+
+use std::io::{self, ErrorKind, Write};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+
+/// The number of lines that may wait for the program.
+const WAITING: usize = 64;
+
+/// A running program. Dropping it closes the program's input, and then ends the program.
+#[derive(Debug)]
+pub struct Hook {
+    /// `None` while it is dropped.
+    lines: Option<SyncSender<Vec<u8>>>,
+    child: Child,
+    name: String,
+}
+
+impl Hook {
+    /// Starts a program: its name and its arguments.
+    ///
+    /// # Errors
+    /// It cannot be started.
+    pub fn start(command: &[String]) -> io::Result<Hook> {
+        let Some((name, arguments)) = command.split_first() else {
+            return Err(io::Error::new(ErrorKind::InvalidInput, "no program is given"));
+        };
+        let started = Command::new(name).args(arguments).stdin(Stdio::piped()).spawn();
+        let mut child = started.map_err(|error| {
+            io::Error::new(error.kind(), format!("cannot start the program `{name}`: {error}"))
+        })?;
+        let (lines, waiting) = sync_channel(WAITING);
+        if let Some(input) = child.stdin.take() {
+            std::thread::spawn(move || pass(input, &waiting));
+        }
+        Ok(Hook { lines: Some(lines), child, name: name.clone() })
+    }
+
+    /// Passes a line to the program, without waiting for it.
+    ///
+    /// # Errors
+    /// The program has ended, or it does not read.
+    pub fn tell(&mut self, line: &[u8]) -> io::Result<()> {
+        self.check()?;
+        let Some(lines) = &self.lines else { return Ok(()) };
+        let name = &self.name;
+        lines.try_send([line, b"\n"].concat()).map_err(|error| match error {
+            TrySendError::Full(_) => {
+                io::Error::other(format!("the program `{name}` does not read its input"))
+            }
+            TrySendError::Disconnected(_) => {
+                io::Error::other(format!("the program `{name}` has closed its input"))
+            }
+        })
+    }
+
+    /// Checks that the program runs.
+    ///
+    /// # Errors
+    /// It has ended.
+    pub fn check(&mut self) -> io::Result<()> {
+        match self.child.try_wait()? {
+            None => Ok(()),
+            Some(status) => {
+                Err(io::Error::other(format!("the program `{}` has ended: {status}", self.name)))
+            }
+        }
+    }
+}
+
+/// Writes lines to the program until it closes its input.
+fn pass(mut input: ChildStdin, lines: &Receiver<Vec<u8>>) {
+    for line in lines {
+        if input.write_all(&line).is_err() {
+            return;
+        }
+    }
+}
+
+impl Drop for Hook {
+    fn drop(&mut self) {
+        self.lines = None;
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    fn hook(command: &[&str]) -> io::Result<Hook> {
+        Hook::start(&command.iter().map(|word| word.to_string()).collect::<Vec<_>>())
+    }
+    /// The first error within five seconds in which the program is told lines.
+    fn error(hook: &mut Hook) -> Option<String> {
+        (0..5_000).find_map(|_| {
+            std::thread::sleep(Duration::from_millis(1));
+            hook.tell(&[b'x'; 4_000]).err().map(|error| error.to_string())
+        })
+    }
+
+    #[test]
+    fn the_program_reads_lines() {
+        let file = std::env::temp_dir().join(format!("slotline-hook-{}", std::process::id()));
+        let path = file.display().to_string();
+        let mut hook =
+            hook(&["sh", "-c", "read one; read two; echo $two $one > $0; read end", &path])
+                .unwrap();
+        hook.tell(b"1").unwrap();
+        hook.tell(b"2").unwrap();
+        let read = || std::fs::read_to_string(&file).unwrap_or_default();
+        let found = (0..5_000).any(|_| {
+            std::thread::sleep(Duration::from_millis(1));
+            read() == "2 1\n"
+        });
+        assert!(found, "{}", read());
+        drop(hook);
+        std::fs::remove_file(&file).unwrap();
+    }
+
+    #[test]
+    fn a_program_that_ends_or_does_not_read_is_an_error() {
+        let ended = error(&mut hook(&["false"]).unwrap()).unwrap();
+        assert!(ended.contains("`false` has ended"), "{ended}");
+        let silent = error(&mut hook(&["sleep", "60"]).unwrap()).unwrap();
+        assert!(silent.contains("does not read"), "{silent}");
+        let missing = hook(&["/no/such/program"]).unwrap_err().to_string();
+        assert!(missing.contains("/no/such/program"), "{missing}");
+        assert!(hook(&[]).is_err());
+    }
+}

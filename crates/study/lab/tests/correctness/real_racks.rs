@@ -1,0 +1,389 @@
+//! The daemons of circuits: switches of racks whose clocks differ and that begin at any time, and the controller, which
+//! tells a circuit switch its circuits.
+
+use proptest::prelude::*;
+use slotline_envelope::KeyPair;
+use slotline_lab::live::{LiveNetwork, recorded_controller};
+use slotline_live::agent::AgentSetup;
+use slotline_live::arbiter::ArbiterSetup;
+use slotline_live::config::Config;
+use slotline_live::record::{Header, Recorder, Sent};
+use slotline_live::replay::{Log, replay};
+use slotline_live::role::Role;
+use slotline_live::seat::{Io, Seat};
+use slotline_net::frame::{Kind, Packet};
+use slotline_net::id::{HostId, NodeId, PortId};
+use slotline_net::time::Time;
+use slotline_net::topology::End;
+use slotline_scenario::Scenario;
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+const RACKS: u32 = 4;
+const SCHEDULERS: [&str; 4] = [
+    "scheduler = 'rotor', day = '20ms'",
+    "scheduler = 'solstice', week = '200ms', day = '20ms', gather = '4ms'",
+    "scheduler = 'max-weight', week = '100ms', day = '20ms', hold = '40ms', gather = '4ms'",
+    "scheduler = 'eclipse', week = '200ms', day = '20ms', gather = '4ms', report-ahead = '30ms'",
+];
+/// A quarter of a night.
+const MARGIN: Time = Time::us(2_500);
+
+fn key(number: u32) -> KeyPair {
+    KeyPair::from_private([number as u8 + 1; 32])
+}
+
+/// The configuration and the scenario of racks, with changes to both.
+fn try_network(scheduler: &str, scheme: &str, config: &str) -> Result<LiveNetwork, String> {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let number = COUNT.fetch_add(1, Ordering::Relaxed);
+    let path =
+        std::env::temp_dir().join(format!("slotline-racks-{}-{number}.toml", std::process::id()));
+    let scenario = format!(
+        "name = 'racks'\nend.at = '1s'\n[fabric]\nkind = 'hybrid'\nracks = {RACKS}\nhosts-per-rack = 2\n\
+         packet = {{ rate = '20Mbps' }}\ncircuits = {{ rate = '200Mbps', reconfiguration = '10ms' }}\n\
+         [[scheme]]\nname = 's'\n{scheme}\ncontrol = {{ kind = 'circuits', {scheduler} }}\n\
+         [[workload]]\nkind = 'bulk'\nsenders = '1'\nreceivers = '0'\n"
+    );
+    std::fs::write(&path, scenario).unwrap();
+    let rack = |n| {
+        format!(
+            "[[rack]]\nname = 'tor{n}'\naddress = '10.0.0.{n}'\nhosts = ['10.1.{n}.0/24']\nkey = '{}'\n",
+            key(n).public()
+        )
+    };
+    let text = format!(
+        "scenario = {path:?}\ncircuits.command = ['true']\n{config}\n{}[[arbiter]]\naddress = '10.0.1.1'\nkey = '{}'\n",
+        (0..RACKS).map(rack).collect::<String>(),
+        key(RACKS).public()
+    );
+    let config = Config::parse(&text, &path).map_err(|error| error.to_string());
+    let network = config.and_then(|config| LiveNetwork::new(config).map_err(|e| e.to_string()));
+    std::fs::remove_file(path).unwrap();
+    network
+}
+
+fn network(scheduler: &str) -> LiveNetwork {
+    try_network(scheduler, "", "").unwrap()
+}
+
+/// The circuits of the switch from a time on.
+type Circuits = Vec<(u32, u32)>;
+
+/// What is in flight, and what was seen.
+#[derive(Default)]
+struct World {
+    /// Messages by arrival: the machine, its port, and the message.
+    in_flight: BTreeMap<(Time, u64), (u32, Packet, Vec<u8>)>,
+    sent: u64,
+    /// Changes of circuits: when the old ones may go down, when the new ones are up, and the new ones.
+    changes: Vec<(Time, Time, Circuits)>,
+    /// Packets on circuits: the time, the racks, and the transmission time.
+    on_circuits: Vec<(Time, u32, u32, Time)>,
+    by_packet_switch: u64,
+    /// The percentage of messages that are lost.
+    loss: u64,
+    random: u64,
+}
+
+impl World {
+    fn below(&mut self, most: u64) -> u64 {
+        self.random = self
+            .random
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (self.random >> 33) % most.max(1)
+    }
+    /// Whether the circuit is up for a time.
+    fn is_up(&self, at: Time, until: Time, circuit: (u32, u32)) -> bool {
+        let last = self.changes.iter().rposition(|(down, ..)| *down <= at);
+        let Some(last) = last else { return false };
+        let (_, up, circuits) = &self.changes[last];
+        let next = self.changes.get(last + 1).map_or(Time::MAX, |(down, ..)| *down);
+        *up <= at && until <= next && circuits.contains(&circuit)
+    }
+}
+
+/// The connections of one machine at one time.
+struct Outlet<'a> {
+    world: &'a mut World,
+    me: u32,
+    setup: &'a Setup,
+    /// The true time.
+    now: Time,
+}
+
+enum Setup {
+    Rack(AgentSetup),
+    Controller(ArbiterSetup),
+}
+
+impl Io for Outlet<'_> {
+    fn send(&mut self, far: End, packet: &Packet, payload: &[u8]) -> io::Result<bool> {
+        let links = match self.setup {
+            Setup::Rack(setup) => setup.role.links(),
+            Setup::Controller(setup) => setup.links.clone(),
+        };
+        match (packet.kind, links.addressed(packet, far, HostId(self.me)), self.setup) {
+            (Kind::Control, Some(_), _) if self.world.below(100) < self.world.loss => {}
+            (Kind::Control, Some(packet), _) => {
+                let arrives = self.now.after(Time::us(50 + self.world.below(1_500)));
+                self.world.sent += 1;
+                let message = (packet.dst.0, packet, payload.to_vec());
+                self.world.in_flight.insert((arrives, self.world.sent), message);
+            }
+            (Kind::Control, None, _) => self.change(payload),
+            (_, _, Setup::Rack(setup)) => self.packet(packet, far, &setup.role),
+            (_, _, Setup::Controller(_)) => panic!("a controller has no packets"),
+        }
+        Ok(true)
+    }
+}
+
+impl Outlet<'_> {
+    fn change(&mut self, line: &[u8]) {
+        let line: serde_json::Value = serde_json::from_slice(line).unwrap();
+        assert_eq!(line["switch"], 0);
+        let up = self.now.after(Time::us(line["in-us"].as_u64().unwrap()));
+        let number = |value: &serde_json::Value| value.as_u64().unwrap() as u32;
+        let circuits = line["circuits"].as_array().unwrap().iter();
+        let circuits = circuits.map(|pair| (number(&pair[0]), number(&pair[1]))).collect();
+        self.world.changes.push((self.now, up, circuits));
+    }
+    fn packet(&mut self, packet: &Packet, far: End, role: &Role) {
+        match role.leaves(far).unwrap() {
+            None => self.world.by_packet_switch += 1,
+            Some(mark) => {
+                assert_eq!(mark, 1_280);
+                // The switch of a rack is the last node of the rack.
+                let to = (0..RACKS).find(|rack| NodeId(rack * 3 + 2) == far.node).unwrap();
+                assert_eq!(packet.dst.0 / 2, to, "its circuit leads to its rack");
+                let takes = Time::ns(u64::from(packet.len) * 40);
+                self.world.on_circuits.push((self.now, self.me, to, takes));
+            }
+        }
+    }
+}
+
+/// Runs racks for a while. `offsets` are the errors of their clocks in microseconds, and `joins` are when they begin.
+fn run(scheduler: &str, offsets: &[i64], joins: &[u64], loss: u64, seed: u64) -> World {
+    let network = network(scheduler);
+    let rack = |n| Setup::Rack(network.agent(&format!("tor{n}"), key(n)).unwrap());
+    let mut setups: Vec<Setup> = (0..RACKS).map(rack).collect();
+    setups.push(Setup::Controller(network.arbiter(0, key(RACKS)).unwrap()));
+    let mut world = World { loss, random: seed, ..World::default() };
+    let mut seats: Vec<Option<Seat>> = (0..=RACKS).map(|_| None).collect();
+    let (mut given, mut dropped) = (0, 0);
+    for step in 1..30_000 {
+        let now = Time::us(50).times(step);
+        for (at, setup) in setups.iter().enumerate() {
+            let offset = offsets.get(at).copied().unwrap_or_default();
+            let local = Time::us(now.as_ns().saturating_add_signed(offset * 1_000) / 1_000);
+            if seats[at].is_none() && now >= Time::ms(joins.get(at).copied().unwrap_or_default()) {
+                seats[at] = Some(begin(setup, local));
+            }
+            let Some(seat) = &mut seats[at] else { continue };
+            let arrived = |((arrives, _), (to, ..)): (&(Time, u64), &(u32, _, _))| {
+                *arrives <= now && *to == at as u32
+            };
+            let due: Vec<_> = world
+                .in_flight
+                .iter()
+                .filter(|entry| arrived(*entry))
+                .map(|(key, _)| *key)
+                .collect();
+            for key in due {
+                let (_, packet, payload) = world.in_flight.remove(&key).unwrap();
+                seat.receive(port(setup, packet.flow), packet, &payload, local);
+            }
+            let rack = at as u32;
+            if rack < RACKS && now < Time::ms(1_100) && world.below(8) == 0 {
+                let dst = HostId((rack + 1 + world.below(3) as u32) % RACKS * 2);
+                let packet =
+                    Packet { dst, len: 1_538, kind: Kind::Datagram, stamp: 1, ..Packet::default() };
+                given += 1;
+                seat.receive(PortId(0), packet, &[], local);
+            }
+            seat.step(local, &mut Outlet { world: &mut world, me: rack, setup, now }).unwrap();
+            dropped += seat.lost_frames().count() as u64;
+        }
+    }
+    assert_eq!(given, dropped + world.by_packet_switch + world.on_circuits.len() as u64);
+    world
+}
+
+fn begin(setup: &Setup, local: Time) -> Seat {
+    let mut seat = match setup {
+        Setup::Rack(setup) => Seat::new((setup.make)(1).unwrap(), &setup.wires, Time::ZERO),
+        Setup::Controller(setup) => Seat::new((setup.make)(1).unwrap(), &setup.wires, Time::ZERO),
+    };
+    seat.track_frames();
+    seat.limit_catching_up(Time::ms(1));
+    seat.start(local);
+    seat
+}
+
+fn port(setup: &Setup, from: u32) -> PortId {
+    match setup {
+        Setup::Rack(setup) => setup.role.links().port(from).unwrap(),
+        Setup::Controller(setup) => setup.links.port(from).unwrap(),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 4, ..ProptestConfig::default() })]
+    /// Clocks may be wrong by an eighth of a night, messages may be lost, and racks begin at any time: a packet on a
+    /// circuit always finds the circuit up.
+    #[test]
+    fn packets_on_circuits_find_them_up(
+        at in 0usize..SCHEDULERS.len(), offsets in prop::collection::vec(-1_250i64..=1_250, 4),
+        joins in prop::collection::vec(0u64..400, 4), loss in 0u64..30, seed: u64
+    ) {
+        let world = run(SCHEDULERS[at], &offsets, &joins, loss, seed);
+        for &(now, from, to, takes) in &world.on_circuits {
+            prop_assert!(world.is_up(now, now + takes, (from, to)), "{from} to {to} at {now}");
+        }
+        for (down, up, _) in &world.changes[1..] {
+            prop_assert_eq!(up.since(*down).as_ns() / 100_000, MARGIN.times(2).as_ns() / 100_000);
+        }
+        prop_assert!(world.on_circuits.len() > 300, "{}", world.on_circuits.len());
+    }
+}
+
+/// A message of the controller's scheduler, as bytes.
+fn report(week: u64, rack: u16, bytes: [u64; RACKS as usize]) -> Vec<u8> {
+    slotline_hybrid::wire::Message::Report { week, rack, bytes: bytes.to_vec() }.emit()
+}
+
+/// The messages that the controller sends to racks within a second, after messages that it receives at once, each with
+/// the rack from which it comes.
+fn plans(network: &LiveNetwork, messages: &[(u32, Vec<u8>)]) -> Vec<Vec<u8>> {
+    struct Heard(Vec<Vec<u8>>);
+    impl Io for Heard {
+        fn send(&mut self, far: End, _packet: &Packet, payload: &[u8]) -> io::Result<bool> {
+            if far.node.0 < RACKS * 3 {
+                self.0.push(payload.to_vec());
+            }
+            Ok(true)
+        }
+    }
+    let arbiter = network.arbiter(0, key(RACKS)).unwrap();
+    let mut seat = Seat::new((arbiter.make)(9).unwrap(), &arbiter.wires, Time::ZERO);
+    let mut heard = Heard(Vec::new());
+    seat.start(Time::ms(1));
+    for (from, payload) in messages {
+        let packet = Packet { len: 84, flow: *from, kind: Kind::Control, ..Packet::default() };
+        seat.receive(arbiter.links.port(*from).unwrap(), packet, payload, Time::ms(1));
+    }
+    for ms in 1..1_000 {
+        seat.step(Time::ms(ms), &mut heard).unwrap();
+    }
+    heard.0
+}
+
+/// A rack is heard only about itself, once for each week, and not about distant weeks.
+#[test]
+fn nobody_speaks_for_another_rack() {
+    let network = network(SCHEDULERS[1]);
+    let fine = (2, report(1, 2, [900_000, 0, 0, 0]));
+    let honest = plans(&network, std::slice::from_ref(&fine));
+    assert_eq!(honest.len(), RACKS as usize, "a plan for each rack");
+    let forged = [
+        (1, report(1, 2, [0, 5_000_000, 0, 0])),
+        (1, report(u64::MAX, 1, [5_000_000, 0, 0, 0])),
+        (1, slotline_hybrid::wire::Message::Port { rack: 2, uplink: 0, works: false }.emit()),
+        (1, slotline_hybrid::wire::Message::Plan { week: 1, days: vec![] }.emit()),
+        (1, vec![1, 2, 3]),
+    ];
+    assert_eq!(plans(&network, &forged), Vec::<Vec<u8>>::new());
+    let all = [&forged[..], &[fine.clone(), (2, report(1, 2, [0, 0, 0, 5_000_000]))]].concat();
+    assert_eq!(plans(&network, &all), honest);
+}
+
+/// The log of a controller is replayed with the same messages, those to the circuit switch included.
+#[test]
+fn a_log_is_replayed() {
+    struct Digest(Sent);
+    impl Io for Digest {
+        fn send(&mut self, far: End, packet: &Packet, payload: &[u8]) -> io::Result<bool> {
+            self.0.add(far, packet, payload);
+            Ok(true)
+        }
+    }
+    let network = network(SCHEDULERS[1]);
+    let arbiter = network.arbiter(0, key(RACKS)).unwrap();
+    let (scenario, scheme) = arbiter.scenario.clone();
+    let (station, incarnation, began) = (arbiter.me.0, 9, Time::ms(1).as_ps());
+    let header = Header { program: "0".into(), scenario, scheme, station, incarnation, began };
+    let mut seat = Seat::new((arbiter.make)(9).unwrap(), &arbiter.wires, Time::ZERO);
+    let mut recorder = Recorder::new(Vec::new());
+    recorder.begin(&header);
+    seat.start(Time::ms(1));
+    let mut sent = 0;
+    for ms in 2..900 {
+        let now = Time::ms(ms);
+        if ms % 200 == 3 {
+            let rack = (ms / 200 % 4) as u16;
+            let payload = report(ms / 200 + 1, rack, [400_000, 300_000, 0, 70_000 * ms]);
+            let packet = Packet {
+                len: 84,
+                dst: arbiter.me,
+                flow: rack.into(),
+                kind: Kind::Control,
+                ..Packet::default()
+            };
+            recorder.heard(&packet, &payload, now);
+            seat.receive(arbiter.links.port(rack.into()).unwrap(), packet, &payload, now);
+        }
+        let mut digest = Digest(Sent::default());
+        seat.step(now, &mut digest).unwrap();
+        sent += digest.0.messages;
+        recorder.stepped(digest.0, now);
+    }
+    assert!(sent > 20);
+    let bytes = recorder.into_inner();
+    let mut log = Log::open(&bytes).unwrap();
+    let loaded = Scenario::parse(Path::new("log"), header.scenario.clone()).unwrap();
+    let (mut again, links) = recorded_controller(&loaded, &header).unwrap();
+    let done = replay(&mut log, &mut again, &links, true).unwrap();
+    assert_eq!((done.sent, done.recorded), (sent, sent));
+    let wrong = Header { station: 2, ..header };
+    assert!(recorded_controller(&loaded, &wrong).is_err());
+}
+
+/// What racks cannot run is refused, with what would be right.
+#[test]
+fn what_does_not_fit_is_refused() {
+    let refused = |scheduler: &str, scheme: &str, config: &str| {
+        try_network(scheduler, scheme, config).err().expect("refused")
+    };
+    let usual = SCHEDULERS[0];
+    let cases = [
+        (
+            refused(usual, "", "clock.guard = '2ms'"),
+            "at most an eighth of a night, which lasts 10ms",
+        ),
+        (refused(usual, "voq = { packets = 99, relay = { packets = 9 } }", ""), "leave it out"),
+        (
+            refused("scheduler = 'solstice', week = '200ms', day = '20ms', demand = 'adu'", "", ""),
+            "\"voq\"",
+        ),
+        (
+            refused(
+                usual,
+                "",
+                "host = [{ name = 'h0', address = ['10.9.0.1'], key = 'x6WtnLECCapTJ0xICffSJxS+4joIU8dWjcmJhGj6fXw=' }]\nnetwork = ['10.9.0.0/24']",
+            ),
+            "no [[host]]",
+        ),
+    ];
+    for (error, part) in cases {
+        assert!(error.contains(part), "{error}");
+    }
+    let network = network(usual);
+    assert!(network.agent("tor9", key(0)).err().unwrap().to_string().contains("no [[rack]]"));
+    assert!(network.agent("tor0", key(1)).err().unwrap().to_string().contains("rack `tor0`"));
+    assert!(network.arbiter(1, key(RACKS)).is_err());
+}
