@@ -18,9 +18,9 @@ const SOURCES: [(&str, &str); 5] = [
 
 /// Writes the sources into a folder, with the definitions that they include.
 pub(crate) fn write_sources(folder: &Path, layout: &str) -> Result<(), CongestionError> {
-    let all = SOURCES.into_iter().chain([("layout.h", layout)]);
-    let write = |(name, text): (&str, &str)| fs::write(folder.join(name), text);
-    all.map(write).collect::<io::Result<()>>().map_err(system("write the programs"))
+    let mut all = SOURCES.into_iter().chain([("layout.h", layout)]);
+    all.try_for_each(|(name, text)| fs::write(folder.join(name), text))
+        .map_err(system("write the programs"))
 }
 
 /// Compiles the source `name` in a folder, and writes the instructions of each of these programs to a file of its name.

@@ -28,12 +28,25 @@ pub struct Control {
 }
 
 impl Control {
-    /// Compiles and loads a congestion control for connections between `hosts`. `folder` is an existing folder for files
-    /// of its own. `unique` makes the name differ from those of others: names are known in all namespaces of a machine.
+    /// Compiles and loads a congestion control for connections between `hosts`. Meanwhile it needs a `folder` of its own.
+    /// `unique` makes the name differ from those of others: names are known in all namespaces of a machine.
     ///
     /// # Errors
     /// [`CongestionError`]: what is missing, or what the kernel refuses.
     pub fn load(
+        algorithm: Algorithm,
+        hosts: Hosts,
+        unique: u32,
+        folder: &Path,
+    ) -> Result<Control, CongestionError> {
+        fs::create_dir_all(folder).map_err(system("make a folder for the programs"))?;
+        let control = Control::load_from(algorithm, hosts, unique, folder);
+        // What remains of the folder does no harm.
+        let _ = fs::remove_dir_all(folder);
+        control
+    }
+
+    fn load_from(
         algorithm: Algorithm,
         hosts: Hosts,
         unique: u32,
