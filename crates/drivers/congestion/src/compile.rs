@@ -16,15 +16,21 @@ const SOURCES: [(&str, &str); 5] = [
     ("dctcp.c", include_str!("../bpf/dctcp.c")),
 ];
 
-/// Writes the sources into a folder, with the definitions that they include.
-pub(crate) fn write_sources(folder: &Path, layout: &str) -> Result<(), CongestionError> {
+/// Writes the sources into a folder, with the definitions that they include (`layout.h`).
+///
+/// # Errors
+/// A file cannot be written.
+pub fn write_sources(folder: &Path, layout: &str) -> Result<(), CongestionError> {
     let mut all = SOURCES.into_iter().chain([("layout.h", layout)]);
     all.try_for_each(|(name, text)| fs::write(folder.join(name), text))
         .map_err(system("write the programs"))
 }
 
 /// Compiles the source `name` in a folder, and writes the instructions of each of these programs to a file of its name.
-pub(crate) fn compile(
+///
+/// # Errors
+/// There is no compiler, or it refuses the source.
+pub fn compile(
     folder: &Path,
     name: &str,
     programs: &[&str],

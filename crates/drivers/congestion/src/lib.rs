@@ -10,7 +10,7 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
-mod compile;
+pub mod compile;
 pub mod layout;
 mod load;
 
@@ -57,7 +57,7 @@ impl Algorithm {
     }
 
     /// The programs, by the members of `struct tcp_congestion_ops`.
-    fn members(self) -> &'static [&'static str] {
+    pub fn members(self) -> &'static [&'static str] {
         match self {
             Algorithm::Retcp { signal: Signal::Map, .. } => &["ssthresh", "cong_avoid", "undo_cwnd"],
             Algorithm::Retcp { signal: Signal::Marks, .. } => &[
@@ -90,7 +90,7 @@ impl Algorithm {
     }
 
     /// The settings as definitions for the programs.
-    fn definitions(self) -> String {
+    pub fn definitions(self) -> String {
         match self {
             Algorithm::Retcp { up, down, signal } => {
                 let marks = if signal == Signal::Marks { "#define BY_MARKS\n" } else { "" };

@@ -50,7 +50,7 @@ pub fn probe() -> Vec<Probed> {
 fn congestion() -> Result<(), String> {
     let signal = Signal::Map;
     let jumps = Algorithm::Retcp { up: 2048, down: 512, signal };
-    let own = process::id();
+    let own = isolation::outer().unwrap_or_else(process::id);
     let folder = registry::own_folder().map_err(|error| error.to_string())?;
     let folder = folder.join(format!("probe-{own}"));
     let loaded = Control::load(jumps, Addresses { hosts: 1 }.range(), own, &folder);
