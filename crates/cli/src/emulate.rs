@@ -143,8 +143,8 @@ pub fn isolated(loaded: &Loaded) -> Result<Option<ExitCode>> {
 /// The scenario, with the engine given on the command line.
 fn loaded(options: &EmulateOptions) -> Result<Loaded> {
     let mut loaded = Scenario::load(&options.file)?;
-    let EmulateSpec { dilation, gate, stay, exact } =
-        loaded.scenario.engine.emulated().cloned().unwrap_or_default();
+    let own = loaded.scenario.engine.emulated().cloned().unwrap_or_default();
+    let EmulateSpec { dilation, gate, stay, exact, .. } = own;
     let asked = options.gate.map(|gate| match gate {
         Gate::Queue => GateSpec::Queue,
         Gate::Interface => GateSpec::Interface,
@@ -154,6 +154,7 @@ fn loaded(options: &EmulateOptions) -> Result<Loaded> {
         gate: asked.unwrap_or(gate),
         stay: stay || options.stay,
         exact: (exact && !options.calibrate) || options.exact,
+        ..own
     };
     loaded.use_engine(EngineSpec::Emulate(spec))?;
     Ok(loaded)

@@ -2,6 +2,8 @@
 
 mod bad_input;
 mod compare;
+#[cfg(target_os = "linux")]
+mod congestion;
 mod design;
 mod docs;
 mod docs_links;

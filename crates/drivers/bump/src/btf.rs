@@ -1,5 +1,5 @@
-//! The definitions of the maps that an object file declares (`SEC(".maps")`), from the types in its section
-//! `.BTF`.
+//! Types in BTF: the definitions of the maps that an object file declares (`SEC(".maps")`), from its section `.BTF`, and
+//! where the structures of a kernel have their fields (`/sys/kernel/btf/vmlinux`).
 //!
 //! Source: the Linux kernel's documentation, `bpf/btf.rst`; the encoding of a map as a structure is
 //! that of libbpf: `int (*type)[2]` means that `type` is 2, and a pointer to a type gives the size of a key or
@@ -35,6 +35,7 @@ mod kind {
     pub const FUNCTION_TYPE: u32 = 13;
     pub const VARIABLE: u32 = 14;
     pub const SECTION: u32 = 15;
+    pub const FLOAT: u32 = 16;
     pub const DECLARATION_TAG: u32 = 17;
     pub const ENUM64: u32 = 19;
 }
@@ -44,13 +45,26 @@ mod kind {
 struct Type<'a> {
     name: &'a [u8],
     kind: u32,
+    /// Whether offsets of members contain their sizes in bits.
+    has_bit_sizes: bool,
     /// The size, or the number of the type that it refers to.
     size_or_type: u32,
     rest: &'a [u8],
 }
 
-/// The types of an object file by number, of which the first is `void`, and their names.
-struct Types<'a> {
+/// A field of a structure.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Field {
+    /// The number of the member that it belongs to.
+    pub member: u32,
+    /// The offset in bits.
+    pub bit: u32,
+    /// The size in bits.
+    pub bits: u32,
+}
+
+/// The types of an object file or a kernel by number, of which the first is `void`, and their names.
+pub struct Types<'a> {
     all: Vec<Type<'a>>,
     names: &'a [u8],
 }
@@ -91,7 +105,8 @@ pub(crate) fn map_named(btf: &[u8], name: &[u8]) -> Result<MapSpec, String> {
 }
 
 impl<'a> Types<'a> {
-    fn read(btf: &'a [u8]) -> Option<Types<'a>> {
+    /// Reads the types; `None` if the bytes are not BTF.
+    pub fn read(btf: &'a [u8]) -> Option<Types<'a>> {
         if u32_at(btf, 0)? & 0xff_ffff != MAGIC {
             return None;
         }
@@ -100,7 +115,7 @@ impl<'a> Types<'a> {
             btf.get(begin..begin.checked_add(u32_at(btf, at + 4)? as usize)?)
         };
         let (mut left, names) = (part(8)?, part(16)?);
-        let void = Type { name: b"", kind: 0, size_or_type: 0, rest: &[] };
+        let void = Type { name: b"", kind: 0, has_bit_sizes: false, size_or_type: 0, rest: &[] };
         let mut types = vec![void];
         while !left.is_empty() {
             let info = u32_at(left, 4)?;
@@ -109,12 +124,73 @@ impl<'a> Types<'a> {
             types.push(Type {
                 name: text(names, u32_at(left, 0)? as usize),
                 kind,
+                has_bit_sizes: info >> 31 != 0,
                 size_or_type: u32_at(left, 8)?,
                 rest: left.get(12..length)?,
             });
             left = &left[length..];
         }
         Some(Types { all: types, names })
+    }
+
+    /// The number of the structure `name`.
+    pub fn structure(&self, name: &str) -> Option<u32> {
+        let is = |one: &Type<'_>| one.kind == kind::STRUCT && one.name == name.as_bytes();
+        self.all.iter().position(is).map(|at| at as u32)
+    }
+
+    /// The size of a type in bytes.
+    pub fn bytes(&self, number: u32) -> Option<u32> {
+        self.size(number, 0)
+    }
+
+    /// The field of a structure at `path`: names of members, from outside to inside. Members without a name are passed
+    /// through.
+    pub fn field(&self, structure: u32, path: &[&str]) -> Option<Field> {
+        let (first, rest) = path.split_first()?;
+        let (found, of) = self.member(structure, first.as_bytes(), 0)?;
+        if rest.is_empty() {
+            return Some(found);
+        }
+        let inner = self.field(of, rest)?;
+        Some(Field { bit: found.bit + inner.bit, member: found.member, ..inner })
+    }
+
+    /// The member `name` of a structure, and the number of its type.
+    fn member(&self, structure: u32, name: &[u8], depth: usize) -> Option<(Field, u32)> {
+        let whole = self.plain(structure).filter(|_| depth < MOST_DEPTH)?;
+        if !matches!(whole.kind, kind::STRUCT | kind::UNION) {
+            return None;
+        }
+        (0..).zip(whole.rest.chunks_exact(12)).find_map(|(member, chunk)| {
+            let [called, of, offset] = [0, 4, 8].map(|at| u32_at(chunk, at).unwrap_or_default());
+            let (bit, bits) = match whole.has_bit_sizes {
+                true => (offset & 0xff_ffff, offset >> 24),
+                false => (offset, 0),
+            };
+            match text(self.names, called as usize) {
+                own if own == name => {
+                    let all = || Some(8 * self.size(of, 0)?);
+                    let bits = if bits > 0 { Some(bits) } else { all() };
+                    Some((Field { member, bit, bits: bits? }, of))
+                }
+                b"" => {
+                    let (inner, of) = self.member(of, name, depth + 1)?;
+                    Some((Field { member, bit: bit + inner.bit, ..inner }, of))
+                }
+                _ => None,
+            }
+        })
+    }
+
+    /// The value of the constant `name` of an enumeration.
+    pub fn constant(&self, name: &str) -> Option<u32> {
+        let lists = self.all.iter().filter(|one| one.kind == kind::ENUM);
+        let mut entries = lists.flat_map(|list| list.rest.chunks_exact(8));
+        let named = |entry: &&[u8]| {
+            u32_at(entry, 0).is_some_and(|at| text(self.names, at as usize) == name.as_bytes())
+        };
+        u32_at(entries.find(named)?, 4)
     }
 
     fn get(&self, number: u32) -> Option<Type<'a>> {
@@ -166,7 +242,7 @@ impl<'a> Types<'a> {
     fn size(&self, number: u32, depth: usize) -> Option<u32> {
         let found = self.plain(number).filter(|_| depth < MOST_DEPTH)?;
         match found.kind {
-            kind::INT | kind::STRUCT | kind::UNION | kind::ENUM | kind::ENUM64 => {
+            kind::INT | kind::FLOAT | kind::STRUCT | kind::UNION | kind::ENUM | kind::ENUM64 => {
                 Some(found.size_or_type)
             }
             kind::POINTER => Some(8),

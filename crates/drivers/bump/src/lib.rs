@@ -13,7 +13,7 @@ mod alu;
 mod atomics {
     pub(crate) use std::sync::atomic::{AtomicU64, Ordering};
 }
-mod btf;
+pub mod btf;
 pub mod capture;
 pub mod classify;
 pub mod ebpf;

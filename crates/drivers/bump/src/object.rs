@@ -202,6 +202,23 @@ fn symbols<'a>(file: &'a [u8], table: &Sections<'a>) -> Result<Vec<Symbol<'a>>, 
     Ok(symbols.iter().map(symbol).collect())
 }
 
+/// The instructions in the section `name` of an object file, which refer to nothing outside of the section.
+///
+/// # Errors
+/// [`ObjectError`]: the file is not valid, it has no such section, or the section needs relocations.
+pub fn instructions(file: &[u8], name: &str) -> Result<Vec<u8>, ObjectError> {
+    let object = Object::read(file)?;
+    let at = object.code(name).ok_or_else(|| ObjectError::Missing(name.into()))?;
+    match object.relocations(at)?.first() {
+        None => Ok(object.sections[at].bytes.to_vec()),
+        Some(first) => Err(ObjectError::Reference {
+            section: name.into(),
+            at: first.offset / 8,
+            what: "something outside of its section".into(),
+        }),
+    }
+}
+
 /// The smallest object file that contains these instructions in the section `name`. Examples and tests
 /// use it where there is no compiler.
 pub fn wrap(instructions: &[u8], name: &str) -> Vec<u8> {

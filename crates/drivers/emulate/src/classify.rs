@@ -30,6 +30,10 @@ impl Addresses {
     /// The largest number of hosts.
     pub const MOST: u32 = 65_000;
 
+    /// The hosts, as congestion controls of the kernel know them.
+    pub fn range(self) -> slotline_congestion::Hosts {
+        slotline_congestion::Hosts { first: self.of(HostId(0)), count: self.hosts }
+    }
     /// The address of a host.
     pub fn of(self, host: HostId) -> Ipv4Addr {
         Ipv4Addr::from(Addresses::FIRST + host.0)

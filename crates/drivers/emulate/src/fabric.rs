@@ -1,5 +1,6 @@
 //! The modelled network between real hosts: the simulator's engine, whose time follows a clock.
 
+use crate::circuits::Circuits;
 use crate::classify::{Addresses, Classifier};
 use crate::clock::{Clock, Dilation};
 use crate::frames::Frames;
@@ -27,6 +28,7 @@ pub struct Fabric<'a> {
     classifier: Classifier,
     addresses: Addresses,
     frames: Frames,
+    circuits: Option<Circuits>,
     shared: &'a Shared,
     buffer: Vec<u8>,
     /// Hosts whose packets wait to enter the network.
@@ -98,6 +100,7 @@ impl<'a> Fabric<'a> {
             classifier,
             addresses,
             frames,
+            circuits: None,
             shared,
             buffer,
             ready,
@@ -109,6 +112,12 @@ impl<'a> Fabric<'a> {
             counts,
             fidelity,
         }
+    }
+
+    /// Tells the kernel's TCP of circuits.
+    #[must_use]
+    pub fn with_circuits(self, circuits: Option<Circuits>) -> Fabric<'a> {
+        Fabric { circuits, ..self }
     }
 
     /// Runs until the emulation is stopped, or until its end.
@@ -256,8 +265,11 @@ impl<'a> Fabric<'a> {
             match what {
                 Handover::Left(packet) => self.leave(packet.stamp),
                 Handover::Arrived(packet) => {
-                    self.deliver(&packet);
+                    self.deliver(&packet)?;
                     self.fidelity.deliveries.add(clock.since(at));
+                }
+                Handover::Notified(host, news) => {
+                    self.circuits.iter_mut().try_for_each(|own| own.notify(host, &news))?;
                 }
             }
         }
@@ -293,15 +305,19 @@ impl<'a> Fabric<'a> {
         }
     }
 
-    fn deliver(&mut self, packet: &Packet) {
+    fn deliver(&mut self, packet: &Packet) -> io::Result<()> {
         let frame = &mut self.frames.slots[packet.stamp as usize];
         if packet.has(CE) {
             mark(&mut frame.bytes, self.addresses, packet.dst);
+        }
+        if let Some(circuits) = &mut self.circuits {
+            circuits.arrive(frame.host, packet, &mut frame.bytes)?;
         }
         let taken = self.seats[packet.dst.at()].host.deliver(&frame.bytes);
         self.counts.delivered += u64::from(taken);
         self.counts.refused += u64::from(!taken);
         self.frames.free(packet.stamp);
+        Ok(())
     }
 
     /// Removes a frame that the network has dropped.

@@ -50,6 +50,22 @@ pub struct Tcp {
     pub payload: u16,
 }
 
+/// Sets ECN-Echo in a TCP segment, and corrects its checksum (RFC 1624). Other packets stay as they are.
+pub fn set_echo(bytes: &mut [u8]) {
+    let is_tcp = parse(bytes).is_some_and(|headers| headers.tcp.is_some());
+    let at = usize::from(bytes.first().map_or(0, |byte| byte & 15)) * 4;
+    let Some([_, flags, _, _, high, low]) = bytes.get_mut(at + 12..at + 18).filter(|_| is_tcp)
+    else {
+        return;
+    };
+    if *flags & tcp_flags::ECE == 0 {
+        *flags |= tcp_flags::ECE;
+        let sum = u32::from(!u16::from_be_bytes([*high, *low])) + u32::from(tcp_flags::ECE);
+        let folded = (sum & 0xffff) + (sum >> 16);
+        [*high, *low] = (!(folded as u16)).to_be_bytes();
+    }
+}
+
 /// Parses the packet at the start of `bytes`; `None` if it is not a whole IPv4 packet.
 pub fn parse(bytes: &[u8]) -> Option<Headers> {
     let header: &[u8; 20] = bytes.first_chunk()?;

@@ -10,6 +10,7 @@
 
 mod applications;
 pub mod bridge;
+pub mod circuits;
 pub mod classify;
 pub mod clock;
 mod datagrams;

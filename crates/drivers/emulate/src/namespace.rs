@@ -307,8 +307,11 @@ fn set_kernel(tcp: &KernelTcp) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether hosts may use a congestion control. If not, the error says why and how to permit it.
-pub(crate) fn permitted(name: &str) -> Result<(), String> {
+/// Whether hosts may use a congestion control.
+///
+/// # Errors
+/// Why not, and how to permit it.
+pub fn permitted(name: &str) -> Result<(), String> {
     let list = |kind: &str| {
         let file = format!("/proc/sys/net/ipv4/tcp_{kind}_congestion_control");
         fs::read_to_string(file).unwrap_or_default()

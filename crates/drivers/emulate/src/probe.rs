@@ -1,10 +1,11 @@
 //! Which features for emulation this machine has, and the reasons why others are missing.
 
 use crate::classify::Addresses;
-use crate::isolation;
 use crate::namespace::{self, GateKind, Host, KernelTcp};
+use crate::{isolation, registry};
+use slotline_congestion::{Algorithm, Control, Signal};
 use slotline_net::id::HostId;
-use std::process::Command;
+use std::process::{self, Command};
 
 /// A feature that an emulation can use.
 pub struct Probed {
@@ -40,8 +41,20 @@ pub fn probe() -> Vec<Probed> {
         ),
         tried("cubic", false, namespace::permitted("cubic")),
         tried("dctcp", false, namespace::permitted("dctcp")),
+        tried("retcp and dctcp as BPF programs (struct_ops, clang)", false, congestion()),
         tried("first place on a processor (chrt --fifo)", false, first_place()),
     ]
+}
+
+/// Loads a congestion control, and removes it again.
+fn congestion() -> Result<(), String> {
+    let signal = Signal::Map;
+    let jumps = Algorithm::Retcp { up: 2048, down: 512, signal };
+    let own = isolation::outer().unwrap_or_else(process::id);
+    let folder = registry::own_folder().map_err(|error| error.to_string())?;
+    let folder = folder.join(format!("probe-{own}"));
+    let loaded = Control::load(jumps, Addresses { hosts: 1 }.range(), own, &folder);
+    loaded.map(drop).map_err(|error| error.to_string())
 }
 
 fn first_place() -> Result<(), String> {

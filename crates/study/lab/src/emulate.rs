@@ -6,6 +6,7 @@ use crate::follow::{self, Choice};
 use crate::record::{AppRow, Capture, Emulation, FlowRow, Gate, NEVER, RunRecord};
 use crate::run::Job;
 use crate::status::Status;
+use slotline_emulate::circuits::Circuits;
 use slotline_emulate::classify::{Addresses, Classifier};
 use slotline_emulate::clock::Dilation;
 use slotline_emulate::fabric::{CapturedFrame, Ended, Fabric};
@@ -31,6 +32,8 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+mod congestion;
+
 /// Network time advances in windows of at most this real time. A packet can be late by one window.
 const RESOLUTION_US: u64 = 20;
 
@@ -54,7 +57,12 @@ pub fn record(
     let names: Vec<String> =
         graph.hosts.iter().map(|node| graph.nodes[node.at()].name.clone()).collect();
     let gate = gate_for(spec.gate, &assembly.plan)?;
-    let hosts = hosts(&names, &kernel(transport, dilation), gate)?;
+    let registered = Registered::new().map_err(failed)?;
+    let circuits = congestion::load(transport, spec, names.len() as u32, registered.folder());
+    let circuits = circuits.map_err(failed)?;
+    let mut tcp = kernel(transport, dilation);
+    circuits.iter().for_each(|own| own.name().clone_into(&mut tcp.congestion));
+    let hosts = hosts(&names, &tcp, gate)?;
     let gate = match hosts.first().map(Host::gate) {
         Some(GateKind::Interface) => Gate::Interface,
         _ => Gate::Queue,
@@ -62,7 +70,7 @@ pub fn record(
     let end = loaded.scenario.end.at.filter(|_| !spec.stay).unwrap_or(Time::MAX);
     let programs = programs(&loaded.scenario.app, &names);
     let (nodes, stay, seed) = (graph.hosts.clone(), spec.stay, job.seed);
-    let run = Run { hosts, nodes, programs, stay, end, dilation, seed };
+    let run = Run { registered, circuits, hosts, nodes, programs, stay, end, dilation, seed };
     let (ended, done, scene) = run.between(assembly, loaded, job)?;
     let captured = Choice::capture(&scene, &loaded.scenario.measure);
     let mut record = of(ended, &done.flows, &captured, &scene, dilation, gate);
@@ -158,6 +166,8 @@ fn app_row(app: &AppSpec, ran: Ran) -> AppRow {
 }
 
 struct Run {
+    registered: Registered,
+    circuits: Option<Circuits>,
     hosts: Vec<Host>,
     nodes: Vec<NodeId>,
     programs: Vec<Program>,
@@ -184,7 +194,7 @@ impl Run {
         let namespaces = namespaces(&self.hosts).map_err(failed)?;
         let named: Vec<(String, Ipv4Addr)> =
             self.hosts.iter().map(|host| (host.name.clone(), host.address)).collect();
-        let registered = Registered::new().map_err(failed)?;
+        let registered = self.registered;
         let environment = Environment::new(registered.folder(), self.dilation).map_err(failed)?;
         registered
             .tell(&loaded.scenario.name, &named, &namespaces, &environment)
@@ -199,6 +209,7 @@ impl Run {
         let seat = |(host, node)| Seat::new(host, node, rate(node));
         let seats = self.hosts.into_iter().zip(self.nodes).map(seat).collect();
         let fabric = Fabric::new(seats, stepper, classifier, self.end, &shared);
+        let fabric = fabric.with_circuits(self.circuits);
         let work = Work {
             plan,
             namespaces,

@@ -1,5 +1,6 @@
 //! Refuses settings that cannot be emulated with real hosts, with the key and the reason.
 
+use super::engine::SignalSpec;
 use super::spec::{Scenario, SchemeSpec};
 use slotline_net::error::SpecError;
 use slotline_net::topology::Graph;
@@ -12,18 +13,31 @@ const MOST_HOSTS: usize = 1_000;
 /// The greatest dilation.
 const MOST_DILATION: f64 = 100_000.0;
 
-/// Linux's name for a congestion control algorithm; `None` if it has none.
+/// Linux's name for a congestion control algorithm; `None` if it has none. `retcp` is not Linux's own.
 pub fn kernel_name(kind: AlgorithmKind) -> Option<&'static str> {
     match kind {
         AlgorithmKind::NewReno => Some("reno"),
         AlgorithmKind::Cubic => Some("cubic"),
         AlgorithmKind::Dctcp => Some("dctcp"),
+        AlgorithmKind::Retcp => Some("retcp"),
         _ => None,
     }
 }
 
+/// The reason why a real host cannot have a transport.
+fn refusal(kind: AlgorithmKind) -> String {
+    let why = match kind {
+        AlgorithmKind::Tdtcp => {
+            "detects losses and measures round-trip times for each path, which the kernel's TCP cannot"
+        }
+        _ => "is not a transport of the kernel",
+    };
+    let name = kind.name();
+    format!("`{name}` {why}; emulated hosts have `newreno`, `cubic`, `dctcp` or `retcp`")
+}
+
 /// The settings of transports that real hosts also have.
-const FOLLOWED: [&str; 8] = [
+const FOLLOWED: [&str; 11] = [
     "kind",
     "mtu",
     "framing",
@@ -32,6 +46,9 @@ const FOLLOWED: [&str; 8] = [
     "delayed-ack",
     "ecn",
     "tail-loss-probe",
+    "gain-shift",
+    "circuit-increase",
+    "circuit-decrease",
 ];
 
 /// Settings of transports that only simulated hosts have, as notes.
@@ -89,13 +106,18 @@ pub(super) fn faults(scenario: &Scenario, graph: Option<&Graph>) -> Vec<SpecErro
         }
     }
     for (at, scheme) in scenario.scheme.iter().enumerate() {
-        let kind = scheme.transport.kind;
+        let TransportSpec { kind, ecn, .. } = scheme.transport;
+        let key = |key: &str| format!("scheme[{at}].transport.{key}");
         if kernel_name(kind).is_none() {
-            let why = format!(
-                "`{}`: an emulated host has the kernel's TCP, so `newreno`, `cubic` or `dctcp`",
-                kind.name()
-            );
-            refuse(format!("scheme[{at}].transport.kind"), why);
+            refuse(key("kind"), refusal(kind));
+        }
+        if kind == AlgorithmKind::Retcp && spec.exact {
+            let why = "`retcp`: an exact emulation has no compiler for the guest's kernel";
+            refuse(key("kind"), why.into());
+        }
+        if kind == AlgorithmKind::Retcp && ecn && spec.circuit_signal == SignalSpec::EcnEcho {
+            let why = "`ecn`: ECN-Echo tells of circuits (`circuit-signal`): leave one of both out";
+            refuse(key("ecn"), why.into());
         }
     }
     faults

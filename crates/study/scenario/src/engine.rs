@@ -34,6 +34,9 @@ pub struct EmulateSpec {
     pub dilation: f64,
     /// How packets of applications reach the network.
     pub gate: GateSpec,
+    /// How hosts with the transport `retcp` learn of circuits.
+    #[serde(skip_serializing_if = "SignalSpec::is_usual")]
+    pub circuit_signal: SignalSpec,
     /// Whether the hosts stay up until the run is stopped, regardless of `end`.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub stay: bool,
@@ -44,7 +47,8 @@ pub struct EmulateSpec {
 
 impl Default for EmulateSpec {
     fn default() -> EmulateSpec {
-        EmulateSpec { dilation: 1.0, gate: GateSpec::Auto, stay: false, exact: false }
+        let (gate, circuit_signal) = Default::default();
+        EmulateSpec { dilation: 1.0, gate, circuit_signal, stay: false, exact: false }
     }
 }
 
@@ -61,6 +65,27 @@ pub enum GateSpec {
     /// Packets are read from the interface. Sockets do not notice how many packets wait, and a queue of more than 1000
     /// packets overflows.
     Interface,
+}
+
+/// How the kernel's TCP of an emulated host learns of circuits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SignalSpec {
+    /// By a map of the kernel. It gets the state that the network's packets carry when they arrive, or the messages of
+    /// `notify`.
+    #[default]
+    Map,
+    /// By ECN-Echo in packets that arrive. `notify` has no effect.
+    ///
+    /// Source: Etalon paper, section 4.4.
+    EcnEcho,
+}
+
+impl SignalSpec {
+    /// Whether it is the default.
+    fn is_usual(&self) -> bool {
+        *self == SignalSpec::Map
+    }
 }
 
 /// How the flow-level engine computes rates.

@@ -49,7 +49,7 @@ mod traffic;
 
 pub use app::AppSpec;
 pub use check::Files;
-pub use engine::{EmulateSpec, EngineSpec, FlowSpec, GateSpec, RatesSpec};
+pub use engine::{EmulateSpec, EngineSpec, FlowSpec, GateSpec, RatesSpec, SignalSpec};
 pub use error::{Fault, ScenarioError};
 pub use event::{EventKind, EventSpec};
 pub use extensions::{Extensions, provide};

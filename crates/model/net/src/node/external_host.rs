@@ -8,6 +8,7 @@ use crate::frame::{Kind, Packet};
 use crate::id::{HostId, PortId};
 use crate::rng::{mix32, mix64};
 use crate::time::Time;
+use crate::wire::path_news::PathNews;
 use crate::workload::{Carrier, Conn, Traffic};
 use std::sync::Arc;
 
@@ -63,7 +64,7 @@ fn shared(src: u32, dst: u32, n: u32) -> Conn {
 /// A network card, and the agent of a central scheme if there is one, without transports.
 ///
 /// Its applications pass packets to it as arrivals at port 0 that are not for this host. It hands over the packets that
-/// arrive for this host, and those that have left its card ([`Handover`]). All its ports are pulled.
+/// arrive for this host, those that have left its card, and news of circuits ([`Handover`]). All its ports are pulled.
 pub struct ExternalHost {
     id: HostId,
     plan: Arc<Plan>,
@@ -132,8 +133,11 @@ impl ExternalHost {
             Kind::Pause => self.nic.pause(port, &packet, cx),
             Kind::Control => {
                 let message = cx.detach(&packet);
-                if let Some(agent) = self.nic.agent_mut() {
-                    agent.control(&message, cx);
+                match self.nic.agent_mut() {
+                    Some(agent) => agent.control(&message, cx),
+                    None => PathNews::parse(&message)
+                        .iter()
+                        .for_each(|news| cx.hand_over(Handover::Notified(self.id, *news))),
                 }
             }
         }

@@ -1,6 +1,8 @@
 //! The exchange between the network and applications outside of it.
 
 use crate::frame::Packet;
+use crate::id::HostId;
+use crate::wire::path_news::PathNews;
 
 /// What a host hands over to applications that are not nodes of the network, such as those of a real machine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -9,4 +11,6 @@ pub enum Handover {
     Left(Packet),
     /// A packet for the application has arrived.
     Arrived(Packet),
+    /// The switch of its rack has notified a host of a circuit that begins or ends.
+    Notified(HostId, PathNews),
 }

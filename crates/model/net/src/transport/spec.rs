@@ -257,6 +257,12 @@ impl TransportSpec {
         }
     }
 
+    /// The factors by which the window of reTCP changes.
+    pub fn jumps(&self) -> Jumps {
+        let scaled = |factor: f64| (factor * 1024.0) as u32;
+        Jumps { up: scaled(self.circuit_increase), down: scaled(self.circuit_decrease) }
+    }
+
     fn check_timer_and_gain(&self) -> Result<(), SpecError> {
         if self.timer_slack > Time::s(1) {
             let message = format!("`timer-slack` = {}: at most 1s is possible", self.timer_slack);
@@ -404,11 +410,7 @@ impl Transport {
         {
             return Algorithm::Custom(Custom::new(make(self.initial_window())));
         }
-        let scaled = |factor: f64| (factor * 1024.0) as u32;
-        let jumps = Jumps {
-            up: scaled(self.spec.circuit_increase),
-            down: scaled(self.spec.circuit_decrease),
-        };
+        let jumps = self.spec.jumps();
         let TransportSpec { gain_shift, standard, update_interval, ecn_response, .. } = self.spec;
         let tuning = Tuning { gain_shift, jumps, standard, update_interval, ecn_response };
         Algorithm::new(self.spec.kind, self.initial_window(), tuning)

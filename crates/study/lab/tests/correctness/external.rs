@@ -66,6 +66,7 @@ proptest! {
                         assert_eq!(frames[packet.stamp as usize].2, packet.dst.0);
                         fates.entry(packet.stamp).or_default().arrived.push(at);
                     }
+                    Handover::Notified(..) => {}
                 }
             }
             for frame in stepper.lost_frames() {
