@@ -10,6 +10,7 @@
 
 mod applications;
 pub mod bridge;
+mod burst;
 pub mod classify;
 pub mod clock;
 mod datagrams;
@@ -19,6 +20,7 @@ pub mod ipv4;
 pub mod isolation;
 pub mod lateness;
 pub mod namespace;
+mod port;
 pub mod probe;
 mod processors;
 pub mod programs;
