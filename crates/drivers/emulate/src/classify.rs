@@ -52,7 +52,7 @@ pub enum Foreign {
     Protocol,
     /// Its source or destination is not a host of the network, or its source is another host.
     Address,
-    /// It is longer than packets of the model can be.
+    /// It is longer than packets of the network are.
     Length,
 }
 
@@ -86,10 +86,10 @@ impl Classifier {
         let headers = ipv4::parse(bytes).ok_or(Foreign::Protocol)?;
         let dst = self.addresses.host(headers.dst).filter(|&dst| dst != src);
         let dst = dst.filter(|_| self.addresses.of(src) == headers.src).ok_or(Foreign::Address)?;
-        let len = self.plan.transport.datagram_len(headers.length.into());
-        if u32::from(len) < u32::from(headers.length) {
+        if u32::from(headers.length) > self.plan.transport.mtu() {
             return Err(Foreign::Length);
         }
+        let len = self.plan.transport.datagram_len(headers.length.into());
         let (flow, kind) = self.connection(src, dst, &headers);
         let conn = &self.plan.traffic.conns[flow as usize];
         let packet = Packet { dst, flow, len, kind, class: conn.class, ..Packet::default() };

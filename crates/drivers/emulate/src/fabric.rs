@@ -1,9 +1,11 @@
 //! The modelled network between real hosts: the simulator's engine, whose time follows a clock.
 
+use crate::burst::{self, Burst};
 use crate::circuits::Circuits;
 use crate::classify::{Addresses, Classifier};
 use crate::clock::{Clock, Dilation};
-use crate::frames::Frames;
+use crate::frames::{Frames, State};
+use crate::port::PREFIX;
 use crate::processors::Pinned;
 use crate::seat::Seat;
 use crate::shared::{Counts, Fidelity, Shared, Snapshot};
@@ -30,14 +32,16 @@ pub struct Fabric<'a> {
     frames: Frames,
     circuits: Option<Circuits>,
     shared: &'a Shared,
+    /// The beginning of a packet that the kernel holds, and a packet that has left by an interface.
+    shown: Vec<u8>,
     buffer: Vec<u8>,
     /// Hosts whose packets wait to enter the network.
     ready: Vec<usize>,
     /// Packets that the network has delivered or sent, and frames that it has lost.
     over: Vec<(Time, Handover)>,
     lost: Vec<u32>,
-    /// Hosts whose kernel has yet to learn of released packets.
-    released: Vec<usize>,
+    /// Hosts whose kernels have yet to learn what happens to packets that they hold.
+    decided: Vec<usize>,
     captured: Vec<CapturedFrame>,
     end: Time,
     counts: Counts,
@@ -92,8 +96,8 @@ impl<'a> Fabric<'a> {
         shared: &'a Shared,
     ) -> Fabric<'a> {
         let addresses = Addresses { hosts: seats.len() as u32 };
-        let (frames, counts, fidelity, buffer) = Default::default();
-        let (ready, over, lost, released, captured) = Default::default();
+        let (frames, counts, fidelity, shown, buffer) = Default::default();
+        let (ready, over, lost, decided, captured) = Default::default();
         Fabric {
             seats,
             stepper,
@@ -102,11 +106,12 @@ impl<'a> Fabric<'a> {
             frames,
             circuits: None,
             shared,
+            shown,
             buffer,
             ready,
             over,
             lost,
-            released,
+            decided,
             captured,
             end,
             counts,
@@ -171,7 +176,12 @@ impl<'a> Fabric<'a> {
     fn waiting_list(&self) -> io::Result<OwnedFd> {
         let list = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         for (at, seat) in self.seats.iter().enumerate() {
-            epoll::add(&list, seat.host.readable(), EventData::new_u64(at as u64), EventFlags::IN)?;
+            epoll::add(
+                &list,
+                seat.host.port.readable(),
+                EventData::new_u64(at as u64),
+                EventFlags::IN,
+            )?;
         }
         Ok(list)
     }
@@ -180,13 +190,22 @@ impl<'a> Fabric<'a> {
     /// opened.
     fn pass_on(&mut self) -> io::Result<()> {
         for at in 0..self.seats.len() {
-            while let Some(number) = self.seats[at].host.receive(&mut self.buffer)? {
-                if let Ok(packet) = self.classifier.classify(HostId(at as u32), &self.buffer) {
-                    self.seats[packet.dst.at()].host.deliver(&self.buffer);
-                }
-                self.seats[at].host.release(number);
+            let port = &mut self.seats[at].host.port;
+            port.fill()?;
+            while let Some(number) = port.next_held(&mut self.shown) {
+                port.release(number);
             }
-            self.seats[at].host.flush()?;
+            port.flush()?;
+            while let Some(length) = self.seats[at].host.port.read(&mut self.buffer)? {
+                let burst = Burst::by_prefix(&self.buffer[..length]);
+                for n in 0..burst.count() {
+                    burst.write(n, &mut self.shown);
+                    let packet = &self.shown[PREFIX..];
+                    if let Ok(seen) = self.classifier.classify(HostId(at as u32), packet) {
+                        self.seats[seen.dst.at()].host.port.deliver(&self.shown);
+                    }
+                }
+            }
         }
         Ok(())
     }
@@ -195,7 +214,6 @@ impl<'a> Fabric<'a> {
     /// whether there was anything to do.
     fn round(&mut self, clock: &Clock, list: &OwnedFd) -> io::Result<bool> {
         let advanced = self.stepper.advance(clock.now());
-        self.capture();
         self.carry_out(clock)?;
         let mut ready = std::mem::take(&mut self.ready);
         wait::ready(list, &mut ready)?;
@@ -204,40 +222,108 @@ impl<'a> Fabric<'a> {
             self.take_in(host, clock)?;
         }
         self.ready = ready;
+        self.collect(clock)?;
         Ok(worked)
     }
 
     /// Moves packets of a host's applications into the network.
     fn take_in(&mut self, at: usize, clock: &Clock) -> io::Result<()> {
+        if !self.seats[at].host.port.holds() {
+            return self.take_unheld(at, clock);
+        }
+        self.seats[at].host.port.fill()?;
+        let mut shown = std::mem::take(&mut self.shown);
+        loop {
+            shown.clear();
+            shown.resize(PREFIX, 0);
+            let port = &mut self.seats[at].host.port;
+            let Some(number) = port.next_held(&mut shown) else { break };
+            match Burst::by_mtu(&shown, port.mtu) {
+                Some(burst) => self.enter(at, &burst, Some(number), clock.now()),
+                None => self.leave_to_kernel(at, number),
+            }
+        }
+        self.shown = shown;
+        Ok(())
+    }
+
+    fn take_unheld(&mut self, at: usize, clock: &Clock) -> io::Result<()> {
         for _ in 0..BURST {
-            let seat = &mut self.seats[at];
-            if seat.is_full() {
+            if self.seats[at].is_full() {
                 return Ok(());
             }
-            let Some(number) = seat.host.receive(&mut self.buffer)? else { return Ok(()) };
-            self.enter(at, number, clock.now());
+            let read = self.seats[at].host.port.read(&mut self.buffer)?;
+            let Some(length) = read else { return Ok(()) };
+            self.enter_unheld(at, length, clock.now());
         }
         Ok(())
     }
 
-    fn enter(&mut self, at: usize, number: u32, now: Time) {
-        let Ok(packet) = self.classifier.classify(HostId(at as u32), &self.buffer) else {
-            self.counts.foreign += 1;
-            return self.release(at, number);
-        };
+    /// Moves the packet in the buffer, which has left by the interface, into the network.
+    fn enter_unheld(&mut self, at: usize, length: usize, now: Time) {
+        let buffer = std::mem::take(&mut self.buffer);
+        self.enter(at, &Burst::by_prefix(&buffer[..length]), None, now);
+        self.buffer = buffer;
+    }
+
+    /// Moves the segments of a packet into the network. The kernel may hold the packet under a number.
+    fn enter(&mut self, at: usize, burst: &Burst<'_>, held: Option<u32>, now: Time) {
+        let mut previous = None;
+        for n in 0..burst.count() {
+            let handle = self.frames.put(burst, n, at as u32);
+            let bytes = &self.frames.slots[handle as usize].bytes[PREFIX..];
+            match self.classifier.classify(HostId(at as u32), bytes) {
+                Ok(packet) => {
+                    held.iter().for_each(|number| self.frames.hold(handle, *number, previous));
+                    previous = Some(handle);
+                    self.inject(at, Packet { stamp: handle, ..packet }, now);
+                }
+                // The other segments have the same addresses.
+                Err(_) => {
+                    self.frames.free(handle);
+                    return self.refuse(at, held);
+                }
+            }
+        }
+        if let Some(handle) = previous.filter(|handle| self.goes_ahead(*handle)) {
+            self.release(handle);
+        }
+    }
+
+    /// Whether the kernel is to release the packet of a frame before it leaves the card: its last frame may go ahead.
+    fn goes_ahead(&self, last: u32) -> bool {
+        self.frames.slots[last as usize].ahead > 0
+    }
+
+    /// Moves a frame into the network.
+    fn inject(&mut self, at: usize, packet: Packet, now: Time) {
         let seat = &mut self.seats[at];
         let (node, len) = (seat.node, packet.len.into());
         seat.enter();
-        let ahead = if seat.may_go_ahead(len) { len } else { 0 };
-        if ahead > 0 {
-            self.release(at, number);
+        let frame = &mut self.frames.slots[packet.stamp as usize];
+        if frame.state == State::Kernel && seat.may_go_ahead(len) {
+            frame.ahead = len;
         }
-        let stamp = self.frames.put(&mut self.buffer, at as u32, number);
-        self.frames.slots[stamp as usize].ahead = ahead;
-        if self.stepper.inject(node, now, Packet { stamp, ..packet }) {
+        if self.stepper.inject(node, now, packet) {
             self.counts.entered += 1;
         } else {
-            self.lose(stamp);
+            self.lose(packet.stamp);
+        }
+    }
+
+    /// Lets the kernel split a packet that is too long. Its fragments follow.
+    fn leave_to_kernel(&mut self, at: usize, number: u32) {
+        self.seats[at].host.port.release(number);
+        self.seats[at].others = true;
+        self.note_decision(at);
+    }
+
+    /// Drops a packet that does not belong to the network.
+    fn refuse(&mut self, at: usize, held: Option<u32>) {
+        self.counts.foreign += 1;
+        if let Some(number) = held {
+            self.seats[at].host.port.discard(number);
+            self.note_decision(at);
         }
     }
 
@@ -247,8 +333,8 @@ impl<'a> Fabric<'a> {
             if matches!(hop.packet.kind, Kind::Control | Kind::Pause) {
                 continue;
             }
-            let bytes = &self.frames.slots[hop.packet.stamp as usize].bytes;
-            let mut head = bytes[..bytes.len().min(CAPTURED)].to_vec();
+            let frame = &self.frames.slots[hop.packet.stamp as usize];
+            let mut head = burst::head(&frame.bytes, CAPTURED);
             if hop.packet.has(CE) {
                 mark(&mut head, self.addresses, hop.packet.dst);
             }
@@ -261,9 +347,16 @@ impl<'a> Fabric<'a> {
         let mut over = std::mem::take(&mut self.over);
         over.extend(self.stepper.handovers());
         over.sort_by_key(|(at, _)| *at);
+        for (_, what) in &over {
+            if let Handover::Left(packet) = what {
+                self.leave(packet.stamp);
+            }
+        }
+        // Packets are whole before they are recorded or delivered.
+        self.collect(clock)?;
+        self.capture();
         for (at, what) in over.drain(..) {
             match what {
-                Handover::Left(packet) => self.leave(packet.stamp),
                 Handover::Arrived(packet) => {
                     self.deliver(&packet)?;
                     self.fidelity.deliveries.add(clock.since(at));
@@ -271,6 +364,7 @@ impl<'a> Fabric<'a> {
                 Handover::Notified(host, news) => {
                     self.circuits.iter_mut().try_for_each(|own| own.notify(host, &news))?;
                 }
+                Handover::Left(_) => {}
             }
         }
         self.over = over;
@@ -278,52 +372,87 @@ impl<'a> Fabric<'a> {
         lost.extend(self.stepper.lost_frames());
         lost.drain(..).for_each(|handle| self.lose(handle));
         self.lost = lost;
-        while let Some(host) = self.released.pop() {
-            self.seats[host].host.flush()?;
+        Ok(())
+    }
+
+    /// Tells kernels what happens to the packets that they hold, and reads those that leave by their interfaces.
+    fn collect(&mut self, clock: &Clock) -> io::Result<()> {
+        while let Some(at) = self.decided.pop() {
+            self.seats[at].host.port.flush()?;
+            let mut awaited = std::mem::take(&mut self.seats[at].awaited);
+            let others = std::mem::take(&mut self.seats[at].others);
+            let mut seen = 0;
+            while seen < awaited.len() || others {
+                let port = &self.seats[at].host.port;
+                let Some(length) = port.read(&mut self.buffer)? else { break };
+                let (packet, mtu) = (&self.buffer[..length], port.mtu);
+                match self.frames.complete(&awaited[seen..], packet, mtu) {
+                    Some(place) => seen += place + 1,
+                    None if self.seats[at].is_full() => self.counts.refused += 1,
+                    None => self.enter_unheld(at, length, clock.now()),
+                }
+            }
+            // The interface has dropped these, and counts them.
+            awaited.drain(seen..).for_each(|first| self.frames.resolve(first, None));
+            awaited.clear();
+            self.seats[at].awaited = awaited;
         }
         Ok(())
     }
 
-    /// Releases a packet that the host's kernel holds.
-    fn release(&mut self, at: usize, number: u32) {
-        self.seats[at].host.release(number);
-        if self.released.last() != Some(&at) {
-            self.released.push(at);
+    /// Notes that a host's kernel has yet to learn what happens to packets.
+    fn note_decision(&mut self, at: usize) {
+        if self.decided.last() != Some(&at) {
+            self.decided.push(at);
         }
     }
 
-    /// Notes that a frame has left its host's card, or was dropped before.
+    /// Lets the packet of a frame leave by its host's interface, if the kernel holds it.
+    fn release(&mut self, handle: u32) {
+        let Some(number) = self.frames.let_go(handle) else { return };
+        let frame = &self.frames.slots[handle as usize];
+        let at = frame.host as usize;
+        self.seats[at].host.port.release(number);
+        self.seats[at].awaited.push(frame.first);
+        self.note_decision(at);
+    }
+
+    /// Notes that a frame has left its host's card.
     fn leave(&mut self, handle: u32) {
         let frame = &mut self.frames.slots[handle as usize];
-        if std::mem::replace(&mut frame.left, true) {
-            return;
-        }
-        let (at, number, ahead) = (frame.host as usize, frame.number, frame.ahead);
-        self.seats[at].leave(ahead);
-        if ahead == 0 {
-            self.release(at, number);
+        if !std::mem::replace(&mut frame.left, true) {
+            self.seats[frame.host as usize].leave(frame.ahead);
+            self.release(handle);
         }
     }
 
     fn deliver(&mut self, packet: &Packet) -> io::Result<()> {
         let frame = &mut self.frames.slots[packet.stamp as usize];
         if packet.has(CE) {
-            mark(&mut frame.bytes, self.addresses, packet.dst);
+            mark(&mut frame.bytes[PREFIX..], self.addresses, packet.dst);
         }
         if let Some(circuits) = &mut self.circuits {
-            circuits.arrive(frame.host, packet, &mut frame.bytes)?;
+            circuits.arrive(frame.host, packet, &mut frame.bytes[PREFIX..])?;
         }
-        let taken = self.seats[packet.dst.at()].host.deliver(&frame.bytes);
+        let port = &self.seats[packet.dst.at()].host.port;
+        let taken = frame.state == State::Here && port.deliver(&frame.bytes);
         self.counts.delivered += u64::from(taken);
         self.counts.refused += u64::from(!taken);
         self.frames.free(packet.stamp);
         Ok(())
     }
 
-    /// Removes a frame that the network has dropped.
+    /// Removes a frame that the network has dropped, perhaps before it left its host's card.
     fn lose(&mut self, handle: u32) {
-        self.leave(handle);
-        self.frames.free(handle);
+        let frame = &mut self.frames.slots[handle as usize];
+        let at = frame.host as usize;
+        if !std::mem::replace(&mut frame.left, true) {
+            self.seats[at].leave(frame.ahead);
+        }
+        if let Some(number) = self.frames.lose(handle) {
+            self.seats[at].host.port.discard(number);
+            self.note_decision(at);
+        }
     }
 }
 

@@ -10,6 +10,7 @@
 
 mod applications;
 pub mod bridge;
+mod burst;
 pub mod circuits;
 pub mod classify;
 pub mod clock;
@@ -21,6 +22,7 @@ pub mod isolation;
 pub mod lateness;
 pub mod namespace;
 pub mod optical;
+mod port;
 pub mod probe;
 mod processors;
 pub mod programs;

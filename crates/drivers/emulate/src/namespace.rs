@@ -1,16 +1,15 @@
 //! A host of an emulation: a network namespace with one interface, `eth0`, whose far end is the modelled network.
 
 use crate::classify::Addresses;
+use crate::port::Port;
 use crate::processors;
 use nix::sched::{CloneFlags, setns, unshare};
 use slotline_linux::command::command;
-use slotline_linux::nfqueue::{NfQueue, Settings, Verdict};
 use std::fs::{self, File};
 use std::io;
 use std::net::Ipv4Addr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
-use tun_rs::{DeviceBuilder, Layer, SyncDevice};
 
 /// The interface of a host.
 pub const INTERFACE: &str = "eth0";
@@ -77,12 +76,9 @@ pub struct Host {
     pub name: String,
     /// Its address.
     pub address: Ipv4Addr,
+    /// The passage between its kernel and the network.
+    pub(crate) port: Port,
     namespace: OwnedFd,
-    // This field is dropped before the interface, which would wait for the packets that the queue holds.
-    queue: Option<NfQueue>,
-    tun: SyncDevice,
-    /// The buffer into which the interface is read; empty if the queue is read.
-    buffer: Vec<u8>,
 }
 
 impl Host {
@@ -116,26 +112,6 @@ impl Host {
         inside(self.namespace(), work)
     }
 
-    /// Writes the next packet of the host's applications into `packet`. Returns the number to pass to [`Host::release`]
-    /// when the packet has left the card, or `None` if there is no packet.
-    pub fn receive(&mut self, packet: &mut Vec<u8>) -> io::Result<Option<u32>> {
-        match &mut self.queue {
-            Some(queue) => queue.receive(packet),
-            None => read(&self.tun, &mut self.buffer, packet),
-        }
-    }
-
-    /// Releases a packet that has left the card.
-    pub fn release(&mut self, number: u32) {
-        self.queue.iter_mut().for_each(|queue| queue.release(number));
-    }
-
-    /// Sends the releases to the kernel.
-    pub fn flush(&mut self) -> io::Result<()> {
-        let Some(queue) = &mut self.queue else { return Ok(()) };
-        queue.flush()
-    }
-
     /// The number of packets of applications that the kernel dropped before the network saw them.
     pub fn dropped_outside(&self) -> io::Result<u64> {
         self.inside(|| {
@@ -146,22 +122,9 @@ impl Host {
         })
     }
 
-    /// Delivers a packet to the host's applications. Returns whether the kernel accepted it.
-    pub fn deliver(&self, packet: &[u8]) -> bool {
-        self.tun.send(packet).is_ok()
-    }
-
-    /// A file descriptor that is readable while packets of applications wait.
-    pub fn readable(&self) -> BorrowedFd<'_> {
-        match &self.queue {
-            Some(queue) => queue.as_fd(),
-            None => self.tun.as_fd(),
-        }
-    }
-
     /// How the host's packets enter the network.
     pub fn gate(&self) -> GateKind {
-        if self.queue.is_some() { GateKind::Queue } else { GateKind::Interface }
+        if self.port.holds() { GateKind::Queue } else { GateKind::Interface }
     }
 }
 
@@ -210,24 +173,6 @@ pub fn inside<T: Send>(
     joined.unwrap_or_else(|_| Err(io::Error::other("a thread failed in a host's namespace")))
 }
 
-fn read(tun: &SyncDevice, buffer: &mut [u8], packet: &mut Vec<u8>) -> io::Result<Option<u32>> {
-    match tun.recv(buffer) {
-        Ok(length) => {
-            packet.clear();
-            packet.extend_from_slice(&buffer[..length]);
-            Ok(Some(0))
-        }
-        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
-        Err(error) => Err(error),
-    }
-}
-
-/// Whole packets are copied. A released packet is dropped by the kernel, because the model forwards the copy.
-const QUEUE: Settings =
-    Settings { number: 0, copied: u16::MAX, verdict: Verdict::Drop, pass_when_full: false };
-/// The longest packet in bytes.
-const LONGEST: usize = 65_536;
-
 /// Creates a host on the present thread.
 fn host_here(
     name: &str,
@@ -241,30 +186,16 @@ fn host_here(
     let namespace = File::open("/proc/thread-self/ns/net")
         .map_err(|e| failed("open its network namespace", e.to_string()))?;
     set_kernel(tcp).map_err(|e| failed("set its TCP", e))?;
-    // The queue is opened before the interface, so that it is also closed first if the process is killed.
-    let queue = match gate {
-        GateKind::Interface => None,
-        GateKind::Queue => Some(
-            NfQueue::open(QUEUE)
-                .map_err(|e| failed("queue its packets (netfilter)", e.to_string()))?,
-        ),
-    };
-    let tun = DeviceBuilder::new()
-        .name(INTERFACE)
-        .layer(Layer::L3)
-        .mtu(tcp.mtu as u16)
-        .build_sync()
-        .and_then(|tun| tun.set_nonblocking(true).map(|()| tun))
-        .map_err(|e| failed("make its interface (/dev/net/tun)", e.to_string()))?;
+    let port = Port::open(tcp.mtu as u16, gate)
+        .map_err(|(what, error)| failed(what, error.to_string()))?;
     command("ip", &["-batch", "-"], &interface_commands(address, tcp))
         .map_err(|e| failed("configure its interface", e))?;
-    if queue.is_some() {
+    if port.holds() {
         let arguments = ["--noflush", "--wait"];
         command("iptables-legacy-restore", &arguments, &queue_rule())
             .map_err(|e| failed("queue its packets", e))?;
     }
-    let buffer = if queue.is_none() { vec![0; LONGEST] } else { Vec::new() };
-    Ok(Host { name: name.into(), address, namespace: namespace.into(), tun, queue, buffer })
+    Ok(Host { name: name.into(), address, port, namespace: namespace.into() })
 }
 
 /// The input of `ip -batch`.

@@ -1,7 +1,7 @@
 //! The place of a host in the network, and the packets that wait in its card.
 
 use crate::clock::Dilation;
-use crate::namespace::{GateKind, Host};
+use crate::namespace::Host;
 use slotline_net::id::NodeId;
 use slotline_net::time::Time;
 use slotline_net::units::Rate;
@@ -22,12 +22,16 @@ pub struct Seat {
     /// Bytes in the queue that the kernel released early, and the limit for them.
     ahead: u64,
     most_ahead: u64,
+    /// Handles of frames that the kernel was told to release, in that order, and whether other packets were released.
+    pub(crate) awaited: Vec<u32>,
+    pub(crate) others: bool,
 }
 
 impl Seat {
     /// A seat of `host` at `node`, with the rate of its card.
     pub fn new(host: Host, node: NodeId, rate: Rate) -> Seat {
-        Seat { host, node, rate, waiting: 0, ahead: 0, most_ahead: 0 }
+        let (awaited, others) = (Vec::new(), false);
+        Seat { host, node, rate, waiting: 0, ahead: 0, most_ahead: 0, awaited, others }
     }
 
     /// Sets how much slower than real time the network runs.
@@ -36,9 +40,9 @@ impl Seat {
         self.most_ahead = self.rate.inverse_rate().bytes_in(Time::ps(missing as u64));
     }
 
-    /// Whether the card has no room. It always has room if the kernel holds packets.
+    /// Whether the card has no room for packets that the kernel does not hold.
     pub(crate) fn is_full(&self) -> bool {
-        self.host.gate() == GateKind::Interface && self.waiting >= MOST_WAITING
+        self.waiting >= MOST_WAITING
     }
 
     /// Notes that a packet has entered the card.

@@ -48,6 +48,7 @@ impl Crossing {
             copied: COPIED,
             verdict: Verdict::Accept,
             pass_when_full: true,
+            as_they_are: false,
         };
         let queue = NfQueue::open(settings)?;
         let chain = Chain { hook: "FORWARD", queue: crossed.queue };

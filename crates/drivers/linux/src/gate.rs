@@ -57,6 +57,7 @@ impl Gate {
             copied: COPIED,
             verdict: Verdict::Accept,
             pass_when_full: false,
+            as_they_are: false,
         };
         let queue = NfQueue::open(settings)?;
         let gate = Gate { queue, held };

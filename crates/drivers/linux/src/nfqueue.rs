@@ -3,11 +3,12 @@
 //!
 //! A held packet stays charged to its socket, so TCP notices that the card is busy (TCP small queues).
 
-use rustix::io::Errno;
+use nix::errno::Errno;
+use nix::sys::socket::{MsgFlags, MultiHeaders, recvmmsg};
 use rustix::net::netlink::{self, SocketAddrNetlink};
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, sockopt};
-use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::io::{self, IoSliceMut};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 const SUBSYSTEM: u16 = 3 << 8;
 const PACKET: u16 = SUBSYSTEM;
@@ -22,8 +23,9 @@ const CONFIG_COPY: u16 = 2;
 const CONFIG_LENGTH: u16 = 3;
 const CONFIG_MASK: u16 = 4;
 const CONFIG_FLAGS: u16 = 5;
-/// The flag by which packets pass where the queue is full.
+/// The flag by which packets pass where the queue is full, and the one by which packets stay as they are.
 const FAIL_OPEN: u32 = 1;
+const AS_THEY_ARE: u32 = 4;
 /// Attributes of packets and verdicts.
 const PACKET_HEADER: u16 = 1;
 const VERDICT_HEADER: u16 = 2;
@@ -34,8 +36,10 @@ const COPY_PACKET: u8 = 2;
 const NETLINK_HEADER: usize = 16;
 /// The headers of a message: netlink's, and one with the number of the queue.
 const HEADERS: usize = NETLINK_HEADER + 4;
-/// The largest message: a packet of 64 KiB and the kernel's attributes of it.
-const LARGEST: usize = 70_000;
+/// Room for the kernel's attributes of a packet.
+const ATTRIBUTES: usize = 512;
+/// The most packets that are read at once.
+const BATCH: usize = 64;
 /// The most packets that the kernel holds.
 const MOST_HELD: u32 = 16_384;
 /// The receive buffer for messages that were not read yet, in bytes.
@@ -61,6 +65,9 @@ pub struct Settings {
     pub verdict: Verdict,
     /// Whether packets pass while the queue is full. Otherwise the kernel drops them.
     pub pass_when_full: bool,
+    /// Whether packets stay as they are: without their checksum if the interface completes it, and longer than the
+    /// interface permits if it splits them. Otherwise the kernel completes and splits them first.
+    pub as_they_are: bool,
 }
 
 /// A queue of the network namespace in which it was opened.
@@ -68,7 +75,11 @@ pub struct Settings {
 pub struct NfQueue {
     socket: OwnedFd,
     settings: Settings,
+    /// Messages that were read, each with the same room, their lengths, and the number of those that were used.
     buffer: Vec<u8>,
+    room: usize,
+    lengths: Vec<usize>,
+    used: usize,
     verdicts: Vec<u8>,
 }
 
@@ -89,15 +100,19 @@ impl NfQueue {
         if sockopt::set_socket_recv_buffer_size_force(&socket, RECEIVE_BUFFER).is_err() {
             sockopt::set_socket_recv_buffer_size(&socket, RECEIVE_BUFFER)?;
         }
-        let mut queue =
-            NfQueue { socket, settings, buffer: vec![0; LARGEST], verdicts: Vec::new() };
+        let room = usize::from(settings.copied) + ATTRIBUTES;
+        let (buffer, lengths, verdicts) = (vec![0; BATCH * room], Vec::new(), Vec::new());
+        let mut queue = NfQueue { socket, settings, buffer, room, lengths, used: 0, verdicts };
         let mut copy = u32::from(settings.copied).to_be_bytes().to_vec();
         copy.push(COPY_PACKET);
         queue.configure(&[(CONFIG_COMMAND, &[BIND, 0, 0, 0])])?;
         queue.configure(&[(CONFIG_LENGTH, &MOST_HELD.to_be_bytes())])?;
-        if settings.pass_when_full {
-            let flag = FAIL_OPEN.to_be_bytes();
-            queue.configure(&[(CONFIG_FLAGS, &flag), (CONFIG_MASK, &flag)])?;
+        let flag = |flag: u32, set: bool| if set { flag } else { 0 };
+        let flags =
+            flag(FAIL_OPEN, settings.pass_when_full) | flag(AS_THEY_ARE, settings.as_they_are);
+        if flags != 0 {
+            let flags = flags.to_be_bytes();
+            queue.configure(&[(CONFIG_FLAGS, &flags), (CONFIG_MASK, &flags)])?;
         }
         // From here on the kernel queues packets.
         queue.configure(&[(CONFIG_COPY, &copy)])?;
@@ -112,7 +127,7 @@ impl NfQueue {
         loop {
             let (length, _) =
                 rustix::net::recv(&self.socket, &mut self.buffer[..], RecvFlags::empty())?;
-            let answer = &self.buffer[..length.min(LARGEST)];
+            let answer = &self.buffer[..length.min(self.buffer.len())];
             match error_of(answer) {
                 Some(0) => return self.flush(),
                 Some(code) => return Err(io::Error::from_raw_os_error(-code)),
@@ -125,28 +140,45 @@ impl NfQueue {
         }
     }
 
-    /// Copies the next packet that the kernel holds into `packet` and returns its number; `None` if there is none.
-    pub fn receive(&mut self, packet: &mut Vec<u8>) -> io::Result<Option<u32>> {
-        packet.clear();
-        self.receive_behind(packet)
-    }
-
-    /// Like [`NfQueue::receive`], but appends the packet to `packet`.
-    pub fn receive_behind(&mut self, packet: &mut Vec<u8>) -> io::Result<Option<u32>> {
+    /// Reads the packets that the kernel has queued, a limited number at once, for [`NfQueue::next`].
+    ///
+    /// # Errors
+    /// The socket has failed.
+    pub fn fill(&mut self) -> io::Result<()> {
         loop {
-            let length =
-                match rustix::net::recv(&self.socket, &mut self.buffer[..], RecvFlags::DONTWAIT) {
-                    Ok((length, _)) => length,
-                    Err(Errno::AGAIN) => return Ok(None),
-                    // Messages were lost; the kernel drops their packets or lets them pass.
-                    Err(Errno::NOBUFS | Errno::INTR) => continue,
-                    Err(error) => return Err(error.into()),
-                };
-            if let Some((number, payload)) = packet_of(&self.buffer[..length.min(LARGEST)]) {
-                packet.extend_from_slice(payload);
-                return Ok(Some(number));
+            match self.read() {
+                Ok(()) | Err(Errno::EAGAIN) => return Ok(()),
+                // Messages were lost; the kernel drops their packets or lets them pass.
+                Err(Errno::ENOBUFS | Errno::EINTR) => {}
+                Err(error) => return Err(error.into()),
             }
         }
+    }
+
+    fn read(&mut self) -> Result<(), Errno> {
+        self.lengths.clear();
+        self.used = 0;
+        let mut rooms: Vec<_> =
+            self.buffer.chunks_exact_mut(self.room).map(|room| [IoSliceMut::new(room)]).collect();
+        let mut headers = MultiHeaders::<()>::preallocate(BATCH, None);
+        let socket = self.socket.as_raw_fd();
+        let read = recvmmsg(socket, &mut headers, &mut rooms, MsgFlags::MSG_DONTWAIT, None)?;
+        self.lengths.extend(read.map(|message| message.bytes));
+        Ok(())
+    }
+
+    /// Appends the next packet that was read to `packet` and returns its number; `None` if there is none. All packets
+    /// must be taken before [`NfQueue::fill`] reads others.
+    pub fn next(&mut self, packet: &mut Vec<u8>) -> Option<u32> {
+        while let Some(length) = self.lengths.get(self.used) {
+            let message = &self.buffer[self.used * self.room..][..*length];
+            self.used += 1;
+            if let Some((number, payload)) = packet_of(message) {
+                packet.extend_from_slice(payload);
+                return Some(number);
+            }
+        }
+        None
     }
 
     /// Releases packet `number`, which frees room in its socket. It takes effect with [`NfQueue::flush`].

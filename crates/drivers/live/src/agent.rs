@@ -29,7 +29,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// The largest number of packets and messages handled before other work has its turn.
+/// The largest number of messages handled before other work has its turn.
 const BURST: usize = 64;
 /// The longest sleep. It bounds the time until a request to stop is noticed.
 const NAP: Duration = Duration::from_millis(20);
@@ -258,9 +258,11 @@ impl Agent {
 
     /// Reads packets of applications from the queue.
     fn take_in(&mut self, now: Local) -> io::Result<()> {
-        for _ in 0..BURST {
-            let Some(number) = self.gate.queue.receive(&mut self.buffer)? else { return Ok(()) };
+        self.gate.queue.fill()?;
+        self.buffer.clear();
+        while let Some(number) = self.gate.queue.next(&mut self.buffer) {
             let packet = self.classify();
+            self.buffer.clear();
             let time = self.clocks[self.leader].now(now);
             match (packet, &mut self.seat, time) {
                 (Some(packet), Some(seat), Some(time)) => {

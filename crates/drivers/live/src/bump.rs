@@ -21,8 +21,6 @@ use std::os::fd::AsFd;
 const ETHERNET: usize = 14;
 const IPV4: [u8; 2] = [0x08, 0x00];
 const IPV6: [u8; 2] = [0x86, 0xdd];
-/// The largest number of packets between two flushes of verdicts and checks for commands.
-const BURST: usize = 64;
 /// The longest time for which the daemon waits for a packet, in ns.
 const NAP: i64 = 100_000_000;
 /// The number of queues in the status: those with the most packets.
@@ -96,19 +94,19 @@ impl<D: Discipline> LiveBump<D> {
     }
 
     fn burst(&mut self, running: &Running, drained: bool) -> io::Result<()> {
-        for _ in 0..BURST {
-            self.frame.resize(ETHERNET, 0);
-            let Some(number) = self.crossing.queue.receive_behind(&mut self.frame)? else {
-                self.crossing.queue.flush()?;
-                return self.sleep();
-            };
+        self.crossing.queue.fill()?;
+        let mut idle = true;
+        self.frame.resize(ETHERNET, 0);
+        while let Some(number) = self.crossing.queue.next(&mut self.frame) {
+            idle = false;
             self.count_unseen(number);
             match drained {
                 true => self.pass(number),
                 false => self.judge(number, now(running)),
             }
+            self.frame.resize(ETHERNET, 0);
         }
-        Ok(())
+        if idle { self.sleep() } else { Ok(()) }
     }
 
     /// Waits for a packet, and not longer than [`NAP`], so that commands are handled.

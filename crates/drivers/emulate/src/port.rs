@@ -1,0 +1,111 @@
+//! The passage between a host's kernel and the modelled network: an interface, and a queue of packets that the kernel
+//! holds before they leave by it.
+//!
+//! The queue shows only the headers of packets. The interface has the whole packets that the kernel has released.
+
+use crate::namespace::{GateKind, INTERFACE};
+use slotline_linux::nfqueue::{NfQueue, Settings, Verdict};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use tun_rs::{DeviceBuilder, Layer, SyncDevice};
+
+/// The bytes before a packet that say which checksum is still to be computed and how to split it, as
+/// `struct virtio_net_hdr`. The kernel of the receiving host accepts a packet without checksum, as from a card that has
+/// verified it.
+pub(crate) const PREFIX: usize = 10;
+/// The number of bytes that a queue shows of each packet.
+pub(crate) const SHOWN: u16 = 128;
+const QUEUE: Settings = Settings {
+    number: 0,
+    copied: SHOWN,
+    verdict: Verdict::Accept,
+    pass_when_full: false,
+    as_they_are: true,
+};
+
+/// The passage between a host's kernel and the modelled network.
+pub(crate) struct Port {
+    // This field is dropped before the interface, which would wait for the packets that the queue holds.
+    queue: Option<NfQueue>,
+    tun: SyncDevice,
+    /// The longest packet of the interface. The kernel leaves longer ones to be split.
+    pub mtu: usize,
+}
+/// The room for a packet with its prefix.
+const ROOM: usize = PREFIX + 65_536;
+
+impl Port {
+    /// Makes the interface in the present network namespace. The error says what failed.
+    pub fn open(mtu: u16, gate: GateKind) -> Result<Port, (&'static str, io::Error)> {
+        // The queue is opened before the interface, so that it is also closed first if the process is killed.
+        let queue = match gate {
+            GateKind::Interface => None,
+            GateKind::Queue => {
+                Some(NfQueue::open(QUEUE).map_err(|e| ("queue its packets (netfilter)", e))?)
+            }
+        };
+        let tun = DeviceBuilder::new()
+            .name(INTERFACE)
+            .layer(Layer::L3)
+            .mtu(mtu)
+            .offload(true)
+            .build_sync()
+            .and_then(|tun| tun.set_nonblocking(true).map(|()| tun))
+            .map_err(|e| ("make its interface (/dev/net/tun)", e))?;
+        Ok(Port { queue, tun, mtu: mtu.into() })
+    }
+
+    /// Whether the kernel holds packets.
+    pub fn holds(&self) -> bool {
+        self.queue.is_some()
+    }
+
+    /// A file descriptor that is readable while packets of applications wait.
+    pub fn readable(&self) -> BorrowedFd<'_> {
+        match &self.queue {
+            Some(queue) => queue.as_fd(),
+            None => self.tun.as_fd(),
+        }
+    }
+
+    /// Reads which packets the kernel holds, for [`Port::next_held`].
+    pub fn fill(&mut self) -> io::Result<()> {
+        self.queue.as_mut().map_or(Ok(()), NfQueue::fill)
+    }
+
+    /// Appends the beginning of the next packet that the kernel holds to `head`, and returns its number.
+    pub fn next_held(&mut self, head: &mut Vec<u8>) -> Option<u32> {
+        self.queue.as_mut()?.next(head)
+    }
+
+    /// Lets a held packet leave by the interface. It takes effect with [`Port::flush`].
+    pub fn release(&mut self, number: u32) {
+        self.queue.iter_mut().for_each(|queue| queue.release(number));
+    }
+
+    /// Drops a held packet. It takes effect with [`Port::flush`].
+    pub fn discard(&mut self, number: u32) {
+        self.queue.iter_mut().for_each(|queue| queue.discard(number));
+    }
+
+    /// Tells the kernel what happens to held packets.
+    pub fn flush(&mut self) -> io::Result<()> {
+        self.queue.as_mut().map_or(Ok(()), NfQueue::flush)
+    }
+
+    /// Reads the next packet that has left by the interface, with its prefix, into `buffer`. Returns its length; `None`
+    /// if there is none.
+    pub fn read(&self, buffer: &mut Vec<u8>) -> io::Result<Option<usize>> {
+        buffer.resize(ROOM, 0);
+        match self.tun.recv(buffer) {
+            Ok(length) => Ok(Some(length.clamp(PREFIX, ROOM))),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Gives a packet with its prefix to the host. Returns whether the kernel accepted it.
+    pub fn deliver(&self, packet: &[u8]) -> bool {
+        self.tun.send(packet).is_ok()
+    }
+}
