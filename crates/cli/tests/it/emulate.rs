@@ -131,6 +131,26 @@ fn programs_run_on_hosts() {
     }
 }
 
+/// In virtual time a program without the C library's clock is refused, and the others run.
+#[test]
+fn a_program_that_would_have_real_time_is_refused() {
+    let app = |run: &str| format!("[[app]]\nhost = \"h0\"\nrun = \"{run}\"\n");
+    let programs = [app("sleep 0.01; ./static"), app("echo works")].concat();
+    let Some(folder) = folder("refused", &[PLAIN, &programs]) else { return };
+    folder.write("one.c", "int main(void) { return 0; }");
+    let mut compiler = Command::new("cc");
+    let compiler = compiler.current_dir(&folder.0).args(["-static", "one.c", "-o", "static"]);
+    if !compiler.output().is_ok_and(|done| done.status.success()) {
+        return println!("skipped: no static program can be built here");
+    }
+    emulated(&folder, &[]);
+    let results = folder.results();
+    let table = std::fs::read_to_string(results[0].join("apps.csv")).expect("a table of programs");
+    let why = "slotline: ./static: statically linked, so it would have real time";
+    assert!(table.contains(why) && table.contains(",126,"), "{table}");
+    assert!(table.contains("works\n"), "{table}");
+}
+
 /// The captured packets from h2 to h3 with the protocol ICMP. They have a checksum, so they are real ones.
 fn captured_pings(folder: &Folder, result: &Path) -> usize {
     let file = folder.0.join("h2.pcapng");

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static void say(const char *text)
+void say(const char *text)
 {
     if (REAL(write)(STDERR_FILENO, text, strlen(text)) < 0)
         return;

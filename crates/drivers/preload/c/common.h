@@ -12,6 +12,9 @@
  * with a message if the file cannot be mapped, because a program with the wrong time gives wrong results. */
 void *map_named_file(const char *variable, bool writable, size_t *size);
 
+/* Writes to standard error. */
+void say(const char *text);
+
 /* Ends the process with a message on standard error. */
 _Noreturn void refuse(const char *variable, const char *why);
 

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
@@ -94,7 +95,12 @@ void closefrom(int first);
     X(close)                                                                                                           \
     X(close_range)                                                                                                     \
     X(closefrom)                                                                                                       \
-    X(fclose)
+    X(fclose)                                                                                                          \
+    X(execve)                                                                                                          \
+    X(execvpe)                                                                                                         \
+    X(fexecve)                                                                                                         \
+    X(posix_spawn)                                                                                                     \
+    X(posix_spawnp)
 
 #define REAL_FIELD(name) __typeof__(&name) name;
 struct real_functions {

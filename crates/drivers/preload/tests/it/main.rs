@@ -4,6 +4,7 @@
 mod adu;
 mod programs;
 mod reach;
+mod refusals;
 mod waits;
 
 use slotline_preload::{Clock, Dilation, Now, SharedTime, environment, install};
