@@ -245,7 +245,8 @@ class Scenario:
         return f"<Scenario {self.name!r}: {self.fabric}; {', '.join(self.schemes)}; {len(self.seeds)} seeds>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _again, (self.to_toml(), str(self.path))
+        folder = getattr(self._folder, "name", None)
+        return _again, (self.to_toml(), str(self.path), None if folder is None else _contents(Path(folder)))
 
 
 def _tables(given: Any) -> list[dict[str, Any]]:
@@ -253,5 +254,10 @@ def _tables(given: Any) -> list[dict[str, Any]]:
     return [given] if isinstance(given, dict) else list(given)
 
 
-def _again(text: str, path: str) -> Scenario:
-    return Scenario.parse(text, path=path)
+def _again(text: str, path: str, files: Mapping[str, bytes] | None) -> Scenario:
+    return Scenario.parse(text, path=path, files=files)
+
+
+def _contents(folder: Path) -> dict[str, bytes]:
+    """All files of a folder, by their names in it."""
+    return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
