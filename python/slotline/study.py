@@ -178,7 +178,12 @@ class _Store:
         """Puts all files of the folder ``name``, the summary last."""
         files = sorted(Path(folder, name).iterdir(), key=lambda file: file.name == "summary.json")
         for file in files:
-            self._try(partial(self._files.pipe_file, f"{self._root}/{name}/{file.name}", file.read_bytes()))
+            write = partial(self._files.pipe_file, f"{self._root}/{name}/{file.name}", file.read_bytes())
+            try:
+                self._try(write)
+            except FileNotFoundError:  # a store with folders
+                self._files.makedirs(f"{self._root}/{name}", exist_ok=True)
+                self._try(write)
 
 
 @lru_cache(maxsize=8)
