@@ -21,7 +21,7 @@ from typing import Any, Literal
 
 from . import _core
 from ._progress import Report, reporter
-from .errors import Error
+from .errors import Error, read_text
 from .scenario import Scenario
 
 __all__ = ["Study", "StudyResult", "collect", "run_point", "sweep"]
@@ -48,7 +48,7 @@ class Study:
 
         :raises ScenarioError: it is wrong, or has no ``sweep``.
         """
-        return cls.parse(Path(path).read_text("utf-8"), path=path)
+        return cls.parse(read_text(Path(path)), path=path)
 
     @classmethod
     def parse(cls, text: str, *, path: str | os.PathLike[str] = "study.toml") -> Study:
