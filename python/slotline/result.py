@@ -25,7 +25,7 @@ class Estimate(NamedTuple):
 
     :param scheme: The scheme.
     :param metric: The key of the metric: ``fct-mean``.
-    :param unit: The unit of the values: ``s``, ``B``, ``bit/s``; empty for numbers.
+    :param unit: The unit of the values: ``s``, ``B``, ``bit/s``; ``1`` for numbers.
     :param mean: The mean over seeds.
     :param low: Lower end of the 95 % interval; ``None`` with one seed.
     :param high: Upper end of the interval.
@@ -53,7 +53,8 @@ class Estimate(NamedTuple):
 
     def __str__(self) -> str:
         half = "" if self.high is None else f" ± {self.high - self.mean:.3g}"
-        return f"{'≥ ' if self.lower_bound else ''}{self.mean:.4g}{half} {self.unit}".rstrip()
+        unit = "" if self.unit == "1" else f" {self.unit}"
+        return f"{'≥ ' if self.lower_bound else ''}{self.mean:.4g}{half}{unit}"
 
 
 class _ByName(dict[str, Any]):

@@ -194,6 +194,8 @@ def test_metrics_compare_schemes(small: sl.Result) -> None:
     goodput = small.metrics["dctcp"]["goodput"]
     assert goodput.unit == "bit/s" and goodput.n == 2 and goodput.ratio is not None
     assert goodput.ratio == pytest.approx(goodput.mean / small.metrics["tcp"]["goodput"].mean, rel=0.05)
+    assert str(goodput._replace(mean=5.0, high=6.0, lower_bound=True)) == "≥ 5 ± 1 bit/s"
+    assert str(small.metrics["tcp"]["drops"]._replace(mean=3.0, high=None)) == "3"
     comparison = small.compare()
     assert {it.scheme for it in comparison} == {"dctcp"}
     assert "dctcp against tcp" in str(comparison) and "<table" in small._repr_html_()

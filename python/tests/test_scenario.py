@@ -12,27 +12,29 @@ from conftest import SCENARIOS, SMALL
 import slotline as sl
 
 
-def shipped() -> list[Path]:
-    def is_scenario(path: Path) -> bool:
-        try:
-            sl.Study.load(path)
-        except sl.ScenarioError as error:
-            return "no `sweep`" in str(error)
-        return False
-
-    return [path for path in sorted(SCENARIOS.rglob("*.toml")) if is_scenario(path)]
+SHIPPED = sorted(SCENARIOS.rglob("*.toml"))
 
 
-@pytest.mark.parametrize("path", shipped(), ids=lambda path: path.stem)
+def scenarios_of(path: Path) -> list[sl.Scenario]:
+    """The scenario in a file, or the first and the last one of a study."""
+    try:
+        study = sl.Study.load(path)
+    except sl.ScenarioError as error:
+        assert "no `sweep`" in str(error)
+        return [sl.Scenario.load(path)]
+    return [study[0], study[len(study) - 1]]
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 def test_a_scenario_that_is_written_and_read_is_the_same(path: Path) -> None:
-    first = sl.Scenario.load(path)
-    again = sl.Scenario.parse(first.to_toml(), path=path)
-    assert again.id == first.id
-    assert again.replace({}).id == first.id
+    for first in scenarios_of(path):
+        again = sl.Scenario.parse(first.to_toml(), path=path)
+        assert again.id == first.id
+        assert again.replace({}).id == first.id
 
 
 def test_many_scenarios_are_shipped() -> None:
-    assert len(shipped()) > 20
+    assert len(SHIPPED) > 20
 
 
 def test_values_are_replaced_by_their_paths() -> None:
