@@ -80,7 +80,7 @@ def test_wrong_flows_are_refused() -> None:
     with pytest.raises(ValueError, match="no scheme `xco`"):
         scenario().start(scheme="xco")
     with pytest.raises(ValueError, match="no flows can be added under `tcp`"):
-        fabric = {"kind": "hybrid", "racks": 3, "hosts-per-rack": 3, "packet": {}, "circuits": {}}
+        fabric = {"kind": "hybrid", "racks": 3, "hosts-per-rack": 3, "circuits": {"rate": "10Gbps"}}
         circuits = {"kind": "circuits", "scheduler": "solstice", "demand": "perfect"}
         scenario().replace({"fabric": fabric, "scheme": [{"name": "tcp", "control": circuits}]}).start()
 
