@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
@@ -19,6 +20,8 @@ def plain(value: Any) -> Any:
         return value.to_dict()
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items() if item is not None}
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
     if hasattr(value, "total_seconds"):  # a duration of `datetime`
         return f"{round(value.total_seconds() * 1e6)}us"
     if isinstance(value, Sequence) and not isinstance(value, (str, bytes)):

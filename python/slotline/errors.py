@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from .result import Result
 
 __all__ = ["Error", "Interrupted", "ResultError", "RunError", "ScenarioError"]
@@ -29,6 +31,19 @@ class ScenarioError(Error, ValueError):
     message: str | None = None
     #: What was probably meant.
     hint: str | None = None
+
+
+def read_text(path: Path) -> str:
+    """The text of the file with a scenario."""
+    content = path.read_bytes()
+    try:
+        return content.decode()
+    except UnicodeDecodeError as wrong:
+        line = content.count(b"\n", 0, wrong.start) + 1
+        message = "this is no text in UTF-8"
+        error = ScenarioError(f"{path}:{line}: {message}")
+        error.file, error.line, error.message = str(path), line, message
+        raise error from None
 
 
 class RunError(Error, RuntimeError):

@@ -40,18 +40,31 @@ def table_of(graph: Any, *, rate: str | int | None = None, delay: str | int | No
     ['1', '2', '3']
     """
     kinds = {str(node): data.get("kind") for node, data in graph.nodes(data=True)}
+    _check(graph, kinds)
     undirected = graph.to_undirected() if graph.is_directed() else graph
     if not any(kinds.values()):
         kinds = {str(node): "host" if len(undirected[node]) == 1 else "switch" for node in graph.nodes}
+    hosts = [name for name, kind in kinds.items() if kind == "host"]
+    if not hosts:
+        raise ValueError('the graph has no hosts: give some nodes the attribute kind="host", or exactly one link')
     table: dict[str, Any] = {
         "kind": "graph",
-        "hosts": [name for name, kind in kinds.items() if kind == "host"],
+        "hosts": hosts,
         "switches": [name for name, kind in kinds.items() if kind != "host"],
         "link": list(_links(graph)),
     }
     common = {"rate": _rate(rate), "delay": _delay(delay)}
     table.update((key, value) for key, value in common.items() if value is not None)
     return table
+
+
+def _check(graph: Any, kinds: dict[str, Any]) -> None:
+    """Refuses nodes that would be something else than they seem."""
+    if len(kinds) < graph.number_of_nodes():
+        raise ValueError("two nodes have the same name as text, for example 1 and '1'")
+    for name, kind in kinds.items():
+        if kind not in (None, "host", "switch"):
+            raise ValueError(f'the node {name} has the kind {kind!r}: it is "host" or "switch"')
 
 
 def _links(graph: Any) -> Iterable[dict[str, Any]]:
@@ -74,6 +87,8 @@ def _links(graph: Any) -> Iterable[dict[str, Any]]:
 
 def _lane(a: str, b: str, data: dict[str, Any]) -> dict[str, Any]:
     delay = data.get("delay", data.get("delay_ps"))
+    if not isinstance(data.get("delay", ""), str):
+        raise ValueError(f'the delay of the link {a}-{b} is {delay!r}: write it as a text such as "1us", or as delay_ps')
     link = {"a": a, "b": b, "rate": _rate(data.get("rate")), "delay": _delay(delay)}
     return {key: value for key, value in link.items() if value is not None}
 

@@ -25,7 +25,7 @@ class Estimate(NamedTuple):
 
     :param scheme: The scheme.
     :param metric: The key of the metric: ``fct-mean``.
-    :param unit: The unit of the values: ``s``, ``B``, ``bit/s``; empty for numbers.
+    :param unit: The unit of the values: ``s``, ``B``, ``bit/s``; ``1`` for numbers.
     :param mean: The mean over seeds.
     :param low: Lower end of the 95 % interval; ``None`` with one seed.
     :param high: Upper end of the interval.
@@ -53,7 +53,19 @@ class Estimate(NamedTuple):
 
     def __str__(self) -> str:
         half = "" if self.high is None else f" ± {self.high - self.mean:.3g}"
-        return f"{'≥ ' if self.lower_bound else ''}{self.mean:.4g}{half} {self.unit}".rstrip()
+        unit = "" if self.unit == "1" else f" {self.unit}"
+        return f"{'≥ ' if self.lower_bound else ''}{self.mean:.4g}{half}{unit}"
+
+
+class _ByName(dict[str, Any]):
+    """A dictionary that says what there is in place of a missing key."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__()
+        self._what = what
+
+    def __missing__(self, name: str) -> Any:
+        raise KeyError(f"there is no {self._what} `{name}`: there are {', '.join(self)}")
 
 
 class Metrics(Mapping[str, Mapping[str, Estimate]]):
@@ -65,7 +77,8 @@ class Metrics(Mapping[str, Mapping[str, Estimate]]):
     def __init__(self, table: Table, schemes: list[str]) -> None:
         #: The table, with one row for each scheme and metric.
         self.table = table
-        self._by_scheme: dict[str, dict[str, Estimate]] = {name: {} for name in schemes}
+        self._by_scheme: dict[str, dict[str, Estimate]] = _ByName("scheme")
+        self._by_scheme.update((name, _ByName("metric")) for name in schemes)
         for row in zip(*(table[name] for name in table.columns), strict=True):
             estimate = Estimate(*row)
             self._by_scheme[estimate.scheme][estimate.metric] = estimate
@@ -196,8 +209,13 @@ class Result:
         return dict(self._outcome.tables())
 
     def table(self, name: str) -> Table:
-        """The table ``name``. It is made once; later calls return the same memory."""
+        """The table ``name``. It is made once; later calls return the same memory.
+
+        :raises ValueError: there is no such table.
+        """
         if name not in self._tables:
+            if name not in self.tables:
+                raise ValueError(f"there is no table `{name}`: the tables are {', '.join(self.tables)}")
             self._tables[name] = self._outcome.table(name)
         return self._tables[name]
 
@@ -251,6 +269,8 @@ class Result:
 
         :raises ValueError: there is no such run, or the flow has no completion time.
         """
+        if flow is not None and not 0 <= flow < 2**32:
+            raise ValueError(f"flow {flow}: flows are numbered from 0")
         return self._outcome.why(flow, scheme, seed)
 
     @cached_property

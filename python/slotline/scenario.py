@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from . import _core, _toml, parts
 from ._progress import Report, reporter
-from .errors import Interrupted
+from .errors import Interrupted, read_text
 from .result import Result
 
 if TYPE_CHECKING:
+    import tempfile
+
     import networkx
 
     from .running import Run
@@ -57,7 +59,7 @@ class Scenario:
         :raises ScenarioError: the scenario is wrong.
         :raises OSError: the file cannot be read.
         """
-        return cls(_core.Scenario.parse(Path(path).read_text("utf-8"), path, parts.registered()))
+        return cls(_core.Scenario.parse(read_text(Path(path)), path, parts.registered()))
 
     @classmethod
     def parse(
@@ -72,16 +74,11 @@ class Scenario:
         ``files`` has the content of files that the scenario names, by name; then ``path`` does not count.
 
         :raises ScenarioError: the scenario is wrong.
+        :raises ValueError: a name of ``files`` leads to another folder.
         """
         folder = None
         if files is not None:
-            import tempfile
-
-            folder = tempfile.TemporaryDirectory(prefix="slotline-")
-            for name, content in files.items():
-                place = Path(folder.name, name)
-                place.parent.mkdir(parents=True, exist_ok=True)
-                place.write_bytes(content.encode() if isinstance(content, str) else content)
+            folder = _folder_with(files)
             path = Path(folder.name, UNNAMED)
         return cls(_core.Scenario.parse(text, path, parts.registered()), folder)
 
@@ -92,6 +89,7 @@ class Scenario:
         /,
         *,
         path: str | os.PathLike[str] = UNNAMED,
+        files: Mapping[str, str | bytes] | None = None,
         **keys: Any,
     ) -> Scenario:
         """Checks a scenario that is made of tables: dictionaries, or objects of :mod:`slotline.typed`.
@@ -107,11 +105,11 @@ class Scenario:
         >>> s.schemes
         ['tcp']
 
-        Files that it names are looked for beside ``path``.
+        Files that it names are looked for beside ``path``, or are in ``files``, as for :meth:`parse`.
 
         :raises ScenarioError: the scenario is wrong.
         """
-        return cls.parse(_toml.document({**_toml.plain(table or {}), **keys}), path=path)
+        return cls.parse(_toml.document({**_toml.plain(table or {}), **keys}), path=path, files=files)
 
     def replace(self, changes: str | Mapping[str, Any], value: Any = None) -> Scenario:
         """The scenario with other values.
@@ -187,8 +185,10 @@ class Scenario:
         :param progress: whether to show the progress, or a function that is called ten times a second with the share
             of the work that is done (0 to 1), and the numbers of complete and of all runs.
         :raises RunError: no run has a result.
+        :raises ValueError: an argument is out of range.
         :raises Interrupted: Ctrl-C; its attribute ``result`` has the complete runs.
         """
+        _check_counts(seed=seed, repeat=repeat, threads=threads)
         report, close = reporter(progress, "runs")
         try:
             outcome, stopped = self._core.run(seed, repeat, threads, engine, report)
@@ -214,6 +214,7 @@ class Scenario:
         """
         from .running import Run
 
+        _check_counts(seed=seed, threads=threads)
         name = self.schemes[0] if scheme is None else scheme
         if name not in self.schemes:
             raise ValueError(f"there is no scheme `{name}`: the schemes are {', '.join(self.schemes)}")
@@ -245,7 +246,8 @@ class Scenario:
         return f"<Scenario {self.name!r}: {self.fabric}; {', '.join(self.schemes)}; {len(self.seeds)} seeds>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _again, (self.to_toml(), str(self.path))
+        folder = getattr(self._folder, "name", None)
+        return _again, (self.to_toml(), str(self.path), None if folder is None else _contents(Path(folder)))
 
 
 def _tables(given: Any) -> list[dict[str, Any]]:
@@ -253,5 +255,31 @@ def _tables(given: Any) -> list[dict[str, Any]]:
     return [given] if isinstance(given, dict) else list(given)
 
 
-def _again(text: str, path: str) -> Scenario:
-    return Scenario.parse(text, path=path)
+def _again(text: str, path: str, files: Mapping[str, bytes] | None) -> Scenario:
+    return Scenario.parse(text, path=path, files=files)
+
+
+def _check_counts(**counts: int | None) -> None:
+    """Refuses numbers that do not fit."""
+    for name, count in counts.items():
+        if count is not None and not 0 <= count < 2**32:
+            raise ValueError(f"`{name}` is {count}: it is a whole number from 0 to {2**32 - 1}")
+
+
+def _folder_with(files: Mapping[str, str | bytes]) -> tempfile.TemporaryDirectory[str]:
+    """A temporary folder with these files."""
+    import tempfile
+
+    folder = tempfile.TemporaryDirectory(prefix="slotline-")
+    for name, content in files.items():
+        place = Path(folder.name, name)
+        if not place.resolve().is_relative_to(Path(folder.name).resolve()):
+            raise ValueError(f"`{name}` leads out of the scenario's folder: give a name such as flows.csv")
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(content.encode() if isinstance(content, str) else content)
+    return folder
+
+
+def _contents(folder: Path) -> dict[str, bytes]:
+    """All files of a folder, by their names in it."""
+    return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()}

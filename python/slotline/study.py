@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import signal
 import subprocess
 import sys
 import tempfile
@@ -20,12 +21,12 @@ from typing import Any, Literal
 
 from . import _core
 from ._progress import Report, reporter
-from .errors import Error
+from .errors import Error, read_text
 from .scenario import Scenario
 
 __all__ = ["Study", "StudyResult", "collect", "run_point", "sweep"]
 
-#: The exit code of `slotline point` after Ctrl-C.
+#: The exit code of the process of a point after Ctrl-C.
 INTERRUPTED = 130
 
 Keep = Literal["summary", "result"]
@@ -47,7 +48,7 @@ class Study:
 
         :raises ScenarioError: it is wrong, or has no ``sweep``.
         """
-        return cls.parse(Path(path).read_text("utf-8"), path=path)
+        return cls.parse(read_text(Path(path)), path=path)
 
     @classmethod
     def parse(cls, text: str, *, path: str | os.PathLike[str] = "study.toml") -> Study:
@@ -177,7 +178,12 @@ class _Store:
         """Puts all files of the folder ``name``, the summary last."""
         files = sorted(Path(folder, name).iterdir(), key=lambda file: file.name == "summary.json")
         for file in files:
-            self._try(partial(self._files.pipe_file, f"{self._root}/{name}/{file.name}", file.read_bytes()))
+            write = partial(self._files.pipe_file, f"{self._root}/{name}/{file.name}", file.read_bytes())
+            try:
+                self._try(write)
+            except FileNotFoundError:  # a store with folders
+                self._files.makedirs(f"{self._root}/{name}", exist_ok=True)
+                self._try(write)
 
 
 @lru_cache(maxsize=8)
@@ -186,15 +192,17 @@ def _store(address: str) -> _Store:
 
 
 def _run_process(text: str, path: str, at: int, out: str, keep: Keep, threads: int, alive: Report) -> str:
-    """As :func:`run_point`, in a process of its own: the command ``slotline point``."""
-    words = [sys.executable, "-m", "slotline", "point", path, str(at), "--out", out, "--keep", keep]
-    words += ["--threads", str(threads)]
-    with subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
+    """As :func:`run_point`, in a process of its own."""
+    words = [sys.executable, "-c", f"from {__name__} import _serve; _serve()"]
+    pipes = {name: subprocess.PIPE for name in ("stdin", "stdout", "stderr")}
+    asked: str | None = json.dumps([text, path, at, out, keep, threads])
+    with subprocess.Popen(words, text=True, **pipes) as child:
         while True:
             try:
-                said, complaint = child.communicate(timeout=0.2)
+                said, complaint = child.communicate(asked, timeout=0.2)
                 break
             except subprocess.TimeoutExpired:
+                asked = None  # it was given
                 try:
                     alive(0.0, 0, 1)
                 except BaseException:
@@ -202,9 +210,22 @@ def _run_process(text: str, path: str, at: int, out: str, keep: Keep, threads: i
                     raise
     if child.returncode < 0 or child.returncode == INTERRUPTED:
         raise _Lost(f"the process ended with signal {-child.returncode}")
-    if not said.strip():
+    if child.returncode:
         raise Error(complaint.strip() or f"the process ended with exit code {child.returncode}")
     return said.strip()
+
+
+def _serve() -> None:
+    """The process of one point. It reads the arguments of :func:`run_point` as JSON, and prints the record."""
+    asked = json.load(sys.stdin)
+    for stop in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(stop, signal.default_int_handler)
+    try:
+        print(run_point(*asked))
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+    except _OF_THE_POINT as error:
+        sys.exit(str(error))
 
 
 def _taken(ended: SimpleQueue[Future[str]]) -> list[Future[str]]:
@@ -345,9 +366,9 @@ def sweep(
     :param out: the folder of the results, or an address of fsspec (``"s3://bucket/folder"``).
     :param executor: where points run: ``"threads"`` of this process, for points of less than a second; ``"processes"``,
         one for each point, which end with it; or any executor of ``concurrent.futures``, such as that of
-        ``dask.distributed.Client.get_executor()`` or :class:`slotline.ray.RayExecutor`. Workers need this package, and
-        see ``out``. For an executor that breaks when a worker is lost, as ``ProcessPoolExecutor`` does, give a function
-        that makes one.
+        ``dask.distributed.Client.get_executor()``, :class:`slotline.ray.RayExecutor` or
+        :class:`slotline.submitit.SubmititExecutor`. Workers need this package, and see ``out``. For an executor that
+        breaks when a worker is lost, as ``ProcessPoolExecutor`` does, give a function that makes one.
     :param jobs: how many points run at the same time in this machine. Default: one for each processor.
     :param keep: ``"summary"``: what the tables need; ``"result"``: also all tables and the report of each point.
     :param retries: how often a point is tried again whose worker was lost.

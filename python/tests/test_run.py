@@ -194,10 +194,17 @@ def test_metrics_compare_schemes(small: sl.Result) -> None:
     goodput = small.metrics["dctcp"]["goodput"]
     assert goodput.unit == "bit/s" and goodput.n == 2 and goodput.ratio is not None
     assert goodput.ratio == pytest.approx(goodput.mean / small.metrics["tcp"]["goodput"].mean, rel=0.05)
+    assert str(goodput._replace(mean=5.0, high=6.0, lower_bound=True)) == "≥ 5 ± 1 bit/s"
+    assert str(small.metrics["tcp"]["drops"]._replace(mean=3.0, high=None)) == "3"
     comparison = small.compare()
     assert {it.scheme for it in comparison} == {"dctcp"}
     assert "dctcp against tcp" in str(comparison) and "<table" in small._repr_html_()
     assert all(it.verdict == "better" for it in comparison.better)
+    with pytest.raises(KeyError, match="there is no scheme `tpc`: there are tcp, dctcp"):
+        small.metrics["tpc"]
+    with pytest.raises(KeyError, match="there is no metric `fct`: there are "):
+        small.metrics["tcp"]["fct"]
+    assert "fct" not in small.metrics["tcp"] and small.metrics.get("tpc") is None
 
 
 def test_a_flow_is_explained(small: sl.Result) -> None:
@@ -205,6 +212,8 @@ def test_a_flow_is_explained(small: sl.Result) -> None:
     assert "under tcp, seed 3" in small.why()
     with pytest.raises(ValueError, match="no such run"):
         small.why(0, scheme="xco")
+    with pytest.raises(ValueError, match="flow -1: flows are numbered from 0"):
+        small.why(-1)
 
 
 def test_a_result_from_the_disk_is_explained(small: sl.Result, tmp_path: Path) -> None:

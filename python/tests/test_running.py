@@ -80,5 +80,35 @@ def test_wrong_flows_are_refused() -> None:
     with pytest.raises(ValueError, match="no scheme `xco`"):
         scenario().start(scheme="xco")
     with pytest.raises(ValueError, match="no flows can be added under `tcp`"):
-        fabric = {"kind": "fat-tree", "k": 4}
-        scenario().replace({"fabric": fabric, "scheme": [{"name": "tcp", "control": "hedera"}]}).start()
+        fabric = {"kind": "hybrid", "racks": 3, "hosts-per-rack": 3, "circuits": {"rate": "10Gbps"}}
+        circuits = {"kind": "circuits", "scheduler": "solstice", "demand": "perfect"}
+        scenario().replace({"fabric": fabric, "scheme": [{"name": "tcp", "control": circuits}]}).start()
+
+
+HEDERA = """
+name = "added"
+end = { at = "5ms" }
+fabric = { kind = "fat-tree", k = 4, host-rate = "10Gbps" }
+workload = [{ kind = "poisson", load = 0.1, sizes = "websearch", until = "2ms" }]
+[[scheme]]
+name = "hedera"
+control = { kind = "hedera", poll = "200us", gather = "10us", computing = "20us", install = "10us" }
+"""
+
+
+@pytest.mark.parametrize("flows", [10, 300])
+def test_hedera_moves_added_flows(flows: int) -> None:
+    """With few connections, the result is that of flows known before. With many it does not depend on pauses."""
+    results = []
+    for pauses in (True, False):
+        run = sl.Scenario.parse(HEDERA).start()
+        for at in range(flows):
+            if pauses:
+                run.advance(f"{at * 3}us")
+            run.add_flow(f"h{at % 4}", f"h{15 - at % 5}", "200KB", at=f"{at * 4}us")
+        known = run.scenario()
+        results.append(run.finish())
+    counters = dict(zip(results[0].control["count"], results[0].control["value"], strict=True))
+    assert counters["changed_paths"] > 0 and results[0].digest == results[1].digest
+    if flows == 10:
+        assert known.run().digest == results[0].digest

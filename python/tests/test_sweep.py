@@ -5,17 +5,20 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import signal
 import subprocess
+import sys
 import threading
 import time
 from concurrent.futures import Executor, ProcessPoolExecutor
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Literal
 
 import pytest
-from conftest import SMALL, STUDY, command
+from conftest import ROOT, SMALL, STUDY, command
 
 import slotline as sl
 
@@ -68,6 +71,10 @@ def children(of: int) -> list[int]:
     return [int(line) for line in listed.stdout.split()]
 
 
+#: In the command line of a process that runs one point.
+SERVES = "slotline.study"
+
+
 class Killer(threading.Thread):
     """Kills a random process that this one has started, again and again."""
 
@@ -78,7 +85,7 @@ class Killer(threading.Thread):
 
     def run(self) -> None:
         while self.killed < self.most and not self.over.wait(self.every):
-            own = [child for child in children(os.getpid()) if "slotline" in words(child) or "spawn_main" in words(child)]
+            own = [child for child in children(os.getpid()) if SERVES in words(child) or "spawn_main" in words(child)]
             if own:
                 try:
                     os.kill(random.choice(own), signal.SIGKILL)
@@ -108,7 +115,7 @@ def test_killed_workers_cost_only_time(how: str, study: sl.Study, expected: str,
     assert killer.killed > 0, "nothing was killed"
     assert done.complete and done.rows() == expected
     if how == "processes":
-        assert not [child for child in children(os.getpid()) if " point " in words(child)], "processes remain"
+        assert not [child for child in children(os.getpid()) if SERVES in words(child)], "processes remain"
 
 
 def test_a_store_gets_whole_points_though_uploads_fail(study: sl.Study, expected: str) -> None:
@@ -138,9 +145,17 @@ def test_a_store_gets_whole_points_though_uploads_fail(study: sl.Study, expected
     assert sl.sweep(study, out="flaky://results/here").rows() == expected
 
 
-def test_a_wrong_point_fails_alone(tmp_path: Path) -> None:
+def test_processes_run_points_of_studies_without_a_file_into_stores(expected: str, tmp_path: Path) -> None:
+    pytest.importorskip("fsspec")
+    done = sl.sweep(sl.Study.parse(STUDY), out=f"file://{tmp_path}/store", executor="processes")
+    assert done.complete and done.rows() == expected
+    assert len(list(Path(tmp_path, "store").glob("small-*/summary.json"))) == 6
+
+
+@pytest.mark.parametrize("executor", ["threads", "processes"])
+def test_a_wrong_point_fails_alone(executor: Literal["threads", "processes"], tmp_path: Path) -> None:
     study = sl.Study.parse(STUDY.replace("[3, 5, 9]", "[0, 5, 9]"))
-    done = sl.sweep(study, out=tmp_path)
+    done = sl.sweep(study, out=tmp_path, executor=executor)
     assert not done.complete and sorted(done.failed) == [0, 1]
     assert "hosts" in done.failed[0] and done.rows().count(",goodput,") == 8
 
@@ -171,8 +186,6 @@ def test_one_point_is_a_command(study: sl.Study, expected: str, tmp_path: Path) 
 
 
 def test_a_point_that_is_interrupted_ends_with_130(tmp_path: Path) -> None:
-    import sys
-
     file = tmp_path / "long.toml"
     text = STUDY.replace('"600ms"', '"1000s"').replace('"incast", block = "300KB"', '"bulk"')
     file.write_text(text.replace('"workload[0].block" = ["30KB", "60KB"]', ""))
@@ -210,3 +223,35 @@ def test_ray_runs_points(study: sl.Study, expected: str, tmp_path: Path) -> None
     finally:
         ray.shutdown()
     assert done.complete and done.rows() == expected
+
+
+def test_submitit_runs_points(study: sl.Study, expected: str, tmp_path: Path) -> None:
+    submitit = pytest.importorskip("submitit")
+    from slotline.submitit import SubmititExecutor
+
+    jobs = submitit.LocalExecutor(folder=tmp_path / "log")
+    done = sl.sweep(study, out=tmp_path / "results", executor=SubmititExecutor(jobs))
+    assert done.complete and done.rows() == expected
+    wrong = sl.Study.parse(STUDY.replace("[3, 5, 9]", "[0]"))
+    failed = sl.sweep(wrong, out=tmp_path / "results", executor=SubmititExecutor(jobs)).failed
+    assert sorted(failed) == [0, 1] and "`hosts` = 0 must be from 1 to 65535" in failed[0]
+
+
+def test_the_job_of_kubernetes_is_valid_and_runs_points(study: sl.Study, expected: str, tmp_path: Path) -> None:
+    """Its schema, and its command for each index, with folders of this machine."""
+    validate = pytest.importorskip("kubernetes_validate")
+    yaml = pytest.importorskip("yaml")
+    (text,) = re.findall(r"```yaml\n(.*?)```", (ROOT / "docs/python/sweep.md").read_text("utf-8"), re.DOTALL)
+    job = yaml.safe_load(text)
+    validate.validate(job, validate.latest_version(), strict=True)
+    assert job["spec"]["completions"] == len(study)
+    (container,) = job["spec"]["template"]["spec"]["containers"]
+    places = {"/study/study.toml": str(study.path), "/results": str(tmp_path), "slotline": f"{sys.executable} -m slotline"}
+    *shell, line = container["command"]
+    for inside, here in places.items():
+        line = line.replace(inside, here)
+    for index in range(len(study)):
+        environment = {**os.environ, "JOB_COMPLETION_INDEX": str(index)}
+        subprocess.run([*shell, line], check=True, env=environment, stdin=subprocess.DEVNULL, capture_output=True)
+    assert {file.name for file in tmp_path.iterdir()} == {study[at].id for at in range(len(study))}
+    assert sl.sweep(study, out=tmp_path).rows() == expected

@@ -16,7 +16,7 @@ def test_every_table_has_described_columns(small: sl.Result) -> None:
         assert [about[0] for about in table.about()] == table.columns
         assert all(meaning for _, _, _, meaning in table.about())
         assert {len(table[column]) for column in table.columns} == {len(table)}
-    with pytest.raises(ValueError, match="no table"):
+    with pytest.raises(ValueError, match="no table `none`: the tables are flows, "):
         small.table("none")
     with pytest.raises(KeyError, match="no column"):
         small.flows["fct"]

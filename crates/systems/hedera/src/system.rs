@@ -52,9 +52,6 @@ impl System for Hedera {
     fn times_packets(&self) -> bool {
         false
     }
-    fn takes_new_flows(&self) -> bool {
-        false
-    }
     /// A connection without a path from the scheduler takes that of its hash, as with equal-cost multipath (§4.1.1).
     fn spread(&self, _by_routing: Option<Spread>) -> Spread {
         Spread::PerFlow

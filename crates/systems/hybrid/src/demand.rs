@@ -40,9 +40,12 @@ struct Entry {
 /// The reported and outstanding payload of the connections that begin in one rack.
 pub struct DemandEstimator {
     plan: Arc<Plan>,
+    rack: u32,
     /// The first connection of the rack.
     first: u32,
     entries: Vec<Entry>,
+    /// The connections that are added while the run goes on, those of other racks included.
+    late: Vec<Entry>,
     /// The outstanding payload by destination rack, in segments.
     outstanding: Vec<u64>,
     hosts_per_rack: u32,
@@ -68,6 +71,8 @@ impl DemandEstimator {
         DemandEstimator {
             given_up,
             entries: vec![Entry::default(); (last - first) as usize],
+            late: Vec::new(),
+            rack,
             outstanding: vec![0; racks as usize],
             plan,
             first,
@@ -105,37 +110,60 @@ impl DemandEstimator {
     /// Connections that were given up by `now` have nothing outstanding, because hosts report that they close one.
     fn give_up(&mut self, now: Time) {
         while let Some((_, conn)) = self.given_up.pop_if(|(at, _)| *at <= now) {
-            let to = self.plan.traffic.conns[conn as usize].dst.0 / self.hosts_per_rack;
+            let to = self.destination(conn);
             let entry = &mut self.entries[(conn - self.first) as usize];
-            self.outstanding[to as usize] -= u64::from(entry.reported - entry.seen);
+            self.outstanding[to] -= u64::from(entry.reported - entry.seen);
             entry.seen = entry.reported;
         }
     }
 
+    /// The rack to which `conn` leads.
+    fn destination(&self, conn: u32) -> usize {
+        (self.plan.conn(conn).dst.0 / self.hosts_per_rack) as usize
+    }
+
+    /// The state of a connection that begins in this rack.
+    #[inline]
+    fn entry(&mut self, conn: u32) -> Option<&mut Entry> {
+        let place = conn.wrapping_sub(self.first) as usize;
+        if place < self.entries.len() { self.entries.get_mut(place) } else { self.late_entry(conn) }
+    }
+
+    #[cold]
+    fn late_entry(&mut self, conn: u32) -> Option<&mut Entry> {
+        let place = conn.checked_sub(self.plan.traffic.conns.len() as u32)? as usize;
+        if self.plan.conn_if_any(conn)?.src.0 / self.hosts_per_rack != self.rack {
+            return None;
+        }
+        self.late.resize(self.late.len().max(place + 1), Entry::default());
+        self.late.get_mut(place)
+    }
+
     /// The next flow of `conn` is reported.
     fn report_next(&mut self, conn: u32) {
-        let info = &self.plan.traffic.conns[conn as usize];
-        let entry = &mut self.entries[(conn - self.first) as usize];
+        let plan = Arc::clone(&self.plan);
+        let info = plan.conn(conn);
+        let Some(entry) = self.entry(conn) else { return };
         if info.carrier != Carrier::Tcp || entry.flows >= info.count {
             return;
         }
-        let flow = &self.plan.traffic.flows[(info.first.0 + entry.flows) as usize];
-        let segments = self.plan.transport.segments(flow.bytes);
+        let flow = plan.flow(info.first.0 + entry.flows);
+        let segments = plan.transport.segments(flow.bytes);
         entry.reported += segments;
         entry.flows += 1;
-        self.outstanding[(info.dst.0 / self.hosts_per_rack) as usize] += u64::from(segments);
+        let to = self.destination(conn);
+        self.outstanding[to] += u64::from(segments);
     }
 
     /// A segment has arrived from its host. The first segment of a flow says how many follow.
     pub fn arrives(&mut self, conn: u32, seq: u32) {
-        let Some(entry) = self.entries.get(conn.wrapping_sub(self.first) as usize) else { return };
-        if seq < entry.reported {
+        let Some(&mut Entry { reported, flows, .. }) = self.entry(conn) else { return };
+        if seq < reported {
             return;
         }
-        let count = self.plan.traffic.conns[conn as usize].count;
-        for _ in entry.flows..count {
+        for _ in flows..self.plan.conn(conn).count {
             self.report_next(conn);
-            if seq < self.entries[(conn - self.first) as usize].reported {
+            if self.entry(conn).is_some_and(|entry| seq < entry.reported) {
                 return;
             }
         }
@@ -143,14 +171,13 @@ impl DemandEstimator {
 
     /// A segment has left the rack.
     pub fn leaves(&mut self, conn: u32, seq: u32) {
-        let Some(entry) = self.entries.get_mut(conn.wrapping_sub(self.first) as usize) else {
-            return;
-        };
+        let Some(entry) = self.entry(conn) else { return };
         let upto = (seq + 1).min(entry.reported);
-        if upto > entry.seen {
-            let to = self.plan.traffic.conns[conn as usize].dst.0 / self.hosts_per_rack;
-            self.outstanding[to as usize] -= u64::from(upto - entry.seen);
-            entry.seen = upto;
+        let more = upto.saturating_sub(entry.seen);
+        entry.seen += more;
+        if more > 0 {
+            let to = self.destination(conn);
+            self.outstanding[to] -= u64::from(more);
         }
     }
 

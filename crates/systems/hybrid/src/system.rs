@@ -274,8 +274,9 @@ impl SchemeSwitches for HybridSystem {
 
 /// The scheduler is a node of the fabric, so there are no stations, and hosts send at any time.
 impl System for HybridSystem {
+    /// Perfect demand has the flows that begin before the end of a week, also those that are added later.
     fn takes_new_flows(&self) -> bool {
-        false
+        self.control.as_ref().is_none_or(|control| control.demand != DemandKind::Perfect)
     }
     fn stations(&self, _graph: &Graph) -> Result<Vec<Station>, SpecError> {
         Ok(Vec::new())

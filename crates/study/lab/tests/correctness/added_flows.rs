@@ -24,6 +24,11 @@ const ADDED: [(u32, u32, u64, u64, u64); 9] = [
 const STAR: &str = r#"{ kind = "star", hosts = 6, rate = "10Gbps" }"#;
 const LEAVES: &str =
     r#"{ kind = "leaf-spine", leaves = 3, spines = 2, hosts-per-leaf = 2, host-rate = "10Gbps" }"#;
+const TREE: &str = r#"{ kind = "fat-tree", k = 4, host-rate = "10Gbps" }"#;
+const RACKS: &str = r#"{ kind = "hybrid", racks = 3, hosts-per-rack = 2, host-rate = "10Gbps",
+    packet = { rate = "10Gbps", delay = "5us" }, circuits = { rate = "40Gbps", delay = "5us", reconfiguration = "10us" } }"#;
+const PODS: &str = r#"{ kind = "hybrid", racks = 4, hosts-per-rack = 2, host-rate = "10Gbps",
+    circuits = { switches = 3, rate = "5Gbps", delay = "1us", reconfiguration = "50us", dark = "changed" } }"#;
 const WORKLOADS: &str = r#"
 [[workload]]
 kind = "poisson"
@@ -104,6 +109,14 @@ fn the_result_is_that_of_flows_known_from_the_start() {
         ("fastpass", STAR, "control = \"fastpass\""),
         ("tdma", STAR, "control = \"tdma\""),
         ("qcn", STAR, "queue = \"qcn\""),
+        ("packet-switch", RACKS, ""),
+        ("rotor", RACKS, "control = \"circuits\""),
+        ("queues", RACKS, "control = { kind = \"circuits\", scheduler = \"solstice\", week = \"400us\" }"),
+        ("announced", RACKS, "control = { kind = \"circuits\", scheduler = \"eclipse\", week = \"400us\", demand = \"adu\" }"),
+        ("notified", RACKS, "transport = \"tdtcp\"\ncontrol = \"circuits\"\nvoq = { packets = 16, notify = {} }"),
+        ("pods", PODS, "control = { kind = \"circuits\", scheduler = \"mesh\", week = \"500us\", day = \"300us\", demand = \"adu\" }"),
+        ("hedera", TREE, "control = { kind = \"hedera\", poll = \"200us\", gather = \"10us\", computing = \"20us\", install = \"10us\" }"),
+        ("flow-scheduler", TREE, "control = { kind = \"flow-scheduler\", poll = \"200us\", computing = \"20us\", install = \"10us\" }"),
     ] {
         assert_same(name, fabric, scheme);
     }
@@ -146,7 +159,8 @@ fn wrong_flows_are_refused() {
     assert!(refusal(NewFlow { dst: "h1".into(), ..good() }).contains("itself"));
     assert!(refusal(NewFlow { bytes: 0, ..good() }).contains("at least 1 byte"));
     assert!(refusal(NewFlow { class: 8, ..good() }).contains("classes 0 to 7"));
-    let hedera = text(LEAVES, "control = \"hedera\"", "");
-    let refused = Session::start(loaded(hedera), true, 1).err().expect("a refusal").to_string();
+    let perfect = "control = { kind = \"circuits\", scheduler = \"solstice\", demand = \"perfect\" }";
+    let perfect = loaded(text(RACKS, perfect, ""));
+    let refused = Session::start(perfect, true, 1).err().expect("a refusal").to_string();
     assert!(refused.contains("no flows can be added under `one`"), "{refused}");
 }

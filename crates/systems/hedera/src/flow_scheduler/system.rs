@@ -32,9 +32,6 @@ impl System for FlowScheduling {
     fn times_packets(&self) -> bool {
         false
     }
-    fn takes_new_flows(&self) -> bool {
-        false
-    }
     fn routing(&self) -> Option<RoutingSpec> {
         Some(RoutingSpec::Pinned)
     }

@@ -17,7 +17,7 @@ use slotline_net::scheme::FlowCount;
 use slotline_net::time::Time;
 use slotline_net::units::{Bytes, Rate};
 use slotline_net::wire::ETHERNET_OVERHEAD;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
 /// The configuration of the agent.
@@ -30,7 +30,7 @@ pub struct EdgeConfig {
     pub options: Hedera,
     /// The rate of the host's link.
     pub line: Rate,
-    /// The connections that the host sends on.
+    /// The connections that the host sends on, as far as they are known before the run.
     pub conns: Range<u32>,
     /// The destination of each of these connections.
     pub destinations: Vec<HostId>,
@@ -53,7 +53,11 @@ pub struct EdgeAgent {
     config: EdgeConfig,
     /// A flow is large if it has at least this number of bytes in a poll.
     large: u64,
+    /// Known connections first, then the others in the order of their first packets.
     table: Vec<Entry>,
+    /// The connections that are not known before the run, and their places in the table.
+    late: BTreeMap<u32, usize>,
+    late_conns: Vec<u32>,
     /// Connections that have sent since the last poll, or have a path.
     active: Vec<u32>,
     /// Paths that are being installed, and when they are used.
@@ -82,6 +86,8 @@ impl EdgeAgent {
             large: ((whole as f64 * spec.threshold) as u64).max(1),
             table: vec![Entry::default(); config.conns.len()],
             config,
+            late: BTreeMap::new(),
+            late_conns: Vec::new(),
             active: Vec::new(),
             installing: VecDeque::new(),
             packets: VecDeque::new(),
@@ -100,10 +106,28 @@ impl EdgeAgent {
     }
     /// The index in the table of the connection of a packet; `None` for acknowledgements.
     #[inline]
-    fn place(&self, packet: &Packet) -> Option<usize> {
-        let data = matches!(packet.kind, Kind::Data | Kind::Datagram);
-        let own = data && self.config.conns.contains(&packet.flow);
-        own.then(|| (packet.flow - self.config.conns.start) as usize)
+    fn place(&mut self, packet: &Packet) -> Option<usize> {
+        if !matches!(packet.kind, Kind::Data | Kind::Datagram) {
+            return None;
+        }
+        let known = self.known_place(packet.flow);
+        Some(known.unwrap_or_else(|| self.late_place(packet)))
+    }
+    #[inline]
+    fn known_place(&self, conn: u32) -> Option<usize> {
+        let known = self.config.conns.contains(&conn);
+        known.then(|| (conn - self.config.conns.start) as usize)
+    }
+    #[cold]
+    fn late_place(&mut self, packet: &Packet) -> usize {
+        let next = self.table.len();
+        let place = *self.late.entry(packet.flow).or_insert(next);
+        if place == next {
+            self.table.push(Entry::default());
+            self.config.destinations.push(packet.dst);
+            self.late_conns.push(packet.flow);
+        }
+        place
     }
     /// Counts a packet that leaves, and puts it on its path.
     #[inline]
@@ -122,14 +146,16 @@ impl EdgeAgent {
     }
     /// The large flows since the last poll, in order. This resets the counts.
     fn count(&mut self, now: Time) -> Vec<FlowCount> {
-        let (table, large) = (&mut self.table, self.large);
+        let (table, large, late) = (&mut self.table, self.large, &self.late_conns);
+        let known = self.config.conns.clone();
         let mut flows = Vec::new();
         self.active.retain(|&place| {
             let entry = &mut table[place as usize];
             let bytes = std::mem::take(&mut entry.bytes);
             let holds = now < entry.expires && bytes > 0;
             if bytes >= large || holds {
-                let conn = ConnId(self.config.conns.start + place);
+                let late = place.checked_sub(known.len() as u32).map(|place| late[place as usize]);
+                let conn = ConnId(late.unwrap_or(known.start + place));
                 let dst = self.config.destinations[place as usize];
                 flows.push(FlowCount { conn, dst, bytes });
             }
@@ -174,8 +200,9 @@ impl EdgeAgent {
         let expires = now.after(self.config.options.expire());
         while let Some((_, paths)) = self.installing.pop_front_if(|(at, _)| *at <= now) {
             for (conn, path) in paths {
-                let place = conn.0.wrapping_sub(self.config.conns.start) as usize;
-                let Some(entry) = self.table.get_mut(place) else { continue };
+                let known = self.known_place(conn.0);
+                let Some(place) = known.or_else(|| self.late.get(&conn.0).copied()) else { continue };
+                let entry = &mut self.table[place];
                 self.installed += 1;
                 self.rerouted += u64::from(now >= entry.expires || entry.path != path);
                 (entry.path, entry.expires) = (path, expires);

@@ -55,6 +55,8 @@ pub(super) struct Late {
 pub(super) struct LateFlows {
     blocks: [OnceLock<Box<[OnceLock<Late>]>>; BLOCKS],
     counts: Mutex<Counts>,
+    /// The routes of equal-cost multipath, if late connections need the numbers of its paths.
+    pub hashed: OnceLock<Routes>,
 }
 
 /// How many flows were added.
@@ -151,7 +153,7 @@ impl Plan {
         let (carrier, machines) = (Carrier::Tcp, Machines::default());
         let conn = Conn { src, dst, carrier, class, machines, first, count: 1, key };
         let nth = next(&mut counts.by_src, src);
-        let (entropy, entropy_back) = self.late_entropy(&conn, nth);
+        let (entropy, entropy_back) = self.late_entropy(&conn, nth, graph, wiring, routes);
         let start = Start::At(at);
         let flow =
             Flow { conn: id, bytes, start, then: None, also: None, group, role: Role::Alone };

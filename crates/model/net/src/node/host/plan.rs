@@ -53,6 +53,8 @@ pub struct Plan {
     entropy: Vec<u16>,
     /// By connection, the hash input of acknowledgements; empty if it is that of the connection's packets.
     entropy_back: Vec<u16>,
+    /// Whether entropies are the numbers of the paths that equal-cost multipath selects.
+    numbered: bool,
     /// First connection of each sending host, and the total.
     tx_first: Vec<u32>,
     /// By connection: its index among the connections of its receiver.
@@ -144,6 +146,7 @@ impl Plan {
                 by_conn: Vec::new(),
             },
             entropy_back: Vec::new(),
+            numbered: false,
             late: LateFlows::default(),
         })
     }
@@ -191,12 +194,10 @@ impl Plan {
     /// `pinned` routes have such a number. A scheme that moves no connection then changes no path.
     pub fn number_hashed_paths(&mut self, graph: &Graph, wiring: &Wiring, pinned: &Routes) {
         let hashed = pinned.hashed(graph, self.seed);
-        let number = |ends, hash| pinned.number_of(wiring, ends, &hashed, hash).unwrap_or(hash);
         let both = self.traffic.conns.iter().zip(&self.entropy);
-        let numbers = both.map(|(conn, &hash)| {
-            (number((conn.src, conn.dst), hash), number((conn.dst, conn.src), hash))
-        });
+        let numbers = both.map(|(conn, &hash)| path_numbers(conn, hash, wiring, pinned, &hashed));
         (self.entropy, self.entropy_back) = numbers.unzip();
+        self.numbered = true;
     }
     /// The key of a host for random streams, computed from its name.
     pub fn host_key(&self, host: HostId) -> u64 {
@@ -260,8 +261,16 @@ impl Plan {
             false => self.reactions.other,
         }
     }
-    /// The hash inputs of the packets and the acknowledgements of a late connection, the `nth` of its sender.
-    pub(super) fn late_entropy(&self, conn: &Conn, nth: u32) -> (u16, u16) {
+    /// The hash inputs of the packets and the acknowledgements of a late connection, the `nth` of its sender, or the
+    /// numbers of their paths.
+    pub(super) fn late_entropy(
+        &self,
+        conn: &Conn,
+        nth: u32,
+        graph: &Graph,
+        wiring: &Wiring,
+        routes: &Routes,
+    ) -> (u16, u16) {
         let (src, dst) = (self.host_keys[conn.src.at()], self.host_keys[conn.dst.at()]);
         match self.spread {
             Spread::Pinned => (nth as u16, nth as u16),
@@ -274,7 +283,11 @@ impl Plan {
             }
             _ => {
                 let own = hashed_entropy(self.seed, conn, &self.host_keys);
-                (own, own)
+                if !self.numbered {
+                    return (own, own);
+                }
+                let hashed = self.late.hashed.get_or_init(|| routes.hashed(graph, self.seed));
+                path_numbers(conn, own, wiring, routes, hashed)
             }
         }
     }
@@ -332,6 +345,19 @@ impl Plan {
         let conn = self.conn(conn);
         (conn.first.0..conn.first.0 + conn.count).map(FlowId)
     }
+}
+
+/// The numbers among `pinned` routes of the paths that the `hashed` ones select for packets of a connection with this
+/// hash, and for acknowledgements; the hash if there is no such number.
+fn path_numbers(
+    conn: &Conn,
+    hash: u16,
+    wiring: &Wiring,
+    pinned: &Routes,
+    hashed: &Routes,
+) -> (u16, u16) {
+    let number = |ends| pinned.number_of(wiring, ends, hashed, hash).unwrap_or(hash);
+    (number((conn.src, conn.dst)), number((conn.dst, conn.src)))
 }
 
 fn start_time(traffic: &Traffic, flow: u32) -> Time {
