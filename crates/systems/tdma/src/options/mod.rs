@@ -5,9 +5,12 @@ pub mod rounds;
 use rounds::{RoundSpec, Rounds, SchedulerKind};
 use serde::{Deserialize, Serialize};
 use slotline_net::error::SpecError;
+use slotline_net::id::HostId;
 use slotline_net::scheme::Scale;
+use slotline_net::scheme::system::check_weights;
 use slotline_net::time::Time;
 use slotline_net::units::{Bytes, Rate};
+use slotline_net::workload::Hosts;
 use std::collections::BTreeMap;
 
 /// How pause frames make hosts send and stop.
@@ -61,6 +64,10 @@ pub struct TdmaSpec {
     /// By name of a host, the slots that it gets in turn before the next host. Other hosts get 1.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub weights: BTreeMap<String, u32>,
+    /// The hosts that take part, as a list such as `"0-15"` (§2, §3.2: a portion of the network). The others send as
+    /// without a scheme. What is sent to them needs no slots, and uses `short-share`. Default: all hosts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hosts: Option<Hosts>,
     /// How long a host may send in a slot (§6.1: 300 µs); the longest slot if `min-slot` is given.
     pub slot: Time,
     /// If given, slots are as long as suits the demand of the round, from this to `slot` (§4.1).
@@ -139,6 +146,7 @@ impl Default for TdmaSpec {
         TdmaSpec {
             scheduler: SchedulerKind::default(),
             weights: BTreeMap::new(),
+            hosts: None,
             slot: Time::us(300),
             min_slot: None,
             guard: Time::us(15),
@@ -297,6 +305,11 @@ impl TdmaSpec {
             }
             Err(SpecError::new(key, format!("`{key}` has no meaning without {other}")))
         };
+        needs("hosts", self.hosts.is_some(), self.short_share > 0.0, "`short-share`")?;
+        if !matches!(self.hosts, None | Some(Hosts::List(_))) {
+            let message = "`hosts` has to be a list of hosts, such as \"0-15\"";
+            return Err(SpecError::new("hosts", message));
+        }
         needs("short-flow", self.short_flow.is_some(), self.short_share > 0.0, "`short-share`")?;
         let slot = self.reports == Reporting::Slot;
         needs("report-slot", self.report_slot.is_some(), slot, "`reports = \"slot\"`")?;
@@ -306,12 +319,7 @@ impl TdmaSpec {
         if self.drain == Some(Rate(0)) {
             return Err(zero("drain"));
         }
-        if let Some((host, _)) = self.weights.iter().find(|(_, weight)| **weight == 0) {
-            return Err(SpecError::new(
-                "weights",
-                format!("host `{host}` has weight 0, but 1 is the least"),
-            ));
-        }
+        check_weights(&self.weights)?;
         let all = self.signalling == Signalling::Pause;
         let classes = "needs classes: with `signalling = \"pause\"` all classes are paused together; take `pfc` or \
                        `extended`";
@@ -336,6 +344,11 @@ impl Tdma {
     /// The options of rounds.
     pub fn rounds(&self) -> &Rounds {
         &self.rounds
+    }
+    /// Whether `host` takes part.
+    pub fn takes_part(&self, host: HostId) -> bool {
+        let Some(Hosts::List(ranges)) = &self.spec.hosts else { return true };
+        ranges.iter().any(|&(first, last)| (first..=last).contains(&host.0))
     }
     /// The bytes to each destination that count as short flows in a round, among `hosts` hosts whose slowest link has
     /// the rate `slowest`: [`TdmaSpec::short_flow`] or its default. By default, the short flows of all other hosts to
