@@ -120,6 +120,11 @@ pub struct TdmaSpec {
     /// otherwise send more to one host in a round than `short-share` of the slowest host's link carries.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub short_flow: Option<Bytes>,
+    /// If given, a host sends to a slower one as fast as the rest of the path carries, in one slot up to this many bytes. The
+    /// last switch holds them and forwards them in the following slots, in which nothing else is sent to that host (§4.3).
+    /// The queues of switches need this room. Default: hosts send at the rate of the path.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub switch_buffer: Option<Bytes>,
     /// The bytes that each host can receive before its applications read them (§4.2). No host gets a slot for more.
     /// Default: no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -165,6 +170,7 @@ impl Default for TdmaSpec {
             report_interval: None,
             short_share: 0.0,
             short_flow: None,
+            switch_buffer: None,
             receive_buffer: None,
             drain: None,
             host_timeout: None,
@@ -245,6 +251,7 @@ impl TdmaSpec {
             guard: self.guard,
             round: self.round,
             reserve: self.short_share,
+            switch_buffer: self.switch_buffer,
             classes: self.signalling.classes(self.has_short()),
         }
     }
