@@ -423,7 +423,16 @@ mod tests {
             let error = spec.build().unwrap_err();
             assert_eq!(error.key, key);
             let has = |text: &str| error.message.contains(text);
-            let right = ["has to be", "needs", "a share", "at least", "set mode", "does nothing"];
+            let right = [
+                "has to be",
+                "needs",
+                "a share",
+                "at least",
+                "set mode",
+                "does nothing",
+                "is the least",
+                "leave `weights` out",
+            ];
             assert!(right.into_iter().any(has), "{error}");
         }
     }

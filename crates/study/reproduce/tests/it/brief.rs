@@ -148,6 +148,28 @@ fn every_experiment_is_documented() {
     }
 }
 
+/// Experiments that no paper has, those of logs that authors published, and another reading of one that a paper has.
+const OWN: [&str; 6] = ["hed-10", "hed-11", "et-N", "et-K", "et-T", "nb-A"];
+const LOGS: [&str; 2] = ["et-S", "et-D"];
+const READINGS: [&str; 1] = ["nb-4c"];
+
+#[test]
+fn the_readme_counts_them() {
+    let others: Vec<&str> = [&OWN[..], &LOGS, &READINGS].concat();
+    assert!(others.iter().all(|id| find(id).is_some()));
+    let published = experiments().filter(|experiment| !others.contains(&experiment.id)).count();
+    let (own, logs, readings) = (OWN.len(), LOGS.len(), READINGS.len());
+    let counted = format!(
+        "[{published} published experiments](docs/how-to/reproduce.md) of seven papers, and {} more: {own} of our own, {logs} \
+         from authors' logs, {readings} in another reading",
+        others.len()
+    );
+    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../README.md");
+    let text = std::fs::read_to_string(readme).expect("it is there");
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains(&counted), "README.md: {counted}");
+}
+
 fn points(study: &Study) -> Vec<(u32, String)> {
     let points = study.points().expect("a valid scenario");
     points.into_iter().map(|point| (point.x, point.setup)).collect()

@@ -414,6 +414,7 @@ mod tests {
             ("manager-timeout", TdmaSpec { manager_timeout: Some(Time::ms(1)), ..base.clone() }),
             ("report-interval", TdmaSpec { report_interval: Some(Time::ZERO), ..base.clone() }),
             ("clock-drift", TdmaSpec { clock_drift: Time::s(1), ..base.clone() }),
+            ("switch-buffer", TdmaSpec { switch_buffer: Some(Bytes(0)), ..base.clone() }),
         ];
         for (key, spec) in wrong {
             let error = spec.build().unwrap_err();
@@ -424,12 +425,15 @@ mod tests {
             ("short-flow", TdmaSpec { short_flow: Some(Bytes(1)), ..base.clone() }),
             ("report-slot", TdmaSpec { report_slot: Some(Time::us(9)), ..base.clone() }),
             ("drain", TdmaSpec { drain: Some(Rate(1)), ..base.clone() }),
+            ("hosts", TdmaSpec { hosts: "0-1".parse().ok(), ..base.clone() }),
         ];
         for (key, spec) in alone {
             let error = spec.build().unwrap_err();
             assert_eq!(error.key, key);
             assert!(error.message.contains("no meaning without"), "{error}");
         }
+        let all = TdmaSpec { hosts: Some(Hosts::All), short_share: 0.1, ..base.clone() };
+        assert_eq!(all.build().unwrap_err().key, "hosts");
         let pause = TdmaSpec { signalling: Signalling::Pause, short_share: 0.1, ..base.clone() };
         assert_eq!(pause.build().unwrap_err().key, "short-share");
         let weights = BTreeMap::from([("h0".to_string(), 0)]);
