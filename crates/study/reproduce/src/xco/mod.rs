@@ -59,7 +59,7 @@ const BLOCKS: Experiment = Experiment {
 /// The set-up of queues: §4.8.
 const SETUP: Experiment = Experiment {
     id: "xco-13",
-    about: "Section 4.8: the first exchange of two virtual machines, whose queues are set up in 75 ms",
+    about: "Section 4.8: the first flow between two virtual machines, whose queue is set up in 75 ms",
     work: Work::Runs(Study::data(
         "scenarios/reproduce/xco-13.toml",
         include_str!("../../../../../scenarios/reproduce/xco-13.toml"),
