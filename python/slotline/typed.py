@@ -254,6 +254,9 @@ class ControlXco(Table):
         half, so that what was permitted before is over.
     :param timeout: A host that waits and receives nothing for this long sends uncontrolled. A controller that receives
         nothing from a busy host for this long removes it (§7). Default: five slices, but at least two report intervals.
+    :param weights: By name of a host, its weight against others (§7, quality of service): how many times as long its
+        timeslices are or, with `max-min` or `rate-limit`, how many V2V flows each of its flows counts as. Other hosts
+        have weight 1.
     :param work_conserving: Whether a host gives the rest of a timeslice back when it has nothing left to send (§3.1).
         Default: true.
     """
@@ -274,6 +277,7 @@ class ControlXco(Table):
     small_flow: Size | None = None
     takeover: Time | None = None
     timeout: Time | None = None
+    weights: Mapping[str, Any] | None = None
     work_conserving: bool | None = None
 
 
@@ -292,6 +296,8 @@ class ControlTdma(Table):
     :param guard: The unused time between slots (§5.4: 15 µs). Default: "15us".
     :param host_timeout: A host that is silent for this long gets no slots any more, neither as a sender nor as a
         destination. Default: two rounds.
+    :param hosts: The hosts that take part, as a list such as `"0-15"` (§2, §3.2: a portion of the network). The others
+        send as without a scheme. What is sent to them needs no slots, and uses `short-share`. Default: all hosts.
     :param jitter: The largest random delay of the effect in addition to `reaction`. Default: 4 µs for `pause` (Fig. 1:
         2 to 6 µs), 5 µs for the others (§3.2.3: "on the order of 5 µs or less").
     :param lead: The last message about a round leaves the fabric manager at least this long before the round begins.
@@ -325,6 +331,9 @@ class ControlTdma(Table):
     :param signalling: The form of pause frames. Default: "extended".
     :param slot: How long a host may send in a slot (§6.1: 300 µs); the longest slot if `min-slot` is given. Default:
         "300us".
+    :param switch_buffer: If given, a host sends to a slower one as fast as the rest of the path carries, in one slot up
+        to this many bytes. The last switch holds them and forwards them in the following slots, in which nothing else
+        is sent to that host (§4.3). The queues of switches need this room. Default: hosts send at the rate of the path.
     :param weights: By name of a host, the slots that it gets in turn before the next host. Other hosts get 1.
     """
     KIND: ClassVar[str] = "tdma"
@@ -333,6 +342,7 @@ class ControlTdma(Table):
     drain: Rate | None = None
     guard: Time | None = None
     host_timeout: Time | None = None
+    hosts: int | str | None = None
     jitter: Time | None = None
     lead: Time | None = None
     manager_timeout: Time | None = None
@@ -352,6 +362,7 @@ class ControlTdma(Table):
     short_share: float | None = None
     signalling: Literal["pause", "pfc", "extended"] | None = None
     slot: Time | None = None
+    switch_buffer: Size | None = None
     weights: Mapping[str, Any] | None = None
 
 
@@ -2418,6 +2429,8 @@ class WorkloadUdp(Table):
     Each sender sends datagrams to one receiver, without feedback. Receivers are assigned to senders in turn.
 
     :param class_: Priority class, 0 to 7. Default: 0.
+    :param clock_drift: By how much the clocks of senders diverge in a second, at most 100 ms: each is fast or slow by
+        at most half of this, at random, and so is the sender's rate. Default: exact clocks.
     :param message: Bytes of a message, at most 65,507. A message that exceeds one packet is fragmented. Default:
         "1400B".
     :param off: Silence between bursts. If it is 0, the rate is constant. Default: "0ps".
@@ -2436,6 +2449,7 @@ class WorkloadUdp(Table):
     """
     KIND: ClassVar[str] = "udp"
     class_: int | None = None
+    clock_drift: Time | None = None
     message: Size | None = None
     off: Time | None = None
     on: Time | None = None
@@ -2718,6 +2732,9 @@ class XcoOptions(Table):
         half, so that what was permitted before is over.
     :param timeout: A host that waits and receives nothing for this long sends uncontrolled. A controller that receives
         nothing from a busy host for this long removes it (§7). Default: five slices, but at least two report intervals.
+    :param weights: By name of a host, its weight against others (§7, quality of service): how many times as long its
+        timeslices are or, with `max-min` or `rate-limit`, how many V2V flows each of its flows counts as. Other hosts
+        have weight 1.
     :param work_conserving: Whether a host gives the rest of a timeslice back when it has nothing left to send (§3.1).
         Default: true.
     """
@@ -2737,6 +2754,7 @@ class XcoOptions(Table):
     small_flow: Size | None = None
     takeover: Time | None = None
     timeout: Time | None = None
+    weights: Mapping[str, Any] | None = None
     work_conserving: bool | None = None
 
 

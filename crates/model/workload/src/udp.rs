@@ -80,6 +80,10 @@ options! {
         off: Time = Time::ZERO,
         /// Whether datagrams are a Poisson process instead of evenly spaced.
         poisson: bool = false,
+        /// By how much the clocks of senders diverge in a second, at most 100 ms: each is fast or slow by at most half of
+        /// this, at random, and so is the sender's rate. Default: exact clocks.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        clock_drift: Option<Time> = None,
         /// When senders stop, computed from the payload: with headers, sending lasts slightly longer. Default: the
         /// end of the run.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -114,6 +118,14 @@ impl Udp {
         }
     }
 
+    /// The rate of a sender whose clock differs from the exact one.
+    fn by_own_clock(&self, rate: Rate, job: &mut Job) -> Result<Rate, SpecError> {
+        let Some(drift) = self.clock_drift else { return Ok(rate) };
+        SpecError::unless(drift <= Time::ms(100), "clock-drift", drift, || "at most 100ms".into())?;
+        let gained = drift.as_secs_f64() * (job.rng.unit() - 0.5);
+        Ok(Rate((rate.0 as f64 * (1.0 + gained)) as u64))
+    }
+
     /// The part of `span` in which a sender is on.
     fn active(&self, span: Time) -> Result<Time, SpecError> {
         if self.off == Time::ZERO {
@@ -137,7 +149,8 @@ impl Udp {
         dst: HostId,
         active: Time,
     ) -> Result<(), SpecError> {
-        let (rate, message) = (self.rate(job.place(src).rate)?, self.message()?);
+        let (exact, message) = (self.rate(job.place(src).rate)?, self.message()?);
+        let rate = self.by_own_clock(exact, job)?;
         let carrier =
             Carrier::Udp { rate, message, on: self.on, off: self.off, poisson: self.poisson };
         let conn = job.out.connect(src, dst, carrier, self.class)?;
@@ -181,6 +194,26 @@ mod tests {
         let line = made(&WorkloadSpec::Udp(spec()), &fabric());
         let Carrier::Udp { rate, .. } = line.conns[0].carrier else { panic!("not UDP") };
         assert_eq!((rate, line.flows[0].bytes), (Rate(10_000_000_000), 1_250_000));
+    }
+
+    #[test]
+    fn clocks_differ_by_at_most_the_drift() {
+        let rate = "1Gbps".parse().unwrap();
+        let clock_drift = Some(Time::ms(10));
+        let senders = Hosts::Count(8);
+        let udp = Udp { senders, receivers: "9".parse().unwrap(), rate, clock_drift, ..spec() };
+        let traffic = made(&WorkloadSpec::Udp(udp.clone()), &fabric());
+        let rate = |carrier: &Carrier| match carrier {
+            Carrier::Udp { rate, .. } => rate.0,
+            Carrier::Tcp => panic!("not UDP"),
+        };
+        let mut rates: Vec<u64> = traffic.conns.iter().map(|conn| rate(&conn.carrier)).collect();
+        assert!(rates.iter().all(|rate| (995_000_000..=1_005_000_000).contains(rate)), "{rates:?}");
+        rates.sort_unstable();
+        rates.dedup();
+        assert_eq!(rates.len(), 8);
+        let wrong = Udp { clock_drift: Some(Time::s(1)), ..udp };
+        assert!(refusal(&WorkloadSpec::Udp(wrong), &fabric()).contains("at most 100ms"));
     }
 
     #[test]

@@ -319,7 +319,7 @@ impl Builder<'_> {
 
     fn host(&self, id: HostId, node: NodeId) -> Result<Place, SpecError> {
         let wires = self.wiring.of(node);
-        let egress = match self.agents() {
+        let egress = match self.agents().filter(|system| system.controls(id)) {
             Some(system) => {
                 let agent = system.agent(id, &self.surroundings())?;
                 Egress::Agent(agent, self.loss(id))

@@ -259,7 +259,12 @@ mod tests {
 
     fn points() -> Vec<Measured> {
         let RunSet { runs, .. } = RunSet::example(2);
-        let point = |x: u32| Measured { x, setup: format!("N={x}"), runs: runs.clone() };
+        let point = |x: u32| Measured {
+            x,
+            setup: format!("N={x}"),
+            runs: runs.clone(),
+            ..Measured::default()
+        };
         vec![point(8), point(2)]
     }
     fn rows(points: &[Measured]) -> Vec<Row> {

@@ -4,6 +4,7 @@
 //! point of the figure's axis. Other experiments are a computation, or a measurement of this program. No parameter is
 //! tuned to match a paper.
 
+mod data;
 mod document;
 pub mod draw;
 mod emulated;
@@ -34,6 +35,8 @@ use slotline_lab::statistics::Estimate;
 use slotline_report::plot::Figure;
 use slotline_scenario::{Loaded, Scenario, ScenarioError};
 use std::path::Path;
+
+pub use data::Asked;
 
 /// A paper, with its experiments.
 #[derive(Debug)]
@@ -78,7 +81,7 @@ pub struct Study {
     pub file: &'static str,
     /// The content of the file.
     pub text: &'static str,
-    /// The points of the figure's axis.
+    /// The points of the figure's axis. If empty, the points are those of the file's sweep.
     pub axis: &'static [u32],
     /// Sets a scenario to a point and names the point.
     pub set: fn(&mut Scenario, u32) -> String,
@@ -124,12 +127,14 @@ pub struct Point {
 }
 
 /// A point that was run.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Measured {
     /// Its place on the axis.
     pub x: u32,
     /// The name of the point.
     pub setup: String,
+    /// What the scenario asks for.
+    pub asked: Asked,
     /// All runs of all schemes, by seed and then in the order of the schemes.
     pub runs: Vec<RunRecord>,
 }
@@ -200,8 +205,17 @@ impl Findings {
 }
 
 impl Study {
+    /// An experiment without computations of its own: the sweep of the file has the points, its metrics are the
+    /// quantities, and its expectations are the values of the paper.
+    pub const fn data(file: &'static str, text: &'static str) -> Study {
+        let (compare, figures) = (data::rows, data::figures);
+        Study { file, text, axis: &[], set: |_, _| String::new(), compare, figures }
+    }
     /// The points of the axis, ready to run.
     pub fn points(&self) -> Result<Vec<Point>, ScenarioError> {
+        if self.axis.is_empty() {
+            return data::points(Path::new(self.file), self.text);
+        }
         let at = |&x: &u32| {
             let mut loaded = Scenario::parse_single(Path::new(self.file), self.text.into())?;
             let setup = (self.set)(&mut loaded.scenario, x);
@@ -229,7 +243,8 @@ impl Point {
         let schemes = &self.loaded.scenario.scheme;
         let place = |run: &RunRecord| schemes.iter().position(|scheme| scheme.name == run.scheme);
         runs.sort_by_key(|run| (run.seed, place(run)));
-        Measured { x: self.x, setup: self.setup.clone(), runs }
+        let asked = Asked::of(&self.loaded.scenario);
+        Measured { x: self.x, setup: self.setup.clone(), asked, runs }
     }
 }
 

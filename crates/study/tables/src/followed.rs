@@ -241,7 +241,7 @@ pub static CAPTURES: Table<CapturedRow> = Table {
             "flags",
             flags,
             "Sum of: 1 ECN-capable, 2 congestion experienced, 4 ECN echo, 8 window reduced, 16 sent \
-             again, 32 end of a message."
+             again, 32 end of a message, or a pause frame."
         ),
         Column {
             name: "circuits",

@@ -53,6 +53,10 @@ impl Round {
         let start = at.checked_sub(1).map_or(Some(0), |before| self.ends.get(before).copied());
         start.map_or(&[], |start| &self.assignments[start as usize..])
     }
+    /// The assignments from this index on.
+    pub(crate) fn from_index(&self, at: usize) -> &[Assignment] {
+        &self.assignments[at..]
+    }
     /// All assignments, slot by slot.
     pub fn assignments(&self) -> &[Assignment] {
         &self.assignments
@@ -82,12 +86,8 @@ impl Round {
     pub(crate) fn pop(&mut self) -> Option<Assignment> {
         self.assignments.pop()
     }
-    /// Ends the open slot, unless it is empty. Returns whether it had assignments.
-    pub(crate) fn close(&mut self) -> bool {
-        let filled = self.assignments.len() > self.open();
-        if filled {
-            self.ends.push(self.assignments.len() as u32);
-        }
-        filled
+    /// Ends the open slot.
+    pub(crate) fn close(&mut self) {
+        self.ends.push(self.assignments.len() as u32);
     }
 }

@@ -11,10 +11,11 @@ use slotline_net::scheme::system::{MakeNode, Station, Surroundings, System, one_
 use slotline_net::scheme::{Activity, Conditions, Proposal};
 use slotline_net::topology::{Graph, NodeKind};
 use slotline_net::units::{Bytes, Rate};
+use slotline_net::workload::Hosts;
 
 impl Tdma {
     fn manager(&self, around: &Surroundings<'_>) -> Result<ManagerConfig, SpecError> {
-        let hosts = hosts_by_switch(around);
+        let hosts = hosts_by_switch(self, around);
         let line = hosts.iter().flatten().map(|(_, rate)| *rate).min().unwrap_or_default();
         self.check_fit(line, around)?;
         Ok(ManagerConfig {
@@ -23,26 +24,20 @@ impl Tdma {
             line: rate_of(around, around.stations[0]),
             controllers: around.stations[1..].to_vec(),
             hosts,
-            weights: self.weights(around)?,
+            weights: around.weights(&self.spec().weights)?,
             network: around.network().first(around.hosts()),
             map: Some(around.map()),
         })
     }
-    fn weights(&self, around: &Surroundings<'_>) -> Result<Vec<(HostId, u32)>, SpecError> {
-        let name = |host: &HostId| &around.graph.nodes[around.graph.hosts[host.at()].at()].name;
-        let named = |(wanted, weight): (&String, &u32)| {
-            let mut hosts = (0..around.hosts() as u32).map(HostId);
-            let host = hosts.find(|host| name(host) == wanted);
-            let unknown = || {
-                let first = name(&HostId(0));
-                SpecError::new(
-                    "weights",
-                    format!("there is no host `{wanted}`: hosts have names like `{first}`"),
-                )
-            };
-            Ok((host.ok_or_else(unknown)?, *weight))
-        };
-        self.spec().weights.iter().map(named).collect()
+    /// Checks that the hosts that take part exist, and that there are two of them.
+    fn check_hosts(&self, graph: &Graph) -> Result<(), SpecError> {
+        let Some(Hosts::List(ranges)) = &self.spec().hosts else { return Ok(()) };
+        let (all, last) = (graph.hosts.len(), ranges.iter().map(|range| range.1).max());
+        let count = (0..all as u32).filter(|host| self.takes_part(HostId(*host))).count();
+        let valid = count >= 2 && last.is_some_and(|last| (last as usize) < all);
+        SpecError::unless(valid, "hosts", Hosts::List(ranges.clone()), || {
+            format!("a list of two hosts or more of {all}")
+        })
     }
     /// Checks that a slot and a receive buffer hold two packets.
     fn check_fit(&self, line: Rate, around: &Surroundings<'_>) -> Result<(), SpecError> {
@@ -72,10 +67,11 @@ impl Tdma {
     }
 }
 
-/// The hosts that are not stations, by switch, in order of the switches.
-fn hosts_by_switch(around: &Surroundings<'_>) -> Vec<SwitchHosts> {
+/// The hosts that take part, by switch, in order of the switches.
+fn hosts_by_switch(tdma: &Tdma, around: &Surroundings<'_>) -> Vec<SwitchHosts> {
     let mut hosts: Vec<(NodeId, HostId)> = (0..around.hosts() as u32)
         .map(HostId)
+        .filter(|host| tdma.takes_part(*host))
         .filter_map(|host| {
             let node = around.graph.hosts[host.at()];
             Some((around.wiring.of(node).first()?.far.node, host))
@@ -96,10 +92,11 @@ fn slowest(around: &Surroundings<'_>) -> Rate {
     (0..around.hosts() as u32).map(|host| rate_of(around, HostId(host))).min().unwrap_or_default()
 }
 
-/// The switches that have hosts, in order, each with the link of its first host.
-fn edges(graph: &Graph) -> Vec<(NodeId, slotline_net::topology::LinkParams)> {
+/// The switches that have hosts that take part, in order, each with the link of its first such host.
+fn edges(tdma: &Tdma, graph: &Graph) -> Vec<(NodeId, slotline_net::topology::LinkParams)> {
     let wiring = graph.wiring();
-    let wires = graph.hosts.iter().filter_map(|host| wiring.of(*host).first());
+    let hosts = (0..).map(HostId).zip(&graph.hosts).filter(|(host, _)| tdma.takes_part(*host));
+    let wires = hosts.filter_map(|(_, node)| wiring.of(*node).first());
     let mut edges: Vec<_> = wires.map(|wire| (wire.far.node, wire.lane)).collect();
     edges.sort_by_key(|edge| edge.0);
     edges.dedup_by_key(|edge| edge.0);
@@ -113,11 +110,15 @@ impl System for Tdma {
     fn activity(&self) -> Activity {
         crate::fit::ACTIVITY
     }
+    fn controls(&self, host: HostId) -> bool {
+        self.takes_part(host)
+    }
     fn stations(&self, graph: &Graph) -> Result<Vec<Station>, SpecError> {
         one_card_each(graph, "tdma")?;
+        self.check_hosts(graph)?;
         let mut stations = vec![Station::uppermost("fabric-manager", graph)?];
         if self.spec().controllers == Controllers::PerSwitch {
-            let switches = edges(graph)
+            let switches = edges(self, graph)
                 .into_iter()
                 .filter(|(node, _)| graph.nodes[node.at()].kind == NodeKind::Switch);
             stations.extend(switches.map(|(switch, lane)| Station {
@@ -148,6 +149,8 @@ impl System for Tdma {
         let short = self.short_flow(around.hosts(), slowest(around));
         let manager = around.stations[0];
         let rng = Stream::named(around.seed, "tdma.host", around.plan.host_key(host));
-        Ok(Box::new(TdmaAgent::new(self, host, manager, line, short, rng)))
+        let all = (0..around.hosts() as u32).map(HostId);
+        let outside = all.filter(|host| !self.takes_part(*host)).collect();
+        Ok(Box::new(TdmaAgent::new(self, host, manager, line, short, rng).beside(outside)))
     }
 }

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use slotline_net::id::HostId;
 use slotline_net::rng::Stream;
 use slotline_net::time::Time;
-use slotline_net::units::Rate;
+use slotline_net::units::{Bytes, Rate};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -396,6 +396,42 @@ fn plan(net: &Net, spec: &RoundSpec, demand: &mut Demand) -> Round {
     let mut round = Round::default();
     scheduler.plan(demand, &mut round);
     round
+}
+
+/// §4.3: a switch holds what a sender of 10 Gbit/s sends to a receiver of 1 Gbit/s in a slot, and forwards it in the next
+/// nine, too.
+#[test]
+fn a_switch_holds_a_slot_of_a_fast_sender() {
+    let mut rates = vec![G; 21];
+    rates[0] = 10 * G;
+    let net = star(&rates);
+    let spec = RoundSpec {
+        classes: 1,
+        guard: Time::ZERO,
+        switch_buffer: Some(Bytes(375_000)),
+        ..rounds(SchedulerKind::Any)
+    };
+    let mut demand = Demand::new(21);
+    (1..=10).for_each(|dst| assert!(demand.set(HostId(0), HostId(dst), 1 << 30)));
+    let round = plan(&net, &spec, &mut demand);
+    assert_eq!(round.len(), 33);
+    let full = |slot: &[Assignment]| {
+        let [a] = slot else { panic!("{slot:?}") };
+        assert_eq!((a.rate, a.bytes), (Rate(10 * G), 375_000));
+        a.dst
+    };
+    let order: Vec<HostId> = round.slots().map(full).collect();
+    assert!(order.windows(10).all(|ten| BTreeSet::from_iter(ten).len() == 10), "{order:?}");
+    // With one receiver nine of ten slots are empty, also for a slow sender.
+    let mut demand = Demand::new(21);
+    assert!(demand.set(HostId(0), HostId(1), 3 * 375_000));
+    assert!(demand.set(HostId(2), HostId(1), 37_500));
+    let round = plan(&net, &spec, &mut demand);
+    let used: Vec<usize> = (0..round.len()).filter(|&at| !round.slot_at(at).is_empty()).collect();
+    assert_eq!(used.len(), 4, "{used:?}");
+    let fast = round.slots().enumerate().filter(|(_, slot)| slot.iter().any(|a| a.src.0 == 0));
+    let fast: Vec<usize> = fast.map(|(at, _)| at).collect();
+    assert!(fast.windows(2).all(|pair| pair[1] - pair[0] >= 10), "{fast:?}");
 }
 
 /// §4.3: a slot of a 10 Gbit/s sender is shared by ten receivers of 1 Gbit/s, or by eight if there are no

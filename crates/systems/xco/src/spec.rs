@@ -3,12 +3,17 @@
 use crate::levels::Levels;
 use serde::{Deserialize, Serialize};
 use slotline_net::error::SpecError;
+use slotline_net::id::HostId;
 use slotline_net::scheme::Scale;
-use slotline_net::scheme::system::MakeControl;
+use slotline_net::scheme::system::{MakeControl, check_weights};
 use slotline_net::time::Time;
 use slotline_net::topology::Graph;
 use slotline_net::units::Bytes;
+use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
+
+/// The largest weight of a host.
+const LARGEST_WEIGHT: u32 = 1_000;
 
 /// The kind of decisions that directives carry.
 #[derive(
@@ -81,6 +86,10 @@ pub struct XcoSpec {
     pub mode: Mode,
     /// How capacity is divided.
     pub fairness: Fairness,
+    /// By name of a host, its weight against others (§7, quality of service): how many times as long its timeslices are
+    /// or, with `max-min` or `rate-limit`, how many V2V flows each of its flows counts as. Other hosts have weight 1.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub weights: BTreeMap<String, u32>,
     /// Length of a timeslice; the paper uses 2 ms and 10 ms (§4).
     pub slice: Time,
     /// Whether a host gives the rest of a timeslice back when it has nothing left to send (§3.1).
@@ -136,12 +145,27 @@ pub struct Xco {
     levels: OnceLock<Arc<Levels>>,
     /// A scheduler in place of XCo's own.
     pub(crate) scheduler: Option<MakeControl>,
+    /// The hosts whose weight is not 1.
+    weights: Vec<(HostId, u32)>,
 }
 
 impl Xco {
     /// The same controllers and coordinators with another scheduler than XCo's own.
     pub fn with_scheduler(self, scheduler: MakeControl) -> Xco {
         Xco { scheduler: Some(scheduler), ..self }
+    }
+    /// The same scheme in a network whose hosts with these numbers have these weights, in place of
+    /// [`XcoSpec::weights`].
+    pub fn with_weights(self, weights: Vec<(HostId, u32)>) -> Xco {
+        Xco { weights, ..self }
+    }
+    /// The weights of `hosts` hosts.
+    pub(crate) fn weights(&self, hosts: usize) -> Vec<u32> {
+        let mut all = vec![1; hosts];
+        for &(host, weight) in &self.weights {
+            all.iter_mut().skip(host.at()).take(1).for_each(|own| *own = weight);
+        }
+        all
     }
     /// The options, with defaults filled in.
     pub fn spec(&self) -> &XcoSpec {
@@ -163,6 +187,7 @@ impl Default for XcoSpec {
         XcoSpec {
             mode: Mode::Timeslice,
             fairness: Fairness::RoundRobin,
+            weights: BTreeMap::new(),
             slice: Time::ms(10),
             work_conserving: true,
             hysteresis: Time::us(50),
@@ -189,7 +214,7 @@ impl XcoSpec {
     }
     /// [`XcoSpec::timeout`] or its default.
     pub fn timeout(&self) -> Time {
-        let default = self.slice.times(5).max(self.report_interval().times(2));
+        let default = self.longest_slice().times(5).max(self.report_interval().times(2));
         self.timeout.unwrap_or(default)
     }
     /// [`XcoSpec::report_interval`] or its default.
@@ -201,13 +226,19 @@ impl XcoSpec {
     pub(crate) fn release_delay(&self) -> Time {
         match self.mode {
             Mode::Timeslice if self.work_conserving => self.hysteresis,
-            Mode::Timeslice => self.slice,
+            Mode::Timeslice => self.longest_slice(),
             Mode::RateLimit => self.report_interval(),
         }
     }
-    /// [`XcoSpec::takeover`] or its default: a slice and two beats.
+    /// [`XcoSpec::takeover`] or its default: the longest slice and two beats.
     pub fn takeover(&self) -> Time {
-        self.takeover.unwrap_or_else(|| self.slice + self.beat().times(2))
+        self.takeover.unwrap_or_else(|| self.longest_slice() + self.beat().times(2))
+    }
+    /// The timeslice of the host with the largest weight.
+    pub(crate) fn longest_slice(&self) -> Time {
+        let by_length = self.mode == Mode::Timeslice && self.fairness == Fairness::RoundRobin;
+        let largest = self.weights.values().copied().max().filter(|_| by_length);
+        self.slice.times(largest.unwrap_or(1).into())
     }
     /// The time between two messages in which a controller says that it is alive: a quarter of a slice.
     pub fn beat(&self) -> Time {
@@ -237,6 +268,11 @@ impl XcoSpec {
         SpecError::unless(self.timeout() > interval, "timeout", self.timeout(), || {
             format!("above the report interval, {interval}")
         })?;
+        check_weights(&self.weights)?;
+        let largest = self.weights.values().copied().max().unwrap_or(1);
+        SpecError::unless(largest <= LARGEST_WEIGHT, "weights", largest, || {
+            format!("at most {LARGEST_WEIGHT} for each host")
+        })?;
         self.check_controllers()?;
         self.on_demand.as_ref().map_or(Ok(()), |demand| demand.check(self.controllers))?;
         let spec = XcoSpec {
@@ -245,7 +281,7 @@ impl XcoSpec {
             report_interval: Some(interval),
             ..self.clone()
         };
-        Ok(Xco { spec, levels: OnceLock::new(), scheduler: None })
+        Ok(Xco { spec, levels: OnceLock::new(), scheduler: None, weights: Vec::new() })
     }
     /// Checks that options about timeslices have an effect.
     fn check_rates(&self) -> Result<(), SpecError> {
@@ -271,13 +307,18 @@ impl XcoSpec {
                 "`takeover` needs controllers = \"standby\": no other controller takes over";
             return Err(SpecError::new("takeover", message));
         }
-        let (silence, least, most) = (self.takeover(), self.slice + self.beat(), self.timeout());
+        let (silence, least) = (self.takeover(), self.longest_slice() + self.beat());
+        let most = self.timeout();
         SpecError::unless(
             !two || (silence >= least && silence < most),
             "takeover",
             silence,
             || format!("at least {least}, a slice and a quarter, and below the `timeout`, {most}"),
         )?;
+        if self.controllers == Controllers::Hierarchical && !self.weights.is_empty() {
+            let message = "hierarchical controllers divide links by numbers of flows alone: leave `weights` out";
+            return Err(SpecError::new("weights", message));
+        }
         if self.controllers == Controllers::Hierarchical && self.mode == Mode::RateLimit {
             let message = "hierarchical controllers give timeslices: set mode = \"timeslice\"";
             return Err(SpecError::new("controllers", message));
@@ -355,6 +396,15 @@ mod tests {
             ("guard", XcoSpec { guard: Time::ms(10), ..base.clone() }),
             ("hysteresis", XcoSpec { hysteresis: Time::s(1), ..base.clone() }),
             ("report-interval", XcoSpec { report_interval: Some(Time::ZERO), ..base.clone() }),
+            ("weights", XcoSpec { weights: [("h0".into(), 0)].into(), ..base.clone() }),
+            ("weights", XcoSpec { weights: [("h0".into(), 1_001)].into(), ..base.clone() }),
+            (
+                "weights",
+                XcoSpec {
+                    weights: [("h0".into(), 2)].into(),
+                    ..hierarchical(Mode::Timeslice, None)
+                },
+            ),
             ("timeout", XcoSpec { timeout: Some(Time::ms(3)), ..base.clone() }),
             ("takeover", XcoSpec { takeover: Some(Time::ms(30)), ..base.clone() }),
             ("takeover", takeover(Time::ms(10))),
@@ -373,7 +423,16 @@ mod tests {
             let error = spec.build().unwrap_err();
             assert_eq!(error.key, key);
             let has = |text: &str| error.message.contains(text);
-            let right = ["has to be", "needs", "a share", "at least", "set mode", "does nothing"];
+            let right = [
+                "has to be",
+                "needs",
+                "a share",
+                "at least",
+                "set mode",
+                "does nothing",
+                "is the least",
+                "leave `weights` out",
+            ];
             assert!(right.into_iter().any(has), "{error}");
         }
     }

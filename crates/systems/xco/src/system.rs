@@ -46,7 +46,9 @@ impl System for Xco {
         })
     }
     fn station(&self, at: usize, around: &Surroundings<'_>) -> Result<MakeNode, SpecError> {
-        let (xco, map, host) = (self.clone(), around.map(), around.stations[at]);
+        let weights = around.weights(&self.spec().weights).map_err(|e| e.within("control"))?;
+        let xco = self.clone().with_weights(weights);
+        let (map, host) = (around.map(), around.stations[at]);
         let place = self.place(at, around)?;
         Ok(Box::new(move || {
             let network = map.network();

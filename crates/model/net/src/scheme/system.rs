@@ -14,6 +14,7 @@ use crate::node::switch::Switch;
 use crate::route::{Routes, RoutingSpec};
 use crate::time::Time;
 use crate::topology::{Graph, Link, LinkParams, NodeKind, Wiring};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Makes a central scheduler for a network.
@@ -85,6 +86,18 @@ pub fn one_card_each(graph: &Graph, scheme: &str) -> Result<(), SpecError> {
     Err(SpecError::new("control", message))
 }
 
+/// Checks that no host has a weight of zero.
+///
+/// # Errors
+/// A host has, in the option `weights` of a scheme.
+pub fn check_weights(weights: &BTreeMap<String, u32>) -> Result<(), SpecError> {
+    let zero = weights.iter().find(|(_, weight)| **weight == 0);
+    zero.map_or(Ok(()), |(host, _)| {
+        let message = format!("host `{host}` has weight 0, but 1 is the least");
+        Err(SpecError::new("weights", message))
+    })
+}
+
 /// A central scheme. It is checked and ready for use in networks.
 pub trait System {
     /// The stations it needs in `graph`.
@@ -107,7 +120,11 @@ pub trait System {
     fn routing(&self) -> Option<RoutingSpec> {
         None
     }
-    /// Whether an agent in every host holds packets back ([`System::agent`]).
+    /// Whether it controls `host`. Other hosts have no agent, and send as without a scheme.
+    fn controls(&self, _host: HostId) -> bool {
+        true
+    }
+    /// Whether an agent in every host that it controls holds packets back ([`System::agent`]).
     fn has_agents(&self) -> bool {
         true
     }
@@ -228,6 +245,28 @@ impl Surroundings<'_> {
     /// Hosts that are not stations.
     pub fn hosts(&self) -> usize {
         self.graph.hosts.len() - self.stations.len()
+    }
+    /// The hosts named in `weights`, which are an option of the scheme, with their weights.
+    ///
+    /// # Errors
+    /// A name is not that of a host.
+    pub fn weights(
+        &self,
+        weights: &BTreeMap<String, u32>,
+    ) -> Result<Vec<(HostId, u32)>, SpecError> {
+        let name = |host: &HostId| &self.graph.nodes[self.graph.hosts[host.at()].at()].name;
+        let named = |(wanted, weight): (&String, &u32)| {
+            let mut hosts = (0..self.hosts() as u32).map(HostId);
+            let host = hosts.find(|host| name(host) == wanted);
+            let unknown = || {
+                let first = name(&HostId(0));
+                let message =
+                    format!("there is no host `{wanted}`: hosts have names like `{first}`");
+                SpecError::new("weights", message)
+            };
+            Ok((host.ok_or_else(unknown)?, *weight))
+        };
+        weights.iter().map(named).collect()
     }
     /// The map of the network from which a scheduler's view is made, as it is at the start.
     pub fn map(&self) -> Map {

@@ -3,10 +3,10 @@
 mod arbiter;
 mod failover;
 mod fairness;
+mod isolation;
 mod queue;
-mod service;
 
-use super::Paper;
+use super::{Experiment, Paper, Study, Work};
 
 /// The paper.
 pub(super) static PAPER: Paper = Paper {
@@ -21,7 +21,18 @@ pub(super) static PAPER: Paper = Paper {
         queue::CONTROL,
         arbiter::ALLOCATION,
         arbiter::PATHS,
-        service::SERVICE,
+        SERVICE,
         failover::FAIL_OVER,
+        isolation::ISOLATION,
     ],
+};
+
+/// §7.4, experiment H. The paper measures a company's service; this is one of the same kind.
+const SERVICE: Experiment = Experiment {
+    id: "fp-H",
+    about: "Experiment H: retransmissions under a latency-sensitive service of web servers and caches",
+    work: Work::Runs(Study::data(
+        "scenarios/reproduce/fp-H.toml",
+        include_str!("../../../../../scenarios/reproduce/fp-H.toml"),
+    )),
 };

@@ -1,10 +1,10 @@
-//! Pause frames: the delay until hosts obey, the skew between hosts, and the overhead: Figures 1 to 5, §6.5.
+//! Pause frames: the delay until hosts obey, and the overhead: Figures 1, 2 and 5, §6.5.
 
 use crate::draw::{Values, View};
 use crate::quantity::{ended_ps, percentile};
 use crate::{Experiment, Measured, Quantity, Row, Stated, Study, Work};
 use slotline_lab::record::{CapturedPacket, RunRecord};
-use slotline_net::frame::Kind;
+use slotline_net::frame::{Kind, PUSH};
 use slotline_net::units::Bytes;
 use slotline_net::workload::WorkloadSpec;
 use slotline_report::plot::{Division, Figure, Measure};
@@ -22,20 +22,6 @@ pub(super) const HARDWARE: Experiment = Experiment {
         set: set_size,
         compare: hardware,
         figures: delays,
-    }),
-};
-
-/// Figure 3.
-pub(super) const SPREAD: Experiment = Experiment {
-    id: "tdma-2",
-    about: "Figure 3: how far the gaps between two pause frames differ over 24 hosts",
-    work: Work::Runs(Study {
-        file: "scenarios/reproduce/tdma-2.toml",
-        text: include_str!("../../../../../scenarios/reproduce/tdma-2.toml"),
-        axis: &[64, 512, 1_500],
-        set: set_size,
-        compare: spread,
-        figures: spreads,
     }),
 };
 
@@ -82,9 +68,6 @@ const MEAN: Quantity = delay("delay", "mean delay", |run| {
 });
 const LEAST: Quantity = delay("least", "least delay", |run| percentile(&stops(run), 0.0));
 const MOST: Quantity = delay("most", "longest delay", |run| percentile(&stops(run), 100.0));
-const NEARLY_ALL: Quantity =
-    delay("spread", "spread of 95 % of frame pairs", |run| percentile(&gaps(run), 95.0));
-const LARGEST: Quantity = delay("largest", "largest spread", |run| percentile(&gaps(run), 100.0));
 const FRAMES: Quantity = Quantity {
     key: "frames",
     name: "pause frames to each host",
@@ -94,11 +77,16 @@ const FRAMES: Quantity = Quantity {
     },
 };
 
-const fn delay(key: &'static str, name: &'static str, of: fn(&RunRecord) -> f64) -> Quantity {
+pub(super) const fn delay(
+    key: &'static str,
+    name: &'static str,
+    of: fn(&RunRecord) -> f64,
+) -> Quantity {
     Quantity { key, name, unit: "us", of }
 }
 
-fn set_size(scenario: &mut Scenario, size: u32) -> String {
+/// Sets the size of packets.
+pub(super) fn set_size(scenario: &mut Scenario, size: u32) -> String {
     for workload in &mut scenario.workload {
         if let WorkloadSpec::Udp(udp) = workload {
             udp.message = Bytes(u64::from(size.saturating_sub(HEADERS)));
@@ -107,9 +95,9 @@ fn set_size(scenario: &mut Scenario, size: u32) -> String {
     format!("{size} B")
 }
 
-/// Whether a control packet is a pause frame. All other control packets are longer.
-fn is_frame(packet: &CapturedPacket) -> bool {
-    packet.packet.kind == Kind::Control && packet.packet.len <= 84
+/// Whether a packet is a pause frame.
+pub(super) fn is_frame(packet: &CapturedPacket) -> bool {
+    packet.packet.kind == Kind::Control && packet.packet.has(PUSH)
 }
 
 /// The packets that left the port of `node` towards `to`.
@@ -153,37 +141,6 @@ const SILENCE_PS: u64 = 4_000_000;
 /// A time shorter than a slot, to assign a frame to the slot's end.
 const SLOT_PS: u64 = 280_000_000;
 
-/// Frames to all hosts within this time belong to one edge of a slot.
-const EDGE_PS: u64 = 5_000_000;
-const HOSTS: usize = 24;
-
-/// The times at which hosts got their frames, for each edge at which every host got one.
-fn edges(run: &RunRecord) -> Vec<[u64; HOSTS]> {
-    let of_host = |host: usize| {
-        let name = format!("h{host}");
-        let frames = captured(run, "s0", &name).iter().filter(|p| is_frame(p));
-        frames.map(move |frame| (frame.t_ps, host)).collect::<Vec<_>>()
-    };
-    let mut frames: Vec<(u64, usize)> = (0..HOSTS).flat_map(of_host).collect();
-    frames.sort_unstable();
-    let edge = |frames: &[(u64, usize)]| {
-        let mut times = [0; HOSTS];
-        frames.iter().for_each(|&(at, host)| times[host] = at);
-        (frames.len() == HOSTS && !times.contains(&0)).then_some(times)
-    };
-    frames.chunk_by(|a, b| b.0 - a.0 < EDGE_PS).filter_map(edge).collect()
-}
-
-/// For each two consecutive edges, the spread of the gaps between them over hosts, in microseconds.
-fn gaps(run: &RunRecord) -> Vec<f64> {
-    let skew = |pair: &[[u64; HOSTS]]| {
-        let gaps = pair[1].iter().zip(pair[0]).map(|(late, early)| late - early);
-        let (low, high) = gaps.fold((u64::MAX, 0), |(l, h), gap| (l.min(gap), h.max(gap)));
-        (high - low) as f64 / 1e6
-    };
-    edges(run).windows(2).map(skew).collect()
-}
-
 fn delays(view: &View) -> Vec<Figure> {
     let bytes = |quantity| view.against_in("packet size", Measure::Bytes, 1.0, quantity);
     let cdf = Values {
@@ -196,18 +153,6 @@ fn delays(view: &View) -> Vec<Figure> {
     let smallest =
         view.distribution(64, &cdf, |run| stops(run).iter().map(|us| us / 1e6).collect(), &[]);
     vec![smallest, bytes(&MEAN), bytes(&MOST)]
-}
-
-fn spreads(view: &View) -> Vec<Figure> {
-    let figure = |x, id, title| {
-        let values =
-            Values { id, title, label: "spread", unit: Measure::Seconds, scale: Division::Linear };
-        view.distribution(x, &values, |run| gaps(run).iter().map(|us| us / 1e6).collect(), &[])
-    };
-    vec![
-        figure(64, "small", "Spread over hosts, beside 64-byte packets"),
-        figure(1_500, "large", "Spread over hosts, beside 1,500-byte packets"),
-    ]
 }
 
 fn hardware(points: &[Measured]) -> Vec<Row> {
@@ -233,20 +178,6 @@ fn software(points: &[Measured]) -> Vec<Row> {
         [
             point.row("software", &MEAN, Some(Stated::About(150.0)), given),
             point.row("software", &MOST, Some(Stated::Under(200.0)), given),
-        ]
-    };
-    points.iter().flat_map(of).flatten().collect()
-}
-
-fn spread(points: &[Measured]) -> Vec<Row> {
-    let vast = "\"on the order of 10 to 15 us for the vast majority\"; ours comes only from data queued in front of \
-                                                                     the frames, because the manager's software has \
-                                                                     no jitter";
-    let rarely = "\"rarely more than 20 us\"";
-    let of = |point: &Measured| {
-        [
-            point.row("tdma", &NEARLY_ALL, Some(Stated::Under(15.0)), vast),
-            point.row("tdma", &LARGEST, Some(Stated::Under(20.0)), rarely),
         ]
     };
     points.iter().flat_map(of).flatten().collect()

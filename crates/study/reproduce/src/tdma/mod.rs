@@ -1,10 +1,12 @@
 //! Practical TDMA for datacenter Ethernet (Vattikonda et al., 2012).
 
+mod clocks;
 mod flapping;
 mod frames;
 mod neighbours;
 mod ping;
 mod shuffle;
+mod spread;
 
 use super::Paper;
 
@@ -14,7 +16,7 @@ pub(super) static PAPER: Paper = Paper {
     title: "Practical TDMA for Datacenter Ethernet (Vattikonda, Porter, Vahdat and Snoeren, 2012)",
     experiments: &[
         frames::HARDWARE,
-        frames::SPREAD,
+        spread::ONE_SWITCH,
         frames::SOFTWARE,
         shuffle::ONE_SWITCH,
         shuffle::TREE,
@@ -22,5 +24,8 @@ pub(super) static PAPER: Paper = Paper {
         neighbours::NEIGHBOURS,
         flapping::FLAPPING,
         frames::OVERHEAD,
+        spread::TREE,
+        spread::SCALE,
+        clocks::CLOCKS,
     ],
 };

@@ -56,7 +56,12 @@ const IN_SLOT_TAIL: Quantity = Quantity {
 /// The runs whose packets were recorded: those of the first seed.
 fn with_packets(point: &Measured) -> Measured {
     let runs = point.runs.iter().filter(|run| !run.captures.is_empty());
-    Measured { x: point.x, setup: point.setup.clone(), runs: runs.cloned().collect() }
+    Measured {
+        runs: runs.cloned().collect(),
+        setup: point.setup.clone(),
+        x: point.x,
+        ..Measured::default()
+    }
 }
 
 /// For each ping, how long its two packets were in the network: from the moment at which a host begins to send until

@@ -1,7 +1,8 @@
 //! Live migration beside other senders: Figure 19.
 
+use super::mix::UTILISATION;
 use crate::draw::View;
-use crate::{Experiment, Measured, Quantity, Row, Study, Work};
+use crate::{Experiment, Measured, Quantity, Row, Stated, Study, Work};
 use slotline_lab::record::RunRecord;
 use slotline_net::workload::{Hosts, WorkloadSpec};
 use slotline_report::plot::Figure;
@@ -115,6 +116,14 @@ fn rows(point: &Measured, scheme: &str) -> Vec<Row> {
         };
         curves.iter().map(curve).collect::<Vec<Row>>()
     };
-    let both = [point.row(scheme, &TOTAL, None, time), down];
-    both.into_iter().flatten().flat_map(of).collect()
+    // The text has the use of the link beside TCP.
+    let stated = match scheme {
+        "without" => Stated::Under(500.0),
+        _ => Stated::About(950.0),
+    };
+    let stated = Some(stated).filter(|_| !udp && senders > 0);
+    let used = "in the paper TCP senders \"backoff due to increased packet drops\"; ours keep the link full";
+    let link = point.row(scheme, &UTILISATION, stated, used).filter(|_| senders > 0);
+    let all = [point.row(scheme, &TOTAL, None, time), link, down];
+    all.into_iter().flatten().flat_map(of).collect()
 }

@@ -45,7 +45,8 @@ const PAIRS: u32 = 13;
 /// The part of a frame that tcpdump does not see: preamble, check sequence and gap.
 const UNSEEN: u64 = 8 + 4 + 12;
 
-const UTILISATION: Quantity =
+/// Over the whole run.
+pub(super) const UTILISATION: Quantity =
     Quantity { key: "utilisation", name: "link utilisation", unit: "Mbit/s", of: utilisation };
 
 /// The rate that tcpdump would count on the receiver's link.

@@ -4,7 +4,6 @@
 
 mod conserve;
 mod fairness;
-mod incast;
 mod loss;
 mod migration;
 mod mix;
@@ -13,8 +12,7 @@ mod response;
 mod short;
 
 use super::quantity::{each, goodput};
-use super::{Paper, Quantity};
-use slotline_lab::record::RunRecord;
+use super::{Experiment, Paper, Quantity, Study, Work};
 
 /// The paper.
 pub(super) static PAPER: Paper = Paper {
@@ -22,8 +20,8 @@ pub(super) static PAPER: Paper = Paper {
     title: "XCo: Explicit Coordination to Prevent Network Fabric Congestion in Cloud Computing Cluster \
             Platforms (Rajanna, Shah, Jahagirdar and Gopalan, 2010)",
     experiments: &[
-        incast::STRIPED,
-        incast::BLOCKS,
+        STRIPED,
+        BLOCKS,
         mix::ONE_GIGABIT,
         mix::TEN_GIGABIT,
         short::SHORT_FLOWS,
@@ -34,26 +32,45 @@ pub(super) static PAPER: Paper = Paper {
         response::RESPONSE,
         loss::BOTTLENECK,
         loss::SCALE,
+        SETUP,
     ],
+};
+
+/// Figures 2 and 13.
+const STRIPED: Experiment = Experiment {
+    id: "xco-1",
+    about: "Figures 2 and 13: striped iSCSI reads from N targets, jumbo frames, 1 Gbit/s",
+    work: Work::Runs(Study::data(
+        "scenarios/reproduce/xco-1.toml",
+        include_str!("../../../../../scenarios/reproduce/xco-1.toml"),
+    )),
+};
+
+/// Figures 3 and 14.
+const BLOCKS: Experiment = Experiment {
+    id: "xco-2",
+    about: "Figures 3 and 14: barrier-synchronised reads from N servers, 1 Gbit/s",
+    work: Work::Runs(Study::data(
+        "scenarios/reproduce/xco-2.toml",
+        include_str!("../../../../../scenarios/reproduce/xco-2.toml"),
+    )),
+};
+
+/// The set-up of queues: §4.8.
+const SETUP: Experiment = Experiment {
+    id: "xco-13",
+    about: "Section 4.8: the first flow between two virtual machines, whose queue is set up in 75 ms",
+    work: Work::Runs(Study::data(
+        "scenarios/reproduce/xco-13.toml",
+        include_str!("../../../../../scenarios/reproduce/xco-13.toml"),
+    )),
 };
 
 const GOODPUT: Quantity =
     Quantity { key: "goodput", name: "goodput", unit: "Mbit/s", of: |run| goodput(run, |_| true) };
-const TIMEOUTS: Quantity = Quantity {
-    key: "timeouts",
-    name: "time-outs per 100 blocks",
-    unit: "1",
-    of: timeouts_per_100_blocks,
-};
 const PER_TCP_FLOW: Quantity = Quantity {
     key: "tcp",
     name: "goodput per TCP flow",
     unit: "Mbit/s",
     of: |run| each(run, |f| !f.udp),
 };
-
-fn timeouts_per_100_blocks(run: &RunRecord) -> f64 {
-    let timeouts: u32 = run.flows.iter().map(|flow| flow.timeouts).sum();
-    let blocks = run.flows.iter().filter_map(|flow| flow.exchange).max().map_or(1, |last| last + 1);
-    f64::from(timeouts) * 100.0 / f64::from(blocks)
-}

@@ -35,14 +35,14 @@ fn of(rows: &[Row], setup: &str, quantity: &str) -> f64 {
 #[test]
 fn incast_collapses_but_not_with_timeslices() {
     let rows = brief("xco-2", &[1, 10], Time::s(100), 100);
-    let goodput = |setup: &str| of(&rows, setup, "goodput");
-    assert!(goodput("N=1, tcp") > 900.0);
-    assert!(goodput("N=10, tcp") < 0.6 * goodput("N=1, tcp"));
-    assert!(of(&rows, "N=10, tcp", "time-outs per 100 blocks") > 1.0);
-    for setup in ["N=1, timeslice", "N=10, timeslice", "N=10, rate-limit"] {
+    let goodput = |setup: &str| of(&rows, setup, "Goodput");
+    assert!(goodput("senders = 1, tcp") > 900.0);
+    assert!(goodput("senders = 10, tcp") < 0.6 * goodput("senders = 1, tcp"));
+    assert!(of(&rows, "senders = 10, tcp", "Time-outs") > 1.0);
+    for setup in ["senders = 1, timeslice", "senders = 10, timeslice", "senders = 10, rate-limit"] {
         assert!(goodput(setup) > 800.0, "{setup}");
     }
-    assert_eq!(of(&rows, "N=10, timeslice", "time-outs per 100 blocks"), 0.0);
+    assert_eq!(of(&rows, "senders = 10, timeslice", "Time-outs"), 0.0);
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn every_experiment_is_a_scenario_of_that_name() {
         let points = points(study);
         assert!(points.iter().all(|point| !point.1.is_empty()));
         // Nothing measured is nothing to compare.
-        let empty = |(x, setup)| Measured { x, setup, runs: vec![] };
+        let empty = |(x, setup)| Measured { x, setup, ..Measured::default() };
         let points: Vec<Measured> = points.into_iter().map(empty).collect();
         assert!(study.findings(&points).rows.is_empty());
     }
@@ -146,6 +146,28 @@ fn every_experiment_is_documented() {
         let sections: Vec<&str> = heads.filter(|head| head.starts_with(&prefix)).collect();
         assert_eq!(sections, ids, "sections of docs/reproduction/{}.md", paper.key);
     }
+}
+
+/// Experiments that no paper has, those of logs that authors published, and another reading of one that a paper has.
+const OWN: [&str; 6] = ["hed-10", "hed-11", "et-N", "et-K", "et-T", "nb-A"];
+const LOGS: [&str; 2] = ["et-S", "et-D"];
+const READINGS: [&str; 1] = ["nb-4c"];
+
+#[test]
+fn the_readme_counts_them() {
+    let others: Vec<&str> = [&OWN[..], &LOGS, &READINGS].concat();
+    assert!(others.iter().all(|id| find(id).is_some()));
+    let published = experiments().filter(|experiment| !others.contains(&experiment.id)).count();
+    let (own, logs, readings) = (OWN.len(), LOGS.len(), READINGS.len());
+    let counted = format!(
+        "[{published} published experiments](docs/how-to/reproduce.md) of seven papers, and {} more: {own} of our own, {logs} \
+         from authors' logs, {readings} in another reading",
+        others.len()
+    );
+    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../README.md");
+    let text = std::fs::read_to_string(readme).expect("it is there");
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains(&counted), "README.md: {counted}");
 }
 
 fn points(study: &Study) -> Vec<(u32, String)> {

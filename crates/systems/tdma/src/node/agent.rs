@@ -62,6 +62,8 @@ pub struct TdmaAgent {
     manager: HostId,
     queues: Queues,
     nic: Nic,
+    /// The hosts that take no part in the scheme, ascending.
+    outside: Vec<HostId>,
     short: Option<Short>,
     reports: Reports,
     buffer: Option<ReceiveBuffer>,
@@ -102,6 +104,7 @@ impl TdmaAgent {
             host,
             manager,
             queues: Queues::default(),
+            outside: Vec::new(),
             nic: Nic::new(tdma, host, line, rng),
             short: short.map(short_of),
             reports: Reports {
@@ -121,6 +124,11 @@ impl TdmaAgent {
             unscheduled: 0,
             created: 0,
         }
+    }
+    /// The same agent in a network where the hosts `outside`, ascending, take no part in the scheme. Packets to them need
+    /// no slots.
+    pub fn beside(self, outside: Vec<HostId>) -> TdmaAgent {
+        TdmaAgent { outside, ..self }
     }
     /// Whether the fabric manager has been silent for too long, so that packets leave without slots.
     pub fn released(&self) -> bool {
@@ -240,7 +248,9 @@ impl TdmaAgent {
 
     fn is_short(&mut self, packet: &Packet, now: Time) -> bool {
         let Some(short) = &self.short else { return false };
-        packet.kind == Kind::Ack || self.queues.is_short(packet, now, short.span, short.most)
+        packet.kind == Kind::Ack
+            || self.outside.binary_search(&packet.dst).is_ok()
+            || self.queues.is_short(packet, now, short.span, short.most)
     }
     fn pop_short(&mut self, cx: &mut Cx<'_>) -> Option<Packet> {
         let short = self.short.as_mut()?;

@@ -40,7 +40,7 @@ pub struct ManagerConfig {
     pub host: HostId,
     /// The rate of its link.
     pub line: Rate,
-    /// The hosts that it schedules, by switch. They have the lowest numbers.
+    /// The hosts that it schedules, by switch.
     pub hosts: Vec<SwitchHosts>,
     /// The controllers near the hosts, one for each switch. If there are none, the manager sends all pause frames.
     pub controllers: Vec<HostId>,
@@ -66,6 +66,8 @@ struct Counts {
 /// The node of the fabric manager. It sends by its FIFO port 0.
 pub struct FabricManager {
     config: ManagerConfig,
+    /// The hosts that it schedules, ascending.
+    members: Vec<HostId>,
     signals: Signals,
     scheduler: Box<dyn RoundScheduler>,
     classes: ClassMap,
@@ -101,18 +103,22 @@ impl FabricManager {
     /// # Errors
     /// The planner of the scheme does not suit the network.
     pub fn new(config: ManagerConfig) -> Result<FabricManager, SpecError> {
-        let hosts = config.hosts.iter().map(Vec::len).sum();
+        let hosts = config.network.hosts();
         let spec = config.tdma.spec();
         let mut scheduler = config.tdma.rounds().scheduler(config.network.clone())?;
         config.weights.iter().for_each(|&(host, weight)| scheduler.set_weight(host, weight));
         let classes = config.tdma.rounds().spec().classes;
         let outbox = Outbox::new(config.host, config.line);
+        let mut members: Vec<HostId> =
+            config.hosts.iter().flatten().map(|(host, _)| *host).collect();
+        members.sort_unstable();
         Ok(FabricManager {
             signals: Signals::new(spec, config.host, &config.hosts),
             scheduler,
             classes: ClassMap::new(hosts, classes),
             tracker: DemandTracker::new(hosts),
-            announcing: outbox.longest().times(hosts as u64),
+            announcing: outbox.longest().times(members.len() as u64),
+            members,
             outbox,
             messages: VecDeque::new(),
             planning: None,
@@ -130,9 +136,6 @@ impl FabricManager {
             counts: Counts::default(),
             config,
         })
-    }
-    fn hosts(&self) -> impl Iterator<Item = HostId> + use<> {
-        (0..self.config.hosts.iter().map(Vec::len).sum::<usize>() as u32).map(HostId)
     }
 
     /// Plans the next round, if it is time for it.
@@ -188,7 +191,7 @@ impl FabricManager {
         }
         self.number = self.number.wrapping_add(1);
         let spec = self.config.tdma.spec();
-        let (hosts, controllers) = (self.hosts().count(), self.config.controllers.len());
+        let (hosts, controllers) = (self.config.network.hosts(), self.config.controllers.len());
         let mut run = Run::new(
             self.number,
             round,
@@ -344,7 +347,7 @@ impl FabricManager {
     fn report(&mut self, host: HostId, demand: Demand, cx: &mut Cx<'_>) {
         let report = demand.report;
         let planning = self.planning.as_ref().map(|(_, round)| {
-            Scheduled::of(self.number.wrapping_add(1), round, self.hosts().count())
+            Scheduled::of(self.number.wrapping_add(1), round, self.config.network.hosts())
         });
         let runs = [&self.current, &self.next].into_iter().flatten().map(|run| &run.scheduled);
         let scheduled: Vec<_> = runs.chain(&planning).collect();
@@ -369,7 +372,7 @@ impl Node for FabricManager {
         if self.config.controllers.is_empty() {
             self.stop_all(cx);
         }
-        for to in self.hosts().chain(self.config.controllers.iter().copied()).collect::<Vec<_>>() {
+        for &to in self.members.iter().chain(&self.config.controllers) {
             self.outbox.message(to, to, 0, Body::Hello, cx);
         }
         cx.wake(cx.now.after(self.config.tdma.spec().host_timeout()), SWEEP);

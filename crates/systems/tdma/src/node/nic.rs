@@ -77,7 +77,7 @@ pub(super) struct Nic {
     reaction: Time,
     jitter: Time,
     self_ending: bool,
-    /// Whether receivers have room only for scheduled bytes. Otherwise packets that arrived since the last report may
+    /// Whether receivers, or switches before slower ones, have room only for scheduled bytes. Otherwise packets that arrived since the last report may
     /// fill a slot.
     strict: bool,
     line: Rate,
@@ -107,7 +107,7 @@ impl Nic {
             reaction: spec.reaction(),
             jitter: spec.jitter(),
             self_ending: spec.self_ending,
-            strict: spec.receive_buffer.is_some(),
+            strict: spec.receive_buffer.is_some() || spec.switch_buffer.is_some(),
             line,
             clock: Clock::gaining(drift),
             rng,

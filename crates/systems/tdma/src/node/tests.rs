@@ -30,10 +30,14 @@ fn spec(signalling: Signalling) -> TdmaSpec {
 }
 
 fn manager(spec: &TdmaSpec, controllers: Vec<HostId>) -> FabricManager {
+    FabricManager::new(config(spec, controllers)).unwrap()
+}
+
+fn config(spec: &TdmaSpec, controllers: Vec<HostId>) -> ManagerConfig {
     let star = Network::new(HOSTS as usize, vec![LINE; 2 * HOSTS as usize], |src, dst, out| {
         out.extend([src.0, HOSTS + dst.0]);
     });
-    let config = ManagerConfig {
+    ManagerConfig {
         tdma: spec.build().unwrap(),
         host: MANAGER,
         line: LINE,
@@ -42,8 +46,7 @@ fn manager(spec: &TdmaSpec, controllers: Vec<HostId>) -> FabricManager {
         weights: vec![(HostId(1), 2)],
         network: star,
         map: None,
-    };
-    FabricManager::new(config).unwrap()
+    }
 }
 
 fn part() -> impl Strategy<Value = Fragment> {
@@ -281,4 +284,39 @@ fn a_slot_ends_without_a_pause_frame() {
     assert_eq!(within(550, 665), 0, "the guard time, and the missed part of slot 1");
     assert!((160..=164).contains(&within(665, 865)), "{}", within(665, 865));
     assert_eq!(within(0, 250) + within(865, 2_000), 0);
+}
+
+/// Only the hosts that take part hear of the fabric manager, and packets to other hosts leave without a slot, at the rate
+/// of short flows.
+#[test]
+fn a_part_of_the_hosts_takes_part() {
+    let tdma = TdmaSpec { short_share: 0.1, ..spec(Signalling::Extended) };
+    let hosts = vec![(0..2).map(|host| (HostId(host), LINE)).collect()];
+    let mut manager = FabricManager::new(ManagerConfig { hosts, ..config(&tdma, vec![]) }).unwrap();
+    let (mut effects, mut asked) = (Effects::default(), Collected::default());
+    manager.start(&mut Cx::new(Time::ZERO, &mut effects));
+    effects.drain(&mut asked);
+    let heard: Vec<u32> = asked.sends.iter().map(|send| send.1.dst.0).collect();
+    assert_eq!(heard, [0, 1, 0, 1], "a pause frame and a message for each");
+
+    let tdma = tdma.build().unwrap();
+    let agent = TdmaAgent::new(&tdma, HostId(0), MANAGER, LINE, tdma.short_flow(4, LINE), stream());
+    let mut agent = agent.beside(vec![HostId(2), HostId(3)]);
+    let (mut effects, mut asked) = (Effects::default(), Collected::default());
+    for seq in 0..400 {
+        let packet = Packet { dst: HostId(1 + seq % 2), seq, len: 1_538, ..Packet::default() };
+        agent.enqueue(packet, &mut Cx::new(Time::ZERO, &mut effects));
+    }
+    let mut now = Time::ZERO;
+    let mut sent = [0; 3];
+    while now < Time::ms(1) {
+        wait((&mut effects, &mut asked), now, |token, cx| agent.expire(token, cx));
+        let packet = agent.dequeue(&mut Cx::new(now, &mut effects));
+        let data = packet.filter(|packet| packet.kind == Kind::Data);
+        data.iter().for_each(|packet| sent[packet.dst.at()] += 1);
+        now = now.after(LINE.inverse_rate().time_for(1_538));
+    }
+    // 1 Gbit/s carries 81 packets in a millisecond; six of them are a short flow to host 1.
+    assert_eq!(sent[1], 6);
+    assert!((70..=81).contains(&(sent[1] + sent[2])), "{sent:?}");
 }

@@ -5,9 +5,12 @@ pub mod rounds;
 use rounds::{RoundSpec, Rounds, SchedulerKind};
 use serde::{Deserialize, Serialize};
 use slotline_net::error::SpecError;
+use slotline_net::id::HostId;
 use slotline_net::scheme::Scale;
+use slotline_net::scheme::system::check_weights;
 use slotline_net::time::Time;
 use slotline_net::units::{Bytes, Rate};
+use slotline_net::workload::Hosts;
 use std::collections::BTreeMap;
 
 /// How pause frames make hosts send and stop.
@@ -61,6 +64,10 @@ pub struct TdmaSpec {
     /// By name of a host, the slots that it gets in turn before the next host. Other hosts get 1.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub weights: BTreeMap<String, u32>,
+    /// The hosts that take part, as a list such as `"0-15"` (§2, §3.2: a portion of the network). The others send as
+    /// without a scheme. What is sent to them needs no slots, and uses `short-share`. Default: all hosts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hosts: Option<Hosts>,
     /// How long a host may send in a slot (§6.1: 300 µs); the longest slot if `min-slot` is given.
     pub slot: Time,
     /// If given, slots are as long as suits the demand of the round, from this to `slot` (§4.1).
@@ -113,6 +120,11 @@ pub struct TdmaSpec {
     /// otherwise send more to one host in a round than `short-share` of the slowest host's link carries.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub short_flow: Option<Bytes>,
+    /// If given, a host sends to a slower one as fast as the rest of the path carries, in one slot up to this many bytes. The
+    /// last switch holds them and forwards them in the following slots, in which nothing else is sent to that host (§4.3).
+    /// The queues of switches need this room. Default: hosts send at the rate of the path.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub switch_buffer: Option<Bytes>,
     /// The bytes that each host can receive before its applications read them (§4.2). No host gets a slot for more.
     /// Default: no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -139,6 +151,7 @@ impl Default for TdmaSpec {
         TdmaSpec {
             scheduler: SchedulerKind::default(),
             weights: BTreeMap::new(),
+            hosts: None,
             slot: Time::us(300),
             min_slot: None,
             guard: Time::us(15),
@@ -157,6 +170,7 @@ impl Default for TdmaSpec {
             report_interval: None,
             short_share: 0.0,
             short_flow: None,
+            switch_buffer: None,
             receive_buffer: None,
             drain: None,
             host_timeout: None,
@@ -237,6 +251,7 @@ impl TdmaSpec {
             guard: self.guard,
             round: self.round,
             reserve: self.short_share,
+            switch_buffer: self.switch_buffer,
             classes: self.signalling.classes(self.has_short()),
         }
     }
@@ -297,6 +312,11 @@ impl TdmaSpec {
             }
             Err(SpecError::new(key, format!("`{key}` has no meaning without {other}")))
         };
+        needs("hosts", self.hosts.is_some(), self.short_share > 0.0, "`short-share`")?;
+        if !matches!(self.hosts, None | Some(Hosts::List(_))) {
+            let message = "`hosts` has to be a list of hosts, such as \"0-15\"";
+            return Err(SpecError::new("hosts", message));
+        }
         needs("short-flow", self.short_flow.is_some(), self.short_share > 0.0, "`short-share`")?;
         let slot = self.reports == Reporting::Slot;
         needs("report-slot", self.report_slot.is_some(), slot, "`reports = \"slot\"`")?;
@@ -306,12 +326,7 @@ impl TdmaSpec {
         if self.drain == Some(Rate(0)) {
             return Err(zero("drain"));
         }
-        if let Some((host, _)) = self.weights.iter().find(|(_, weight)| **weight == 0) {
-            return Err(SpecError::new(
-                "weights",
-                format!("host `{host}` has weight 0, but 1 is the least"),
-            ));
-        }
+        check_weights(&self.weights)?;
         let all = self.signalling == Signalling::Pause;
         let classes = "needs classes: with `signalling = \"pause\"` all classes are paused together; take `pfc` or \
                        `extended`";
@@ -336,6 +351,11 @@ impl Tdma {
     /// The options of rounds.
     pub fn rounds(&self) -> &Rounds {
         &self.rounds
+    }
+    /// Whether `host` takes part.
+    pub fn takes_part(&self, host: HostId) -> bool {
+        let Some(Hosts::List(ranges)) = &self.spec.hosts else { return true };
+        ranges.iter().any(|&(first, last)| (first..=last).contains(&host.0))
     }
     /// The bytes to each destination that count as short flows in a round, among `hosts` hosts whose slowest link has
     /// the rate `slowest`: [`TdmaSpec::short_flow`] or its default. By default, the short flows of all other hosts to
@@ -394,6 +414,7 @@ mod tests {
             ("manager-timeout", TdmaSpec { manager_timeout: Some(Time::ms(1)), ..base.clone() }),
             ("report-interval", TdmaSpec { report_interval: Some(Time::ZERO), ..base.clone() }),
             ("clock-drift", TdmaSpec { clock_drift: Time::s(1), ..base.clone() }),
+            ("switch-buffer", TdmaSpec { switch_buffer: Some(Bytes(0)), ..base.clone() }),
         ];
         for (key, spec) in wrong {
             let error = spec.build().unwrap_err();
@@ -404,12 +425,15 @@ mod tests {
             ("short-flow", TdmaSpec { short_flow: Some(Bytes(1)), ..base.clone() }),
             ("report-slot", TdmaSpec { report_slot: Some(Time::us(9)), ..base.clone() }),
             ("drain", TdmaSpec { drain: Some(Rate(1)), ..base.clone() }),
+            ("hosts", TdmaSpec { hosts: "0-1".parse().ok(), ..base.clone() }),
         ];
         for (key, spec) in alone {
             let error = spec.build().unwrap_err();
             assert_eq!(error.key, key);
             assert!(error.message.contains("no meaning without"), "{error}");
         }
+        let all = TdmaSpec { hosts: Some(Hosts::All), short_share: 0.1, ..base.clone() };
+        assert_eq!(all.build().unwrap_err().key, "hosts");
         let pause = TdmaSpec { signalling: Signalling::Pause, short_share: 0.1, ..base.clone() };
         assert_eq!(pause.build().unwrap_err().key, "short-share");
         let weights = BTreeMap::from([("h0".to_string(), 0)]);

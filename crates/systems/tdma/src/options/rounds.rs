@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use slotline_net::error::SpecError;
 use slotline_net::scheme::network::Network;
 use slotline_net::time::Time;
-use slotline_net::units::Rate;
+use slotline_net::units::{Bytes, Rate};
 
 /// How a round is planned.
 #[derive(
@@ -51,6 +51,11 @@ pub struct RoundSpec {
     /// The share of every link that is left to traffic outside the schedule, from 0 to below 1 (§4.1).
     #[schemars(range(min = 0, max = 1))]
     pub reserve: f64,
+    /// If given, a host sends to a slower one as fast as the rest of the path carries, in one slot up to this many bytes. The
+    /// last switch holds them and forwards them in the following slots, in which nothing else is sent to that host (§4.3).
+    /// Default: hosts send at the rate of the path.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub switch_buffer: Option<Bytes>,
     /// The most destinations of a host in one slot. A pause frame has 8 classes (802.1Qbb) or 2,048 (extended, §5.1).
     #[schemars(range(min = 1, max = 2048))]
     pub classes: u16,
@@ -65,6 +70,7 @@ impl Default for RoundSpec {
             guard: Time::us(15),
             round: Time::ms(10),
             reserve: 0.0,
+            switch_buffer: None,
             classes: 2_048,
         }
     }
@@ -104,6 +110,8 @@ impl RoundSpec {
         SpecError::unless((0.0..1.0).contains(&self.reserve), "reserve", self.reserve, || {
             "from 0 to below 1".into()
         })?;
+        let buffer = self.switch_buffer.unwrap_or(Bytes(1));
+        SpecError::unless(buffer.0 > 0, "switch-buffer", buffer, || "at least 1B".into())?;
         SpecError::unless((1..=2_048).contains(&self.classes), "classes", self.classes, || {
             "from 1 to 2048".into()
         })?;

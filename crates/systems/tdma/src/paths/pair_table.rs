@@ -311,7 +311,7 @@ mod tests {
         fn groups_leave_nobody_out(asked in prop::collection::vec((0usize..64, 0usize..64), 0..600), used in prop::collection::btree_set(128usize..384, 0..200)) {
             let mut table = PairTable::new(network()).unwrap();
             asked.iter().for_each(|&(src, dst)| { table.path(src, dst); });
-            let mut links = Links::new(&RoundSpec::default().build().unwrap(), table.network());
+            let mut links = Links::new(&RoundSpec::default().build().unwrap(), table.network(), &[]);
             for &link in &used {
                 links.make(link as u32, true);
                 table.close(link as u32);

@@ -388,7 +388,7 @@ mod tests {
         ) {
             let network = fabric(leaves, spines);
             let (hosts, rounds) = (network.hosts(), RoundSpec::default().build().unwrap());
-            let mut links = Links::new(&rounds, &network);
+            let mut links = Links::new(&rounds, &network, &[]);
             let count = network.capacity().len() as u32;
             let mut racks = RackPaths::of(&network).unwrap();
             let mut table = PairTable::new(network).unwrap();

@@ -27,23 +27,28 @@ pub(crate) struct Links {
     empty: Vec<Link>,
     /// The failed links, ascending.
     down: Vec<u32>,
+    /// By link, the rate that may be scheduled while it works.
+    working: Vec<u64>,
 }
 
 impl Links {
-    pub fn new(rounds: &Rounds, network: &Network) -> Links {
+    /// The links of a network. In a slot the `buffered` ones take as much as this rate.
+    pub fn new(rounds: &Rounds, network: &Network, buffered: &[(u32, u64)]) -> Links {
         let scheduled = network.capacity().iter().map(|&rate| rounds.scheduled(rate).0);
-        let full: Vec<u64> = scheduled.chain([u64::MAX]).collect();
+        let mut working: Vec<u64> = scheduled.collect();
+        buffered.iter().for_each(|&(link, rate)| working[link as usize] = rate);
+        let full: Vec<u64> = working.iter().copied().chain([u64::MAX]).collect();
         let mut rates: Vec<u64> = full.iter().copied().chain([0]).collect();
         rates.sort_unstable();
         rates.dedup();
         let of = |rate: &u64| Link { left: *rate, rate: index_of(&rates, *rate), user: NOBODY };
         let empty: Vec<Link> = full.iter().map(of).collect();
-        Links { links: empty.clone(), empty, rates, down: Vec::new() }
+        Links { links: empty.clone(), empty, rates, down: Vec::new(), working }
     }
     /// Sets whether a link works, between slots. An unknown link is ignored.
-    pub fn set(&mut self, rounds: &Rounds, network: &Network, link: u32, up: bool) {
-        let Some(&rate) = network.capacity().get(link as usize) else { return };
-        let left = if up { rounds.scheduled(rate).0 } else { 0 };
+    pub fn set(&mut self, link: u32, up: bool) {
+        let Some(&rate) = self.working.get(link as usize) else { return };
+        let left = if up { rate } else { 0 };
         let new = Link { left, rate: index_of(&self.rates, left), user: NOBODY };
         (self.empty[link as usize], self.links[link as usize]) = (new, new);
         match (self.down.binary_search(&link), up) {
@@ -100,6 +105,10 @@ impl Links {
         path.links().for_each(|link| {
             self.put(link, rate, user);
         });
+    }
+    /// Takes all that is left of a link.
+    pub fn fill(&mut self, link: u32, user: u32) {
+        self.put(link, self.of(link).left, user);
     }
     /// Undoes [`Links::take`], but does not restore the previous users of the links.
     pub fn give_back(&mut self, path: Path<'_>, rate: u64, user: u32) {

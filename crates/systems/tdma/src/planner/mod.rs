@@ -12,6 +12,7 @@
 pub(crate) mod host_set;
 pub(crate) mod links;
 mod slot_length;
+mod switch_buffers;
 
 use crate::RoundScheduler;
 use crate::demand::Demand;
@@ -25,6 +26,7 @@ use slotline_net::id::HostId;
 use slotline_net::scheme::network::Network;
 use slotline_net::time::Time;
 use slotline_net::units::Rate;
+use switch_buffers::SwitchBuffers;
 
 /// How many destinations a host that got nothing tries to take from others, in each slot.
 const TRIES: usize = 8;
@@ -37,6 +39,7 @@ pub(crate) struct Planner<P> {
     rounds: Rounds,
     paths: P,
     links: Links,
+    buffers: SwitchBuffers,
     /// Whether all links work.
     all_work: bool,
     /// The line of all hosts.
@@ -84,7 +87,8 @@ struct Host {
 impl<P: Paths> Planner<P> {
     pub fn new(rounds: Rounds, network: Network) -> Result<Planner<P>, SpecError> {
         let hosts = network.hosts();
-        let links = Links::new(&rounds, &network);
+        let buffers = SwitchBuffers::new(&rounds, &network);
+        let links = Links::new(&rounds, &network, buffers.links());
         let paths = P::new(network)?;
         let host = |at: u32| Host { weight: 1, turns: 1, head: at + 1, next: at + 1 };
         let mut planner = Planner {
@@ -107,6 +111,7 @@ impl<P: Paths> Planner<P> {
             rounds,
             paths,
             links,
+            buffers,
         };
         planner.measure();
         Ok(planner)
@@ -151,7 +156,7 @@ impl<P: Paths> Planner<P> {
     }
     /// Takes an assignment out of the demand and returns it with its bytes.
     fn carry(&mut self, fit: Candidate, slot: Time, demand: &mut Demand) -> Assignment {
-        let most = self.slot_bytes(fit.rate, slot);
+        let most = self.buffers.limit(fit.dst).min(self.slot_bytes(fit.rate, slot));
         fit.carrying(self.take(fit.src, fit.dst, most, demand))
     }
     /// Takes at most `most` bytes out of the demand, as far as they wait and there is room. Returns their number.
@@ -175,7 +180,12 @@ impl<P: Paths> Planner<P> {
         set_bit(&mut self.open, dst, true);
     }
     fn occupy(&mut self, fit: Candidate, user: u32, demand: &Demand) {
-        let full = self.paths.occupy(fit, user, &mut self.links);
+        let mut full = self.paths.occupy(fit, user, &mut self.links);
+        if let Some(link) = self.buffers.link_of(fit.dst) {
+            // One sender at a time may fill the buffer.
+            self.links.fill(link, user);
+            full = true;
+        }
         if full && self.paths.has_one_link(fit.dst) || demand.room(HostId(fit.dst as u32)) == 0 {
             set_bit(&mut self.open, fit.dst, false);
         }
@@ -381,11 +391,13 @@ impl<P: Paths> Planner<P> {
     /// Fills one slot. Returns whether it has any assignment.
     fn slot(&mut self, demand: &mut Demand, round: &mut Round) -> bool {
         self.links.clear();
+        self.buffers.draining().for_each(|(_, link)| self.links.fill(link, NOBODY));
         self.paths.open_all(&self.links);
         self.sends.fill(0);
         self.turn.fill(NOBODY);
         self.done.fill(0);
         self.open.iter_mut().zip(demand.with_room()).for_each(|(open, room)| *open = room);
+        self.buffers.draining().for_each(|(dst, _)| set_bit(&mut self.open, dst, false));
         self.turns(demand, round);
         self.fill(demand, round);
         self.account(demand, round);
@@ -398,13 +410,21 @@ impl<P: Paths> Planner<P> {
             self.top_up(demand, round);
         }
         self.go_to_the_end();
-        round.close()
+        // If what waits is for hosts whose ports are busy, a slot passes without senders.
+        let waits = self.buffers.draining().next().is_some() && demand.total() > 0;
+        if round.open() == round.assignments().len() && !waits {
+            return false;
+        }
+        self.buffers.advance(round);
+        round.close();
+        true
     }
     /// Gives the room that moved assignments have left to the others.
     fn top_up(&mut self, demand: &mut Demand, round: &mut Round) {
         for at in round.open()..round.assignments().len() {
             let Assignment { src, dst, rate, bytes } = *round.assignment(at);
-            let more = self.slot_bytes(rate.0, round.slot).saturating_sub(bytes);
+            let most = self.buffers.limit(dst.at()).min(self.slot_bytes(rate.0, round.slot));
+            let more = most.saturating_sub(bytes);
             if more > 0 {
                 round.assignment(at).bytes += self.take(src.at(), dst.at(), more, demand);
             }
@@ -454,13 +474,12 @@ impl<P: Paths> RoundScheduler for Planner<P> {
         }
     }
     fn set_link(&mut self, link: u32, up: bool) {
-        self.links.set(&self.rounds, self.paths.network(), link, up);
+        self.links.set(link, up);
     }
     fn reroute(&mut self, network: Network) -> Result<(), SpecError> {
-        let mut links = Links::new(&self.rounds, &network);
-        for &link in self.links.down() {
-            links.set(&self.rounds, &network, link, false);
-        }
+        self.buffers = SwitchBuffers::new(&self.rounds, &network);
+        let mut links = Links::new(&self.rounds, &network, self.buffers.links());
+        self.links.down().iter().for_each(|&link| links.set(link, false));
         self.paths = P::new(network)?;
         self.links = links;
         self.measure();

@@ -8,7 +8,7 @@ use slotline_net::time::Time;
 pub(super) struct Pair {
     pub src: HostId,
     pub dst: HostId,
-    /// The number of V2V flows that wait: the weight of the pair where V2V flows share a resource.
+    /// The number of V2V flows that wait, times the weight of their host: the weight of the pair where V2V flows share a resource.
     pub flows: u32,
     /// The load on its links while it sends, in bits per second: the capacity of the narrowest link of its
     /// path.
@@ -124,10 +124,12 @@ pub(super) struct Demand {
     marked: Vec<u32>,
     path: Vec<u32>,
     version: u64,
+    /// By host, how many V2V flows each of its flows counts as.
+    weights: Vec<u32>,
 }
 
 impl Demand {
-    pub fn new(network: Network, affects: Affects) -> Demand {
+    pub fn new(network: Network, weights: Vec<u32>, affects: Affects) -> Demand {
         let link = |rate: &slotline_net::units::Rate| Link {
             capacity: rate.0,
             offered: 0,
@@ -149,6 +151,7 @@ impl Demand {
             path: Vec::new(),
             version: 0,
             affects,
+            weights,
             network,
         }
     }
@@ -200,7 +203,9 @@ impl Demand {
         {
             self.marked[dst.at()] = at;
         }
-        let flows_of = |mark: u32| flows.get(mark as usize - 1).copied().unwrap_or(1).max(1);
+        let weight = self.weights.get(src.at()).copied().unwrap_or(1);
+        let flows_of =
+            |mark: u32| flows.get(mark as usize - 1).copied().unwrap_or(1).max(1) * weight;
         let mut changes = Changes::default();
         for at in 0..self.of[src.at()].len() {
             let id = self.of[src.at()][at];

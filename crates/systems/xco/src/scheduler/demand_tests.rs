@@ -24,7 +24,7 @@ proptest! {
         reports in prop::collection::vec((0u32..6, prop::collection::btree_map(0u32..8, 1u32..4, 0..6)), 1..30),
         change_at in 0usize..30,
     ) {
-        let mut demand = Demand::new(network(0, 10), Affects::All);
+        let mut demand = Demand::new(network(0, 10), Vec::new(), Affects::All);
         let mut model: Vec<Vec<(HostId, u32)>> = vec![Vec::new(); 6];
         let (mut changed, mut capacity) = (0, 10);
         for (at, (src, reported)) in reports.into_iter().enumerate() {

@@ -68,7 +68,7 @@ fn served(fairness: Fairness, network: &Network, flows: &Flows) -> BTreeMap<(u32
 }
 
 fn fair(network: &Network, flows: &Flows) -> BTreeMap<(u32, u32), f64> {
-    let mut demand = Demand::new(network.clone(), Affects::All);
+    let mut demand = Demand::new(network.clone(), Vec::new(), Affects::All);
     for (&(src, dst), &flows) in flows {
         demand.add(HostId(src), HostId(dst), flows, 0, Time::ZERO);
     }

@@ -117,7 +117,7 @@ mod tests {
             const UNIT: u64 = 1_000_000;
             let rates = capacity.iter().map(|c| Rate(c * UNIT)).collect();
             let network = Network::new(12, rates, move |src, dst, out| out.extend(path(seed, src.0, dst.0)));
-            let mut demand = Demand::new(network, Affects::All);
+            let mut demand = Demand::new(network, Vec::new(), Affects::All);
             for (&(src, dst), &flows) in &pairs {
                 demand.add(HostId(src), HostId(dst), flows, 0, Time::ZERO);
             }

@@ -31,7 +31,7 @@ impl RateLimit {
     pub fn new(options: &Xco, network: Network) -> RateLimit {
         let fair = options.spec().fairness == Fairness::MaxMin;
         RateLimit {
-            demand: Demand::new(network, Affects::All),
+            demand: Demand::new(network.clone(), options.weights(network.hosts()), Affects::All),
             announced: Vec::new(),
             stale: Vec::new(),
             unanswered: Vec::new(),
@@ -174,6 +174,16 @@ mod tests {
         let share = 10_000_000_000 / 13;
         let expected: Vec<_> = (0..13).map(|src| (src, 13 + src, share)).collect();
         assert_eq!(announced(&mut control), expected);
+    }
+
+    #[test]
+    fn rates_follow_weights() {
+        for fairness in [Fairness::RoundRobin, Fairness::MaxMin] {
+            let options = options(fairness).with_weights(vec![(HostId(1), 3)]);
+            let mut control = RateLimit::new(&options, network());
+            (0..2).for_each(|src| report(&mut control, src, &[5]));
+            assert_eq!(announced(&mut control), [(0, 5, 250_000_000), (1, 5, 750_000_000)]);
+        }
     }
 
     #[test]

@@ -66,6 +66,10 @@ impl Link {
 /// XCo's timeslice scheduler.
 pub struct Timeslice {
     slice: Time,
+    /// By host, the length of its timeslices.
+    slices: Vec<Time>,
+    /// The longest of them.
+    longest: Time,
     guard: Time,
     protect: Time,
     demand: Demand,
@@ -97,8 +101,15 @@ impl Timeslice {
     /// Makes a scheduler for `network`.
     pub fn new(options: &Xco, network: Network) -> Timeslice {
         let spec = options.spec();
+        let weights = options.weights(network.hosts());
+        // With max-min fairness, weights determine how often a host has its turn.
+        let longer = spec.fairness == Fairness::RoundRobin;
+        let of = |&weight: &u32| spec.slice.times(if longer { weight.into() } else { 1 });
+        let slices: Vec<Time> = weights.iter().map(of).collect();
         Timeslice {
             slice: spec.slice,
+            longest: slices.iter().copied().max().unwrap_or(spec.slice),
+            slices,
             guard: spec.guard,
             protect: spec.protect(),
             nodes: vec![Node::default(); network.hosts()],
@@ -115,7 +126,7 @@ impl Timeslice {
                     Turns::Fair { shares: MaxMin::default(), version: 0, again: Time::ZERO }
                 }
             },
-            demand: Demand::new(network, Affects::Contended),
+            demand: Demand::new(network, weights, Affects::Contended),
         }
     }
 
@@ -272,8 +283,9 @@ impl Timeslice {
         node.active = Some(id);
         node.since = now;
         if !preempted {
-            node.ends = now.after(self.slice);
-            self.ends.push_back((node.ends, host));
+            node.ends = now.after(self.slices[host.at()]);
+            let place = self.ends.partition_point(|(ends, _)| *ends <= node.ends);
+            self.ends.insert(place, (node.ends, host));
         }
         self.release_claim(id);
     }
@@ -334,12 +346,12 @@ impl Timeslice {
         // For a pair that has waited for less than two slices, the division in `patience` is not needed.
         let waited = now.since(self.demand.pair(id).since);
         let pair = self.demand.pair(id);
-        pair.rate > 0 && waited > self.slice.times(2) && waited > self.patience(id)
+        pair.rate > 0 && waited > self.longest.times(2) && waited > self.patience(id)
     }
     fn patience(&self, id: u32) -> Time {
         let links = self.demand.path(id).map(|link| &self.demand.links()[link]);
         let turns = links.map(|link| link.offered.div_ceil(link.capacity.max(1))).max();
-        self.slice.times(2 * turns.unwrap_or(0))
+        self.longest.times(2 * turns.unwrap_or(0))
     }
     /// Ends the claim of a pair that is served or gone.
     fn release_claim(&mut self, id: u32) {

@@ -66,6 +66,28 @@ fn ten_of_thirteen_at_a_time() {
     assert!(expected.windows(2).all(|pair| pair[0] != pair[1]));
 }
 
+/// A host with weight 3 has the link for three slices of four, with either fairness.
+#[test]
+fn timeslices_follow_weights() {
+    for fairness in [Fairness::RoundRobin, Fairness::MaxMin] {
+        let weights = [("h0".to_string(), 3)].into();
+        let spec = XcoSpec { fairness, weights, ..XcoSpec::default() };
+        let options = spec.build().unwrap().with_weights(vec![(HostId(0), 3)]);
+        let mut control = Timeslice::new(&options, dumbbell(2, 1, 1));
+        (0..2).for_each(|src| report(&mut control, src, &[2], Time::ZERO));
+        let (mut now, mut held) = (Time::ZERO, [Time::ZERO; 2]);
+        for _ in 0..400 {
+            let mut plan = Plan::new();
+            let next = control.decide(now, &mut plan).unwrap();
+            let active = (0..2).find(|&host| control.nodes[host].active.is_some()).unwrap();
+            held[active] += next.since(now);
+            now = next;
+        }
+        let share = held[0].as_secs_f64() / (held[0] + held[1]).as_secs_f64();
+        assert!((share - 0.75).abs() < 0.01, "{fairness:?}: {share}");
+    }
+}
+
 #[test]
 fn a_slice_given_back_goes_to_the_next() {
     let mut control = Timeslice::new(&options(None), dumbbell(3, 1, 1));

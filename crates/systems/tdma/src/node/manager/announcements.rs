@@ -25,7 +25,7 @@ impl FabricManager {
             let missing = (!run.controllers_ready[controller]).then_some(0..parts);
             self.messages.extend(missing.into_iter().flatten().map(message));
         }
-        for host in self.hosts().filter(|host| !run.ready[host.at()]) {
+        for &host in self.members.iter().filter(|host| !run.ready[host.at()]) {
             let message = |part| QueuedMessage::Classes { round: run.number, host, part };
             self.messages.extend((0..run.class_parts(host)).map(message));
         }
