@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use slotline_net::id::HostId;
 use slotline_net::node::host::Plan;
 use slotline_net::time::Time;
+use slotline_net::topology::RackHosts;
 use slotline_net::workload::Carrier;
 use std::sync::Arc;
 
@@ -45,7 +46,7 @@ pub struct DemandEstimator {
     entries: Vec<Entry>,
     /// The outstanding payload by destination rack, in segments.
     outstanding: Vec<u64>,
-    hosts_per_rack: u32,
+    hosts: RackHosts,
     /// The start and the connection of flows with a known start that are not yet reported, the last flow first.
     known_starts: Vec<(Time, u32)>,
     /// When each connection is given up, the last one first.
@@ -53,11 +54,11 @@ pub struct DemandEstimator {
 }
 
 impl DemandEstimator {
-    /// An estimator for the hosts of `rack`, one of `racks` racks.
-    pub fn new(plan: Arc<Plan>, rack: u32, racks: u32, hosts_per_rack: u32) -> DemandEstimator {
-        let host = |host: u32| HostId(rack * hosts_per_rack + host);
-        let first = plan.sends(host(0)).start;
-        let last = plan.sends(host(hosts_per_rack - 1)).end;
+    /// An estimator for the hosts of `rack`, one of `racks` racks with these hosts.
+    pub fn new(plan: Arc<Plan>, rack: u32, racks: u32, hosts: RackHosts) -> DemandEstimator {
+        let own = hosts.of(rack);
+        let first = plan.sends(HostId(own.start)).start;
+        let last = plan.sends(HostId(own.end - 1)).end;
         let mut given_up: Vec<(Time, u32)> = (first..last)
             .filter_map(|conn| {
                 let begun = plan.start_time(plan.traffic.conns[conn as usize].first.0);
@@ -71,15 +72,14 @@ impl DemandEstimator {
             outstanding: vec![0; racks as usize],
             plan,
             first,
-            hosts_per_rack,
+            hosts,
             known_starts: Vec::new(),
         }
     }
 
     /// The same estimator, which also knows the flows of `rack` that have a known start.
     pub fn with_known_starts(mut self, rack: u32) -> DemandEstimator {
-        let hosts = rack * self.hosts_per_rack..(rack + 1) * self.hosts_per_rack;
-        let starts = hosts.flat_map(|host| self.plan.starts(HostId(host)));
+        let starts = self.hosts.of(rack).flat_map(|host| self.plan.starts(HostId(host)));
         let at = |&flow: &u32| {
             (self.plan.start_time(flow), self.plan.traffic.flows[flow as usize].conn.0)
         };
@@ -105,7 +105,7 @@ impl DemandEstimator {
     /// Connections that were given up by `now` have nothing outstanding, because hosts report that they close one.
     fn give_up(&mut self, now: Time) {
         while let Some((_, conn)) = self.given_up.pop_if(|(at, _)| *at <= now) {
-            let to = self.plan.traffic.conns[conn as usize].dst.0 / self.hosts_per_rack;
+            let to = self.hosts.rack(self.plan.traffic.conns[conn as usize].dst);
             let entry = &mut self.entries[(conn - self.first) as usize];
             self.outstanding[to as usize] -= u64::from(entry.reported - entry.seen);
             entry.seen = entry.reported;
@@ -123,7 +123,7 @@ impl DemandEstimator {
         let segments = self.plan.transport.segments(flow.bytes);
         entry.reported += segments;
         entry.flows += 1;
-        self.outstanding[(info.dst.0 / self.hosts_per_rack) as usize] += u64::from(segments);
+        self.outstanding[self.hosts.rack(info.dst) as usize] += u64::from(segments);
     }
 
     /// A segment has arrived from its host. The first segment of a flow says how many follow.
@@ -148,7 +148,7 @@ impl DemandEstimator {
         };
         let upto = (seq + 1).min(entry.reported);
         if upto > entry.seen {
-            let to = self.plan.traffic.conns[conn as usize].dst.0 / self.hosts_per_rack;
+            let to = self.hosts.rack(self.plan.traffic.conns[conn as usize].dst);
             self.outstanding[to as usize] -= u64::from(upto - entry.seen);
             entry.seen = upto;
         }
@@ -185,13 +185,17 @@ mod tests {
         )
     }
 
+    fn two_each() -> RackHosts {
+        RackHosts::new([2, 2].into_iter())
+    }
+
     fn segments(estimator: &DemandEstimator) -> u64 {
         estimator.bytes()[1] / u64::from(estimator.plan.transport.mss())
     }
 
     #[test]
     fn a_flow_is_known_from_its_first_segment_and_segments_count_once() {
-        let mut estimator = DemandEstimator::new(plan(&[5, 3]), 0, 2, 2);
+        let mut estimator = DemandEstimator::new(plan(&[5, 3]), 0, 2, two_each());
         assert_eq!(segments(&estimator), 0);
         estimator.arrives(0, 0);
         assert_eq!(segments(&estimator), 5);
@@ -210,7 +214,8 @@ mod tests {
     #[test]
     fn perfect_knows_of_flows_before_they_begin() {
         let plan = plan(&[5, 3, 2]);
-        let mut estimator = DemandEstimator::new(Arc::clone(&plan), 0, 2, 2).with_known_starts(0);
+        let mut estimator =
+            DemandEstimator::new(Arc::clone(&plan), 0, 2, two_each()).with_known_starts(0);
         estimator.report_starts_before(Time::ZERO);
         assert_eq!(segments(&estimator), 0, "the week ends before any begins");
         estimator.report_starts_before(Time::us(11));
@@ -223,7 +228,7 @@ mod tests {
         estimator.report_starts_before(Time::us(50));
         estimator.report_starts_before(Time::us(50));
         assert_eq!(segments(&estimator), 9, "one has left, two more are known, once");
-        let mut other = DemandEstimator::new(plan, 1, 2, 2).with_known_starts(1);
+        let mut other = DemandEstimator::new(plan, 1, 2, two_each()).with_known_starts(1);
         other.report_starts_before(Time::s(1));
         assert_eq!(other.bytes(), [0, 0], "nothing begins in the other rack");
     }
@@ -234,7 +239,7 @@ mod tests {
         fn outstanding_is_reported_less_seen(
             flows in prop::collection::vec(1u32..6, 1..5), steps in prop::collection::vec(0u32..24, 0..60)
         ) {
-            let mut estimator = DemandEstimator::new(plan(&flows), 0, 2, 2);
+            let mut estimator = DemandEstimator::new(plan(&flows), 0, 2, two_each());
             let ends: Vec<u32> = flows.iter().scan(0, |sum, n| { *sum += n; Some(*sum) }).collect();
             let (mut reported, mut seen) = (0, 0);
             for seq in steps.into_iter().filter(|seq| seq < ends.last().unwrap()) {
