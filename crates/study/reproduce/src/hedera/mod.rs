@@ -29,6 +29,7 @@ pub(super) static PAPER: Paper = Paper {
         quality::PLACEMENT,
         quality::ONCE,
         search_space::SEARCH_SPACE,
+        patterns::TIMEOUTS,
     ],
 };
 

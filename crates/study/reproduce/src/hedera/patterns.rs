@@ -4,6 +4,7 @@ use crate::draw::View;
 use crate::quantity::completion_times;
 use crate::{Experiment, Measured, Quantity, Row, Stated, Study, Work};
 use slotline_lab::record::{FlowRow, RunRecord};
+use slotline_lab::statistics::Estimate;
 use slotline_net::route::RoutingSpec;
 use slotline_net::topology::TopologySpec;
 use slotline_net::units::Rate;
@@ -37,6 +38,20 @@ pub(super) const TRANSFERS: Experiment = Experiment {
         set,
         compare: compare_transfers,
         figures,
+    }),
+};
+
+/// Section 4.4.2 on time-outs.
+pub(super) const TIMEOUTS: Experiment = Experiment {
+    id: "hed-13",
+    about: "Section 4.4.2: retransmission time-outs of a hash of destinations and of both placements",
+    work: Work::Runs(Study {
+        file: "scenarios/reproduce/hed-13.toml",
+        text: include_str!("../../../../../scenarios/reproduce/hed-13.toml"),
+        axis: &[2, 4, 7, 8],
+        set,
+        compare: compare_timeouts,
+        figures: |view| vec![view.against("pattern", &LOST)],
     }),
 };
 
@@ -137,6 +152,42 @@ const AGGREGATE: Quantity = Quantity {
         run.flows.iter().map(rate).sum()
     },
 };
+
+const LOST: Quantity = Quantity {
+    key: "timeouts",
+    name: "time-outs",
+    unit: "",
+    of: |run| run.flows.iter().map(|flow| f64::from(flow.timeouts)).sum(),
+};
+
+fn compare_timeouts(points: &[Measured]) -> Vec<Row> {
+    let row = |point: &Measured, scheme: &str| point.row(scheme, &LOST, None, "");
+    let of = |point: &Measured| {
+        schemes(point).iter().filter_map(|scheme| row(point, scheme)).collect::<Vec<_>>()
+    };
+    let mut rows: Vec<Row> = points.iter().flat_map(of).collect();
+    let total = |scheme: &str| {
+        points
+            .iter()
+            .filter_map(|point| point.mean(scheme, LOST.of))
+            .map(|sum| sum.mean)
+            .sum::<f64>()
+    };
+    for scheme in ["first-fit", "annealing"] {
+        let ours = Estimate::of(&[total("ecmp") / total(scheme)]);
+        rows.extend(ours.map(|ours| Row {
+            x: None,
+            point: "all patterns".into(),
+            scheme: scheme.into(),
+            quantity: "time-outs of ecmp over its own",
+            unit: "times",
+            paper: Some(Stated::Over(5.0)),
+            ours,
+            note: String::new(),
+        }));
+    }
+    rows
+}
 
 fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64
