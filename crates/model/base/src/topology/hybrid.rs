@@ -147,6 +147,8 @@ fn is_zero(count: &u32) -> bool {
 
 /// The largest number of racks. Schedules have 16 bits for a destination, and there is a queue for each pair of racks.
 const MOST_RACKS: u32 = 1024;
+/// The largest number of hosts in a rack.
+pub(super) const MOST_HOSTS: u32 = 4096;
 
 impl HybridSpec {
     /// A fabric of this size, with defaults for all other settings.
@@ -208,14 +210,13 @@ impl HybridSpec {
             return Err(SpecError::new(if of_list { "rack" } else { "racks" }, message));
         }
         if !of_list {
-            return count("hosts-per-rack", self.hosts_per_rack, 4096);
+            return count("hosts-per-rack", self.hosts_per_rack, MOST_HOSTS);
         }
         if self.racks > 0 || self.hosts_per_rack > 0 {
             let why = "`rack` lists the racks: leave `racks` and `hosts-per-rack` out";
             return Err(SpecError::new("rack", why));
         }
-        let each = self.rack.iter().enumerate();
-        each.into_iter().try_for_each(|(at, rack)| {
+        self.rack.iter().enumerate().try_for_each(|(at, rack)| {
             rack.check().map_err(|error| error.within(format_args!("rack[{at}]")))
         })
     }
@@ -234,7 +235,11 @@ impl HybridSpec {
     /// The hosts of racks.
     pub fn rack_hosts(&self) -> RackHosts {
         match self.rack.is_empty() {
-            true => RackHosts::new((0..self.racks.min(MOST_RACKS)).map(|_| self.hosts_per_rack)),
+            // The numbers may be wrong, and then a check says so.
+            true => {
+                let hosts = self.hosts_per_rack.min(MOST_HOSTS);
+                RackHosts::new((0..self.racks.min(MOST_RACKS)).map(|_| hosts))
+            }
             false => RackHosts::new(self.rack.iter().map(|rack| rack.hosts.len() as u32)),
         }
     }

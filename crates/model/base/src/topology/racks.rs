@@ -1,6 +1,7 @@
 //! Racks of a hybrid fabric that are given one by one, or that are those of another fabric.
 
 use super::builder::positive;
+use super::hybrid::MOST_HOSTS;
 use super::{End, Graph, LinkParams, NodeKind};
 use crate::error::SpecError;
 use crate::id::NodeId;
@@ -36,16 +37,13 @@ pub enum RacksOf {
     Pods,
 }
 
-/// The largest number of hosts in a rack.
-const MOST_HOSTS: usize = 4096;
-
 impl RackSpec {
     pub(super) fn check(&self) -> Result<(), SpecError> {
         if let Some(rate) = self.host_rate {
             positive("host-rate", rate)?;
         }
         let hosts = self.hosts.len();
-        if (1..=MOST_HOSTS).contains(&hosts) {
+        if (1..=MOST_HOSTS as usize).contains(&hosts) {
             return Ok(());
         }
         let why = format!("a rack has {hosts} hosts: it has to have from 1 to {MOST_HOSTS}");

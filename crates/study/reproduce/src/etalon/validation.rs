@@ -41,9 +41,12 @@ fn deviation(run: &RunRecord, port: &str, us: u64) -> f64 {
     let sent: Vec<u64> = samples(run, "tor0", port).iter().map(|sample| sample.tx_bytes).collect();
     let weeks = sent.windows(2).skip(sent.len() / 5);
     let rates: Vec<f64> = weeks.map(|pair| (pair[1] - pair[0]) as f64 * 8e-3 / us as f64).collect();
-    let mean = rates.iter().sum::<f64>() / rates.len() as f64;
-    let squares: f64 = rates.iter().map(|rate| (rate - mean).powi(2)).sum();
-    (squares / (rates.len() as f64 - 1.0)).sqrt()
+    // Relative to one of them, so that equal rates have a deviation of exactly zero.
+    let (first, count) = (rates.first().copied().unwrap_or(f64::NAN), rates.len() as f64);
+    let off = |rate: &f64| rate - first;
+    let (sum, squares) =
+        rates.iter().map(off).fold((0.0, 0.0), |(sum, all), one| (sum + one, all + one * one));
+    ((squares - sum * sum / count) / (count - 1.0)).sqrt()
 }
 
 const PACKET_DEVIATION: Quantity = Quantity {

@@ -75,11 +75,11 @@ fn among(hosts: &Hosts, host: HostId) -> bool {
 impl ApplicationSpec {
     /// Checks the settings for virtual queues that hold `limit`.
     pub(super) fn validate(&self, limit: Bytes) -> Result<(), SpecError> {
-        self.policy.validate(limit).map_err(|error| error.within("policy"))?;
         let own = matches!(self.policy, Policy::Object(_) | Policy::Custom(_));
         ensure(!own, "policy", || {
             "programs of your own are possible in the `queue` of the bump, not as a further application".into()
         })?;
+        self.policy.validate(limit).map_err(|error| error.within("policy"))?;
         self.flows.validate().map_err(|error| error.within("flows"))
     }
 }
