@@ -61,6 +61,12 @@ options! {
         /// `rehdfs`: distance from a writer's rack to the rack of its blocks. Default: 1.
         #[serde(skip_serializing_if = "Option::is_none")]
         shift: Option<u32> = None,
+        /// `rehdfs`: interval at which the distance grows by one, so that racks do not depend on each other for long. A
+        /// file keeps the distance that holds when its writer starts. Default: it stays the same.
+        ///
+        /// Source: "Overcoming End-to-End Challenges in Reconfigurable Datacenter Networks" (Etalon), 2018, section 6.1.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        shift_every: Option<Time> = None,
         /// Unit for which the metrics of exchanges (`qct-mean`, `qct-p99`) are measured.
         unit: Unit = Unit::Block,
         /// When writers start.
@@ -88,19 +94,28 @@ impl Hdfs {
                 return wrong(key, format!("`{key}` = 0B: at least 1 byte is needed"));
             }
         }
-        if self.shift.is_some() && self.placement == Placement::Hdfs {
-            return wrong("shift", "`shift` is for placement = \"rehdfs\"".into());
+        let given = [("shift", self.shift.is_some()), ("shift-every", self.shift_every.is_some())];
+        if let Some((key, _)) = given.into_iter().find(|(_, given)| *given)
+            && self.placement == Placement::Hdfs
+        {
+            return wrong(key, format!("`{key}` is for placement = \"rehdfs\""));
+        }
+        if self.shift_every == Some(Time::ZERO) {
+            return wrong("shift-every", "`shift-every` = 0s must be above zero".into());
         }
         Ok(())
     }
 
-    fn shift(&self, racks: usize) -> Result<usize, SpecError> {
+    /// The distance to the rack of the blocks of a file whose writer starts at `begin`.
+    fn shift(&self, racks: usize, begin: Time) -> Result<usize, SpecError> {
         let shift = self.shift.unwrap_or(1) as usize % racks;
         if shift == 0 {
             let why = format!("`shift` leads back to the writer's rack: there are {racks} racks");
             return Err(SpecError::new("shift", why));
         }
-        Ok(shift)
+        let steps = self.shift_every.map_or(0, |every| begin.as_ps() / every.as_ps());
+        // Distances are 1 to `racks - 1`.
+        Ok((shift - 1 + (steps % (racks as u64 - 1)) as usize) % (racks - 1) + 1)
     }
 
     /// Bytes of the blocks of a file.
@@ -159,11 +174,17 @@ impl Cluster {
         (rack, self.racks[rack][turn % self.racks[rack].len()])
     }
 
-    /// The hosts of the second and perhaps a third replica of a block that rack `from` writes.
-    fn replicas(&self, job: &mut Job, spec: &Hdfs, from: usize) -> Result<Vec<HostId>, SpecError> {
+    /// The hosts of the second and perhaps a third replica of a block that rack `from` writes; its file begins at
+    /// `begin`.
+    fn replicas(
+        &self,
+        job: &mut Job,
+        spec: &Hdfs,
+        (from, begin): (usize, Time),
+    ) -> Result<Vec<HostId>, SpecError> {
         let racks = self.racks.len();
         let rack = match spec.placement {
-            Placement::Rehdfs => (from + spec.shift(racks)?) % racks,
+            Placement::Rehdfs => (from + spec.shift(racks, begin)?) % racks,
             Placement::Hdfs => (from + 1 + job.rng.below(racks as u64 - 1) as usize) % racks,
         };
         let mut hosts = self.racks[rack].clone();
@@ -219,14 +240,15 @@ impl Generate for Hdfs {
         job.out.check_room("files", self.count())?;
         for file in 0..self.files as usize {
             let (rack, writer) = cluster.writer(file);
-            let mut start = Start::At(self.begin(job));
+            let begin = self.begin(job);
+            let mut start = Start::At(begin);
             let mut exchange = job.out.exchange();
             let blocks: Vec<Bytes> = self.blocks().collect();
             for (at, &bytes) in blocks.iter().enumerate() {
                 if at > 0 && self.unit == Unit::Block {
                     exchange = job.out.exchange();
                 }
-                let replicas = cluster.replicas(job, self, rack)?;
+                let replicas = cluster.replicas(job, self, (rack, begin))?;
                 let then = (at + 1 < blocks.len()).then(|| job.out.trigger(writer, 1));
                 let role = Role::Answer(exchange);
                 let pipeline = Pipeline { spec: self, role, writer, bytes, start, then };
@@ -307,6 +329,25 @@ mod tests {
         assert!(racks.len() > 5, "{racks:?}");
     }
 
+    /// 16 racks: the distances are 3, 4, …, 15, 1, 2, 3, …
+    #[test]
+    fn the_distance_of_rehdfs_changes_with_time() {
+        let text =
+            "placement = 'rehdfs'\nshift = 3\nstart = '1s'\nspread = '20ms'\nshift-every = '1ms'";
+        let traffic = made(&hdfs(text), &fabric());
+        let mut seen = Vec::new();
+        for conn in data(&traffic) {
+            let Start::At(begin) = traffic.flows[conn.first.at()].start else { continue };
+            let step = begin.as_ps() / Time::ms(1).as_ps();
+            let distance = 1 + (2 + step % 15) % 15;
+            assert_eq!(u64::from((16 + rack(conn.dst) - rack(conn.src)) % 16), distance, "{begin}");
+            seen.push(distance);
+        }
+        seen.sort_unstable();
+        seen.dedup();
+        assert!(seen.len() > 10, "{seen:?}");
+    }
+
     #[test]
     fn writers_begin_within_the_spread() {
         let begun = |text: &str| {
@@ -339,6 +380,8 @@ mod tests {
     fn what_cannot_be_is_refused() {
         for (text, why) in [
             ("shift = 2", "placement = \"rehdfs\""),
+            ("shift-every = '1s'", "placement = \"rehdfs\""),
+            ("placement = 'rehdfs'\nshift-every = '0s'", "above zero"),
             ("placement = 'rehdfs'\nshift = 16", "back to the writer's rack"),
             ("hosts = '0-3'", "in 1 racks"),
             ("hosts = '0-4'\nreplicas = 3", "the smallest with 1"),

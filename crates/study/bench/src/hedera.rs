@@ -102,7 +102,8 @@ impl Case {
                 let cards = vec![1.0; hosts(k) as usize];
                 let mut estimator = Estimator::default();
                 let ms = median(times, || estimator.demands(&cards, &cards, &pairs).len());
-                vec![self.row("estimate", ms, "ms")]
+                let memory = estimator.memory() as f64 / 1e6;
+                vec![self.row("estimate", ms, "ms"), self.row("estimate_memory", memory, "MB")]
             }
             Case::Anneal { k, flows, iterations } => self.anneal(times, k, flows, iterations),
             Case::Euler { k } => {

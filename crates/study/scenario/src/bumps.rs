@@ -73,6 +73,22 @@ fn places(bump: &BumpSpec, graph: &Graph) -> Fit {
             "no switch of this fabric has a host: name the ports that limit flows in `at`".into()
         })?;
     }
+    let all =
+        bump.also.iter().enumerate().map(|(at, one)| (format!("also[{at}].flows"), &one.flows));
+    let hosts = graph.hosts.len() as u32;
+    for (place, flows) in all.chain([("flows".into(), &bump.flows)]) {
+        let missing = flows.missing(hosts);
+        ensure(
+            missing.is_none(),
+            &format!("bump.{place}.{}", missing.map_or("to", |one| one.0)),
+            || {
+                format!(
+                    "there is no host {}: there are {hosts} hosts",
+                    missing.map_or(0, |one| one.1)
+                )
+            },
+        )?;
+    }
     let ends = bump_ports(bump, graph);
     ensure(!ends.is_empty(), "bump.at", || {
         "no two switches of this fabric are connected: name the ports that have bumps in `at`, for example \

@@ -12,6 +12,7 @@ use super::traffic;
 use slotline_net::aqm::Policy;
 use slotline_net::aqm::spec::QueueSpec;
 use slotline_net::error::SpecError;
+use slotline_net::node::bump::BumpSpec;
 use slotline_net::route::RoutingSpec;
 use slotline_net::scheme::{CONTROL_CLASS, Proposal};
 use slotline_net::time::Time;
@@ -228,8 +229,7 @@ fn scheme(scheme: &SchemeSpec) -> Fit {
     ensure((0.0..=1.0).contains(&scheme.control_loss), "control-loss", || {
         format!("`control-loss` is {}; it is a share, from 0 to 1", scheme.control_loss)
     })?;
-    let by_bump =
-        scheme.bump.as_ref().is_some_and(|bump| !bump.observe && bump.queue.policy.marks());
+    let by_bump = scheme.bump.as_ref().is_some_and(BumpSpec::marks);
     let marked = by_bump || scheme.queue.policy.marks();
     let blind = scheme.transport.kind == AlgorithmKind::Dctcp && !marked;
     ensure(!blind, "queue", || {

@@ -193,6 +193,7 @@ mod tests {
             ("metric = \"goodput\"\nvalue = \"2Gbps\"", (1.8e9, 2.2e9)),
             ("metric = \"fct-p99\"\nvalue = \"4ms\"\ntolerance = 0.25", (3e-3, 5e-3)),
             ("metric = \"drops\"\nat-most = 7", (f64::NEG_INFINITY, 7.0)),
+            ("metric = \"fairness\"\nvalue = 0.9", (0.81, 0.99)),
             ("metric = \"queue-max\"\nat-least = \"1KB\"\nat-most = \"2KB\"", (1e3, 2e3)),
         ] {
             let expect = &loaded(text).unwrap().expect[0];

@@ -24,7 +24,7 @@ pub(super) fn faults(scenario: &Scenario) -> Vec<SpecError> {
         };
         fault.map(|e| e.within(format_args!("scheme[{at}]")))
     });
-    schemes.chain(fabric.and_then(|_| as_a_whole(scenario).err())).collect()
+    schemes.chain(fabric.and_then(|fabric| as_a_whole(scenario, fabric).err())).collect()
 }
 
 fn fail(key: &str, why: impl Into<String>) -> Result<(), SpecError> {
@@ -227,8 +227,10 @@ fn notified(scheme: &SchemeSpec, voq: &VoqSpec, dark: bool) -> Result<(), SpecEr
 }
 
 /// Links to the scheduler do not fail, because notifications of failures use them.
-fn happens(event: &EventSpec) -> Result<(), SpecError> {
-    let sound = |switch: &str| switch == "scheduler" || switch.starts_with("tor");
+fn happens(event: &EventSpec, fabric: &HybridSpec) -> Result<(), SpecError> {
+    let of_rack =
+        |switch: &str| (0..fabric.rack_count()).any(|rack| fabric.rack_switch(rack) == switch);
+    let sound = |switch: &str| switch == "scheduler" || of_rack(switch);
     match &event.kind {
         EventKind::LinkDown { link }
         | EventKind::LinkUp { link }
@@ -265,12 +267,12 @@ fn happens(event: &EventSpec) -> Result<(), SpecError> {
     Ok(())
 }
 
-fn as_a_whole(scenario: &Scenario) -> Result<(), SpecError> {
+fn as_a_whole(scenario: &Scenario, fabric: &HybridSpec) -> Result<(), SpecError> {
     if !scenario.engine.is_packet() {
         return fail("engine", "a hybrid fabric needs engine = \"packet\"");
     }
     for (at, event) in scenario.event.iter().enumerate() {
-        happens(event).map_err(|e| e.within(format_args!("event[{at}]")))?;
+        happens(event, fabric).map_err(|e| e.within(format_args!("event[{at}]")))?;
     }
     let slowdown = [Metric::SlowdownMean, Metric::SlowdownP99];
     let slowdown_at = scenario.measure.metrics.iter().position(|metric| slowdown.contains(metric));

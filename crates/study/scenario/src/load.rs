@@ -10,6 +10,7 @@ use super::fit;
 use super::imported::{Imported, resolve};
 use super::input::{Input, Reader};
 use super::objects::Objects;
+use super::own_fabric;
 use super::spec::{Scenario, SchemeSpec};
 use crate::import::captures::Captures;
 use crate::read_text;
@@ -179,14 +180,14 @@ impl Loaded {
         if faults.is_empty() { Ok(()) } else { Err(faults) }
     }
 
-    /// Replaces the names of files of schemes' own fabrics by their content.
+    /// Replaces the names of files of schemes' own fabrics by their content, and `racks-of` by racks.
     fn import_own(&mut self, folder: &Path) -> Result<(), SpecError> {
         for (at, scheme) in self.scenario.scheme.iter_mut().enumerate() {
             let Some(fabric) = &mut scheme.fabric else { continue };
             let found = resolve(fabric, |name| read(&folder.join(name)));
             self.own.extend(found.map_err(|error| error.within(format_args!("scheme[{at}]")))?);
         }
-        Ok(())
+        own_fabric::take_racks(&mut self.scenario)
     }
 
     /// Replaces `scale = "auto"` by periods that fit. They follow from the traffic of seed 1, whatever the scenario's

@@ -6,6 +6,7 @@ use super::{flow_level, hybrid, paths};
 use slotline_net::error::SpecError;
 use slotline_net::topology::{Graph, TopologySpec};
 use std::borrow::Cow;
+use std::cell::OnceCell;
 
 /// The schemes on the fabric of the scenario: the scenario with only these, and their numbers in the whole scenario.
 pub(super) fn sharing(scenario: &Scenario) -> (Cow<'_, Scenario>, Vec<usize>) {
@@ -27,6 +28,25 @@ pub(super) fn in_whole(mut error: SpecError, kept: &[usize]) -> SpecError {
         error.key = format!("scheme[{at}]{rest}");
     }
     error
+}
+
+/// Lists the racks of schemes' own fabrics that are to be those of the scenario's fabric. If the latter is wrong, its
+/// check will say so.
+pub(super) fn take_racks(scenario: &mut Scenario) -> Result<(), SpecError> {
+    let Scenario { fabric: shared, scheme, .. } = scenario;
+    let graph = OnceCell::new();
+    for (at, scheme) in scheme.iter_mut().enumerate() {
+        let Some(TopologySpec::Hybrid(own)) = scheme.fabric.as_deref_mut() else { continue };
+        let Some(rule) = own.racks_of else { continue };
+        let Some(graph) = graph.get_or_init(|| shared.build().ok()) else { return Ok(()) };
+        let wrong = |error: SpecError| error.within(format_args!("scheme[{at}].fabric"));
+        if own.racks > 0 || own.hosts_per_rack > 0 || !own.rack.is_empty() {
+            let why = "`racks-of` gives the racks: leave `racks`, `hosts-per-rack` and `rack` out";
+            return Err(wrong(SpecError::new("racks-of", why)));
+        }
+        (own.racks_of, own.rack) = (None, rule.racks(graph).map_err(wrong)?);
+    }
+    Ok(())
 }
 
 /// The errors of schemes with a fabric of their own. `hosts` is the number of hosts of the scenario's fabric.
@@ -86,6 +106,7 @@ pub(super) fn on_it(scenario: &Scenario, graph: &Graph) -> Vec<SpecError> {
 #[cfg(test)]
 mod tests {
     use crate::Scenario;
+    use slotline_net::units::Rate;
     use std::path::Path;
 
     /// A star of eight hosts, with a second scheme that has these keys.
@@ -111,6 +132,66 @@ mod tests {
         assert_eq!(loaded.fabric(), described);
         let again = Scenario::parse(Path::new("own.toml"), loaded.scenario.resolved()).unwrap();
         assert_eq!(again.scenario, loaded.scenario);
+    }
+
+    /// Three racks of unequal size: `a` has hosts of 10 Gbit/s, `b` one of 25, and `c` two, which are multi-homed if
+    /// there is a link more.
+    fn with_racks_of(rule: &str, nodes: &str, more: &str) -> Result<crate::Loaded, String> {
+        let text = format!(
+            "name = \"own\"\nend = {{ at = \"10ms\" }}\n[fabric]\nkind = \"graph\"\nrate = \"40Gbps\"\ndelay = \"1us\"\n\
+             host-rate = \"10Gbps\"\nhosts = [{nodes}]\nswitches = [\"a\", \"b\", \"c\", \"top\"]\n\
+             link = [{{ a = \"a1\", b = \"a\" }}, {{ a = \"a2\", b = \"a\" }}, {{ a = \"a3\", b = \"a\" }}, \
+             {{ a = \"b1\", b = \"b\", rate = \"25Gbps\" }}, {{ a = \"c1\", b = \"c\" }}, {{ a = \"c2\", b = \"c\" }}, \
+             {{ a = \"a\", b = \"top\" }}, {{ a = \"b\", b = \"top\" }}, {{ a = \"c\", b = \"top\" }}{more}]\n\
+             [[workload]]\nkind = \"bulk\"\nsize = \"10KB\"\nsenders = \"0-2\"\nreceivers = \"3-5\"\n\
+             [[scheme]]\nname = \"packets\"\n[[scheme]]\nname = \"circuits\"\ncontrol = \"circuits\"\n\
+             fabric = {{ kind = \"hybrid\", {rule}, circuits = {{ rate = \"100Gbps\" }} }}\n"
+        );
+        Scenario::parse(Path::new("own.toml"), text).map_err(|error| error.to_string())
+    }
+
+    const IN_ORDER: &str = "\"a1\", \"a2\", \"a3\", \"b1\", \"c1\", \"c2\"";
+
+    #[test]
+    fn racks_of_any_network_get_circuits() {
+        let loaded = with_racks_of("racks-of = \"switches\"", IN_ORDER, "").unwrap();
+        let fabric = loaded.scenario.fabric_of(&loaded.scenario.scheme[1]);
+        let racks = &fabric.hybrid().expect("a hybrid fabric").rack;
+        let names: Vec<_> = racks.iter().map(|rack| rack.switch.as_deref().unwrap()).collect();
+        assert_eq!(names, ["a", "b", "c"]);
+        assert_eq!(racks.iter().map(|rack| rack.hosts.len()).collect::<Vec<_>>(), [3, 1, 2]);
+        let graph = fabric.build().unwrap();
+        let lane = |name: &str| graph.links[graph.link_named(name).unwrap()].ab;
+        assert_eq!(
+            (lane("a2-a").rate, lane("b1-b").rate),
+            (Rate(10_000_000_000), Rate(25_000_000_000))
+        );
+        assert_eq!(lane("b-circuit0").rate, Rate(100_000_000_000));
+        let again = Scenario::parse(Path::new("own.toml"), loaded.scenario.resolved()).unwrap();
+        assert_eq!(again.scenario, loaded.scenario);
+    }
+
+    #[test]
+    fn racks_that_have_no_place_at_circuits_are_refused() {
+        let twice = ", { a = \"c2\", b = \"b\" }";
+        let between = "\"a1\", \"a2\", \"b1\", \"a3\", \"c1\", \"c2\"";
+        let given = "racks-of = \"switches\", racks = 2, hosts-per-rack = 3";
+        for (rule, nodes, more, why) in [
+            ("racks-of = \"switches\"", between, "", "`a1` and `a3` are in one rack, but `b1`"),
+            ("racks-of = \"switches\"", IN_ORDER, twice, "host `c2` has several links"),
+            ("racks-of = \"rows\"", IN_ORDER, "", "unknown variant `rows`"),
+            (given, IN_ORDER, "", "leave `racks`, `hosts-per-rack` and `rack` out"),
+            ("racks = 3", IN_ORDER, "", "`hosts-per-rack` = 0"),
+            ("rack = [{ hosts = [\"x\"] }]", IN_ORDER, "", "must be from 2"),
+            ("rack = [{ hosts = [] }, { hosts = [\"x\"] }]", IN_ORDER, "", "a rack has 0 hosts"),
+        ] {
+            let error = with_racks_of(rule, nodes, more).unwrap_err();
+            assert!(error.contains(why), "{rule}: {error}");
+        }
+        let text = "name = \"x\"\nend = { at = \"1ms\" }\n[fabric]\nkind = \"hybrid\"\nracks-of = \"pods\"\n\
+            circuits = { rate = \"1Gbps\" }\n[[workload]]\nkind = \"ring\"\n[[scheme]]\nname = \"a\"\ncontrol = \"circuits\"\n";
+        let error = Scenario::parse(Path::new("x.toml"), text.into()).unwrap_err().to_string();
+        assert!(error.contains("`racks-of` is for `[scheme.fabric]`"), "{error}");
     }
 
     #[test]

@@ -121,7 +121,8 @@ pub fn fits(value: &DeValue<'_>, form: &Value) -> bool {
     }
     match form["type"].as_str() {
         Some("string") => matches!(value, DeValue::String(_)),
-        Some("integer" | "number") => matches!(value, DeValue::Integer(_)),
+        Some("integer") => matches!(value, DeValue::Integer(_)),
+        Some("number") => matches!(value, DeValue::Integer(_) | DeValue::Float(_)),
         Some("array") => matches!(value, DeValue::Array(_)),
         Some("object") => matches!(value, DeValue::Table(_)),
         _ => false,

@@ -208,7 +208,7 @@ impl SchemeSpec {
     }
     /// Whether a queue of a switch or a bump notifies senders.
     pub fn notifies(&self) -> bool {
-        self.queue.notifies() || self.bump.as_ref().is_some_and(|bump| bump.queue.notifies())
+        self.queue.notifies() || self.bump.as_ref().is_some_and(BumpSpec::notifies)
     }
 }
 

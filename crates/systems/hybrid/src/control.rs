@@ -291,7 +291,7 @@ impl CircuitsSpec {
     /// # Errors
     /// There are too few circuit switches.
     fn mesh(&self, fabric: &HybridSpec, terms: CircuitTiming) -> Result<Mesh, SpecError> {
-        let (racks, switches) = (fabric.racks as usize, fabric.uplinks() as usize);
+        let (racks, switches) = (fabric.rack_count() as usize, fabric.uplinks() as usize);
         Mesh::new(racks, switches, terms, fabric.dark() == Dark::Changed).map_err(|error| {
             let why = format!(
                 "`switches` = {switches} of `circuits` is too few for a mesh of {racks} racks: {} never change, \
@@ -319,7 +319,7 @@ impl CircuitsSpec {
         terms: CircuitTiming,
         configurations: &[Matching],
     ) -> Result<Option<Planner>, SpecError> {
-        let racks = fabric.racks as usize;
+        let racks = fabric.rack_count() as usize;
         let each_switch: Box<dyn Scheduler + Send> = match self.scheduler {
             SchedulerKind::Rotor
             | SchedulerKind::Fixed

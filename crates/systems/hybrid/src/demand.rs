@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use slotline_net::id::HostId;
 use slotline_net::node::host::Plan;
 use slotline_net::time::Time;
+use slotline_net::topology::RackHosts;
 use slotline_net::workload::Carrier;
 use std::sync::Arc;
 
@@ -48,7 +49,7 @@ pub struct DemandEstimator {
     late: Vec<Entry>,
     /// The outstanding payload by destination rack, in segments.
     outstanding: Vec<u64>,
-    hosts_per_rack: u32,
+    hosts: RackHosts,
     /// The start and the connection of flows with a known start that are not yet reported, the last flow first.
     known_starts: Vec<(Time, u32)>,
     /// When each connection is given up, the last one first.
@@ -56,11 +57,11 @@ pub struct DemandEstimator {
 }
 
 impl DemandEstimator {
-    /// An estimator for the hosts of `rack`, one of `racks` racks.
-    pub fn new(plan: Arc<Plan>, rack: u32, racks: u32, hosts_per_rack: u32) -> DemandEstimator {
-        let host = |host: u32| HostId(rack * hosts_per_rack + host);
-        let first = plan.sends(host(0)).start;
-        let last = plan.sends(host(hosts_per_rack - 1)).end;
+    /// An estimator for the hosts of `rack`, one of `racks` racks with these hosts.
+    pub fn new(plan: Arc<Plan>, rack: u32, racks: u32, hosts: RackHosts) -> DemandEstimator {
+        let own = hosts.of(rack);
+        let first = plan.sends(HostId(own.start)).start;
+        let last = plan.sends(HostId(own.end - 1)).end;
         let mut given_up: Vec<(Time, u32)> = (first..last)
             .filter_map(|conn| {
                 let begun = plan.start_time(plan.traffic.conns[conn as usize].first.0);
@@ -76,15 +77,14 @@ impl DemandEstimator {
             outstanding: vec![0; racks as usize],
             plan,
             first,
-            hosts_per_rack,
+            hosts,
             known_starts: Vec::new(),
         }
     }
 
     /// The same estimator, which also knows the flows of `rack` that have a known start.
     pub fn with_known_starts(mut self, rack: u32) -> DemandEstimator {
-        let hosts = rack * self.hosts_per_rack..(rack + 1) * self.hosts_per_rack;
-        let starts = hosts.flat_map(|host| self.plan.starts(HostId(host)));
+        let starts = self.hosts.of(rack).flat_map(|host| self.plan.starts(HostId(host)));
         let at = |&flow: &u32| {
             (self.plan.start_time(flow), self.plan.traffic.flows[flow as usize].conn.0)
         };
@@ -119,7 +119,7 @@ impl DemandEstimator {
 
     /// The rack to which `conn` leads.
     fn destination(&self, conn: u32) -> usize {
-        (self.plan.conn(conn).dst.0 / self.hosts_per_rack) as usize
+        self.hosts.rack(self.plan.conn(conn).dst) as usize
     }
 
     /// The state of a connection that begins in this rack.
@@ -132,7 +132,7 @@ impl DemandEstimator {
     #[cold]
     fn late_entry(&mut self, conn: u32) -> Option<&mut Entry> {
         let place = conn.checked_sub(self.plan.traffic.conns.len() as u32)? as usize;
-        if self.plan.conn_if_any(conn)?.src.0 / self.hosts_per_rack != self.rack {
+        if self.hosts.rack(self.plan.conn_if_any(conn)?.src) != self.rack {
             return None;
         }
         self.late.resize(self.late.len().max(place + 1), Entry::default());
@@ -212,13 +212,17 @@ mod tests {
         )
     }
 
+    fn two_each() -> RackHosts {
+        RackHosts::new([2, 2].into_iter())
+    }
+
     fn segments(estimator: &DemandEstimator) -> u64 {
         estimator.bytes()[1] / u64::from(estimator.plan.transport.mss())
     }
 
     #[test]
     fn a_flow_is_known_from_its_first_segment_and_segments_count_once() {
-        let mut estimator = DemandEstimator::new(plan(&[5, 3]), 0, 2, 2);
+        let mut estimator = DemandEstimator::new(plan(&[5, 3]), 0, 2, two_each());
         assert_eq!(segments(&estimator), 0);
         estimator.arrives(0, 0);
         assert_eq!(segments(&estimator), 5);
@@ -237,7 +241,8 @@ mod tests {
     #[test]
     fn perfect_knows_of_flows_before_they_begin() {
         let plan = plan(&[5, 3, 2]);
-        let mut estimator = DemandEstimator::new(Arc::clone(&plan), 0, 2, 2).with_known_starts(0);
+        let mut estimator =
+            DemandEstimator::new(Arc::clone(&plan), 0, 2, two_each()).with_known_starts(0);
         estimator.report_starts_before(Time::ZERO);
         assert_eq!(segments(&estimator), 0, "the week ends before any begins");
         estimator.report_starts_before(Time::us(11));
@@ -250,7 +255,7 @@ mod tests {
         estimator.report_starts_before(Time::us(50));
         estimator.report_starts_before(Time::us(50));
         assert_eq!(segments(&estimator), 9, "one has left, two more are known, once");
-        let mut other = DemandEstimator::new(plan, 1, 2, 2).with_known_starts(1);
+        let mut other = DemandEstimator::new(plan, 1, 2, two_each()).with_known_starts(1);
         other.report_starts_before(Time::s(1));
         assert_eq!(other.bytes(), [0, 0], "nothing begins in the other rack");
     }
@@ -261,7 +266,7 @@ mod tests {
         fn outstanding_is_reported_less_seen(
             flows in prop::collection::vec(1u32..6, 1..5), steps in prop::collection::vec(0u32..24, 0..60)
         ) {
-            let mut estimator = DemandEstimator::new(plan(&flows), 0, 2, 2);
+            let mut estimator = DemandEstimator::new(plan(&flows), 0, 2, two_each());
             let ends: Vec<u32> = flows.iter().scan(0, |sum, n| { *sum += n; Some(*sum) }).collect();
             let (mut reported, mut seen) = (0, 0);
             for seq in steps.into_iter().filter(|seq| seq < ends.last().unwrap()) {

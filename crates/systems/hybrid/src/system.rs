@@ -76,7 +76,7 @@ impl HybridSystem {
         let (executor, weekly) = self.whole_executor();
         let key = Stream::named(self.seed, "panel.path", seat.into()).bits() as u32;
         PanelSwitch::new(PanelSwitchConfig {
-            roles: self.roles,
+            roles: self.roles.clone(),
             seat,
             switch: (place.ordinary)(),
             paces: paces.collect(),
@@ -125,7 +125,7 @@ impl HybridSystem {
         let (executor, weekly) = self.executor(rack, times);
         TorConfig {
             rack,
-            roles: self.roles,
+            roles: self.roles.clone(),
             voq: self.voq,
             circuits: circuits
                 .map(|c| CircuitLinks { pace: c.rate.inverse_rate(), delay: c.delay }),
@@ -142,8 +142,8 @@ impl HybridSystem {
 
     /// The estimator of demand, if demand is what the hosts of a rack report.
     fn estimator(&self, rack: u32, plan: &Arc<Plan>) -> Option<DemandEstimator> {
-        let estimator =
-            || DemandEstimator::new(Arc::clone(plan), rack, self.roles.racks, self.roles.hosts);
+        let Roles { racks, hosts, .. } = &self.roles;
+        let estimator = || DemandEstimator::new(Arc::clone(plan), rack, *racks, hosts.clone());
         match self.control.as_ref().map(|control| control.demand)? {
             DemandKind::Adu => Some(estimator()),
             DemandKind::Perfect => Some(estimator().with_known_starts(rack)),
@@ -187,7 +187,7 @@ impl HybridSystem {
         };
         Some(SchedulerConfig {
             planner,
-            roles: self.roles,
+            roles: self.roles.clone(),
             dark: self.fabric.dark(),
             gather: control.gather,
             computing: control.computing,
@@ -241,7 +241,7 @@ impl SchemeSwitches for HybridSystem {
             Role::Rack(rack) => Box::new(Tor::new(self.tor(rack, plan))),
             Role::Packet => Box::new(PacketSwitch::new(
                 self.roles.racks,
-                self.roles.hosts,
+                self.roles.hosts.clone(),
                 packet.map_or(1, |packet| packet.inner_queue),
                 packet.map(|packet| packet.inner_full).unwrap_or_default(),
             )),
@@ -253,16 +253,18 @@ impl SchemeSwitches for HybridSystem {
         }
     }
     fn has_plain_queue(&self, node: NodeId, port: PortId) -> bool {
-        let rack = matches!(self.roles.role(node), Role::Rack(_)) && self.roles.cores == 0;
-        rack && u32::from(port.0) < self.roles.hosts
+        match self.roles.role(node) {
+            Role::Rack(rack) if self.roles.cores == 0 => self.roles.ports(rack).is_host(port),
+            _ => false,
+        }
     }
     fn pulls(&self, node: NodeId, port: PortId) -> bool {
         match self.roles.role(node) {
             Role::Host | Role::Scheduler => false,
             Role::Packet | Role::Circuit(_) => true,
-            Role::Rack(_) if self.roles.cores > 0 => port != self.roles.control_port(),
-            Role::Rack(_) => {
-                u32::from(port.0) >= self.roles.hosts && port != self.roles.control_port()
+            Role::Rack(rack) => {
+                let ports = self.roles.ports(rack);
+                (self.roles.cores > 0 || !ports.is_host(port)) && port != ports.control()
             }
             Role::Core(_) => port != self.roles.news_port(self.roles.racks),
         }

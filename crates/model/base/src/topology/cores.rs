@@ -2,7 +2,8 @@
 //! end at the same patch panels. A panel connects uplinks with core ports, or uplinks with each other.
 
 use super::builder::{Builder, count, positive};
-use super::hybrid::{CircuitNetSpec, HybridSpec, Roles};
+use super::hybrid::{CircuitNetSpec, HybridSpec};
+use super::roles::Roles;
 use super::{LinkParams, NO_POD};
 use crate::error::SpecError;
 use crate::id::{NodeId, PortId};
@@ -48,7 +49,7 @@ impl CoreNetSpec {
         }
         count("core.switches", self.switches, 256)?;
         positive("core.rate", self.rate.unwrap_or(circuits.rate))?;
-        self.spread(u64::from(fabric.racks), u64::from(circuits.switches))
+        self.spread(u64::from(fabric.rack_count()), u64::from(circuits.switches))
     }
 
     /// Checks that the ports divide evenly among racks and circuit switches, and that there are enough uplinks for
@@ -88,7 +89,7 @@ impl CoreNetSpec {
     /// The core switches, linked to the circuit switches.
     pub(super) fn build(
         &self,
-        roles: Roles,
+        roles: &Roles,
         circuits: &CircuitNetSpec,
         b: &mut Builder,
     ) -> Vec<NodeId> {
@@ -127,10 +128,7 @@ impl Roles {
     pub fn node_of(&self, seat: u32) -> NodeId {
         match seat.checked_sub(self.racks) {
             None => self.tor(seat),
-            Some(core) => {
-                let first = self.racks * (self.hosts + 1) + u32::from(self.packet) + self.uplinks;
-                NodeId(first + core)
-            }
+            Some(core) => NodeId(self.first_core() + core),
         }
     }
     /// The ends of switch `seat`.
@@ -146,14 +144,14 @@ impl Roles {
     /// The port of an end at circuit switch `uplink`.
     pub fn end_port(&self, end: u32, uplink: u32) -> PortId {
         match end.checked_sub(self.racks) {
-            None => self.circuit_port(uplink),
+            None => self.ports(end).circuit(uplink),
             Some(core) => PortId((uplink * self.slots + core % self.slots.max(1)) as u16),
         }
     }
     /// The port of switch `seat` to the scheduler.
     pub fn news_port(&self, seat: u32) -> PortId {
         match seat < self.racks {
-            true => self.control_port(),
+            true => self.ports(seat).control(),
             false => PortId((self.uplinks * self.slots) as u16),
         }
     }

@@ -2,10 +2,12 @@
 
 use super::builder::{Builder, count, positive, size};
 use super::cores::CoreNetSpec;
+use super::racks::{RackSpec, RacksOf};
+use super::roles::{RackHosts, Roles};
 use super::spec::Topology;
-use super::{Down, Graph, LinkParams, NO_POD};
+use super::{Graph, LinkParams, NO_POD};
 use crate::error::SpecError;
-use crate::id::{HostId, NodeId, PortId};
+use crate::id::NodeId;
 use crate::time::Time;
 use crate::units::Rate;
 use schemars::JsonSchema;
@@ -20,9 +22,17 @@ use serde::{Deserialize, Serialize};
 #[schemars(transform = crate::schema::keep_comment)]
 pub struct HybridSpec {
     /// Racks, from 2 on.
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub racks: u32,
     /// Hosts in each rack.
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub hosts_per_rack: u32,
+    /// Instead of `racks` and `hosts-per-rack`, for the fabric of a scheme: its racks are those of the scenario's fabric.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub racks_of: Option<RacksOf>,
+    /// Instead of `racks` and `hosts-per-rack`: the racks one by one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rack: Vec<RackSpec>,
     /// Rate of host links.
     #[serde(default = "super::spec::default_rate")]
     pub host_rate: Rate,
@@ -131,8 +141,14 @@ fn inner() -> u32 {
     3
 }
 
+fn is_zero(count: &u32) -> bool {
+    *count == 0
+}
+
 /// The largest number of racks. Schedules have 16 bits for a destination, and there is a queue for each pair of racks.
 const MOST_RACKS: u32 = 1024;
+/// The largest number of hosts in a rack.
+pub(super) const MOST_HOSTS: u32 = 4096;
 
 impl HybridSpec {
     /// A fabric of this size, with defaults for all other settings.
@@ -140,6 +156,8 @@ impl HybridSpec {
         HybridSpec {
             racks,
             hosts_per_rack,
+            racks_of: None,
+            rack: Vec::new(),
             host_rate: super::spec::default_rate(),
             host_delay: super::spec::default_delay(),
             packet: None,
@@ -150,11 +168,7 @@ impl HybridSpec {
     }
 
     fn check(&self) -> Result<(), SpecError> {
-        count("hosts-per-rack", self.hosts_per_rack, 4096)?;
-        if !(2..=MOST_RACKS).contains(&self.racks) {
-            let message = format!("`racks` = {} must be from 2 to {MOST_RACKS}", self.racks);
-            return Err(SpecError::new("racks", message));
-        }
+        self.check_racks()?;
         positive("host-rate", self.host_rate)?;
         if let Some(packet) = &self.packet {
             positive("packet.rate", packet.rate)?;
@@ -180,9 +194,54 @@ impl HybridSpec {
                            packet = { rate = \"10Gbps\" }";
             return Err(SpecError::new("packet", message));
         }
-        let racks = u64::from(self.racks);
+        let racks = u64::from(self.rack_count());
         let uplinks = racks * u64::from(self.uplinks() + 2);
-        size("racks", racks * u64::from(self.hosts_per_rack) + uplinks, racks)
+        size("racks", u64::from(self.rack_hosts().all()) + uplinks, racks)
+    }
+
+    fn check_racks(&self) -> Result<(), SpecError> {
+        if self.racks_of.is_some() {
+            let why = "`racks-of` is for `[scheme.fabric]`, whose racks are those of the scenario's `[fabric]`";
+            return Err(SpecError::new("racks-of", why));
+        }
+        let (racks, of_list) = (self.rack_count(), !self.rack.is_empty());
+        if !(2..=MOST_RACKS).contains(&racks) {
+            let message = format!("`racks` = {racks} must be from 2 to {MOST_RACKS}");
+            return Err(SpecError::new(if of_list { "rack" } else { "racks" }, message));
+        }
+        if !of_list {
+            return count("hosts-per-rack", self.hosts_per_rack, MOST_HOSTS);
+        }
+        if self.racks > 0 || self.hosts_per_rack > 0 {
+            let why = "`rack` lists the racks: leave `racks` and `hosts-per-rack` out";
+            return Err(SpecError::new("rack", why));
+        }
+        self.rack.iter().enumerate().try_for_each(|(at, rack)| {
+            rack.check().map_err(|error| error.within(format_args!("rack[{at}]")))
+        })
+    }
+
+    /// The number of racks.
+    pub fn rack_count(&self) -> u32 {
+        if self.rack.is_empty() { self.racks } else { self.rack.len() as u32 }
+    }
+
+    /// The name of the switch of a rack.
+    pub fn rack_switch(&self, rack: u32) -> String {
+        let given = self.rack.get(rack as usize).and_then(|rack| rack.switch.clone());
+        given.unwrap_or_else(|| format!("tor{rack}"))
+    }
+
+    /// The hosts of racks.
+    pub fn rack_hosts(&self) -> RackHosts {
+        match self.rack.is_empty() {
+            // The numbers may be wrong, and then a check says so.
+            true => {
+                let hosts = self.hosts_per_rack.min(MOST_HOSTS);
+                RackHosts::new((0..self.racks.min(MOST_RACKS)).map(|_| hosts))
+            }
+            false => RackHosts::new(self.rack.iter().map(|rack| rack.hosts.len() as u32)),
+        }
     }
 
     /// Circuit switches.
@@ -203,8 +262,8 @@ impl HybridSpec {
     /// The roles of all nodes.
     pub fn roles(&self) -> Roles {
         Roles {
-            racks: self.racks,
-            hosts: self.hosts_per_rack,
+            racks: self.rack_count(),
+            hosts: self.rack_hosts(),
             packet: self.packet.is_some(),
             uplinks: self.uplinks(),
             cores: self.core.as_ref().map_or(0, |core| core.switches),
@@ -213,18 +272,27 @@ impl HybridSpec {
     }
 }
 
+impl HybridSpec {
+    /// A rack; links of its hosts are as `usual` if the rack does not say otherwise.
+    fn build_rack(&self, rack: u32, usual: LinkParams, b: &mut Builder) -> NodeId {
+        let own = self.rack.get(rack as usize);
+        let hosts = match own {
+            None => b.hosts(self.hosts_per_rack, rack),
+            Some(own) => own.hosts.iter().map(|name| b.named_host(name.clone(), rack)).collect(),
+        };
+        let tor = b.switch(self.rack_switch(rack), 1, rack);
+        b.home(&hosts, &[tor], 1, own.map_or(usual, |own| own.lane(usual)));
+        tor
+    }
+}
+
 impl Topology for HybridSpec {
     fn build(&self) -> Result<Graph, SpecError> {
         self.check()?;
         let mut b = Builder::default();
         let lane = LinkParams { rate: self.host_rate, delay: self.host_delay };
-        let mut tors = Vec::new();
-        for rack in 0..self.racks {
-            let hosts = b.hosts(self.hosts_per_rack, rack);
-            let tor = b.switch(format!("tor{rack}"), 1, rack);
-            b.home(&hosts, &[tor], 1, lane);
-            tors.push(tor);
-        }
+        let tors: Vec<NodeId> =
+            (0..self.rack_count()).map(|rack| self.build_rack(rack, lane, &mut b)).collect();
         if let Some(packet) = &self.packet {
             let node = b.switch("packet0".into(), 2, NO_POD);
             let up = LinkParams { rate: packet.rate, delay: packet.delay };
@@ -237,8 +305,9 @@ impl Topology for HybridSpec {
             tors.iter().for_each(|&tor| b.link(tor, node, lane));
         }
         let cores = self.core.iter().zip(&self.circuits);
-        let cores: Vec<NodeId> =
-            cores.flat_map(|(core, circuits)| core.build(self.roles(), circuits, &mut b)).collect();
+        let cores: Vec<NodeId> = cores
+            .flat_map(|(core, circuits)| core.build(&self.roles(), circuits, &mut b))
+            .collect();
         let scheduler = b.switch("scheduler".into(), 3, NO_POD);
         let lane = LinkParams { rate: self.host_rate, delay: self.control_delay };
         tors.iter().chain(&cores).for_each(|&switch| b.link(switch, scheduler, lane));
@@ -246,115 +315,11 @@ impl Topology for HybridSpec {
     }
 }
 
-/// The rack of a host, computed without a division for each packet.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct RackOf {
-    hosts: u32,
-    /// 2⁴⁰ divided by the hosts of a rack, rounded up.
-    per: u64,
-}
-
-impl RackOf {
-    /// For racks with `hosts` hosts, at least one.
-    pub fn new(hosts_per_rack: u32) -> RackOf {
-        let hosts = hosts_per_rack.max(1);
-        RackOf { hosts, per: (1u64 << 40).div_ceil(hosts.into()) }
-    }
-    /// The rack of a host below number 2²⁴ (there are no more ports); exact for up to 2¹⁶ hosts in a rack.
-    #[inline]
-    pub fn of(self, host: HostId) -> u32 {
-        ((u64::from(host.0) * self.per) >> 40) as u32
-    }
-    /// The number of a host within its rack.
-    #[inline]
-    pub fn within(self, host: HostId, rack: u32) -> u32 {
-        host.0.wrapping_sub(rack.wrapping_mul(self.hosts))
-    }
-}
-
-/// The roles of the nodes and ports of a hybrid fabric.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Roles {
-    /// Racks.
-    pub racks: u32,
-    /// Hosts per rack.
-    pub hosts: u32,
-    /// Whether there is a packet switch.
-    pub packet: bool,
-    /// Circuit switches.
-    pub uplinks: u32,
-    /// Core switches.
-    pub cores: u32,
-    /// Ports of a core switch at each circuit switch.
-    pub slots: u32,
-}
-
-/// The role of a node of a hybrid fabric.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Role {
-    /// A host.
-    Host,
-    /// The switch of a rack.
-    Rack(u32),
-    /// The packet switch.
-    Packet,
-    /// A circuit switch.
-    Circuit(u32),
-    /// A core switch.
-    Core(u32),
-    /// The scheduler.
-    Scheduler,
-}
-
-impl Roles {
-    /// The switch of a rack.
-    pub fn tor(&self, rack: u32) -> NodeId {
-        NodeId(rack * (self.hosts + 1) + self.hosts)
-    }
-    /// The port of a rack's switch to the packet switch, if there is one.
-    pub fn packet_port(&self) -> Option<PortId> {
-        self.packet.then_some(PortId(self.hosts as u16))
-    }
-    /// The port of a rack's switch to a circuit switch.
-    pub fn circuit_port(&self, uplink: u32) -> PortId {
-        PortId((self.hosts + u32::from(self.packet) + uplink) as u16)
-    }
-    /// The port of a rack's switch to the scheduler.
-    pub fn control_port(&self) -> PortId {
-        self.circuit_port(self.uplinks)
-    }
-    /// The role of `node`.
-    pub fn role(&self, node: NodeId) -> Role {
-        let racks = self.racks * (self.hosts + 1);
-        if node.0 < racks {
-            let (rack, at) = (node.0 / (self.hosts + 1), node.0 % (self.hosts + 1));
-            return if at == self.hosts { Role::Rack(rack) } else { Role::Host };
-        }
-        match (node.0 - racks).checked_sub(u32::from(self.packet)) {
-            None => Role::Packet,
-            Some(at) if at < self.uplinks => Role::Circuit(at),
-            Some(at) if at < self.uplinks + self.cores => Role::Core(at - self.uplinks),
-            Some(_) => Role::Scheduler,
-        }
-    }
-    /// Its circuit switches.
-    pub fn circuit_switches(&self) -> impl Iterator<Item = NodeId> + use<> {
-        let first = self.racks * (self.hosts + 1) + u32::from(self.packet);
-        (first..first + self.uplinks).map(NodeId)
-    }
-    /// The nodes that routes must avoid: the scheduler, and circuit switches. If there is no packet switch, routes may
-    /// use the first circuit switch.
-    pub fn unrouted(&self) -> Down {
-        let first = self.racks * (self.hosts + 1);
-        let switches = u32::from(self.packet) + self.uplinks + self.cores + 1;
-        Down { nodes: (first + 1..first + switches).map(NodeId).collect(), ..Down::default() }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::topology::TopologySpec;
+    use crate::id::PortId;
+    use crate::topology::{Role, TopologySpec};
 
     fn etalon() -> HybridSpec {
         let packet = PacketNetSpec {
@@ -403,23 +368,15 @@ mod tests {
                     let far = wiring.of(roles.tor(rack))[port.at()].far;
                     (graph.nodes[far.node.at()].name.clone(), far.port.0)
                 };
-                assert_eq!(far(roles.control_port()), ("scheduler".into(), rack as u16));
+                let ports = roles.ports(rack);
+                assert_eq!(far(ports.control()), ("scheduler".into(), rack as u16));
                 if circuits {
-                    assert_eq!(far(roles.circuit_port(1)), ("circuit1".into(), rack as u16));
+                    assert_eq!(far(ports.circuit(1)), ("circuit1".into(), rack as u16));
                 }
-                if let Some(port) = roles.packet_port() {
+                if let Some(port) = ports.packet() {
                     assert_eq!(far(port), ("packet0".into(), rack as u16));
                 }
             }
-        }
-    }
-
-    proptest::proptest! {
-        #[test]
-        fn racks_of_hosts_are_found_as_by_division(hosts in 1u32..65_536, host in 0u32..1 << 24) {
-            let of = RackOf::new(hosts);
-            let rack = of.of(HostId(host));
-            proptest::prop_assert_eq!((rack, of.within(HostId(host), rack)), (host / hosts, host % hosts));
         }
     }
 

@@ -1,6 +1,6 @@
 //! The virtual queues of one bump with their disciplines. A bump estimates a queue, and then marks, drops or notifies.
 
-use super::discipline::{Departure, Discipline, Left, Verdict};
+use super::discipline::{Arrival, Departure, Discipline, Left, Verdict};
 use super::virtual_queue::VirtualQueue;
 use crate::time::Time;
 use crate::units::InverseRate;
@@ -76,13 +76,7 @@ impl<D: Discipline> Entry<D> {
             self.counts.full += 1;
             return (Fate::Full, None);
         }
-        let wait = arrival.backlog.wait;
-        let left = Left::Wait(wait, arrival.pace);
-        let departure = Departure { now: now + wait, sojourn: wait, left, ect };
-        let verdict = match early {
-            Verdict::Pass => self.discipline.leave(&departure),
-            decided => decided,
-        };
+        let verdict = at_departure(&mut self.discipline, &arrival, early);
         self.count(verdict);
         (Fate::Judged(verdict), (verdict != Verdict::Drop).then_some(filled))
     }
@@ -95,6 +89,24 @@ impl<D: Discipline> Entry<D> {
             Verdict::Drop => self.counts.early += 1,
             Verdict::Notify(_) => self.counts.notices += 1,
         }
+    }
+}
+
+/// The verdict of a discipline alone on a packet that arrives; `frame` are the bytes of it that are available.
+#[inline]
+pub fn verdict(discipline: &mut impl Discipline, arrival: &Arrival, frame: &[u8]) -> Verdict {
+    let early = discipline.arrive_with(arrival, frame);
+    at_departure(discipline, arrival, early)
+}
+
+/// The verdict on a packet that was judged `early` at its arrival, when it leaves the virtual queue.
+#[inline]
+fn at_departure(discipline: &mut impl Discipline, arrival: &Arrival, early: Verdict) -> Verdict {
+    let &Arrival { now, backlog, pace, ect, .. } = arrival;
+    let (wait, left) = (backlog.wait, Left::Wait(backlog.wait, pace));
+    match early {
+        Verdict::Pass => discipline.leave(&Departure { now: now + wait, sojourn: wait, left, ect }),
+        decided => decided,
     }
 }
 

@@ -14,7 +14,7 @@ use super::{Change, Counters, Cx, DropReason, Node, PacketAccount, Stopped};
 use crate::aqm::spec::QueueSpec;
 use crate::aqm::{Feedback, Verdict};
 use crate::frame::{Kind, Packet};
-use crate::id::{NodeId, PortId};
+use crate::id::{HostId, NodeId, PortId};
 use crate::route::Routes;
 use crate::route::classifier::{Classifier, ClassifierSpec};
 use crate::time::Time;
@@ -186,6 +186,11 @@ impl Switch {
         let Some(notice) = self.notice(out, packet, what, cx) else { return false };
         self.forward(out, notice, cx);
         true
+    }
+
+    /// The sender of `packet`, if it is known.
+    pub(super) fn sender(&self, packet: &Packet) -> Option<HostId> {
+        self.senders.of_packet(packet)
     }
 
     /// The port by which `packet` would leave.

@@ -3,6 +3,7 @@
 use super::survey::{Survey, size};
 use super::{about, settings, span};
 use slotline_net::aqm::spec::QueueSpec;
+use slotline_net::node::bump::ChosenFlows;
 use slotline_net::units::{Bytes, Rate};
 use slotline_scenario::SchemeSpec;
 use slotline_scenario::catalogue::Kind;
@@ -45,6 +46,16 @@ fn bumps(survey: &Survey<'_>, scheme: &SchemeSpec) -> Option<String> {
     let bump = scheme.bump.as_ref()?;
     let count = bump_ports(bump, &survey.graph).len() as u64;
     let does = if bump.observe { " They only estimate queues." } else { "" };
+    let chosen = match bump.flows == ChosenFlows::default() {
+        true => String::new(),
+        false => {
+            format!(" It acts on flows from hosts {} to hosts {}.", bump.flows.from, bump.flows.to)
+        }
+    };
+    let also = match bump.also.len() as u64 {
+        0 => String::new(),
+        some => format!(" {} judge the same packets.", super::several(some, "further application")),
+    };
     let queues = queue(survey, &bump.queue, packet(scheme));
     let limits = match limiter_ports(bump, &survey.graph).len() as u64 {
         0 => String::new(),
@@ -54,7 +65,10 @@ fn bumps(survey: &Survey<'_>, scheme: &SchemeSpec) -> Option<String> {
         ),
     };
     let have = if count == 1 { "has a virtual queue" } else { "have virtual queues" };
-    Some(format!("  {} {have}: {queues}.{does}{limits}", super::several(count, "bump")))
+    Some(format!(
+        "  {} {have}: {queues}.{does}{chosen}{also}{limits}",
+        super::several(count, "bump")
+    ))
 }
 
 /// How switches move flows between equal-cost ports.

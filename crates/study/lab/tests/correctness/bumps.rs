@@ -92,3 +92,41 @@ fn every_discipline_works_in_both_places_on_any_number_of_threads() {
         Some(1.0)
     );
 }
+
+/// Two senders to one receiver behind a bump that marks. If it acts on one sender's flows only, that one yields to the
+/// other, because only its packets are marked.
+#[test]
+fn a_bump_acts_on_chosen_flows_only() {
+    let scheme = |name: &str, keys: &str| {
+        format!(
+            "[[scheme]]\nname = \"{name}\"\ntransport = {{ kind = \"dctcp\", min-rto = \"5ms\" }}\n\
+             queue = {{ kind = \"drop-tail\", limit = \"1MB\" }}\nbump = {{ {keys} }}\n"
+        )
+    };
+    let mark = "{ kind = \"ecn\", limit = \"1MB\", threshold = \"20KB\" }";
+    let also = "queue = { kind = \"drop-tail\", limit = \"1MB\" }, also = [{ policy = { kind = \"ecn\", threshold = \"20KB\" }, \
+                flows = { from = \"0\", to = \"9\" } }]";
+    let schemes = [
+        scheme("all", &format!("queue = {mark}")),
+        scheme("one", &format!("queue = {mark}, flows = {{ from = \"0\" }}")),
+        scheme("also one", also),
+        scheme("others", &format!("queue = {mark}, flows = {{ to = \"0-8\" }}")),
+    ];
+    let text = format!(
+        "name = \"chosen\"\nend = {{ at = \"50ms\", when = \"time\" }}\n[fabric]\nkind = \"tree\"\nracks = 2\n\
+         hosts-per-rack = 5\nrate = \"1Gbps\"\nrack-uplink = \"10Gbps\"\n[[workload]]\nkind = \"bulk\"\nsenders = \"0-1\"\n\
+         receivers = \"9\"\n{}",
+        schemes.concat()
+    );
+    let runs = records(&text, 1);
+    let share = |run: &RunRecord| {
+        let sent = |host| run.flows.iter().find(|f| f.src == host).map_or(0, |f| f.delivered_bytes);
+        sent(0) as f64 / (sent(0) + sent(1)) as f64
+    };
+    let shares: Vec<f64> = runs.iter().map(share).collect();
+    let marks: Vec<u64> = runs.iter().map(|run| run.control(counters::net::BUMP_MARKS)).collect();
+    assert!((0.4..0.6).contains(&shares[0]) && marks[0] > 100, "{shares:?} {marks:?}");
+    assert!(shares[1] < 0.25 && marks[1] > 10, "{shares:?} {marks:?}");
+    assert_eq!(runs[1].flows, runs[2].flows);
+    assert_eq!(marks[3], 0);
+}

@@ -31,6 +31,59 @@ fn the_traffic_is_the_same_on_every_fabric() {
     );
 }
 
+/// A leaf-spine network with eight hosts at two leaves, under a rule and with racks of that size.
+#[test]
+fn racks_by_a_rule_are_racks_of_that_size() {
+    let leaves =
+        "kind = \"leaf-spine\"\nleaves = 2\nspines = 2\nhosts-per-leaf = 4\ndelay = \"2us\"\n";
+    let run = |racks: &str| {
+        let own = HYBRID.replace("racks = 2\nhosts-per-rack = 4\nhost-rate = \"10Gbps\"\n", racks);
+        let schemes = format!("[[scheme]]\nname = \"packets\"\n{CIRCUITS}[scheme.fabric]\n{own}");
+        records(&scenario(leaves, &schemes), 1).remove(1)
+    };
+    let counted = run("racks = 2\nhosts-per-rack = 4\nhost-delay = \"2us\"\n");
+    for rule in ["switches", "pods"] {
+        let ruled = run(&format!("racks-of = \"{rule}\"\n"));
+        assert_eq!(ruled.engine.digest, counted.engine.digest, "{rule}");
+        let leaf = if rule == "switches" { "leaf0" } else { "tor0" };
+        assert!(ruled.ports.iter().any(|port| port.node == leaf));
+    }
+}
+
+/// Racks of one, three and four hosts: all flows reach their hosts, and those between racks used circuits.
+#[test]
+fn racks_may_have_different_numbers_of_hosts() {
+    let rack = |hosts: std::ops::Range<u32>| {
+        let names: Vec<String> = hosts.map(|host| format!("\"n{host}\"")).collect();
+        format!("{{ hosts = [{}] }}", names.join(", "))
+    };
+    let racks = [rack(0..1), rack(1..4), rack(4..8)].join(", ");
+    let fabric = |packet: &str| {
+        format!(
+            "kind = \"hybrid\"\nrack = [{racks}]\n{packet}circuits = {{ rate = \"40Gbps\", switches = 2 }}\n"
+        )
+    };
+    for packet in ["", "packet = { rate = \"10Gbps\" }\n"] {
+        for demand in ["", "demand = \"adu\", scheduler = \"solstice\", week = \"2ms\", "] {
+            let scheme = format!(
+                "[[workload]]\nkind = \"shuffle\"\nsize = \"20KB\"\n[[scheme]]\nname = \"circuits\"\n\
+                 transport = {{ kind = \"newreno\", min-rto = \"2ms\" }}\n\
+                 control = {{ {demand}kind = \"circuits\" }}\nvoq = {{ packets = 100 }}\n"
+            );
+            let text = scenario(&fabric(packet), &scheme).replace(FLOWS, "");
+            let run = records(&text, 1).remove(0);
+            assert_eq!(run.flows.len(), 56);
+            let late = run.flows.iter().filter(|flow| !flow.finished()).count();
+            assert_eq!(late, 0, "{packet}{demand}");
+            assert_eq!(
+                run.voqs.iter().filter(|voq| voq.circuit_bytes > 0).count(),
+                6,
+                "{packet}{demand}"
+            );
+        }
+    }
+}
+
 #[test]
 fn a_scheme_runs_as_if_its_fabric_were_that_of_the_scenario() {
     // Traffic that does not depend on the fabric.

@@ -34,6 +34,7 @@ pub(super) static PAPER: Paper = Paper {
         rings::DEMAND,
         rings::COMBINED,
         hdfs::WRITES,
+        hdfs::CHANGING,
         queues::LOGS_STATIC,
         queues::LOGS_DYNAMIC,
         ours::NIGHTS,

@@ -14,14 +14,19 @@ use slotline_schemes::counters;
 /// Figures 12 and 13.
 pub(super) const DEMAND: Experiment = Experiment {
     id: "et-6",
-    about: "Figures 12 and 13: a ring of large flows; demand from queues, from applications, and known ahead",
+    about: "Figures 12 to 15: a ring of large flows; demand from queues, from applications, and known ahead",
     work: Work::Runs(Study {
         file: "scenarios/reproduce/et-6.toml",
         text: include_str!("../../../../../scenarios/reproduce/et-6.toml"),
         axis: &[1],
         set: |_, rings| format!("{rings} ring"),
         compare: compare_demand,
-        figures: |view| vec![times(view, "small", small), times(view, "large", large)],
+        figures: |view| {
+            let both = |draw: fn(&View, &'static str, fn(&FlowRow) -> bool) -> Figure| {
+                [draw(view, "small", small), draw(view, "large", large)]
+            };
+            both(times).into_iter().chain(both(rates)).collect()
+        },
     }),
 };
 
@@ -69,6 +74,15 @@ pub(super) const PACKET_USE: Quantity = Quantity {
     of: |run| used(run, "packet"),
 };
 
+const SMALL_RATE: Quantity =
+    rate("small-rate", "median throughput of small flows", |run| throughput(run, small));
+const LARGE_RATE: Quantity =
+    rate("large-rate", "median throughput of large flows", |run| throughput(run, large));
+
+const fn rate(key: &'static str, name: &'static str, of: fn(&RunRecord) -> f64) -> Quantity {
+    Quantity { key, name, unit: "Mbit/s", of }
+}
+
 const GIB: f64 = (1u64 << 30) as f64;
 pub(super) const PACKETS: Quantity = Quantity {
     key: "gib-packets",
@@ -108,6 +122,17 @@ fn took(run: &RunRecord, which: fn(&FlowRow) -> bool, percent: f64) -> f64 {
     percentile(&all(run, which), percent)
 }
 
+/// The throughput of flows in Mbit/s: what arrived, divided by the time as in [`all`].
+fn throughputs(run: &RunRecord, which: fn(&FlowRow) -> bool) -> Vec<f64> {
+    let flows = run.flows.iter().filter(|flow| flow.started() && which(flow));
+    let times = all(run, which).into_iter();
+    flows.zip(times).map(|(flow, ms)| flow.delivered_bytes as f64 * 8e-3 / ms.max(1e-6)).collect()
+}
+
+fn throughput(run: &RunRecord, which: fn(&FlowRow) -> bool) -> f64 {
+    percentile(&throughputs(run, which), 50.0)
+}
+
 /// The bytes that racks sent to `what`, divided by the capacity of the whole run.
 fn used(run: &RunRecord, what: &str) -> f64 {
     let ports =
@@ -131,10 +156,30 @@ fn times(view: &View, id: &'static str, which: fn(&FlowRow) -> bool) -> Figure {
     view.distribution(1, &values, seconds, &[])
 }
 
+fn rates(view: &View, id: &'static str, which: fn(&FlowRow) -> bool) -> Figure {
+    let (id, title) = match id {
+        "small" => ("small-rates", "Throughput of small flows"),
+        _ => ("large-rates", "Throughput of large flows"),
+    };
+    let scale = Division::LogFirst;
+    let values = Values { id, title, label: "throughput", unit: Measure::BitsPerSecond, scale };
+    let of = |run: &RunRecord| throughputs(run, which).into_iter().map(|rate| rate * 1e6).collect();
+    view.distribution(1, &values, of, &[])
+}
+
 fn compare_demand(points: &[Measured]) -> Vec<Row> {
     let Some(point) = points.first() else { return vec![] };
     let schemes = ["voq", "adu", "fixed", "harvest, adu"];
-    let quantities = [SMALL_MEDIAN, SMALL_TAIL, LARGE_MEDIAN, LARGE_TAIL, CIRCUIT_USE, PACKET_USE];
+    let quantities = [
+        SMALL_MEDIAN,
+        SMALL_TAIL,
+        LARGE_MEDIAN,
+        LARGE_TAIL,
+        CIRCUIT_USE,
+        PACKET_USE,
+        SMALL_RATE,
+        LARGE_RATE,
+    ];
     let of = |scheme: &'static str| {
         let row = move |(at, quantity)| point.row(scheme, quantity, plots::ring(scheme, at), "");
         quantities.iter().enumerate().filter_map(row)

@@ -4,6 +4,8 @@ use crate::draw::View;
 use crate::quantity::{rates, samples};
 use crate::{Experiment, Measured, Quantity, Row, Study, Work};
 use slotline_lab::record::{FlowRow, RunRecord};
+use slotline_net::route::RoutingSpec;
+use slotline_net::topology::TopologySpec;
 use slotline_net::workload::{Hosts, WorkloadSpec};
 use slotline_report::plot::Figure;
 use slotline_scenario::{EventKind, Scenario};
@@ -11,11 +13,11 @@ use slotline_scenario::{EventKind, Scenario};
 /// Section 3.1.8.
 pub(super) const FAILURES: Experiment = Experiment {
     id: "ft-5",
-    about: "Section 3.1.8: failures between edge and aggregation switches, and between these and the core",
+    about: "Section 3.1.8: failures of links and switches, also of edge switches whose hosts have one or two",
     work: Work::Runs(Study {
         file: "scenarios/reproduce/ft-5.toml",
         text: include_str!("../../../../../scenarios/reproduce/ft-5.toml"),
-        axis: &[1, 2, 3, 4],
+        axis: &[1, 2, 3, 4, 5, 6],
         set,
         compare,
         figures,
@@ -35,29 +37,58 @@ struct Failure {
     what: &'static str,
     is_switch: bool,
     port: [&'static str; 2],
+    /// Network cards of hosts, if the switches of hosts fail.
+    cards: Option<u32>,
 }
 
-const FAILURES_OF: [Failure; 4] = [
+const FAILURES_OF: [Failure; 6] = [
     Failure {
         name: "a link between edge and aggregation",
         what: "edge0.0-agg0.1",
         is_switch: false,
         port: ["edge0.0", "agg0.1"],
+        cards: None,
     },
     Failure {
         name: "a link between aggregation and core",
         what: "agg0.1-core2",
         is_switch: false,
         port: ["agg0.1", "core2"],
+        cards: None,
     },
     Failure {
         name: "an aggregation switch",
         what: "agg0.1",
         is_switch: true,
         port: ["edge0.0", "agg0.1"],
+        cards: None,
     },
-    Failure { name: "a core switch", what: "core2", is_switch: true, port: ["agg0.1", "core2"] },
+    Failure {
+        name: "a core switch",
+        what: "core2",
+        is_switch: true,
+        port: ["agg0.1", "core2"],
+        cards: None,
+    },
+    edge_switch("an edge switch", 1),
+    edge_switch("an edge switch, with hosts at two", 2),
 ];
+
+/// An edge switch fails, whose hosts have this number of network cards, each at another edge switch.
+const fn edge_switch(name: &'static str, cards: u32) -> Failure {
+    let (what, port) = ("edge0.0", ["edge0.0", "agg0.1"]);
+    Failure { name, what, is_switch: true, port, cards: Some(cards) }
+}
+
+/// Hosts with this number of cards, and switches that know of failures at once: sessions need hosts with one card, and
+/// two-level tables, too.
+fn with_cards(scenario: &mut Scenario, cards: u32) {
+    if let TopologySpec::FatTree(tree) = &mut scenario.fabric {
+        tree.nics = cards;
+    }
+    scenario.scheme.retain(|scheme| scheme.recovery.is_none());
+    scenario.scheme.iter_mut().for_each(|scheme| scheme.routing = RoutingSpec::Ecmp);
+}
 
 fn set(scenario: &mut Scenario, x: u32) -> String {
     let failure = &FAILURES_OF[x as usize - 1];
@@ -72,6 +103,9 @@ fn set(scenario: &mut Scenario, x: u32) -> String {
         };
     }
     scenario.measure.ports = vec![failure.port.join("-")];
+    if let Some(cards) = failure.cards {
+        with_cards(scenario, cards);
+    }
     let one = scenario.workload.remove(0);
     scenario.workload = (1..HOSTS).map(|by| strided(&one, by)).collect();
     failure.name.into()

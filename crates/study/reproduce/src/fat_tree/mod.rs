@@ -8,6 +8,7 @@ mod packaging;
 mod patterns;
 mod power;
 mod scheduler_cost;
+mod table_sizes;
 mod water;
 
 use super::{Paper, Row, Stated};
@@ -26,6 +27,7 @@ pub(super) static PAPER: Paper = Paper {
         failures::FAILURES,
         power::POWER,
         packaging::PACKAGING,
+        table_sizes::SIZES,
     ],
 };
 

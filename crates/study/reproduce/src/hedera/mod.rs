@@ -4,6 +4,7 @@ mod arrivals;
 mod estimate;
 mod patterns;
 mod quality;
+mod search_space;
 mod shuffle;
 mod speed;
 
@@ -27,6 +28,8 @@ pub(super) static PAPER: Paper = Paper {
         speed::CONTROL_LOOP,
         quality::PLACEMENT,
         quality::ONCE,
+        search_space::SEARCH_SPACE,
+        patterns::TIMEOUTS,
     ],
 };
 

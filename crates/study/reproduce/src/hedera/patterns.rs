@@ -4,9 +4,10 @@ use crate::draw::View;
 use crate::quantity::completion_times;
 use crate::{Experiment, Measured, Quantity, Row, Stated, Study, Work};
 use slotline_lab::record::{FlowRow, RunRecord};
+use slotline_lab::statistics::Estimate;
 use slotline_net::route::RoutingSpec;
 use slotline_net::topology::TopologySpec;
-use slotline_net::units::Rate;
+use slotline_net::units::{Bytes, Rate};
 use slotline_net::workload::WorkloadSpec;
 use slotline_net::workload::pairs::{HotSpot, Random, RandomBijective, Staggered, Stride};
 use slotline_report::plot::Figure;
@@ -37,6 +38,20 @@ pub(super) const TRANSFERS: Experiment = Experiment {
         set,
         compare: compare_transfers,
         figures,
+    }),
+};
+
+/// Section 4.4.2 on time-outs.
+pub(super) const TIMEOUTS: Experiment = Experiment {
+    id: "hed-13",
+    about: "Section 4.4.2: retransmission time-outs of a hash of destinations and of both placements",
+    work: Work::Runs(Study {
+        file: "scenarios/reproduce/hed-13.toml",
+        text: include_str!("../../../../../scenarios/reproduce/hed-13.toml"),
+        axis: &[4_030, 8_030, 4_150, 8_150],
+        set: set_buffer,
+        compare: compare_timeouts,
+        figures: |view| vec![view.bars("timeouts", "Time-outs", &[LOST])],
     }),
 };
 
@@ -137,6 +152,52 @@ const AGGREGATE: Quantity = Quantity {
         run.flows.iter().map(rate).sum()
     },
 };
+
+const LOST: Quantity = Quantity {
+    key: "timeouts",
+    name: "time-outs",
+    unit: "",
+    of: |run| run.flows.iter().map(|flow| f64::from(flow.timeouts)).sum(),
+};
+
+/// Pattern `x` / 1000 with `x` % 1000 KB for each port.
+fn set_buffer(scenario: &mut Scenario, x: u32) -> String {
+    let (pattern, limit) = (x / 1_000, x % 1_000);
+    let name = set(scenario, pattern);
+    scenario
+        .scheme
+        .iter_mut()
+        .for_each(|scheme| scheme.queue.limit = Bytes(u64::from(limit) * 1_000));
+    format!("{name}, {limit} KB")
+}
+
+fn compare_timeouts(points: &[Measured]) -> Vec<Row> {
+    let row = |point: &Measured, scheme: &str| point.row(scheme, &LOST, None, "");
+    let of = |point: &Measured| {
+        schemes(point).iter().filter_map(|scheme| row(point, scheme)).collect::<Vec<_>>()
+    };
+    let mut rows: Vec<Row> = points.iter().flat_map(of).collect();
+    let cases =
+        [30, 150].into_iter().flat_map(|kb| ["first-fit", "annealing"].map(|one| (kb, one)));
+    for (kb, scheme) in cases {
+        let total = |scheme: &str| {
+            let here = points.iter().filter(|point| point.x % 1_000 == kb);
+            here.filter_map(|point| point.mean(scheme, LOST.of)).map(|sum| sum.mean).sum::<f64>()
+        };
+        let ours = Estimate::of(&[total("ecmp") / total(scheme)]);
+        rows.extend(ours.filter(|ours| ours.mean.is_finite()).map(|ours| Row {
+            x: None,
+            point: format!("both patterns, {kb} KB"),
+            scheme: scheme.into(),
+            quantity: "time-outs of ecmp over its own",
+            unit: "times",
+            paper: Some(Stated::Over(5.0)),
+            ours,
+            note: String::new(),
+        }));
+    }
+    rows
+}
 
 fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64

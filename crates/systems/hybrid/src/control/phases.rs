@@ -2,6 +2,7 @@
 
 use slotline_circuits::{CircuitTiming, Demand, Matching, Note, Scheduler, Week};
 use slotline_net::error::SpecError;
+use slotline_net::id::HostId;
 use slotline_net::time::Time;
 use slotline_net::topology::HybridSpec;
 use slotline_net::workload::collective::Collective;
@@ -37,7 +38,7 @@ impl Phases {
         let racks = racks_of(job, fabric)?;
         let mut days = Vec::new();
         for phase in job.phases(racks.len() as u32) {
-            let count = fabric.racks as usize;
+            let count = fabric.rack_count() as usize;
             let mut bytes = vec![0; count * count];
             for part in phase {
                 let (from, to) = (racks[part.from as usize], racks[part.to as usize]);
@@ -83,7 +84,8 @@ fn collective(workload: &WorkloadSpec) -> Option<&Collective> {
 
 /// By rank of the operation, the rack of its host.
 fn racks_of(job: &Collective, fabric: &HybridSpec) -> Result<Vec<usize>, SpecError> {
-    let all = fabric.racks * fabric.hosts_per_rack;
+    let racks = fabric.rack_hosts();
+    let all = racks.all();
     let hosts: Vec<u32> = match &job.hosts {
         Hosts::All => (0..all).collect(),
         Hosts::Count(count) => (0..*count.min(&all)).collect(),
@@ -93,7 +95,7 @@ fn racks_of(job: &Collective, fabric: &HybridSpec) -> Result<Vec<usize>, SpecErr
             return Err(SpecError::new("scheduler", why));
         }
     };
-    let rack = |host: u32| (host / fabric.hosts_per_rack) as usize;
+    let rack = |host: u32| racks.rack(HostId(host)) as usize;
     match hosts.iter().find(|host| **host >= all) {
         Some(host) => Err(SpecError::new("scheduler", format!("there is no host {host}"))),
         None => Ok(hosts.into_iter().map(rack).collect()),

@@ -199,7 +199,7 @@ impl CircuitsSpec {
         fabric: &HybridSpec,
         terms: CircuitTiming,
     ) -> Result<FirstWeek, SpecError> {
-        let (racks, switches) = (fabric.racks as usize, fabric.uplinks() as usize);
+        let (racks, switches) = (fabric.rack_count() as usize, fabric.uplinks() as usize);
         let mut first = vec![Week::default(); switches];
         if self.scheduler == SchedulerKind::Mesh {
             let mesh = self.mesh(fabric, terms)?;
@@ -249,7 +249,7 @@ impl CircuitsSpec {
     }
 
     fn rotor(&self, fabric: &HybridSpec) -> Result<CircuitProgram, SpecError> {
-        let (racks, switches) = (fabric.racks as usize, fabric.uplinks() as usize);
+        let (racks, switches) = (fabric.rack_count() as usize, fabric.uplinks() as usize);
         if switches >= racks {
             let why = format!(
                 "a rotor of {switches} switches needs more racks than {racks}: some switches would have no circuits"

@@ -15,7 +15,7 @@ use crate::voq::ring::Ring;
 use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::PortId;
 use slotline_net::node::{Change, Counters, Cx, DropReason, Node, PacketAccount};
-use slotline_net::topology::{InnerFull, RackOf};
+use slotline_net::topology::{InnerFull, RackHosts};
 use std::collections::VecDeque;
 
 /// The packets of one pair of racks.
@@ -38,7 +38,7 @@ struct Egress {
 /// The packet switch. Its ports have the numbers of the racks.
 pub struct PacketSwitch {
     egresses: Vec<Egress>,
-    rack_of: RackOf,
+    hosts: RackHosts,
     limit: usize,
     full: InnerFull,
     account: PacketAccount,
@@ -48,7 +48,7 @@ pub struct PacketSwitch {
 
 impl PacketSwitch {
     /// A packet switch with queues of `limit` packets; `full` says what happens when a queue is full.
-    pub fn new(racks: u32, hosts_per_rack: u32, limit: u32, full: InnerFull) -> PacketSwitch {
+    pub fn new(racks: u32, hosts: RackHosts, limit: u32, full: InnerFull) -> PacketSwitch {
         let racks = racks as usize;
         let egress = || Egress {
             pairs: vec![Pair::default(); racks],
@@ -58,7 +58,7 @@ impl PacketSwitch {
         };
         PacketSwitch {
             egresses: (0..racks).map(|_| egress()).collect(),
-            rack_of: RackOf::new(hosts_per_rack),
+            hosts,
             limit: limit as usize,
             full,
             account: PacketAccount::default(),
@@ -106,7 +106,7 @@ impl Node for PacketSwitch {
     fn start(&mut self, _cx: &mut Cx<'_>) {}
 
     fn receive(&mut self, port: PortId, packet: Packet, cx: &mut Cx<'_>) {
-        let to = self.rack_of.of(packet.dst) as usize;
+        let to = self.hosts.rack(packet.dst) as usize;
         let Some(egress) = self.egresses.get_mut(to) else {
             return cx.drop(&packet, DropReason::NoRoute);
         };

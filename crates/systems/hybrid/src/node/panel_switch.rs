@@ -11,13 +11,13 @@ use crate::schedule::{ActiveCircuits, PanelRoutes, RouteKind, ScheduleAction, Sc
 use crate::wire::Message;
 use crate::{AtNight, DemandEstimator, Voq, VoqSpec, VoqStats};
 use slotline_net::frame::{Kind, Packet};
-use slotline_net::id::{HostId, PortId};
+use slotline_net::id::PortId;
 use slotline_net::node::egress::Stored;
 use slotline_net::node::switch::Switch;
 use slotline_net::node::{Change, Cx, DropReason, Node, Note, PacketAccount};
 use slotline_net::rng::mix32;
 use slotline_net::time::Time;
-use slotline_net::topology::{RackOf, Roles};
+use slotline_net::topology::Roles;
 use slotline_net::units::InverseRate;
 
 /// The configuration of a panel switch.
@@ -69,7 +69,6 @@ struct Counts {
 /// A packet switch behind patch panels.
 pub struct PanelSwitch {
     config: PanelSwitchConfig,
-    rack_of: RackOf,
     circuits: ActiveCircuits,
     routes: PanelRoutes,
     panel_ports: Vec<PanelPort>,
@@ -91,7 +90,7 @@ const AGENDA: u32 = 0;
 impl PanelSwitch {
     /// A switch with empty queues and no circuits.
     pub fn new(config: PanelSwitchConfig) -> PanelSwitch {
-        let (roles, seat) = (config.roles, config.seat);
+        let (roles, seat) = (config.roles.clone(), config.seat);
         let racks = roles.racks as usize;
         let all =
             (0..roles.uplinks).flat_map(|uplink| roles.ends_of(seat).map(move |end| (uplink, end)));
@@ -106,8 +105,7 @@ impl PanelSwitch {
         (0..).zip(&panel_ports).for_each(|(at, panel)| index_of_port[panel.port.at()] = Some(at));
         let waiting = || vec![Voq::new(config.voq.packets); racks];
         PanelSwitch {
-            rack_of: RackOf::new(roles.hosts),
-            circuits: ActiveCircuits::new(roles, seat),
+            circuits: ActiveCircuits::new(roles.clone(), seat),
             routes: PanelRoutes::none(roles.racks),
             panel_ports,
             index_of_port,
@@ -143,7 +141,7 @@ impl PanelSwitch {
     /// Whether a host of this rack is at a port.
     #[inline]
     fn is_host(&self, port: PortId) -> bool {
-        self.is_rack() && u32::from(port.0) < self.config.roles.hosts
+        self.is_rack() && self.config.roles.ports(self.config.seat).is_host(port)
     }
 
     fn panel(&self, port: PortId) -> Option<&PanelPort> {
@@ -153,9 +151,9 @@ impl PanelSwitch {
 
     /// Forwards a packet to a host of this rack or of another.
     fn forward(&mut self, from: PortId, packet: Packet, cx: &mut Cx<'_>) {
-        let to = self.rack_of.of(packet.dst);
+        let to = self.config.roles.hosts.rack(packet.dst);
         if to == self.config.seat {
-            let host = PortId(self.rack_of.within(packet.dst, to) as u16);
+            let host = self.config.roles.hosts.port(packet.dst, to);
             return self.config.switch.enqueue(from, host, packet, cx);
         }
         if to >= self.config.roles.racks {
@@ -255,7 +253,8 @@ impl PanelSwitch {
     fn cut(&mut self, port: PortId, stored: &Stored, cx: &mut Cx<'_>) {
         self.counters.cut += 1;
         if self.is_host(stored.from) {
-            self.traffic.removed(self.rack_of.of(stored.packet.dst) as usize, &stored.packet);
+            self.traffic
+                .removed(self.config.roles.hosts.rack(stored.packet.dst) as usize, &stored.packet);
         }
         self.config.switch.lose(port, &stored.packet, DropReason::LinkDown, cx);
     }
@@ -268,7 +267,7 @@ impl PanelSwitch {
             self.counts.by_core += u64::from(!self.is_rack());
             return packet;
         }
-        let to = self.rack_of.of(packet.dst) as usize;
+        let to = self.config.roles.hosts.rack(packet.dst) as usize;
         if let Some(estimator) = &mut self.config.estimator
             && packet.kind == Kind::Data
         {
@@ -342,7 +341,7 @@ impl PanelSwitch {
                     .extend(self.config.switch.empty(port, cx).into_iter().map(|one| (port, one)));
             }
             if let Some((to, until)) = new {
-                let roles = self.config.roles;
+                let roles = &self.config.roles;
                 let (to_end, uplink) = (u32::from(to), u32::from(panel.uplink));
                 cx.rewire(
                     port,
@@ -367,7 +366,7 @@ impl PanelSwitch {
 
     /// Finds a route for a packet once more.
     fn reroute(&mut self, from: PortId, packet: Packet, cx: &mut Cx<'_>) {
-        let to = self.rack_of.of(packet.dst) as usize;
+        let to = self.config.roles.hosts.rack(packet.dst) as usize;
         if self.is_host(from) {
             self.traffic.removed(to, &packet);
         }
@@ -394,13 +393,13 @@ impl PanelSwitch {
 
     /// A direct circuit of this rack begins.
     fn circuit_begins(&mut self, to: u32, until: Time, cx: &mut Cx<'_>) {
-        let roles = self.config.roles;
+        let roles = &self.config.roles;
         if !self.is_rack() || to >= roles.racks {
             return;
         }
         self.counters.day(to as usize, until.since(cx.now));
-        let first = |rack: u32| HostId(rack * roles.hosts);
-        cx.note(Note::Circuit { host: first(self.config.seat), dst: first(to), until });
+        let (host, dst) = (roles.hosts.first(self.config.seat), roles.hosts.first(to));
+        cx.note(Note::Circuit { host, dst, until });
     }
 
     /// A direct circuit that would have ended at `until` ends now.
@@ -417,15 +416,14 @@ impl PanelSwitch {
         new: Option<(u16, Time)>,
         cx: &mut Cx<'_>,
     ) {
-        let roles = self.config.roles;
+        let roles = &self.config.roles;
         if let (Some((to, old)), Some((_, new))) = (old, new)
             && self.is_rack()
             && u32::from(to) < roles.racks
             && old != new
         {
             self.counters.longer_day(to.into(), new.since(old));
-            let first = |rack: u32| HostId(rack * roles.hosts);
-            let (host, dst) = (first(self.config.seat), first(to.into()));
+            let (host, dst) = (roles.hosts.first(self.config.seat), roles.hosts.first(to.into()));
             cx.note(Note::Circuit { host, dst, until: new });
         }
     }
@@ -454,7 +452,7 @@ impl PanelSwitch {
     fn receive_message(&mut self, packet: &Packet, cx: &mut Cx<'_>) {
         self.account.consumed += 1;
         let bytes = cx.detach(packet);
-        let roles = self.config.roles;
+        let roles = &self.config.roles;
         match (Message::parse(&bytes), &mut self.config.weekly) {
             (Ok(Message::Plan { week, days }), Some(weekly))
                 if weekly.fits(&days, roles.uplinks, roles.ends()) =>

@@ -59,7 +59,7 @@ impl CircuitScheduler {
     /// # Panics
     /// There are more racks than a demand can have. The fabric was checked before.
     pub fn new(config: SchedulerConfig) -> CircuitScheduler {
-        let roles = config.roles;
+        let roles = &config.roles;
         let demand =
             Demand::new(roles.racks as usize).expect("the number of racks of a fabric is checked");
         CircuitScheduler {
@@ -101,7 +101,7 @@ impl CircuitScheduler {
         if self.is_planned || self.week == 0 {
             return;
         }
-        let Roles { uplinks, .. } = self.config.roles;
+        let uplinks = self.config.roles.uplinks;
         let (ends, failed) = (self.config.roles.ends() as usize, &self.failed);
         let Some((planner, terms)) = &mut self.config.planner else { return };
         self.is_planned = true;
@@ -118,7 +118,7 @@ impl CircuitScheduler {
 
     /// Tells all other switches that a port has failed or works again.
     fn port(&mut self, rack: u16, uplink: u8, works: bool, cx: &mut Cx<'_>) {
-        let roles = self.config.roles;
+        let roles = &self.config.roles;
         let (end, switch) = (u32::from(rack), u32::from(uplink));
         if end >= roles.ends() || switch >= roles.uplinks {
             return;
@@ -134,7 +134,7 @@ impl CircuitScheduler {
     /// Sends the planned week to all switches.
     fn send_plan(&mut self, cx: &mut Cx<'_>) {
         let Some((week, weeks)) = self.planned.take() else { return };
-        let (roles, dark) = (self.config.roles, self.config.dark);
+        let (roles, dark) = (&self.config.roles, self.config.dark);
         let all = match roles.cores {
             0 => rack_days(&weeks, dark),
             _ => vec![circuits_of_weeks(&weeks, dark); roles.seats() as usize],

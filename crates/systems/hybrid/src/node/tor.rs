@@ -15,10 +15,10 @@ use crate::wire::Message;
 use crate::{AtNight, DemandEstimator, Shrink, Voq, VoqSpec, VoqStats};
 use notifications::Notifications;
 use slotline_net::frame::{Kind, Packet};
-use slotline_net::id::{HostId, PortId};
+use slotline_net::id::PortId;
 use slotline_net::node::{Cx, DropReason, Note, PacketAccount};
 use slotline_net::time::Time;
-use slotline_net::topology::{RackOf, Roles};
+use slotline_net::topology::{RackPorts, Roles};
 use slotline_net::units::InverseRate;
 
 /// The links of a rack to the circuit switches.
@@ -55,7 +55,7 @@ pub struct TorConfig {
 /// The switch of a rack.
 pub struct Tor {
     config: TorConfig,
-    rack_of: RackOf,
+    ports: RackPorts,
     voqs: Vec<Voq>,
     conditions: ConditionTable,
     /// By destination rack, whether the packet switch has asked to hold packets.
@@ -84,7 +84,7 @@ impl Tor {
         let (racks, uplinks) = (config.roles.racks as usize, config.roles.uplinks as usize);
         Tor {
             voqs: vec![Voq::new(config.voq.packets); racks],
-            rack_of: RackOf::new(config.roles.hosts),
+            ports: config.roles.ports(config.rack),
             conditions: ConditionTable::new(config.rack as usize, racks, uplinks),
             held: vec![false; racks],
             turns: RoundRobin::new(racks),
@@ -92,7 +92,7 @@ impl Tor {
             notifications: config
                 .voq
                 .notify
-                .map(|spec| Notifications::new(spec, racks, config.roles.hosts as usize)),
+                .map(|spec| Notifications::new(spec, racks, config.roles.hosts.count(config.rack))),
             open: vec![None; uplinks],
             days: vec![None; uplinks],
             paces: config.circuits.map_or(vec![], |circuits| vec![circuits.pace; uplinks]),
@@ -115,14 +115,15 @@ impl Tor {
 
     /// Forwards a packet to a host of this rack, or queues it for another rack.
     fn forward(&mut self, port: PortId, packet: Packet, cx: &mut Cx<'_>) {
-        let to = self.rack_of.of(packet.dst);
+        let hosts = &self.config.roles.hosts;
+        let to = hosts.rack(packet.dst);
         if to == self.config.rack {
-            return cx.send(PortId(self.rack_of.within(packet.dst, to) as u16), packet);
+            return cx.send(hosts.port(packet.dst, to), packet);
         }
         if to >= self.config.roles.racks {
             return cx.drop(&packet, DropReason::NoRoute);
         }
-        if u32::from(port.0) < self.config.roles.hosts {
+        if self.ports.is_host(port) {
             if let Some(notifications) =
                 self.notifications.as_mut().filter(|_| packet.kind == Kind::Data)
             {
@@ -130,7 +131,7 @@ impl Tor {
             }
             return self.queue(to as usize, packet, cx);
         }
-        if self.config.roles.packet_port() == Some(port) {
+        if self.ports.packet() == Some(port) {
             return self.take_back(to as usize, restored(packet), cx);
         }
         let Some(relay) = &mut self.relay else {
@@ -192,7 +193,7 @@ impl Tor {
         if let Some(relay) = &mut self.relay {
             relay.turns.set(to, !self.voqs[to].is_empty());
         }
-        if let Some(port) = self.config.roles.packet_port().filter(|_| free) {
+        if let Some(port) = self.ports.packet().filter(|_| free) {
             cx.kick(port);
         }
     }
@@ -201,7 +202,7 @@ impl Tor {
         let any = self.relay.is_some();
         for (uplink, open) in (0..).zip(&self.open) {
             if open.is_some_and(|(rack, _)| any || usize::from(rack) == to) {
-                cx.kick(self.config.roles.circuit_port(uplink));
+                cx.kick(self.ports.circuit(uplink));
             }
         }
     }
@@ -354,13 +355,13 @@ impl Tor {
             self.counters.days_without_port += 1;
             return;
         }
-        let roles = self.config.roles;
-        let port = roles.circuit_port(uplink.into());
+        let port = self.ports.circuit(uplink.into());
         self.open[usize::from(uplink)] = Some((to, until));
         self.counters.day(to.into(), until.since(cx.now));
-        let first = |rack: u32| HostId(rack * roles.hosts);
-        cx.note(Note::Circuit { host: first(self.config.rack), dst: first(to.into()), until });
-        cx.rewire(port, roles.tor(to.into()), port);
+        let roles = &self.config.roles;
+        let (host, dst) = (roles.hosts.first(self.config.rack), roles.hosts.first(to.into()));
+        cx.note(Note::Circuit { host, dst, until });
+        cx.rewire(port, roles.tor(to.into()), roles.ports(to.into()).circuit(uplink.into()));
         cx.kick(port);
     }
 
@@ -388,7 +389,7 @@ impl Tor {
         let report = Message::Report { week, rack: self.config.rack as u16, bytes };
         let packet = message(report.emit(), cx);
         self.account.created += 1;
-        cx.send(self.config.roles.control_port(), packet);
+        cx.send(self.ports.control(), packet);
     }
 
     fn begin_week(&mut self, week: u64, now: Time) {
@@ -401,7 +402,7 @@ impl Tor {
     fn receive_message(&mut self, packet: &Packet, cx: &mut Cx<'_>) {
         self.account.consumed += 1;
         let bytes = cx.detach(packet);
-        let roles = self.config.roles;
+        let roles = &self.config.roles;
         match (Message::parse(&bytes), &mut self.config.weekly) {
             (Ok(Message::Plan { week, days }), Some(weekly))
                 if weekly.fits(&days, roles.uplinks, roles.ends()) =>

@@ -135,10 +135,13 @@ impl ActiveCircuits {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use slotline_net::topology::RackHosts;
 
     /// Three racks of one host, two core switches with two ports at each of two panels.
-    const ROLES: Roles =
-        Roles { racks: 3, hosts: 1, packet: false, uplinks: 2, cores: 2, slots: 2 };
+    fn roles() -> Roles {
+        let hosts = RackHosts::new([1; 3].into_iter());
+        Roles { racks: 3, hosts, packet: false, uplinks: 2, cores: 2, slots: 2 }
+    }
 
     proptest! {
         /// A circuit is up from `connect` to `disconnect`, and longer where it was extended. Routes are those of a
@@ -147,7 +150,7 @@ mod tests {
         fn routes_are_those_of_the_circuits_that_are_up(
             steps in prop::collection::vec((0u8..2, 0u16..7, 0u16..7, 0u8..5, 1u64..4), 0..60), seat in 0u32..5
         ) {
-            let mut active = ActiveCircuits::new(ROLES, seat);
+            let mut active = ActiveCircuits::new(roles(), seat);
             let mut list: Vec<(PanelCircuit, u64)> = Vec::new();
             let mut dead: Vec<(u8, u16)> = Vec::new();
             for (at, (uplink, source, to, what, span)) in (0u64..).zip(steps) {
@@ -184,13 +187,13 @@ mod tests {
                     !dead.contains(&(circuit.uplink, circuit.source)) && !dead.contains(&(circuit.uplink, circuit.to))
                 };
                 let live: Vec<PanelCircuit> = list.iter().map(|(circuit, _)| *circuit).filter(works).collect();
-                let seat_of = |end: u16| ROLES.seat_of(end.into());
+                let seat_of = |end: u16| roles().seat_of(end.into());
                 let routes = active.routes();
                 for rack in (0..3u32).filter(|rack| *rack != seat) {
                     let mut want: [Vec<PortId>; 3] = Default::default();
                     for circuit in live.iter().filter(|circuit| seat_of(circuit.source) == seat) {
                         let next = seat_of(circuit.to);
-                        let port = ROLES.end_port(circuit.source.into(), circuit.uplink.into());
+                        let port = roles().end_port(circuit.source.into(), circuit.uplink.into());
                         let on = live.iter().any(|on| seat_of(on.source) == next && u32::from(on.to) == rack);
                         let rank = if next == rack { 0 } else if next < 3 { 2 } else { 1 };
                         if rank == 0 || (on && seat < 3) {

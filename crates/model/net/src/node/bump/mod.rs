@@ -2,6 +2,7 @@
 //! switch, and it estimates the queues that they will find there.
 
 mod accuracy;
+mod applications;
 mod in_band;
 mod limiter;
 mod links;
@@ -11,6 +12,7 @@ mod spec;
 mod tests;
 
 pub use accuracy::{Accuracy, Estimate};
+pub use applications::{ApplicationSpec, ChosenFlows};
 pub use limiter::Limited;
 pub use spec::{BumpSpec, LimitSpec, Notify, Sharing, UpdatePath};
 
@@ -23,6 +25,7 @@ use crate::frame::{CE, ECT, Kind, Packet};
 use crate::id::{NodeId, PortId};
 use crate::rng::{Stream, pair_key};
 use crate::time::Time;
+use applications::Application;
 use in_band::{FREE, InBand};
 use limiter::Limiters;
 use links::Links;
@@ -78,6 +81,8 @@ pub struct Bumped {
     tap_at: Vec<Option<usize>>,
     /// By bump, its virtual queues, one for each port of the switch. There is a single table if all bumps share it.
     tables: Vec<Bank<Marker>>,
+    /// Further applications on the same virtual queues.
+    also: Vec<Application>,
     links: Links,
     in_band: InBand,
     limiters: Limiters,
@@ -119,6 +124,11 @@ impl Bumped {
             };
             Bank::new(ports.iter().map(entry).collect())
         };
+        let pace = |link: &SwitchPort| spec.rate.unwrap_or(link.tx.rate).inverse_rate();
+        let paces: Vec<_> = ports.iter().map(|link| (pace(link), link.key)).collect();
+        let (limit, also) = (spec.queue.limit, spec.also.iter().enumerate());
+        let also = also.map(|one| Application::new(one, (tables, &paces), (limit, mtu, seed)));
+        let also: Vec<_> = also.collect();
         let lines = limits.into_iter().map(|port| (port, ports[port.at()].rx.rate));
         let limiters = Limiters::new(reaction, spec.reaction.as_ref(), lines, ports.len(), sample);
         let mut tap_at = vec![None; ports.len()];
@@ -135,6 +145,7 @@ impl Bumped {
             shares: vec![Shares::new(ports.len()); shares],
             accuracy: Accuracy::new(mtu, sample, tables.len()),
             tables,
+            also,
             spec,
             passing: VecDeque::new(),
             stream: Stream::named(seed, "bump.latency", key),
@@ -172,20 +183,20 @@ impl Bumped {
         };
         let met = self.tables.iter().map(|table| table.bytes(out.at(), cx.now)).collect();
         let table = tap.min(self.tables.len() - 1);
+        for at in 0..self.also.len() {
+            let bank = (table, &self.tables[table]);
+            let verdict = self.also[at].judge(bank, out, (&packet, &self.switch), cx.now);
+            if !self.execute(verdict, (table, out), &mut packet, cx) {
+                return self.discard(&packet, DropReason::Early, cx);
+            }
+        }
         match self.judge(table, out, &packet, cx.now) {
             Fate::Full => return self.discard(&packet, DropReason::Full, cx),
-            Fate::Judged(Verdict::Drop) => return self.discard(&packet, DropReason::Early, cx),
-            Fate::Judged(Verdict::Mark) => {
-                packet.flags |= CE;
-                self.marks += 1;
+            Fate::Judged(verdict) => {
+                if !self.execute(verdict, (table, out), &mut packet, cx) {
+                    return self.discard(&packet, DropReason::Early, cx);
+                }
             }
-            Fate::Judged(Verdict::Notify(what)) => {
-                let shares = self.shares.get_mut(table);
-                let largest = shares.and_then(|shares| shares.largest(out, cx.now));
-                let sent = self.switch.notify(out, &largest.unwrap_or(packet), what, cx);
-                self.notices += u64::from(sent);
-            }
-            Fate::Judged(Verdict::Pass) => {}
         }
         if let Some(shares) = self.shares.get_mut(table) {
             let leaves = self.tables[table].empty_at(out.at());
@@ -197,6 +208,31 @@ impl Bumped {
         self.forward(port, packet, Some((out, met)), cx);
     }
 
+    /// Marks a packet or notifies its sender. Returns false if it is to be dropped.
+    fn execute(
+        &mut self,
+        verdict: Verdict,
+        (table, out): (usize, PortId),
+        packet: &mut Packet,
+        cx: &mut Cx<'_>,
+    ) -> bool {
+        match verdict {
+            Verdict::Pass => {}
+            Verdict::Drop => return false,
+            Verdict::Mark => {
+                packet.flags |= CE;
+                self.marks += 1;
+            }
+            Verdict::Notify(what) => {
+                let shares = self.shares.get_mut(table);
+                let largest = shares.and_then(|shares| shares.largest(out, cx.now));
+                let sent = self.switch.notify(out, &largest.unwrap_or(*packet), what, cx);
+                self.notices += u64::from(sent);
+            }
+        }
+        true
+    }
+
     /// Sends an update of bump `from` to the others.
     fn share(&mut self, from: usize, update: &[u8], cx: &mut Cx<'_>) {
         match self.spec.update_path {
@@ -205,11 +241,12 @@ impl Bumped {
         }
     }
 
-    /// The verdict on a packet. A bump that only estimates passes everything.
+    /// The verdict on a packet. A bump that only estimates passes everything, and others pass flows that were not
+    /// chosen.
     fn judge(&mut self, table: usize, out: PortId, packet: &Packet, now: Time) -> Fate {
         let len = u32::from(packet.len);
         let bank = &mut self.tables[table];
-        if self.spec.observe {
+        if self.spec.observe || !self.spec.flows.include(packet, &self.switch) {
             bank.see(out.at(), len, now);
             return Fate::Judged(Verdict::Pass);
         }
@@ -306,6 +343,7 @@ impl Node for Bumped {
         if let (Change::Rate(port, rate), None) = (change, self.spec.rate) {
             let pace = rate.inverse_rate();
             self.tables.iter_mut().for_each(|table| table.set_pace(port.at(), pace, cx.now));
+            self.also.iter_mut().for_each(|one| one.set_pace(port.at(), pace));
         }
         if let Change::Rate(port, rate) = change {
             self.in_band.set_pace(*port, rate.inverse_rate());

@@ -1,5 +1,6 @@
 //! The options of bumps.
 
+use super::applications::{ApplicationSpec, ChosenFlows, validate};
 use crate::aqm::settings::ensure;
 use crate::aqm::spec::QueueSpec;
 use crate::error::SpecError;
@@ -51,6 +52,15 @@ pub struct BumpSpec {
     /// Whether bumps only estimate queues, and do not mark, drop or notify.
     #[serde(default)]
     pub observe: bool,
+    /// The flows on which the discipline of `queue` acts. Packets of all flows count in virtual queues.
+    #[serde(default)]
+    pub flows: ChosenFlows,
+    /// Further applications on the same virtual queues. Each packet is judged by all of them, and then by `queue`.
+    ///
+    /// Source: M. Al-Fares, doctoral thesis, UC San Diego, 5.1.1: "it is possible to compose multiple applications", and
+    /// "AQM functionality can act only on particular flows".
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub also: Vec<ApplicationSpec>,
     /// Whose sender is notified, if the discipline notifies.
     #[serde(default)]
     pub notify: Notify,
@@ -140,6 +150,8 @@ impl Default for BumpSpec {
             latency: Time::ZERO,
             jitter: Time::ZERO,
             observe: false,
+            flows: ChosenFlows::default(),
+            also: Vec::new(),
             notify: Notify::Sampled,
             reaction: None,
         }
@@ -190,15 +202,31 @@ impl BumpSpec {
                 format!("`{key}` is for updates on a link of their own; in-band, the network determines it")
             })
         })?;
-        ensure(self.notify == Notify::Sampled || self.queue.notifies(), "notify", || {
+        validate(&self.flows, &self.also, self.queue.limit)?;
+        let alters = !self.also.is_empty() || self.flows != ChosenFlows::default();
+        ensure(!alters || !self.observe, "observe", || {
+            "`observe` excludes `flows` and `also`: such bumps do nothing to packets".into()
+        })?;
+        ensure(self.notify == Notify::Sampled || self.notifies(), "notify", || {
             "`notify` does nothing without a queue that notifies: kind = \"qcn\"".into()
         })?;
         self.reaction.as_ref().map_or(Ok(()), |reaction| self.limits(reaction))
     }
 
+    /// Whether one of its applications notifies senders.
+    pub fn notifies(&self) -> bool {
+        self.queue.notifies() || self.also.iter().any(|one| one.policy.notifies())
+    }
+
+    /// Whether one of its applications marks packets.
+    pub fn marks(&self) -> bool {
+        let also = self.also.iter().any(|one| one.policy.marks());
+        !self.observe && (self.queue.policy.marks() || also)
+    }
+
     /// Checks that bumps can limit flows.
     fn limits(&self, reaction: &LimitSpec) -> Result<(), SpecError> {
-        ensure(self.queue.notifies() && !self.observe, "reaction", || {
+        ensure(self.notifies() && !self.observe, "reaction", || {
             "`reaction` does nothing if no bump notifies: use queue = \"qcn\", without `observe`"
                 .into()
         })?;
@@ -250,6 +278,13 @@ mod tests {
             ),
             ("{ queue = \"qcn\", reaction = { limit = \"0B\" } }", "reaction.limit: `limit` is 0B"),
             ("{ speed = 3 }", "unknown field `speed`"),
+            ("{ flows = { to = \"3 random\" } }", "flows.to: a bump cannot act on random hosts"),
+            ("{ observe = true, flows = { to = 3 } }", "observe: `observe` excludes `flows`"),
+            (
+                "{ also = [{ policy = { kind = \"object\", file = \"a.o\" } }] }",
+                "also[0].policy: programs of your own",
+            ),
+            ("{ also = [{ policy = { kind = \"red\", min = \"9MB\" } }] }", "also[0].policy."),
         ] {
             let error = read(text).expect_err(text);
             assert!(error.contains(why), "{text}: {error}");

@@ -9,6 +9,7 @@ use crate::node::{Collected, Counter, Effects};
 use crate::route::{Routes, RoutingSpec};
 use crate::topology::{Down, End, Graph, Link, LinkParams, NodeInfo, NodeKind};
 use crate::units::{Bytes, Rate};
+use crate::workload::Hosts;
 use proptest::prelude::*;
 use std::sync::Arc;
 
@@ -134,6 +135,25 @@ proptest! {
             prop_assert_eq!(node.accuracy().count(), (packets.len() * tables) as u64);
             prop_assert!(sent.len() <= packets.len());
         }
+    }
+
+    /// A threshold as a further application of a drop-tail bump acts as one that is the bump's only application. If it
+    /// acts only on flows to other hosts, it does nothing.
+    #[test]
+    fn applications_are_composed(packets in arrivals(), room in 3_000u64..40_000) {
+        let policy = Policy::Ecn(EcnSpec { threshold: Bytes(room / 3), drop_non_ect: false });
+        let run = |queue, also: Option<Hosts>| {
+            let policy = policy.clone();
+            let flows = |to| ChosenFlows { to, from: Hosts::All };
+            let also = also.map(|to| ApplicationSpec { policy, flows: flows(to) }).into_iter().collect();
+            let spec = BumpSpec { queue, also, ..BumpSpec::default() };
+            drive(&mut bumped(spec, limit(40_000)), &packets)
+        };
+        let alone = run(QueueSpec { policy: policy.clone(), ..limit(room) }, None);
+        for to in [Hosts::All, Hosts::Count(3), Hosts::List(vec![(0, 0), (2, 2)])] {
+            prop_assert_eq!(&alone, &run(limit(room), Some(to)));
+        }
+        prop_assert_eq!(run(limit(room), None), run(limit(room), Some(Hosts::List(vec![(0, 1)]))));
     }
 
     /// A drop-tail bump with less room than the switch keeps the queue of the switch that short. The same packets leave

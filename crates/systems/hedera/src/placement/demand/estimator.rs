@@ -66,6 +66,15 @@ impl Estimator {
             flow.demand = first(from[flow.src.at()], to[flow.dst.at()]);
         }
     }
+    /// Bytes of memory that it holds.
+    pub fn memory(&self) -> usize {
+        let Queue { buckets, now, since, .. } = &self.queue;
+        let lists: usize = buckets.iter().map(bytes).sum();
+        let queue =
+            lists + bytes(buckets) + bytes(now) + since.capacity() * size_of::<(u64, u32)>();
+        let nics = bytes(&self.nics) + bytes(&self.ends) + bytes(&self.others);
+        nics + bytes(&self.fixed) + bytes(&self.demands) + queue
+    }
 
     /// Finds the share of each NIC that has a flow.
     fn compute_shares(
@@ -154,6 +163,11 @@ const NONE: u32 = u32::MAX;
 
 /// The mean number of NICs in a bucket, if all shares are equally frequent.
 const BUCKET: usize = 8;
+
+/// Bytes that a list has allocated.
+fn bytes<T>(list: &Vec<T>) -> usize {
+    list.capacity() * size_of::<T>()
+}
 
 /// NICs in the order of their shares. No share falls below that of the last NIC taken. The queue has buckets of
 /// equal width, of which only the present one is sorted.

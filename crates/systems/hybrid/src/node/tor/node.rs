@@ -18,19 +18,17 @@ impl Node for Tor {
 
     fn receive(&mut self, port: PortId, packet: Packet, cx: &mut Cx<'_>) {
         match packet.kind {
-            Kind::Control if port == self.config.roles.control_port() => {
-                self.receive_message(&packet, cx)
-            }
+            Kind::Control if port == self.ports.control() => self.receive_message(&packet, cx),
             Kind::Pause => self.receive_hold(&packet, cx),
             _ => self.forward(port, packet, cx),
         }
     }
 
     fn transmit(&mut self, port: PortId, cx: &mut Cx<'_>) -> Option<Packet> {
-        if self.config.roles.packet_port() == Some(port) {
+        if self.ports.packet() == Some(port) {
             return self.by_packet_switch(cx);
         }
-        let first = self.config.roles.circuit_port(0);
+        let first = self.ports.circuit(0);
         self.by_circuit(usize::from(port.0 - first.0), cx)
     }
 
@@ -46,7 +44,7 @@ impl Node for Tor {
             Change::Up(port) => self.set_link(*port, true, cx),
             Change::Down(port) => self.set_link(*port, false, cx),
             Change::Rate(port, rate) => {
-                let first = self.config.roles.circuit_port(0).0;
+                let first = self.ports.circuit(0).0;
                 let at = port.0.checked_sub(first).map(usize::from);
                 if let Some(pace) = at.and_then(|at| self.paces.get_mut(at)) {
                     *pace = rate.inverse_rate();
@@ -78,11 +76,11 @@ impl Node for Tor {
 
     fn queued(&self, port: PortId) -> u64 {
         let all = || self.voqs.iter().map(Voq::bytes).sum();
-        let circuit = u32::from(port.0).checked_sub(self.config.roles.circuit_port(0).0.into());
+        let circuit = u32::from(port.0).checked_sub(self.ports.circuit(0).0.into());
         let open = circuit.and_then(|uplink| self.open.get(uplink as usize).copied());
         match open {
             Some(open) => open.map_or(0, |(to, _)| self.voqs[usize::from(to)].bytes()),
-            None if self.config.roles.packet_port() == Some(port) => all(),
+            None if self.ports.packet() == Some(port) => all(),
             None => 0,
         }
     }

@@ -23,7 +23,8 @@ pub(super) struct Notifications {
 
 impl Notifications {
     /// No host was notified of anything.
-    pub fn new(spec: NotifySpec, racks: usize, hosts: usize) -> Notifications {
+    pub fn new(spec: NotifySpec, racks: usize, hosts: u32) -> Notifications {
+        let hosts = hosts as usize;
         let places = if spec.to == NotifyTo::Senders { racks * hosts } else { 0 };
         let senders = vec![[false; 2]; places];
         Notifications { spec, announced: vec![false; racks], hosts, senders, sent: 0 }
@@ -59,13 +60,14 @@ impl Tor {
         if std::mem::replace(&mut notifications.announced[to], on) == on {
             return;
         }
-        let hosts = self.config.roles.hosts;
-        let first = HostId(to as u32 * hosts);
+        let racks = &self.config.roles.hosts;
+        let (first, hosts) = (racks.first(to as u32), racks.count(to as u32));
+        let own = racks.first(self.config.rack);
         let holds = if on { notifications.spec.ahead } else { notifications.spec.end_ahead };
         let circuits = Circuits::default().with_news(on.into(), on);
         let news = PathNews { first, hosts, circuits, holds }.emit();
         for port in notifications.recipients(to, on) {
-            let host = HostId(self.config.rack * hosts + u32::from(port.0));
+            let host = HostId(own.0 + u32::from(port.0));
             let packet = cx.attach((first, host), news.clone(), OVERHEAD, CLASSES as u8 - 1);
             notifications.sent += 1;
             self.account.created += 1;

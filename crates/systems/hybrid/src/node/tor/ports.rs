@@ -28,19 +28,20 @@ impl Tor {
 
     /// The link at one of the own ports has failed or works again.
     pub(super) fn set_link(&mut self, port: PortId, works: bool, cx: &mut Cx<'_>) {
-        let roles = self.config.roles;
-        if Some(port) == roles.packet_port() {
+        if Some(port) == self.ports.packet() {
             // The packet switch will repeat its requests.
             self.held.fill(false);
             (0..self.voqs.len()).for_each(|to| self.update_offer(to, cx));
         }
-        let uplink = u32::from(port.0).checked_sub(roles.circuit_port(0).0.into());
-        let Some(uplink) = uplink.filter(|uplink| *uplink < roles.uplinks) else { return };
+        let uplink = u32::from(port.0).checked_sub(self.ports.circuit(0).0.into());
+        let Some(uplink) = uplink.filter(|uplink| *uplink < self.config.roles.uplinks) else {
+            return;
+        };
         self.counters.port_failures += u64::from(!works);
         self.set_port(self.config.rack as usize, uplink as u8, works, cx);
         let news = Message::Port { rack: self.config.rack as u16, uplink: uplink as u8, works };
         self.account.created += 1;
         let packet = message(news.emit(), cx);
-        cx.send(roles.control_port(), packet);
+        cx.send(self.ports.control(), packet);
     }
 }
