@@ -32,18 +32,18 @@ pub(super) fn hybrid(loaded: &Loaded, scheme: usize) -> Option<(&HybridSpec, &Ci
 }
 
 /// The node of the scheduler: the last one, as there is no core.
-fn scheduler(roles: Roles) -> NodeId {
+fn scheduler(roles: &Roles) -> NodeId {
     NodeId(roles.tor(roles.racks - 1).0 + 1 + u32::from(roles.packet) + roles.uplinks)
 }
 
 /// The machines at the far ends of the links of the switch of `rack`: the controller, whose number follows those of
 /// racks.
-fn links_of_rack(roles: Roles) -> Links {
+fn links_of_rack(roles: &Roles) -> Links {
     Links::new(vec![(scheduler(roles), roles.control_port(), roles.racks)])
 }
 
 /// The machines at the far ends of the links of the controller.
-fn links_of_controller(roles: Roles) -> Links {
+fn links_of_controller(roles: &Roles) -> Links {
     Links::new((0..roles.racks).map(|rack| (roles.tor(rack), PortId(rack as u16), rack)).collect())
 }
 
@@ -51,7 +51,7 @@ fn links_of_controller(roles: Roles) -> Links {
 fn controller(
     loaded: &Loaded,
     scheme: usize,
-    roles: Roles,
+    roles: &Roles,
 ) -> Result<SwitchPart, LiveNetworkError> {
     let part = live::switch(loaded, scheme, scheduler(roles));
     let mut part = part.map_err(|error| loaded.blame(error))?;
@@ -93,10 +93,10 @@ impl LiveNetwork {
                  fabric's `circuits`)"
             ));
         }
-        controller(&self.loaded, self.scheme, fabric.roles()).map(drop)
+        controller(&self.loaded, self.scheme, &fabric.roles()).map(drop)
     }
 
-    fn rack_number(&self, roles: Roles, name: &str) -> Result<u32, LiveNetworkError> {
+    fn rack_number(&self, roles: &Roles, name: &str) -> Result<u32, LiveNetworkError> {
         let number = name.strip_prefix("tor").and_then(|number| number.parse().ok());
         match number.filter(|number| *number < roles.racks && name == format!("tor{number}")) {
             Some(number) => Ok(number),
@@ -115,7 +115,7 @@ impl LiveNetwork {
         name: &str,
         key: KeyPair,
     ) -> Result<AgentSetup, LiveNetworkError> {
-        let roles = fabric.roles();
+        let roles = &fabric.roles();
         let Some(rack) = self.config.rack.iter().find(|rack| rack.name == name) else {
             return unfit(format!("the configuration has no [[rack]] with the name `{name}`"));
         };
@@ -149,12 +149,12 @@ impl LiveNetwork {
     /// The prefixes of hosts in other racks than `own`, the longest first, and the first host of their rack.
     fn destinations(
         &self,
-        roles: Roles,
+        roles: &Roles,
         own: &Rack,
     ) -> Result<Vec<(Prefix, HostId)>, LiveNetworkError> {
         let mut all = Vec::new();
         for rack in self.config.rack.iter().filter(|rack| rack.name != own.name) {
-            let first = HostId(self.rack_number(roles, &rack.name)? * roles.hosts);
+            let first = roles.hosts.first(self.rack_number(roles, &rack.name)?);
             all.extend(rack.hosts.iter().filter_map(|text| Some((Prefix::parse(text)?, first))));
         }
         all.sort_by_key(|(prefix, _)| std::cmp::Reverse(prefix.bits()));
@@ -167,7 +167,7 @@ impl LiveNetwork {
         fabric: &HybridSpec,
         key: KeyPair,
     ) -> Result<ArbiterSetup, LiveNetworkError> {
-        let (roles, arbiter) = (fabric.roles(), &self.config.arbiter[0]);
+        let (roles, arbiter) = (&fabric.roles(), &self.config.arbiter[0]);
         belongs(&key, arbiter.key, "arbiter 0")?;
         let peer = |rack: &Rack| {
             let number = self.rack_number(roles, &rack.name)?;
@@ -216,7 +216,7 @@ pub(super) fn recorded(
     fabric: &HybridSpec,
     station: u32,
 ) -> Result<(SwitchPart, Links), LiveNetworkError> {
-    let roles = fabric.roles();
+    let roles = &fabric.roles();
     if station != roles.racks {
         return unfit(format!(
             "the scenario has no controller with the number {station}, which the log is about"
