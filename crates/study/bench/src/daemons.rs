@@ -325,8 +325,8 @@ mod tests {
         let bytes = std::fs::read(&file).unwrap();
         let log = Log::open(&bytes).unwrap();
         let loaded = Scenario::parse(&file, log.header.scenario.clone()).unwrap();
-        let mut seat = recorded_controller(&loaded, &log.header).unwrap();
-        let done = replay(&mut log.clone(), &mut seat, true).unwrap();
+        let (mut seat, links) = recorded_controller(&loaded, &log.header).unwrap();
+        let done = replay(&mut log.clone(), &mut seat, &links, true).unwrap();
         assert!(done.heard > 50 && done.sent > 50 && done.sent == done.recorded, "{done:?}");
         std::fs::remove_dir_all(folder).unwrap();
     }

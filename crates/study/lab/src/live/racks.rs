@@ -38,8 +38,8 @@ fn scheduler(roles: &Roles) -> NodeId {
 
 /// The machines at the far ends of the links of the switch of `rack`: the controller, whose number follows those of
 /// racks.
-fn links_of_rack(roles: &Roles) -> Links {
-    Links::new(vec![(scheduler(roles), roles.control_port(), roles.racks)])
+fn links_of_rack(roles: &Roles, rack: u32) -> Links {
+    Links::new(vec![(scheduler(roles), roles.ports(rack).control(), roles.racks)])
 }
 
 /// The machines at the far ends of the links of the controller.
@@ -71,7 +71,7 @@ impl LiveNetwork {
             ));
         }
         for rack in &self.config.rack {
-            self.rack_number(fabric.roles(), &rack.name)?;
+            self.rack_number(&fabric.roles(), &rack.name)?;
         }
         if self.config.arbiter.len() != 1 {
             return unfit(format!(
@@ -123,7 +123,8 @@ impl LiveNetwork {
         let me = self.rack_number(roles, name)?;
         let part = live::switch(&self.loaded, self.scheme, roles.tor(me));
         let SwitchPart { wires, plan, .. } = part.map_err(|error| self.loaded.blame(error))?;
-        let packet_switch = roles.packet_port().map(|port| wires[port.at()].far.node);
+        let ports = roles.ports(me);
+        let packet_switch = ports.packet().map(|port| wires[port.at()].far.node);
         let arbiter = &self.config.arbiter[0];
         let address = self.config.socket(arbiter.address);
         Ok(AgentSetup {
@@ -135,9 +136,9 @@ impl LiveNetwork {
                 racks: self.destinations(roles, rack)?,
                 plan,
                 packet_switch,
-                first: roles.circuit_port(0),
+                first: ports.circuit(0),
                 mark: self.config.circuits.mark,
-                links: links_of_rack(roles),
+                links: links_of_rack(roles, me),
             }),
             wires,
             make: self.make_switch(roles.tor(me)),

@@ -69,13 +69,13 @@ impl CircuitController {
                 Source::Planned { latest: first.clone(), next: 0, length: *length }
             }
         };
-        let roles = scheduler.roles;
+        let roles = scheduler.roles.clone();
         CircuitController {
-            roles,
             scheduler: CircuitScheduler::new(scheduler),
             source,
             programs: (0..roles.uplinks).map(|_| SwitchProgram::new(night)).collect(),
             reported: vec![0; roles.racks as usize],
+            roles,
             wake: Time::MAX,
             account: PacketAccount::default(),
             changes: 0,
