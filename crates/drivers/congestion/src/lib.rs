@@ -59,7 +59,9 @@ impl Algorithm {
     /// The programs, by the members of `struct tcp_congestion_ops`.
     pub fn members(self) -> &'static [&'static str] {
         match self {
-            Algorithm::Retcp { signal: Signal::Map, .. } => &["ssthresh", "cong_avoid", "undo_cwnd"],
+            Algorithm::Retcp { signal: Signal::Map, .. } => {
+                &["ssthresh", "cong_avoid", "set_state", "undo_cwnd"]
+            }
             Algorithm::Retcp { signal: Signal::Marks, .. } => &[
                 "init",
                 "ssthresh",
