@@ -51,8 +51,7 @@ fn folder(name: &str, scenario: &str) -> Option<Folder> {
 /// The windows of the first sender, in order.
 fn windows(name: &str, scenario: &str) -> Option<Vec<f64>> {
     let folder = folder(name, scenario)?;
-    let output =
-        folder.run(&["emulate", "s.toml", "--accept-late", "--json", "--dilation", "50"]);
+    let output = folder.run(&["emulate", "s.toml", "--accept-late", "--json", "--dilation", "50"]);
     assert!(output.status.success(), "{}", stderr(&output));
     let summary: Value = serde_json::from_slice(&output.stdout).expect("a summary");
     assert_eq!(summary["schemes"]["one"]["metrics"]["drops"]["mean"], 0.0);
@@ -91,7 +90,9 @@ fn the_window_of_reno_does_not_jump() {
 
 #[test]
 fn a_killed_emulation_leaves_no_congestion_control() {
-    let Some(folder) = folder("killed-congestion", &FABRIC.replace("KIND", "retcp")) else { return };
+    let Some(folder) = folder("killed-congestion", &FABRIC.replace("KIND", "retcp")) else {
+        return;
+    };
     let available = || {
         fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").expect("a list")
     };

@@ -85,10 +85,9 @@ impl<'a> Layout<'a> {
     pub fn slot(&self, name: &str) -> Result<Slot, CongestionError> {
         let own = self.types.field(self.operations, &[name]);
         let outer = self.types.field(self.value, &["data"]);
-        let slot = own.zip(outer).map(|(own, outer)| Slot {
-            member: own.member,
-            at: (own.bit + outer.bit) / 8,
-        });
+        let slot = own
+            .zip(outer)
+            .map(|(own, outer)| Slot { member: own.member, at: (own.bit + outer.bit) / 8 });
         slot.ok_or_else(|| lacking(name))
     }
 

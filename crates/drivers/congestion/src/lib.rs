@@ -122,7 +122,9 @@ pub enum CongestionError {
     #[error("this kernel lacks `{0}`; Linux 6.4 or newer with CONFIG_BPF_JIT is needed")]
     Lacking(String),
     /// There is no compiler.
-    #[error("its programs are compiled for the running kernel: install clang (sudo apt install clang)")]
+    #[error(
+        "its programs are compiled for the running kernel: install clang (sudo apt install clang)"
+    )]
     NoCompiler,
     /// The compiler refused a program.
     #[error("clang refused {file}: {why}")]

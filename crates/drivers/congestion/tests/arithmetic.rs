@@ -287,8 +287,7 @@ fn with_map(mut code: Vec<u8>) -> Vec<u8> {
 fn retcp_computes_what_the_model_computes() {
     let jumps = Jumps { up: 1536, down: 700 };
     let events = trace(move |initial| Retcp::new(initial, jumps), CIRCUITS);
-    let algorithm =
-        Algorithm::Retcp { up: jumps.up, down: jumps.down, signal: Signal::Map };
+    let algorithm = Algorithm::Retcp { up: jumps.up, down: jumps.down, signal: Signal::Map };
     let Some(mut socket) = Socket::new(algorithm, 10) else {
         return println!("skipped: reTCP's program needs clang");
     };
