@@ -683,6 +683,7 @@ class EngineEmulate(Table):
 
     How a scenario is emulated.
 
+    :param circuit_signal: How hosts with the transport `retcp` learn of circuits. Default: "map".
     :param dilation: How many times slower than real time the network runs, 1 to 100000. Default: 1.0.
     :param exact: Whether the hosts are in a guest machine with virtual time (QEMU, without KVM), where runs repeat
         themselves.
@@ -690,6 +691,7 @@ class EngineEmulate(Table):
     :param stay: Whether the hosts stay up until the run is stopped, regardless of `end`.
     """
     KIND: ClassVar[str] = "emulate"
+    circuit_signal: Literal["map", "ecn-echo"] | None = None
     dilation: float | None = None
     exact: bool | None = None
     gate: Literal["auto", "queue", "interface"] | None = None

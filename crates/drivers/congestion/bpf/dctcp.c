@@ -50,8 +50,10 @@ PROGRAM(int, in_ack_event, u64 *ctx)
 PROGRAM(int, cong_avoid, u64 *ctx)
 {
     void *sk = (void *)ctx[0];
-    struct growth g = growth_of(sk);
+    struct growth g;
 
+    repair(sk);
+    g = growth_of(sk);
     if (is_limited(sk))
         grow(&g, ctx[2]);
     set_growth(sk, &g);
@@ -73,6 +75,7 @@ PROGRAM(int, set_state, u64 *ctx)
 {
     void *sk = (void *)ctx[0];
 
+    repair(sk);
     if ((ctx[1] & 255) == TCP_CA_Recovery && BITS(sk, icsk_ca_state) != TCP_CA_Recovery)
         FIELD(sk, snd_ssthresh) = half(FIELD(sk, snd_cwnd));
     return 0;

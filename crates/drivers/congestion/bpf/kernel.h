@@ -38,6 +38,18 @@ INLINE void set_growth(void *sk, const struct growth *g)
     FIELD(sk, snd_cwnd_cnt) = g->credit;
 }
 
+/* Some kernels rarely leave out a call of a program, and take what is on the stack for its result. Such a window or
+ * threshold is too large to be right. What a control would have answered follows from the window before the loss. */
+INLINE void repair(void *sk)
+{
+    u32 before = FIELD(sk, prior_cwnd);
+
+    if (FIELD(sk, snd_cwnd) > MAX_WINDOW)
+        FIELD(sk, snd_cwnd) = least(most(before, 1), MAX_WINDOW);
+    if (FIELD(sk, snd_ssthresh) > 0x7fffffff)
+        FIELD(sk, snd_ssthresh) = half(before);
+}
+
 /* Whether the window was fully used, so that it may grow (RFC 7661). */
 INLINE int is_limited(void *sk)
 {

@@ -21,9 +21,11 @@ INLINE struct state *state_of(void *sk)
 INLINE void acknowledge(void *sk, u32 acked, u32 announced)
 {
     struct state *state = state_of(sk);
-    struct growth g = growth_of(sk);
+    struct growth g;
     u32 jumped = state->jumped;
 
+    repair(sk);
+    g = growth_of(sk);
     if (is_limited(sk))
         grow(&g, acked);
     jump(&g, &jumped, announced, JUMP_UP, JUMP_DOWN);
@@ -50,6 +52,12 @@ PROGRAM(int, cong_avoid, u64 *ctx)
     void *sk = (void *)ctx[0];
 
     acknowledge(sk, ctx[2], is_announced(sk));
+    return 0;
+}
+
+PROGRAM(int, set_state, u64 *ctx)
+{
+    repair((void *)ctx[0]);
     return 0;
 }
 

@@ -60,7 +60,7 @@ impl Algorithm {
     pub fn members(self) -> &'static [&'static str] {
         match self {
             Algorithm::Retcp { signal: Signal::Map, .. } => {
-                &["ssthresh", "cong_avoid", "undo_cwnd"]
+                &["ssthresh", "cong_avoid", "set_state", "undo_cwnd"]
             }
             Algorithm::Retcp { signal: Signal::Marks, .. } => &[
                 "init",

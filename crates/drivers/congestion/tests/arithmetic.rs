@@ -268,9 +268,13 @@ const CONSTANTS: &str = "
 #define FIRST_ADDRESS 172818433u
 ";
 
-/// Descriptor 100 is the first map of the machine.
+/// Descriptor 100 is the first map of the machine. Instead of sending an acknowledgement, a program asks for the
+/// processor.
 fn with_map(mut code: Vec<u8>) -> Vec<u8> {
     for instruction in code.as_chunks_mut::<8>().0 {
+        if instruction[0] == 0x85 && instruction[4] == 116 {
+            instruction[4] = 8;
+        }
         if instruction[0] == 0x18 && instruction[1] >> 4 == 1 {
             instruction[1] &= 15;
             instruction[4..].copy_from_slice(&(handle_of(0) as u32).to_le_bytes());

@@ -26,7 +26,7 @@ const OUTSIDE_WORLD: [&str; 10] = [
     "HashMap",
     "HashSet",
 ];
-const SAFE: [&str; 28] = [
+const SAFE: [&str; 29] = [
     "arbiter",
     "xco",
     "tdma",
@@ -37,6 +37,7 @@ const SAFE: [&str; 28] = [
     "bench",
     "bump",
     "circuits",
+    "congestion",
     "design",
     "emulate",
     "envelope",
