@@ -22,11 +22,14 @@ enum Event {
     Restart(u32),
 }
 
+/// What one connection was told.
+type Events = Arc<Mutex<Vec<Event>>>;
+
 /// An algorithm that writes down what it is told.
 #[derive(Clone, Debug)]
 struct Recorder<C> {
     own: C,
-    events: Arc<Mutex<Vec<Event>>>,
+    events: Events,
 }
 
 impl<C> Recorder<C> {
@@ -58,7 +61,7 @@ fn trace<C: Congestion + Clone + std::fmt::Debug + Send + Sync + 'static>(
     fresh: impl Fn(u32) -> C + Clone + Send + Sync + 'static,
     scenario: &str,
 ) -> Vec<Event> {
-    let all: Arc<Mutex<Vec<Arc<Mutex<Vec<Event>>>>>> = Arc::default();
+    let all: Arc<Mutex<Vec<Events>>> = Arc::default();
     let kept = Arc::clone(&all);
     let extensions = Extensions::new().transport("recorded", move |_options| {
         let (kept, fresh) = (Arc::clone(&kept), fresh.clone());

@@ -146,10 +146,26 @@ mod tests {
             prop_assert_eq!(parse(&bytes[..bytes.len().min(40)]), Some(headers));
         }
 
+        /// The same as if the sender had set it, also if it is already set.
+        #[test]
+        fn an_echo_is_set_with_its_checksum(
+            ports: (u16, u16), seq: u32, payload in prop::collection::vec(any::<u8>(), 0..100),
+        ) {
+            let segment = || PacketBuilder::ipv4([10, 0, 0, 1], [10, 0, 3, 9], 64).tcp(ports.0, ports.1, seq, 100);
+            let (mut plain, mut echo) = (vec![], vec![]);
+            segment().write(&mut plain, &payload).unwrap();
+            segment().ece().write(&mut echo, &payload).unwrap();
+            set_echo(&mut plain);
+            prop_assert_eq!(&plain, &echo);
+            set_echo(&mut plain);
+            prop_assert_eq!(&plain, &echo);
+        }
+
         #[test]
         fn random_bytes_cause_no_panic(bytes in prop::collection::vec(any::<u8>(), 0..80)) {
             let mut bytes = bytes;
             parse(&bytes);
+            set_echo(&mut bytes.clone());
             if let Some(first) = bytes.first_mut() {
                 *first = 0x45;
             }

@@ -22,9 +22,10 @@ pub(super) fn load(
     hosts: u32,
     folder: &Path,
 ) -> Result<Option<Circuits>, String> {
+    // To other transports ECN-Echo tells of full queues.
     let signal = match spec.circuit_signal {
-        SignalSpec::Map => Signal::Map,
-        SignalSpec::EcnEcho => Signal::Marks,
+        SignalSpec::EcnEcho if transport.kind == AlgorithmKind::Retcp => Signal::Marks,
+        _ => Signal::Map,
     };
     let Some(algorithm) = algorithm(transport, signal) else { return Ok(None) };
     let unique = isolation::outer().unwrap_or_else(std::process::id);
