@@ -111,12 +111,36 @@ fn the_result_is_that_of_flows_known_from_the_start() {
         ("qcn", STAR, "queue = \"qcn\""),
         ("packet-switch", RACKS, ""),
         ("rotor", RACKS, "control = \"circuits\""),
-        ("queues", RACKS, "control = { kind = \"circuits\", scheduler = \"solstice\", week = \"400us\" }"),
-        ("announced", RACKS, "control = { kind = \"circuits\", scheduler = \"eclipse\", week = \"400us\", demand = \"adu\" }"),
-        ("notified", RACKS, "transport = \"tdtcp\"\ncontrol = \"circuits\"\nvoq = { packets = 16, notify = {} }"),
-        ("pods", PODS, "control = { kind = \"circuits\", scheduler = \"mesh\", week = \"500us\", day = \"300us\", demand = \"adu\" }"),
-        ("hedera", TREE, "control = { kind = \"hedera\", poll = \"200us\", gather = \"10us\", computing = \"20us\", install = \"10us\" }"),
-        ("flow-scheduler", TREE, "control = { kind = \"flow-scheduler\", poll = \"200us\", computing = \"20us\", install = \"10us\" }"),
+        (
+            "queues",
+            RACKS,
+            "control = { kind = \"circuits\", scheduler = \"solstice\", week = \"400us\" }",
+        ),
+        (
+            "announced",
+            RACKS,
+            "control = { kind = \"circuits\", scheduler = \"eclipse\", week = \"400us\", demand = \"adu\" }",
+        ),
+        (
+            "notified",
+            RACKS,
+            "transport = \"tdtcp\"\ncontrol = \"circuits\"\nvoq = { packets = 16, notify = {} }",
+        ),
+        (
+            "pods",
+            PODS,
+            "control = { kind = \"circuits\", scheduler = \"mesh\", week = \"500us\", day = \"300us\", demand = \"adu\" }",
+        ),
+        (
+            "hedera",
+            TREE,
+            "control = { kind = \"hedera\", poll = \"200us\", gather = \"10us\", computing = \"20us\", install = \"10us\" }",
+        ),
+        (
+            "flow-scheduler",
+            TREE,
+            "control = { kind = \"flow-scheduler\", poll = \"200us\", computing = \"20us\", install = \"10us\" }",
+        ),
     ] {
         assert_same(name, fabric, scheme);
     }
@@ -159,7 +183,8 @@ fn wrong_flows_are_refused() {
     assert!(refusal(NewFlow { dst: "h1".into(), ..good() }).contains("itself"));
     assert!(refusal(NewFlow { bytes: 0, ..good() }).contains("at least 1 byte"));
     assert!(refusal(NewFlow { class: 8, ..good() }).contains("classes 0 to 7"));
-    let perfect = "control = { kind = \"circuits\", scheduler = \"solstice\", demand = \"perfect\" }";
+    let perfect =
+        "control = { kind = \"circuits\", scheduler = \"solstice\", demand = \"perfect\" }";
     let perfect = loaded(text(RACKS, perfect, ""));
     let refused = Session::start(perfect, true, 1).err().expect("a refusal").to_string();
     assert!(refused.contains("no flows can be added under `one`"), "{refused}");

@@ -201,7 +201,9 @@ impl EdgeAgent {
         while let Some((_, paths)) = self.installing.pop_front_if(|(at, _)| *at <= now) {
             for (conn, path) in paths {
                 let known = self.known_place(conn.0);
-                let Some(place) = known.or_else(|| self.late.get(&conn.0).copied()) else { continue };
+                let Some(place) = known.or_else(|| self.late.get(&conn.0).copied()) else {
+                    continue;
+                };
                 let entry = &mut self.table[place];
                 self.installed += 1;
                 self.rerouted += u64::from(now >= entry.expires || entry.path != path);
