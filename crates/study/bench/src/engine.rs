@@ -56,7 +56,7 @@ const fn beside_1024(scenario: &'static str, scheme: &'static str) -> Case {
     Case { plain: Some("perm1024:dctcp:1"), ..case(scenario, scheme, 1) }
 }
 
-/// The cases of `slotline bench engine`. Those that are compared with plain ports run with `why = true`, too ([`cases`]).
+/// The cases of `slotline bench engine`. Those that are compared with plain ports run with `why = true`, too.
 pub const ENGINE: [Case; 29] = [
     case("perm128", "tcp", 1),
     case("perm128", "dctcp", 1),
