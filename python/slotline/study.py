@@ -194,9 +194,9 @@ def _store(address: str) -> _Store:
 def _run_process(text: str, path: str, at: int, out: str, keep: Keep, threads: int, alive: Report) -> str:
     """As :func:`run_point`, in a process of its own."""
     words = [sys.executable, "-c", f"from {__name__} import _serve; _serve()"]
-    pipes = {name: subprocess.PIPE for name in ("stdin", "stdout", "stderr")}
     asked: str | None = json.dumps([text, path, at, out, keep, threads])
-    with subprocess.Popen(words, text=True, **pipes) as child:
+    pipe = subprocess.PIPE
+    with subprocess.Popen(words, text=True, stdin=pipe, stdout=pipe, stderr=pipe) as child:
         while True:
             try:
                 said, complaint = child.communicate(asked, timeout=0.2)

@@ -135,7 +135,8 @@ fn finish(
     let written = place.write(set, &summary, options.csv, &[slotline_report::PAGE]);
     // The result is printed even if it could not be written.
     if !json {
-        say(&terminal::table_of(set, &summary, width()));
+        let cpu_s = slotline_lab::usage::process_cpu_s();
+        say(&terminal::table_with_cost(set, &summary, width(), cpu_s));
     }
     let Written { folder, left_out } = written?;
     if let Some(label) = &options.label {

@@ -54,7 +54,8 @@ pub fn watched_by<T: Send>(
         std::thread::scope(|scope| {
             let waiting = std::thread::current();
             let worker = scope.spawn(move || {
-                let done = work();
+                // The thread keeps its state in Python: otherwise each call into Python makes one.
+                let done = Python::attach(|py| py.detach(work));
                 waiting.unpark();
                 done
             });

@@ -56,7 +56,7 @@ const fn beside_1024(scenario: &'static str, scheme: &'static str) -> Case {
     Case { plain: Some("perm1024:dctcp:1"), ..case(scenario, scheme, 1) }
 }
 
-/// The cases of `slotline bench engine`.
+/// The cases of `slotline bench engine`. Those that are compared with plain ports run with `why = true`, too.
 pub const ENGINE: [Case; 29] = [
     case("perm128", "tcp", 1),
     case("perm128", "dctcp", 1),
@@ -88,6 +88,16 @@ pub const ENGINE: [Case; 29] = [
     Case { part: Part::Why, ..beside("perm128", "dctcp") },
     Case { part: Part::Start, ..case("perm128", "dctcp", 1) },
 ];
+
+/// All cases.
+fn cases() -> impl Iterator<Item = Case> {
+    let why = |case: &Case| Case { part: Part::Why, ..*case };
+    let both = move |case: &'static Case| {
+        let compared = case.plain.is_some() && case.part == Part::Whole;
+        std::iter::once(*case).chain(compared.then(|| why(case)))
+    };
+    ENGINE.iter().flat_map(both)
+}
 
 /// Runs one case in this process, which should do nothing else: its CPU time and memory are those of
 /// the whole process. Results are written to a folder that is removed afterwards.
@@ -172,8 +182,7 @@ const TURNS: usize = 3;
 /// Runs `case` and the case it is compared with in turn. Returns the rows of the fastest run, with
 /// its CPU time and memory as multiples of those of the other case.
 fn compared(case: &str, run: &mut dyn FnMut(&str) -> Outcome) -> Outcome {
-    let Some(plain) = ENGINE.iter().find(|known| name(known) == case).and_then(|case| case.plain)
-    else {
+    let Some(plain) = cases().find(|known| name(known) == case).and_then(|case| case.plain) else {
         return run(case);
     };
     let mut fastest: [Vec<Row>; 2] = Default::default();
@@ -215,8 +224,7 @@ pub const SEPARATE: Separate = Separate {
 
 /// The chosen cases. If a number of threads is given, each scenario and scheme occurs once.
 fn names(choice: &Choice<'_>) -> Vec<String> {
-    let mut cases: Vec<Case> =
-        ENGINE.iter().filter(|case| choice.large || !case.large).copied().collect();
+    let mut cases: Vec<Case> = cases().filter(|case| choice.large || !case.large).collect();
     if let Some(threads) = choice.threads {
         cases.iter_mut().for_each(|case| case.threads = threads);
         cases.dedup();

@@ -18,9 +18,14 @@ pub fn table(set: &RunSet, width: usize) -> String {
 
 /// As [`table`], for a set whose summary is known.
 pub fn table_of(set: &RunSet, summary: &Summary, width: usize) -> String {
+    table_with_cost(set, summary, width, 0.0)
+}
+
+/// As [`table_of`]. If all of it took more processor time than its runs, `cpu_s`, that is shown.
+pub fn table_with_cost(set: &RunSet, summary: &Summary, width: usize, cpu_s: f64) -> String {
     if set.schemes.iter().chain([&set.name]).any(|name| name.contains(char::is_control)) {
         let set = with_plain_names(set.clone());
-        return table_of(&set, &Summary::of(&set), width);
+        return table_with_cost(&set, &Summary::of(&set), width, cpu_s);
     }
     let metrics = summary.shown(set);
     let mut out = heading(set);
@@ -29,7 +34,7 @@ pub fn table_of(set: &RunSet, summary: &Summary, width: usize) -> String {
     }
     out += &warnings(summary, width);
     out += &verdicts(summary, &metrics, set.seeds.len(), width);
-    out += &notes(set, summary, width);
+    out += &notes(set, summary, width, cpu_s);
     out += &crate::expect::text(set, summary);
     out
 }
@@ -152,9 +157,11 @@ fn without_difference(tally: &Tally, width: usize) -> String {
 }
 
 /// Notes on the numbers, and the checks of the engine, one line each.
-fn notes(set: &RunSet, summary: &Summary, width: usize) -> String {
+fn notes(set: &RunSet, summary: &Summary, width: usize, cpu_s: f64) -> String {
     let known = remarks(set, summary);
-    let trust = format::engine(&EngineTotal::of(&set.in_order()), set.runs.len());
+    let mut total = EngineTotal::of(&set.in_order());
+    total.stats.cpu_s = total.stats.cpu_s.max(cpu_s);
+    let trust = format::engine(&total, set.runs.len());
     let lines = |lines: &[String]| lines.iter().map(|l| wrapped(l, width, 2)).collect::<String>();
     let gap = if known.is_empty() { "" } else { "\n" };
     lines(&known) + gap + &lines(&trust)
