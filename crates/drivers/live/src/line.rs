@@ -348,3 +348,78 @@ impl Work {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::TimeReply;
+
+    fn message(n: u64) -> Message<'static> {
+        match n % 2 {
+            0 => Message::TimeRequest(Local(n)),
+            _ => Message::TimeReply(TimeReply {
+                asked: Local(n),
+                received: n,
+                sent: n,
+                epoch: n,
+                drained: n % 3 == 0,
+            }),
+        }
+    }
+
+    /// More messages than fit, so that some are lost, and those that arrive wrap around the end of the ring.
+    #[test]
+    fn messages_cross_in_order_and_entirely() {
+        let (mut one, mut two) = Rings::pair().unwrap();
+        let (mut next, mut lost) = (0, 0);
+        for _ in 0..3 {
+            let sent: Vec<u64> =
+                (next..next + 200_000).filter(|&n| one.send(n as u32, &message(n))).collect();
+            lost += 200_000 - sent.len() as u64;
+            next += 200_000;
+            for n in sent {
+                assert_eq!(two.receive(), Some((n as u32, message(n))));
+            }
+            assert!(two.receive().is_none() && !two.has_more());
+        }
+        assert!(lost > 0 && one.lost == lost, "{lost}");
+    }
+
+    /// However the threads take turns, neither sleeps while the other one waits for it.
+    #[test]
+    fn a_thread_is_woken_for_each_message() {
+        let (mut one, mut two) = Rings::pair().unwrap();
+        let answers = std::thread::spawn(move || {
+            let list = waiting_list(&[two.bell.file.as_fd()]).unwrap();
+            let mut answered = 0;
+            while answered < 2_000 {
+                two.bell.reset();
+                while let Some((peer, Message::TimeRequest(asked))) = two.receive() {
+                    two.send(peer, &Message::TimeRequest(asked));
+                    answered += 1;
+                }
+                two.wake();
+                if !two.has_more() {
+                    wait::sleep(&list, Duration::from_secs(20)).unwrap();
+                }
+            }
+        });
+        let list = waiting_list(&[one.bell.file.as_fd()]).unwrap();
+        let began = std::time::Instant::now();
+        for n in 0..2_000 {
+            assert!(one.send(7, &Message::TimeRequest(Local(n))));
+            one.wake();
+            loop {
+                one.bell.reset();
+                if let Some(answer) = one.receive() {
+                    assert_eq!(answer, (7, Message::TimeRequest(Local(n))));
+                    break;
+                }
+                wait::sleep(&list, Duration::from_secs(20)).unwrap();
+            }
+        }
+        // One lost wake-up would take as long as a sleep.
+        assert!(began.elapsed() < Duration::from_secs(20));
+        answers.join().unwrap();
+    }
+}
