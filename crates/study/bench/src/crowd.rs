@@ -176,12 +176,13 @@ impl Crowd {
         self.agents.iter_mut().for_each(|agent| agent.directed = 0);
         self.arbiters.remove(0);
         let silent = self.now;
-        self.until(TAKE_OVER, "an arbiter took over", |_| false, Crowd::took_over)?;
+        let (_, before) =
+            self.until(TAKE_OVER, "an arbiter took over", |_| false, Crowd::took_over)?;
         let silence = self.now.since(silent);
         let heard = |crowd: &mut Crowd| crowd.agents.iter().all(|agent| agent.directed > 0);
-        let (_, spent) =
+        let (_, after) =
             self.until(TAKE_OVER, "all agents heard the other arbiter", |_| false, heard)?;
-        Ok((silence, spent))
+        Ok((silence, before + after))
     }
     fn took_over(&mut self) -> bool {
         let now = self.now;
