@@ -134,8 +134,8 @@ impl Crowd {
         for group in agents.chunks_mut(GROUP) {
             group.iter_mut().try_for_each(|agent| agent.turn(*now, asks))?;
             let began = cpu();
-            // A round handles 256 messages.
-            for _ in 0..=2 * group.len() / 256 {
+            // A round handles at least 64 datagrams, and an agent sends at most two to each arbiter.
+            for _ in 0..=2 * group.len() / 64 {
                 arbiters.iter_mut().try_for_each(|arbiter| arbiter.round(&|| *now).map(drop))?;
             }
             *spent += cpu() - began;
