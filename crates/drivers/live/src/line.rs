@@ -154,7 +154,6 @@ impl Rings {
         let chunk = self.into.read_chunk(HEAD).ok()?;
         copy(chunk.as_slices(), &mut head);
         let [peer, length] = [0, 4].map(|at| word(&head[at..]));
-        drop(chunk);
         let chunk = self.into.read_chunk(HEAD + length as usize).ok()?;
         self.buffer.resize(HEAD + length as usize, 0);
         copy(chunk.as_slices(), &mut self.buffer);
