@@ -31,7 +31,7 @@ pub struct Chosen {
 pub struct Drained {
     #[command(flatten)]
     pub chosen: Chosen,
-    /// The host that an arbiter of this machine takes out of the schedule or back [default daemons: all arbiters].
+    /// A host that arbiters take out of the schedule or back: the given arbiter, or all arbiters of this machine.
     #[arg(long, value_name = "NAME")]
     pub host: Option<String>,
 }

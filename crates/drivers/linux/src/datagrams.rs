@@ -16,6 +16,7 @@ const KEPT: usize = 8 << 20;
 /// A socket with the datagrams of the last reading, and those of the next writing.
 pub struct Datagrams {
     socket: UdpSocket,
+    batch: usize,
     headers: MultiHeaders<SockaddrStorage>,
     places: Vec<u8>,
     /// The length and the sender of each datagram in `places`, and the first one that was not returned yet.
@@ -42,6 +43,7 @@ impl Datagrams {
         sockopt::set_socket_send_buffer_size(&socket, KEPT)?;
         Ok(Datagrams {
             socket,
+            batch,
             headers: MultiHeaders::preallocate(batch, None),
             places: vec![0; batch * PLACE],
             arrived: Vec::with_capacity(batch),
@@ -65,13 +67,19 @@ impl Datagrams {
         self.lost
     }
 
-    /// The next datagram and its sender; `None` if there is none.
+    /// The next datagram and its sender. `None` after a batch that was not full, or if there is none: the kernel is not
+    /// asked once more whether another datagram has arrived meanwhile, and the socket remains readable if one has.
     ///
     /// # Errors
     /// The socket has failed.
     pub fn receive(&mut self) -> io::Result<Option<(&mut [u8], SocketAddr)>> {
         if !self.has_more() {
-            self.read()?;
+            let ended = !self.arrived.is_empty() && self.arrived.len() < self.batch;
+            match ended {
+                true => self.arrived.clear(),
+                false => self.read()?,
+            }
+            self.next = 0;
         }
         let Some(&(length, source)) = self.arrived.get(self.next) else { return Ok(None) };
         let place = self.next * PLACE;
@@ -79,7 +87,6 @@ impl Datagrams {
         Ok(Some((&mut self.places[place..place + length], source)))
     }
     fn read(&mut self) -> io::Result<()> {
-        self.next = 0;
         self.arrived.clear();
         let place = |place| [IoSliceMut::new(place)];
         let mut places: Vec<_> = self.places.chunks_exact_mut(PLACE).map(place).collect();
@@ -101,7 +108,7 @@ impl Datagrams {
     /// Lets the bytes that were appended leave with the next writing, which comes with a full batch at the latest.
     pub fn put(&mut self, to: SocketAddr) {
         self.leaving.push((self.bytes.len(), to.as_any()));
-        if self.leaving.len() == self.leaving.capacity() {
+        if self.leaving.len() == self.batch {
             self.flush();
         }
     }

@@ -211,6 +211,8 @@ impl Arbiter {
         match request {
             Request::Renew(renewal) => {
                 let Renewal { key, peers, quotas, clock, .. } = *renewal;
+                let named = |number: u32| peers.iter().any(|peer| peer.number == number);
+                self.drained.retain(|number, _| named(*number));
                 self.line.renew(key, peers, now)?;
                 self.line.limit(quotas);
                 if let Some(Source::Other { clock: other, .. }) = &mut self.source {

@@ -154,7 +154,6 @@ impl Rings {
         let chunk = self.into.read_chunk(HEAD).ok()?;
         copy(chunk.as_slices(), &mut head);
         let [peer, length] = [0, 4].map(|at| word(&head[at..]));
-        drop(chunk);
         let chunk = self.into.read_chunk(HEAD + length as usize).ok()?;
         self.buffer.resize(HEAD + length as usize, 0);
         copy(chunk.as_slices(), &mut self.buffer);
@@ -346,5 +345,80 @@ impl Work {
                 let _ = answer.send(done.map_err(|error| error.to_string()));
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::TimeReply;
+
+    fn message(n: u64) -> Message<'static> {
+        match n % 2 {
+            0 => Message::TimeRequest(Local(n)),
+            _ => Message::TimeReply(TimeReply {
+                asked: Local(n),
+                received: n,
+                sent: n,
+                epoch: n,
+                drained: n % 3 == 0,
+            }),
+        }
+    }
+
+    /// More messages than fit, so that some are lost, and those that arrive wrap around the end of the ring.
+    #[test]
+    fn messages_cross_in_order_and_entirely() {
+        let (mut one, mut two) = Rings::pair().unwrap();
+        let (mut next, mut lost) = (0, 0);
+        for _ in 0..3 {
+            let sent: Vec<u64> =
+                (next..next + 200_000).filter(|&n| one.send(n as u32, &message(n))).collect();
+            lost += 200_000 - sent.len() as u64;
+            next += 200_000;
+            for n in sent {
+                assert_eq!(two.receive(), Some((n as u32, message(n))));
+            }
+            assert!(two.receive().is_none() && !two.has_more());
+        }
+        assert!(lost > 0 && one.lost == lost, "{lost}");
+    }
+
+    /// Sleeps until the bell rings.
+    fn listen(list: &OwnedFd) {
+        wait::sleep(list, Duration::from_secs(60)).unwrap();
+        let mut rung = Vec::new();
+        wait::ready(list, &mut rung).unwrap();
+        assert!(!rung.is_empty(), "a wake-up was lost");
+    }
+
+    /// However the threads take turns, neither sleeps while the other one waits for it.
+    #[test]
+    fn a_thread_is_woken_for_each_message() {
+        const MESSAGES: u64 = 1_000;
+        let (mut one, mut two) = Rings::pair().unwrap();
+        let answers = std::thread::spawn(move || {
+            let list = waiting_list(&[two.bell.file.as_fd()]).unwrap();
+            let mut answered = 0;
+            while answered < MESSAGES {
+                listen(&list);
+                two.bell.reset();
+                while let Some((peer, Message::TimeRequest(asked))) = two.receive() {
+                    two.send(peer, &Message::TimeRequest(asked));
+                    answered += 1;
+                }
+                two.wake();
+            }
+        });
+        let list = waiting_list(&[one.bell.file.as_fd()]).unwrap();
+        for n in 0..MESSAGES {
+            assert!(one.send(7, &Message::TimeRequest(Local(n))));
+            one.wake();
+            while one.receive() != Some((7, Message::TimeRequest(Local(n)))) {
+                listen(&list);
+                one.bell.reset();
+            }
+        }
+        answers.join().unwrap();
     }
 }

@@ -4,12 +4,14 @@
 use crate::daemons::{Fault, Host, beside, cpu, key, network, row};
 use crate::table::Outcome;
 use slotline_envelope::{Endpoint, Event, Settings, Start};
+use slotline_lab::live::LiveNetwork;
 use slotline_live::arbiter::Arbiter;
 use slotline_live::channel::Peer;
 use slotline_live::clock::Local;
 use slotline_live::message::Message;
 use slotline_net::time::Time;
 use std::net::{SocketAddr, UdpSocket};
+use std::ops::Range;
 use std::time::Duration;
 
 /// The time between turns until all have their sessions, with sessions, and while an arbiter takes over.
@@ -106,14 +108,34 @@ struct Crowd {
 }
 
 impl Crowd {
+    /// Two arbiters without agents.
+    fn open(network: &LiveNetwork, count: u32) -> Result<Crowd, Fault> {
+        let now = Local(1);
+        let open = |rank: u32| -> Result<Arbiter, Fault> {
+            Ok(Arbiter::open(network.arbiter(rank as usize, key(count + rank))?, now)?)
+        };
+        Ok(Crowd { agents: Vec::new(), arbiters: vec![open(0)?, open(1)?], now, spent: 0.0 })
+    }
+    /// Adds agents.
+    fn join(&mut self, network: &LiveNetwork, numbers: Range<u32>) -> Result<(), Fault> {
+        let arbiters = network.agent("h0", key(0))?.arbiters;
+        let config = network.config();
+        for number in numbers {
+            let address = config.socket(config.host[number as usize].address[0]);
+            self.agents.push(Agent::new(address, number, &arbiters)?);
+        }
+        Ok(())
+    }
     fn turn(&mut self, step: Duration, asks: bool) -> Result<(), Fault> {
         self.now = self.now.after(step);
         let Crowd { agents, arbiters, now, spent } = self;
+        // The beats of the watchdog, for which the arbiters have just slept, come first.
+        arbiters.iter_mut().try_for_each(|arbiter| arbiter.round(&|| *now).map(drop))?;
         for group in agents.chunks_mut(GROUP) {
             group.iter_mut().try_for_each(|agent| agent.turn(*now, asks))?;
             let began = cpu();
-            // A round handles 256 messages.
-            for _ in 0..=2 * group.len() / 256 {
+            // A round handles at least 64 datagrams, and an agent sends at most two to each arbiter.
+            for _ in 0..=2 * group.len() / 64 {
                 arbiters.iter_mut().try_for_each(|arbiter| arbiter.round(&|| *now).map(drop))?;
             }
             *spent += cpu() - began;
@@ -137,6 +159,31 @@ impl Crowd {
         }
         Err(format!("after {MOST_TURNS} turns, not {what}").into())
     }
+    /// The share of a core that an arbiter takes while agents only ask for the time.
+    fn idle(&mut self) -> Result<f64, Fault> {
+        self.spent = 0.0;
+        for _ in 0..IDLE_TURNS {
+            self.turn(IDLE, true)?;
+        }
+        Ok(self.spent / 2.0 / (IDLE * IDLE_TURNS).as_secs_f64())
+    }
+    /// Ends the primary. Returns how long the other one waits until it takes over, and the CPU time until all agents have
+    /// heard of it.
+    fn take_over(&mut self) -> Result<(Duration, f64), Fault> {
+        if self.took_over() {
+            return Err("an arbiter took over although the primary worked".into());
+        }
+        self.agents.iter_mut().for_each(|agent| agent.directed = 0);
+        self.arbiters.remove(0);
+        let silent = self.now;
+        let (_, before) =
+            self.until(TAKE_OVER, "an arbiter took over", |_| false, Crowd::took_over)?;
+        let silence = self.now.since(silent);
+        let heard = |crowd: &mut Crowd| crowd.agents.iter().all(|agent| agent.directed > 0);
+        let (_, after) =
+            self.until(TAKE_OVER, "all agents heard the other arbiter", |_| false, heard)?;
+        Ok((silence, before + after))
+    }
     fn took_over(&mut self) -> bool {
         let now = self.now;
         let count = |arbiter: &mut Arbiter| arbiter.status(now).counters.get("take_overs").copied();
@@ -147,64 +194,34 @@ impl Crowd {
 /// Measures two arbiters with many agents: handshakes, memory, an idle network, and a take-over.
 pub(crate) fn crowd(case: &str, count: u32) -> Outcome {
     let network = network(count, 2)?;
-    let setups = [0, 1].map(|rank| network.arbiter(rank, key(count + rank as u32)));
-    let addresses =
-        (0..count).map(|n| network.config().socket(network.config().host[n as usize].address[0]));
-    let peers = network.agent("h0", key(0))?.arbiters;
+    let mut crowd = Crowd::open(&network, count)?;
     let before = resident_mb()?;
-    let now = Local(1);
-    let arbiters: Vec<Arbiter> = setups
-        .into_iter()
-        .map(|setup| Ok(Arbiter::open(setup?, now)?))
-        .collect::<Result<_, Fault>>()?;
-    let mut crowd = Crowd { agents: Vec::new(), arbiters, now, spent: 0.0 };
     // The primary begins network time, and both make their nodes.
-    crowd.agents = addresses
-        .clone()
-        .take(1)
-        .map(|address| Agent::new(address, 0, &peers))
-        .collect::<Result<_, Fault>>()?;
+    crowd.join(&network, 0..1)?;
     for turn in 0..40 {
         crowd.turn(BEGINNING, turn % 10 == 0)?;
     }
     let nodes = resident_mb()?;
-    let rest = (0..).zip(addresses).skip(1).map(|(n, address)| Agent::new(address, n, &peers));
-    crowd.agents.extend(rest.collect::<Result<Vec<Agent>, Fault>>()?);
+    crowd.join(&network, 1..count)?;
     let agents = resident_mb()?;
-    let every_second = |turn: u32| turn % 10 == 1;
-    let all_know = |crowd: &mut Crowd| crowd.agents.iter().all(Agent::knows_the_time);
-    let (turns, handshakes) =
-        crowd.until(BEGINNING, "all agents had sessions", every_second, all_know)?;
+    let (turns, handshakes) = crowd.until(
+        BEGINNING,
+        "all agents had sessions",
+        |turn| turn % 10 == 1,
+        |crowd| crowd.agents.iter().all(Agent::knows_the_time),
+    )?;
     let sessions = resident_mb()?;
-
-    crowd.spent = 0.0;
-    for _ in 0..IDLE_TURNS {
-        crowd.turn(IDLE, true)?;
-    }
-    let idle = crowd.spent / 2.0 / (IDLE * IDLE_TURNS).as_secs_f64();
-
-    crowd.agents.iter_mut().for_each(|agent| agent.directed = 0);
-    crowd.arbiters.remove(0);
-    let silent = crowd.now;
-    crowd.until(TAKE_OVER, "an arbiter took over", |_| false, Crowd::took_over)?;
-    let took = crowd.now.since(silent);
-    let all_heard = |crowd: &mut Crowd| crowd.agents.iter().all(|agent| agent.directed > 0);
-    let (_, announced) = match all_heard(&mut crowd) {
-        true => (0, 0.0),
-        false => {
-            crowd.until(TAKE_OVER, "all agents heard the other arbiter", |_| false, all_heard)?
-        }
-    };
-    let each = f64::from(count);
-    let kb_each = |mb: f64| mb * 1e3 / each;
+    let idle = crowd.idle()?;
+    let (silence, announced) = crowd.take_over()?;
+    let kb_each = |mb: f64| mb * 1e3 / f64::from(count);
     Ok(vec![
         row(case, "all_sessions", (BEGINNING * turns).as_secs_f64(), "s"),
-        row(case, "handshake_cpu", handshakes / 2.0 / each * 1e6, "us"),
+        row(case, "handshake_cpu", handshakes / 2.0 / f64::from(count) * 1e6, "us"),
         row(case, "node_memory_per_agent", kb_each((nodes - before) / 2.0), "kB"),
         // Both ends of both sessions of an agent are in this process.
         row(case, "session_memory", kb_each((sessions - agents) / 4.0), "kB"),
         row(case, "idle_share_of_core", idle * 100.0, "%"),
-        row(case, "take_over_silence", took.as_secs_f64() * 1e3, "ms"),
+        row(case, "take_over_silence", silence.as_secs_f64() * 1e3, "ms"),
         row(case, "take_over_cpu", announced * 1e3, "ms"),
     ])
 }

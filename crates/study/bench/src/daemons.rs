@@ -285,49 +285,5 @@ fn answer(case: &str) -> Outcome {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use slotline_lab::live::recorded_controller;
-    use slotline_live::record::Recorder;
-    use slotline_live::replay::{Log, replay};
-    use slotline_scenario::Scenario;
-
-    /// An arbiter whose sockets have a thread of their own sends what the node of one thread sends from its log: the same
-    /// grants, bit by bit.
-    #[test]
-    fn two_threads_decide_as_one() {
-        let hosts = 4;
-        let network = network(hosts, 1).unwrap();
-        let folder = std::env::temp_dir().join(format!("slotline-threads-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
-        let file = folder.join("log");
-        let running = Arc::new(Running::default());
-        let shared = Shared::default();
-        let left = std::thread::scope(|scope| {
-            scope.spawn(|| {
-                let mut setup = network.arbiter(0, key(hosts)).unwrap();
-                (setup.threads, setup.recorder) = (2, Some(Recorder::create(&file).unwrap()));
-                Arbiter::open(setup, running.now()).unwrap().run(&running, &shared).unwrap();
-            });
-            let new = |n| Host::new(&network, n, running.now()).unwrap();
-            let mut all: Vec<Host> = (0..hosts).map(new).collect();
-            let mut left = 0;
-            while left < 500 && running.now() < Local(0).after(SPAN) {
-                for host in &mut all {
-                    left += host.round(running.now(), 16).unwrap();
-                }
-                std::thread::sleep(Duration::from_micros(300));
-            }
-            running.stop();
-            left
-        });
-        assert!(left >= 500, "{left} packets left");
-        let bytes = std::fs::read(&file).unwrap();
-        let log = Log::open(&bytes).unwrap();
-        let loaded = Scenario::parse(&file, log.header.scenario.clone()).unwrap();
-        let (mut seat, links) = recorded_controller(&loaded, &log.header).unwrap();
-        let done = replay(&mut log.clone(), &mut seat, &links, true).unwrap();
-        assert!(done.heard > 50 && done.sent > 50 && done.sent == done.recorded, "{done:?}");
-        std::fs::remove_dir_all(folder).unwrap();
-    }
-}
+#[path = "daemons_tests.rs"]
+mod tests;

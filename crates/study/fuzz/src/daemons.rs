@@ -27,7 +27,8 @@ const MOST_AT_ONCE: usize = 1_000;
 const CONFIG: &str = "scenario = 'fabric.toml'\nnetwork = ['10.1.0.0/24', 'fd00::/8']\n\
     [[arbiter]]\naddress = '10.1.0.100'\nkey = 'hSDwCYkwp1R0i33ctD73Wg2/Og0mOBr066SpjqqbTmo='\n\
     [[host]]\nname = 'h0'\naddress = ['10.1.0.1']\nkey = '3p7bfXt9wbTTW2HC7OQ1Nz+DQ8hbeGdNrfx+FG+IK08='\n\
-    [agent]\nsilence = '60ms'\nexempt-ports = [22]\n[clock]\nguard = '1ms'\n";
+    [[tenant]]\nname = 'a'\nhosts = ['h0']\nquota = 100\n\
+    [agent]\nsilence = '60ms'\nexempt-ports = [22]\n[clock]\nguard = '1ms'\nsource = 'system'\n";
 
 const SCENARIO: &str = "name = 'log'\nend.at = '1s'\nfabric = { kind = 'star', hosts = 3 }\n\
     [[scheme]]\nname = 'xco'\ncontrol.kind = 'xco'\n\
