@@ -377,7 +377,10 @@ fn what_does_not_fit_is_refused() {
             refused(usual, "", "clock.guard = '2ms'"),
             "at most an eighth of a night, which lasts 10ms",
         ),
-        (refused(usual, "voq = { packets = 99, relay = { hops = 'valiant', packets = 9 } }", ""), "leave it out"),
+        (
+            refused(usual, "voq = { packets = 99, relay = { hops = 'valiant', packets = 9 } }", ""),
+            "leave it out",
+        ),
         (
             refused("scheduler = 'solstice', week = '200ms', day = '20ms', demand = 'adu'", "", ""),
             "\"voq\"",
