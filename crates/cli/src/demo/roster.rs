@@ -4,6 +4,7 @@ use super::testbed::{Network, Testbed};
 use super::{Demo, DemoControl};
 use anyhow::Result;
 use slotline_emulate::bridge::Bridge;
+use slotline_emulate::isolation;
 use slotline_emulate::optical::OpticalSwitch;
 use slotline_emulate::racks::Racks;
 use slotline_live::keys;
@@ -59,9 +60,10 @@ pub fn roster(demo: &Demo<'_>, folder: &Path) -> Result<Vec<Daemon>> {
     match &demo.testbed.network {
         Network::Star(_) => text += "network = [\"10.79.0.0/24\"]\n",
         Network::Racks(_) => {
-            let pipe = folder.join(PIPE);
-            let command = format!("[\"sh\", \"-c\", \"exec cat > {}\"]", pipe.display());
-            let _ = writeln!(text, "circuits = {{ command = {command}, mark = {} }}", Racks::MARK);
+            let copy = format!("exec cat > {}", folder.join(PIPE).display());
+            let words = ["sh", "-c", &copy].map(str::to_owned);
+            let words: Vec<_> = isolation::first_served().map(str::to_owned).chain(words).collect();
+            let _ = writeln!(text, "circuits = {{ command = {words:?}, mark = {} }}", Racks::MARK);
         }
     }
     let mut killed = Vec::new();

@@ -130,6 +130,9 @@ impl Racks {
             ip(&format!("link set {bridge} up"))?;
         }
         ip(&format!("link add {} type veth peer name dark1", Racks::DARK))?;
+        // It has no packets of its own.
+        let ipv6 = format!("/proc/sys/net/ipv6/conf/{}/disable_ipv6", Racks::DARK);
+        let _ = std::fs::write(ipv6, "1");
         ip(&format!("link set {} up", Racks::DARK))?;
         ip("link set dark1 up")?;
         (0..self.options.racks).try_for_each(|rack| self.join_rack(rack))?;

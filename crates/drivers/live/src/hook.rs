@@ -2,16 +2,11 @@
 
 use std::io::{self, ErrorKind, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 
-/// The number of lines that may wait for the program.
-const WAITING: usize = 64;
-
-/// A running program. Dropping it closes the program's input, and then ends the program.
+/// A running program. Dropping it ends the program.
 #[derive(Debug)]
 pub struct Hook {
-    /// `None` while it is dropped.
-    lines: Option<SyncSender<Vec<u8>>>,
+    input: ChildStdin,
     child: Child,
     name: String,
 }
@@ -29,11 +24,10 @@ impl Hook {
         let mut child = started.map_err(|error| {
             io::Error::new(error.kind(), format!("cannot start the program `{name}`: {error}"))
         })?;
-        let (lines, waiting) = sync_channel(WAITING);
-        if let Some(input) = child.stdin.take() {
-            std::thread::spawn(move || pass(input, &waiting));
-        }
-        Ok(Hook { lines: Some(lines), child, name: name.clone() })
+        let input = child.stdin.take().ok_or_else(|| io::Error::other("it has no input"))?;
+        // The pipe has room for many lines.
+        rustix::io::ioctl_fionbio(&input, true)?;
+        Ok(Hook { input, child, name: name.clone() })
     }
 
     /// Passes a line to the program, without waiting for it.
@@ -42,15 +36,12 @@ impl Hook {
     /// The program has ended, or it does not read.
     pub fn tell(&mut self, line: &[u8]) -> io::Result<()> {
         self.check()?;
-        let Some(lines) = &self.lines else { return Ok(()) };
         let name = &self.name;
-        lines.try_send([line, b"\n"].concat()).map_err(|error| match error {
-            TrySendError::Full(_) => {
+        self.input.write_all(&[line, b"\n"].concat()).map_err(|error| match error.kind() {
+            ErrorKind::WouldBlock => {
                 io::Error::other(format!("the program `{name}` does not read its input"))
             }
-            TrySendError::Disconnected(_) => {
-                io::Error::other(format!("the program `{name}` has closed its input"))
-            }
+            _ => io::Error::other(format!("the program `{name}` has closed its input: {error}")),
         })
     }
 
@@ -68,18 +59,8 @@ impl Hook {
     }
 }
 
-/// Writes lines to the program until it closes its input.
-fn pass(mut input: ChildStdin, lines: &Receiver<Vec<u8>>) {
-    for line in lines {
-        if input.write_all(&line).is_err() {
-            return;
-        }
-    }
-}
-
 impl Drop for Hook {
     fn drop(&mut self) {
-        self.lines = None;
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

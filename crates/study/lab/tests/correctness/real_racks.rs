@@ -28,8 +28,6 @@ const SCHEDULERS: [&str; 4] = [
     "scheduler = 'max-weight', week = '100ms', day = '20ms', hold = '40ms', gather = '4ms'",
     "scheduler = 'eclipse', week = '200ms', day = '20ms', gather = '4ms', report-ahead = '30ms'",
 ];
-/// A quarter of a night.
-const MARGIN: Time = Time::us(2_500);
 
 fn key(number: u32) -> KeyPair {
     KeyPair::from_private([number as u8 + 1; 32])
@@ -245,9 +243,6 @@ proptest! {
         for &(now, from, to, takes) in &world.on_circuits {
             prop_assert!(world.is_up(now, now + takes, (from, to)), "{from} to {to} at {now}");
         }
-        for (down, up, _) in &world.changes[1..] {
-            prop_assert_eq!(up.since(*down).as_ns() / 100_000, MARGIN.times(2).as_ns() / 100_000);
-        }
         prop_assert!(world.on_circuits.len() > 300, "{}", world.on_circuits.len());
     }
 }
@@ -353,6 +348,23 @@ fn a_log_is_replayed() {
     assert!(recorded_controller(&loaded, &wrong).is_err());
 }
 
+/// The switch of a rack holds packets for other racks, whatever host they are for.
+#[test]
+fn packets_are_for_the_rack_of_their_prefix() {
+    let agent = network(SCHEDULERS[0]).agent("tor1", key(1)).unwrap();
+    let classified = |destination: [u8; 4]| {
+        let mut packet = vec![0x45, 0, 5, 220];
+        packet.resize(16, 0);
+        packet.extend(destination);
+        agent.role.classify(&packet).map(|(packet, length)| (packet.dst, packet.len, length))
+    };
+    assert_eq!(classified([10, 1, 2, 9]), Some((HostId(4), 1_538, 1_500)));
+    assert_eq!(classified([10, 1, 0, 1]), Some((HostId(0), 1_538, 1_500)));
+    assert_eq!(classified([10, 1, 1, 1]), None, "its own rack");
+    assert_eq!(classified([10, 9, 0, 1]), None, "no rack");
+    assert!(agent.role.needs_beat());
+}
+
 /// What racks cannot run is refused, with what would be right.
 #[test]
 fn what_does_not_fit_is_refused() {
@@ -365,7 +377,10 @@ fn what_does_not_fit_is_refused() {
             refused(usual, "", "clock.guard = '2ms'"),
             "at most an eighth of a night, which lasts 10ms",
         ),
-        (refused(usual, "voq = { packets = 99, relay = { packets = 9 } }", ""), "leave it out"),
+        (
+            refused(usual, "voq = { packets = 99, relay = { hops = 'valiant', packets = 9 } }", ""),
+            "leave it out",
+        ),
         (
             refused("scheduler = 'solstice', week = '200ms', day = '20ms', demand = 'adu'", "", ""),
             "\"voq\"",
