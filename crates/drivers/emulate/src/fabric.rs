@@ -40,8 +40,6 @@ pub struct Fabric<'a> {
     lost: Vec<u32>,
     /// The segments of a packet that is about to enter the network.
     entering: Vec<Packet>,
-    /// Packets that have arrived before the kernel of their source has released them.
-    arrived: Vec<Packet>,
     /// Hosts whose kernels have yet to learn what happens to packets that they hold.
     decided: Vec<usize>,
     captured: Vec<CapturedFrame>,
@@ -99,7 +97,7 @@ impl<'a> Fabric<'a> {
     ) -> Fabric<'a> {
         let addresses = Addresses { hosts: seats.len() as u32 };
         let (frames, counts, fidelity, shown, buffer) = Default::default();
-        let (ready, over, lost, entering, arrived, decided, captured) = Default::default();
+        let (ready, over, lost, entering, decided, captured) = Default::default();
         Fabric {
             seats,
             stepper,
@@ -113,7 +111,6 @@ impl<'a> Fabric<'a> {
             over,
             lost,
             entering,
-            arrived,
             decided,
             captured,
             end,
@@ -370,17 +367,11 @@ impl<'a> Fabric<'a> {
         for at in decided.drain(..) {
             self.seats[at].host.port.flush()?;
             self.read_released(at, clock)?;
-            let seat = &mut self.seats[at];
-            if seat.gives_up() {
-                seat.awaited.drain(..).for_each(|first| self.frames.resolve(first, None));
-            } else if !seat.awaited.is_empty() {
-                self.note_decision(at);
-            }
+            // The interface has dropped those that are still missing, and counts them.
+            self.seats[at].awaited.drain(..).for_each(|first| self.frames.resolve(first, None));
         }
         decided.append(&mut self.decided);
         self.decided = decided;
-        // Few frames wait here, if any: the kernel was told too early to release them.
-        std::mem::take(&mut self.arrived).iter().for_each(|packet| self.deliver(packet));
         Ok(())
     }
 
@@ -428,9 +419,6 @@ impl<'a> Fabric<'a> {
 
     fn deliver(&mut self, packet: &Packet) {
         let frame = &mut self.frames.slots[packet.stamp as usize];
-        if frame.state == State::Kernel {
-            return self.arrived.push(*packet);
-        }
         if packet.has(CE) {
             mark(&mut frame.bytes[PREFIX..], self.addresses, packet.dst);
         }

@@ -73,7 +73,9 @@ impl Frames {
 
     /// The number of a frame's packet, if the kernel still holds it. From now on it does not.
     pub fn let_go(&mut self, handle: u32) -> Option<u32> {
-        let first = self.slots[handle as usize].first;
+        let frame = &self.slots[handle as usize];
+        // The first frame of a packet that was released may already be another packet's.
+        let first = Some(frame.first).filter(|_| frame.state == State::Kernel)?;
         self.slots[first as usize].held.take()
     }
 
@@ -178,6 +180,9 @@ mod tests {
         let last = &frames.slots[a[2] as usize];
         assert_eq!((last.state == State::Here, &last.bytes[PREFIX + 40..]), (true, &[1; 80][..]));
         assert_eq!(frames.free, [a[1]], "the lost one waited for its packet");
+        frames.free(a[0]);
+        assert_eq!(held(&mut frames, 9, &short), [a[0]]);
+        assert_eq!(frames.let_go(a[2]), None, "not the number of another packet");
     }
 
     #[test]

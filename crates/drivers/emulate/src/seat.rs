@@ -6,16 +6,12 @@ use slotline_net::id::NodeId;
 use slotline_net::time::Time;
 use slotline_net::units::Rate;
 use std::collections::VecDeque;
-use std::time::{Duration, Instant};
 
 /// The kernel lets each connection have data for about this much real time on the way to the wire (TCP small queues).
 /// With dilation this is less network time, so the seat releases packets early to make up for the difference.
 const SMALL_QUEUE: Time = Time::ms(1);
 /// Without back-pressure, a card's queue has room for this number of packets, the usual value of Linux.
 const MOST_WAITING: u32 = 1_000;
-
-/// The longest time from the release of a packet to its appearance at the interface.
-const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A host and its place in the network.
 pub struct Seat {
@@ -27,18 +23,16 @@ pub struct Seat {
     /// Bytes in the queue that the kernel released early, and the limit for them.
     ahead: u64,
     most_ahead: u64,
-    /// The first frames of packets that the kernel was told to release, in that order, and since when one is overdue.
+    /// Handles of frames that the kernel was told to release, in that order, and whether other packets were released.
     pub(crate) awaited: VecDeque<u32>,
-    overdue: Option<Instant>,
-    /// Whether packets that are not frames were released.
     pub(crate) others: bool,
 }
 
 impl Seat {
     /// A seat of `host` at `node`, with the rate of its card.
     pub fn new(host: Host, node: NodeId, rate: Rate) -> Seat {
-        let (awaited, overdue, others) = (VecDeque::new(), None, false);
-        Seat { host, node, rate, waiting: 0, ahead: 0, most_ahead: 0, awaited, overdue, others }
+        let (awaited, others) = (VecDeque::new(), false);
+        Seat { host, node, rate, waiting: 0, ahead: 0, most_ahead: 0, awaited, others }
     }
 
     /// Sets how much slower than real time the network runs.
@@ -62,15 +56,6 @@ impl Seat {
         let may = self.ahead + len <= self.most_ahead;
         self.ahead += if may { len } else { 0 };
         may
-    }
-
-    /// Whether released packets have not come for so long that they never will. The kernel finds most packets at once.
-    pub(crate) fn gives_up(&mut self) -> bool {
-        if self.awaited.is_empty() {
-            self.overdue = None;
-            return false;
-        }
-        self.overdue.get_or_insert_with(Instant::now).elapsed() > PATIENCE
     }
 
     /// Notes that a packet has left the card. The kernel had released `ahead` bytes of it early.

@@ -9,7 +9,6 @@ use rustix::net::netlink::{self, SocketAddrNetlink};
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, sockopt};
 use std::io::{self, IoSliceMut};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use std::time::Duration;
 
 const SUBSYSTEM: u16 = 3 << 8;
 const PACKET: u16 = SUBSYSTEM;
@@ -40,10 +39,6 @@ const HEADERS: usize = NETLINK_HEADER + 4;
 const ATTRIBUTES: usize = 512;
 /// The most packets that are read at once.
 const BATCH: usize = 64;
-/// How often a verdict is sent again, the pause before the first time, and the longest one.
-const MOST_TRIES: u32 = 10_000;
-const PAUSE: Duration = Duration::from_micros(5);
-const LONGEST_PAUSE: Duration = Duration::from_millis(1);
 /// The most packets that the kernel holds.
 const MOST_HELD: u32 = 16_384;
 /// The receive buffer for messages that were not read yet, in bytes.
@@ -151,8 +146,7 @@ impl NfQueue {
     pub fn fill(&mut self) -> io::Result<()> {
         loop {
             match self.read() {
-                Ok(()) => return self.decide_again(),
-                Err(Errno::EAGAIN) => return Ok(()),
+                Ok(()) | Err(Errno::EAGAIN) => return Ok(()),
                 // Messages were lost; the kernel drops their packets or lets them pass.
                 Err(Errno::ENOBUFS | Errno::EINTR) => {}
                 Err(error) => return Err(error.into()),
@@ -170,19 +164,6 @@ impl NfQueue {
         let read = recvmmsg(socket, &mut headers, &mut rooms, MsgFlags::MSG_DONTWAIT, None)?;
         self.lengths.extend(read.map(|message| message.bytes));
         Ok(())
-    }
-
-    /// Sends verdicts again whose packets the kernel did not find. It tells of a packet before it can find it, and this
-    /// thread may have interrupted it in between. Without another verdict the packet would stay in the queue for ever,
-    /// and its connection might stop.
-    fn decide_again(&mut self) -> io::Result<()> {
-        let messages = self.buffer.chunks_exact(self.room).zip(&self.lengths);
-        let verdicts = &mut self.verdicts;
-        let tries = messages.filter_map(|(room, length)| again(&room[..*length], verdicts)).max();
-        let Some(tries) = tries else { return Ok(()) };
-        // The interrupted thread may need this processor.
-        std::thread::sleep((PAUSE * tries).min(LONGEST_PAUSE));
-        self.flush()
     }
 
     /// Appends the next packet that was read to `packet` and returns its number; `None` if there is none. All packets
@@ -274,19 +255,6 @@ fn error_of(message: &[u8]) -> Option<i32> {
     Some(i32::from_ne_bytes(*message.get(NETLINK_HEADER..)?.first_chunk()?))
 }
 
-/// Appends the verdict that an error message is about, if the kernel did not find its packet. The sequence number of
-/// a verdict counts how often it was sent again; it is returned.
-fn again(message: &[u8], out: &mut Vec<u8>) -> Option<u32> {
-    (error_of(message)? == -(Errno::ENOENT as i32)).then_some(())?;
-    let verdict = message.get(NETLINK_HEADER + 4..)?;
-    let tries = verdict.get(8..)?.first_chunk().map(|four| u32::from_ne_bytes(*four))? + 1;
-    (native16(verdict, 4)? == VERDICT && tries <= MOST_TRIES).then_some(())?;
-    let start = out.len();
-    out.extend_from_slice(verdict);
-    out[start + 8..start + 12].copy_from_slice(&tries.to_ne_bytes());
-    Some(tries)
-}
-
 /// The number and the bytes of the packet that a message is about.
 fn packet_of(message: &[u8]) -> Option<(u32, &[u8])> {
     (native16(message, 4)? == PACKET).then_some(())?;
@@ -329,21 +297,6 @@ mod tests {
             for cut in 0..message.len() {
                 packet_of(&message[..cut]);
             }
-        }
-
-        #[test]
-        fn a_verdict_that_came_too_early_is_sent_again(number: u32, code in -3i32..1, cut in 0usize..60) {
-            let mut verdict = Vec::new();
-            message(&mut verdict, 0, [VERDICT, REQUEST], &[(VERDICT_HEADER, &number.to_be_bytes())]);
-            let mut error = vec![0; NETLINK_HEADER];
-            error[4..6].copy_from_slice(&ERROR.to_ne_bytes());
-            error.extend_from_slice(&code.to_ne_bytes());
-            error.extend_from_slice(&verdict);
-            let mut sent = Vec::new();
-            prop_assert_eq!(again(&error, &mut sent), (code == -2).then_some(1));
-            verdict[8] += 1;
-            prop_assert_eq!(sent, if code == -2 { verdict } else { Vec::new() });
-            again(&error[..cut.min(error.len())], &mut Vec::new());
         }
 
         #[test]
