@@ -40,6 +40,8 @@ pub struct Fabric<'a> {
     /// Packets that the network has delivered or sent, and frames that it has lost.
     over: Vec<(Time, Handover)>,
     lost: Vec<u32>,
+    /// The segments of a packet that is about to enter the network.
+    entering: Vec<Packet>,
     /// Hosts whose kernels have yet to learn what happens to packets that they hold.
     decided: Vec<usize>,
     captured: Vec<CapturedFrame>,
@@ -97,7 +99,7 @@ impl<'a> Fabric<'a> {
     ) -> Fabric<'a> {
         let addresses = Addresses { hosts: seats.len() as u32 };
         let (frames, counts, fidelity, shown, buffer) = Default::default();
-        let (ready, over, lost, decided, captured) = Default::default();
+        let (ready, over, lost, entering, decided, captured) = Default::default();
         Fabric {
             seats,
             stepper,
@@ -111,6 +113,7 @@ impl<'a> Fabric<'a> {
             ready,
             over,
             lost,
+            entering,
             decided,
             captured,
             end,
@@ -268,47 +271,45 @@ impl<'a> Fabric<'a> {
 
     /// Moves the segments of a packet into the network. The kernel may hold the packet under a number.
     fn enter(&mut self, at: usize, burst: &Burst<'_>, held: Option<u32>, now: Time) {
-        let mut previous = None;
+        let mut entering = std::mem::take(&mut self.entering);
         for n in 0..burst.count() {
-            let handle = self.frames.put(burst, n, at as u32);
-            let bytes = &self.frames.slots[handle as usize].bytes[PREFIX..];
-            match self.classifier.classify(HostId(at as u32), bytes) {
-                Ok(packet) => {
-                    held.iter().for_each(|number| self.frames.hold(handle, *number, previous));
-                    previous = Some(handle);
-                    self.inject(at, Packet { stamp: handle, ..packet }, now);
-                }
-                // The other segments have the same addresses.
-                Err(_) => {
-                    self.frames.free(handle);
-                    return self.refuse(at, held);
-                }
+            let stamp = self.frames.put(burst, n, at as u32);
+            let bytes = &self.frames.slots[stamp as usize].bytes[PREFIX..];
+            let packet = self.classifier.classify(HostId(at as u32), bytes);
+            entering.push(Packet { stamp, ..packet.unwrap_or_default() });
+            if packet.is_err() {
+                entering.drain(..).for_each(|packet| self.frames.free(packet.stamp));
+                self.refuse(at, held);
+                break;
             }
         }
-        if let Some(handle) = previous.filter(|handle| self.goes_ahead(*handle)) {
-            self.release(handle);
+        let mut previous = None;
+        for Packet { stamp, .. } in &entering {
+            held.iter().for_each(|number| self.frames.hold(*stamp, *number, previous));
+            previous = Some(*stamp);
         }
+        let goes_ahead = entering.iter().fold(false, |_, packet| self.inject(at, *packet, now));
+        if let Some(last) = previous.filter(|_| goes_ahead) {
+            self.release(last);
+        }
+        entering.clear();
+        self.entering = entering;
     }
 
-    /// Whether the kernel is to release the packet of a frame before it leaves the card: its last frame may go ahead.
-    fn goes_ahead(&self, last: u32) -> bool {
-        self.frames.slots[last as usize].ahead > 0
-    }
-
-    /// Moves a frame into the network.
-    fn inject(&mut self, at: usize, packet: Packet, now: Time) {
+    /// Moves a frame into the network. Returns whether the kernel may release it before it leaves the card.
+    fn inject(&mut self, at: usize, packet: Packet, now: Time) -> bool {
         let seat = &mut self.seats[at];
         let (node, len) = (seat.node, packet.len.into());
         seat.enter();
         let frame = &mut self.frames.slots[packet.stamp as usize];
-        if frame.state == State::Kernel && seat.may_go_ahead(len) {
-            frame.ahead = len;
-        }
-        if self.stepper.inject(node, now, packet) {
-            self.counts.entered += 1;
-        } else {
+        let ahead = frame.state == State::Kernel && seat.may_go_ahead(len);
+        frame.ahead = if ahead { len } else { 0 };
+        let entered = self.stepper.inject(node, now, packet);
+        self.counts.entered += u64::from(entered);
+        if !entered {
             self.lose(packet.stamp);
         }
+        ahead && entered
     }
 
     /// Lets the kernel split a packet that is too long. Its fragments follow.
@@ -377,25 +378,30 @@ impl<'a> Fabric<'a> {
 
     /// Tells kernels what happens to the packets that they hold, and reads those that leave by their interfaces.
     fn collect(&mut self, clock: &Clock) -> io::Result<()> {
-        while let Some(at) = self.decided.pop() {
+        let mut decided = std::mem::take(&mut self.decided);
+        for at in decided.drain(..) {
             self.seats[at].host.port.flush()?;
-            let mut awaited = std::mem::take(&mut self.seats[at].awaited);
-            let others = std::mem::take(&mut self.seats[at].others);
-            let mut seen = 0;
-            while seen < awaited.len() || others {
-                let port = &self.seats[at].host.port;
-                let Some(length) = port.read(&mut self.buffer)? else { break };
-                let (packet, mtu) = (&self.buffer[..length], port.mtu);
-                match self.frames.complete(&awaited[seen..], packet, mtu) {
-                    Some(place) => seen += place + 1,
-                    None if self.seats[at].is_full() => self.counts.refused += 1,
-                    None => self.enter_unheld(at, length, clock.now()),
-                }
+            self.read_released(at, clock)?;
+            // The interface has dropped those that are still missing, and counts them.
+            self.seats[at].awaited.drain(..).for_each(|first| self.frames.resolve(first, None));
+        }
+        decided.append(&mut self.decided);
+        self.decided = decided;
+        Ok(())
+    }
+
+    /// Reads packets that a host's kernel has released.
+    fn read_released(&mut self, at: usize, clock: &Clock) -> io::Result<()> {
+        let others = std::mem::take(&mut self.seats[at].others);
+        while !self.seats[at].awaited.is_empty() || others {
+            let seat = &mut self.seats[at];
+            let Some(length) = seat.host.port.read(&mut self.buffer)? else { break };
+            let (packet, mtu) = (&self.buffer[..length], seat.host.port.mtu);
+            match self.frames.complete(&seat.awaited, packet, mtu) {
+                Some(place) => drop(seat.awaited.remove(place)),
+                None if seat.is_full() => self.counts.refused += 1,
+                None => self.enter_unheld(at, length, clock.now()),
             }
-            // The interface has dropped these, and counts them.
-            awaited.drain(seen..).for_each(|first| self.frames.resolve(first, None));
-            awaited.clear();
-            self.seats[at].awaited = awaited;
         }
         Ok(())
     }
@@ -413,7 +419,7 @@ impl<'a> Fabric<'a> {
         let frame = &self.frames.slots[handle as usize];
         let at = frame.host as usize;
         self.seats[at].host.port.release(number);
-        self.seats[at].awaited.push(frame.first);
+        self.seats[at].awaited.push_back(frame.first);
         self.note_decision(at);
     }
 

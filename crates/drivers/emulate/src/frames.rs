@@ -2,6 +2,7 @@
 
 use crate::burst::Burst;
 use crate::port::PREFIX;
+use std::collections::VecDeque;
 
 /// Where the payload of a frame is.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
@@ -72,17 +73,18 @@ impl Frames {
 
     /// The number of a frame's packet, if the kernel still holds it. From now on it does not.
     pub fn let_go(&mut self, handle: u32) -> Option<u32> {
-        let first = self.slots[handle as usize].first;
+        let frame = &self.slots[handle as usize];
+        // The first frame of a packet that was released may already be another packet's.
+        let first = Some(frame.first).filter(|_| frame.state == State::Kernel)?;
         self.slots[first as usize].held.take()
     }
 
     /// Fills in the payload of the first of the `awaited` packets that begins like the whole packet `bytes`, and returns
-    /// its place. Packets before it are missing.
-    pub fn complete(&mut self, awaited: &[u32], bytes: &[u8], mtu: usize) -> Option<usize> {
+    /// its place.
+    pub fn complete(&mut self, awaited: &VecDeque<u32>, bytes: &[u8], mtu: usize) -> Option<usize> {
         let burst = Burst::by_mtu(bytes, mtu)?;
         let same = |first: &u32| begin_alike(&self.slots[*first as usize].bytes, bytes);
         let place = awaited.iter().position(same)?;
-        awaited[..place].iter().for_each(|first| self.resolve(*first, None));
         self.resolve(awaited[place], Some(&burst));
         Some(place)
     }
@@ -169,13 +171,18 @@ mod tests {
         );
         assert_eq!(frames.lose(a[1]), None);
         assert_eq!(frames.let_go(b[0]), Some(8));
-        let awaited = [a[0], b[0]];
+        let awaited = [a[0], b[0]].into();
         assert_eq!(frames.complete(&awaited, &packet(5, 60), 500), None);
         assert_eq!(frames.complete(&awaited, &short, 500), Some(1));
-        let state = |frames: &Frames, handle: u32| frames.slots[handle as usize].state;
-        assert!(state(&frames, a[2]) == State::Missing && state(&frames, b[0]) == State::Here);
         assert_eq!(frames.slots[b[0] as usize].bytes, short);
+        assert!(frames.slots[a[2] as usize].state == State::Kernel);
+        assert_eq!(frames.complete(&awaited, &long, 500), Some(0));
+        let last = &frames.slots[a[2] as usize];
+        assert_eq!((last.state == State::Here, &last.bytes[PREFIX + 40..]), (true, &[1; 80][..]));
         assert_eq!(frames.free, [a[1]], "the lost one waited for its packet");
+        frames.free(a[0]);
+        assert_eq!(held(&mut frames, 9, &short), [a[0]]);
+        assert_eq!(frames.let_go(a[2]), None, "not the number of another packet");
     }
 
     #[test]

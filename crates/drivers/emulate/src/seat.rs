@@ -5,6 +5,7 @@ use crate::namespace::Host;
 use slotline_net::id::NodeId;
 use slotline_net::time::Time;
 use slotline_net::units::Rate;
+use std::collections::VecDeque;
 
 /// The kernel lets each connection have data for about this much real time on the way to the wire (TCP small queues).
 /// With dilation this is less network time, so the seat releases packets early to make up for the difference.
@@ -23,14 +24,14 @@ pub struct Seat {
     ahead: u64,
     most_ahead: u64,
     /// Handles of frames that the kernel was told to release, in that order, and whether other packets were released.
-    pub(crate) awaited: Vec<u32>,
+    pub(crate) awaited: VecDeque<u32>,
     pub(crate) others: bool,
 }
 
 impl Seat {
     /// A seat of `host` at `node`, with the rate of its card.
     pub fn new(host: Host, node: NodeId, rate: Rate) -> Seat {
-        let (awaited, others) = (Vec::new(), false);
+        let (awaited, others) = (VecDeque::new(), false);
         Seat { host, node, rate, waiting: 0, ahead: 0, most_ahead: 0, awaited, others }
     }
 

@@ -22,8 +22,6 @@ use slotline_net::id::{HostId, NodeId};
 use slotline_net::node::host::Plan;
 use slotline_net::time::Time;
 use slotline_net::transport::TransportSpec;
-use slotline_net::wire::UDP_HEADERS;
-use slotline_net::workload::{Carrier, Conn};
 use slotline_scenario::emulated::kernel_name;
 use slotline_scenario::{AppSpec, EmulateSpec, EndWhen, GateSpec, Loaded, ScenarioError};
 use slotline_sim::{Journal, Stepper};
@@ -56,13 +54,12 @@ pub fn record(
     let graph = loaded.scenario.fabric.build().map_err(|error| loaded.blame(error))?;
     let names: Vec<String> =
         graph.hosts.iter().map(|node| graph.nodes[node.at()].name.clone()).collect();
-    let gate = gate_for(spec.gate, &assembly.plan)?;
     let registered = Registered::new().map_err(failed)?;
     let circuits = congestion::load(transport, spec, names.len() as u32, registered.folder());
     let circuits = circuits.map_err(failed)?;
     let mut tcp = kernel(transport, dilation);
     circuits.iter().for_each(|own| own.name().clone_into(&mut tcp.congestion));
-    let hosts = hosts(&names, &tcp, gate)?;
+    let hosts = hosts(&names, &tcp, spec.gate)?;
     let gate = match hosts.first().map(Host::gate) {
         Some(GateKind::Interface) => Gate::Interface,
         _ => Gate::Queue,
@@ -105,25 +102,6 @@ fn kernel(transport: &TransportSpec, dilation: Dilation) -> KernelTcp {
         least_rto: dilation.real(transport.min_rto),
         quick_acks: transport.delayed_ack == Time::ZERO,
         tail_loss_probes: transport.tail_loss_probe,
-    }
-}
-
-/// The gate to use. The queue gets datagrams before the kernel fragments them, so datagrams that are longer than a
-/// packet need the other gate.
-fn gate_for(asked: GateSpec, plan: &Plan) -> Result<GateSpec, ScenarioError> {
-    let most = plan.transport.mtu().saturating_sub(UDP_HEADERS);
-    let message = |conn: &Conn| match conn.carrier {
-        Carrier::Udp { message, .. } => message,
-        _ => 0,
-    };
-    let longest = plan.traffic.conns.iter().map(message).max().unwrap_or(0);
-    match asked {
-        GateSpec::Auto if longest > most => Ok(GateSpec::Interface),
-        GateSpec::Queue if longest > most => Err(failed(format_args!(
-            "messages have up to {longest} bytes, and the gate `queue` cannot fragment datagrams of more than {most} \
-             bytes: use the gate `interface`"
-        ))),
-        _ => Ok(asked),
     }
 }
 

@@ -3,3 +3,4 @@
 
 mod network;
 mod ping;
+mod transfer;
