@@ -25,11 +25,14 @@ __all__ = [
     "AnyEngine",
     "AnyEvent",
     "AnyFabric",
+    "AnyPolicy",
     "AnyQueue",
     "AnyTransport",
     "AnyWorkload",
     "App",
+    "Application",
     "Bump",
+    "ChosenFlows",
     "CircuitNet",
     "Classifier",
     "Control",
@@ -75,6 +78,16 @@ __all__ = [
     "OnDemand",
     "PacketNet",
     "Pfc",
+    "Policy",
+    "PolicyAvq",
+    "PolicyCodel",
+    "PolicyCustom",
+    "PolicyDropTail",
+    "PolicyEcn",
+    "PolicyObject",
+    "PolicyPie",
+    "PolicyQcn",
+    "PolicyRed",
     "Queue",
     "QueueAvq",
     "QueueCodel",
@@ -85,6 +98,7 @@ __all__ = [
     "QueuePie",
     "QueueQcn",
     "QueueRed",
+    "Rack",
     "Rate",
     "Reaction",
     "Recovery",
@@ -146,14 +160,29 @@ class App(Table):
 
 
 @dataclass(slots=True, kw_only=True, repr=False)
+class Application(Table):
+    """A further application of a bump: a policy for the same virtual queues.
+
+    :param policy: Which packets it marks or drops, and whose senders it notifies.
+    :param flows: The flows on which it acts.
+    """
+    policy: AnyPolicy | Mapping[str, Any]
+    flows: ChosenFlows | Mapping[str, Any] | None = None
+
+
+@dataclass(slots=True, kw_only=True, repr=False)
 class Bump(Table):
     """Bumps on the wires of unmodified switches. They see the packets that enter a switch, have a virtual queue for each
     of its ports, and mark packets, drop them or notify senders as a switch would.
 
     Source: M. Al-Fares, doctoral thesis, UC San Diego, chapter 5 (NetBump).
 
+    :param also: Further applications on the same virtual queues. Each packet is judged by all of them, and then by
+        `queue`. Source: M. Al-Fares, doctoral thesis, UC San Diego, 5.1.1: "it is possible to compose multiple
+        applications", and "AQM functionality can act only on particular flows".
     :param at: Their places, as `s1-s0`: the switch, and the node at the other end of the wire. If empty: all ports of
         switches that lead to other switches.
+    :param flows: The flows on which the discipline of `queue` acts. Packets of all flows count in virtual queues.
     :param jitter: The largest additional delay. It is distributed uniformly, and packets stay in order. Default: "0ps".
     :param latency: The delay of a packet in a bump. Default: "0ps".
     :param notify: Whose sender is notified, if the discipline notifies. Default: "sampled".
@@ -167,7 +196,9 @@ class Bump(Table):
     :param update_loss: With `sharing = "updates"`: the share of updates that get lost. Default: 0.0.
     :param update_path: With `sharing = "updates"`: the path of updates. Default: "dedicated".
     """
+    also: Sequence[Application | Mapping[str, Any]] | None = None
     at: Sequence[str] | None = None
+    flows: ChosenFlows | Mapping[str, Any] | None = None
     jitter: Time | None = None
     latency: Time | None = None
     notify: Literal["sampled", "largest"] | None = None
@@ -180,6 +211,17 @@ class Bump(Table):
     update_every: int | None = None
     update_loss: float | None = None
     update_path: Literal["dedicated", "in-band"] | None = None
+
+
+@dataclass(slots=True, kw_only=True, repr=False)
+class ChosenFlows(Table):
+    """Flows by their hosts. All packets count in virtual queues, those of other flows, too.
+
+    :param from_: Hosts that send them. Default: "all".
+    :param to: Hosts that receive them. Default: "all".
+    """
+    from_: int | str | None = None
+    to: int | str | None = None
 
 
 @dataclass(slots=True, kw_only=True, repr=False)
@@ -1082,6 +1124,216 @@ class Pfc(Table):
 
 
 @dataclass(slots=True, kw_only=True, repr=False)
+class PolicyDropTail(Table):
+    """Drops packets that do not fit.
+
+    Drop-tail has no settings.
+    """
+    KIND: ClassVar[str] = "drop-tail"
+
+
+@dataclass(slots=True, kw_only=True, repr=False)
+class PolicyEcn(Table):
+    """Marks ECN-capable packets that find more than a threshold queued.
+
+    Source: RFC 3168 for the mark; RFC 8257 (DCTCP), section 3.1, for the threshold.
+
+    The settings of an instantaneous threshold.
+
+    :param drop_non_ect: Whether packets that cannot be marked are dropped above the threshold, instead of queued.
+        Source: RFC 3168, section 5. Default: false.
+    :param threshold: Packets that find more than this in the queue are marked, if they can be marked. Default:
+        "22500B".
+    """
+    KIND: ClassVar[str] = "ecn"
+    drop_non_ect: bool | None = None
+    threshold: Size | None = None
+
+
+@dataclass(slots=True, kw_only=True, repr=False)
+class PolicyRed(Table):
+    """Random early detection on the average backlog, optionally gentle and with ECN.
+
+    Source: Floyd and Jacobson, "Random Early Detection Gateways for Congestion Avoidance", IEEE/ACM Transactions on
+    Networking 1(4), 1993, whose recommendations are the defaults.
+
+    The settings of random early detection, named as by Floyd and Jacobson. The defaults are the values that they
+    recommend.
+
+    :param ecn: Whether chosen packets are marked, if they can be, instead of dropped. Default: false.
+    :param gentle: Whether the probability rises linearly to 1 between `max` and twice `max`, instead of jumping to 1 at
+        `max`. Default: true.
+    :param max: The average backlog at which the probability reaches `max-p`. Default: "22500B".
+    :param max_p: The probability at `max`. Default: 0.1.
+    :param min: The average backlog above which packets are chosen. Default: "7500B".
+    :param weight: The weight of a new value in the average. Default: 0.002.
+    """
+    KIND: ClassVar[str] = "red"
+    ecn: bool | None = None
+    gentle: bool | None = None
+    max: Size | None = None
+    max_p: float | None = None
+    min: Size | None = None
+    weight: float | None = None
+
+
+@dataclass(slots=True, kw_only=True, repr=False)
+class PolicyCodel(Table):
+    """Drops or marks packets, more and more often, if they wait longer than a target during an interval.
+
+    Source: RFC 8289 (CoDel), whose recommendations are the defaults; they are for the Internet.
+
+    CoDel's settings (RFC 8289, 4.2 and 4.3). The defaults are for the Internet; within a datacenter choose about the
+    base round-trip time for `interval` and a tenth of it for `target`.
+
+    :param ecn: Whether chosen packets are marked, if they can be, instead of dropped. Default: false.
+    :param interval: The time for which the delay may exceed the target before a packet is dropped. Default: "100ms".
+    :param target: The target of the queueing delay. Default: "5ms".
+    """
+    KIND: ClassVar[str] = "codel"
+    ecn: bool | None = None
+    interval: Time | None = None
+    target: Time | None = None
+
+
+@dataclass(slots=True, kw_only=True, repr=False)
+class PolicyPie(Table):
+    """Drops or marks packets with a probability. A controller sets it so that the delay approaches a target.
+
+    Source: RFC 8033 (PIE), whose recommendations are the defaults; they are for the Internet.
+
+    PIE's settings (RFC 8033, 4 and 5).
+
+    :param alpha: Weight of the difference between the delay and the target, per second. Default: 0.125.
+    :param beta: Weight of the change of the delay, per second. Default: 1.25.
+    :param burst: The length of a burst after an idle time. Nothing is dropped during it. Default: "150ms".
+    :param ecn: Whether chosen packets are marked, if they can be, instead of dropped. Default: false.
+    :param target: The target of the queueing delay. Default: "15ms".
+    :param update: Interval between updates of the probability. Default: "15ms".
+    """
+    KIND: ClassVar[str] = "pie"
+    alpha: float | None = None
+    beta: float | None = None
+    burst: Time | None = None
+    ecn: bool | None = None
+    target: Time | None = None
+    update: Time | None = None
+
+
+@dataclass(slots=True, kw_only=True, repr=False)
+class PolicyAvq(Table):
+    """Drops or marks packets that overflow a virtual queue. Its capacity adapts to a target of the utilisation.
+
+    Source: Kunniyur and Srikant, "An Adaptive Virtual Queue (AVQ) Algorithm for Active Queue Management", IEEE/ACM
+    Transactions on Networking 12(2), 2004.
+
+    The settings of the adaptive virtual queue, named as in the article's section II.
+
+    :param ecn: Whether chosen packets are marked, if they can be, instead of dropped. Default: false.
+    :param gain: The rate at which the virtual capacity adapts, per second. Default: 0.15.
+    :param size: Room of the virtual queue. Default: "150KB".
+    :param utilisation: The target of the utilisation of the link. Default: 0.98.
+    """
+    KIND: ClassVar[str] = "avq"
+    ecn: bool | None = None
+    gain: float | None = None
+    size: Size | None = None
+    utilisation: float | None = None
+
+
+@dataclass(slots=True, kw_only=True, repr=False)
+class PolicyQcn(Table):
+    """Quantized congestion notification: samples packets and sends their senders the severity of the congestion.
+
+    Source: IEEE 802.1Q-2018, clauses 30 to 32 (802.1Qau).
+
+    The settings of a QCN congestion point (IEEE 802.1Q, 32.8).
+
+    :param equilibrium: The queue length that the congestion point aims at. Default: "26KB".
+    :param full_at: The quantised feedback above which samples become no more frequent. Default: 63.
+    :param growth_weight: Weight of the growth of the queue in the feedback. Default: 2.0.
+    :param least_sample: Bytes between two samples at the highest congestion. Default: "15KB".
+    :param most_feedback: The highest quantised feedback. Each step of feedback lowers the rate of the sender by 1/128.
+        Default: 63.
+    :param sample: Bytes between two samples without congestion. Default: "150KB".
+    """
+    KIND: ClassVar[str] = "qcn"
+    equilibrium: Size | None = None
+    full_at: int | None = None
+    growth_weight: float | None = None
+    least_sample: Size | None = None
+    most_feedback: int | None = None
+    sample: Size | None = None
+
+
+@dataclass(slots=True, kw_only=True, repr=False)
+class PolicyObject(Table):
+    """A program of the user, in C or another language, compiled to an eBPF object file.
+
+    Source: RFC 9669 for its instructions.
+
+    The settings of a program in an object file.
+
+    :param file: The object file, as clang makes it for eBPF. Its path is relative to the scenario.
+    :param instructions: The most instructions for one packet. A program that exceeds this, or breaks another rule, is
+        stopped. All packets of its queue pass from then on. Default: 10000.
+    :param notifies: Whether the program notifies senders. Hosts then have reaction points, as under `qcn`. Default:
+        false.
+    """
+    KIND: ClassVar[str] = "object"
+    file: str
+    instructions: int | None = None
+    notifies: bool | None = None
+
+
+@dataclass(slots=True, kw_only=True, repr=False)
+class PolicyCustom(Table):
+    """A policy that the calling program supplies, in Rust.
+
+    A queue policy that the calling program supplies.
+
+    :param name: The name of the policy in the calling program.
+    :param options: The policy's own options.
+    """
+    KIND: ClassVar[str] = "custom"
+    name: str
+    options: Mapping[str, Any] | None = None
+
+
+class Policy:
+    """Which packets are marked or dropped before the queue is full, and whose senders are notified. If a port has eight
+    queues, the policy of each uses its own backlog.
+    """
+    drop_tail = PolicyDropTail
+    ecn = PolicyEcn
+    red = PolicyRed
+    codel = PolicyCodel
+    pie = PolicyPie
+    avq = PolicyAvq
+    qcn = PolicyQcn
+    object = PolicyObject
+    custom = PolicyCustom
+
+
+AnyPolicy = PolicyDropTail | PolicyEcn | PolicyRed | PolicyCodel | PolicyPie | PolicyAvq | PolicyQcn | PolicyObject | PolicyCustom
+
+
+@dataclass(slots=True, kw_only=True, repr=False)
+class Rack(Table):
+    """A rack of a hybrid fabric.
+
+    :param hosts: Names of its hosts.
+    :param host_delay: Propagation delay of its hosts' links. Default: `host-delay`.
+    :param host_rate: Rate of its hosts' links. Default: `host-rate`.
+    :param switch: Name of its switch. Default: `tor0`, `tor1`, … by its place in the list.
+    """
+    hosts: Sequence[str]
+    host_delay: Time | None = None
+    host_rate: Rate | None = None
+    switch: str | None = None
+
+
+@dataclass(slots=True, kw_only=True, repr=False)
 class Reaction(Table):
     """The reaction point of hosts (IEEE 802.1Q, 32.10): how they react when a congestion point notifies them. Each
     connection that was notified has a rate limiter.
@@ -1347,8 +1599,6 @@ class FabricHybrid(Table):
     connect them to the scheduler of the circuits (`scheduler`). A pod is a rack. Core packet switches (`core0`, …) may
     be behind the circuit switches.
 
-    :param hosts_per_rack: Hosts in each rack.
-    :param racks: Racks, from 2 on.
     :param circuits: The circuit switches; without them, all packets go through the packet switch.
     :param control_delay: Propagation delay of the links to the scheduler, which are as fast as those of hosts. Default:
         "1us".
@@ -1356,17 +1606,24 @@ class FabricHybrid(Table):
         none.
     :param host_delay: Propagation delay of host links. Default: "1us".
     :param host_rate: Rate of host links. Default: "10Gbps".
+    :param hosts_per_rack: Hosts in each rack.
     :param packet: The packet switch; without it, packets wait for a circuit.
+    :param rack: Instead of `racks` and `hosts-per-rack`: the racks one by one.
+    :param racks: Racks, from 2 on.
+    :param racks_of: Instead of `racks` and `hosts-per-rack`, for the fabric of a scheme: its racks are those of the
+        scenario's fabric.
     """
     KIND: ClassVar[str] = "hybrid"
-    hosts_per_rack: int
-    racks: int
     circuits: CircuitNet | Mapping[str, Any] | None = None
     control_delay: Time | None = None
     core: CoreNet | Mapping[str, Any] | None = None
     host_delay: Time | None = None
     host_rate: Rate | None = None
+    hosts_per_rack: int | None = None
     packet: PacketNet | Mapping[str, Any] | None = None
+    rack: Sequence[Rack | Mapping[str, Any]] | None = None
+    racks: int | None = None
+    racks_of: Literal["switches", "pods"] | None = None
 
 
 @dataclass(slots=True, kw_only=True, repr=False)
@@ -2317,6 +2574,9 @@ class WorkloadHdfs(Table):
     :param placement: Placement of replicas. Default: "hdfs".
     :param replicas: Copies of each block. Default: 2.
     :param shift: `rehdfs`: distance from a writer's rack to the rack of its blocks. Default: 1.
+    :param shift_every: `rehdfs`: interval at which the distance grows by one, so that racks do not depend on each other
+        for long. A file keeps the distance that holds when its writer starts. Default: it stays the same. Source:
+        "Overcoming End-to-End Challenges in Reconfigurable Datacenter Networks" (Etalon), 2018, section 6.1.
     :param size: Bytes of a file. Default: "400MiB".
     :param spread: Delay of each writer after `start`, drawn uniformly from zero to this time. A cluster does not start
         all tasks of a job at once. Default: "0ps".
@@ -2335,6 +2595,7 @@ class WorkloadHdfs(Table):
     placement: Literal["hdfs", "rehdfs"] | None = None
     replicas: int | None = None
     shift: int | None = None
+    shift_every: Time | None = None
     size: Size | None = None
     spread: Time | None = None
     start: Time | None = None

@@ -179,7 +179,7 @@ mod tests {
         for (rule, nodes, more, why) in [
             ("racks-of = \"switches\"", between, "", "`a1` and `a3` are in one rack, but `b1`"),
             ("racks-of = \"switches\"", IN_ORDER, twice, "host `c2` has several links"),
-            ("racks-of = \"rows\"", IN_ORDER, "", "unknown variant `rows`"),
+            ("racks-of = \"rows\"", IN_ORDER, "", "expected `switches` or `pods`"),
             (given, IN_ORDER, "", "leave `racks`, `hosts-per-rack` and `rack` out"),
             ("racks = 3", IN_ORDER, "", "`hosts-per-rack` = 0"),
             ("rack = [{ hosts = [\"x\"] }]", IN_ORDER, "", "must be from 2"),
