@@ -2,7 +2,6 @@ package slotline.rehdfs;
 
 import java.io.IOException;
 import java.io.OutputStream;
-import java.net.InetAddress;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -39,16 +38,16 @@ public final class Dfsio {
     this.host = host;
   }
 
-  /** {@code Dfsio FILES BYTES HOSTS}: FILES files of BYTES each, together with the writers of HOSTS hosts in all. */
+  /** {@code Dfsio NAME FILES BYTES HOSTS}: FILES files of BYTES each, with the writers of HOSTS hosts in all. */
   public static void main(String[] arguments) throws Exception {
-    if (arguments.length != 3) {
-      System.err.println("usage: Dfsio FILES BYTES HOSTS");
+    if (arguments.length != 4) {
+      System.err.println("usage: Dfsio NAME FILES BYTES HOSTS");
       System.exit(2);
     }
-    int count = Integer.parseInt(arguments[0]);
-    long bytes = Long.parseLong(arguments[1]);
-    int hosts = Integer.parseInt(arguments[2]);
-    String host = System.getProperty("rehdfs.host", InetAddress.getLocalHost().getHostName());
+    String host = arguments[0];
+    int count = Integer.parseInt(arguments[1]);
+    long bytes = Long.parseLong(arguments[2]);
+    int hosts = Integer.parseInt(arguments[3]);
     Configuration conf = new HdfsConfiguration();
     Server.waitForNameNode(conf);
     new Dfsio((DistributedFileSystem) FileSystem.get(conf), host).write(count, bytes, hosts);
