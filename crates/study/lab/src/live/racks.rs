@@ -55,8 +55,8 @@ fn controller(
 ) -> Result<SwitchPart, LiveNetworkError> {
     let part = live::switch(loaded, scheme, scheduler(roles));
     let mut part = part.map_err(|error| loaded.blame(error))?;
-    let lane = part.wires[0].clone();
-    let to = |node| Wire { far: End { node, port: PortId(0) }, ..lane.clone() };
+    let lane = part.wires[0];
+    let to = |node| Wire { far: End { node, port: PortId(0) }, ..lane };
     part.wires.extend(roles.circuit_switches().map(to));
     Ok(part)
 }
