@@ -361,7 +361,7 @@ mod tests {
                 received: n,
                 sent: n,
                 epoch: n,
-                drained: n % 3 == 0,
+                drained: n.is_multiple_of(3),
             }),
         }
     }

@@ -134,8 +134,9 @@ impl Crowd {
         for group in agents.chunks_mut(GROUP) {
             group.iter_mut().try_for_each(|agent| agent.turn(*now, asks))?;
             let began = cpu();
-            // A round handles at least 64 datagrams, and an agent sends at most two to each arbiter.
-            for _ in 0..=2 * group.len() / 64 {
+            // A round handles at least 64 datagrams. An agent sends two to each arbiter, and more where questions have waited
+            // for a session.
+            for _ in 0..=8 * group.len() / 64 {
                 arbiters.iter_mut().try_for_each(|arbiter| arbiter.round(&|| *now).map(drop))?;
             }
             *spent += cpu() - began;
