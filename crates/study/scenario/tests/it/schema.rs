@@ -374,8 +374,3 @@ fn the_file_with_the_shape_is_that_of_the_types() {
     let how = "SLOTLINE_WRITE_SHAPE=1 cargo test -p slotline-scenario the_file_with_the_shape";
     assert!(kept == made, "crates/study/scenario/src/shape.json is not of these types; {how}");
 }
-
-#[test]
-fn tmp_defs() {
-    std::fs::write("/tmp/pb_defs.json", schema::definitions().to_string()).unwrap();
-}
