@@ -54,7 +54,7 @@ impl Round {
         start.map_or(&[], |start| &self.assignments[start as usize..])
     }
     /// The assignments from this index on.
-    pub(crate) fn from_index(&self, at: usize) -> &[Assignment] {
+    pub(crate) fn tail(&self, at: usize) -> &[Assignment] {
         &self.assignments[at..]
     }
     /// All assignments, slot by slot.

@@ -71,7 +71,7 @@ impl SwitchBuffers {
     /// The open slot of `round` ends: its assignments are in the buffers.
     pub fn advance(&mut self, round: &Round) {
         let slot = (round.slot + round.guard).as_ps();
-        for assignment in round.from_index(round.open()) {
+        for assignment in round.tail(round.open()) {
             let at = self.ports.binary_search_by_key(&assignment.dst.at(), |port| port.host);
             if let Ok(at) = at {
                 let port = &mut self.ports[at];
