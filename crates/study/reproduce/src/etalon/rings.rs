@@ -22,10 +22,10 @@ pub(super) const DEMAND: Experiment = Experiment {
         set: |_, rings| format!("{rings} ring"),
         compare: compare_demand,
         figures: |view| {
-            let both = |draw: fn(&View, &'static str, fn(&FlowRow) -> bool) -> Figure| {
-                [draw(view, "small", small), draw(view, "large", large)]
-            };
-            both(times).into_iter().chain(both(rates)).collect()
+            let of = [("small", small as fn(&FlowRow) -> bool), ("large", large)];
+            let times = of.map(|(id, which)| times(view, id, which));
+            let rates = of.map(|(id, which)| rates(view, id, which));
+            times.into_iter().chain(rates).collect()
         },
     }),
 };
