@@ -60,8 +60,9 @@ fn holds(keyword: &str, rule: &Value, value: &Value, schema: &Value) -> bool {
             all(rule).iter().all(|key| table.contains_key(key.as_str().expect("a key")))
         }
         ("additionalProperties", Value::Object(table)) => {
-            let open = rule.as_bool().expect("any key, or no other");
-            open || table.keys().all(|key| schema["properties"].get(key).is_some())
+            let fits = |value| rule.as_bool().unwrap_or_else(|| accepts(rule, value));
+            let is_known = |key: &String| schema["properties"].get(key).is_some();
+            table.iter().all(|(key, value)| is_known(key) || fits(value))
         }
         ("items", Value::Array(list)) => list.iter().all(|item| accepts(rule, item)),
         ("pattern", Value::String(text)) => matches(rule, text),
