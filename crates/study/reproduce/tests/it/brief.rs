@@ -149,7 +149,7 @@ fn every_experiment_is_documented() {
 }
 
 /// Experiments that no paper has, those of logs that authors published, and another reading of one that a paper has.
-const OWN: [&str; 6] = ["hed-10", "hed-11", "et-N", "et-K", "et-T", "nb-A"];
+const OWN: [&str; 7] = ["hed-10", "hed-11", "et-9", "et-N", "et-K", "et-T", "nb-A"];
 const LOGS: [&str; 2] = ["et-S", "et-D"];
 const READINGS: [&str; 1] = ["nb-4c"];
 
