@@ -218,6 +218,8 @@ impl Study {
         }
         let at = |&x: &u32| {
             let mut loaded = Scenario::parse_single(Path::new(self.file), self.text.into())?;
+            // Expectations are about the file as it is, whose schemes may be missing here.
+            loaded.scenario.expect.clear();
             let setup = (self.set)(&mut loaded.scenario, x);
             loaded.reseed(None, None)?;
             Ok(Point { x, setup, loaded })
