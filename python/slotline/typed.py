@@ -725,7 +725,7 @@ class EngineEmulate(Table):
 
     How a scenario is emulated.
 
-    :param circuit_signal: How hosts with the transport `retcp` learn of circuits. Default: "map".
+    :param circuit_signal: How hosts with the transport `retcp` learn of circuits.
     :param dilation: How many times slower than real time the network runs, 1 to 100000. Default: 1.0.
     :param exact: Whether the hosts are in a guest machine with virtual time (QEMU, without KVM), where runs repeat
         themselves.
