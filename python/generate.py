@@ -10,6 +10,7 @@ import inspect
 import json
 import keyword
 import re
+import subprocess
 import sys
 import textwrap
 from functools import cached_property
@@ -281,13 +282,17 @@ def tables() -> list[str]:
     return ["\n".join(lines)]
 
 
+def definitions(repository: Path) -> Json:
+    """The schema of a scenario with a definition for each type."""
+    line = ["cargo", "run", "-q", "--release", "--locked", "--example", "definitions"]
+    return json.loads(subprocess.run(line, cwd=repository, check=True, stdout=subprocess.PIPE).stdout)
+
+
 def main() -> int:
     """Writes the files, or compares them."""
-    from slotline._core import definitions
-
     here = Path(__file__).parent
     typed = here / "slotline" / "typed.py"
-    files = {typed: Generator(json.loads(definitions())).text}
+    files = {typed: Generator(definitions(here.parent)).text}
     files[here.parent / "docs" / "python" / "reference.md"] = reference
     if sys.argv[1:] == ["--check"]:
         old = [path.name for path, text in files.items() if path.read_text("utf-8") != text()]

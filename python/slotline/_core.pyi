@@ -7,7 +7,6 @@ from typing import Any
 __version__: str
 
 def command(program: str | os.PathLike[str], arguments: Sequence[str]) -> int: ...
-def definitions() -> str: ...
 def duration(text: str) -> int:
     """A duration such as ``"20us"`` in picoseconds."""
 

@@ -159,7 +159,7 @@ fn dispatch(command: &Command) -> anyhow::Result<ExitCode> {
         Command::Explain(options) => explain::explain(options),
         Command::List(options) => list::list(options),
         Command::Reference(options) => reference::reference(options),
-        Command::Schema => Ok(print_text(&slotline_scenario::schema::text())),
+        Command::Schema => Ok(print_text(slotline_scenario::schema::TEXT)),
         Command::Export(options) => export::export(options),
         Command::New(options) => new::new(options),
         Command::Completions(options) => Ok(manual::completions(options)),

@@ -47,7 +47,6 @@ pub fn fill(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<table::Table>()?;
     module.add_function(wrap_pyfunction!(study::collect, module)?)?;
     module.add_function(wrap_pyfunction!(command, module)?)?;
-    module.add_function(wrap_pyfunction!(definitions, module)?)?;
     module.add_function(wrap_pyfunction!(duration, module)?)?;
     module.add_function(wrap_pyfunction!(open_result, module)?)
 }
@@ -59,12 +58,6 @@ fn command(py: Python<'_>, program: PathBuf, arguments: Vec<OsString>) -> u8 {
     let code = py.detach(|| slotline_cli::main_of(program, arguments));
     // The only codes are those of `ARCHITECTURE.md`, and `ExitCode` does not say which it is.
     (0..=u8::MAX).find(|n| std::process::ExitCode::from(*n) == code).unwrap_or(1)
-}
-
-/// The JSON Schema of a scenario with a definition for each type, as text.
-#[pyfunction]
-fn definitions() -> String {
-    slotline_scenario::schema::definitions().to_string()
 }
 
 /// A duration such as `"20us"` in picoseconds.

@@ -29,6 +29,11 @@ impl Progress {
     }
 }
 
+/// Calls `work` on a thread that keeps its state in Python: otherwise each call into Python makes one.
+pub fn attached<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    Python::attach(|py| py.detach(work))
+}
+
 /// Calls `work` on another thread, without Python's lock. A signal, an exception of `progress`, or one of a part written
 /// in Python stops the jobs; complete runs are returned with the exception.
 pub fn watched<T: Send>(
@@ -54,8 +59,7 @@ pub fn watched_by<T: Send>(
         std::thread::scope(|scope| {
             let waiting = std::thread::current();
             let worker = scope.spawn(move || {
-                // The thread keeps its state in Python: otherwise each call into Python makes one.
-                let done = Python::attach(|py| py.detach(work));
+                let done = attached(work);
                 waiting.unpark();
                 done
             });

@@ -5,7 +5,7 @@ use crate::errors::{of_run, of_scenario, wrong};
 use crate::gym::{self, Episode};
 use crate::outcome::Outcome;
 use crate::plan::{LinkRow, NodeRow, described};
-use crate::running::{Progress, watched};
+use crate::running::{Progress, attached, watched};
 use crate::session::Run;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -191,7 +191,7 @@ impl Scenario {
         let jobs = Arc::new(Jobs::of(&loaded));
         let end = loaded.scenario.end.at.map(|at| at.as_ps());
         let progress = progress.map(|call| Progress { call, end });
-        let work = || jobs.run_saving(&loaded, threads, |_| ());
+        let work = || jobs.run_within(&loaded, threads, |_| (), |work| attached(work));
         let (done, stopped) = watched(py, &jobs, &faults, progress.as_ref(), work);
         if done.records.is_empty() && stopped.is_none() {
             let why: Vec<String> = done.failed.iter().map(Failure::to_string).collect();

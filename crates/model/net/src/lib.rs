@@ -13,6 +13,7 @@ pub use slotline_workload as workload;
 
 pub mod aqm;
 pub mod frame;
+mod keys;
 pub mod node;
 pub mod route;
 pub mod scheme;

@@ -159,6 +159,18 @@ impl Jobs {
         threads: usize,
         save: impl Fn(&mut RunRecord) + Sync,
     ) -> Done {
+        self.run_within(loaded, threads, save, |work| work())
+    }
+
+    /// Runs the jobs as [`Jobs::run_saving`] does, each thread's work in one call of `around`: a program in another
+    /// language prepares its threads there.
+    pub fn run_within(
+        &self,
+        loaded: &Loaded,
+        threads: usize,
+        save: impl Fn(&mut RunRecord) + Sync,
+        around: impl Fn(&(dyn Fn() + Sync)) + Sync,
+    ) -> Done {
         let left = AtomicUsize::new(self.0.len());
         let workers = threads.clamp(1, self.0.len().max(1));
         let each = (threads / workers).max(1);
@@ -179,8 +191,8 @@ impl Jobs {
             }
         };
         std::thread::scope(|scope| {
-            (1..workers).for_each(|_| drop(scope.spawn(work)));
-            work();
+            (1..workers).for_each(|_| drop(scope.spawn(|| around(&work))));
+            around(&work);
         });
         Done::of(done.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner))
     }

@@ -1,118 +1,45 @@
-//! The scenario file described from its types: a JSON Schema, for editors, for `slotline list`, for the reference, and
-//! for finding all errors of a file at once.
+//! The scenario file described by a JSON Schema, for editors, for `slotline list`, for the reference, and for finding all
+//! errors of a file at once. It is made from the types by [`types`], and kept in files, because making it takes longer than
+//! a short run, and the code for it more place than its text.
 
-use crate::{EventSpec, Scenario};
-use schemars::generate::SchemaSettings;
-use schemars::transform::transform_subschemas;
-use schemars::{JsonSchema, Schema};
-use serde_json::{Value, json};
+pub mod types;
+
+use serde_json::Value;
 use slotline_net::schema::part_of;
-use slotline_net::transport::TransportSpec;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-static SCENARIO: LazyLock<Value> = LazyLock::new(generate);
+/// The schema of files as text, for editors. A test compares it with the types.
+pub const TEXT: &str = include_str!("schema/file.json");
+
+static FILE: LazyLock<Value> =
+    LazyLock::new(|| serde_json::from_str(TEXT).expect("the file is a schema"));
+static SCENARIO: LazyLock<Value> = LazyLock::new(|| of_whole_scenario(file().clone()));
+
+/// The schema of a file as it is written: a scenario, or a file that extends another or has a sweep.
+pub fn file() -> &'static Value {
+    &FILE
+}
 
 /// The schema of a scenario file (JSON Schema, draft 7), without references.
 pub fn scenario() -> &'static Value {
     &SCENARIO
 }
 
-/// The part of the schema of a scenario file that is about `keys`, without its texts and defaults. It is read from
-/// `shape.json`, because making it from the types takes longer than a short run.
+/// The part of the schema of a scenario file that is about `keys`, without its texts and defaults.
 pub(crate) fn shape(keys: &BTreeSet<&str>) -> Value {
-    // A test compares the file with the types.
-    part_of(include_str!("shape.json"), keys).expect("the file is a schema")
+    part_of(include_str!("schema/shape.json"), keys).expect("the file is a schema")
 }
 
-/// The content of `shape.json`, made from the types.
-pub fn shape_text() -> String {
-    let mut shape = scenario().clone();
-    strip(&mut shape);
-    format!("{shape}\n")
-}
-
-/// Removes texts and defaults. The keys of `properties` are names of a scenario.
-fn strip(schema: &mut Value) {
-    match schema {
-        Value::Object(table) => {
-            for text in ["$schema", "title", "description", "default"] {
-                table.remove(text);
-            }
-            for (key, value) in table {
-                match value {
-                    Value::Object(names) if key == "properties" => {
-                        names.values_mut().for_each(strip)
-                    }
-                    value => strip(value),
-                }
-            }
-        }
-        Value::Array(list) => list.iter_mut().for_each(strip),
-        _ => {}
+/// The schema of a file without the keys that merge files, or make many scenarios of one.
+fn of_whole_scenario(mut file: Value) -> Value {
+    let forms = file.as_object_mut().and_then(|table| table.remove("anyOf"));
+    if let Some(mut forms) = forms {
+        file["required"] = forms[0]["required"].take();
     }
-}
-
-/// Keys of a file in addition to those of a scenario. They merge files, or make many scenarios of one file.
-#[derive(JsonSchema)]
-#[schemars(deny_unknown_fields)]
-#[expect(dead_code, reason = "it is there to be described")]
-struct FileKeys {
-    /// The file that this one extends: this file has only the differences. The path is relative to this file.
-    extends: Option<String>,
-    /// With `extends`: paths of keys that the extended file has and this scenario does not have, such as
-    /// `measure.sample` or `scheme[xco]`.
-    without: Option<Vec<String>>,
-    /// The parameters that are varied. `slotline sweep` runs all points.
-    sweep: Option<Sweep>,
-}
-
-/// The parameters that are varied. Keys are paths such as `workload[0].load` or `scheme[dctcp].queue.threshold`.
-#[derive(JsonSchema)]
-#[schemars(deny_unknown_fields)]
-#[expect(dead_code, reason = "it is there to be described")]
-struct Sweep {
-    /// Lists of values, of which all combinations are run.
-    grid: Option<BTreeMap<String, Value>>,
-    /// Single points, each combined with the whole grid.
-    point: Option<Vec<BTreeMap<String, Value>>>,
-}
-
-/// The schema of a file as it is written: a scenario, or a file that extends another or has a sweep.
-pub fn file() -> Value {
-    let mut schema = scenario().clone();
-    let mut keys = described::<FileKeys>();
-    if let (Some(all), Some(more)) =
-        (schema["properties"].as_object_mut(), keys["properties"].as_object_mut())
-    {
-        all.append(more);
-    }
-    if let Some(table) = schema.as_object_mut()
-        && let Some(required) = table.remove("required")
-    {
-        let forms = json!([{ "required": required }, { "required": ["extends"] }]);
-        table.insert("anyOf".into(), forms);
-    }
-    schema
-}
-
-/// The schema of a scenario with a definition for each type that has a name, for generators of code.
-pub fn definitions() -> Value {
-    let settings =
-        SchemaSettings::draft07().with(|settings| settings.transforms.push(Box::new(in_toml)));
-    let mut schema = settings.into_generator().into_root_schema_for::<Scenario>().to_value();
-    // `by_kind` needs the kinds in place, so these tables are as in the other schema.
-    schema["definitions"]["TransportSpec"] = described::<TransportSpec>();
-    schema["definitions"]["EventSpec"] = described::<EventSpec>();
-    schema
-}
-
-/// The schema of files as text, for editors.
-pub fn text() -> String {
-    // A tree of plain values.
-    let mut text = serde_json::to_string_pretty(&file()).expect("a schema is plain data");
-    text.push('\n');
-    text
+    let keys = file["properties"].as_object_mut().into_iter();
+    keys.for_each(|keys| keys.retain(|key, _| !types::FILE_KEYS.contains(&key.as_str())));
+    file
 }
 
 /// The limits of a number as text, unless they follow from its type.
@@ -128,83 +55,4 @@ pub fn limits(schema: &Value) -> String {
         (Some(least), ..) => format!(", at least {least}"),
         _ => String::new(),
     }
-}
-
-fn generate() -> Value {
-    let mut schema = described::<Scenario>();
-    schema["title"] = "Slotline scenario".into();
-    schema
-}
-
-fn described<T: JsonSchema>() -> Value {
-    let settings = SchemaSettings::draft07().with(|settings| {
-        settings.inline_subschemas = true;
-        settings.transforms.push(Box::new(in_toml));
-    });
-    settings.into_generator().into_root_schema_for::<T>().to_value()
-}
-
-/// Adapts a schema to TOML: there is no null, counts have the limits of their type, and comments are one text.
-fn in_toml(schema: &mut Schema) {
-    without_null(schema);
-    require(schema);
-    if schema.get("format").is_some_and(|format| format == "uint32") {
-        schema.ensure_object().entry("maximum").or_insert(u32::MAX.into());
-    }
-    let own = schema.remove("description").and_then(as_text);
-    let more = schema.remove("x-more").and_then(as_text);
-    let both: Vec<String> = own.into_iter().chain(more).map(|text| unwrapped(&text)).collect();
-    if !both.is_empty() {
-        schema.insert("description".into(), both.join("\n\n").into());
-    }
-    transform_subschemas(&mut in_toml, schema);
-}
-
-/// Makes keys with `x-required` required.
-fn require(schema: &mut Schema) {
-    let mut needed: Vec<Value> = vec![];
-    let properties = schema.get_mut("properties").and_then(Value::as_object_mut);
-    for (key, property) in properties.into_iter().flatten() {
-        let Some(property) = property.as_object_mut() else { continue };
-        if property.remove("x-required").is_some() {
-            property.remove("default");
-            needed.push(key.as_str().into());
-        }
-    }
-    if !needed.is_empty() {
-        let required =
-            schema.ensure_object().entry("required").or_insert_with(|| Value::Array(vec![]));
-        required.as_array_mut().into_iter().for_each(|list| list.append(&mut needed));
-    }
-}
-
-fn as_text(value: Value) -> Option<String> {
-    value.as_str().map(str::to_string)
-}
-
-/// `Option<T>` is a `T` that may be left out.
-fn without_null(schema: &mut Schema) {
-    let null = |kind: &Value| kind == "null" || kind["type"] == "null";
-    for key in ["type", "anyOf"] {
-        let Some(Value::Array(forms)) = schema.get_mut(key) else { continue };
-        forms.retain(|form| !null(form));
-        let [only] = &mut forms[..] else { continue };
-        let only = only.take();
-        match only {
-            Value::Object(inner) if key == "anyOf" => {
-                schema.remove(key);
-                let outer = schema.ensure_object();
-                for (key, value) in inner {
-                    outer.entry(key).or_insert(value);
-                }
-            }
-            only => drop(schema.insert(key.into(), only)),
-        }
-    }
-}
-
-/// Puts each paragraph on one line.
-fn unwrapped(text: &str) -> String {
-    let paragraphs = text.split("\n\n").map(|paragraph| paragraph.replace('\n', " "));
-    paragraphs.collect::<Vec<_>>().join("\n\n")
 }

@@ -1,7 +1,8 @@
 //! The form that a [`QueueSpec`] has in a scenario file: a name, or a table whose keys depend on `kind`.
 
 use super::spec::{PfcSpec, Policy, QueueSpec, SharedSpec};
-use crate::schema::{kinds, or_name, root, variants};
+use crate::keys::KEYS;
+use crate::schema::or_name;
 use crate::units::Bytes;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::value::MapAccessDeserializer;
@@ -91,7 +92,7 @@ impl<'de> Visitor<'de> for NameOrTable {
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a queue: ")?;
-        kinds::<QueueSpec>().iter().try_for_each(|(name, _)| write!(f, "\"{name}\", "))?;
+        KEYS.policy.iter().try_for_each(|(name, _)| write!(f, "\"{name}\", "))?;
         f.write_str("or a table with that `kind`")
     }
     fn visit_str<E: Error>(self, name: &str) -> Result<QueueSpec, E> {
@@ -117,12 +118,9 @@ fn read(mut table: Map<String, Value>) -> Result<QueueSpec, String> {
 
 /// The error of a table that has a key of another kind than its own; `None` if it has none.
 fn foreign_key(kind: &Value, table: &Map<String, Value>) -> Option<String> {
-    let schema = root::<Policy>();
-    let all = variants(schema.as_value());
-    let has = |kind: &Value, key: &str| !kind["properties"][key].is_null();
-    let (_, own) = all.iter().find(|(name, _)| kind == name)?;
-    table.keys().filter(|key| !has(own, key)).find_map(|key| {
-        let others = all.iter().filter(|(_, other)| has(other, key));
+    let (_, own) = KEYS.policy.iter().find(|(name, _)| kind == name)?;
+    table.keys().filter(|key| !own.contains(*key)).find_map(|key| {
+        let others = KEYS.policy.iter().filter(|(_, other)| other.contains(key));
         let names: Vec<String> = others.map(|(name, _)| format!("\"{name}\"")).collect();
         let belongs = format!("`{key}` belongs to queues of kind {} only", names.join(", "));
         (!names.is_empty()).then_some(belongs)

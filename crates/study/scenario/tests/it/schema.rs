@@ -9,7 +9,7 @@ use slotline_net::units::{Bytes, Rate};
 use slotline_net::workload::Hosts;
 use slotline_scenario::Scenario;
 use slotline_scenario::catalogue::Kind;
-use slotline_scenario::schema;
+use slotline_scenario::schema::{self, types};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -91,7 +91,7 @@ fn is_of(kind: &str, value: &Value) -> bool {
 
 fn by_schema(text: &str) -> bool {
     let table: toml::Table = toml::from_str(text).expect("TOML");
-    accepts(&schema::file(), &serde_json::to_value(table).expect("plain data"))
+    accepts(schema::file(), &serde_json::to_value(table).expect("plain data"))
 }
 
 /// All files below `folder` with that ending.
@@ -363,15 +363,22 @@ proptest! {
     }
 }
 
-/// `SLOTLINE_WRITE_SHAPE=1` writes the file.
+/// `SLOTLINE_WRITE_SCHEMA=1` writes the files.
 #[test]
-fn the_file_with_the_shape_is_that_of_the_types() {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/shape.json");
-    let made = schema::shape_text();
-    if std::env::var_os("SLOTLINE_WRITE_SHAPE").is_some() {
-        std::fs::write(&file, &made).expect("the source folder can be written");
+fn the_files_with_the_schema_are_those_of_the_types() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/schema");
+    let how = "SLOTLINE_WRITE_SCHEMA=1 cargo test -p slotline-scenario the_files_with_the_schema";
+    for (name, made) in [("shape.json", types::shape_text()), ("file.json", types::file_text())] {
+        let file = folder.join(name);
+        if std::env::var_os("SLOTLINE_WRITE_SCHEMA").is_some() {
+            std::fs::write(&file, &made).expect("the source folder can be written");
+        }
+        let kept = std::fs::read_to_string(&file).expect("it is part of the source");
+        assert!(kept == made, "src/schema/{name} is not of these types; {how}");
     }
-    let kept = std::fs::read_to_string(&file).expect("it is part of the source");
-    let how = "SLOTLINE_WRITE_SHAPE=1 cargo test -p slotline-scenario the_file_with_the_shape";
-    assert!(kept == made, "crates/study/scenario/src/shape.json is not of these types; {how}");
+}
+
+#[test]
+fn the_schema_of_a_file_has_that_of_a_scenario() {
+    assert_eq!(*schema::scenario(), types::scenario());
 }

@@ -1,15 +1,12 @@
 //! The form of a transport in a scenario file: only a name, or a table.
 
 use super::{AlgorithmKind, LossRecovery, Standard, Table, TransportSpec};
-use crate::schema::{root, variants};
+use crate::keys::KEYS;
 use crate::time::Time;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, Error, IntoDeserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
-use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::sync::LazyLock;
 
 /// Makes the settings of a transport and their form in a file, from a list of keys with their types and
 /// their defaults, which may depend on the kind.
@@ -128,18 +125,10 @@ impl Table {
 /// The keys that have no effect where losses are detected by duplicate acknowledgements.
 const NEED_RACK: [&str; 2] = ["tail-loss-probe", "timer-slack"];
 
-/// Whether `key` has an effect for `kind`, by the schema.
+/// Whether `key` has an effect for `kind`.
 fn knows(kind: AlgorithmKind, key: &str) -> bool {
-    static KNOWN: LazyLock<BTreeMap<String, BTreeSet<String>>> = LazyLock::new(|| {
-        let keys = |table: &Value| {
-            let known = table["properties"].as_object().into_iter().flatten();
-            known.filter(|(_, schema)| !schema.is_null()).map(|(key, _)| key.clone()).collect()
-        };
-        let schema = root::<TransportSpec>();
-        let tables = variants(schema.as_value());
-        tables.into_iter().map(|(name, table)| (name, keys(table))).collect()
-    });
-    KNOWN.get(kind.name()).is_some_and(|known| known.contains(key))
+    let mut kinds = KEYS.transport.iter();
+    kinds.any(|(name, known)| name == kind.name() && known.contains(key))
 }
 
 /// Whether `key` is written: it has an effect for this kind and these settings.
