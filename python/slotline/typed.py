@@ -1033,7 +1033,7 @@ class Measure(Table):
     """What is measured.
 
     :param capture: Ports whose departing packets are all captured, such as `s0-h0`: the node, and the node at the other
-        end of the link.
+        end of the link. Simulations capture in the runs of the first seed, emulations in all.
     :param capture_limit: Packets captured at each port; later packets are only counted. Default: 1000000.
     :param follow: Numbers of flows that are always followed.
     :param ideal: Whether each flow's completion time alone in the network is computed, for the slowdown. Default: true.
