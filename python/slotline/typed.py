@@ -926,22 +926,25 @@ AnyEvent = EventLinkDown | EventLinkUp | EventSwitchDown | EventSwitchUp | Event
 
 @dataclass(slots=True, kw_only=True, repr=False)
 class Expect(Table):
-    """A value that a metric is expected to have, for example one from a paper.
+    """A value that a metric or a counter is expected to have, for example one from a paper.
 
-    :param metric: The metric.
     :param at: In a file with a `sweep`, the points to which it applies: paths of varied keys, each with a value.
         Default: all points.
     :param at_least: The mean is at least this.
     :param at_most: The mean is at most this.
+    :param counter: Instead of a metric, a count of the table `control` by its name, such as `voq_drops`. Its value is a
+        number, in the count's unit.
+    :param metric: The metric.
     :param scheme: The scheme. Default: every scheme.
     :param source: Where the value comes from.
     :param tolerance: How far the mean may be from `value`, as a share of it. Default: 0.1.
     :param value: The expected value, a number or a quantity with its unit.
     """
-    metric: Literal["fct-mean", "fct-p50", "fct-p99", "fct-max", "fct-small-p99", "fct-large-mean", "slowdown-mean", "slowdown-p99", "qct-mean", "qct-p99", "makespan", "goodput", "goodput-per-flow", "goodput-tcp", "goodput-udp", "fairness", "retransmissions", "timeouts", "drops", "loss", "marks", "pauses", "queue-p50", "queue-p99", "queue-max", "circuit-utilisation", "fabric-latency-p50", "fabric-latency-p99", "bump-error", "bump-within-2", "limiter-queue-max", "completed", "unfinished", "not-started"]
     at: Mapping[str, Any] | None = None
     at_least: float | str | None = None
     at_most: float | str | None = None
+    counter: str | None = None
+    metric: Literal["fct-mean", "fct-p50", "fct-p99", "fct-max", "fct-small-p99", "fct-large-mean", "slowdown-mean", "slowdown-p99", "qct-mean", "qct-p99", "makespan", "goodput", "goodput-per-flow", "goodput-tcp", "goodput-udp", "fairness", "retransmissions", "timeouts", "drops", "loss", "marks", "pauses", "queue-p50", "queue-p99", "queue-max", "circuit-utilisation", "fabric-latency-p50", "fabric-latency-p99", "bump-error", "bump-within-2", "limiter-queue-max", "completed", "unfinished", "not-started"] | None = None
     scheme: str | None = None
     source: str | None = None
     tolerance: float | None = None
@@ -1033,7 +1036,7 @@ class Measure(Table):
     """What is measured.
 
     :param capture: Ports whose departing packets are all captured, such as `s0-h0`: the node, and the node at the other
-        end of the link.
+        end of the link. Simulations capture in the runs of the first seed, emulations in all.
     :param capture_limit: Packets captured at each port; later packets are only counted. Default: 1000000.
     :param follow: Numbers of flows that are always followed.
     :param ideal: Whether each flow's completion time alone in the network is computed, for the slowdown. Default: true.

@@ -148,9 +148,11 @@ fn measure<D: Discipline, L: Levels>(
     Measured { cpu_s: per_frame, frames_per_s: 1.0 / per_frame, marked: load.marked(), times: None }
 }
 
-/// Seconds of wall-clock time per frame in each batch of 32, with the threshold of DCTCP.
+/// Frames in a batch of [`delays`].
+pub const BATCH: usize = 32;
+
+/// Seconds of wall-clock time per frame in each batch, with the threshold of DCTCP.
 pub fn delays(batches: usize) -> Vec<f64> {
-    const BATCH: usize = 32;
     let mut pipeline = pipeline(Own::new(QUEUES as usize), |_| threshold());
     let mut frames = frames(1);
     let mut now = Time::ZERO;

@@ -13,8 +13,12 @@ pub struct Outcome {
     /// The scheme.
     pub scheme: String,
     /// The metric.
-    pub metric: Metric,
-    /// The least mean that meets it, in the metric's base unit; `None` for any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metric: Option<Metric>,
+    /// The counter, if it is not about a metric.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counter: Option<String>,
+    /// The least mean that meets it, in the base unit; `None` for any.
     pub least: Option<f64>,
     /// The largest mean that meets it; `None` for any.
     pub most: Option<f64>,
@@ -52,11 +56,12 @@ pub fn outcomes(set: &RunSet, summary: &Summary) -> Vec<Outcome> {
 /// `None` if the range cannot be read, which a checked scenario excludes.
 fn outcome(spec: &ExpectSpec, scheme: &str, at: usize, summary: &Summary) -> Option<Outcome> {
     let (least, most) = spec.range().ok()?;
-    let measured = summary.cell(at, spec.metric).map(|cell| cell.estimate.mean);
+    let measured = measured(spec, at, summary);
     let finite = |value: f64| value.is_finite().then_some(value);
     Some(Outcome {
         scheme: scheme.into(),
         metric: spec.metric,
+        counter: spec.counter.clone(),
         least: finite(least),
         most: finite(most),
         expected: expected(spec),
@@ -66,9 +71,18 @@ fn outcome(spec: &ExpectSpec, scheme: &str, at: usize, summary: &Summary) -> Opt
     })
 }
 
+/// The mean of the scheme number `at` over seeds.
+fn measured(spec: &ExpectSpec, at: usize, summary: &Summary) -> Option<f64> {
+    if let Some(metric) = spec.metric {
+        return summary.cell(at, metric).map(|cell| cell.estimate.mean);
+    }
+    let counts = &summary.schemes[at].control;
+    counts.iter().find(|(name, _)| Some(name) == spec.counter.as_ref()).map(|(_, mean)| *mean)
+}
+
 /// `200 Mbit/s within 10 %`, `at least 900 Mbit/s`
 fn expected(spec: &ExpectSpec) -> String {
-    let unit = spec.metric.unit();
+    let unit = spec.unit();
     let text = |amount: &Option<slotline_scenario::expect::Amount>| {
         amount.as_ref().and_then(|amount| Some(plain(unit, amount.in_unit(unit).ok()?)))
     };
@@ -93,7 +107,7 @@ fn plain(unit: Unit, value: f64) -> String {
 impl Outcome {
     /// The mean, as text.
     pub fn measured_text(&self) -> String {
-        let text = |mean| match self.metric.unit() {
+        let text = |mean| match self.metric.map_or(Unit::Count, Metric::unit) {
             Unit::Count | Unit::Ratio | Unit::Share => format!("{mean:.4}"),
             unit => quantity(unit, mean),
         };
@@ -105,13 +119,21 @@ impl Outcome {
         if self.holds { "holds" } else { "does not hold" }
     }
 
-    /// The columns of a table: scheme, metric, measured, expected, verdict, source.
+    /// The metric's title, or the counter's name.
+    pub fn title(&self) -> &str {
+        match self.metric {
+            Some(metric) => metric.title(),
+            None => self.counter.as_deref().unwrap_or(""),
+        }
+    }
+
+    /// The columns of a table: scheme, metric or counter, measured, expected, verdict, source.
     pub fn cells(&self) -> [String; 6] {
         let source = match self.source.is_empty() {
             true => String::new(),
             false => format!("({})", self.source),
         };
-        let title = self.metric.title().to_string();
+        let title = self.title().to_string();
         let measured = self.measured_text();
         [self.scheme.clone(), title, measured, self.expected.clone(), self.verdict().into(), source]
     }
@@ -182,6 +204,28 @@ mod tests {
             assert_eq!((found.len(), found[0].holds), (1, holds), "{scale} {tolerance}: {found:?}");
             assert!(found[0].cells()[5] == "(Fig. 3)" && found[0].measured == Some(mean));
         }
+    }
+
+    #[test]
+    fn counters_can_be_expected() {
+        let mut set = RunSet::example(2);
+        for run in &mut set.runs {
+            let (count, value) = ("voq_drops".into(), 10 * run.seed);
+            run.control = vec![crate::record::ControlRow { count, value }];
+        }
+        let mean = set.seeds.iter().map(|seed| 10.0 * *seed as f64).sum::<f64>() / 2.0;
+        let expect = |counter: &str, value: f64| {
+            let scheme = &set.schemes[0];
+            format!(
+                "[[expect]]\nscheme = \"{scheme}\"\ncounter = \"{counter}\"\nvalue = {value:.1}\n"
+            )
+        };
+        let pair = [("voq_drops", mean * 1.05), ("voq_drops", mean * 1.2), ("circuit_days", 1.0)];
+        set.scenario = pair.map(|(counter, value)| expect(counter, value)).concat();
+        let found = outcomes(&set, &Summary::of(&set));
+        let seen: Vec<_> = found.iter().map(|o| (o.title(), o.measured, o.holds)).collect();
+        let (close, far) = (("voq_drops", Some(mean), true), ("voq_drops", Some(mean), false));
+        assert_eq!(seen, [close, far, ("circuit_days", None, false)]);
     }
 
     #[test]

@@ -147,6 +147,10 @@ impl Comparison {
     pub fn is_negligible(&self) -> bool {
         self.difference.mean == 0.0 || self.ratio.is_some_and(Ratio::is_negligible)
     }
+    /// Whether a single repetition shows no difference.
+    pub fn is_equal(&self) -> bool {
+        self.verdict == Verdict::TooFew && self.is_negligible()
+    }
 }
 
 /// Variances of the means of the baseline and of a scheme, and their covariance.

@@ -108,7 +108,7 @@ fn row(
     (metric, unit, factor): (Metric, &'static str, f64),
 ) -> Option<Row> {
     let values = values(point, scheme, metric);
-    let own = |expect: &&ExpectSpec| expect.metric == metric && expect.is_about(scheme);
+    let own = |expect: &&ExpectSpec| expect.metric == Some(metric) && expect.is_about(scheme);
     let expect = point.asked.expect.iter().find(own);
     Some(Row {
         x: Some(f64::from(point.x)),
@@ -131,7 +131,7 @@ fn values(point: &Measured, scheme: &str, metric: Metric) -> Vec<f64> {
 
 /// The expected value, in units of `factor`.
 fn stated(expect: &ExpectSpec, factor: f64) -> Option<Stated> {
-    let unit = expect.metric.unit();
+    let unit = expect.unit();
     let read = |amount: &Option<slotline_scenario::expect::Amount>| {
         Some(amount.as_ref()?.in_unit(unit).ok()? / factor)
     };

@@ -1,6 +1,6 @@
 //! Values that runs are expected to have.
 
-use super::check::Fit;
+use super::check::{Fit, perhaps};
 use super::spec::Scenario;
 use crate::metric::{Metric, Unit};
 use schemars::JsonSchema;
@@ -8,15 +8,21 @@ use serde::{Deserialize, Serialize};
 use slotline_net::error::SpecError;
 use slotline_net::time::Time;
 use slotline_net::units::{Bytes, Rate};
+use slotline_schemes::counters;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// A value that a metric is expected to have, for example one from a paper.
+/// A value that a metric or a counter is expected to have, for example one from a paper.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct ExpectSpec {
     /// The metric.
-    pub metric: Metric,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metric: Option<Metric>,
+    /// Instead of a metric, a count of the table `control` by its name, such as `voq_drops`. Its value is a number, in the
+    /// count's unit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counter: Option<String>,
     /// The scheme. Default: every scheme.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scheme: Option<String>,
@@ -86,9 +92,7 @@ impl Amount {
                 _ => (None, "0.9"),
             },
         };
-        value.ok_or_else(|| {
-            format!("`{self}` is no value of this metric: expected for example {example}")
-        })
+        value.ok_or_else(|| format!("`{self}` is no value of it: expected for example {example}"))
     }
 
     fn parsed<T: std::str::FromStr>(&self, base: impl FnOnce(T) -> f64) -> Option<f64> {
@@ -109,12 +113,17 @@ impl fmt::Display for Amount {
 }
 
 impl ExpectSpec {
+    /// The unit of the values. Counts are numbers.
+    pub fn unit(&self) -> Unit {
+        self.metric.map_or(Unit::Count, Metric::unit)
+    }
+
     /// The least and the largest mean that meet it, in the metric's base unit.
     ///
     /// # Errors
     /// The key of a value that is not of the metric's unit, and why.
     pub fn range(&self) -> Result<(f64, f64), SpecError> {
-        let unit = self.metric.unit();
+        let unit = self.unit();
         let read = |key: &str, amount: &Option<Amount>| {
             let value = amount.as_ref().map(|amount| amount.in_unit(unit)).transpose();
             value.map_err(|why| SpecError::new(key, why))
@@ -132,8 +141,29 @@ impl ExpectSpec {
         self.scheme.as_deref().is_none_or(|name| name == scheme)
     }
 
+    /// Whether it names a metric, or a counter that exists.
+    fn check_subject(&self) -> Fit {
+        match (self.metric, &self.counter) {
+            (Some(_), None) => Ok(()),
+            (None, Some(name)) => {
+                let names: Vec<String> =
+                    counters::all().into_iter().map(|counter| counter.name.into()).collect();
+                if names.contains(name) {
+                    return Ok(());
+                }
+                let message = format!("there is no counter `{name}`{}", perhaps(name, &names));
+                Err(SpecError::new("counter", message))
+            }
+            _ => {
+                let message = "an expectation is about a `metric` or a `counter`: give one of them";
+                Err(SpecError::new("metric", message))
+            }
+        }
+    }
+
     fn check(&self, scenario: &Scenario) -> Fit {
         let fail = |key: &str, why: String| Err(SpecError::new(key, why));
+        self.check_subject()?;
         let is_bounded = self.at_least.is_some() || self.at_most.is_some();
         if self.value.is_some() == is_bounded {
             return fail(
@@ -194,6 +224,7 @@ mod tests {
             ("metric = \"fct-p99\"\nvalue = \"4ms\"\ntolerance = 0.25", (3e-3, 5e-3)),
             ("metric = \"drops\"\nat-most = 7", (f64::NEG_INFINITY, 7.0)),
             ("metric = \"fairness\"\nvalue = 0.9", (0.81, 0.99)),
+            ("counter = \"voq_drops\"\nvalue = 20", (18.0, 22.0)),
             ("metric = \"queue-max\"\nat-least = \"1KB\"\nat-most = \"2KB\"", (1e3, 2e3)),
         ] {
             let expect = &loaded(text).unwrap().expect[0];
@@ -210,7 +241,7 @@ mod tests {
             ("metric = \"goodput\"\nvalue = 1\nat-least = 2", "either `value`"),
             (
                 "metric = \"goodput\"\nvalue = 900",
-                "`900` is no value of this metric: expected for example \"9.4Gbps\"",
+                "`900` is no value of it: expected for example \"9.4Gbps\"",
             ),
             ("metric = \"drops\"\nvalue = \"9B\"", "expected for example 0.9"),
             ("metric = \"goodput\"\nvalue = \"1ms\"", "expect[0].value"),
@@ -222,6 +253,13 @@ mod tests {
             ("metric = \"drops\"\nvalue = 2\nscheme = \"udp\"", "there is no scheme \"udp\""),
             ("metric = \"drops\"\nvalue = 2\nat = { seed = 1 }", "`at` names points of a sweep"),
             ("metric = \"speed\"\nvalue = 2", "speed"),
+            ("value = 2", "about a `metric` or a `counter`: give one of them"),
+            ("metric = \"drops\"\ncounter = \"voq_drops\"\nvalue = 2", "give one of them"),
+            (
+                "counter = \"voq_drop\"\nvalue = 2",
+                "`counter`: there is no counter `voq_drop`; did you mean `voq_drops`?",
+            ),
+            ("counter = \"voq_drops\"\nvalue = \"2ms\"", "expected for example 0.9"),
         ] {
             let error = loaded(text).unwrap_err();
             assert!(error.contains(why), "{text}: {error}");

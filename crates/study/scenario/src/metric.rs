@@ -172,7 +172,7 @@ metrics! {
     /// section 4.1.
     CircuitUtilisation = "circuit-utilisation", "Circuit utilisation", Share, Higher, Packets;
     /// Median time of packets of more than 1,000 B from the switch of their rack to that of another: waiting
-    /// there and propagation.
+    /// there, transmission and propagation.
     FabricLatencyP50 = "fabric-latency-p50", "Fabric latency median", Seconds, Lower, Packets;
     /// 99th percentile of the time of packets of more than 1,000 B from the switch of their rack to that of
     /// another.

@@ -151,7 +151,7 @@ pub struct MeasureSpec {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ports: Vec<String>,
     /// Ports whose departing packets are all captured, such as `s0-h0`: the node, and the node at the other end of the
-    /// link.
+    /// link. Simulations capture in the runs of the first seed, emulations in all.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub capture: Vec<String>,
     /// Packets captured at each port; later packets are only counted.

@@ -41,7 +41,7 @@ slotline_net::counters! {
 }
 
 slotline_net::times! {
-    LATENCY = "latency", "Time of a data packet from its rack's switch to that of its destination, by either path, without transmission times.";
-    CIRCUIT_LATENCY = "circuit_latency", "Time of a data packet from its rack's switch to that of its destination, by a circuit, without transmission times.";
-    PACKET_SWITCH_LATENCY = "packet_switch_latency", "Time of a data packet from its rack's switch to that of its destination, by the packet switch, without transmission times.";
+    LATENCY = "latency", "Time of a data packet from its rack's switch to that of its destination, by either path, without waiting in the packet switch.";
+    CIRCUIT_LATENCY = "circuit_latency", "Time of a data packet from its rack's switch to that of its destination, by a circuit, without waiting in the packet switch.";
+    PACKET_SWITCH_LATENCY = "packet_switch_latency", "Time of a data packet from its rack's switch to that of its destination, by the packet switch, without waiting in the packet switch.";
 }

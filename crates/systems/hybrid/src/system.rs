@@ -2,8 +2,8 @@
 
 use crate::control::{CircuitProgram, CircuitsSpec, SchedulerKind};
 use crate::node::{
-    CircuitController, CircuitLinks, CircuitScheduler, CircuitSwitch, PacketSwitch, PanelSwitch,
-    PanelSwitchConfig, SchedulerConfig, Tor, TorConfig, WeekTracker,
+    CircuitController, CircuitLinks, CircuitScheduler, CircuitSwitch, PacketLinks, PacketSwitch,
+    PanelSwitch, PanelSwitchConfig, SchedulerConfig, Tor, TorConfig, WeekTracker,
 };
 use crate::{DemandEstimator, DemandKind, LeadTimes, RackDay, ScheduleExecutor, VoqSpec};
 use slotline_net::error::SpecError;
@@ -16,7 +16,8 @@ use slotline_net::rng::Stream;
 use slotline_net::scheme::{Activity, Conditions, Proposal};
 use slotline_net::scheme::{MakeNode, SchemeSwitches, Station, Surroundings, SwitchPlace, System};
 use slotline_net::time::Time;
-use slotline_net::topology::{Graph, HybridSpec, Link, Role, Roles};
+use slotline_net::topology::{Graph, HybridSpec, Link, PacketNetSpec, Role, Roles};
+use slotline_net::units::Rate;
 use slotline_net::workload::WorkloadSpec;
 use std::sync::Arc;
 
@@ -46,6 +47,12 @@ pub struct HybridSystem {
     firsts: Vec<Vec<(Vec<RackDay>, Time)>>,
     loss: f64,
     seed: u64,
+}
+
+/// The links between a rack and the packet switch.
+fn packet_links(packet: &PacketNetSpec) -> PacketLinks {
+    let paces = [packet.rate, packet.down_rate.unwrap_or(packet.rate)].map(Rate::inverse_rate);
+    PacketLinks { paces, delay: packet.delay.times(2) }
 }
 
 impl HybridSystem {
@@ -129,7 +136,7 @@ impl HybridSystem {
             voq: self.voq,
             circuits: circuits
                 .map(|c| CircuitLinks { pace: c.rate.inverse_rate(), delay: c.delay }),
-            packet_delay: self.fabric.packet.as_ref().map_or(Time::ZERO, |p| p.delay.times(2)),
+            packet_links: self.fabric.packet.as_ref().map(packet_links),
             all_circuits: match self.voq.relay {
                 Some(_) => self.program.as_ref().map_or(Vec::new(), CircuitProgram::all_circuits),
                 None => Vec::new(),

@@ -269,9 +269,13 @@ fn is_narrow(comparison: &Comparison) -> bool {
     }
 }
 
+/// A single repetition without a difference.
+pub const EQUAL: &str = "equal";
+
 /// The size of a difference, such as `34 % lower (30 to 38 %)`.
 pub fn extent(metric: Metric, comparison: &Comparison) -> String {
     match comparison.ratio {
+        _ if comparison.is_equal() => EQUAL.into(),
         Some(ratio) if comparison.verdict == Verdict::NoDifference => around_one(&ratio),
         Some(Ratio { value: 0.0, .. }) => none_left(metric, &comparison.difference),
         Some(ratio) if ratio.value >= 2.0 => times(&ratio),
@@ -405,6 +409,9 @@ mod tests {
         assert_eq!(shown(&[(10.0, 40.0), (10.0, 40.0)]), "worse: 4.0 times as high");
         assert_eq!(shown(&[(10.0, 7.0), (10.0, 7.2)]), "better: 29.0 % lower (15.1 to 40.6 %)");
         assert_eq!(shown(&[(10.0, 7.0)]), "too few repetitions: 30.0 % lower");
+        for same in [(10.0, 10.0), (10.0, 10.001), (0.0, 0.0)] {
+            assert_eq!(shown(&[same]), "too few repetitions: equal");
+        }
         assert_eq!(shown(&[(0.0, 0.007), (0.0, 0.007)]), "worse: 7 ms more");
         assert_eq!(shown(&[(5.0, 5.0), (5.0, 5.0)]), "no significant difference");
         let open = shown(&[(10.0, 10.1), (10.0, 9.9)]);

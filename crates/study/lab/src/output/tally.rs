@@ -91,7 +91,7 @@ impl Tally {
     fn of_one_seed(&self) -> String {
         let (scheme, base, n) = (&self.scheme, &self.base, self.len());
         let few = self.those(Verdict::TooFew);
-        let unlike: Vec<Compared> = few.iter().filter(|c| !is_same(c)).copied().collect();
+        let unlike: Vec<Compared> = few.iter().filter(|(_, c)| !c.is_equal()).copied().collect();
         match unlike.len() {
             0 => {
                 let metrics = several(n as u64, "metric");
@@ -106,19 +106,14 @@ impl Tally {
     /// The metrics with a difference, in the order of verdicts: title and sentence.
     pub fn sentences(&self) -> impl Iterator<Item = (&'static str, String)> {
         let shown = |verdict: &Verdict| !matches!(verdict, Verdict::NoDifference | Verdict::Idle);
-        let of = |verdict| self.those(verdict).iter().filter(|c| !is_same(c)).map(sentence);
+        let of = |verdict| self.those(verdict).iter().filter(|(_, c)| !c.is_equal()).map(sentence);
         ORDER.into_iter().filter(shown).flat_map(of)
     }
     /// The metrics without a difference, if there is only one seed.
     pub fn same(&self) -> Vec<&'static str> {
         let few = self.those(Verdict::TooFew).iter();
-        few.filter(|c| is_same(c)).map(|(metric, _)| metric.title()).collect()
+        few.filter(|(_, c)| c.is_equal()).map(|(metric, _)| metric.title()).collect()
     }
-}
-
-/// Whether a single seed shows no difference.
-fn is_same((_, comparison): &Compared) -> bool {
-    comparison.verdict == Verdict::TooFew && comparison.is_negligible()
 }
 
 fn undecided(open: usize) -> String {

@@ -153,7 +153,7 @@ fn without_difference(tally: &Tally, width: usize) -> String {
         [] => String::new(),
         _ => wrapped(&format!("  {label}: {}", titles.join(", ")), width, 4),
     };
-    line("equal", &tally.same()) + &line(Verdict::NoDifference.text(), &titles)
+    line(format::EQUAL, &tally.same()) + &line(Verdict::NoDifference.text(), &titles)
 }
 
 /// Notes on the numbers, and the checks of the engine, one line each.

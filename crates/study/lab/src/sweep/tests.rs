@@ -331,7 +331,7 @@ fn expectations_are_about_their_points() {
     let metrics = |at: usize| -> Vec<String> {
         let loaded = study.point(at).unwrap();
         assert!(loaded.scenario.expect.iter().all(|expect| expect.at.is_empty()));
-        loaded.scenario.expect.iter().map(|expect| expect.metric.key().to_string()).collect()
+        loaded.scenario.expect.iter().flat_map(|e| Some(e.metric?.key().to_string())).collect()
     };
     assert_eq!(metrics(0), ["completed"]);
     assert_eq!(metrics(1), ["completed", "drops"]);

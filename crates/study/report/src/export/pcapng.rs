@@ -27,7 +27,10 @@ pub fn write(
     out: impl Write,
 ) -> Result<(), ExportError> {
     let names = port_names(&run.ports);
-    let captures = chosen(run, &names, ports)?;
+    let captures = match run.captures.is_empty() {
+        true => return Err(uncaptured(set, run)),
+        false => chosen(run, &names, ports)?,
+    };
     let transport = transport(set, run)?;
     let layout =
         Layout { framing: transport.framing.0 as u16, headers: transport.headers.0 as u16 };
@@ -65,6 +68,21 @@ fn from_hexadecimal(digits: &str) -> Vec<u8> {
     digits.as_bytes().chunks(2).map(|pair| pair.iter().fold(0, |n, &d| n << 4 | value(d))).collect()
 }
 
+/// The error if `run` has no captures.
+fn uncaptured(set: &RunSet, run: &RunRecord) -> ExportError {
+    let of_scheme = set.runs.iter().filter(|other| other.scheme == run.scheme);
+    let seed = of_scheme.filter(|other| !other.captures.is_empty()).map(|other| other.seed).min();
+    ExportError::Nothing(match seed {
+        Some(first) => format!(
+            "the run with seed {} has no captured packets: a simulation captures those of its first seed, {first}",
+            run.seed
+        ),
+        None => "no port was captured: name some in the scenario, for example [measure] capture = [\"s0-h0\"], \
+                 and run it again"
+            .into(),
+    })
+}
+
 /// The captures of these ports. An error lists the captured ports.
 fn chosen<'a>(
     run: &'a RunRecord,
@@ -78,11 +96,6 @@ fn chosen<'a>(
         name == port || name.split_once('#').is_some_and(|(pair, _)| pair == port)
     };
     let there: Vec<String> = run.captures.iter().map(|c| format!("`{}`", name(c))).collect();
-    if there.is_empty() {
-        let why = "no port was captured: name some in the scenario, for example \
-                   [measure] capture = [\"s0-h0\"], and run it again";
-        return Err(ExportError::Nothing(why.into()));
-    }
     if let Some(unknown) = ports.iter().find(|port| !run.captures.iter().any(|c| is(c, port))) {
         let why = format!("port `{unknown}` was not captured: there are {}", there.join(", "));
         return Err(ExportError::Nothing(why));

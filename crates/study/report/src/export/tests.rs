@@ -205,8 +205,14 @@ fn ports_of_a_capture_can_be_chosen_and_frames_cut() {
     assert!(some.iter().all(|(interface, _, bytes)| *interface == 0 && bytes.len() == 60));
     let error = pcapng(run, &["s0-h9"], 60).unwrap_err().to_string();
     assert_eq!(error, "port `s0-h9` was not captured: there are `h0-s0`, `s0-h0`");
-    let bare = RunRecord { captures: vec![], ..run.clone() };
-    assert!(pcapng(&bare, &[], 60).unwrap_err().to_string().contains("capture = [\"s0-h0\"]"));
+    let bare = |scheme: &str| {
+        let (scheme, captures) = (scheme.into(), vec![]);
+        let run = RunRecord { scheme, seed: 2, captures, ..run.clone() };
+        pcapng(&run, &[], 60).unwrap_err().to_string()
+    };
+    assert!(bare("none").contains("capture = [\"s0-h0\"]"));
+    let late = "the run with seed 2 has no captured packets: a simulation captures those of its first seed, 1";
+    assert_eq!(bare("tcp"), late);
 }
 
 #[test]

@@ -242,6 +242,7 @@ fn set_point(scenario: &mut Scenario, x: u32) -> String {
     if timeout == 10 {
         return format!("{gbps} Gbit/s");
     }
+    scenario.repeat = 1;
     for scheme in &mut scenario.scheme {
         scheme.transport.min_rto = Time::ms(timeout);
     }

@@ -22,10 +22,7 @@ pub(super) const LARGE: Experiment = Experiment {
     work: Work::Runs(Study {
         file: "scenarios/reproduce/hed-5.toml",
         text: include_str!("../../../../../scenarios/reproduce/hed-5.toml"),
-        axis: &[
-            1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 101, 102, 103, 104, 105, 106, 107, 108, 109, 110,
-            111,
-        ],
+        axis: &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 101, 102, 103, 104, 105, 106, 107, 108, 109, 110],
         set: set_pattern,
         compare: compare_patterns,
         figures: |view| {
@@ -58,7 +55,7 @@ const SAWTEETH: u32 = 200;
 /// The point whose time series is drawn.
 const OVER_TIME: u32 = 10;
 
-const NAMES: [&str; 11] = [
+const NAMES: [&str; 10] = [
     "stride(1)",
     "stride(16)",
     "stride(256)",
@@ -69,7 +66,6 @@ const NAMES: [&str; 11] = [
     "random bijective",
     "random",
     "1,024 hosts, random bijective",
-    "1,024 hosts, random bijective, slow start and AIMD",
 ];
 
 /// The workload of pattern number `at`, with the other settings of `like`.
@@ -133,12 +129,9 @@ fn set_pattern(scenario: &mut Scenario, x: u32) -> String {
     if let Some(WorkloadSpec::Stride(like)) = scenario.workload.first().cloned() {
         scenario.workload = vec![pattern(at, &like)];
     }
-    if at >= OVER_TIME {
+    if at == OVER_TIME {
         set_k(scenario, 16);
         scenario.measure.sample = Some(Time::ms(500));
-    }
-    if at > OVER_TIME {
-        sawteeth(scenario);
     }
     let name = NAMES[at as usize - 1];
     if x < CONTROL {

@@ -1,8 +1,9 @@
 //! The cost of the pipeline: Table 5.2, and section 5.5.2 on cores.
 
+use super::affinity::{Processors, batches_beside_load, processors};
 use crate::quantity::percentile;
 use crate::{Experiment, Findings, Row, Stated, Work};
-use slotline_bench::bump::{Case, SLACK, delays};
+use slotline_bench::bump::{Case, SLACK};
 use slotline_lab::statistics::Estimate;
 
 /// Table 5.2.
@@ -11,26 +12,41 @@ pub(super) const COST: Experiment = Experiment {
     about: "Table 5.2 and section 5.5.2: how long a packet takes in a bump, and the smallest packets at line rate",
     work: Work::Computed {
         how: "Frames pass the pipeline with DCTCP's threshold and 1,024 virtual queues, in batches of 32, on this \
-              machine; the time of each batch is shared among its frames.",
+              machine, while as many threads as it has processors do nothing but use them. A frame waits for its \
+              batch. With affinity the pipeline has a processor from which these threads are kept away; other programs \
+              are not. With a single processor there is no such row.",
         find: |_| {
-            let all = delays(20_000);
-            let mean = all.iter().sum::<f64>() / all.len().max(1) as f64;
-            let note = "the paper measures a packet from network card to network card; ours is the pipeline only. It \
-                        is wall-clock time, so its tail depends on other load of the machine";
-            let at =
-                |name, value: f64, paper: f64| row(name, "", value * 1e6, "us", Some(paper), note);
-            let rows = vec![
-                at("mean", mean, 30.0),
-                at("95th percentile", percentile(&all, 95.0), 42.0),
-                at("99th percentile", percentile(&all, 99.0), 83.0),
-                at("99.9th percentile", percentile(&all, 99.9), 169.0),
-                at("largest", all.iter().copied().fold(0.0, f64::max), 208.0),
-                smallest(),
-            ];
+            let shared =
+                affinity(Processors::Shared, "No Affinity", [32.0, 39.0, 76.0, 1322.0, 3630.0]);
+            let reserved = || {
+                affinity(Processors::Reserved, "With Affinity", [30.0, 42.0, 83.0, 169.0, 208.0])
+            };
+            let reserved = if processors() > 1 { reserved() } else { vec![] };
+            let rows = shared.into_iter().chain(reserved).chain([smallest()]).collect();
             Findings { rows, ..Findings::default() }
         },
     },
 };
+
+/// A row of Table 5.2.
+fn affinity(given: Processors, name: &str, paper: [f64; 5]) -> Vec<Row> {
+    let all = batches_beside_load(1_000_000, given);
+    let mean = all.iter().sum::<f64>() / all.len().max(1) as f64;
+    let at = |percent| percentile(&all, percent);
+    let quantities = [
+        ("mean", mean),
+        ("95th percentile", at(95.0)),
+        ("99th percentile", at(99.0)),
+        ("99.9th percentile", at(99.9)),
+        ("largest", at(100.0)),
+    ];
+    let note = "the paper measures a packet from network card to network card; ours is the pipeline only. It is \
+                wall-clock time, so its tail depends on other load of the machine";
+    let row = |((quantity, value), paper): ((&'static str, f64), f64)| {
+        row(quantity, name, value * 1e6, "us", Some(paper), note)
+    };
+    quantities.into_iter().zip(paper).map(row).collect()
+}
 
 /// Section 5.5.2.
 pub(super) const CORES: Experiment = Experiment {

@@ -1,6 +1,7 @@
 //! NetBump: user-extensible active queue management (Al-Fares' thesis, chapter 5).
 
 mod accuracy;
+mod affinity;
 mod cost;
 mod dctcp;
 mod disciplines;

@@ -18,7 +18,7 @@ pub use controller::CircuitController;
 pub use packet_switch::PacketSwitch;
 pub use panel_switch::{PanelSwitch, PanelSwitchConfig};
 pub use scheduler::{CircuitScheduler, SchedulerConfig};
-pub use tor::{CircuitLinks, Tor, TorConfig};
+pub use tor::{CircuitLinks, PacketLinks, Tor, TorConfig};
 pub use week_tracker::WeekTracker;
 
 use slotline_net::frame::{Kind, Packet};

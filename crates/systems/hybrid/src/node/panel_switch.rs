@@ -246,7 +246,7 @@ impl PanelSwitch {
             return None;
         }
         self.counters.on_circuit(to.into(), len, end.since(until));
-        Some(self.leave(to.into(), stored, cx.now))
+        Some(self.leave(to.into(), stored, (cx.now, end)))
     }
 
     /// A packet is lost because its circuit ends.
@@ -259,8 +259,8 @@ impl PanelSwitch {
         self.config.switch.lose(port, &stored.packet, DropReason::LinkDown, cx);
     }
 
-    /// A packet leaves for the end `next` of its circuit.
-    fn leave(&mut self, next: u32, stored: Stored, now: Time) -> Packet {
+    /// A packet leaves for the end `next` of its circuit, from now until `end`. A second circuit is taken to be as fast.
+    fn leave(&mut self, next: u32, stored: Stored, (now, end): (Time, Time)) -> Packet {
         let Stored { mut packet, from, since } = stored;
         if !self.is_host(from) {
             self.counts.by_rack += u64::from(self.is_rack());
@@ -276,10 +276,11 @@ impl PanelSwitch {
         let (waited, direct) = (now.since(since), next as usize == to);
         self.traffic.left(to, &packet, waited, direct);
         packet.put_on_path(u8::from(direct));
+        let hop = end.since(now) + self.config.delay;
         if direct {
-            self.counters.circuit(&packet, waited + self.config.delay);
+            self.counters.circuit(&packet, waited + hop);
         } else {
-            self.counters.packet(&packet, waited + self.config.delay.times(2));
+            self.counters.packet(&packet, waited + hop.times(2));
             self.counters.first_hops += u64::from(next < self.config.roles.racks);
         }
         packet

@@ -11,7 +11,7 @@ use slotline_net::time::Time;
 /// The counters of one rack.
 #[derive(Clone, Debug)]
 pub(super) struct RackCounters {
-    /// Nanoseconds from the entry into a queue to the far rack, without the transmission times of the packet.
+    /// Nanoseconds from the entry into a queue to the far rack.
     circuit: Histogram,
     packet: Histogram,
     circuit_packets: u64,

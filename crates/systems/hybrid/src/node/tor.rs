@@ -30,6 +30,23 @@ pub struct CircuitLinks {
     pub delay: Time,
 }
 
+/// The links of a rack to the packet switch, and of the packet switch to a rack.
+#[derive(Clone, Copy, Debug)]
+pub struct PacketLinks {
+    /// The rates of both at the start.
+    pub paces: [InverseRate; 2],
+    /// The sum of their propagation delays.
+    pub delay: Time,
+}
+
+impl PacketLinks {
+    /// The time of a packet of `bytes` on both links.
+    #[inline]
+    fn time_for(self, bytes: u64) -> Time {
+        self.paces.iter().fold(self.delay, |time, pace| time + pace.time_for(bytes))
+    }
+}
+
 /// The configuration of the switch of a rack.
 pub struct TorConfig {
     /// The number of the rack.
@@ -40,8 +57,8 @@ pub struct TorConfig {
     pub voq: VoqSpec,
     /// Its links to circuit switches, if the fabric has any.
     pub circuits: Option<CircuitLinks>,
-    /// The sum of the propagation delays to and from the packet switch.
-    pub packet_delay: Time,
+    /// Its links to and from the packet switch, if the fabric has one.
+    pub packet_links: Option<PacketLinks>,
     /// All circuits that may exist, from rack to rack, where packets can be relayed.
     pub all_circuits: Vec<(u16, u16)>,
     /// Its actions over time.
@@ -212,7 +229,9 @@ impl Tor {
         let to = self.turns.next()?;
         let (packet, waited) = self.take(to, cx.now)?;
         self.voqs[to].stats.packet_bytes += u64::from(packet.len);
-        self.counters.packet(&packet, waited + self.config.packet_delay);
+        let links = self.config.packet_links;
+        let on_links = links.map_or(Time::ZERO, |links| links.time_for(u64::from(packet.len)));
+        self.counters.packet(&packet, waited + on_links);
         Some(self.leave(to, packet, 0))
     }
 
@@ -259,7 +278,7 @@ impl Tor {
             return Some(packet);
         };
         self.voqs[to].stats.circuit_bytes += len;
-        self.counters.circuit(&packet, waited + circuits.delay);
+        self.counters.circuit(&packet, waited + end.since(cx.now) + circuits.delay);
         self.counters.first_hops += u64::from(to != leads_to);
         if let Some(relay) = &mut self.relay {
             relay.turns.taken(to);
