@@ -3,7 +3,7 @@
 
 use super::scheduler::Scheduler;
 use super::spec::Hedera;
-use crate::node::{EdgeAgent, EdgeConfig, SchedulerNode};
+use crate::node::{EdgeAgent, SchedulerNode, TableConfig};
 use slotline_net::error::SpecError;
 use slotline_net::id::HostId;
 use slotline_net::node::agent::Agent;
@@ -33,9 +33,8 @@ impl System for Hedera {
     }
     fn agent(&self, host: HostId, around: &Surroundings<'_>) -> Result<Box<dyn Agent>, SpecError> {
         let wires = around.wiring.of(around.graph.hosts[host.at()]);
-        Ok(Box::new(EdgeAgent::new(EdgeConfig {
+        let table = TableConfig {
             host,
-            scheduler: around.stations[0],
             options: self.clone(),
             line: wires.first().map(|wire| wire.lane.rate).unwrap_or_default(),
             conns: around.plan.sends(host),
@@ -44,7 +43,8 @@ impl System for Hedera {
                 .sends(host)
                 .map(|c| around.plan.traffic.conns[c as usize].dst)
                 .collect(),
-        })))
+        };
+        Ok(Box::new(EdgeAgent::new(table, around.stations[0])))
     }
     fn routing(&self) -> Option<RoutingSpec> {
         Some(RoutingSpec::Pinned)
