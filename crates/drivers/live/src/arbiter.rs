@@ -114,9 +114,8 @@ impl Io for Outlet<'_> {
             return Ok(true);
         }
         match (self.links.addressed(packet, far, self.me), &mut self.hook) {
-            (Some(packet), _) => {
-                let message = Message::Control(packet, payload);
-                Ok(self.line.send(packet.dst.0, &message, self.now))
+            (Some((to, packet)), _) => {
+                Ok(self.line.send(to, &Message::Control(packet, payload), self.now))
             }
             (None, Some(hook)) => hook.tell(payload).map(|()| true),
             (None, None) => Ok(false),
@@ -276,9 +275,9 @@ impl Arbiter {
         let now = clock();
         match message {
             Message::Control(packet, payload) => {
-                let own = packet.dst == self.setup.me && packet.flow == from;
+                let own = self.setup.links.accepts(&packet, from, self.setup.me);
                 let own = own && !self.drained.contains_key(&from);
-                let port = self.setup.links.port(from).filter(|_| own);
+                let port = self.setup.links.port(packet.flow).filter(|_| own);
                 let time = self.source.as_mut().and_then(|source| source.now(now));
                 if let (Some(port), Some(seat), Some(time)) = (port, &mut self.seat, time) {
                     self.received += 1;
