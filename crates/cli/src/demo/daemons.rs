@@ -1,5 +1,6 @@
 //! The arbiter and the agents, or the bump, of the demonstration. They are processes of this program, as in a real network.
 
+use super::load::{Load, Outage};
 use super::roster::{Daemon, Kind, roster};
 use super::{Demo, Victim};
 use anyhow::{Context, Result, bail};
@@ -12,7 +13,7 @@ use std::ffi::OsString;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// The time that agents have to find their arbiter.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -20,6 +21,23 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const ABSENCE: Duration = Duration::from_secs(1);
 /// The interval at which agents are checked.
 const PERIOD: Duration = Duration::from_millis(50);
+
+/// Seconds from a kill to the next one.
+pub const BETWEEN: u16 = 3;
+
+/// A kill of an arbiter.
+pub struct Kill {
+    /// The time of day in seconds.
+    at: f64,
+    silence_ms: Option<f64>,
+}
+
+impl Kill {
+    /// What followed from it for the traffic.
+    pub fn outage(self, load: &Load) -> Outage {
+        Outage { longest_ping_ms: load.longest_after(self.at), silence_ms: self.silence_ms }
+    }
+}
 
 /// Running daemons. Dropping this value ends them.
 pub struct Daemons {
@@ -46,7 +64,7 @@ impl Daemons {
     }
 
     fn file(&self, daemon: &Daemon, extension: &str) -> PathBuf {
-        self.folder.join(&daemon.name).with_extension(extension)
+        self.folder.join(format!("{}.{extension}", daemon.name))
     }
 
     fn spawn(&self, demo: &Demo<'_>, daemon: &Daemon) -> Result<Child> {
@@ -91,7 +109,7 @@ impl Daemons {
     fn check_running(&mut self) -> Result<()> {
         for (daemon, child) in &mut self.children {
             if let Some(status) = child.try_wait()? {
-                let log = self.folder.join(&daemon.name).with_extension("log");
+                let log = self.folder.join(format!("{}.log", daemon.name));
                 let log = fs::read_to_string(log).unwrap_or_default();
                 bail!("the daemon of {} has ended ({status}): {}", daemon.name, log.trim());
             }
@@ -99,9 +117,13 @@ impl Daemons {
         Ok(())
     }
 
-    /// Kills the daemon of `--kill`, and starts it again unless it is the primary arbiter.
-    pub fn kill(&mut self, demo: &Demo<'_>) -> Result<()> {
-        let Some(victim) = demo.options.kill else { return Ok(()) };
+    /// Kills the daemon of `--kill`, and starts it again unless it is the primary arbiter. With `--kills`, does so many
+    /// times with the arbiter that hosts obey, and returns the kills.
+    pub fn kill(&mut self, demo: &Demo<'_>) -> Result<Vec<Kill>> {
+        let Some(victim) = demo.options.kill else { return Ok(Vec::new()) };
+        if let Some(kills) = demo.options.kills {
+            return (0..kills).map(|_| self.kill_obeyed(demo)).collect();
+        }
         let kind = match victim {
             Victim::Agent => Kind::Agent,
             Victim::Arbiter | Victim::Primary => Kind::Arbiter,
@@ -109,7 +131,7 @@ impl Daemons {
         };
         std::thread::sleep(Duration::from_secs(demo.options.seconds.into()) / 2);
         let of_kind = self.children.iter().position(|(of, _)| of.kind == kind && of.is_victim);
-        let Some(at) = of_kind else { return Ok(()) };
+        let Some(at) = of_kind else { return Ok(Vec::new()) };
         let (daemon, mut child) = self.children.remove(at);
         end(&mut child);
         if victim != Victim::Primary {
@@ -117,7 +139,32 @@ impl Daemons {
             let child = self.spawn(demo, &daemon)?;
             self.children.push((daemon, child));
         }
-        Ok(())
+        Ok(Vec::new())
+    }
+
+    /// Waits, kills the arbiter that hosts obey, and starts it again.
+    fn kill_obeyed(&mut self, demo: &Demo<'_>) -> Result<Kill> {
+        std::thread::sleep(Duration::from_secs(BETWEEN.into()) - ABSENCE);
+        let agent = self.children.iter().find(|(daemon, _)| daemon.kind == Kind::Agent);
+        let (agent, _) = agent.context("there is no agent")?;
+        let rank = status(&self.file(agent, "sock"))?["obeys"].as_u64();
+        let rank = rank.with_context(|| format!("{} obeys no arbiter", agent.name))? as usize;
+        let name = format!("h{}", demo.hosts() + rank);
+        let at = self.children.iter().position(|(daemon, _)| daemon.name == name);
+        let (daemon, mut child) = self.children.remove(at.context("the arbiter has ended")?);
+        let at = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64();
+        end(&mut child);
+        std::thread::sleep(ABSENCE);
+        let arbiters = self.children.iter().filter(|(daemon, _)| daemon.kind == Kind::Arbiter);
+        let silence = |(daemon, _): &(Daemon, Child)| {
+            let status = status(&self.file(daemon, "sock")).ok()?;
+            let ns = status["counters"]["take_over_silence_ns"].as_f64()?;
+            (ns > 0.0).then_some(ns / 1e6)
+        };
+        let silence_ms = arbiters.filter_map(silence).reduce(f64::max);
+        let child = self.spawn(demo, &daemon)?;
+        self.children.push((daemon, child));
+        Ok(Kill { at, silence_ms })
     }
 
     /// Checks that all daemons still run, returns their status by host, and ends them.

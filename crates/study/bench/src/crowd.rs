@@ -105,6 +105,8 @@ struct Crowd {
     now: Local,
     /// CPU time of all arbiters.
     spent: f64,
+    /// The longest CPU time of one round of an arbiter: for so long a beat may wait.
+    longest: f64,
 }
 
 impl Crowd {
@@ -114,7 +116,13 @@ impl Crowd {
         let open = |rank: u32| -> Result<Arbiter, Fault> {
             Ok(Arbiter::open(network.arbiter(rank as usize, key(count + rank))?, now)?)
         };
-        Ok(Crowd { agents: Vec::new(), arbiters: vec![open(0)?, open(1)?], now, spent: 0.0 })
+        Ok(Crowd {
+            agents: Vec::new(),
+            arbiters: vec![open(0)?, open(1)?],
+            now,
+            spent: 0.0,
+            longest: 0.0,
+        })
     }
     /// Adds agents.
     fn join(&mut self, network: &LiveNetwork, numbers: Range<u32>) -> Result<(), Fault> {
@@ -128,18 +136,23 @@ impl Crowd {
     }
     fn turn(&mut self, step: Duration, asks: bool) -> Result<(), Fault> {
         self.now = self.now.after(step);
-        let Crowd { agents, arbiters, now, spent } = self;
+        let Crowd { agents, arbiters, now, spent, longest } = self;
         // The beats of the watchdog, for which the arbiters have just slept, come first.
         arbiters.iter_mut().try_for_each(|arbiter| arbiter.round(&|| *now).map(drop))?;
         for group in agents.chunks_mut(GROUP) {
             group.iter_mut().try_for_each(|agent| agent.turn(*now, asks))?;
-            let began = cpu();
-            // A round handles at least 64 datagrams. An agent sends two to each arbiter, and more where questions have waited
-            // for a session.
-            for _ in 0..=8 * group.len() / 64 {
-                arbiters.iter_mut().try_for_each(|arbiter| arbiter.round(&|| *now).map(drop))?;
+            for arbiter in arbiters.iter_mut() {
+                // A round answers one handshake.
+                for _ in 0..8 + 2 * group.len() {
+                    let began = cpu();
+                    let next = arbiter.round(&|| *now)?;
+                    let took = cpu() - began;
+                    (*spent, *longest) = (*spent + took, longest.max(took));
+                    if !next.is_zero() {
+                        break;
+                    }
+                }
             }
-            *spent += cpu() - began;
         }
         Ok(())
     }
@@ -211,13 +224,14 @@ pub(crate) fn crowd(case: &str, count: u32) -> Outcome {
         |turn| turn % 10 == 1,
         |crowd| crowd.agents.iter().all(Agent::knows_the_time),
     )?;
-    let sessions = resident_mb()?;
+    let (sessions, longest) = (resident_mb()?, crowd.longest);
     let idle = crowd.idle()?;
     let (silence, announced) = crowd.take_over()?;
     let kb_each = |mb: f64| mb * 1e3 / f64::from(count);
     Ok(vec![
         row(case, "all_sessions", (BEGINNING * turns).as_secs_f64(), "s"),
         row(case, "handshake_cpu", handshakes / 2.0 / f64::from(count) * 1e6, "us"),
+        row(case, "longest_round", longest * 1e3, "ms"),
         row(case, "node_memory_per_agent", kb_each((nodes - before) / 2.0), "kB"),
         // Both ends of both sessions of an agent are in this process.
         row(case, "session_memory", kb_each((sessions - agents) / 4.0), "kB"),
