@@ -14,6 +14,7 @@ use slotline_live::forwarding::Forwarding;
 use slotline_live::grip::Grip;
 use slotline_live::keys;
 use slotline_live::record::Recorder;
+use slotline_live::reference;
 use slotline_live::renewal::{Renewal, Request};
 use slotline_live::role::Role;
 use slotline_live::status::{ArbiterStatus, Shared, Status};
@@ -91,6 +92,7 @@ pub fn agent(options: &AgentOptions) -> Result<ExitCode> {
         format!("this machine has no address of a [[host]], [[rack]] or [[switch]] of {file}")
     })?;
     let setup = network.agent(&host, options.common.key(config)?)?;
+    reference::check(&setup.clock.source)?;
     if options.common.check_config {
         return Ok(fine(&options.config, &network));
     }
@@ -156,6 +158,7 @@ pub fn arbiter(options: &ArbiterOptions) -> Result<ExitCode> {
         format!("this machine has no address of an [[arbiter]] of {}", options.config.display())
     })?;
     let mut setup = network.arbiter(rank, options.common.key(network.config())?)?;
+    reference::check(&setup.clock.source)?;
     if options.common.check_config {
         return Ok(fine(&options.config, &network));
     }
@@ -237,6 +240,7 @@ impl DaemonOptions {
     ) -> Result<()> {
         let new = network(config)?;
         old.check_renewal(&new)?;
+        reference::check(&new.config().clock.source)?;
         take(&new, self.key(new.config())?)
     }
 }

@@ -117,9 +117,39 @@ impl Daemons {
         Ok(())
     }
 
+    /// Does what the options say while traffic runs.
+    pub fn disturb(&mut self, demo: &Demo<'_>) -> Result<Vec<Kill>> {
+        if demo.options.operate {
+            self.operate(demo)?;
+        }
+        self.kill(demo)
+    }
+
+    /// Reloads all daemons twice, and takes the first sender out of the schedule for a third of the time.
+    fn operate(&self, demo: &Demo<'_>) -> Result<()> {
+        let third = Duration::from_secs(demo.options.seconds.into()) / 3;
+        std::thread::sleep(third);
+        self.children.iter().try_for_each(|(daemon, _)| self.ask(daemon, "reload"))?;
+        let arbiters = || self.children.iter().filter(|(of, _)| of.kind == Kind::Arbiter);
+        arbiters().try_for_each(|(arbiter, _)| self.ask(arbiter, "drain h1"))?;
+        std::thread::sleep(third);
+        self.children.iter().try_for_each(|(daemon, _)| self.ask(daemon, "reload"))?;
+        arbiters().try_for_each(|(arbiter, _)| self.ask(arbiter, "resume h1"))
+    }
+
+    /// Gives a command to a daemon.
+    fn ask(&self, daemon: &Daemon, command: &str) -> Result<()> {
+        let text = control::ask(&self.file(daemon, "sock"), command)?;
+        let answer: Value = serde_json::from_str(&text)?;
+        match answer["error"].as_str() {
+            None => Ok(()),
+            Some(error) => bail!("{}: {command}: {error}", daemon.name),
+        }
+    }
+
     /// Kills the daemon of `--kill`, and starts it again unless it is the primary arbiter. With `--kills`, does so many
     /// times with the arbiter that hosts obey, and returns the kills.
-    pub fn kill(&mut self, demo: &Demo<'_>) -> Result<Vec<Kill>> {
+    fn kill(&mut self, demo: &Demo<'_>) -> Result<Vec<Kill>> {
         let Some(victim) = demo.options.kill else { return Ok(Vec::new()) };
         if let Some(kills) = demo.options.kills {
             return (0..kills).map(|_| self.kill_obeyed(demo)).collect();

@@ -39,6 +39,7 @@ pub struct Load {
 
 /// What followed from the kill of an arbiter.
 #[derive(Clone, Copy, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub struct Outage {
     /// The longest round trip of a ping that was under way within a second after the kill, in ms.
     pub longest_ping_ms: f64,
@@ -82,7 +83,8 @@ impl Demo<'_> {
         let flows = || (0..).zip(&testbed.flows);
         let servers = flows().map(|(n, flow)| self.server(n, *flow)).collect::<Result<Vec<_>>>()?;
         std::thread::sleep(START);
-        let clients = flows().map(|(n, flow)| self.client(n, *flow, seconds)).collect::<Result<Vec<_>>>()?;
+        let clients =
+            flows().map(|(n, flow)| self.client(n, *flow, seconds)).collect::<Result<Vec<_>>>()?;
         let ping = self.pinger(seconds)?;
         let stop = AtomicBool::new(false);
         let (ended, most_waiting) = std::thread::scope(|scope| {

@@ -54,6 +54,9 @@ pub struct DemoOptions {
     /// start it again after one second. Prints histograms of the outages.
     #[arg(long, value_name = "N", requires = "kill", conflicts_with = "repeat", value_parser = clap::value_parser!(u16).range(1..=1_000))]
     pub kills: Option<u16>,
+    /// While traffic runs, let all daemons reload their configuration, and take the first sender out of the schedule and back.
+    #[arg(long, conflicts_with = "kill")]
+    pub operate: bool,
     /// Print the measured values as JSON.
     #[arg(long)]
     pub json: bool,
@@ -153,6 +156,9 @@ impl DemoOptions {
     fn check(&self) -> Result<()> {
         let bump = self.control == DemoControl::Bump;
         match self.kill {
+            _ if self.operate && !self.control.has_hosts() => {
+                bail!("`--operate` takes a host out of the schedule: use fastpass, tdma or xco")
+            }
             Some(Victim::Arbiter | Victim::Agent | Victim::Bump) if self.kills.is_some() => {
                 bail!("`--kills` needs two arbiters: use `--kill primary`")
             }
@@ -172,6 +178,10 @@ impl DemoOptions {
 }
 
 impl DemoControl {
+    /// Whether agents run on hosts.
+    fn has_hosts(self) -> bool {
+        matches!(self, DemoControl::Fastpass | DemoControl::Tdma | DemoControl::Xco)
+    }
     fn name(self) -> &'static str {
         match self {
             DemoControl::Fastpass => "fastpass",
@@ -199,9 +209,11 @@ impl Demo<'_> {
     fn with_daemons(&self) -> Result<Outcome> {
         let mut daemons = Daemons::start(self)?;
         let (with, kills) = std::thread::scope(|scope| {
-            let kill = scope.spawn(|| daemons.kill(self));
+            let kill = scope.spawn(|| daemons.disturb(self));
             let with = self.load(self.seconds_with());
-            let kills = kill.join().map_err(|_| anyhow!("the thread that kills a daemon failed"))??;
+            let kills = kill
+                .join()
+                .map_err(|_| anyhow!("the thread that kills or operates daemons failed"))??;
             Ok::<_, anyhow::Error>((with?, kills))
         })?;
         let kills = kills.into_iter().map(|kill| kill.outage(&with)).collect();

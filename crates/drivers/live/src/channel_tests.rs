@@ -205,18 +205,19 @@ fn messages_do_not_wait_behind_handshakes() {
     first.send(1, &message(b"beat"), NOW);
     first.attend(NOW);
     std::thread::sleep(Duration::from_millis(20));
-    match second.receive(NOW).unwrap() {
-        Some((0, Message::Control(_, payload))) => assert_eq!(payload, b"beat"),
-        other => panic!("{other:?}"),
-    }
+    let mut next = || match second.receive(NOW).unwrap() {
+        Some((from, Message::Control(_, payload))) => Some((from, payload.to_vec())),
+        _ => None,
+    };
+    // After the last datagram of a batch nothing is returned once.
+    assert_eq!((0..2).find_map(|_| next()), Some((0, b"beat".to_vec())));
     // One handshake is answered at a time, and there is more to do until all are.
     let rounds = (0..u32::from(CROWD) * 2).take_while(|_| second.attend(NOW).is_zero()).count();
     assert_eq!(rounds, usize::from(CROWD) - 1);
-    let replies = crowd.iter_mut().filter_map(|machine| {
-        machine.receive(NOW).unwrap();
-        Some(machine.attend(NOW))
-    });
-    assert_eq!(replies.count(), usize::from(CROWD));
+    for machine in &mut crowd {
+        assert_eq!(machine.receive(NOW).unwrap(), None);
+        machine.attend(NOW);
+    }
     let mut heard = 0;
     for _ in 0..200 {
         while second.receive(NOW).unwrap().is_some() {

@@ -201,19 +201,33 @@ pub struct ClockOptions {
     pub guard: Time,
     /// Where hosts take the network's time from.
     pub source: ClockSource,
-    /// With `source = "system"`: the largest difference between the system's clocks of a host and of an arbiter.
+    /// With another source than the transfer: the largest difference between the clocks of a host and of an arbiter.
     pub bound: Time,
 }
 
 /// Where hosts take the network's time from.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub enum ClockSource {
     /// From the arbiter, by two-way time transfer.
     #[default]
     Transfer,
     /// From the system's clock, which another program keeps right (PTP or NTP), as long as the transfer agrees with it.
     System,
+    /// The same from a hardware clock of PTP, such as `/dev/ptp0`.
+    Device(PathBuf),
+}
+
+impl<'de> Deserialize<'de> for ClockSource {
+    fn deserialize<D: Deserializer<'de>>(text: D) -> Result<ClockSource, D::Error> {
+        match String::deserialize(text)? {
+            text if text == "transfer" => Ok(ClockSource::Transfer),
+            text if text == "system" => Ok(ClockSource::System),
+            text if text.starts_with("/dev/") => Ok(ClockSource::Device(text.into())),
+            text => Err(de::Error::custom(format!(
+                "`{text}` is no source of time: give \"transfer\", \"system\" or a device such as \"/dev/ptp0\""
+            ))),
+        }
+    }
 }
 
 impl Default for ClockOptions {
@@ -501,6 +515,11 @@ mod tests {
         assert!(with("10.2.0.1", "10.1.0.1").unwrap_err().contains("10.1.0.1 is given twice"));
         assert!(with("up = {}", "").unwrap_err().contains("missing field `up`"));
         assert!(error("key = 'h0.key'", "quota = 0").contains("at least 1 message per second"));
+        let source = error("[agent]", "[clock]\nsource = 'ptp'\n[agent]");
+        assert!(source.contains("`ptp` is no source of time"), "{source}");
+        let device =
+            parsed(&TEXT.replace("[agent]", "[clock]\nsource = '/dev/ptp3'\n[agent]")).unwrap();
+        assert_eq!(device.clock.source, ClockSource::Device("/dev/ptp3".into()));
         assert!(error("key = 'h0.key'", "threads = 3").contains("must be 1 or 2"));
         let tenant = |hosts: &str| {
             let tenants = format!("[[tenant]]\nname = 'a'\nhosts = {hosts}\nquota = 9\n[agent]");

@@ -34,6 +34,7 @@ pub mod notify;
 pub mod observe;
 pub mod quotas;
 pub mod record;
+pub mod reference;
 pub mod renewal;
 pub mod replay;
 pub mod role;

@@ -58,15 +58,16 @@ fn entry(tier: u32, pod: u32, n: u32) -> String {
 fn try_network(control: &str, from: &str, to: &str) -> Result<LiveNetwork, String> {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let number = COUNT.fetch_add(1, Ordering::Relaxed);
-    let path =
-        std::env::temp_dir().join(format!("slotline-switches-{}-{number}.toml", std::process::id()));
+    let path = std::env::temp_dir()
+        .join(format!("slotline-switches-{}-{number}.toml", std::process::id()));
     let scenario = format!(
         "name = 'switches'\nend.at = '1s'\nfabric = {{ kind = 'fat-tree', k = 4, rate = '20Mbps' }}\n\
          [[scheme]]\nname = 's'\ncontrol = {{ {control} }}\n\
          [[workload]]\nkind = 'bulk'\nsenders = '1'\nreceivers = '0'\n"
     );
     std::fs::write(&path, scenario).unwrap();
-    let places = [1, 2].into_iter().flat_map(|tier| (0..PODS * 2).map(move |n| (tier, n / 2, n % 2)));
+    let places =
+        [1, 2].into_iter().flat_map(|tier| (0..PODS * 2).map(move |n| (tier, n / 2, n % 2)));
     let switches: String = places.map(|(tier, pod, n)| entry(tier, pod, n)).collect();
     let text = format!(
         "scenario = {path:?}\n{switches}[[arbiter]]\naddress = '10.9.0.1'\nkey = '{}'\n",
@@ -78,7 +79,8 @@ fn try_network(control: &str, from: &str, to: &str) -> Result<LiveNetwork, Strin
     network
 }
 
-const HEDERA: &str = "kind = 'hedera', placement = 'best', poll = '100ms', gather = '2ms', computing = '1ms'";
+const HEDERA: &str =
+    "kind = 'hedera', placement = 'best', poll = '100ms', gather = '2ms', computing = '1ms'";
 
 fn network() -> LiveNetwork {
     try_network(HEDERA, "#", "#").unwrap()
@@ -293,12 +295,15 @@ fn what_does_not_fit_is_named() {
     assert!(wrong.contains("`edge0.0`: `up` needs") && wrong.contains("agg0.0, agg0.1"), "{wrong}");
     assert!(error("h0 =", "h17 =").contains("no host `h17`"));
     assert!(error("h0 = ['10.0.0.0'], ", "").is_empty(), "not all hosts need an entry");
-    let elsewhere = error("h0 = ['10.0.0.0'], h1 = ['10.0.0.1']", "h1 = ['10.0.0.1'], h8 = ['10.0.0.0']");
+    let elsewhere =
+        error("h0 = ['10.0.0.0'], h1 = ['10.0.0.1']", "h1 = ['10.0.0.1'], h8 = ['10.0.0.0']");
     assert!(elsewhere.contains("given twice"), "{elsewhere}");
     assert!(error("'edge0.0'", "'edge9.0'").contains("no switch `edge9.0`"));
     let core = error("name = 'agg0.0'", "name = 'core0'");
     assert!(core.contains("`core0` cannot choose among paths"), "{core}");
-    assert!(error("[[arbiter]]", "network = ['10.0.0.0/8']\n[[arbiter]]").contains("unknown field"));
+    assert!(
+        error("[[arbiter]]", "network = ['10.0.0.0/8']\n[[arbiter]]").contains("unknown field")
+    );
     let other = try_network("kind = 'xco'", "#", "#").err().unwrap();
     assert!(other.contains("runs on hosts"), "{other}");
     assert!(try_network("kind = 'flow-scheduler'", "#", "#").is_ok());
