@@ -107,6 +107,10 @@ impl FlowRules {
             &format!("table inet {table}\ndelete table inet {table}\n"),
         );
         for family in Family::ALL {
+            for (mark, _) in (self.options.mark..).zip(&self.options.up) {
+                let mark = mark.to_string();
+                let _ = command("ip", &[family.flag(), "route", "flush", "table", &mark], "");
+            }
             for preference in [PREFERENCE, PREFERENCE + 1] {
                 let preference = preference.to_string();
                 let rule = [family.flag(), "rule", "del", "pref", &preference];

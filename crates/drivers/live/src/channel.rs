@@ -18,8 +18,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// The largest number of datagrams that are read or written by one call of the kernel.
 const BATCH: usize = 64;
-/// The largest number of datagrams without a message that are read at once.
-const BURST: usize = 64;
+/// The largest number of datagrams without a message that are read at once: as many as handshakes may wait.
+const BURST: usize = WAITING;
 /// The largest number of handshakes that wait. Peers repeat those for which there is no room.
 const WAITING: usize = 1_024;
 /// A peer that does not answer for this time may have restarted and lost the keys of the session.

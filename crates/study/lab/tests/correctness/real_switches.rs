@@ -8,7 +8,7 @@ use slotline_live::config::Config;
 use slotline_live::links::Links;
 use slotline_live::record::{Header, Recorder, Sent};
 use slotline_live::replay::{Log, replay};
-use slotline_live::role::{Departure, Role, SwitchRole};
+use slotline_live::role::{Role, SwitchRole};
 use slotline_live::seat::{Io, Seat};
 use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::{HostId, PortId};
@@ -18,6 +18,7 @@ use slotline_net::topology::{Down, End, FatTreeSpec, Graph, TopologySpec};
 use slotline_scenario::Scenario;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
+use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 const PODS: u32 = 4;
@@ -282,7 +283,7 @@ fn flows_get_paths_of_their_own_and_the_log_replays() {
     world.recorder.flush();
     let bytes = std::mem::replace(&mut world.recorder, Recorder::new(Vec::new())).into_inner();
     let mut log = Log::open(&bytes).unwrap();
-    let loaded = Scenario::parse(&log.header.scenario).unwrap();
+    let loaded = Scenario::parse(Path::new("log"), log.header.scenario.clone()).unwrap();
     let (mut seat, links) = recorded_controller(&loaded, &log.header).unwrap();
     let replayed = replay(&mut log, &mut seat, &links, true).unwrap();
     assert_eq!((replayed.heard, replayed.sent), (16, 16));
