@@ -5,6 +5,7 @@ use anyhow::{Context, Result, bail};
 use serde::Serialize;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Sender;
 use std::time::Duration;
 
 /// The first port of servers of iperf3.
@@ -76,8 +77,8 @@ impl Load {
 }
 
 impl Demo<'_> {
-    /// Runs the traffic once.
-    pub fn load(&self, seconds: u16) -> Result<Load> {
+    /// Runs the traffic once. Tells `begun` when it has begun.
+    pub fn load(&self, seconds: u16, begun: Option<Sender<()>>) -> Result<Load> {
         let testbed = &self.testbed;
         let (dropped, dark) = (testbed.dropped()?, testbed.lost_in_nights()?);
         let flows = || (0..).zip(&testbed.flows);
@@ -86,6 +87,10 @@ impl Demo<'_> {
         let clients =
             flows().map(|(n, flow)| self.client(n, *flow, seconds)).collect::<Result<Vec<_>>>()?;
         let ping = self.pinger(seconds)?;
+        if let Some(begun) = begun {
+            // Nobody has to listen.
+            let _ = begun.send(());
+        }
         let stop = AtomicBool::new(false);
         let (ended, most_waiting) = std::thread::scope(|scope| {
             let most = scope.spawn(|| self.watch(&stop));

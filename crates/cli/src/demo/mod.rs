@@ -19,6 +19,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::mpsc;
 use testbed::Testbed;
 
 #[derive(Args)]
@@ -121,7 +122,7 @@ pub fn demo(options: &DemoOptions) -> Result<ExitCode> {
     if !options.json {
         say(&demo.description());
     }
-    let without = (!options.skip_without).then(|| demo.load(options.seconds)).transpose()?;
+    let without = (!options.skip_without).then(|| demo.load(options.seconds, None)).transpose()?;
     let mut outcomes = vec![Outcome { without, ..demo.with_daemons()? }];
     for done in 1..options.repeat {
         if !options.json {
@@ -208,9 +209,15 @@ impl Demo<'_> {
     /// The traffic under new daemons, one of which may be killed.
     fn with_daemons(&self) -> Result<Outcome> {
         let mut daemons = Daemons::start(self)?;
+        let running = &mut daemons;
         let (with, kills) = std::thread::scope(|scope| {
-            let kill = scope.spawn(|| daemons.disturb(self));
-            let with = self.load(self.seconds_with());
+            let (begun, begins) = mpsc::channel();
+            let kill = scope.spawn(move || match begins.recv() {
+                Ok(()) => running.disturb(self),
+                // The traffic has failed.
+                Err(_) => Ok(Vec::new()),
+            });
+            let with = self.load(self.seconds_with(), Some(begun));
             let kills = kill
                 .join()
                 .map_err(|_| anyhow!("the thread that kills or operates daemons failed"))??;
@@ -264,6 +271,7 @@ impl Demo<'_> {
     fn description(&self) -> String {
         let DemoOptions { buffer, seconds, skip_without, .. } = self.options;
         let (senders, rate) = (self.options.senders(), self.options.rate());
+        let with = self.seconds_with();
         let before = match skip_without {
             true => String::new(),
             false => format!("{seconds} s without daemons, then "),
@@ -272,7 +280,7 @@ impl Demo<'_> {
             let (circuit, packet) = Testbed::rates(self.options);
             return format!(
                 "{senders} hosts send to the next of four racks by iperf3, and another one pings a host two racks away: \
-                 {before}{seconds} s with circuits.\nThe hosts and the switches of racks are network namespaces. A packet \
+                 {before}{with} s with circuits.\nThe hosts and the switches of racks are network namespaces. A packet \
                  network of {} and an optical switch of {} join the racks.",
                 Rate(packet),
                 Rate(circuit)
@@ -281,12 +289,12 @@ impl Demo<'_> {
         if self.options.control == DemoControl::Hedera {
             return format!(
                 "{senders} hosts of a fat-tree (k = 4) send to the next pod by iperf3, and another pair of hosts exchanges \
-                 pings: {before}{seconds} s with Hedera.\nThe hosts, the switches and the scheduler are network namespaces. \
+                 pings: {before}{with} s with Hedera.\nThe hosts, the switches and the scheduler are network namespaces. \
                  Switches spread connections by hash. Each link has {rate}, and each port room for {buffer}."
             );
         }
         format!(
-            "{senders} hosts send to one by iperf3, and another one pings it: {before}{seconds} s with {}.\n\
+            "{senders} hosts send to one by iperf3, and another one pings it: {before}{with} s with {}.\n\
              The hosts are network namespaces at a bridge of the kernel that sends {rate} to each host and has room for \
              {buffer} of waiting packets for each.",
             self.options.control.description()

@@ -55,7 +55,8 @@ pub fn of_kills(outcome: &Outcome) -> String {
         if values.is_empty() {
             lines.push(format!("\n{title}: none was seen"));
         } else {
-            lines.extend(histogram(title, &values));
+            let seen = format!("{title} (seen after {} of {} kills)", values.len(), kills.len());
+            lines.extend(histogram(&seen, &values));
         }
     }
     lines.join("\n")

@@ -24,6 +24,8 @@ const MOST_TURNS: u32 = 2_000;
 const IDLE_TURNS: u32 = 20;
 /// Agents that have their turn before the arbiters have theirs.
 const GROUP: usize = 1_000;
+/// Rounds without work after which arbiters have nothing more to do in a turn.
+const QUIET: u32 = 3;
 /// Hosts of the long run, the time between their turns, and the packets that wait in each.
 const SOAK_HOSTS: u32 = 8;
 const SOAK_TURN: Duration = Duration::from_micros(500);
@@ -141,17 +143,17 @@ impl Crowd {
         arbiters.iter_mut().try_for_each(|arbiter| arbiter.round(&|| *now).map(drop))?;
         for group in agents.chunks_mut(GROUP) {
             group.iter_mut().try_for_each(|agent| agent.turn(*now, asks))?;
-            for arbiter in arbiters.iter_mut() {
-                // A round answers one handshake.
-                for _ in 0..8 + 2 * group.len() {
+            // A round answers one handshake, and what follows from it may need further rounds of both.
+            let (mut rounds, mut quiet) = (0, 0);
+            while quiet < QUIET && rounds < 8 + 2 * group.len() {
+                let mut idle = true;
+                for arbiter in arbiters.iter_mut() {
                     let began = cpu();
-                    let next = arbiter.round(&|| *now)?;
+                    idle &= !arbiter.round(&|| *now)?.is_zero();
                     let took = cpu() - began;
                     (*spent, *longest) = (*spent + took, longest.max(took));
-                    if !next.is_zero() {
-                        break;
-                    }
                 }
+                (rounds, quiet) = (rounds + 1, if idle { quiet + 1 } else { 0 });
             }
         }
         Ok(())
