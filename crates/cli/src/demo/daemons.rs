@@ -152,7 +152,9 @@ impl Daemons {
     fn kill(&mut self, demo: &Demo<'_>) -> Result<Vec<Kill>> {
         let Some(victim) = demo.options.kill else { return Ok(Vec::new()) };
         if let Some(kills) = demo.options.kills {
-            return (0..kills).map(|_| self.kill_obeyed(demo)).collect();
+            let begun = Instant::now();
+            let due = |n: u16| begun + Duration::from_secs((BETWEEN * (n + 1)).into()) - ABSENCE;
+            return (0..kills).map(|n| self.kill_obeyed(demo, due(n))).collect();
         }
         let kind = match victim {
             Victim::Agent => Kind::Agent,
@@ -172,14 +174,10 @@ impl Daemons {
         Ok(Vec::new())
     }
 
-    /// Waits, kills the arbiter that hosts obey, and starts it again.
-    fn kill_obeyed(&mut self, demo: &Demo<'_>) -> Result<Kill> {
-        std::thread::sleep(Duration::from_secs(BETWEEN.into()) - ABSENCE);
-        let agent = self.children.iter().find(|(daemon, _)| daemon.kind == Kind::Agent);
-        let (agent, _) = agent.context("there is no agent")?;
-        let rank = status(&self.file(agent, "sock"))?["obeys"].as_u64();
-        let rank = rank.with_context(|| format!("{} obeys no arbiter", agent.name))? as usize;
-        let name = format!("h{}", demo.hosts() + rank);
+    /// Waits until a time, kills the arbiter that hosts obey, and starts it again.
+    fn kill_obeyed(&mut self, demo: &Demo<'_>, due: Instant) -> Result<Kill> {
+        std::thread::sleep(due.saturating_duration_since(Instant::now()));
+        let name = format!("h{}", demo.hosts() + self.obeyed()?);
         let at = self.children.iter().position(|(daemon, _)| daemon.name == name);
         let (daemon, mut child) = self.children.remove(at.context("the arbiter has ended")?);
         let at = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64();
@@ -195,6 +193,20 @@ impl Daemons {
         let child = self.spawn(demo, &daemon)?;
         self.children.push((daemon, child));
         Ok(Kill { at, silence_ms })
+    }
+
+    /// The place of the arbiter that hosts obey. A host that obeys none at the moment gets some time.
+    fn obeyed(&self) -> Result<usize> {
+        let agent = self.children.iter().find(|(daemon, _)| daemon.kind == Kind::Agent);
+        let (agent, _) = agent.context("there is no agent")?;
+        let since = Instant::now();
+        while since.elapsed() < PATIENCE {
+            if let Some(rank) = status(&self.file(agent, "sock"))?["obeys"].as_u64() {
+                return Ok(rank as usize);
+            }
+            std::thread::sleep(PERIOD);
+        }
+        bail!("{} obeys no arbiter after {PATIENCE:?}", agent.name)
     }
 
     /// Checks that all daemons still run, returns their status by host, and ends them.

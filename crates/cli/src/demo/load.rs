@@ -94,7 +94,11 @@ impl Demo<'_> {
         let stop = AtomicBool::new(false);
         let (ended, most_waiting) = std::thread::scope(|scope| {
             let most = scope.spawn(|| self.watch(&stop));
-            let ended = outputs(clients).and_then(|clients| Ok((clients, outputs(vec![ping])?)));
+            // A pipe has room for the answers of some seconds only.
+            let pings = scope.spawn(|| outputs(vec![ping]));
+            let clients = outputs(clients);
+            let pings = pings.join().unwrap_or_else(|_| bail!("cannot read the output of ping"));
+            let ended = clients.and_then(|clients| Ok((clients, pings?)));
             stop.store(true, Ordering::Relaxed);
             (ended, most.join().ok().flatten())
         });
