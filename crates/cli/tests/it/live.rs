@@ -66,7 +66,7 @@ fn real_hosts_send_as_daemons_decide() {
     assert!(agents(&outcome).all(|agent| agent["scheduled"].as_u64() > Some(0)), "{outcome}");
     // Daemons reload while packets wait, and lose neither packets nor sessions. A host that its arbiter has taken out of
     // the schedule sends at once, and returns.
-    let outcome = demo(&folder, "fastpass", &["--seconds", "6", "--operate"]);
+    let outcome = demo(&folder, "fastpass", &["--seconds", "12", "--operate"]);
     for agent in agents(&outcome) {
         assert_eq!(agent["obeys"], 0, "{agent}");
         assert!(agent["scheduled"].as_u64() > Some(100), "{agent}");
