@@ -75,14 +75,14 @@ fn real_hosts_send_as_daemons_decide() {
     assert!(drained["joined"].as_u64() > Some(1), "{drained}");
     assert!(drained["unscheduled"].as_u64() > Some(100), "{drained}");
     // Switches count flows and send them on paths.
-    let outcome = demo(&folder, "hedera", &["--seconds", "4"]);
+    let outcome = demo(&folder, "hedera", &["--seconds", "6"]);
     assert_eq!(agents(&outcome).count(), 16, "an agent for each router below the core");
     assert!(agents(&outcome).all(|agent| agent["obeys"] == 0), "{outcome}");
     let installed = |agent: &Value| agent["counters"]["installed_paths"].as_u64().unwrap_or(0);
-    assert!(installed(&outcome["daemons"]["edge0.0"]) > 1, "{outcome}");
+    assert!(installed(&outcome["daemons"]["edge0.0"]) > 0, "{outcome}");
     assert_eq!(installed(&outcome["daemons"]["edge2.0"]), 0, "{outcome}");
     // Without an arbiter flows are spread by hash, and connections go on.
-    let outcome = demo(&folder, "hedera", &["--seconds", "4", "--kill", "arbiter"]);
+    let outcome = demo(&folder, "hedera", &["--seconds", "6", "--kill", "arbiter"]);
     assert!(agents(&outcome).all(|agent| agent["silences"].as_u64() > Some(0)), "{outcome}");
     // Racks hold packets for their circuits, and the arbiter drives the optical switch.
     let outcome = demo(&folder, "circuits", &["--seconds", "3"]);

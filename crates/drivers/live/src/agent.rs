@@ -216,12 +216,16 @@ impl Agent {
     /// Does everything that is due. Returns the time until there is more to do.
     fn round(&mut self, clock: &impl Fn() -> Local) -> io::Result<Duration> {
         self.hear(clock)?;
+        let began = clock();
+        self.take_in(began)?;
         let now = clock();
-        self.take_in(now)?;
+        // It has not listened meanwhile, which is no silence of the arbiter. To read the counts of flows takes long.
+        self.heard = self.heard.after(now.since(began));
         self.ask_for_time(now);
         self.judge(now);
         let next = self.step(now)?;
         self.grip.flush(now)?;
+        self.heard = self.heard.after(clock().since(now));
         let attend = self.channel.attend(now);
         Ok(next.min(self.asks.since(now)).min(attend))
     }
