@@ -173,14 +173,18 @@ fn brief(status: &Value) -> String {
         (_, Some(arbiter)) => format!("obeys arbiter {arbiter}"),
         (_, None) => "obeys no arbiter: packets leave at once".to_owned(),
     };
-    format!(
-        "{obeys}, clock {} within {}, {} packets held, {} left as scheduled, {} at once",
-        status["clock"].as_str().unwrap_or_default(),
-        us("clock-bound-ns"),
-        status["held"],
-        status["scheduled"],
-        status["unscheduled"]
-    )
+    let clock = status["clock"].as_str().unwrap_or_default();
+    let counters = &status["counters"];
+    let done = match counters["installed_paths"].as_u64() {
+        Some(paths) => {
+            format!("{} large flows reported, {paths} paths installed", counters["large_flows"])
+        }
+        None => format!(
+            "{} packets held, {} left as scheduled, {} at once",
+            status["held"], status["scheduled"], status["unscheduled"]
+        ),
+    };
+    format!("{obeys}, clock {clock} within {}, {done}", us("clock-bound-ns"))
 }
 
 fn bump(status: &Value) -> String {

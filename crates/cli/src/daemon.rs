@@ -10,9 +10,13 @@ use slotline_linux::gate::{Gate, Held, Origin};
 use slotline_live::agent::Agent;
 use slotline_live::arbiter::Arbiter;
 use slotline_live::config::Config;
+use slotline_live::forwarding::Forwarding;
+use slotline_live::grip::Grip;
 use slotline_live::keys;
 use slotline_live::record::Recorder;
+use slotline_live::reference;
 use slotline_live::renewal::{Renewal, Request};
+use slotline_live::role::Role;
 use slotline_live::status::{ArbiterStatus, Shared, Status};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -22,8 +26,8 @@ use std::process::ExitCode;
 pub struct AgentOptions {
     /// The configuration, which is the same on all machines of the network.
     pub config: PathBuf,
-    /// Name of this machine's `[[host]]` or `[[rack]]` in the configuration [default: the one whose address this machine
-    /// has].
+    /// Name of this machine's `[[host]]`, `[[rack]]` or `[[switch]]` in the configuration [default: the one whose address
+    /// this machine has].
     #[arg(long, value_name = "NAME")]
     pub host: Option<String>,
     #[command(flatten)]
@@ -85,24 +89,17 @@ pub fn agent(options: &AgentOptions) -> Result<ExitCode> {
     let here = || config.machine_here().map(str::to_owned);
     let host = options.host.clone().or_else(here).with_context(|| {
         let file = options.config.display();
-        format!("this machine has no address of a [[host]] or [[rack]] of {file}")
+        format!("this machine has no address of a [[host]], [[rack]] or [[switch]] of {file}")
     })?;
     let setup = network.agent(&host, options.common.key(config)?)?;
+    reference::check(&setup.clock.source)?;
     if options.common.check_config {
         return Ok(fine(&options.config, &network));
     }
-    let (origin, network_held) = held_by(config, &host);
-    let held = Held {
-        origin,
-        network: network_held,
-        exempt_ports: [&config.agent.exempt_ports[..], &[config.port]].concat(),
-        queue: config.agent.queue,
-    };
     let running = stoppable()?;
-    let gate =
-        Gate::open(held).context("cannot hold packets of this machine (netfilter's queue)")?;
+    let grip = grip(config, &host, &setup.role)?;
     let address = setup.address;
-    let agent = Agent::open(setup, gate, running.now())
+    let agent = Agent::open(setup, grip, running.now())
         .with_context(|| format!("cannot use the address {address}"))?;
     let service = options.common.service.open(&format!("agent-{host}"), &running)?;
     say(&format!("agent of {host} at {address}, scheme {}", network.scheme()));
@@ -120,6 +117,24 @@ pub fn agent(options: &AgentOptions) -> Result<ExitCode> {
         _ => None,
     };
     service.run(&shared, command, || agent.run(&running, &shared).context("the agent failed"))
+}
+
+/// Takes the traffic of this machine.
+fn grip(config: &Config, machine: &str, role: &Role) -> Result<Grip> {
+    if let Role::Switch(role) = role {
+        let flows = Forwarding::open(role.flows.clone(), role.expire)
+            .context("cannot count flows and send them on paths (nftables, ip rule)")?;
+        return Ok(Grip::Flows(Box::new(flows)));
+    }
+    let (origin, network) = held_by(config, machine);
+    let held = Held {
+        origin,
+        network,
+        exempt_ports: [&config.agent.exempt_ports[..], &[config.port]].concat(),
+        queue: config.agent.queue,
+    };
+    let gate = Gate::open(held).context("cannot hold packets of this machine (netfilter's queue)");
+    Ok(Grip::Packets(gate?))
 }
 
 /// Whose packets the agent of a machine holds, and to which prefixes: those of its applications, or, on the switch of a
@@ -143,6 +158,7 @@ pub fn arbiter(options: &ArbiterOptions) -> Result<ExitCode> {
         format!("this machine has no address of an [[arbiter]] of {}", options.config.display())
     })?;
     let mut setup = network.arbiter(rank, options.common.key(network.config())?)?;
+    reference::check(&setup.clock.source)?;
     if options.common.check_config {
         return Ok(fine(&options.config, &network));
     }
@@ -224,6 +240,7 @@ impl DaemonOptions {
     ) -> Result<()> {
         let new = network(config)?;
         old.check_renewal(&new)?;
+        reference::check(&new.config().clock.source)?;
         take(&new, self.key(new.config())?)
     }
 }
@@ -233,12 +250,16 @@ fn network(config: &Path) -> Result<LiveNetwork> {
 }
 
 fn fine(config: &Path, network: &LiveNetwork) -> ExitCode {
+    let Config { host, rack, switch, arbiter, .. } = network.config();
+    let (count, what) = match (rack.len(), switch.len()) {
+        (0, 0) => (host.len(), "hosts"),
+        (0, switches) => (switches, "switches"),
+        (racks, _) => (racks, "racks"),
+    };
     say(&format!(
-        "{}: ok, {} {} and {} arbiters, scheme {}",
+        "{}: ok, {count} {what} and {} arbiters, scheme {}",
         config.display(),
-        network.config().host.len() + network.config().rack.len(),
-        if network.config().rack.is_empty() { "hosts" } else { "racks" },
-        network.config().arbiter.len(),
+        arbiter.len(),
         network.scheme()
     ));
     ExitCode::SUCCESS

@@ -1,5 +1,6 @@
 //! The arbiter and the agents, or the bump, of the demonstration. They are processes of this program, as in a real network.
 
+use super::load::{Load, Outage};
 use super::roster::{Daemon, Kind, roster};
 use super::{Demo, Victim};
 use anyhow::{Context, Result, bail};
@@ -12,7 +13,7 @@ use std::ffi::OsString;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// The time that agents have to find their arbiter.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -20,6 +21,23 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const ABSENCE: Duration = Duration::from_secs(1);
 /// The interval at which agents are checked.
 const PERIOD: Duration = Duration::from_millis(50);
+
+/// Seconds from a kill to the next one.
+pub const BETWEEN: u16 = 3;
+
+/// A kill of an arbiter.
+pub struct Kill {
+    /// The time of day in seconds.
+    at: f64,
+    silence_ms: Option<f64>,
+}
+
+impl Kill {
+    /// What followed from it for the traffic.
+    pub fn outage(self, load: &Load) -> Outage {
+        Outage { longest_ping_ms: load.longest_after(self.at), silence_ms: self.silence_ms }
+    }
+}
 
 /// Running daemons. Dropping this value ends them.
 pub struct Daemons {
@@ -46,7 +64,7 @@ impl Daemons {
     }
 
     fn file(&self, daemon: &Daemon, extension: &str) -> PathBuf {
-        self.folder.join(&daemon.name).with_extension(extension)
+        self.folder.join(format!("{}.{extension}", daemon.name))
     }
 
     fn spawn(&self, demo: &Demo<'_>, daemon: &Daemon) -> Result<Child> {
@@ -91,7 +109,7 @@ impl Daemons {
     fn check_running(&mut self) -> Result<()> {
         for (daemon, child) in &mut self.children {
             if let Some(status) = child.try_wait()? {
-                let log = self.folder.join(&daemon.name).with_extension("log");
+                let log = self.folder.join(format!("{}.log", daemon.name));
                 let log = fs::read_to_string(log).unwrap_or_default();
                 bail!("the daemon of {} has ended ({status}): {}", daemon.name, log.trim());
             }
@@ -99,9 +117,45 @@ impl Daemons {
         Ok(())
     }
 
-    /// Kills the daemon of `--kill`, and starts it again unless it is the primary arbiter.
-    pub fn kill(&mut self, demo: &Demo<'_>) -> Result<()> {
-        let Some(victim) = demo.options.kill else { return Ok(()) };
+    /// Does what the options say while traffic runs.
+    pub fn disturb(&mut self, demo: &Demo<'_>) -> Result<Vec<Kill>> {
+        if demo.options.operate {
+            self.operate(demo)?;
+        }
+        self.kill(demo)
+    }
+
+    /// Reloads all daemons twice, and takes the first sender out of the schedule for a third of the time.
+    fn operate(&self, demo: &Demo<'_>) -> Result<()> {
+        let third = Duration::from_secs(demo.options.seconds.into()) / 3;
+        std::thread::sleep(third);
+        self.children.iter().try_for_each(|(daemon, _)| self.ask(daemon, "reload"))?;
+        let arbiters = || self.children.iter().filter(|(of, _)| of.kind == Kind::Arbiter);
+        arbiters().try_for_each(|(arbiter, _)| self.ask(arbiter, "drain h1"))?;
+        std::thread::sleep(third);
+        self.children.iter().try_for_each(|(daemon, _)| self.ask(daemon, "reload"))?;
+        arbiters().try_for_each(|(arbiter, _)| self.ask(arbiter, "resume h1"))
+    }
+
+    /// Gives a command to a daemon.
+    fn ask(&self, daemon: &Daemon, command: &str) -> Result<()> {
+        let text = control::ask(&self.file(daemon, "sock"), command)?;
+        let answer: Value = serde_json::from_str(&text)?;
+        match answer["error"].as_str() {
+            None => Ok(()),
+            Some(error) => bail!("{}: {command}: {error}", daemon.name),
+        }
+    }
+
+    /// Kills the daemon of `--kill`, and starts it again unless it is the primary arbiter. With `--kills`, does so many
+    /// times with the arbiter that hosts obey, and returns the kills.
+    fn kill(&mut self, demo: &Demo<'_>) -> Result<Vec<Kill>> {
+        let Some(victim) = demo.options.kill else { return Ok(Vec::new()) };
+        if let Some(kills) = demo.options.kills {
+            let begun = Instant::now();
+            let due = |n: u16| begun + Duration::from_secs((BETWEEN * (n + 1)).into()) - ABSENCE;
+            return (0..kills).map(|n| self.kill_obeyed(demo, due(n))).collect();
+        }
         let kind = match victim {
             Victim::Agent => Kind::Agent,
             Victim::Arbiter | Victim::Primary => Kind::Arbiter,
@@ -109,7 +163,7 @@ impl Daemons {
         };
         std::thread::sleep(Duration::from_secs(demo.options.seconds.into()) / 2);
         let of_kind = self.children.iter().position(|(of, _)| of.kind == kind && of.is_victim);
-        let Some(at) = of_kind else { return Ok(()) };
+        let Some(at) = of_kind else { return Ok(Vec::new()) };
         let (daemon, mut child) = self.children.remove(at);
         end(&mut child);
         if victim != Victim::Primary {
@@ -117,7 +171,42 @@ impl Daemons {
             let child = self.spawn(demo, &daemon)?;
             self.children.push((daemon, child));
         }
-        Ok(())
+        Ok(Vec::new())
+    }
+
+    /// Waits until a time, kills the arbiter that hosts obey, and starts it again.
+    fn kill_obeyed(&mut self, demo: &Demo<'_>, due: Instant) -> Result<Kill> {
+        std::thread::sleep(due.saturating_duration_since(Instant::now()));
+        let name = format!("h{}", demo.hosts() + self.obeyed()?);
+        let at = self.children.iter().position(|(daemon, _)| daemon.name == name);
+        let (daemon, mut child) = self.children.remove(at.context("the arbiter has ended")?);
+        let at = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64();
+        end(&mut child);
+        std::thread::sleep(ABSENCE);
+        let arbiters = self.children.iter().filter(|(daemon, _)| daemon.kind == Kind::Arbiter);
+        let silence = |(daemon, _): &(Daemon, Child)| {
+            let status = status(&self.file(daemon, "sock")).ok()?;
+            let ns = status["counters"]["take_over_silence_ns"].as_f64()?;
+            (ns > 0.0).then_some(ns / 1e6)
+        };
+        let silence_ms = arbiters.filter_map(silence).reduce(f64::max);
+        let child = self.spawn(demo, &daemon)?;
+        self.children.push((daemon, child));
+        Ok(Kill { at, silence_ms })
+    }
+
+    /// The place of the arbiter that hosts obey. A host that obeys none at the moment gets some time.
+    fn obeyed(&self) -> Result<usize> {
+        let agent = self.children.iter().find(|(daemon, _)| daemon.kind == Kind::Agent);
+        let (agent, _) = agent.context("there is no agent")?;
+        let since = Instant::now();
+        while since.elapsed() < PATIENCE {
+            if let Some(rank) = status(&self.file(agent, "sock"))?["obeys"].as_u64() {
+                return Ok(rank as usize);
+            }
+            std::thread::sleep(PERIOD);
+        }
+        bail!("{} obeys no arbiter after {PATIENCE:?}", agent.name)
     }
 
     /// Checks that all daemons still run, returns their status by host, and ends them.

@@ -5,6 +5,7 @@ use anyhow::{Context, Result, bail};
 use serde::Serialize;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Sender;
 use std::time::Duration;
 
 /// The first port of servers of iperf3.
@@ -23,17 +24,37 @@ pub struct Load {
     pub retransmits: u64,
     /// The round-trip times of pings in ms, in order of time.
     pub pings: Vec<f64>,
+    /// The times of day at which they were answered, in seconds.
+    #[serde(skip)]
+    pub answered: Vec<f64>,
     /// Pings without an answer.
     pub pings_lost: u64,
     /// Packets that the network dropped: in a star, of those for the receiver.
     pub dropped: u64,
-    /// The largest number of bytes that were seen in the network's queues: in a star, of those for the receiver.
-    pub most_waiting: u64,
+    /// The largest number of bytes that were seen in the network's queues: in a star, of those for the receiver. A fat-tree
+    /// has too many queues to read them often.
+    pub most_waiting: Option<u64>,
     /// Packets that were sent to the optical switch in a night.
     pub lost_in_nights: Option<u64>,
 }
 
+/// What followed from the kill of an arbiter.
+#[derive(Clone, Copy, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Outage {
+    /// The longest round trip of a ping that was under way within a second after the kill, in ms.
+    pub longest_ping_ms: f64,
+    /// The silence after which the other arbiter took over, in ms.
+    pub silence_ms: Option<f64>,
+}
+
 impl Load {
+    /// The longest round trip, in ms, of pings that were under way within a second after a time of day.
+    pub fn longest_after(&self, time: f64) -> f64 {
+        let answers = self.answered.iter().zip(&self.pings);
+        let under_way = answers.filter(|(at, ms)| **at >= time && **at - **ms / 1e3 <= time + 1.0);
+        under_way.map(|(_, ms)| *ms).fold(f64::NAN, f64::max)
+    }
     /// The goodput of all senders together.
     pub fn goodput(&self) -> f64 {
         self.goodput.iter().sum()
@@ -56,30 +77,41 @@ impl Load {
 }
 
 impl Demo<'_> {
-    /// Runs the traffic once.
-    pub fn load(&self) -> Result<Load> {
+    /// Runs the traffic once. Tells `begun` when it has begun.
+    pub fn load(&self, seconds: u16, begun: Option<Sender<()>>) -> Result<Load> {
         let testbed = &self.testbed;
         let (dropped, dark) = (testbed.dropped()?, testbed.lost_in_nights()?);
         let flows = || (0..).zip(&testbed.flows);
         let servers = flows().map(|(n, flow)| self.server(n, *flow)).collect::<Result<Vec<_>>>()?;
         std::thread::sleep(START);
-        let clients = flows().map(|(n, flow)| self.client(n, *flow)).collect::<Result<Vec<_>>>()?;
-        let ping = self.pinger()?;
+        let clients =
+            flows().map(|(n, flow)| self.client(n, *flow, seconds)).collect::<Result<Vec<_>>>()?;
+        let ping = self.pinger(seconds)?;
+        if let Some(begun) = begun {
+            // Nobody has to listen.
+            let _ = begun.send(());
+        }
         let stop = AtomicBool::new(false);
         let (ended, most_waiting) = std::thread::scope(|scope| {
             let most = scope.spawn(|| self.watch(&stop));
-            let ended = outputs(clients).and_then(|clients| Ok((clients, outputs(vec![ping])?)));
+            // A pipe has room for the answers of some seconds only.
+            let pings = scope.spawn(|| outputs(vec![ping]));
+            let clients = outputs(clients);
+            let pings = pings.join().unwrap_or_else(|_| bail!("cannot read the output of ping"));
+            let ended = clients.and_then(|clients| Ok((clients, pings?)));
             stop.store(true, Ordering::Relaxed);
-            (ended, most.join().unwrap_or_default())
+            (ended, most.join().ok().flatten())
         });
         servers.into_iter().for_each(end);
         let (clients, pings) = ended?;
         let reports = clients.iter().map(Report::new).collect::<Result<Vec<Report>>>()?;
-        let (pings, pings_lost) = read_pings(&String::from_utf8_lossy(&pings[0].stdout));
+        let (answers, pings_lost) = read_pings(&String::from_utf8_lossy(&pings[0].stdout));
+        let (answered, pings) = answers.into_iter().unzip();
         Ok(Load {
             goodput: reports.iter().map(|report| report.goodput).collect(),
             retransmits: reports.iter().map(|report| report.retransmits).sum(),
             pings,
+            answered,
             pings_lost,
             dropped: testbed.dropped()?.saturating_sub(dropped),
             most_waiting,
@@ -92,14 +124,14 @@ impl Demo<'_> {
     fn server(&self, n: usize, (_, to): (usize, usize)) -> Result<Child> {
         self.start(to, &format!("iperf3 -s -1 -p {}", PORT + n))
     }
-    fn client(&self, n: usize, (from, to): (usize, usize)) -> Result<Child> {
-        let (to, port, seconds) = (self.testbed.addresses[to], PORT + n, self.options.seconds);
+    fn client(&self, n: usize, (from, to): (usize, usize), seconds: u16) -> Result<Child> {
+        let (to, port) = (self.testbed.addresses[to], PORT + n);
         self.start(from, &format!("iperf3 -c {to} -p {port} -t {seconds} -J"))
     }
-    fn pinger(&self) -> Result<Child> {
+    fn pinger(&self, seconds: u16) -> Result<Child> {
         let (from, to) = self.testbed.ping;
-        let (to, seconds) = (self.testbed.addresses[to], self.options.seconds);
-        self.start(from, &format!("ping -n -i 0.02 -w {seconds} {to}"))
+        let to = self.testbed.addresses[to];
+        self.start(from, &format!("ping -D -n -i 0.02 -w {seconds} {to}"))
     }
     /// Starts a program on a host.
     fn start(&self, host: usize, line: &str) -> Result<Child> {
@@ -112,10 +144,10 @@ impl Demo<'_> {
             .with_context(|| format!("cannot start `{program}`, which the demonstration needs"))
     }
     /// Returns the largest number of bytes that wait in the network, until `stop` is set.
-    fn watch(&self, stop: &AtomicBool) -> u64 {
-        let mut most = 0;
+    fn watch(&self, stop: &AtomicBool) -> Option<u64> {
+        let mut most = None;
         while !stop.load(Ordering::Relaxed) {
-            most = self.testbed.waiting().unwrap_or_default().max(most);
+            most = self.testbed.waiting().ok().flatten().max(most);
             std::thread::sleep(SAMPLE);
         }
         most
@@ -154,10 +186,14 @@ impl Report {
     }
 }
 
-/// The round-trip times in ms, and the number of requests without an answer.
-fn read_pings(text: &str) -> (Vec<f64>, u64) {
-    let time = |line: &str| line.split("time=").nth(1)?.split(' ').next()?.parse().ok();
-    let times: Vec<f64> = text.lines().filter_map(time).collect();
+/// The times of day of answers in seconds and their round-trip times in ms, and the number of requests without an answer.
+fn read_pings(text: &str) -> (Vec<(f64, f64)>, u64) {
+    let time = |line: &str| {
+        let day = line.strip_prefix('[')?.split(']').next()?.parse().ok()?;
+        let trip = line.split("time=").nth(1)?.split(' ').next()?.parse().ok()?;
+        Some((day, trip))
+    };
+    let times: Vec<(f64, f64)> = text.lines().filter_map(time).collect();
     let sent = |line: &str| line.split(" packets transmitted").next()?.parse::<u64>().ok();
     let sent = text.lines().filter(|line| line.contains("transmitted")).find_map(sent);
     let lost = sent.unwrap_or_default().saturating_sub(times.len() as u64);
@@ -170,8 +206,24 @@ mod tests {
 
     #[test]
     fn pings_are_read() {
-        let text = "64 bytes from 10.79.0.1: icmp_seq=1 ttl=64 time=0.5 ms\n64 bytes from 10.79.0.1: icmp_seq=3 ttl=64 time=12.25 ms\n\
+        let text = "[100.5] 64 bytes from 10.79.0.1: icmp_seq=1 ttl=64 time=0.5 ms\n[101.25] 64 bytes from 10.79.0.1: icmp_seq=3 ttl=64 time=12.25 ms\n\
                     \n--- 10.79.0.1 ping statistics ---\n4 packets transmitted, 2 received, 50% packet loss, time 60ms\n";
-        assert_eq!(read_pings(text), (vec![0.5, 12.25], 2));
+        assert_eq!(read_pings(text), (vec![(100.5, 0.5), (101.25, 12.25)], 2));
+    }
+
+    #[test]
+    fn the_longest_ping_after_a_kill_was_under_way() {
+        let load = Load {
+            goodput: Vec::new(),
+            retransmits: 0,
+            pings: vec![900.0, 30.0, 5.0, 700.0],
+            answered: vec![9.9, 10.02, 10.5, 12.0],
+            pings_lost: 0,
+            dropped: 0,
+            most_waiting: None,
+            lost_in_nights: None,
+        };
+        assert_eq!(load.longest_after(10.0), 30.0);
+        assert!(load.longest_after(20.0).is_nan());
     }
 }

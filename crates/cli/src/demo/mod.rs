@@ -10,7 +10,7 @@ use crate::out::say;
 use anyhow::{Context, Result, anyhow, bail};
 use clap::{Args, ValueEnum};
 use daemons::Daemons;
-use load::Load;
+use load::{Load, Outage};
 use serde::Serialize;
 use serde_json::Value;
 use slotline_emulate::isolation;
@@ -19,6 +19,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::mpsc;
 use testbed::Testbed;
 
 #[derive(Args)]
@@ -26,13 +27,15 @@ pub struct DemoOptions {
     /// The central scheduler of the demonstration.
     #[arg(value_enum)]
     pub control: DemoControl,
-    /// Hosts that send at the same time: to one host, or with circuits to the next of four racks.
-    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..=32))]
-    pub senders: u8,
-    /// Rate at which the switch sends to each host; rate of circuits, ten times that of the packet network between racks.
-    #[arg(long, default_value = "200Mbps")]
-    pub rate: Rate,
-    /// Bytes that may wait at each port of the switch, or of the packet network.
+    /// Hosts that send at the same time: to one host, with circuits to the next of four racks, with Hedera to the next of
+    /// four pods [default: 4, with Hedera 16].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=32))]
+    pub senders: Option<u8>,
+    /// Rate at which the switch sends to each host; rate of circuits, ten times that of the packet network between racks;
+    /// with Hedera the rate of all links [default: 200Mbps, with Hedera 20Mbps].
+    #[arg(long)]
+    pub rate: Option<Rate>,
+    /// Bytes that may wait at each port of a switch, or of the packet network.
     #[arg(long, default_value = "150KB")]
     pub buffer: Bytes,
     /// Seconds of traffic, without and then with the arbiter.
@@ -48,6 +51,13 @@ pub struct DemoOptions {
     /// took over.
     #[arg(long, value_name = "N", default_value_t = 1, requires = "kill", value_parser = clap::value_parser!(u16).range(1..=1_000))]
     pub repeat: u16,
+    /// With `--kill primary`: kill the arbiter that hosts obey N times in one run of the traffic, every three seconds, and
+    /// start it again after one second. Prints histograms of the outages.
+    #[arg(long, value_name = "N", requires = "kill", conflicts_with = "repeat", value_parser = clap::value_parser!(u16).range(1..=1_000))]
+    pub kills: Option<u16>,
+    /// While traffic runs, let all daemons reload their configuration, and take the first sender out of the schedule and back.
+    #[arg(long, conflicts_with = "kill")]
+    pub operate: bool,
     /// Print the measured values as JSON.
     #[arg(long)]
     pub json: bool,
@@ -61,6 +71,8 @@ pub enum DemoControl {
     Tdma,
     /// XCo: a controller decides which hosts send at a time.
     Xco,
+    /// Hedera: switches report large flows, and a scheduler gives them paths that do not collide.
+    Hedera,
     /// Circuits: a controller plans which racks an optical switch joins, and racks hold packets for their circuit.
     Circuits,
     /// A bump: virtual queues in front of the switch mark packets before its queues grow (ECN).
@@ -94,6 +106,9 @@ pub struct Demo<'a> {
 struct Outcome {
     without: Option<Load>,
     with: Load,
+    /// What followed from each kill of `--kills`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    kills: Vec<Outage>,
     /// The status of the daemons at the end.
     daemons: BTreeMap<String, Value>,
 }
@@ -107,7 +122,7 @@ pub fn demo(options: &DemoOptions) -> Result<ExitCode> {
     if !options.json {
         say(&demo.description());
     }
-    let without = (!options.skip_without).then(|| demo.load()).transpose()?;
+    let without = (!options.skip_without).then(|| demo.load(options.seconds, None)).transpose()?;
     let mut outcomes = vec![Outcome { without, ..demo.with_daemons()? }];
     for done in 1..options.repeat {
         if !options.json {
@@ -122,6 +137,7 @@ pub fn demo(options: &DemoOptions) -> Result<ExitCode> {
     say(&match (options.json, &outcomes[..]) {
         (true, [one]) => serde_json::to_string_pretty(one)?,
         (true, all) => serde_json::to_string(all)?,
+        (false, [one]) if !one.kills.is_empty() => repeated::of_kills(one),
         (false, [one]) => one.table(options.control.name()),
         (false, all) => repeated::text(all),
     });
@@ -129,13 +145,30 @@ pub fn demo(options: &DemoOptions) -> Result<ExitCode> {
 }
 
 impl DemoOptions {
-    /// Refuses to kill a daemon that does not run.
-    fn check_victim(&self) -> Result<()> {
+    pub fn senders(&self) -> usize {
+        let default = if self.control == DemoControl::Hedera { 16 } else { 4 };
+        self.senders.unwrap_or(default).into()
+    }
+    pub fn rate(&self) -> Rate {
+        let default = if self.control == DemoControl::Hedera { 20_000_000 } else { 200_000_000 };
+        self.rate.unwrap_or(Rate(default))
+    }
+    /// Refuses to kill a daemon that does not run, and senders that do not exist.
+    fn check(&self) -> Result<()> {
         let bump = self.control == DemoControl::Bump;
         match self.kill {
+            _ if self.operate && !self.control.has_hosts() => {
+                bail!("`--operate` takes a host out of the schedule: use fastpass, tdma or xco")
+            }
+            Some(Victim::Arbiter | Victim::Agent | Victim::Bump) if self.kills.is_some() => {
+                bail!("`--kills` needs two arbiters: use `--kill primary`")
+            }
             Some(Victim::Bump) if !bump => bail!("there is no bump here: use `--kill arbiter`"),
             Some(Victim::Arbiter | Victim::Primary | Victim::Agent) if bump => {
                 bail!("there are no arbiters and no agents here: use `--kill bump`")
+            }
+            _ if self.control == DemoControl::Hedera && self.senders() > 16 => {
+                bail!("the fat-tree has 16 hosts: use `--senders` of at most 16")
             }
             Some(Victim::Primary) if self.control != DemoControl::Fastpass => {
                 bail!("only fastpass has two arbiters here: use `--kill arbiter`")
@@ -146,11 +179,16 @@ impl DemoOptions {
 }
 
 impl DemoControl {
+    /// Whether agents run on hosts.
+    fn has_hosts(self) -> bool {
+        matches!(self, DemoControl::Fastpass | DemoControl::Tdma | DemoControl::Xco)
+    }
     fn name(self) -> &'static str {
         match self {
             DemoControl::Fastpass => "fastpass",
             DemoControl::Tdma => "tdma",
             DemoControl::Xco => "xco",
+            DemoControl::Hedera => "hedera",
             DemoControl::Circuits => "circuits",
             DemoControl::Bump => "bump",
         }
@@ -160,6 +198,7 @@ impl DemoControl {
             DemoControl::Fastpass => "Fastpass",
             DemoControl::Tdma => "TDMA",
             DemoControl::Xco => "XCo",
+            DemoControl::Hedera => "Hedera",
             DemoControl::Circuits => "circuits",
             DemoControl::Bump => "a bump",
         }
@@ -170,16 +209,32 @@ impl Demo<'_> {
     /// The traffic under new daemons, one of which may be killed.
     fn with_daemons(&self) -> Result<Outcome> {
         let mut daemons = Daemons::start(self)?;
-        let with = std::thread::scope(|scope| {
-            let kill = scope.spawn(|| daemons.kill(self));
-            let with = self.load();
-            kill.join().map_err(|_| anyhow!("the thread that kills a daemon failed"))??;
-            with
+        let running = &mut daemons;
+        let (with, kills) = std::thread::scope(|scope| {
+            let (begun, begins) = mpsc::channel();
+            let kill = scope.spawn(move || match begins.recv() {
+                Ok(()) => running.disturb(self),
+                // The traffic has failed.
+                Err(_) => Ok(Vec::new()),
+            });
+            let with = self.load(self.seconds_with(), Some(begun));
+            let kills = kill
+                .join()
+                .map_err(|_| anyhow!("the thread that kills or operates daemons failed"))??;
+            Ok::<_, anyhow::Error>((with?, kills))
         })?;
-        Ok(Outcome { without: None, with, daemons: daemons.end()? })
+        let kills = kills.into_iter().map(|kill| kill.outage(&with)).collect();
+        Ok(Outcome { without: None, with, kills, daemons: daemons.end()? })
+    }
+    /// The duration of the traffic under daemons.
+    fn seconds_with(&self) -> u16 {
+        match self.options.kills {
+            Some(kills) => daemons::BETWEEN * (kills + 1),
+            None => self.options.seconds,
+        }
     }
     fn new(options: &DemoOptions) -> Result<Demo<'_>> {
-        options.check_victim()?;
+        options.check()?;
         let arbiters = match (options.control, options.kill) {
             (DemoControl::Bump, _) => 0,
             (_, Some(Victim::Primary)) => 2,
@@ -214,7 +269,9 @@ impl Demo<'_> {
         self.testbed.addresses.len() - self.arbiters
     }
     fn description(&self) -> String {
-        let DemoOptions { senders, rate, buffer, seconds, skip_without, .. } = self.options;
+        let DemoOptions { buffer, seconds, skip_without, .. } = self.options;
+        let (senders, rate) = (self.options.senders(), self.options.rate());
+        let with = self.seconds_with();
         let before = match skip_without {
             true => String::new(),
             false => format!("{seconds} s without daemons, then "),
@@ -223,14 +280,21 @@ impl Demo<'_> {
             let (circuit, packet) = Testbed::rates(self.options);
             return format!(
                 "{senders} hosts send to the next of four racks by iperf3, and another one pings a host two racks away: \
-                 {before}{seconds} s with circuits.\nThe hosts and the switches of racks are network namespaces. A packet \
+                 {before}{with} s with circuits.\nThe hosts and the switches of racks are network namespaces. A packet \
                  network of {} and an optical switch of {} join the racks.",
                 Rate(packet),
                 Rate(circuit)
             );
         }
+        if self.options.control == DemoControl::Hedera {
+            return format!(
+                "{senders} hosts of a fat-tree (k = 4) send to the next pod by iperf3, and another pair of hosts exchanges \
+                 pings: {before}{with} s with Hedera.\nThe hosts, the switches and the scheduler are network namespaces. \
+                 Switches spread connections by hash. Each link has {rate}, and each port room for {buffer}."
+            );
+        }
         format!(
-            "{senders} hosts send to one by iperf3, and another one pings it: {before}{seconds} s with {}.\n\
+            "{senders} hosts send to one by iperf3, and another one pings it: {before}{with} s with {}.\n\
              The hosts are network namespaces at a bridge of the kernel that sends {rate} to each host and has room for \
              {buffer} of waiting packets for each.",
             self.options.control.description()
@@ -258,12 +322,22 @@ impl Outcome {
             row("Packets lost in nights", |load| load.lost_in_nights.unwrap_or_default() as f64, 0);
         }
         row("Packets dropped by the switch", |load| load.dropped as f64, 0);
-        row("Most bytes seen in the switch KB", |load| load.most_waiting as f64 / 1e3, 1);
+        if self.with.most_waiting.is_some() {
+            row(
+                "Most bytes seen in the switch KB",
+                |load| load.most_waiting.unwrap_or_default() as f64 / 1e3,
+                1,
+            );
+        }
         if let Some(share) = self.share_of_circuits() {
             lines.push(format!(
                 "{:36}{:>12}{share:>12.1}",
                 "Bytes that left by circuits       %", "-"
             ));
+        }
+        if let Some(changed) = self.changed_paths() {
+            let none = "-";
+            lines.push(format!("{:36}{none:>12}{changed:>12}", "Paths that switches were told"));
         }
         if let Some(bump) = self.daemons.get("bump") {
             let dropped = ["dropped", "no-room"].map(|key| bump[key].as_u64().unwrap_or_default());
@@ -271,6 +345,12 @@ impl Outcome {
             lines.push(format!("{:36}{none:>12}{dropped:>12}", "Packets dropped by the bump"));
         }
         lines.join("\n")
+    }
+    /// How often a switch was told another path for a flow.
+    fn changed_paths(&self) -> Option<u64> {
+        let of = |status: &Value| status["counters"]["changed_paths"].as_u64();
+        let counts: Vec<u64> = self.daemons.values().filter_map(of).collect();
+        (!counts.is_empty()).then(|| counts.iter().sum())
     }
     /// The share of circuits among all bytes that left racks, in percent.
     fn share_of_circuits(&self) -> Option<f64> {

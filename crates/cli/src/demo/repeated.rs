@@ -28,6 +28,40 @@ pub fn text(outcomes: &[Outcome]) -> String {
     lines.join("\n")
 }
 
+/// The histograms of many kills in one run of the traffic.
+pub fn of_kills(outcome: &Outcome) -> String {
+    let (load, kills) = (&outcome.with, &outcome.kills);
+    let changes = |status: &serde_json::Value| status["counters"]["arbiter_changes"].as_u64();
+    let changes: Vec<u64> = outcome.daemons.values().filter_map(changes).collect();
+    let least = load.goodput.iter().copied().fold(f64::INFINITY, f64::min);
+    let mut lines = vec![format!(
+        "{} kills; no connection of {} broke, the slowest had {least:.1} Mbit/s; {} packets dropped by the switch, {} segments \
+         sent again, {} pings without answer. Hosts changed their arbiter {} to {} times.",
+        kills.len(),
+        load.goodput.len(),
+        load.dropped,
+        load.retransmits,
+        load.pings_lost,
+        changes.iter().min().unwrap_or(&0),
+        changes.iter().max().unwrap_or(&0),
+    )];
+    let pings: Vec<f64> = kills.iter().map(|kill| kill.longest_ping_ms).collect();
+    let seen: Vec<f64> = pings.into_iter().filter(|ms| ms.is_finite()).collect();
+    let silences: Vec<f64> = kills.iter().filter_map(|kill| kill.silence_ms).collect();
+    for (title, values) in [
+        ("Longest ping after a kill, ms", seen),
+        ("Silence until the other arbiter took over, ms", silences),
+    ] {
+        if values.is_empty() {
+            lines.push(format!("\n{title}: none was seen"));
+        } else {
+            let seen = format!("{title} (seen after {} of {} kills)", values.len(), kills.len());
+            lines.extend(histogram(&seen, &values));
+        }
+    }
+    lines.join("\n")
+}
+
 /// One repetition.
 pub fn line(outcome: &Outcome) -> String {
     let silence =

@@ -4,6 +4,7 @@ use super::testbed::{Network, Testbed};
 use super::{Demo, DemoControl};
 use anyhow::Result;
 use slotline_emulate::bridge::Bridge;
+use slotline_emulate::fat_tree::{FatTree, Router};
 use slotline_emulate::isolation;
 use slotline_emulate::optical::OpticalSwitch;
 use slotline_emulate::racks::Racks;
@@ -44,6 +45,8 @@ struct Member {
     machine: usize,
     kind: Kind,
     address: Ipv4Addr,
+    /// The table of its entry.
+    table: &'static str,
     /// The keys of its entry other than name, address and key.
     entry: String,
 }
@@ -54,11 +57,14 @@ pub fn roster(demo: &Demo<'_>, folder: &Path) -> Result<Vec<Daemon>> {
         (_, DemoControl::Bump) => return Ok(vec![bump(demo)]),
         (Network::Star(_), _) => in_star(demo),
         (Network::Racks(racks), _) => in_racks(racks),
+        (Network::FatTree(tree), _) => in_fat_tree(tree),
     };
     fs::write(folder.join("fabric.toml"), scenario(demo))?;
     let mut text = String::from("scenario = \"fabric.toml\"\n");
     match &demo.testbed.network {
         Network::Star(_) => text += "network = [\"10.79.0.0/24\"]\n",
+        // Many daemons share few processors here.
+        Network::FatTree(_) => text += "agent.silence = \"400ms\"\nclock.guard = \"20ms\"\n",
         Network::Racks(_) => {
             let copy = format!("exec cat > {}", folder.join(PIPE).display());
             let words = ["sh", "-c", &copy].map(str::to_owned);
@@ -69,7 +75,7 @@ pub fn roster(demo: &Demo<'_>, folder: &Path) -> Result<Vec<Daemon>> {
     let mut killed = Vec::new();
     let mut daemons = Vec::new();
     for member in members {
-        let file = folder.join(&member.name).with_extension("key");
+        let file = folder.join(format!("{}.key", member.name));
         let key = keys::create(&file)?.public();
         text += &member.text(&key.to_string());
         let kind = if member.kind == Kind::Agent { "agent" } else { "arbiter" };
@@ -93,16 +99,16 @@ pub fn roster(demo: &Demo<'_>, folder: &Path) -> Result<Vec<Daemon>> {
 impl Member {
     /// Its entry in the configuration.
     fn text(&self, key: &str) -> String {
-        let Member { name, address, entry, .. } = self;
-        match self.kind {
-            Kind::Agent if entry.is_empty() => {
-                format!("[[host]]\nname = \"{name}\"\naddress = [\"{address}\"]\nkey = \"{key}\"\n")
-            }
-            Kind::Agent => format!(
-                "[[rack]]\nname = \"{name}\"\naddress = \"{address}\"\nkey = \"{key}\"\n{entry}\n"
-            ),
-            _ => format!("[[arbiter]]\naddress = \"{address}\"\nkey = \"{key}\"\n"),
-        }
+        let Member { name, address, table, entry, .. } = self;
+        let name = match self.kind {
+            Kind::Agent => format!("name = \"{name}\"\n"),
+            _ => String::new(),
+        };
+        let address = match *table {
+            "host" => format!("[\"{address}\"]"),
+            _ => format!("\"{address}\""),
+        };
+        format!("[[{table}]]\n{name}address = {address}\nkey = \"{key}\"\n{entry}\n")
     }
 }
 
@@ -113,6 +119,7 @@ fn in_star(demo: &Demo<'_>) -> Vec<Member> {
         machine,
         kind: if machine < demo.hosts() { Kind::Agent } else { Kind::Arbiter },
         address: *address,
+        table: if machine < demo.hosts() { "host" } else { "arbiter" },
         entry: String::new(),
     };
     demo.testbed.addresses.iter().enumerate().map(member).collect()
@@ -125,6 +132,7 @@ fn in_racks(racks: &Racks) -> Vec<Member> {
         machine: racks.switch(rack),
         kind: Kind::Agent,
         address: Racks::control_address(rack),
+        table: "rack",
         entry: format!("hosts = [\"{}\"]", Racks::prefix(rack)),
     };
     let arbiter = Member {
@@ -132,16 +140,61 @@ fn in_racks(racks: &Racks) -> Vec<Member> {
         machine: racks.arbiter(),
         kind: Kind::Arbiter,
         address: Racks::control_address(racks.racks()),
+        table: "arbiter",
         entry: String::new(),
     };
     (0..racks.racks()).map(rack).chain([arbiter]).collect()
+}
+
+/// An agent on each router that chooses among paths, and an arbiter.
+fn in_fat_tree(tree: &FatTree) -> Vec<Member> {
+    let routers = tree.routers().filter(|router| !matches!(router, Router::Core(_)));
+    let member = |router: Router| Member {
+        name: router_name(router),
+        machine: tree.machine(router),
+        kind: Kind::Agent,
+        address: tree.control_address(tree.machine(router)),
+        table: "switch",
+        entry: router_entry(tree, router),
+    };
+    let arbiter = Member {
+        name: "arbiter".into(),
+        machine: tree.arbiter(),
+        kind: Kind::Arbiter,
+        address: tree.control_address(tree.arbiter()),
+        table: "arbiter",
+        entry: String::new(),
+    };
+    routers.map(member).chain([arbiter]).collect()
+}
+
+/// The name of a router in the fabric.
+fn router_name(router: Router) -> String {
+    match router {
+        Router::Edge(pod, n) => format!("edge{pod}.{n}"),
+        Router::Aggregation(pod, n) => format!("agg{pod}.{n}"),
+        Router::Core(n) => format!("core{n}"),
+    }
+}
+
+/// The hosts of a router, and the routers above.
+fn router_entry(tree: &FatTree, router: Router) -> String {
+    let hosts = match router {
+        Router::Edge(pod, n) => tree.hosts_of(pod, n),
+        _ => 0..0,
+    };
+    let hosts = hosts.map(|host| format!("h{host} = [\"{}\"]", tree.host_address(host)));
+    let up = tree.above(router).into_iter();
+    let up = up.map(|(above, address)| format!("\"{}\" = [\"{address}\"]", router_name(above)));
+    let list = |entries: Vec<String>| entries.join(", ");
+    format!("hosts = {{ {} }}\nup = {{ {} }}", list(hosts.collect()), list(up.collect()))
 }
 
 impl Demo<'_> {
     /// The optical switch between racks, which the arbiter commands.
     pub fn optical_switch(&self, folder: &Path) -> Result<Option<OpticalSwitch>> {
         match &self.testbed.network {
-            Network::Star(_) => Ok(None),
+            Network::Star(_) | Network::FatTree(_) => Ok(None),
             Network::Racks(racks) => Ok(Some(OpticalSwitch::new(&folder.join(PIPE), racks)?)),
         }
     }
@@ -149,7 +202,7 @@ impl Demo<'_> {
 
 /// Virtual queues that drain a little slower than the switch, for the packets to the host that receives.
 fn bump(demo: &Demo<'_>) -> Daemon {
-    let (rate, buffer) = (demo.options.rate.0, demo.options.buffer.0);
+    let (rate, buffer) = (demo.options.rate().0, demo.options.buffer.0);
     let queue =
         format!("{{ kind = \"ecn\", threshold = \"{}B\", limit = \"{buffer}B\" }}", buffer / 5);
     let rate = format!("{}bps", rate / 100 * 95);
@@ -176,6 +229,9 @@ fn scenario(demo: &Demo<'_>) -> String {
             "kind = \"tdma\"\nslot = \"2ms\"\nguard = \"200us\"\nround = \"20ms\"\nlead = \"3ms\"\nplanning-time = \"1ms\""
         }
         DemoControl::Xco => "kind = \"xco\"",
+        DemoControl::Hedera => {
+            "kind = \"hedera\"\npoll = \"500ms\"\ngather = \"50ms\"\ncomputing = \"1ms\"\ninstall = \"0s\""
+        }
         DemoControl::Circuits => {
             "kind = \"circuits\"\nscheduler = \"solstice\"\nweek = \"200ms\"\nday = \"20ms\"\ngather = \"5ms\"\ncomputing = \"1ms\""
         }
@@ -200,10 +256,14 @@ fn scenario(demo: &Demo<'_>) -> String {
 fn fabric(demo: &Demo<'_>) -> String {
     match &demo.testbed.network {
         Network::Star(_) => {
-            let (hosts, rate) = (demo.hosts(), demo.options.rate);
+            let (hosts, rate) = (demo.hosts(), demo.options.rate());
             format!(
                 "[fabric]\nkind = \"star\"\nhosts = {hosts}\nrate = \"{rate}\"\ndelay = \"50us\"\n"
             )
+        }
+        Network::FatTree(_) => {
+            let rate = demo.options.rate();
+            format!("[fabric]\nkind = \"fat-tree\"\nk = 4\nrate = \"{rate}\"\ndelay = \"50us\"\n")
         }
         Network::Racks(racks) => {
             let hosts = demo.testbed.addresses.len() / racks.racks();

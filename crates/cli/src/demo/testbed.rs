@@ -3,6 +3,7 @@
 use super::{DemoControl, DemoOptions};
 use anyhow::{Context, Result};
 use slotline_emulate::bridge::{Bridge, BridgeOptions, Limit};
+use slotline_emulate::fat_tree::{FatTree, FatTreeOptions};
 use slotline_emulate::racks::{Racks, RacksOptions};
 use std::io;
 use std::net::Ipv4Addr;
@@ -11,6 +12,8 @@ use std::net::Ipv4Addr;
 const RACKS: usize = 4;
 /// The rate of the packet network as a share of that of circuits.
 const PACKET_SHARE: u64 = 10;
+/// The ports of each router of the fat-tree, and its pods.
+const PORTS: usize = 4;
 /// The MTU of all interfaces.
 const MTU: u32 = 1_500;
 
@@ -20,6 +23,8 @@ pub enum Network {
     Star(Bridge),
     /// Racks with a packet network and an optical switch.
     Racks(Racks),
+    /// A fat-tree of routers.
+    FatTree(FatTree),
 }
 
 /// The machines, of which the first are hosts.
@@ -39,6 +44,7 @@ impl Testbed {
     pub fn new(options: &DemoOptions, arbiters: usize) -> Result<Testbed> {
         let made = match options.control {
             DemoControl::Circuits => Testbed::racks(options),
+            DemoControl::Hedera => Testbed::fat_tree(options),
             _ => Testbed::star(options, arbiters),
         };
         made.context("cannot create the hosts; `slotline probe` shows what this machine lacks")
@@ -46,10 +52,10 @@ impl Testbed {
 
     /// Many hosts send to the first one, and another one pings it.
     fn star(options: &DemoOptions, arbiters: usize) -> Result<Testbed> {
-        let senders = usize::from(options.senders);
+        let senders = options.senders();
         let count = senders + 2 + arbiters;
         let addresses: Vec<_> = (1..=count as u8).map(|n| Ipv4Addr::new(10, 79, 0, n)).collect();
-        let limit = Some(Limit { rate: options.rate.0, buffer: options.buffer.0 });
+        let limit = Some(Limit { rate: options.rate().0, buffer: options.buffer.0 });
         let bridge = Bridge::new(&addresses, &BridgeOptions { mtu: MTU, limit })?;
         let flows = (1..=senders).map(|sender| (sender, 0)).collect();
         Ok(Testbed { network: Network::Star(bridge), addresses, flows, ping: (senders + 1, 0) })
@@ -57,9 +63,9 @@ impl Testbed {
 
     /// Hosts send to the next rack, and the last host of the first rack pings one that is two racks away.
     fn racks(options: &DemoOptions) -> Result<Testbed> {
-        let senders = usize::from(options.senders);
+        let senders = options.senders();
         let hosts = senders.div_ceil(RACKS) + 1;
-        let rate = options.rate.0 / PACKET_SHARE;
+        let rate = options.rate().0 / PACKET_SHARE;
         let packet = Limit { rate, buffer: options.buffer.0 };
         let racks = Racks::new(RacksOptions { racks: RACKS, hosts, mtu: MTU, packet })?;
         let all = (0..RACKS).flat_map(|rack| (0..hosts).map(move |host| (rack, host)));
@@ -73,6 +79,18 @@ impl Testbed {
         Ok(Testbed { network: Network::Racks(racks), addresses, flows, ping })
     }
 
+    /// Hosts send to the host at the same place in the next pod, and a host pings one in another pod.
+    fn fat_tree(options: &DemoOptions) -> Result<Testbed> {
+        let limit = Limit { rate: options.rate().0, buffer: options.buffer.0 };
+        let tree = FatTree::new(FatTreeOptions { k: PORTS, mtu: MTU, limit })?;
+        let hosts = tree.hosts();
+        let addresses = (0..hosts).map(|host| tree.host_address(host)).collect();
+        let next_pod = |host: usize| (host, (host + hosts / PORTS) % hosts);
+        let flows = (0..options.senders()).map(next_pod).collect();
+        let ping = (hosts - 1, hosts / 2 - 1);
+        Ok(Testbed { network: Network::FatTree(tree), addresses, flows, ping })
+    }
+
     /// Runs `work` on a thread in a machine's namespace.
     pub fn inside<T: Send>(
         &self,
@@ -82,6 +100,7 @@ impl Testbed {
         match &self.network {
             Network::Star(bridge) => bridge.inside(machine, work),
             Network::Racks(racks) => racks.inside(machine, work),
+            Network::FatTree(tree) => tree.inside(machine, work),
         }
     }
     /// The number of packets that switches dropped because a queue was full: in a star, of those for the first host.
@@ -89,24 +108,26 @@ impl Testbed {
         match &self.network {
             Network::Star(bridge) => bridge.dropped(0),
             Network::Racks(racks) => racks.dropped(),
+            Network::FatTree(tree) => tree.dropped(),
         }
     }
-    /// The bytes that wait in switches: in a star, of packets for the first host.
-    pub fn waiting(&self) -> io::Result<u64> {
+    /// The bytes that wait in switches: in a star, of packets for the first host. A fat-tree has too many queues.
+    pub fn waiting(&self) -> io::Result<Option<u64>> {
         match &self.network {
-            Network::Star(bridge) => bridge.waiting(0),
-            Network::Racks(racks) => racks.waiting(),
+            Network::Star(bridge) => bridge.waiting(0).map(Some),
+            Network::Racks(racks) => racks.waiting().map(Some),
+            Network::FatTree(_) => Ok(None),
         }
     }
     /// The number of packets that were lost because they were sent to an optical switch in a night.
     pub fn lost_in_nights(&self) -> io::Result<Option<u64>> {
         match &self.network {
-            Network::Star(_) => Ok(None),
+            Network::Star(_) | Network::FatTree(_) => Ok(None),
             Network::Racks(racks) => racks.sent_in_the_dark().map(Some),
         }
     }
     /// The rate of circuits, and that of the packet network between racks.
     pub fn rates(options: &DemoOptions) -> (u64, u64) {
-        (options.rate.0, options.rate.0 / PACKET_SHARE)
+        (options.rate().0, options.rate().0 / PACKET_SHARE)
     }
 }

@@ -44,6 +44,14 @@ fn real_hosts_send_as_daemons_decide() {
     for agent in agents(&outcome) {
         assert!(agent["counters"]["arbiter_changes"].as_u64() > Some(0), "{agent}");
     }
+    // Each of the arbiters is killed while the other one is there.
+    let outcome = demo(&folder, "fastpass", &["--kill", "primary", "--kills", "2"]);
+    let kills = outcome["kills"].as_array().expect("kills");
+    assert_eq!(kills.len(), 2);
+    for kill in kills {
+        assert!(kill["silence-ms"].as_f64() > Some(15.0), "{kill}");
+        assert!(kill["longest-ping-ms"].as_f64() > Some(1.0), "{kill}");
+    }
     // Without an arbiter packets leave at once. After its restart they are held again.
     let outcome = demo(&folder, "fastpass", &["--seconds", "5", "--kill", "arbiter"]);
     for agent in agents(&outcome) {
@@ -56,6 +64,26 @@ fn real_hosts_send_as_daemons_decide() {
     // A restarted agent finds the arbiter again.
     let outcome = demo(&folder, "fastpass", &["--seconds", "5", "--kill", "agent"]);
     assert!(agents(&outcome).all(|agent| agent["scheduled"].as_u64() > Some(0)), "{outcome}");
+    // Daemons reload while packets wait, and lose neither packets nor sessions. A host that its arbiter has taken out of
+    // the schedule sends at once, and returns.
+    let outcome = demo(&folder, "fastpass", &["--seconds", "12", "--operate"]);
+    for agent in agents(&outcome) {
+        assert_eq!(agent["obeys"], 0, "{agent}");
+        assert!(agent["scheduled"].as_u64() > Some(100), "{agent}");
+    }
+    let drained = &outcome["daemons"]["h1"];
+    assert!(drained["joined"].as_u64() > Some(1), "{drained}");
+    assert!(drained["unscheduled"].as_u64() > Some(100), "{drained}");
+    // Switches count flows and send them on paths.
+    let outcome = demo(&folder, "hedera", &["--seconds", "6"]);
+    assert_eq!(agents(&outcome).count(), 16, "an agent for each router below the core");
+    assert!(agents(&outcome).all(|agent| agent["obeys"] == 0), "{outcome}");
+    let installed = |agent: &Value| agent["counters"]["installed_paths"].as_u64().unwrap_or(0);
+    assert!(installed(&outcome["daemons"]["edge0.0"]) > 0, "{outcome}");
+    assert_eq!(installed(&outcome["daemons"]["edge2.0"]), 0, "{outcome}");
+    // Without an arbiter flows are spread by hash, and connections go on.
+    let outcome = demo(&folder, "hedera", &["--seconds", "6", "--kill", "arbiter"]);
+    assert!(agents(&outcome).all(|agent| agent["silences"].as_u64() > Some(0)), "{outcome}");
     // Racks hold packets for their circuits, and the arbiter drives the optical switch.
     let outcome = demo(&folder, "circuits", &["--seconds", "3"]);
     assert_eq!(agents(&outcome).count(), 4, "an agent for each rack");

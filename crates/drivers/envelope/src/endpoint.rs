@@ -131,6 +131,10 @@ impl Endpoint {
         }
         Ok(Sealed::Datagram)
     }
+    /// Whether a datagram begins a handshake, if it is valid. To answer it takes far longer than to open a message.
+    pub fn begins_handshake(datagram: &[u8]) -> bool {
+        matches!(wire::parse(datagram), Ok(Frame::Initiation(_)))
+    }
     /// Handles a datagram from the network. `source` represents the address of its sender; initiations are limited per
     /// source. A message is deciphered in place. After an error the contents of the datagram are undefined.
     pub fn open<'a>(

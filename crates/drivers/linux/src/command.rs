@@ -5,6 +5,11 @@ use std::process::{Command, Stdio};
 
 /// Runs a program with `input`. Returns its error output if it fails.
 pub fn command(program: &str, arguments: &[&str], input: &str) -> Result<(), String> {
+    output(program, arguments, input).map(drop)
+}
+
+/// Runs a program with `input`, and returns its output, or its error output if it fails.
+pub fn output(program: &str, arguments: &[&str], input: &str) -> Result<String, String> {
     let failed = |error: io::Error| match error.kind() {
         io::ErrorKind::NotFound => format!("the program `{program}` is not installed"),
         _ => format!("{program}: {error}"),
@@ -14,7 +19,7 @@ pub fn command(program: &str, arguments: &[&str], input: &str) -> Result<(), Str
         // The default lock file needs a folder that ordinary users lack, and a lock file of our own would remain.
         .env("XTABLES_LOCKFILE", "/dev/null")
         .stdin(Stdio::piped())
-        .stdout(Stdio::null())
+        .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .map_err(failed)?;
@@ -23,7 +28,7 @@ pub fn command(program: &str, arguments: &[&str], input: &str) -> Result<(), Str
     }
     let output = child.wait_with_output().map_err(failed)?;
     if output.status.success() {
-        return Ok(());
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
     Err(format!("{program}: {}", String::from_utf8_lossy(&output.stderr).trim()))
 }

@@ -1,5 +1,5 @@
 //! The parts of Linux that drivers use: packets that the kernel holds for a program ([`nfqueue`]), those that leave a
-//! host ([`gate`]) and those that a host forwards ([`crossing`]), datagrams in batches ([`datagrams`]), programs that
+//! host ([`gate`]) and those that a host forwards ([`crossing`]), paths of flows ([`flows`]), datagrams in batches ([`datagrams`]), programs that
 //! configure the kernel ([`command`]), and waiting for several files ([`wait`]).
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
@@ -7,6 +7,7 @@
 pub mod command;
 pub mod crossing;
 pub mod datagrams;
+pub mod flows;
 pub mod gate;
 pub mod nfqueue;
 mod rules;

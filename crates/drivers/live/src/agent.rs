@@ -1,6 +1,7 @@
 //! The daemon on a host: holds the packets of the host's applications until its arbiter permits them. On the switch of
 //! a rack, it holds the packets that the switch forwards to other racks until there is a circuit or room in the packet
-//! network.
+//! network. On a switch of another network, it holds nothing: it reports what flows the switch forwards, and installs
+//! their paths.
 //!
 //! It fails open: without an arbiter, or without network time, packets leave at once. If the daemon ends, the kernel
 //! lets packets pass.
@@ -8,16 +9,16 @@
 use crate::channel::{Channel, Peer};
 use crate::clock::{ClockState, Local, NetworkClock};
 use crate::config::{AgentOptions, ClockOptions, span};
+use crate::grip::Grip;
 use crate::held::Held;
 use crate::links::Links;
 use crate::message::Message;
 use crate::renewal::{Renewal, Request};
-use crate::role::Role;
+use crate::role::{Departure, Role};
 use crate::running::{Running, unique, waiting_list};
 use crate::seat::{Io, Seat};
 use crate::status::{AgentStatus, Shared};
 use slotline_envelope::KeyPair;
-use slotline_linux::gate::Gate;
 use slotline_linux::wait;
 use slotline_net::error::SpecError;
 use slotline_net::frame::{Kind, Packet};
@@ -84,7 +85,7 @@ pub struct AgentCounts {
 /// A running agent.
 pub struct Agent {
     setup: AgentSetup,
-    gate: Gate,
+    grip: Grip,
     channel: Channel,
     links: Links,
     /// The clock of each arbiter.
@@ -107,8 +108,8 @@ pub struct Agent {
     /// Counters of earlier nodes.
     past: Counters,
     buffer: Vec<u8>,
-    /// Packets that the node has sent: their handles, and their marks.
-    left: Vec<(u32, Option<u32>)>,
+    /// What follows from packets that the node has sent.
+    left: Vec<Departure>,
 }
 
 /// Sends the messages of the node, and lists the packets that it sends.
@@ -118,34 +119,35 @@ struct Outlet<'a> {
     me: HostId,
     links: &'a Links,
     role: &'a Role,
-    left: &'a mut Vec<(u32, Option<u32>)>,
+    left: &'a mut Vec<Departure>,
 }
 
 impl Io for Outlet<'_> {
     fn send(&mut self, far: End, packet: &Packet, payload: &[u8]) -> io::Result<bool> {
         if packet.kind != Kind::Control {
             // The kernel sends the packet when it is released.
-            self.left.extend(self.role.leaves(far).map(|mark| (packet.stamp, mark)));
+            self.left.extend(self.role.leaves(packet, far));
             return Ok(true);
         }
-        let Some(packet) = self.links.addressed(packet, far, self.me) else { return Ok(false) };
-        Ok(self.channel.send(packet.dst.0, &Message::Control(packet, payload), self.now))
+        let addressed = self.links.addressed(packet, far, self.me);
+        let Some((to, packet)) = addressed else { return Ok(false) };
+        Ok(self.channel.send(to, &Message::Control(packet, payload), self.now))
     }
 }
 
 impl Agent {
-    /// Starts to hold the packets of this network namespace, and opens the socket.
+    /// Opens the socket.
     ///
     /// # Errors
-    /// The kernel refuses the queue, its rules or the socket.
-    pub fn open(setup: AgentSetup, gate: Gate, now: Local) -> io::Result<Agent> {
+    /// The kernel refuses it.
+    pub fn open(setup: AgentSetup, grip: Grip, now: Local) -> io::Result<Agent> {
         let channel = Channel::open(setup.address, setup.key.clone(), &setup.arbiters, now)?;
         Ok(Agent {
             clocks: vec![NetworkClock::new(&setup.clock); setup.arbiters.len()],
             out: vec![false; setup.arbiters.len()],
             links: setup.role.links(),
             setup,
-            gate,
+            grip,
             channel,
             seat: None,
             leader: 0,
@@ -167,7 +169,8 @@ impl Agent {
     /// # Errors
     /// The socket or the queue has failed.
     pub fn run(mut self, running: &Running, shared: &Shared<AgentStatus>) -> io::Result<()> {
-        let list = waiting_list(&[self.gate.queue_fd(), self.channel.readable()])?;
+        let files: Vec<_> = [self.channel.readable()].into_iter().chain(self.grip.fd()).collect();
+        let list = waiting_list(&files)?;
         while !running.stopped() {
             let now = running.now();
             self.drain(shared.is_drained(), now);
@@ -179,8 +182,9 @@ impl Agent {
                 wait::sleep(&list, next.saturating_sub(SPIN).clamp(Duration::from_micros(1), NAP))?;
             }
         }
-        self.open_up(running.now());
-        self.gate.queue.flush()
+        let now = running.now();
+        self.open_up(now);
+        self.grip.flush(now)
     }
 
     /// Changes what a request asks for.
@@ -193,8 +197,10 @@ impl Agent {
         self.clocks.iter_mut().for_each(|of| of.configure(&clock));
         let setup = &mut self.setup;
         (setup.arbiters, setup.agent, setup.clock) = (peers, agent, clock);
-        if let Role::Host(role) = &mut setup.role {
-            role.hosts = hosts;
+        match &mut setup.role {
+            Role::Host(role) => role.hosts = hosts,
+            Role::Switch(role) => role.hosts.all = hosts,
+            Role::Rack(_) => {}
         }
         Ok(())
     }
@@ -210,12 +216,16 @@ impl Agent {
     /// Does everything that is due. Returns the time until there is more to do.
     fn round(&mut self, clock: &impl Fn() -> Local) -> io::Result<Duration> {
         self.hear(clock)?;
+        let began = clock();
+        self.take_in(began)?;
         let now = clock();
-        self.take_in(now)?;
+        // It has not listened meanwhile, which is no silence of the arbiter. To read the counts of flows takes long.
+        self.heard = self.heard.after(now.since(began));
         self.ask_for_time(now);
         self.judge(now);
         let next = self.step(now)?;
-        self.gate.queue.flush()?;
+        self.grip.flush(now)?;
+        self.heard = self.heard.after(clock().since(now));
         let attend = self.channel.attend(now);
         Ok(next.min(self.asks.since(now)).min(attend))
     }
@@ -231,8 +241,8 @@ impl Agent {
             };
             match message {
                 Message::Control(packet, payload) => {
-                    let own = packet.dst == self.setup.me && packet.flow == from;
-                    let port = self.links.port(from).filter(|_| own);
+                    let own = self.links.accepts(&packet, from, self.setup.me);
+                    let port = self.links.port(packet.flow).filter(|_| own);
                     let time = self.clocks[self.leader].now(now);
                     if let (Some(port), Some(seat), Some(time)) = (port, &mut self.seat, time) {
                         (self.leader, self.heard, self.directed) = (at, now, now);
@@ -256,11 +266,34 @@ impl Agent {
         Ok(())
     }
 
-    /// Reads packets of applications from the queue.
+    /// Takes in what the kernel has for the node.
     fn take_in(&mut self, now: Local) -> io::Result<()> {
-        self.gate.queue.fill()?;
+        match &self.grip {
+            Grip::Packets(_) => self.take_packets(now),
+            Grip::Flows(_) => self.take_counts(now),
+        }
+    }
+
+    /// Reads the kernel's counts if the node is about to report.
+    fn take_counts(&mut self, now: Local) -> io::Result<()> {
+        let time = self.clocks[self.leader].now(now);
+        let (Some(seat), Some(time)) = (&mut self.seat, time) else { return Ok(()) };
+        let (Grip::Flows(flows), Role::Switch(role)) = (&mut self.grip, &self.setup.role) else {
+            return Ok(());
+        };
+        if seat.next_wake() <= time {
+            for (port, packet) in flows.count(&role.hosts, now)? {
+                seat.receive(port, packet, &[], time);
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads packets of applications from the queue.
+    fn take_packets(&mut self, now: Local) -> io::Result<()> {
+        self.grip.fill()?;
         self.buffer.clear();
-        while let Some(number) = self.gate.queue.next(&mut self.buffer) {
+        while let Some(number) = self.grip.next(&mut self.buffer) {
             let packet = self.classify();
             self.buffer.clear();
             let time = self.clocks[self.leader].now(now);
@@ -273,7 +306,7 @@ impl Agent {
                 (Some(_), ..) => self.counts.unscheduled += 1,
                 (None, ..) => self.counts.exempt += 1,
             }
-            self.gate.queue.release(number);
+            self.grip.release(number, None);
         }
         Ok(())
     }
@@ -360,8 +393,9 @@ impl Agent {
         }
         for number in self.held.take_all(now) {
             self.counts.unscheduled += 1;
-            self.gate.queue.release(number);
+            self.grip.release(number, None);
         }
+        self.grip.clear();
     }
 
     /// Runs the node as far as something is due.
@@ -371,23 +405,24 @@ impl Agent {
         let (me, links, role) = (self.setup.me, &self.links, &self.setup.role);
         let (channel, left) = (&mut self.channel, &mut self.left);
         let next = seat.step(time, &mut Outlet { channel, now, me, links, role, left })?;
-        for (stamp, mark) in self.left.drain(..) {
-            self.counts.scheduled += 1;
-            let number = self.held.take(stamp, now);
-            match mark {
-                Some(mark) => self.gate.queue.release_marked(number, mark),
-                None => self.gate.queue.release(number),
+        for departure in self.left.drain(..) {
+            match departure {
+                Departure::Packet(stamp, mark) => {
+                    self.counts.scheduled += 1;
+                    self.grip.release(self.held.take(stamp, now), mark);
+                }
+                Departure::Order(conn, path) => self.grip.order(conn, path, now),
             }
         }
         for (_, what) in seat.handovers() {
             if let Handover::Left(packet) = what {
                 self.counts.scheduled += 1;
-                self.gate.queue.release(self.held.take(packet.stamp, now));
+                self.grip.release(self.held.take(packet.stamp, now), None);
             }
         }
         for stamp in seat.lost_frames() {
             self.counts.dropped += 1;
-            self.gate.queue.discard(self.held.take(stamp, now));
+            self.grip.discard(self.held.take(stamp, now));
         }
         Ok(clock.until(next, now))
     }

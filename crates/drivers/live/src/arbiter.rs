@@ -2,14 +2,15 @@
 
 use crate::agent::MakeNode;
 use crate::channel::{Channel, LONGEST, Peer};
-use crate::clock::{Local, NetworkClock, TimeReply, system_ahead};
-use crate::config::{ClockOptions, span};
+use crate::clock::{Local, NetworkClock, TimeReply};
+use crate::config::{ClockOptions, ClockSource, span};
 use crate::hook::Hook;
 use crate::line::{Line, Open};
 use crate::links::Links;
 use crate::message::Message;
 use crate::quotas::Quotas;
 use crate::record::{Header, Recorder, Sent};
+use crate::reference;
 use crate::renewal::{Renewal, Request};
 use crate::running::{Running, unique, waiting_list};
 use crate::seat::{Io, Seat};
@@ -114,9 +115,8 @@ impl Io for Outlet<'_> {
             return Ok(true);
         }
         match (self.links.addressed(packet, far, self.me), &mut self.hook) {
-            (Some(packet), _) => {
-                let message = Message::Control(packet, payload);
-                Ok(self.line.send(packet.dst.0, &message, self.now))
+            (Some((to, packet)), _) => {
+                Ok(self.line.send(to, &Message::Control(packet, payload), self.now))
             }
             (None, Some(hook)) => hook.tell(payload).map(|()| true),
             (None, None) => Ok(false),
@@ -126,11 +126,11 @@ impl Io for Outlet<'_> {
 
 impl Source {
     /// Network time that begins now.
-    fn begin(clock: &impl Fn() -> Local) -> Source {
+    fn begin(of: &ClockSource, clock: &impl Fn() -> Local) -> Source {
         let began = clock();
         // Without a good comparison, the epoch is a number like any other, and agents notice that their system's clocks
         // do not fit it.
-        let ahead = system_ahead(clock);
+        let ahead = reference::ahead(of, clock);
         let epoch = ahead.and_then(|ahead| began.0.checked_add_signed(ahead));
         Source::Own { epoch: epoch.unwrap_or_else(unique), began }
     }
@@ -276,9 +276,9 @@ impl Arbiter {
         let now = clock();
         match message {
             Message::Control(packet, payload) => {
-                let own = packet.dst == self.setup.me && packet.flow == from;
+                let own = self.setup.links.accepts(&packet, from, self.setup.me);
                 let own = own && !self.drained.contains_key(&from);
-                let port = self.setup.links.port(from).filter(|_| own);
+                let port = self.setup.links.port(packet.flow).filter(|_| own);
                 let time = self.source.as_mut().and_then(|source| source.now(now));
                 if let (Some(port), Some(seat), Some(time)) = (port, &mut self.seat, time) {
                     self.received += 1;
@@ -332,7 +332,7 @@ impl Arbiter {
         }
         (self.seat, self.seeks, self.asks) = (None, now, now);
         let own = matches!(self.source, Some(Source::Own { .. }));
-        self.source = own.then(|| Source::begin(clock));
+        self.source = own.then(|| Source::begin(&self.setup.clock.source, clock));
         let why = "network time has begun anew, as it does after 200 days: the log is complete";
         self.setup.recorder.iter_mut().for_each(|recorder| recorder.end(why));
     }
@@ -343,7 +343,7 @@ impl Arbiter {
         let patience = PATIENCE[self.setup.rank.min(PATIENCE.len() - 1)];
         let alone = self.setup.arbiters.len() < 2;
         if self.source.is_none() && (alone || now.since(self.seeks) > patience) {
-            self.source = Some(Source::begin(clock));
+            self.source = Some(Source::begin(&self.setup.clock.source, clock));
         }
         if self.seat.is_none() && self.source.is_some() {
             self.begin(now);

@@ -4,11 +4,11 @@ use crate::clock::Local;
 use crate::message::Message;
 use crate::quotas::{Meter, Quotas};
 use slotline_envelope::{
-    Counters, Endpoint, Event, KeyPair, PeerError, PublicKey, Sealed, Settings, Start,
+    Counters, Endpoint, Event, KeyPair, OpenError, PeerError, PublicKey, Sealed, Settings, Start,
 };
 use slotline_linux::datagrams::Datagrams;
 use slotline_net::time::Time;
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 use std::hash::BuildHasher;
 use std::hash::RandomState;
 use std::io::{self, ErrorKind};
@@ -18,8 +18,10 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// The largest number of datagrams that are read or written by one call of the kernel.
 const BATCH: usize = 64;
-/// The largest number of datagrams without a message that are read at once.
-const BURST: usize = 64;
+/// The largest number of datagrams without a message that are read at once: as many as handshakes may wait.
+const BURST: usize = WAITING;
+/// The largest number of handshakes that wait. Peers repeat those for which there is no room.
+const WAITING: usize = 1_024;
 /// A peer that does not answer for this time may have restarted and lost the keys of the session.
 const SILENCE: Duration = Duration::from_secs(1);
 /// The longest time for which an endpoint is used. Times of the network and of endpoints reach 213 days.
@@ -54,6 +56,8 @@ pub struct Channel {
     /// By number.
     peers: Vec<Option<Known>>,
     sources: RandomState,
+    /// Handshakes that peers have begun, and where they come from. Messages do not wait behind them.
+    handshakes: VecDeque<(Vec<u8>, SocketAddr)>,
     /// The time at which the socket was opened.
     since: Local,
     plain: Vec<u8>,
@@ -102,6 +106,7 @@ impl Channel {
             base: now,
             peers: Vec::new(),
             sources,
+            handshakes: VecDeque::new(),
             since: now,
             plain: Vec::new(),
             quotas: Quotas::default(),
@@ -263,6 +268,12 @@ impl Channel {
         let time = self.time(now);
         for _ in 0..BURST {
             let Some((datagram, source)) = self.socket.receive()? else { return Ok(None) };
+            if Endpoint::begins_handshake(datagram) {
+                let room = self.handshakes.len() < WAITING;
+                self.refused += u64::from(!room);
+                self.handshakes.extend(room.then(|| (datagram.to_vec(), source)));
+                continue;
+            }
             let origin = self.sources.hash_one(source);
             match self.endpoint.open(datagram, origin, time) {
                 Ok(Event::Message { peer, message }) => {
@@ -276,16 +287,30 @@ impl Channel {
                     }
                     self.refused += 1;
                 }
+                // The endpoint has counted the error.
+                Ok(_) | Err(_) => {}
+            }
+        }
+        Ok(None)
+    }
+
+    /// Answers one handshake, so that messages that arrive meanwhile wait for no further ones. Those that exceed the limits
+    /// take no time.
+    fn answer_handshake(&mut self, time: Time) {
+        while let Some((mut datagram, source)) = self.handshakes.pop_front() {
+            let origin = self.sources.hash_one(source);
+            match self.endpoint.open(&mut datagram, origin, time) {
+                Err(OpenError::Throttled) => continue,
                 Ok(Event::Handshake { reply, .. }) => {
                     // If the reply is lost, the sender tries again.
                     self.socket.bytes().extend(reply);
                     self.socket.put(source);
                 }
                 // The endpoint has counted the error.
-                Ok(Event::Alive { .. } | Event::Established { .. }) | Err(_) => {}
+                Ok(_) | Err(_) => {}
             }
+            return;
         }
-        Ok(None)
     }
 
     /// Begins a new session with a peer that should have answered and is silent.
@@ -297,13 +322,14 @@ impl Channel {
         }
     }
 
-    /// Sends all messages, and the datagrams that are due: messages that waited for a session, and handshakes. Returns
-    /// the time until there is more to do, besides datagrams that arrive.
+    /// Sends all messages, and the datagrams that are due: messages that waited for a session, and handshakes. Answers at
+    /// most one handshake. Returns the time until there is more to do, besides datagrams that arrive.
     pub fn attend(&mut self, now: Local) -> Duration {
         if now.since(self.base) > LONGEST {
             self.begin_anew(now);
         }
         let time = self.time(now);
+        self.answer_handshake(time);
         let next = loop {
             let next = self.endpoint.next_deadline().unwrap_or(Time::MAX);
             if next > time {
@@ -316,7 +342,8 @@ impl Channel {
             }
         };
         self.socket.flush();
-        if self.socket.has_more() { Duration::ZERO } else { Duration::from_nanos(next.as_ns()) }
+        let more = self.socket.has_more() || !self.handshakes.is_empty();
+        if more { Duration::ZERO } else { Duration::from_nanos(next.as_ns()) }
     }
 }
 

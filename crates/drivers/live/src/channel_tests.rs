@@ -180,3 +180,50 @@ fn a_peer_that_begins_anew_is_heard_again() {
     let found = (0..10).find_map(again).map(|(_, payload)| payload);
     assert_eq!(found.as_deref(), Some(&b"two"[..]));
 }
+
+/// Many machines begin at once: a message that arrives after their handshakes is received before any is answered.
+#[test]
+fn messages_do_not_wait_behind_handshakes() {
+    const CROWD: u8 = 40;
+    let free = || UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap();
+    let (one, two) = (free(), free());
+    let peer =
+        |number: u8, address| Peer { number: number.into(), address, key: key(number).public() };
+    let mut crowd: Vec<Channel> = (2..2 + CROWD)
+        .map(|n| Channel::open(free(), key(n), &[peer(1, two)], NOW).unwrap())
+        .collect();
+    let known: Vec<Peer> =
+        [peer(0, one)].into_iter().chain((2..2 + CROWD).map(|n| peer(n, one))).collect();
+    let mut first = Channel::open(one, key(0), &[peer(1, two)], NOW).unwrap();
+    let mut second = Channel::open(two, key(1), &known, NOW).unwrap();
+    first.send(1, &message(b"hello"), NOW);
+    assert_eq!(heard(&mut first, &mut second, NOW), Some((0, b"hello".to_vec())));
+    for machine in &mut crowd {
+        machine.send(1, &message(b"me too"), NOW);
+        machine.attend(NOW);
+    }
+    first.send(1, &message(b"beat"), NOW);
+    first.attend(NOW);
+    std::thread::sleep(Duration::from_millis(20));
+    let mut next = || match second.receive(NOW).unwrap() {
+        Some((from, Message::Control(_, payload))) => Some((from, payload.to_vec())),
+        _ => None,
+    };
+    // After the last datagram of a batch nothing is returned once.
+    assert_eq!((0..2).find_map(|_| next()), Some((0, b"beat".to_vec())));
+    // One handshake is answered at a time, and there is more to do until all are.
+    let rounds = (0..u32::from(CROWD) * 2).take_while(|_| second.attend(NOW).is_zero()).count();
+    assert_eq!(rounds, usize::from(CROWD) - 1);
+    for machine in &mut crowd {
+        assert_eq!(machine.receive(NOW).unwrap(), None);
+        machine.attend(NOW);
+    }
+    let mut heard = 0;
+    for _ in 0..200 {
+        while second.receive(NOW).unwrap().is_some() {
+            heard += 1;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    assert_eq!(heard, u32::from(CROWD));
+}

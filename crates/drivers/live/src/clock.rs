@@ -1,10 +1,11 @@
 //! The network's time on a host: the offset between the host's clock and the arbiter's, measured by two-way time
-//! transfer, with a bound on its error. If another program keeps the system's clock right, the offset comes from that
-//! clock as long as the measurements agree with it.
+//! transfer, with a bound on its error. If another program keeps the system's clock or a hardware clock right, the offset comes from
+//! that clock as long as the measurements agree with it.
 
 use crate::config::{ClockOptions, ClockSource, span};
+use crate::reference;
 use slotline_net::time::Time;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 /// The number of measurements that are kept. The one with the smallest bound is used.
 const KEPT: usize = 8;
@@ -24,22 +25,6 @@ impl Local {
     pub fn after(self, span: Duration) -> Local {
         Local(self.0.saturating_add(span.as_nanos() as u64))
     }
-}
-
-/// The longest time in which the system's clock is compared with the local one, and how often that is tried.
-const AT_ONCE: Duration = Duration::from_micros(5);
-const TRIES: usize = 50;
-
-/// The system's clock minus the local one, in nanoseconds. `None` if this machine takes the processor away each time.
-pub fn system_ahead(clock: &impl Fn() -> Local) -> Option<i64> {
-    let once = || {
-        let before = clock();
-        let system = SystemTime::now().duration_since(UNIX_EPOCH).ok()?.as_nanos() as i64;
-        let after = clock();
-        let middle = before.0.midpoint(after.0) as i64;
-        (after.since(before) <= AT_ONCE).then_some(system - middle)
-    };
-    (0..TRIES).find_map(|_| once())
 }
 
 /// How well a host knows the network's time.
@@ -103,8 +88,8 @@ pub struct NetworkClock {
     epoch: u64,
     samples: Vec<Sample>,
     next: usize,
-    /// The system's clock minus the local one, in nanoseconds.
-    system: Option<i64>,
+    /// The clock of the source minus the local one, in nanoseconds.
+    reference: Option<i64>,
     /// The last time that was returned, so that time never goes back.
     last: Time,
 }
@@ -113,7 +98,7 @@ impl NetworkClock {
     /// A clock that is measured every `interval`. It is accurate enough while its error is at most `guard`.
     pub fn new(options: &ClockOptions) -> NetworkClock {
         let (options, samples, last) = (options.clone(), Vec::new(), Time::ZERO);
-        NetworkClock { options, epoch: 0, samples, next: 0, system: None, last }
+        NetworkClock { options, epoch: 0, samples, next: 0, reference: None, last }
     }
 
     /// Uses other options from now on.
@@ -121,10 +106,10 @@ impl NetworkClock {
         self.options = options.clone();
     }
 
-    /// Notes how far the system's clock is ahead of the local one, if that clock counts.
+    /// Notes how far the clock of the source is ahead of the local one, if it has one.
     pub fn compare(&mut self, clock: &impl Fn() -> Local) {
-        if self.options.source == ClockSource::System {
-            self.system = system_ahead(clock).or(self.system);
+        if self.options.source != ClockSource::Transfer {
+            self.reference = reference::ahead(&self.options.source, clock).or(self.reference);
         }
     }
 
@@ -133,8 +118,8 @@ impl NetworkClock {
     pub fn answered(&mut self, reply: &TimeReply, now: Local) -> bool {
         let fresh = self.epoch != reply.epoch;
         if fresh {
-            let (epoch, system) = (reply.epoch, self.system);
-            *self = NetworkClock { epoch, system, ..NetworkClock::new(&self.options) };
+            let (epoch, reference) = (reply.epoch, self.reference);
+            *self = NetworkClock { epoch, reference, ..NetworkClock::new(&self.options) };
         }
         let there = Duration::from_nanos(reply.sent.saturating_sub(reply.received));
         let error = now.since(reply.asked).saturating_sub(there) / 2;
@@ -160,19 +145,19 @@ impl NetworkClock {
     fn measured(&self, now: Local) -> Option<Sample> {
         self.samples.iter().min_by_key(|sample| sample.bound(now)).copied()
     }
-    /// What is known best: by the system's clock, if it agrees with the measurements, or by the best of these.
+    /// What is known best: by the clock of the source, if it agrees with the measurements, or by the best of these.
     fn best(&self, now: Local) -> Option<Sample> {
         let measured = self.measured(now)?;
         Some(self.of_system(&measured, now).unwrap_or(measured))
     }
-    /// The offset by the system's clock, if it agrees with a measurement.
+    /// The offset by the clock of the source, if it agrees with a measurement.
     fn of_system(&self, measured: &Sample, now: Local) -> Option<Sample> {
         let error = span(self.options.bound);
-        let offset = self.system?.checked_sub_unsigned(self.epoch)?;
+        let offset = self.reference?.checked_sub_unsigned(self.epoch)?;
         let apart = Duration::from_nanos(offset.abs_diff(measured.offset));
         (apart <= measured.bound(now) + error).then_some(Sample { offset, error, at: now })
     }
-    /// Whether the system's clock counts.
+    /// Whether the clock of the source counts.
     pub fn is_disciplined(&self, now: Local) -> bool {
         self.measured(now).is_some_and(|measured| self.of_system(&measured, now).is_some())
     }
@@ -288,7 +273,7 @@ mod tests {
             (200_000, false),
             (0, true),
         ] {
-            clock.system = Some(right + step);
+            clock.reference = Some(right + step);
             assert_eq!(clock.is_disciplined(now), disciplined, "a step of {step} ns");
             let offset = if disciplined { AHEAD as i64 } else { measured };
             assert_eq!(clock.offset(now), Some(offset));
@@ -299,17 +284,6 @@ mod tests {
         let later = now.after(Duration::from_secs(100));
         assert_eq!(clock.bound(later), Some(Duration::from_micros(20)));
         assert_eq!(clock.state(later), ClockState::Holdover);
-    }
-
-    #[test]
-    fn the_systems_clock_is_compared_with_the_local_one() {
-        let running = crate::running::Running::default();
-        let clock = || running.now();
-        let (Some(one), Some(two)) = (system_ahead(&clock), system_ahead(&clock)) else {
-            return eprintln!("skipped: this machine took the processor away each time");
-        };
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as i64;
-        assert!(one.abs_diff(two) < 1_000_000_000 && one < since && since - one < 60_000_000_000);
     }
 
     proptest! {

@@ -4,7 +4,7 @@ use crate::role::Prefix;
 use serde::{Deserialize, Deserializer, de};
 use slotline_envelope::PublicKey;
 use slotline_net::time::Time;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -28,15 +28,21 @@ pub struct Config {
     pub network: Vec<String>,
     /// The machines of the scheme's controllers, in order: of Fastpass the primary and the secondary arbiter.
     pub arbiter: Vec<Arbiter>,
-    /// The hosts; none where circuits join racks.
+    /// The hosts; none where switches have the agents.
     #[serde(default)]
     pub host: Vec<Host>,
     /// The switches of racks, where circuits join these.
     #[serde(default)]
     pub rack: Vec<Rack>,
+    /// The switches that send flows on paths, where the scheme decides on paths.
+    #[serde(default)]
+    pub switch: Vec<Switch>,
     /// The circuit switches.
     #[serde(default)]
     pub circuits: CircuitOptions,
+    /// How switches send flows on paths.
+    #[serde(default)]
+    pub paths: PathOptions,
     /// Messages that an arbiter handles per second from each peer. More are dropped.
     #[serde(default = "default_quota")]
     pub quota: u32,
@@ -105,6 +111,42 @@ pub struct Rack {
     pub key: PublicKey,
 }
 
+/// The addresses of machines, by their names.
+pub type Addresses = BTreeMap<String, Vec<IpAddr>>;
+
+/// A Linux machine that is a switch and chooses among paths, with an agent.
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Switch {
+    /// Its name in the scenario's fabric, such as `edge0.0`.
+    pub name: String,
+    /// The address that daemons use.
+    pub address: IpAddr,
+    /// Its public key.
+    #[serde(deserialize_with = "public_key")]
+    pub key: PublicKey,
+    /// The addresses of its hosts, by their names in the scenario's fabric; none for a switch between others.
+    #[serde(default)]
+    pub hosts: Addresses,
+    /// The addresses to which it routes packets for the switches above, by their names: one of each family.
+    pub up: Addresses,
+}
+
+/// How switches send flows on paths.
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct PathOptions {
+    /// The mark of packets to the first switch above, and the number of their table of routes. Those of further ones
+    /// follow.
+    pub mark: u32,
+}
+
+impl Default for PathOptions {
+    fn default() -> PathOptions {
+        PathOptions { mark: 1_280 }
+    }
+}
+
 /// The circuit switches.
 #[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
@@ -159,19 +201,33 @@ pub struct ClockOptions {
     pub guard: Time,
     /// Where hosts take the network's time from.
     pub source: ClockSource,
-    /// With `source = "system"`: the largest difference between the system's clocks of a host and of an arbiter.
+    /// With another source than the transfer: the largest difference between the clocks of a host and of an arbiter.
     pub bound: Time,
 }
 
 /// Where hosts take the network's time from.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub enum ClockSource {
     /// From the arbiter, by two-way time transfer.
     #[default]
     Transfer,
     /// From the system's clock, which another program keeps right (PTP or NTP), as long as the transfer agrees with it.
     System,
+    /// The same from a hardware clock of PTP, such as `/dev/ptp0`.
+    Device(PathBuf),
+}
+
+impl<'de> Deserialize<'de> for ClockSource {
+    fn deserialize<D: Deserializer<'de>>(text: D) -> Result<ClockSource, D::Error> {
+        match String::deserialize(text)? {
+            text if text == "transfer" => Ok(ClockSource::Transfer),
+            text if text == "system" => Ok(ClockSource::System),
+            text if text.starts_with("/dev/") => Ok(ClockSource::Device(text.into())),
+            text => Err(de::Error::custom(format!(
+                "`{text}` is no source of time: give \"transfer\", \"system\" or a device such as \"/dev/ptp0\""
+            ))),
+        }
+    }
 }
 
 impl Default for ClockOptions {
@@ -269,7 +325,7 @@ impl Config {
             return wrong("threads", "must be 1 or 2");
         }
         self.check_tenants()?;
-        if self.network.is_empty() && self.rack.is_empty() {
+        if self.network.is_empty() && self.rack.is_empty() && self.switch.is_empty() {
             return wrong(
                 "network",
                 "give the prefixes of the hosts' addresses, such as [\"10.0.0.0/24\"]",
@@ -285,6 +341,8 @@ impl Config {
         }
         let mut names: Vec<&str> = self.host.iter().map(|host| host.name.as_str()).collect();
         names.extend(self.rack.iter().map(|rack| rack.name.as_str()));
+        names.extend(self.switch.iter().map(|switch| switch.name.as_str()));
+        names.extend(self.switch.iter().flat_map(|switch| switch.hosts.keys()).map(String::as_str));
         names.sort_unstable();
         if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
             return wrong("host", &format!("`{}` is given twice", pair[0]));
@@ -296,9 +354,12 @@ impl Config {
             self.host.iter().flat_map(|host| host.address.iter().copied()).collect();
         addresses.extend(self.arbiter.iter().map(|arbiter| arbiter.address));
         addresses.extend(self.rack.iter().map(|rack| rack.address));
+        addresses.extend(self.switch.iter().map(|switch| switch.address));
+        addresses.extend(self.switch.iter().flat_map(|switch| switch.hosts.values()).flatten());
         let mut keys: Vec<PublicKey> = self.host.iter().map(|host| host.key).collect();
         keys.extend(self.arbiter.iter().map(|arbiter| arbiter.key));
         keys.extend(self.rack.iter().map(|rack| rack.key));
+        keys.extend(self.switch.iter().map(|switch| switch.key));
         keys.sort_unstable();
         if let Some(pair) = keys.windows(2).find(|pair| pair[0] == pair[1]) {
             return wrong(
@@ -348,6 +409,8 @@ impl Config {
             ("threads", self.threads != new.threads, "threads begin with the daemon"),
             ("network", self.network != new.network, rules),
             ("rack", self.racks() != new.racks(), rules),
+            ("switch", self.switches() != new.switches(), rules),
+            ("paths", self.paths != new.paths, rules),
             ("circuits", self.circuits != new.circuits, "the program for circuit switches runs"),
             ("agent.exempt-ports", agent.exempt_ports != other.exempt_ports, rules),
             ("agent.queue", agent.queue != other.queue, rules),
@@ -361,10 +424,18 @@ impl Config {
         self.rack.iter().map(|rack| (rack.name.as_str(), &rack.hosts[..])).collect()
     }
 
-    /// The name of the host or rack whose first address belongs to this machine, so that a socket can be bound to it.
+    /// The names of switches, with what their rules contain.
+    fn switches(&self) -> Vec<(&str, &Addresses, &Addresses)> {
+        self.switch.iter().map(|switch| (&*switch.name, &switch.hosts, &switch.up)).collect()
+    }
+
+    /// The name of the host, rack or switch whose first address belongs to this machine, so that a socket can be bound to
+    /// it.
     pub fn machine_here(&self) -> Option<&str> {
         let hosts = self.host.iter().map(|host| (&host.name, host.address[0]));
-        let mut all = hosts.chain(self.rack.iter().map(|rack| (&rack.name, rack.address)));
+        let switches = self.switch.iter().map(|switch| (&switch.name, switch.address));
+        let racks = self.rack.iter().map(|rack| (&rack.name, rack.address));
+        let mut all = hosts.chain(racks).chain(switches);
         all.find(|(_, address)| is_local(*address)).map(|(name, _)| name.as_str())
     }
     /// The index of the arbiter on this machine.
@@ -435,7 +506,20 @@ mod tests {
         assert!(parsed(&TEXT.replace("key = 'h0.key'", &rack.replace("h0", "tor0"))).is_ok());
         assert!(with("['10.2.0.0/24']", "[]").contains("`h0` has no prefixes"));
         assert!(with("10.2.0.0/24", "10.2.0.0").contains("rack: `10.2.0.0` is not a prefix"));
+        let switch = "[[switch]]\nname = 'edge0'\naddress = '10.1.0.3'\nup = {}\nhosts = { h1 = ['10.2.0.1'] }\n\
+                      key = 'x6WtnLECCapTJ0xICffSJxS+4joIU8dWjcmJhGj6fXw='\n[agent]";
+        let with =
+            |from: &str, to: &str| parsed(&TEXT.replace("[agent]", &switch.replace(from, to)));
+        assert!(with("", "").is_ok());
+        assert!(with("h1", "h0").unwrap_err().contains("`h0` is given twice"));
+        assert!(with("10.2.0.1", "10.1.0.1").unwrap_err().contains("10.1.0.1 is given twice"));
+        assert!(with("up = {}", "").unwrap_err().contains("missing field `up`"));
         assert!(error("key = 'h0.key'", "quota = 0").contains("at least 1 message per second"));
+        let source = error("[agent]", "[clock]\nsource = 'ptp'\n[agent]");
+        assert!(source.contains("`ptp` is no source of time"), "{source}");
+        let device =
+            parsed(&TEXT.replace("[agent]", "[clock]\nsource = '/dev/ptp3'\n[agent]")).unwrap();
+        assert_eq!(device.clock.source, ClockSource::Device("/dev/ptp3".into()));
         assert!(error("key = 'h0.key'", "threads = 3").contains("must be 1 or 2"));
         let tenant = |hosts: &str| {
             let tenants = format!("[[tenant]]\nname = 'a'\nhosts = {hosts}\nquota = 9\n[agent]");

@@ -5,7 +5,8 @@
 //! the simulator.
 //!
 //! On a real network an [`agent::Agent`] runs on each host and an [`arbiter::Arbiter`] on the machine of each
-//! controller. Where circuits join racks, the switch of each rack has an agent instead. Both have a [`config::Config`], a [`channel::Channel`] to the other daemons, and network time
+//! controller. Where circuits join racks, or flows
+//! are sent on paths, switches have agents instead. Both have a [`config::Config`], a [`channel::Channel`] to the other daemons, and network time
 //! ([`clock`]). A [`bump::LiveBump`] runs on a machine that forwards packets, and needs none of these.
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
@@ -18,6 +19,8 @@ pub mod clock;
 pub mod config;
 pub mod control;
 mod driver;
+pub mod forwarding;
+pub mod grip;
 mod held;
 pub mod hook;
 pub mod http;
@@ -31,6 +34,7 @@ pub mod notify;
 pub mod observe;
 pub mod quotas;
 pub mod record;
+pub mod reference;
 pub mod renewal;
 pub mod replay;
 pub mod role;

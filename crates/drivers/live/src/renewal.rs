@@ -35,7 +35,7 @@ pub struct Renewal {
     pub peers: Vec<Peer>,
     /// Quotas of an arbiter.
     pub quotas: Quotas,
-    /// The host of each address, for the agent of a host.
+    /// The host of each address, for the agent of a host or of a switch that sends flows on paths.
     pub hosts: HashMap<IpAddr, HostId>,
     /// Options of an agent.
     pub agent: AgentOptions,
@@ -49,6 +49,7 @@ impl From<AgentSetup> for Renewal {
         let hosts = match role {
             Role::Host(role) => role.hosts,
             Role::Rack(_) => HashMap::new(),
+            Role::Switch(role) => role.hosts.all,
         };
         Renewal { key, peers, quotas: Quotas::default(), hosts, agent, clock }
     }

@@ -1,7 +1,9 @@
-//! The two kinds of machines with an agent: hosts, and the switches of racks.
+//! The kinds of machines with an agent: hosts, the switches of racks, and switches that send flows on paths.
 
+use crate::forwarding::Hosts;
 use crate::ip;
 use crate::links::Links;
+use slotline_linux::flows::FlowOptions;
 use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::{HostId, NodeId, PortId};
 use slotline_net::node::host::Plan;
@@ -9,6 +11,7 @@ use slotline_net::topology::End;
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Addresses that have the same leading bits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -45,12 +48,23 @@ impl Prefix {
     }
 }
 
+/// What the machine does for a packet that its node sends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Departure {
+    /// The held packet with this handle leaves, with a mark.
+    Packet(u32, Option<u32>),
+    /// The connection is sent on this path.
+    Order(u32, u16),
+}
+
 /// The machine on which an agent runs.
 pub enum Role {
     /// A host.
     Host(HostRole),
     /// The switch of a rack.
     Rack(RackRole),
+    /// A switch whose kernel forwards.
+    Switch(SwitchRole),
 }
 
 /// A host: the packets of its applications are held, and leave when the node hands them over.
@@ -79,6 +93,20 @@ pub struct RackRole {
     pub links: Links,
 }
 
+/// A switch: its kernel counts flows and sends them on the paths that the node orders. No packet is held.
+pub struct SwitchRole {
+    /// The hosts of the network.
+    pub hosts: Hosts,
+    /// What the kernel counts, and its paths.
+    pub flows: FlowOptions,
+    /// How long a path is used after its order.
+    pub expire: Duration,
+    /// The framing of packets.
+    pub plan: Arc<Plan>,
+    /// The hosts for which this switch acts.
+    pub links: Links,
+}
+
 impl Role {
     /// The packet of the model for an IP packet, and its length in bytes; `None` if the packet is not for a machine of
     /// the network.
@@ -87,14 +115,16 @@ impl Role {
         let packet = match self {
             Role::Host(role) => role.packet(destination, length),
             Role::Rack(role) => role.packet(destination, length),
+            Role::Switch(_) => None,
         };
         packet.map(|packet| (Packet { kind: Kind::Datagram, ..packet }, length))
     }
-    /// The mark with which a packet leaves that the node sends to `far`; `None` if it leaves later.
-    pub fn leaves(&self, far: End) -> Option<Option<u32>> {
+    /// What follows from a packet that the node sends to `far`; `None` if it leaves later.
+    pub fn leaves(&self, packet: &Packet, far: End) -> Option<Departure> {
         match self {
             Role::Host(_) => None,
-            Role::Rack(role) => Some(role.mark(far)),
+            Role::Rack(role) => Some(Departure::Packet(packet.stamp, role.mark(far))),
+            Role::Switch(_) => Some(Departure::Order(packet.flow, packet.entropy)),
         }
     }
     /// The framing of packets, and the connections of a host.
@@ -102,6 +132,7 @@ impl Role {
         match self {
             Role::Host(role) => &role.plan,
             Role::Rack(role) => &role.plan,
+            Role::Switch(role) => &role.plan,
         }
     }
     /// The links of its node.
@@ -109,12 +140,13 @@ impl Role {
         match self {
             Role::Host(_) => Links::default(),
             Role::Rack(role) => role.links.clone(),
+            Role::Switch(role) => role.links.clone(),
         }
     }
-    /// Whether the machine has to hear its arbiter all the time, because circuits no longer change if the arbiter fails.
-    /// The arbiter of circuits may have no other message for a rack than answers to its time requests.
+    /// Whether the machine has to hear its arbiter all the time, because circuits and paths no longer change if the arbiter
+    /// fails. That arbiter may have no other message for a switch than answers to its time requests.
     pub fn needs_beat(&self) -> bool {
-        matches!(self, Role::Rack(_))
+        !matches!(self, Role::Host(_))
     }
 }
 

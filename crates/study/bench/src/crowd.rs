@@ -24,6 +24,8 @@ const MOST_TURNS: u32 = 2_000;
 const IDLE_TURNS: u32 = 20;
 /// Agents that have their turn before the arbiters have theirs.
 const GROUP: usize = 1_000;
+/// Rounds without work after which arbiters have nothing more to do in a turn.
+const QUIET: u32 = 3;
 /// Hosts of the long run, the time between their turns, and the packets that wait in each.
 const SOAK_HOSTS: u32 = 8;
 const SOAK_TURN: Duration = Duration::from_micros(500);
@@ -105,6 +107,8 @@ struct Crowd {
     now: Local,
     /// CPU time of all arbiters.
     spent: f64,
+    /// The longest CPU time of one round of an arbiter: for so long a beat may wait.
+    longest: f64,
 }
 
 impl Crowd {
@@ -114,7 +118,13 @@ impl Crowd {
         let open = |rank: u32| -> Result<Arbiter, Fault> {
             Ok(Arbiter::open(network.arbiter(rank as usize, key(count + rank))?, now)?)
         };
-        Ok(Crowd { agents: Vec::new(), arbiters: vec![open(0)?, open(1)?], now, spent: 0.0 })
+        Ok(Crowd {
+            agents: Vec::new(),
+            arbiters: vec![open(0)?, open(1)?],
+            now,
+            spent: 0.0,
+            longest: 0.0,
+        })
     }
     /// Adds agents.
     fn join(&mut self, network: &LiveNetwork, numbers: Range<u32>) -> Result<(), Fault> {
@@ -128,18 +138,23 @@ impl Crowd {
     }
     fn turn(&mut self, step: Duration, asks: bool) -> Result<(), Fault> {
         self.now = self.now.after(step);
-        let Crowd { agents, arbiters, now, spent } = self;
+        let Crowd { agents, arbiters, now, spent, longest } = self;
         // The beats of the watchdog, for which the arbiters have just slept, come first.
         arbiters.iter_mut().try_for_each(|arbiter| arbiter.round(&|| *now).map(drop))?;
         for group in agents.chunks_mut(GROUP) {
             group.iter_mut().try_for_each(|agent| agent.turn(*now, asks))?;
-            let began = cpu();
-            // A round handles at least 64 datagrams. An agent sends two to each arbiter, and more where questions have waited
-            // for a session.
-            for _ in 0..=8 * group.len() / 64 {
-                arbiters.iter_mut().try_for_each(|arbiter| arbiter.round(&|| *now).map(drop))?;
+            // A round answers one handshake, and what follows from it may need further rounds of both.
+            let (mut rounds, mut quiet) = (0, 0);
+            while quiet < QUIET && rounds < 8 + 2 * group.len() {
+                let mut idle = true;
+                for arbiter in arbiters.iter_mut() {
+                    let began = cpu();
+                    idle &= !arbiter.round(&|| *now)?.is_zero();
+                    let took = cpu() - began;
+                    (*spent, *longest) = (*spent + took, longest.max(took));
+                }
+                (rounds, quiet) = (rounds + 1, if idle { quiet + 1 } else { 0 });
             }
-            *spent += cpu() - began;
         }
         Ok(())
     }
@@ -211,13 +226,14 @@ pub(crate) fn crowd(case: &str, count: u32) -> Outcome {
         |turn| turn % 10 == 1,
         |crowd| crowd.agents.iter().all(Agent::knows_the_time),
     )?;
-    let sessions = resident_mb()?;
+    let (sessions, longest) = (resident_mb()?, crowd.longest);
     let idle = crowd.idle()?;
     let (silence, announced) = crowd.take_over()?;
     let kb_each = |mb: f64| mb * 1e3 / f64::from(count);
     Ok(vec![
         row(case, "all_sessions", (BEGINNING * turns).as_secs_f64(), "s"),
         row(case, "handshake_cpu", handshakes / 2.0 / f64::from(count) * 1e6, "us"),
+        row(case, "longest_round", longest * 1e3, "ms"),
         row(case, "node_memory_per_agent", kb_each((nodes - before) / 2.0), "kB"),
         // Both ends of both sessions of an agent are in this process.
         row(case, "session_memory", kb_each((sessions - agents) / 4.0), "kB"),

@@ -8,6 +8,7 @@ use slotline_envelope::{Endpoint, Event, KeyPair, Settings, Start};
 use slotline_lab::live::recorded_controller;
 use slotline_live::clock::{Local, TimeReply};
 use slotline_live::config::Config;
+use slotline_live::forwarding;
 use slotline_live::message::Message;
 use slotline_live::record::{Header, Recorder, Sent};
 use slotline_live::replay::{Log, replay};
@@ -28,7 +29,13 @@ const CONFIG: &str = "scenario = 'fabric.toml'\nnetwork = ['10.1.0.0/24', 'fd00:
     [[arbiter]]\naddress = '10.1.0.100'\nkey = 'hSDwCYkwp1R0i33ctD73Wg2/Og0mOBr066SpjqqbTmo='\n\
     [[host]]\nname = 'h0'\naddress = ['10.1.0.1']\nkey = '3p7bfXt9wbTTW2HC7OQ1Nz+DQ8hbeGdNrfx+FG+IK08='\n\
     [[tenant]]\nname = 'a'\nhosts = ['h0']\nquota = 100\n\
+    [[switch]]\nname = 'edge0.0'\naddress = '10.1.0.3'\nkey = 'x6WtnLECCapTJ0xICffSJxS+4joIU8dWjcmJhGj6fXw='\n\
+    hosts = { h1 = ['10.2.0.1'] }\nup = { 'agg0.0' = ['10.3.0.1', 'fd00::1'] }\n\
     [agent]\nsilence = '60ms'\nexempt-ports = [22]\n[clock]\nguard = '1ms'\nsource = 'system'\n";
+
+/// A list of nftables.
+const COUNTS: &str = r#"{"nftables": [{"set": {"name": "flows4", "elem": [{"elem": {"val": {"concat":
+    ["10.0.0.1", "10.0.0.2", "tcp", 40000, 5201]}, "counter": {"packets": 5, "bytes": 1500}}}]}}]}"#;
 
 const SCENARIO: &str = "name = 'log'\nend.at = '1s'\nfabric = { kind = 'star', hosts = 3 }\n\
     [[scheme]]\nname = 'xco'\ncontrol.kind = 'xco'\n\
@@ -180,7 +187,14 @@ pub(crate) fn judge_script(input: &[u8]) -> Result<(), String> {
 pub(crate) fn file(rng: &mut Stream) -> Vec<u8> {
     let [time, control] = messages();
     let config = CONFIG.as_bytes().to_vec();
-    let samples = [("config", config), ("message", time), ("message", control), ("log", log())];
+    let counts = COUNTS.as_bytes().to_vec();
+    let samples = [
+        ("config", config),
+        ("message", time),
+        ("message", control),
+        ("log", log()),
+        ("counts", counts),
+    ];
     let (label, sample) = rng.pick(&samples);
     let changed = if rng.once_in(10) { sample.clone() } else { mutated(rng, sample, &[]) };
     [label.as_bytes(), b"\n", &changed].concat()
@@ -227,6 +241,7 @@ fn log() -> Vec<u8> {
 pub(crate) fn judge_file(input: &[u8]) -> Result<(), String> {
     let (label, bytes) = label_of(input);
     match label.as_str() {
+        "counts" => drop(forwarding::counts(&String::from_utf8_lossy(bytes))),
         "config" => drop(Config::parse(&String::from_utf8_lossy(bytes), Path::new("c.toml"))),
         "message" => return judge_message(bytes),
         _ => judge_log(bytes),

@@ -1,6 +1,7 @@
 //! Prepares daemons of a real network: what an agent or an arbiter needs, from their configuration and its scenario.
 
 mod racks;
+mod switches;
 
 use crate::build::{self, live::Part};
 use slotline_envelope::{KeyPair, PublicKey};
@@ -14,9 +15,9 @@ use slotline_live::record::Header;
 use slotline_live::role::{HostRole, Role};
 use slotline_live::seat::Seat;
 use slotline_net::id::HostId;
+use slotline_net::scheme::system::System;
 use slotline_net::time::Time;
 use slotline_scenario::{EngineSpec, Loaded, Scenario, ScenarioError, SchemeSpec};
-use slotline_schemes::Setting;
 use std::sync::Arc;
 
 /// Why daemons cannot run a network.
@@ -52,6 +53,7 @@ impl LiveNetwork {
         let network = LiveNetwork { config, loaded, scheme };
         match racks::hybrid(&network.loaded, scheme) {
             Some((fabric, _)) => network.check_racks(fabric)?,
+            None if network.path_life().is_some() => network.check_switches()?,
             None => network.check(&network.part(None)?)?,
         }
         Ok(network)
@@ -76,16 +78,20 @@ impl LiveNetwork {
     fn check(&self, part: &Part) -> Result<(), LiveNetworkError> {
         if self.config.host.is_empty()
             || self.config.network.is_empty()
-            || !self.config.rack.is_empty()
+            || !(self.config.rack.is_empty() && self.config.switch.is_empty())
         {
             return unfit(format!(
-                "scheme `{}` runs on hosts: give `network` and a [[host]] for each, and no [[rack]]",
+                "scheme `{}` runs on hosts: give `network` and a [[host]] for each, and no [[rack]] and [[switch]]",
                 self.scheme()
             ));
         }
         for host in &self.config.host {
             self.number(part, &host.name)?;
         }
+        self.check_arbiters(part)
+    }
+
+    fn check_arbiters(&self, part: &Part) -> Result<(), LiveNetworkError> {
         let (needed, given) = (part.stations.len(), self.config.arbiter.len());
         if needed != given {
             let scheme = self.scheme();
@@ -117,6 +123,9 @@ impl LiveNetwork {
     pub fn agent(&self, name: &str, key: KeyPair) -> Result<AgentSetup, LiveNetworkError> {
         if let Some((fabric, _)) = racks::hybrid(&self.loaded, self.scheme) {
             return self.rack_agent(fabric, name, key);
+        }
+        if let Some(life) = self.path_life() {
+            return self.switch_agent(life, name, key);
         }
         let all = self.part(None)?;
         let Some(host) = self.config.host.iter().find(|host| host.name == name) else {
@@ -168,6 +177,7 @@ impl LiveNetwork {
             let address = self.config.socket(host.address[0]);
             peers.push(Peer { number, address, key: host.key });
         }
+        peers.extend(self.switches(&all)?);
         Ok(ArbiterSetup {
             me,
             rank,
@@ -176,7 +186,7 @@ impl LiveNetwork {
             peers,
             arbiters: numbers,
             wires: self.part(Some(me))?.wires,
-            links: Links::default(),
+            links: self.acting(&all)?,
             hook: None,
             make: self.make(me)?,
             clock: self.config.clock.clone(),
@@ -187,11 +197,14 @@ impl LiveNetwork {
         })
     }
 
-    /// The number of a host with an agent.
+    /// The number of a host or switch with an agent.
     ///
     /// # Errors
-    /// The configuration has no such host.
+    /// The configuration has no such host or switch.
     pub fn host(&self, name: &str) -> Result<u32, LiveNetworkError> {
+        if let Some(switch) = self.config.switch.iter().find(|switch| switch.name == name) {
+            return self.switch_number(&self.part(None)?, &switch.name);
+        }
         if !self.config.host.iter().any(|host| host.name == name) {
             return unfit(format!("the configuration has no [[host]] with the name `{name}`"));
         }
@@ -276,7 +289,7 @@ fn scheme(config: &Config, loaded: &Loaded) -> Result<usize, LiveNetworkError> {
         (Some(name), _) => match schemes.iter().position(|scheme| scheme.name == *name) {
             Some(at) if can_run.contains(&at) => Ok(at),
             Some(_) => unfit(format!(
-                "daemons cannot run scheme `{name}`: they run schemes that hold packets (fastpass, tdma, xco, circuits)"
+                "daemons cannot run scheme `{name}`: they run fastpass, tdma, xco, hedera, flow-scheduler and circuits"
             )),
             None => {
                 unfit(format!("{file} has no scheme `{name}`; daemons can run {}", names(&can_run)))
@@ -284,7 +297,7 @@ fn scheme(config: &Config, loaded: &Loaded) -> Result<usize, LiveNetworkError> {
         },
         (None, [only]) => Ok(*only),
         (None, []) => unfit(format!(
-            "{file} has no scheme that daemons can run: one with control fastpass, tdma, xco or circuits is needed"
+            "{file} has no scheme that daemons can run: one with control fastpass, tdma, xco, hedera, flow-scheduler or circuits is needed"
         )),
         (None, several) => unfit(format!(
             "{file} has several schemes that daemons can run: choose one with `scheme`: {}",
@@ -293,21 +306,17 @@ fn scheme(config: &Config, loaded: &Loaded) -> Result<usize, LiveNetworkError> {
     }
 }
 
-/// Whether agents of the scheme hold packets, in hosts or in the switches of racks, so that daemons can run it.
+/// Whether agents of the scheme hold packets, in hosts or in the switches of racks, or send flows on paths, so that
+/// daemons can run it.
 fn daemons_run(loaded: &Loaded, at: usize) -> bool {
-    if racks::hybrid(loaded, at).is_some() {
-        return true;
-    }
+    let runs = |system: Box<dyn System>| system.times_packets() || system.path_life().is_some();
+    racks::hybrid(loaded, at).is_some() || system(loaded, at).is_some_and(runs)
+}
+
+/// The central scheme number `at`, if it is one, and valid.
+fn system(loaded: &Loaded, at: usize) -> Option<Box<dyn System>> {
     let (scenario, scheme) = (&loaded.scenario, &loaded.scenario.scheme[at]);
-    let setting = Setting {
-        fabric: scenario.fabric_of(scheme),
-        voq: scheme.voq.unwrap_or_default(),
-        workloads: &scenario.workload,
-        loss: scheme.control_loss,
-        seed: scenario.seed.into(),
-    };
-    let system = scheme.control.system(&setting);
-    system.is_ok_and(|system| system.is_some_and(|system| system.times_packets()))
+    build::system(scenario, scheme, scenario.seed.into()).ok().flatten()
 }
 
 /// The controller whose log has this `header`, at its start, and its links, in the network of `loaded`.
@@ -339,5 +348,6 @@ pub fn recorded_controller(
     }
     let wires = build::live::part(loaded, scheme, Some(me)).map_err(blame)?.wires;
     let node = build::live::node(loaded, scheme, me, header.incarnation).map_err(blame)?;
+    // All messages arrive at one port, whoever acts for their hosts.
     Ok((Seat::new(node, &wires, Time::ZERO), Links::default()))
 }

@@ -3,9 +3,10 @@
 
 use super::scheduler::Scheduler;
 use super::spec::Hedera;
-use crate::node::{EdgeAgent, EdgeConfig, SchedulerNode};
+use crate::node::{EdgeAgent, EdgeSwitch, SchedulerNode, TableConfig};
 use slotline_net::error::SpecError;
 use slotline_net::id::HostId;
+use slotline_net::node::Node;
 use slotline_net::node::agent::Agent;
 use slotline_net::node::host::Spread;
 use slotline_net::route::RoutingSpec;
@@ -13,7 +14,22 @@ use slotline_net::scheme::system::{
     MakeNode, PerFlow, Station, Surroundings, System, one_card_each,
 };
 use slotline_net::scheme::{Activity, Conditions, Network, Proposal};
+use slotline_net::time::Time;
 use slotline_net::topology::Graph;
+
+impl Hedera {
+    /// The table of a host none of whose connections is known before.
+    fn table(&self, host: HostId, around: &Surroundings<'_>) -> TableConfig {
+        let wires = around.wiring.of(around.graph.hosts[host.at()]);
+        TableConfig {
+            host,
+            options: self.clone(),
+            line: wires.first().map(|wire| wire.lane.rate).unwrap_or_default(),
+            conns: 0..0,
+            destinations: Vec::new(),
+        }
+    }
+}
 
 impl System for Hedera {
     fn stations(&self, graph: &Graph) -> Result<Vec<Station>, SpecError> {
@@ -32,19 +48,21 @@ impl System for Hedera {
         }))
     }
     fn agent(&self, host: HostId, around: &Surroundings<'_>) -> Result<Box<dyn Agent>, SpecError> {
-        let wires = around.wiring.of(around.graph.hosts[host.at()]);
-        Ok(Box::new(EdgeAgent::new(EdgeConfig {
-            host,
-            scheduler: around.stations[0],
-            options: self.clone(),
-            line: wires.first().map(|wire| wire.lane.rate).unwrap_or_default(),
-            conns: around.plan.sends(host),
-            destinations: around
-                .plan
-                .sends(host)
-                .map(|c| around.plan.traffic.conns[c as usize].dst)
-                .collect(),
-        })))
+        let sends = around.plan.sends(host);
+        let conns = &around.plan.traffic.conns;
+        let table = TableConfig {
+            destinations: sends.clone().map(|conn| conns[conn as usize].dst).collect(),
+            conns: sends,
+            ..self.table(host, around)
+        };
+        Ok(Box::new(EdgeAgent::new(table, around.stations[0])))
+    }
+    fn path_life(&self) -> Option<Time> {
+        Some(self.expire())
+    }
+    fn edge(&self, hosts: &[HostId], around: &Surroundings<'_>) -> Option<Box<dyn Node>> {
+        let tables = hosts.iter().map(|host| self.table(*host, around)).collect();
+        Some(Box::new(EdgeSwitch::new(self.clone(), tables, around.stations[0])))
     }
     fn routing(&self) -> Option<RoutingSpec> {
         Some(RoutingSpec::Pinned)

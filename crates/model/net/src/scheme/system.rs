@@ -133,6 +133,17 @@ pub trait System {
     fn times_packets(&self) -> bool {
         self.has_agents()
     }
+    /// How long a real switch sends a flow on a path after the scheduler last chose it ([`System::edge`]); `None` if the
+    /// scheme has no nodes for real switches.
+    fn path_life(&self) -> Option<Time> {
+        None
+    }
+    /// The node of a real switch, which reports the flows of its hosts and orders their paths; `None` if the scheme has
+    /// no such nodes. Bytes that the kernel has counted for host n arrive at port 1 + n, messages of the scheduler at port
+    /// 0. A datagram that leaves is an order to send the connection `flow` on the path `entropy`.
+    fn edge(&self, _hosts: &[HostId], _around: &Surroundings<'_>) -> Option<Box<dyn Node>> {
+        None
+    }
     /// How packets are spread over equal paths. `by_routing` is the choice of the routing; `None` if the routing leaves
     /// the choice to the scheme.
     fn spread(&self, by_routing: Option<Spread>) -> Spread {

@@ -2,7 +2,7 @@
 
 use super::{Builder, Outside, builder};
 use slotline_net::error::SpecError;
-use slotline_net::id::{HostId, NodeId};
+use slotline_net::id::{HostId, NodeId, PortId};
 use slotline_net::node::Node;
 use slotline_net::node::host::Plan;
 use slotline_net::topology::{Graph, Wire};
@@ -64,6 +64,62 @@ pub fn switch(loaded: &Loaded, scheme: usize, node: NodeId) -> Result<SwitchPart
     let builder = of_machine(loaded, scheme, None, 0)?;
     let wires = builder.wiring.of(node).to_vec();
     Ok(SwitchPart { node: builder.machine(node)?, wires, plan: builder.plan })
+}
+
+/// A switch that chooses among paths, as a machine of a real network.
+pub struct EdgePart {
+    /// Its links.
+    pub wires: Vec<Wire>,
+    /// The framing of packets.
+    pub plan: Arc<Plan>,
+    /// The switches above.
+    pub up: Vec<NodeId>,
+    /// By path, the one of `up` to which its packets go.
+    pub paths: Vec<usize>,
+}
+
+/// The switch at `node` among those that choose paths; `None` if it has no choice, or if the number of a path does not
+/// decide it alone.
+pub fn edge(loaded: &Loaded, scheme: usize, node: NodeId) -> Result<Option<EdgePart>, SpecError> {
+    let builder = of_machine(loaded, scheme, None, 0)?;
+    let wires = builder.wiring.of(node).to_vec();
+    let Some((up, paths)) = builder.ways(node) else { return Ok(None) };
+    let up = up.into_iter().map(|port| wires[port.at()].far.node).collect();
+    Ok(Some(EdgePart { wires, plan: builder.plan, up, paths }))
+}
+
+/// The node of a switch that chooses paths, for the hosts of which it counts flows.
+pub fn edge_node(
+    loaded: &Loaded,
+    scheme: usize,
+    hosts: &[HostId],
+) -> Result<Box<dyn Node>, SpecError> {
+    let builder = of_machine(loaded, scheme, None, 0)?;
+    let node = builder.system.as_ref().and_then(|s| s.edge(hosts, &builder.surroundings()));
+    node.ok_or_else(|| SpecError::new("control", "the scheme has no nodes for switches"))
+}
+
+impl Builder<'_> {
+    /// The ports of a switch among which paths choose, and by path the one of them that it takes.
+    fn ways(&self, node: NodeId) -> Option<(Vec<PortId>, Vec<usize>)> {
+        let hosts = || (0..(self.graph.hosts.len() - self.stations.len()) as u32).map(HostId);
+        let choices = |dst| self.routes.choices(node, dst);
+        let several: Vec<HostId> = hosts().filter(|dst| choices(*dst).len() > 1).collect();
+        let mut up: Vec<PortId> = several.iter().flat_map(|dst| choices(*dst).iter()).collect();
+        up.sort_unstable();
+        up.dedup();
+        let pairs = hosts().flat_map(|src| hosts().map(move |dst| (src, dst)));
+        let numbers = |(src, dst)| self.routes.numbers(&self.wiring, src, dst);
+        let count = pairs.map(numbers).max().unwrap_or(0);
+        let way = |path: u32| {
+            let taken = |dst: &HostId| self.routes.next(node, *dst, path as u16);
+            let first = several.first().and_then(taken)?;
+            let same = several.iter().all(|dst| taken(dst) == Some(first));
+            up.iter().position(|port| *port == first && same)
+        };
+        let paths = (0..count).map(way).collect::<Option<Vec<usize>>>()?;
+        (!paths.is_empty()).then_some((up, paths))
+    }
 }
 
 fn of_machine(

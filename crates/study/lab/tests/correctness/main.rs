@@ -33,6 +33,7 @@ mod ports;
 mod queueing;
 #[cfg(target_os = "linux")]
 mod real_racks;
+mod real_switches;
 mod sharing;
 mod tdma;
 mod zero_queue;

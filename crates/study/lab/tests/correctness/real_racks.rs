@@ -9,7 +9,7 @@ use slotline_live::arbiter::ArbiterSetup;
 use slotline_live::config::Config;
 use slotline_live::record::{Header, Recorder, Sent};
 use slotline_live::replay::{Log, replay};
-use slotline_live::role::Role;
+use slotline_live::role::{Departure, Role};
 use slotline_live::seat::{Io, Seat};
 use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::{HostId, NodeId, PortId};
@@ -126,10 +126,10 @@ impl Io for Outlet<'_> {
         };
         match (packet.kind, links.addressed(packet, far, HostId(self.me)), self.setup) {
             (Kind::Control, Some(_), _) if self.world.below(100) < self.world.loss => {}
-            (Kind::Control, Some(packet), _) => {
+            (Kind::Control, Some((to, packet)), _) => {
                 let arrives = self.now.after(Time::us(50 + self.world.below(1_500)));
                 self.world.sent += 1;
-                let message = (packet.dst.0, packet, payload.to_vec());
+                let message = (to, packet, payload.to_vec());
                 self.world.in_flight.insert((arrives, self.world.sent), message);
             }
             (Kind::Control, None, _) => self.change(payload),
@@ -151,9 +151,10 @@ impl Outlet<'_> {
         self.world.changes.push((self.now, up, circuits));
     }
     fn packet(&mut self, packet: &Packet, far: End, role: &Role) {
-        match role.leaves(far).unwrap() {
-            None => self.world.by_packet_switch += 1,
-            Some(mark) => {
+        match role.leaves(packet, far).unwrap() {
+            Departure::Packet(_, None) => self.world.by_packet_switch += 1,
+            Departure::Order(..) => panic!("a rack orders no paths"),
+            Departure::Packet(_, Some(mark)) => {
                 assert_eq!(mark, 1_280);
                 // The switch of a rack is the last node of the rack.
                 let to = (0..RACKS).find(|rack| NodeId(rack * 3 + 2) == far.node).unwrap();

@@ -5,12 +5,14 @@ use super::spec::FlowScheduling;
 use crate::node::SchedulerNode;
 use slotline_net::error::SpecError;
 use slotline_net::id::HostId;
+use slotline_net::node::Node;
 use slotline_net::node::agent::Agent;
 use slotline_net::route::RoutingSpec;
 use slotline_net::scheme::system::{
     MakeNode, PerFlow, Station, Surroundings, System, one_card_each,
 };
 use slotline_net::scheme::{Activity, Conditions, Network, Proposal};
+use slotline_net::time::Time;
 use slotline_net::topology::Graph;
 
 impl System for FlowScheduling {
@@ -31,6 +33,12 @@ impl System for FlowScheduling {
     }
     fn times_packets(&self) -> bool {
         false
+    }
+    fn path_life(&self) -> Option<Time> {
+        self.messages.path_life()
+    }
+    fn edge(&self, hosts: &[HostId], around: &Surroundings<'_>) -> Option<Box<dyn Node>> {
+        self.messages.edge(hosts, around)
     }
     fn routing(&self) -> Option<RoutingSpec> {
         Some(RoutingSpec::Pinned)

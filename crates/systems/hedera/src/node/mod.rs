@@ -1,12 +1,17 @@
-//! The nodes of Hedera: the flow table of an edge switch, and the host of the scheduler.
+//! The nodes of Hedera: the flow table of an edge switch, at a simulated host or on a real switch, and the host of the
+//! scheduler.
 
 mod edge;
 mod scheduler;
+mod switch;
+mod table;
 #[cfg(test)]
 mod tests;
 
-pub use edge::{EdgeAgent, EdgeConfig};
+pub use edge::EdgeAgent;
 pub use scheduler::SchedulerNode;
+pub use switch::EdgeSwitch;
+pub use table::{FlowTable, TableConfig};
 
 use slotline_net::node::agent::AGENT_TOKENS;
 

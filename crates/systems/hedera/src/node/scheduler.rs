@@ -85,11 +85,11 @@ impl SchedulerNode {
             cx.wake(due, DECIDE);
         }
     }
-    /// Handles a part of a report. Returns false if the message is not the next part of one.
-    fn receive_report(&mut self, bytes: &[u8], cx: &mut Cx<'_>) -> bool {
+    /// Handles a part of a report from host `source`. Returns false if the message is not the next part of one.
+    fn receive_report(&mut self, source: u32, bytes: &[u8], cx: &mut Cx<'_>) -> bool {
         let Ok(Message { host, body, .. }) = Message::parse(bytes) else { return false };
         let Body::Flows { report, part, parts, span, flows } = body else { return false };
-        if host.0 >= self.host.0 {
+        if host.0 >= self.host.0 || host.0 != source {
             return false;
         }
         if self.partial.len() <= host.at() {
@@ -161,7 +161,7 @@ impl Node for SchedulerNode {
         if packet.kind == Kind::Control {
             self.counters.received += u64::from(packet.len);
             let bytes = cx.detach(&packet);
-            let accepted = self.receive_report(&bytes, cx);
+            let accepted = self.receive_report(packet.flow, &bytes, cx);
             self.counters.reports += u64::from(accepted);
             self.counters.ignored += u64::from(!accepted);
         }

@@ -31,16 +31,17 @@ fn spec() -> HederaSpec {
 
 /// The agent of host 2, which sends on connections 10 to 13. The scheduler is host 16.
 fn edge() -> EdgeAgent {
-    EdgeAgent::new(EdgeConfig {
-        host: HostId(2),
-        scheduler: HostId(16),
+    EdgeAgent::new(table(HostId(2)), HostId(16))
+}
+fn table(host: HostId) -> TableConfig {
+    TableConfig {
+        host,
         options: spec().build().unwrap(),
         line: Rate(1_000_000_000),
         conns: 10..14,
         destinations: vec![HostId(4), HostId(5), HostId(6), HostId(7)],
-    })
+    }
 }
-
 fn data(conn: u32) -> Packet {
     Packet { dst: HostId(4), flow: conn, len: 1_500, entropy: 77, ..Packet::default() }
 }
@@ -214,6 +215,73 @@ fn reports_and_plans_have_parts() {
         [totals.get(counters::REPORTS), totals.get(counters::IGNORED_MESSAGES)],
         [Some(4), Some(1)]
     );
+}
+
+/// A real switch with hosts 2 and 3, whose connections are not known before.
+#[test]
+fn a_switch_reports_what_its_kernel_counted_and_orders_paths() {
+    let late = |host| TableConfig { conns: 0..0, destinations: Vec::new(), ..table(host) };
+    let tables = vec![late(HostId(2)), late(HostId(3))];
+    let mut node = EdgeSwitch::new(spec().build().unwrap(), tables, HostId(16));
+    let mut effects = Effects::default();
+    let start = Time::s(7);
+    node.start(&mut Cx::new(start, &mut effects));
+    let count = |node: &mut EdgeSwitch, effects: &mut Effects, port, conn, dst, bytes: u64| {
+        for len in [60_000; 3].into_iter().take((bytes / 60_000) as usize) {
+            let packet = Packet { dst, flow: conn, len, kind: Kind::Datagram, ..data(conn) };
+            node.receive(PortId(port), packet, &mut Cx::new(start, effects));
+        }
+    };
+    // A tenth of what a link carries in a poll is 125 kB.
+    count(&mut node, &mut effects, 1, 4, HostId(9), 180_000);
+    count(&mut node, &mut effects, 2, 4, HostId(8), 120_000);
+    count(&mut node, &mut effects, 2, 5, HostId(8), 180_000);
+    Collected::of(&mut effects);
+    let polled = start.after(POLL);
+    node.expire(super::POLL, &mut Cx::new(polled, &mut effects));
+    let sends = Collected::of(&mut effects).sends;
+    let mut cx = Cx::new(polled, &mut effects);
+    let reports = sends.into_iter().map(|(port, packet)| {
+        assert_eq!((port, packet.dst), (PortId(0), HostId(16)));
+        let message = Message::parse(&cx.detach(&packet)).unwrap();
+        assert_eq!(packet.flow, message.host.0, "the source is the host of the flows");
+        match message.body {
+            Body::Flows { span, flows, .. } => (message.host, span, flows),
+            Body::Paths(_) => panic!("paths from a switch"),
+        }
+    });
+    let reports: Vec<_> = reports.collect();
+    let flow =
+        |conn, dst| slotline_net::scheme::FlowCount { conn: ConnId(conn), dst, bytes: 180_000 };
+    assert_eq!(reports[0], (HostId(2), POLL, vec![flow(4, HostId(9))]));
+    assert_eq!(reports[1], (HostId(3), POLL, vec![flow(5, HostId(8))]));
+    assert_eq!(reports.len(), 2);
+    // Host 4 is not at this switch, and nothing is known of connection 9.
+    for (host, conn) in [(2, 4), (4, 4), (3, 9)] {
+        let body = Body::Paths(vec![(ConnId(conn), 3)]);
+        let bytes = Message { host: HostId(host), seq: 1, body }.emit();
+        let mut cx = Cx::new(polled, &mut effects);
+        let packet = cx.attach((HostId(16), HostId(host)), bytes, 38, 7);
+        node.receive(PortId(0), packet, &mut cx);
+    }
+    let wakes = Collected::of(&mut effects).wakes;
+    let installed = polled.after(Time::us(300));
+    assert_eq!(wakes, [(installed, INSTALL); 2]);
+    node.expire(INSTALL, &mut Cx::new(installed, &mut effects));
+    let orders = Collected::of(&mut effects).sends;
+    let order = |(_, packet): &(PortId, Packet)| (packet.kind, packet.flow, packet.entropy);
+    assert_eq!(orders.iter().map(order).collect::<Vec<_>>(), [(Kind::Datagram, 4, 3)]);
+    assert_eq!(node.account().created, 3);
+}
+
+/// Nobody reports for another host.
+#[test]
+fn a_report_counts_only_from_its_host() {
+    let (mut node, mut effects) = (scheduler(), Effects::default());
+    let mut cx = Cx::new(Time::ms(1), &mut effects);
+    let packet = cx.attach((HostId(3), HostId(16)), report(1, 0, 1).emit(), 38, 7);
+    node.receive(PortId(0), packet, &mut cx);
+    assert!(Collected::of(&mut effects).wakes.is_empty());
 }
 
 proptest! {
