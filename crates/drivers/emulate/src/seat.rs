@@ -29,7 +29,7 @@ pub struct Seat {
 }
 
 impl Seat {
-    /// A seat of `host` at `node`, with the rate of its card.
+    /// A seat of `host` at `node`, with the rate at which it can send.
     pub fn new(host: Host, node: NodeId, rate: Rate) -> Seat {
         let (awaited, others) = (VecDeque::new(), false);
         Seat { host, node, rate, waiting: 0, ahead: 0, most_ahead: 0, awaited, others }
