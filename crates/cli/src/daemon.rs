@@ -97,6 +97,8 @@ pub fn agent(options: &AgentOptions) -> Result<ExitCode> {
         network: network_held,
         exempt_ports: [&config.agent.exempt_ports[..], &[config.port]].concat(),
         queue: config.agent.queue,
+        // A segment that is longer than a slot would never leave.
+        joined: false,
     };
     let running = stoppable()?;
     let gate =

@@ -39,8 +39,8 @@ pub fn probe() -> Vec<Probed> {
             false,
             host(GateKind::Queue),
         ),
-        tried("cubic", false, namespace::permitted("cubic")),
-        tried("dctcp", false, namespace::permitted("dctcp")),
+        tried("cubic", false, namespace::available("cubic")),
+        tried("dctcp", false, namespace::available("dctcp")),
         tried("retcp and dctcp as BPF programs (struct_ops, clang)", false, congestion()),
         tried("first place on a processor (chrt --fifo)", false, first_place()),
     ]

@@ -1,5 +1,6 @@
 //! Measures the gate of a daemon (`NFQUEUE`) alone: a program holds the packets that a host sends over the kernel's bridge,
-//! and releases them at once or in every second slot of the clock.
+//! and releases them at once or in every second slot of the clock. TCP's segments are held as it joins them, and split, as
+//! daemons hold them.
 
 use crate::bridged::{ADDRESSES, transfer};
 use crate::emulate::{SPAN, row};
@@ -39,16 +40,18 @@ pub(crate) fn measure(slot: &str) -> Outcome {
     let bridge =
         Bridge::new(&ADDRESSES, &BridgeOptions { mtu: 1_500, limit: None, one_by_one: false })?;
     let free = transfer(&bridge, SPAN)?;
-    let (held, cpu) = beside(&bridge, slots, || transfer(&bridge, SPAN))?;
-    let held = held?;
-    let mut rows = vec![
-        row(&case, "none", "goodput", free, "Mbit/s"),
-        row(&case, "queue", "goodput", held, "Mbit/s"),
-        row(&case, "queue", "of_ungated", held / free, "times"),
-        row(&case, "queue", "cpu", cpu * 100.0, "% of a core"),
-    ];
+    let mut rows = vec![row(&case, "none", "goodput", free, "Mbit/s")];
+    for (name, joined) in [("queue", true), ("queue, split", false)] {
+        let (held, cpu) = beside(&bridge, slots, joined, || transfer(&bridge, SPAN))?;
+        let held = held?;
+        rows.extend([
+            row(&case, name, "goodput", held, "Mbit/s"),
+            row(&case, name, "of_ungated", held / free, "times"),
+            row(&case, name, "cpu", cpu * 100.0, "% of a core"),
+        ]);
+    }
     if slots.ns.is_some() {
-        let (arrived, _) = beside(&bridge, slots, || paced(&bridge))?;
+        let (arrived, _) = beside(&bridge, slots, false, || paced(&bridge))?;
         let arrived = arrived?;
         let outside = arrived.iter().filter(|at| !slots.contains(**at)).count();
         let share = outside as f64 / arrived.len().max(1) as f64;
@@ -93,11 +96,12 @@ fn now() -> u64 {
 fn beside<T: Send>(
     bridge: &Bridge,
     slots: Slots,
+    joined: bool,
     work: impl FnOnce() -> T + Send,
 ) -> io::Result<(T, f64)> {
     let (ready, stop) = (AtomicBool::new(false), AtomicBool::new(false));
     std::thread::scope(|scope| {
-        let keeper = scope.spawn(|| bridge.inside(0, || keep(slots, &ready, &stop)));
+        let keeper = scope.spawn(|| bridge.inside(0, || keep(slots, joined, &ready, &stop)));
         while !ready.load(Ordering::Acquire) && !keeper.is_finished() {
             std::thread::sleep(Duration::from_millis(1));
         }
@@ -109,12 +113,13 @@ fn beside<T: Send>(
 }
 
 /// Holds and releases packets until it is stopped. Returns the share of a processor that it took.
-fn keep(slots: Slots, ready: &AtomicBool, stop: &AtomicBool) -> io::Result<f64> {
+fn keep(slots: Slots, joined: bool, ready: &AtomicBool, stop: &AtomicBool) -> io::Result<f64> {
     let held = Held {
         origin: Origin::Applications,
         network: vec!["10.78.0.0/24".into()],
         exempt_ports: vec![],
         queue: 1,
+        joined,
     };
     let mut gate = Gate::open(held)?;
     isolation::serve_first();
