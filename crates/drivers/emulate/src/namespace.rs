@@ -267,7 +267,14 @@ fn queue_packets() -> Result<(), String> {
     };
     let pass =
         format!("-A POSTROUTING -o {INTERFACE} -p tcp -m length --length 0:{BARE} -j ACCEPT\n");
-    install(&pass).or_else(|_| install(""))
+    let apart = without_queue().and_then(|()| install(&pass));
+    apart.or_else(|_| install(""))
+}
+
+/// Lets packets leave by the interface at once. In a queue of the interface, an acknowledgement that another processor
+/// is sending could hold back a packet that was released.
+fn without_queue() -> Result<(), String> {
+    command("tc", &["qdisc", "replace", "dev", INTERFACE, "root", "noqueue"], "")
 }
 
 /// The longest TCP packet without data: headers of IP and TCP, and options of TCP.
