@@ -6,11 +6,10 @@ use crate::classify::{Addresses, Classifier};
 use crate::clock::{Clock, Dilation};
 use crate::frames::{Frames, State};
 use crate::port::PREFIX;
-use crate::processors::Pinned;
+use crate::processors::{Pinned, cpu_time, share};
 use crate::seat::Seat;
 use crate::shared::{Counts, Fidelity, Shared, Snapshot};
 use rustix::event::epoll::{self, EventData, EventFlags};
-use rustix::time::{ClockId, clock_gettime};
 use slotline_bump::frame as marks;
 use slotline_linux::wait::{self, sleep};
 use slotline_net::frame::{CE, Kind, Packet};
@@ -493,15 +492,4 @@ fn mark(bytes: &mut [u8], addresses: Addresses, dst: HostId) {
     let ecn = bytes.get(1).map_or(0, |byte| byte & 3);
     let destination = IpAddr::V4(addresses.of(dst));
     marks::mark(bytes, &marks::Packet { at: 0, destination, ports: (0, 0), ecn });
-}
-
-/// A span as a fraction of the time since `began`.
-fn share(span: Duration, began: Instant) -> f64 {
-    span.as_secs_f64() / began.elapsed().as_secs_f64().max(1e-9)
-}
-
-/// Processor time of this thread.
-fn cpu_time() -> Duration {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
