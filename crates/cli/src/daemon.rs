@@ -132,6 +132,8 @@ fn grip(config: &Config, machine: &str, role: &Role) -> Result<Grip> {
         network,
         exempt_ports: [&config.agent.exempt_ports[..], &[config.port]].concat(),
         queue: config.agent.queue,
+        // A segment that is longer than a slot would never leave.
+        joined: false,
     };
     let gate = Gate::open(held).context("cannot hold packets of this machine (netfilter's queue)");
     Ok(Grip::Packets(gate?))

@@ -10,7 +10,7 @@ use slotline_lab::output::format::emulated as emulation_line;
 use slotline_lab::record::RunRecord;
 use slotline_lab::run::Done;
 use slotline_reproduce::{
-    Emulated, Experiment, Findings, Measured, PAPERS, Paper, Point, Study, Work,
+    Emulated, Experiment, Findings, Measured, PAPERS, Paper, Point, Sizes, Study, Work,
 };
 use slotline_scenario::{EmulateSpec, Loaded};
 use std::collections::BTreeSet;
@@ -109,7 +109,7 @@ fn one(experiment: &'static Experiment, options: &ReproduceOptions) -> Result<bo
             bail!("{}: it has no scenario, so there is nothing to emulate", experiment.id)
         }
         Work::Computed { find, .. } => (find(options.common.threads()), vec![]),
-        Work::Runs(study) => measured(study, options)?,
+        Work::Runs(study) => measured(study, Sizes::of(experiment.id), options)?,
     };
     let folder = slotline_reproduce::write(&options.out, experiment, &mut findings)?;
     // Single runs are removed only after the result is stored.
@@ -149,8 +149,12 @@ fn print(experiment: &Experiment, findings: &Findings, options: &ReproduceOption
 
 /// Measures all points of a study. Returns the findings and the places that store the runs in case the process is
 /// killed.
-fn measured(study: &Study, options: &ReproduceOptions) -> Result<(Findings, Vec<Place>)> {
-    let mut points = study.points()?;
+fn measured(
+    study: &Study,
+    sizes: Option<&Sizes>,
+    options: &ReproduceOptions,
+) -> Result<(Findings, Vec<Place>)> {
+    let mut points = study.points_with(sizes.filter(|_| emulates(options)))?;
     points.iter_mut().for_each(|point| options.end.iter().for_each(|end| point.shorten(*end)));
     let (spec, emulates) = (emulation(options), emulates(options));
     // Points that cannot be emulated are refused before anything runs.

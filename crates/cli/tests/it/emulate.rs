@@ -104,6 +104,38 @@ fn schedulers_lose_nothing_with_real_senders() {
     }
 }
 
+/// A probe is answered when it arrives. There and back are four links of a millisecond.
+#[test]
+fn answers_wait_for_their_requests() {
+    let plain = PLAIN.replace("10us", "1ms").replace("10s", "100ms");
+    let probe = "[[workload]]\nkind = \"probe\"\nclients = \"0\"\nservers = \"1\"\n";
+    let Some(folder) = folder("answers", &[&plain, probe]) else { return };
+    let took = metric(&emulated(&folder, &[]), "qct-mean");
+    assert!(took >= 0.004, "{took}");
+}
+
+/// Real hosts have the shaper of their transport. 64 KB, the longest burst of a host, may pass it at once.
+#[test]
+fn a_shaper_limits_real_hosts() {
+    let plain = PLAIN.replace("10s", "200ms\", when = \"time");
+    let shaped = plain.replace("min-rto", "shaper = \"100Mbps\", min-rto");
+    let bulk = "[[workload]]\nkind = \"bulk\"\nsenders = \"0\"\nreceivers = \"1\"\n";
+    let Some(folder) = folder("shaper", &[&shaped, bulk]) else { return };
+    let goodput = metric(&emulated(&folder, &[]), "goodput");
+    assert!((50e6..98e6).contains(&goodput), "{goodput}");
+}
+
+/// Senders of datagrams of several packets wait for room in the card, so none is lost outside of the network.
+#[test]
+fn long_datagrams_wait_for_the_card() {
+    let plain = PLAIN.replace("10s", "200ms\", when = \"time");
+    let stream = "[[workload]]\nkind = \"udp\"\nsenders = \"0\"\nreceivers = \"1\"\nrate = \"line\"\nmessage = \"64KB\"\n";
+    let Some(folder) = folder("datagrams", &[&plain, stream]) else { return };
+    let summary = emulated(&folder, &[]);
+    assert_eq!(summary["engine"]["emulation"]["lost_outside"], 0, "{summary}");
+    assert!(metric(&summary, "goodput") > 5e8, "{summary}");
+}
+
 #[test]
 fn programs_run_on_hosts() {
     let capture = "[measure]\ncapture = [\"h2-s0\"]\n";

@@ -13,6 +13,9 @@ pub struct BridgeOptions {
     pub mtu: u32,
     /// The limit of the port to each host; `None`: as fast as the kernel can.
     pub limit: Option<Limit>,
+    /// Whether packets pass the bridge one by one, as in a modelled switch. Otherwise hosts join segments up to 16 KB,
+    /// which the bridge does not split.
+    pub one_by_one: bool,
 }
 
 /// The limit of a port of a bridge.
@@ -42,13 +45,13 @@ const NAME: &str = "bridge0";
 const INTERFACE: &str = "veth0";
 /// Bytes that a port of limited rate may send at once. It is a few packets, because timers of the kernel are coarse.
 const BURST: u64 = 16_000;
+const JOINED: &str = "gso_max_size 16384";
 
 impl Bridge {
     /// The interface of the bridge to the first host.
     pub const PORT0: &str = "port0";
 
-    /// Joins hosts that have these addresses. As in a modelled switch, packets pass the bridge one by one: hosts do not
-    /// join segments.
+    /// Joins hosts that have these addresses.
     ///
     /// # Errors
     /// The kernel lacks a feature, or this user lacks the permission.
@@ -66,6 +69,7 @@ impl Bridge {
 
     fn join(&self, addresses: &[Ipv4Addr], options: &BridgeOptions) -> io::Result<()> {
         let mtu = options.mtu;
+        let joined = if options.one_by_one { "gso_max_segs 1" } else { JOINED };
         ip(&format!("link add {NAME} mtu {mtu} type bridge"))?;
         ip(&format!("link set {NAME} up"))?;
         for (n, address) in addresses.iter().enumerate() {
@@ -74,13 +78,13 @@ impl Bridge {
             ip(&format!(
                 "link add port{n} mtu {mtu} type veth peer name {INTERFACE} mtu {mtu} netns {namespace}"
             ))?;
-            ip(&format!("link set port{n} master {NAME} up gso_max_segs 1"))?;
+            ip(&format!("link set port{n} master {NAME} up {joined}"))?;
             if let Some(limit) = options.limit {
                 run("tc", &format!("qdisc add dev port{n} root tbf {}", limit.shape()))?;
             }
             self.inside(n, || {
                 ip("link set lo up")?;
-                ip(&format!("link set {INTERFACE} up gso_max_segs 1"))?;
+                ip(&format!("link set {INTERFACE} up {joined}"))?;
                 ip(&format!("address add {address}/24 dev {INTERFACE}"))
             })?;
         }

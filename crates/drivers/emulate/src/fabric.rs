@@ -6,11 +6,10 @@ use crate::classify::{Addresses, Classifier};
 use crate::clock::{Clock, Dilation};
 use crate::frames::{Frames, State};
 use crate::port::PREFIX;
-use crate::processors::Pinned;
+use crate::processors::{Pinned, cpu_time, share};
 use crate::seat::Seat;
 use crate::shared::{Counts, Fidelity, Shared, Snapshot};
 use rustix::event::epoll::{self, EventData, EventFlags};
-use rustix::time::{ClockId, clock_gettime};
 use slotline_bump::frame as marks;
 use slotline_linux::wait::{self, sleep};
 use slotline_net::frame::{CE, Kind, Packet};
@@ -79,6 +78,10 @@ pub struct Ended {
 
 /// The most bytes recorded of a captured packet.
 pub const CAPTURED: usize = 128;
+/// The sources of packets of a host: the queue of the kernel, and the interface.
+const SOURCES: u64 = 2;
+const HELD: u64 = 0;
+const LOOSE: u64 = 1;
 /// The largest number of packets taken from a host before the next host has its turn.
 const BURST: usize = 32;
 /// If the next event is nearer than this, the thread does not sleep.
@@ -178,13 +181,13 @@ impl<'a> Fabric<'a> {
     /// An epoll list that wakes the thread when a host has a packet.
     fn waiting_list(&self) -> io::Result<OwnedFd> {
         let list = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-        for (at, seat) in self.seats.iter().enumerate() {
-            epoll::add(
-                &list,
-                seat.host.port.readable(),
-                EventData::new_u64(at as u64),
-                EventFlags::IN,
-            )?;
+        for (at, seat) in (0..).zip(&self.seats) {
+            let port = &seat.host.port;
+            let add = |file, source: u64| {
+                epoll::add(&list, file, EventData::new_u64(SOURCES * at + source), EventFlags::IN)
+            };
+            port.held().map_or(Ok(()), |file| add(file, HELD))?;
+            add(port.loose(), LOOSE)?;
         }
         Ok(list)
     }
@@ -221,19 +224,20 @@ impl<'a> Fabric<'a> {
         let mut ready = std::mem::take(&mut self.ready);
         wait::ready(list, &mut ready)?;
         let worked = advanced || !ready.is_empty();
-        for host in ready.drain(..) {
-            self.take_in(host, clock)?;
+        for number in ready.drain(..) {
+            let host = number / SOURCES as usize;
+            match number as u64 % SOURCES {
+                HELD => self.take_held(host, clock)?,
+                _ => self.take_loose(host, clock)?,
+            }
         }
         self.ready = ready;
         self.collect(clock)?;
         Ok(worked)
     }
 
-    /// Moves packets of a host's applications into the network.
-    fn take_in(&mut self, at: usize, clock: &Clock) -> io::Result<()> {
-        if !self.seats[at].host.port.holds() {
-            return self.take_unheld(at, clock);
-        }
+    /// Moves packets that a host's kernel holds into the network.
+    fn take_held(&mut self, at: usize, clock: &Clock) -> io::Result<()> {
         self.seats[at].host.port.fill()?;
         let mut shown = std::mem::take(&mut self.shown);
         loop {
@@ -243,21 +247,39 @@ impl<'a> Fabric<'a> {
             let Some(number) = port.next_held(&mut shown) else { break };
             match Burst::by_mtu(&shown, port.mtu) {
                 Some(burst) => self.enter(at, &burst, Some(number), clock.now()),
-                None => self.leave_to_kernel(at, number),
+                None => {
+                    self.seats[at].postponed.push_back(number);
+                    self.let_kernel_split(at, clock)?;
+                }
             }
         }
         self.shown = shown;
         Ok(())
     }
 
-    fn take_unheld(&mut self, at: usize, clock: &Clock) -> io::Result<()> {
+    /// Moves packets that have left by a host's interface into the network.
+    fn take_loose(&mut self, at: usize, clock: &Clock) -> io::Result<()> {
         for _ in 0..BURST {
-            if self.seats[at].is_full() {
+            let seat = &self.seats[at];
+            if seat.is_full() && !seat.host.port.holds() {
                 return Ok(());
             }
-            let read = self.seats[at].host.port.read(&mut self.buffer)?;
-            let Some(length) = read else { return Ok(()) };
+            let Some(length) = seat.host.port.read(&mut self.buffer)? else { return Ok(()) };
             self.enter_unheld(at, length, clock.now());
+        }
+        Ok(())
+    }
+
+    /// Lets the kernel split datagrams of several packets, while the card has room for them.
+    fn let_kernel_split(&mut self, at: usize, clock: &Clock) -> io::Result<()> {
+        while let Some(number) = self.seats[at].next_postponed() {
+            let port = &mut self.seats[at].host.port;
+            port.release(number);
+            port.flush()?;
+            self.read_released(at, clock)?;
+            while let Some(length) = self.seats[at].host.port.read(&mut self.buffer)? {
+                self.enter_unheld(at, length, clock.now());
+            }
         }
         Ok(())
     }
@@ -300,9 +322,10 @@ impl<'a> Fabric<'a> {
     fn inject(&mut self, at: usize, packet: Packet, now: Time) -> bool {
         let seat = &mut self.seats[at];
         let (node, len) = (seat.node, packet.len.into());
-        seat.enter();
         let frame = &mut self.frames.slots[packet.stamp as usize];
-        let ahead = frame.state == State::Kernel && seat.may_go_ahead(len);
+        frame.loose = frame.state != State::Kernel;
+        seat.enter(frame.loose);
+        let ahead = !frame.loose && seat.may_go_ahead(len);
         frame.ahead = if ahead { len } else { 0 };
         let entered = self.stepper.inject(node, now, packet);
         self.counts.entered += u64::from(entered);
@@ -310,13 +333,6 @@ impl<'a> Fabric<'a> {
             self.lose(packet.stamp);
         }
         ahead && entered
-    }
-
-    /// Lets the kernel split a packet that is too long. Its fragments follow.
-    fn leave_to_kernel(&mut self, at: usize, number: u32) {
-        self.seats[at].host.port.release(number);
-        self.seats[at].others = true;
-        self.note_decision(at);
     }
 
     /// Drops a packet that does not belong to the network.
@@ -384,6 +400,7 @@ impl<'a> Fabric<'a> {
             self.read_released(at, clock)?;
             // The interface has dropped those that are still missing, and counts them.
             self.seats[at].awaited.drain(..).for_each(|first| self.frames.resolve(first, None));
+            self.let_kernel_split(at, clock)?;
         }
         decided.append(&mut self.decided);
         self.decided = decided;
@@ -392,14 +409,12 @@ impl<'a> Fabric<'a> {
 
     /// Reads packets that a host's kernel has released.
     fn read_released(&mut self, at: usize, clock: &Clock) -> io::Result<()> {
-        let others = std::mem::take(&mut self.seats[at].others);
-        while !self.seats[at].awaited.is_empty() || others {
+        while !self.seats[at].awaited.is_empty() {
             let seat = &mut self.seats[at];
             let Some(length) = seat.host.port.read(&mut self.buffer)? else { break };
             let (packet, mtu) = (&self.buffer[..length], seat.host.port.mtu);
             match self.frames.complete(&seat.awaited, packet, mtu) {
                 Some(place) => drop(seat.awaited.remove(place)),
-                None if seat.is_full() => self.counts.refused += 1,
                 None => self.enter_unheld(at, length, clock.now()),
             }
         }
@@ -427,8 +442,17 @@ impl<'a> Fabric<'a> {
     fn leave(&mut self, handle: u32) {
         let frame = &mut self.frames.slots[handle as usize];
         if !std::mem::replace(&mut frame.left, true) {
-            self.seats[frame.host as usize].leave(frame.ahead);
+            let at = frame.host as usize;
+            self.seats[at].leave(frame.ahead, frame.loose);
             self.release(handle);
+            self.note_room(at);
+        }
+    }
+
+    /// Notes that datagrams wait for the room that a packet has left in the card.
+    fn note_room(&mut self, at: usize) {
+        if !self.seats[at].postponed.is_empty() {
+            self.note_decision(at);
         }
     }
 
@@ -453,12 +477,13 @@ impl<'a> Fabric<'a> {
         let frame = &mut self.frames.slots[handle as usize];
         let at = frame.host as usize;
         if !std::mem::replace(&mut frame.left, true) {
-            self.seats[at].leave(frame.ahead);
+            self.seats[at].leave(frame.ahead, frame.loose);
         }
         if let Some(number) = self.frames.lose(handle) {
             self.seats[at].host.port.discard(number);
             self.note_decision(at);
         }
+        self.note_room(at);
     }
 }
 
@@ -467,15 +492,4 @@ fn mark(bytes: &mut [u8], addresses: Addresses, dst: HostId) {
     let ecn = bytes.get(1).map_or(0, |byte| byte & 3);
     let destination = IpAddr::V4(addresses.of(dst));
     marks::mark(bytes, &marks::Packet { at: 0, destination, ports: (0, 0), ecn });
-}
-
-/// A span as a fraction of the time since `began`.
-fn share(span: Duration, began: Instant) -> f64 {
-    span.as_secs_f64() / began.elapsed().as_secs_f64().max(1e-9)
-}
-
-/// Processor time of this thread.
-fn cpu_time() -> Duration {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }

@@ -33,6 +33,8 @@ pub(crate) struct Frame {
     pub ahead: u64,
     /// Whether it has left the card of its host.
     pub left: bool,
+    /// Whether the kernel did not hold it when it entered.
+    pub loose: bool,
     /// Whether the network has lost it.
     lost: bool,
 }

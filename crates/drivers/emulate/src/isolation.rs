@@ -13,8 +13,8 @@ const INSIDE: &str = "SLOTLINE_ISOLATED";
 /// The program that creates namespaces.
 const UNSHARE: &str = "unshare";
 
-/// The programs of the system that emulations run, `iptables` only for the gate `queue`.
-pub const PROGRAMS: [&str; 10] = [
+/// The programs of the system that emulations run, `tc` and `iptables` only for the gate `queue`.
+pub const PROGRAMS: [&str; 11] = [
     "sh",
     "env",
     "true",
@@ -24,6 +24,7 @@ pub const PROGRAMS: [&str; 10] = [
     "mount",
     "nsenter",
     "ip",
+    "tc",
     "iptables-legacy-restore",
 ];
 

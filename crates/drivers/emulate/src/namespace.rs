@@ -13,6 +13,9 @@ use std::time::Duration;
 
 /// The interface of a host.
 pub const INTERFACE: &str = "eth0";
+/// The packets for which the interface has room, more than the windows of usual connections have. Beyond it the kernel
+/// drops packets.
+const RING: u32 = 16_384;
 
 /// Settings of the kernel's TCP in a host.
 #[derive(Clone, PartialEq, Debug)]
@@ -191,9 +194,7 @@ fn host_here(
     command("ip", &["-batch", "-"], &interface_commands(address, tcp))
         .map_err(|e| failed("configure its interface", e))?;
     if port.holds() {
-        let arguments = ["--noflush", "--wait"];
-        command("iptables-legacy-restore", &arguments, &queue_rule())
-            .map_err(|e| failed("queue its packets", e))?;
+        queue_packets().map_err(|e| failed("queue its packets", e))?;
     }
     Ok(Host { name: name.into(), address, port, namespace: namespace.into() })
 }
@@ -204,9 +205,10 @@ fn interface_commands(address: Ipv4Addr, tcp: &KernelTcp) -> String {
     let network = u32::from(address) >> (32 - prefix) << (32 - prefix);
     let quick = if tcp.quick_acks { " quickack 1" } else { "" };
     format!(
-        "link set lo up\nlink set {INTERFACE} txqueuelen 1000 up\naddress add {address}/{prefix} dev {INTERFACE}\n\
-         route change {}/{prefix} dev {INTERFACE} src {address} initcwnd {} initrwnd {} rto_min {}ms{quick}\n",
+        "link set lo up\nlink set {INTERFACE} txqueuelen {RING} up\naddress add {address}/{prefix} dev {INTERFACE}\n\
+         route change {}/{prefix} dev {INTERFACE} src {address} congctl {} initcwnd {} initrwnd {} rto_min {}ms{quick}\n",
         Ipv4Addr::from(network),
+        tcp.congestion,
         tcp.initial_window,
         tcp.initial_window.max(10),
         tcp.least_rto.as_millis().max(1),
@@ -219,8 +221,10 @@ fn set_kernel(tcp: &KernelTcp) -> Result<(), String> {
         fs::write(format!("/proc/sys/net/{key}"), value)
             .map_err(|error| format!("net.{} = {value}: {error}", key.replace('/', ".")))
     };
-    set("ipv4/tcp_congestion_control", &tcp.congestion)
-        .map_err(|why| permitted(&tcp.congestion).err().unwrap_or(why))?;
+    // The route to other hosts has the congestion control. The default is that of sockets without a route, and the
+    // kernel may not permit it there.
+    let _ = set("ipv4/tcp_congestion_control", &tcp.congestion);
+    available(&tcp.congestion)?;
     set("ipv4/tcp_ecn", if tcp.ecn { "1" } else { "0" })?;
     // The kernel must not reuse metrics of earlier connections, so that runs are comparable.
     set("ipv4/tcp_no_metrics_save", "1")?;
@@ -238,34 +242,47 @@ fn set_kernel(tcp: &KernelTcp) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether hosts may use a congestion control.
+/// Whether the kernel has a congestion control.
 ///
 /// # Errors
-/// Why not, and how to permit it.
-pub fn permitted(name: &str) -> Result<(), String> {
-    let list = |kind: &str| {
-        let file = format!("/proc/sys/net/ipv4/tcp_{kind}_congestion_control");
-        fs::read_to_string(file).unwrap_or_default()
-    };
-    let (available, allowed) = (list("available"), list("allowed"));
-    let among = |list: &str| list.split_whitespace().any(|one| one == name);
-    match (among(&available), among(&allowed)) {
-        (true, true) => Ok(()),
-        (true, false) => Err(format!(
-            "this kernel does not let hosts use `{name}`; to permit it, as root: sysctl \
-             net.ipv4.tcp_allowed_congestion_control=\"{} {name}\"",
-            allowed.trim()
-        )),
-        _ => Err(format!(
+/// It has not; what it has.
+pub fn available(name: &str) -> Result<(), String> {
+    let list = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control");
+    let list = list.unwrap_or_default();
+    match list.split_whitespace().any(|one| one == name) {
+        true => Ok(()),
+        false => Err(format!(
             "this kernel lacks `{name}` (module tcp_{name}); it has {}",
-            available.trim().replace(' ', ", ")
+            list.trim().replace(' ', ", ")
         )),
     }
 }
 
-/// The input of `iptables-restore`: packets that leave the interface are queued.
+/// Queues the packets that leave the interface. Acknowledgements without data are not queued if the kernel can tell
+/// them apart: no socket waits for their release.
+fn queue_packets() -> Result<(), String> {
+    let install = |rule: &str| {
+        let rules = format!("*mangle\n{rule}{}COMMIT\n", queue_rule());
+        command("iptables-legacy-restore", &["--noflush", "--wait"], &rules)
+    };
+    let pass =
+        format!("-A POSTROUTING -o {INTERFACE} -p tcp -m length --length 0:{BARE} -j ACCEPT\n");
+    let apart = without_queue().and_then(|()| install(&pass));
+    apart.or_else(|_| install(""))
+}
+
+/// Lets packets leave by the interface at once. In a queue of the interface, an acknowledgement that another processor
+/// is sending could hold back a packet that was released.
+fn without_queue() -> Result<(), String> {
+    command("tc", &["qdisc", "replace", "dev", INTERFACE, "root", "noqueue"], "")
+}
+
+/// The longest TCP packet without data: headers of IP and TCP, and options of TCP.
+const BARE: u32 = 20 + 60;
+
+/// The rule by which packets that leave the interface are queued.
 fn queue_rule() -> String {
-    format!("*mangle\n-A POSTROUTING -o {INTERFACE} -j NFQUEUE --queue-num 0\nCOMMIT\n")
+    format!("-A POSTROUTING -o {INTERFACE} -j NFQUEUE --queue-num 0\n")
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! The passage between a host's kernel and the modelled network: an interface, and a queue of packets that the kernel
 //! holds before they leave by it.
 //!
-//! The queue shows only the headers of packets. The interface has the whole packets that the kernel has released.
+//! The queue shows only the headers of packets. The interface has the whole packets that the kernel has released, and
+//! acknowledgements without data, which it does not hold.
 
 use crate::namespace::{GateKind, INTERFACE};
 use slotline_linux::nfqueue::{NfQueue, Settings, Verdict};
@@ -60,12 +61,14 @@ impl Port {
         self.queue.is_some()
     }
 
-    /// A file descriptor that is readable while packets of applications wait.
-    pub fn readable(&self) -> BorrowedFd<'_> {
-        match &self.queue {
-            Some(queue) => queue.as_fd(),
-            None => self.tun.as_fd(),
-        }
+    /// A file descriptor that is readable while the kernel shows packets that it holds.
+    pub fn held(&self) -> Option<BorrowedFd<'_>> {
+        self.queue.as_ref().map(AsFd::as_fd)
+    }
+
+    /// A file descriptor that is readable while packets have left by the interface.
+    pub fn loose(&self) -> BorrowedFd<'_> {
+        self.tun.as_fd()
     }
 
     /// Reads which packets the kernel holds, for [`Port::next_held`].

@@ -3,8 +3,12 @@
 use crate::classify::Addresses;
 use crate::namespace::{self, GateKind, Host, KernelTcp};
 use crate::{isolation, registry};
+use rustix::net::{AddressFamily, SocketType};
 use slotline_congestion::{Algorithm, Control, Signal};
+use slotline_linux::command::command;
 use slotline_net::id::HostId;
+use std::io;
+use std::os::fd::AsFd;
 use std::process::{self, Command};
 
 /// A feature that an emulation can use.
@@ -30,7 +34,7 @@ pub fn probe() -> Vec<Probed> {
     vec![
         tried("network, process and mount namespaces", true, inside),
         tried(
-            "hosts: namespaces with an interface (/dev/net/tun, ip)",
+            "hosts, gate `interface`: namespaces with an interface (/dev/net/tun, ip)",
             true,
             host(GateKind::Interface),
         ),
@@ -39,11 +43,51 @@ pub fn probe() -> Vec<Probed> {
             false,
             host(GateKind::Queue),
         ),
-        tried("cubic", false, namespace::permitted("cubic")),
-        tried("dctcp", false, namespace::permitted("dctcp")),
+        absent(
+            "gate by packet sockets (AF_PACKET)",
+            socket(AddressFamily::PACKET),
+            "`interface` needs as few system calls and a shorter way through the kernel",
+        ),
+        absent(
+            "gate by AF_XDP",
+            socket(AddressFamily::XDP),
+            "it copies each packet, and senders do not notice a busy card",
+        ),
+        absent(
+            "gate by departure times (EDT, fq), also with marks of `queue`",
+            departure_times(),
+            "when a packet leaves a modelled card is not known when it is queued",
+        ),
+        tried("cubic", false, namespace::available("cubic")),
+        tried("dctcp", false, namespace::available("dctcp")),
         tried("retcp and dctcp as BPF programs (struct_ops, clang)", false, congestion()),
         tried("first place on a processor (chrt --fifo)", false, first_place()),
     ]
+}
+
+/// A way for packets to enter the network that emulations do not have, whatever this kernel has: what the kernel lacks,
+/// or the reason `why`.
+fn absent(what: &'static str, kernel: Result<(), String>, why: &str) -> Probed {
+    let why = match kernel {
+        Ok(()) => format!("this kernel has it, emulations do not use it: {why}"),
+        Err(lacks) => format!("emulations do not use it: {why}; this kernel: {lacks}"),
+    };
+    Probed { what, needed: false, works: Err(why) }
+}
+
+fn socket(family: AddressFamily) -> Result<(), String> {
+    let opened = rustix::net::socket(family, SocketType::RAW, None);
+    opened.map(drop).map_err(|error| error.to_string())
+}
+
+/// Tries the queue discipline that releases packets at their departure times, in a network namespace of its own.
+fn departure_times() -> Result<(), String> {
+    let space = namespace::empty("probe").map_err(|error| error.to_string())?;
+    let add = || {
+        let arguments: Vec<&str> = "qdisc add dev lo root fq".split(' ').collect();
+        command("tc", &arguments, "").map_err(io::Error::other)
+    };
+    namespace::inside(space.as_fd(), add).map_err(|error| error.to_string())
 }
 
 /// Loads a congestion control, and removes it again.

@@ -1,7 +1,9 @@
 //! Assigns processors: one runs the network, and the others receive packets for hosts. If there is only one, it does
-//! both.
+//! both. Also the time for which a thread uses its processor.
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use rustix::time::{ClockId, clock_gettime};
+use std::time::{Duration, Instant};
 
 /// The processors that this thread may use: the network's, and all others. `None` if there is only one.
 fn shares() -> Option<(usize, Vec<usize>)> {
@@ -48,6 +50,17 @@ impl Drop for Pinned {
             let _ = sched_setaffinity(None, before);
         }
     }
+}
+
+/// A span as a fraction of the time since `began`.
+pub(crate) fn share(span: Duration, began: Instant) -> f64 {
+    span.as_secs_f64() / began.elapsed().as_secs_f64().max(1e-9)
+}
+
+/// Processor time of this thread.
+pub(crate) fn cpu_time() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use slotline_linux::wait::{self, sleep};
 use slotline_net::id::HostId;
 use slotline_net::node::host::Plan;
 use slotline_net::time::Time;
-use slotline_net::workload::{Carrier, Conn};
+use slotline_net::workload::{Carrier, Conn, When};
 use std::collections::BTreeMap;
 use std::io;
 use std::net::{SocketAddr, SocketAddrV4, TcpListener, UdpSocket};
@@ -245,13 +245,15 @@ impl Replay {
     fn finish(&mut self, flow: u32, now: Time) {
         self.flows[flow as usize].finished = Some(now);
         self.open -= 1;
-        self.applications.done(flow, now);
+        self.applications.done(flow, When::Received, now);
+        self.applications.done(flow, When::Acked, now);
     }
 
     fn send_datagrams(&mut self, clock: &Clock) {
         while let Some(sent) = self.datagrams.send(clock.now()) {
             if sent.last {
-                self.applications.done(sent.flow, clock.now());
+                // As in simulation, the sender of datagrams waits for no acknowledgement.
+                self.applications.done(sent.flow, When::Acked, clock.now());
                 self.open -= 1;
             }
         }
@@ -263,7 +265,9 @@ impl Replay {
             let result = &mut self.flows[flow as usize];
             result.delivered = (result.delivered + bytes).min(size);
             if result.delivered == size && result.finished.is_none() {
-                result.finished = Some(clock.now());
+                let now = clock.now();
+                result.finished = Some(now);
+                self.applications.done(flow, When::Received, now);
             }
         }
         Ok(())

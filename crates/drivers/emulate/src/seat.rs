@@ -11,28 +11,31 @@ use std::collections::VecDeque;
 /// With dilation this is less network time, so the seat releases packets early to make up for the difference.
 const SMALL_QUEUE: Time = Time::ms(1);
 /// Without back-pressure, a card's queue has room for this number of packets, the usual value of Linux.
-const MOST_WAITING: u32 = 1_000;
+const MOST_LOOSE: u32 = 1_000;
+/// The kernel keeps a datagram of several packets while more than this number of such packets are in the card.
+const FEW: u32 = 100;
 
 /// A host and its place in the network.
 pub struct Seat {
     pub(crate) host: Host,
     pub(crate) node: NodeId,
     rate: Rate,
-    /// Packets in the queue of the card.
-    waiting: u32,
+    /// Packets in the queue of the card that the kernel does not hold.
+    loose: u32,
+    /// Datagrams of several packets, which the kernel holds until the card has room for all of them.
+    pub(crate) postponed: VecDeque<u32>,
     /// Bytes in the queue that the kernel released early, and the limit for them.
     ahead: u64,
     most_ahead: u64,
-    /// Handles of frames that the kernel was told to release, in that order, and whether other packets were released.
+    /// Handles of frames that the kernel was told to release, in that order.
     pub(crate) awaited: VecDeque<u32>,
-    pub(crate) others: bool,
 }
 
 impl Seat {
-    /// A seat of `host` at `node`, with the rate of its card.
+    /// A seat of `host` at `node`, with the rate at which it can send.
     pub fn new(host: Host, node: NodeId, rate: Rate) -> Seat {
-        let (awaited, others) = (VecDeque::new(), false);
-        Seat { host, node, rate, waiting: 0, ahead: 0, most_ahead: 0, awaited, others }
+        let (postponed, awaited) = Default::default();
+        Seat { host, node, rate, loose: 0, postponed, ahead: 0, most_ahead: 0, awaited }
     }
 
     /// Sets how much slower than real time the network runs.
@@ -43,12 +46,17 @@ impl Seat {
 
     /// Whether the card has no room for packets that the kernel does not hold.
     pub(crate) fn is_full(&self) -> bool {
-        self.waiting >= MOST_WAITING
+        self.loose >= MOST_LOOSE
     }
 
-    /// Notes that a packet has entered the card.
-    pub(crate) fn enter(&mut self) {
-        self.waiting += 1;
+    /// Takes the next datagram of several packets that the kernel may release now.
+    pub(crate) fn next_postponed(&mut self) -> Option<u32> {
+        self.postponed.pop_front_if(|_| self.loose < FEW)
+    }
+
+    /// Notes that a packet has entered the card, and whether the kernel does not hold it.
+    pub(crate) fn enter(&mut self, loose: bool) {
+        self.loose += u32::from(loose);
     }
 
     /// Whether the kernel may release a packet of `len` bytes before it leaves the card.
@@ -58,9 +66,9 @@ impl Seat {
         may
     }
 
-    /// Notes that a packet has left the card. The kernel had released `ahead` bytes of it early.
-    pub(crate) fn leave(&mut self, ahead: u64) {
-        self.waiting -= 1;
+    /// Notes that a packet has left the card. The kernel had released `ahead` bytes of it early, or did not hold it.
+    pub(crate) fn leave(&mut self, ahead: u64, loose: bool) {
+        self.loose -= u32::from(loose);
         self.ahead -= ahead;
     }
 }

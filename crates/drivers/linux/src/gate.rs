@@ -36,6 +36,8 @@ pub struct Held {
     pub exempt_ports: Vec<u16>,
     /// The number of the queue, which the chain is named after.
     pub queue: u16,
+    /// Whether segments that TCP joins for the card are held as one packet. Otherwise the kernel splits them first.
+    pub joined: bool,
 }
 
 /// The queue and its rules. Dropping the gate removes the rules.
@@ -57,7 +59,7 @@ impl Gate {
             copied: COPIED,
             verdict: Verdict::Accept,
             pass_when_full: false,
-            as_they_are: false,
+            as_they_are: held.joined,
         };
         let queue = NfQueue::open(settings)?;
         let gate = Gate { queue, held };
@@ -157,7 +159,13 @@ mod tests {
     #[test]
     fn rules_are_of_the_families_that_are_held() {
         let network = vec!["10.1.0.0/24".to_string()];
-        let held = Held { origin: Origin::Applications, network, exempt_ports: vec![22], queue: 7 };
+        let held = Held {
+            origin: Origin::Applications,
+            network,
+            exempt_ports: vec![22],
+            queue: 7,
+            joined: false,
+        };
         let rules = held.rules(Family::V4).unwrap();
         assert!(rules.starts_with("-A SLOTLINE-7 -o lo -j RETURN\n"));
         assert!(rules.contains("-A SLOTLINE-7 -p tcp --dport 22 -j RETURN\n"));
@@ -173,7 +181,7 @@ mod tests {
         let prefixes = |of: &[&str]| of.iter().map(|prefix| prefix.to_string()).collect();
         let origin = Origin::Hosts(prefixes(&["10.1.0.0/24", "fd00:1::/64"]));
         let network = prefixes(&["10.2.0.0/24", "10.3.0.0/24", "fd00:2::/64"]);
-        let held = Held { origin, network, exempt_ports: Vec::new(), queue: 7 };
+        let held = Held { origin, network, exempt_ports: Vec::new(), queue: 7, joined: false };
         assert_eq!(held.chain().hook, "PREROUTING");
         assert_eq!(
             held.rules(Family::V4).unwrap(),

@@ -1,4 +1,4 @@
-/* Judges the file of a program, as `reach` of the crate does: which loader it has, or the interpreter of a script. */
+/* Judges the file of a program: which loader it has, or the interpreter of a script. */
 #include "reach.h"
 
 #include "real.h"
@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 /* The number of nested interpreters that Linux follows, and bytes that are read at a time. */
-enum { INTERPRETERS = 5, HEAD = 256, SEGMENTS = 64, NOTES = 1024 };
+enum { INTERPRETERS = 5, HEAD = 256, SEGMENTS = 64, NOTES = 1024, SECTIONS = 128, NAMES = 4096 };
 
 /* The header of this library, whose processor a program must have. */
 extern const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden")));
@@ -44,6 +44,26 @@ static bool has_go_note(int fd, const ElfW(Phdr) *segment)
     return false;
 }
 
+/* Go's linker leaves a section with the build's description, also where a note is left out. */
+static bool has_go_section(int fd, const ElfW(Ehdr) *header)
+{
+    ElfW(Shdr) sections[SECTIONS];
+    char names[NAMES];
+    size_t count = header->e_shnum < SECTIONS ? header->e_shnum : SECTIONS;
+    read_at(fd, header->e_shoff, sections, count * sizeof *sections);
+    if (header->e_shentsize != sizeof *sections || header->e_shstrndx >= count)
+        return false;
+    read_at(fd, sections[header->e_shstrndx].sh_offset, names, sizeof names - 1);
+    names[sizeof names - 1] = '\0';
+    for (size_t at = 0; at < count; at++) {
+        if (sections[at].sh_name < sizeof names && strcmp(names + sections[at].sh_name, ".go.buildinfo") == 0)
+            return true;
+    }
+    return false;
+}
+
+static const char *const GO = "a Go program, which reads the clock and waits without the C library";
+
 /* Judges by the program headers. */
 static const char *judge_segments(int fd, const ElfW(Phdr) *segments, size_t count)
 {
@@ -51,7 +71,7 @@ static const char *judge_segments(int fd, const ElfW(Phdr) *segments, size_t cou
     for (size_t at = 0; at < count; at++) {
         char loader[HEAD];
         if (segments[at].p_type == PT_NOTE && has_go_note(fd, &segments[at]))
-            return "a Go program, which reads the clock and waits without the C library";
+            return GO;
         if (segments[at].p_type != PT_INTERP)
             continue;
         read_at(fd, segments[at].p_offset, loader, sizeof loader - 1);
@@ -74,6 +94,8 @@ static const char *judge_binary(int fd, const ElfW(Ehdr) *header)
     if (!is_for_this_machine(header))
         return "for another processor or with 32 bits, so it would have real time";
     size_t count = header->e_phnum < SEGMENTS ? header->e_phnum : SEGMENTS;
+    if (has_go_section(fd, header))
+        return GO;
     read_at(fd, header->e_phoff, segments, count * sizeof *segments);
     const char *why = judge_segments(fd, segments, count);
     struct stat status;

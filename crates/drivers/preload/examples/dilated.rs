@@ -1,10 +1,10 @@
 //! Runs a program in virtual time: `dilated DILATION PROGRAM [ARGUMENT]…`. Virtual and real time are equal when it
 //! starts. Programs with the same virtual time need the same file of time; this example creates one for each program.
 
-use slotline_preload::{Dilation, Now, SharedTime, environment, install, reach};
+use slotline_preload::{Dilation, Now, SharedTime, environment, install, started};
 use std::error::Error;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 fn main() {
@@ -20,11 +20,9 @@ fn start(mut arguments: impl Iterator<Item = OsString>) -> Result<i32, Box<dyn E
         return Err("usage: dilated DILATION PROGRAM [ARGUMENT]…".into());
     };
     let dilation = dilation.to_str().ok_or("the dilation is not a number")?.parse()?;
-    let program = on_path(Path::new(&program));
-    reach(&program)?;
     let folder = std::env::temp_dir().join(format!("dilated-{}", std::process::id()));
     std::fs::create_dir(&folder)?;
-    let ended = run(&folder, dilation, Command::new(program).args(arguments));
+    let ended = run(&folder, dilation, started(program).args(arguments));
     std::fs::remove_dir_all(&folder)?;
     ended
 }
@@ -35,11 +33,4 @@ fn run(folder: &Path, dilation: u64, program: &mut Command) -> Result<i32, Box<d
     let time = SharedTime::create(&folder.join("time"), Dilation::new(dilation, 1)?, Now::read())?;
     let status = program.envs(environment(&library, Some(&time), None)).status()?;
     Ok(status.code().unwrap_or(1))
-}
-
-/// The path at which a shell would find the program.
-fn on_path(program: &Path) -> PathBuf {
-    let folders = std::env::var_os("PATH").unwrap_or_default();
-    let mut paths = std::env::split_paths(&folders).map(|folder| folder.join(program));
-    paths.find(|path| path.is_file()).unwrap_or(program.into())
 }

@@ -10,32 +10,30 @@
 //! send, before the bytes are in a queue.
 //!
 //! ```no_run
-//! use slotline_preload::{AduTable, Dilation, Now, SharedTime, environment, install};
+//! use slotline_preload::{AduTable, Dilation, Now, SharedTime, environment, install, started};
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let folder = std::path::Path::new("/run/slotline/1");
 //! let library = install(folder)?;
 //! let time = SharedTime::create(&folder.join("time"), Dilation::new(20, 1)?, Now::read())?;
 //! let demand = AduTable::create(&folder.join("demand"), 8, [10, 0, 0, 1].into())?;
 //! let variables = environment(&library, Some(&time), Some((&demand, 3)));
-//! std::process::Command::new("iperf3").arg("-s").envs(variables).spawn()?;
+//! started("iperf3").arg("-s").envs(variables).spawn()?;
 //! # Ok(())
 //! # }
 //! ```
 //!
 //! The library is in `c/`, one file for each family of functions. It keeps no lock and allocates nothing, so
-//! it works in signal handlers and after `fork`. Programs that `LD_PRELOAD` does not reach are recognised by
-//! [`reach`].
+//! it works in signal handlers and after `fork`. A program in virtual time cannot start programs that `LD_PRELOAD`
+//! does not reach. [`started`] lets this also hold for the first one.
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
 mod adu;
 mod error;
 mod library;
-mod reach;
 mod time;
 
 pub use adu::AduTable;
 pub use error::PreloadError;
-pub use library::{LIBRARY, environment, install};
-pub use reach::{Unreachable, reach};
+pub use library::{environment, install, started};
 pub use time::{Clock, Dilation, Now, SharedTime};

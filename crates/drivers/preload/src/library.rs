@@ -5,10 +5,11 @@ use crate::{AduTable, PreloadError, SharedTime};
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf, absolute};
+use std::process::Command;
 
 /// The library, an ELF shared object for this system. It is empty if it was not built: it needs Linux with 64 bits and
 /// the GNU C library.
-pub const LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libslotline.so"));
+const LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libslotline.so"));
 
 /// Writes the library as `libslotline.so` into an existing folder, and returns its absolute path.
 ///
@@ -49,6 +50,14 @@ pub fn environment(
         variables.push(("SLOTLINE_HOST".into(), host.to_string().into()));
     }
     variables
+}
+
+/// A command that starts `program` with the variables of [`environment`], from a shell. In virtual time the library
+/// refuses, in the shell, a program that would have real time: the shell says why, and ends with exit code 126.
+pub fn started(program: impl AsRef<OsStr>) -> Command {
+    let mut command = Command::new("sh");
+    command.args(["-c", "exec \"$@\"", "sh"]).arg(program);
+    command
 }
 
 fn preload(library: &Path, others: Option<OsString>) -> OsString {

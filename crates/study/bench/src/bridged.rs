@@ -6,12 +6,22 @@ use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
-const ADDRESSES: [Ipv4Addr; 2] = [Ipv4Addr::new(10, 78, 0, 1), Ipv4Addr::new(10, 78, 0, 2)];
+/// The addresses of the hosts.
+pub(crate) const ADDRESSES: [Ipv4Addr; 2] =
+    [Ipv4Addr::new(10, 78, 0, 1), Ipv4Addr::new(10, 78, 0, 2)];
 const PORT: u16 = 7_000;
 
 /// The goodput of a TCP connection between two hosts during `span`, in Mbit/s.
 pub(crate) fn goodput(mtu: u32, span: Duration) -> Result<f64, Box<dyn Error + Send + Sync>> {
-    let bridge = Bridge::new(&ADDRESSES, &BridgeOptions { mtu, limit: None })?;
+    let bridge = Bridge::new(&ADDRESSES, &BridgeOptions { mtu, limit: None, one_by_one: true })?;
+    transfer(&bridge, span)
+}
+
+/// The goodput of a TCP connection from the first to the second host of a bridge during `span`, in Mbit/s.
+pub(crate) fn transfer(
+    bridge: &Bridge,
+    span: Duration,
+) -> Result<f64, Box<dyn Error + Send + Sync>> {
     for host in 0..ADDRESSES.len() {
         // The congestion control of emulated hosts.
         bridge

@@ -1,9 +1,9 @@
-//! Measures emulation: the throughput of the network between real hosts, its lateness, how well slots are kept, and the
-//! time to create and remove hosts. The kernel's bridge, packet by packet, is the reference.
+//! Measures emulation: the throughput of the network between real hosts, its lateness, how well slots are kept, the gate
+//! of a host alone, and the time to create and remove hosts. The kernel's bridge, packet by packet, is the reference.
 
 use crate::Row;
-use crate::bridged;
 use crate::table::{Choice, Outcome, Separate};
+use crate::{bridged, gates};
 use slotline_emulate::isolation;
 use slotline_emulate::namespace::{GateKind, Host, HostError, KernelTcp};
 use slotline_lab::record::{FlowRow, RunRecord};
@@ -14,7 +14,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// The real time that each transfer takes.
-const SPAN: Duration = Duration::from_secs(2);
+pub(crate) const SPAN: Duration = Duration::from_secs(2);
 
 /// The benchmark for the command line.
 pub const SEPARATE: Separate = Separate {
@@ -25,7 +25,7 @@ pub const SEPARATE: Separate = Separate {
     takes_threads: false,
 };
 
-const CASES: [&str; 8] = [
+const CASES: [&str; 12] = [
     "switch:1500",
     "switch:9000",
     "delay:50Mbps",
@@ -33,6 +33,10 @@ const CASES: [&str; 8] = [
     "slots:1ms",
     "slots:250us",
     "slots:100us",
+    "gate:open",
+    "gate:1ms",
+    "gate:250us",
+    "gate:100us",
     "hosts:64",
 ];
 
@@ -52,12 +56,16 @@ fn run_named(case: &str, _scenarios: &Path) -> Outcome {
         Some(("switch", mtu)) => switch(mtu),
         Some(("delay", rate)) => delay(rate),
         Some(("slots", slot)) => slots(slot),
+        Some(("gate", slot)) => gates::measure(slot),
         Some(("hosts", number)) => hosts(number),
-        _ => Err("a case is switch:MTU, delay:RATE, slots:TIME or hosts:NUMBER".into()),
+        _ => Err(
+            "a case is switch:MTU, delay:RATE, slots:TIME, gate:TIME, gate:open or hosts:NUMBER"
+                .into(),
+        ),
     }
 }
 
-fn row(case: &str, scheme: &str, name: &str, value: f64, unit: &str) -> Row {
+pub(crate) fn row(case: &str, scheme: &str, name: &str, value: f64, unit: &str) -> Row {
     Row {
         name: format!("emulate/{name}"),
         scenario: case.into(),

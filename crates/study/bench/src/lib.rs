@@ -19,6 +19,8 @@ pub mod emulate;
 pub mod engine;
 pub mod fcp;
 pub mod flow;
+#[cfg(target_os = "linux")]
+mod gates;
 pub mod hedera;
 pub mod pipeline;
 pub mod report;

@@ -107,6 +107,7 @@ impl Outside {
     fn of(scenario: &Scenario) -> Outside {
         if scenario.engine.emulated().is_some() { Outside::All } else { Outside::None }
     }
+    /// What distinguishes the starts of a real machine's process; 0 otherwise.
     fn incarnation(self) -> u64 {
         match self {
             Outside::Machine { incarnation, .. } => incarnation,
@@ -177,8 +178,7 @@ fn builder<'a>(
     };
     let (taps, limits) = (bumps(bump_ports), bumps(limiter_ports));
     Ok(Builder {
-        external: outside != Outside::None,
-        incarnation: outside.incarnation(),
+        outside,
         taps,
         limits,
         routes: Arc::new(routes),
@@ -234,10 +234,7 @@ fn attach_stations(
 }
 
 struct Builder<'a> {
-    /// Whether the applications of hosts are outside of the network.
-    external: bool,
-    /// What distinguishes the starts of a real machine's process; 0 otherwise.
-    incarnation: u64,
+    outside: Outside,
     graph: Graph,
     wiring: Wiring,
     routes: Arc<Routes>,
@@ -276,7 +273,8 @@ impl Builder<'_> {
     fn pulls(&self, wires: &[Wire]) -> bool {
         let queue = &self.queue_spec;
         let asks = self.agents().is_some() || self.scheme.notifies();
-        self.external || asks || queue.pfc.is_some() || queue.priorities || self.changes(wires)
+        let external = self.outside != Outside::None;
+        external || asks || queue.pfc.is_some() || queue.priorities || self.changes(wires)
     }
 
     /// The scheme, if it has agents in hosts.
@@ -332,7 +330,7 @@ impl Builder<'_> {
             None if self.pulls(wires) => Egress::Classes,
             None => Egress::Fifo,
         };
-        if self.external {
+        if self.outside != Outside::None {
             return Ok(self.external_host(id, node, egress));
         }
         let config = HostConfig {
@@ -357,7 +355,7 @@ impl Builder<'_> {
             plan: &self.plan,
             stations: &self.stations,
             seed: self.seed,
-            incarnation: self.incarnation,
+            incarnation: self.outside.incarnation(),
         }
     }
 

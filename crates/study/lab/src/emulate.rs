@@ -22,6 +22,7 @@ use slotline_net::id::{HostId, NodeId};
 use slotline_net::node::host::Plan;
 use slotline_net::time::Time;
 use slotline_net::transport::TransportSpec;
+use slotline_net::units::Rate;
 use slotline_scenario::emulated::kernel_name;
 use slotline_scenario::{AppSpec, EmulateSpec, EndWhen, GateSpec, Loaded, ScenarioError};
 use slotline_sim::{Journal, Stepper};
@@ -183,7 +184,8 @@ impl Run {
         let classifier = Classifier::new(Arc::clone(&plan), addresses);
         let scheme = &loaded.scenario.scheme[job.scheme].name;
         let shared = Shared::default();
-        let rate = |node: NodeId| scene.wiring.of(node)[0].lane.rate;
+        let shaper = loaded.scenario.scheme[job.scheme].transport.shaper.unwrap_or(Rate(u64::MAX));
+        let rate = |node: NodeId| scene.wiring.of(node)[0].lane.rate.min(shaper);
         let seat = |(host, node)| Seat::new(host, node, rate(node));
         let seats = self.hosts.into_iter().zip(self.nodes).map(seat).collect();
         let fabric = Fabric::new(seats, stepper, classifier, self.end, &shared);

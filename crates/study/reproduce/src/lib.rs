@@ -16,6 +16,7 @@ mod markdown;
 mod netbump;
 mod page;
 pub mod quantity;
+mod sizes;
 mod table;
 mod tdma;
 mod xco;
@@ -25,6 +26,7 @@ pub use emulated::Emulated;
 pub use markdown::markdown;
 pub use page::write;
 pub use quantity::Quantity;
+pub use sizes::Sizes;
 pub use table::table;
 
 use draw::View;
@@ -213,18 +215,27 @@ impl Study {
     }
     /// The points of the axis, ready to run.
     pub fn points(&self) -> Result<Vec<Point>, ScenarioError> {
+        self.points_with(None)
+    }
+    /// Its points, with the sizes of real hosts if there are such.
+    pub fn points_with(&self, sizes: Option<&Sizes>) -> Result<Vec<Point>, ScenarioError> {
         if self.axis.is_empty() {
             return data::points(Path::new(self.file), self.text);
         }
+        let replaced = sizes.map_or(vec![], Sizes::replaced);
         let at = |&x: &u32| {
-            let mut loaded = Scenario::parse_single(Path::new(self.file), self.text.into())?;
+            let (file, text) = (Path::new(self.file), self.text.into());
+            let mut loaded = Scenario::parse_single_with(file, text, &replaced)?;
             // Expectations are about the file as it is, whose schemes may be missing here.
             loaded.scenario.expect.clear();
             let setup = (self.set)(&mut loaded.scenario, x);
+            if sizes.is_some() {
+                sizes::as_real(&mut loaded.scenario);
+            }
             loaded.reseed(None, None)?;
             Ok(Point { x, setup, loaded })
         };
-        self.axis.iter().map(at).collect()
+        self.axis.iter().filter(|x| sizes.is_none_or(|sizes| sizes.has(**x))).map(at).collect()
     }
     /// The findings from the runs of its points.
     pub fn findings(&self, points: &[Measured]) -> Findings {

@@ -37,7 +37,7 @@ fn refusal(kind: AlgorithmKind) -> String {
 }
 
 /// The settings of transports that real hosts also have.
-const FOLLOWED: [&str; 11] = [
+const FOLLOWED: [&str; 12] = [
     "kind",
     "mtu",
     "framing",
@@ -46,6 +46,7 @@ const FOLLOWED: [&str; 11] = [
     "delayed-ack",
     "ecn",
     "tail-loss-probe",
+    "shaper",
     "gain-shift",
     "circuit-increase",
     "circuit-decrease",

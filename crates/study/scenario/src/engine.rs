@@ -62,8 +62,8 @@ pub enum GateSpec {
     /// The kernel holds packets until they leave the modelled network card (netfilter's queue), so that sockets notice
     /// a busy card.
     Queue,
-    /// Packets are read from the interface. Sockets do not notice how many packets wait, and a queue of more than 1000
-    /// packets overflows.
+    /// Packets are read from the interface. Sockets do not notice how many packets wait, and the interface overflows if
+    /// more than 16384 packets of the kernel wait.
     Interface,
 }
 

@@ -24,6 +24,19 @@ impl Scenario {
         let document = with(document, replaced).map_err(|error| vec![error])?;
         Loaded::all_of(document, &Extensions::new())
     }
+
+    /// As [`Scenario::parse_single`], with values replaced as in [`Scenario::parse_all`].
+    ///
+    /// # Errors
+    /// The first error.
+    pub fn parse_single_with(
+        path: &Path,
+        text: String,
+        replaced: &[String],
+    ) -> Result<Loaded, ScenarioError> {
+        let document = with(super::extends::single(Document::new(path, text))?, replaced)?;
+        Loaded::of(document, &Extensions::new())
+    }
 }
 
 fn with(document: Document, replaced: &[String]) -> Result<Document, ScenarioError> {

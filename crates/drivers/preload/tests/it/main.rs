@@ -3,7 +3,6 @@
 
 mod adu;
 mod programs;
-mod reach;
 mod refusals;
 mod waits;
 
@@ -72,8 +71,11 @@ impl Virtual {
     }
     fn command(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
         let mut command = Command::new(program);
-        command.envs(environment(&self.library, Some(&self.time), None));
+        command.envs(self.environment());
         command
+    }
+    fn environment(&self) -> Vec<(String, std::ffi::OsString)> {
+        environment(&self.library, Some(&self.time), None)
     }
     /// The time of day that programs see.
     fn now(&self) -> i64 {

@@ -1,6 +1,7 @@
 //! A host whose applications are outside of the network: on a real machine, for example.
 
 use super::agent::AGENT_TOKENS;
+use super::host::shaped::Shaped;
 use super::host::{Nic, Plan, Spread};
 use super::station::Loss;
 use super::{Change, Counters, Cx, DropReason, Handover, Node, PacketAccount};
@@ -8,6 +9,7 @@ use crate::frame::{Kind, Packet};
 use crate::id::{HostId, PortId};
 use crate::rng::{mix32, mix64};
 use crate::time::Time;
+use crate::units::InverseRate;
 use crate::wire::path_news::PathNews;
 use crate::workload::{Carrier, Conn, Traffic};
 use std::sync::Arc;
@@ -15,6 +17,9 @@ use std::sync::Arc;
 /// The number of connections from each host to each other host. They stand for connections of applications that no
 /// workload describes.
 pub const SHARED_CONNS: u32 = 8;
+
+/// The wake-up for packets in the shaper.
+const SHAPER: u32 = 0;
 
 /// Adds [`SHARED_CONNS`] connections without flows between every two of the first `hosts` hosts.
 pub fn add_shared_conns(traffic: &mut Traffic, hosts: u32) {
@@ -61,7 +66,7 @@ fn shared(src: u32, dst: u32, n: u32) -> Conn {
     }
 }
 
-/// A network card, and the agent of a central scheme if there is one, without transports.
+/// A network card, a shaper in front of it, and the agent of a central scheme, if there are such, without transports.
 ///
 /// Its applications pass packets to it as arrivals at port 0 that are not for this host. It hands over the packets that
 /// arrive for this host, those that have left its card, and news of circuits ([`Handover`]). All its ports are pulled.
@@ -69,6 +74,7 @@ pub struct ExternalHost {
     id: HostId,
     plan: Arc<Plan>,
     nic: Nic,
+    shaped: Option<Shaped>,
     /// Messages of the scheme that get lost on arrival.
     loss: Loss,
     /// By connection and direction, under [`Spread::PerBurst`]: the time of its last packet, and that packet's hash
@@ -84,8 +90,14 @@ impl ExternalHost {
     /// Host `id`. `plan` gives the connections of its packets and how they choose paths.
     pub fn new(id: HostId, plan: Arc<Plan>, nic: Nic, loss: Loss, seed: u64) -> ExternalHost {
         let salt = mix64(seed ^ mix64(plan.host_key(id))) as u32;
-        let (bursts, draws, created, consumed) = (Vec::new(), 0, 0, 0);
-        ExternalHost { id, plan, nic, loss, bursts, draws, salt, created, consumed }
+        let (shaped, bursts, draws, created, consumed) = (None, Vec::new(), 0, 0, 0);
+        ExternalHost { id, plan, nic, shaped, loss, bursts, draws, salt, created, consumed }
+    }
+
+    /// Packets of applications pass a shaper of this rate, if there is one, on their way to the card.
+    #[must_use]
+    pub fn with_shaper(self, pace: Option<InverseRate>) -> ExternalHost {
+        ExternalHost { shaped: pace.map(Shaped::new), ..self }
     }
 
     /// A packet from an application.
@@ -96,7 +108,23 @@ impl ExternalHost {
             Spread::PerBurst(gap) => self.burst_entropy(&packet, gap, cx.now),
             _ => packet.entropy,
         };
-        self.nic.send(packet, cx);
+        match &mut self.shaped {
+            Some(shaped) => {
+                let idle = shaped.due().is_none();
+                shaped.put(packet, cx.now);
+                shaped.due().filter(|_| idle).into_iter().for_each(|due| cx.wake(due, SHAPER));
+            }
+            None => self.nic.send(packet, cx),
+        }
+    }
+
+    /// Gives the card the packets that leave the shaper now.
+    fn pass_shaped(&mut self, cx: &mut Cx<'_>) {
+        let Some(shaped) = &mut self.shaped else { return };
+        while let Some(packet) = shaped.next(cx.now) {
+            self.nic.send(packet, cx);
+        }
+        shaped.due().into_iter().for_each(|due| cx.wake(due, SHAPER));
     }
 
     /// The hash input of a packet: that of the connection's last packet, unless the last packet is older than `gap`.
@@ -168,8 +196,10 @@ impl Node for ExternalHost {
     }
 
     fn expire(&mut self, token: u32, cx: &mut Cx<'_>) {
-        if let Some(agent) = self.nic.agent_mut().filter(|_| token >= AGENT_TOKENS) {
-            agent.expire(token, cx);
+        match self.nic.agent_mut() {
+            _ if token == SHAPER => self.pass_shaped(cx),
+            Some(agent) if token >= AGENT_TOKENS => agent.expire(token, cx),
+            _ => {}
         }
     }
 
@@ -178,7 +208,9 @@ impl Node for ExternalHost {
     }
 
     fn account(&self) -> PacketAccount {
-        self.nic.account(self.created, self.consumed)
+        let account = self.nic.account(self.created, self.consumed);
+        let shaped = self.shaped.as_ref().map_or(0, Shaped::held);
+        PacketAccount { held: account.held + shaped, ..account }
     }
 
     fn add_counters(&self, counters: &mut Counters) {

@@ -1,6 +1,6 @@
 //! Hosts whose applications are outside of the network.
 
-use super::Builder;
+use super::{Builder, Outside};
 use slotline_net::id::{HostId, NodeId};
 use slotline_net::node::external_host::ExternalHost;
 use slotline_net::node::host::{Egress, Nic, NicConfig};
@@ -20,6 +20,9 @@ impl Builder<'_> {
         let paces: Vec<_> = wires.iter().map(|wire| wire.lane.rate.inverse_rate()).collect();
         let nic = Nic::new(config, &paces);
         let plan = Arc::clone(&self.plan);
-        Place::Node(Box::new(ExternalHost::new(id, plan, nic, self.loss(id), self.seed)))
+        // A real machine has the shaper that its own kernel has.
+        let shaper = plan.transport.shaper().filter(|_| self.outside == Outside::All);
+        let host = ExternalHost::new(id, plan, nic, self.loss(id), self.seed);
+        Place::Node(Box::new(host.with_shaper(shaper)))
     }
 }

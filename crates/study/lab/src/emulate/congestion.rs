@@ -46,7 +46,7 @@ fn algorithm(transport: &TransportSpec, signal: Signal) -> Option<Algorithm> {
             Some(Algorithm::Retcp { up, down, signal })
         }
         AlgorithmKind::Dctcp
-            if gain_shift != USUAL_GAIN || namespace::permitted("dctcp").is_err() =>
+            if gain_shift != USUAL_GAIN || namespace::available("dctcp").is_err() =>
         {
             Some(Algorithm::Dctcp { gain_shift })
         }

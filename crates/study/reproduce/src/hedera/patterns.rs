@@ -210,7 +210,9 @@ pub(super) fn within(flow: &FlowRow, run: &RunRecord, from: u64, to: u64) -> f64
     }
     let end = if flow.finished() { flow.finish_ps } else { run.engine.sim_time_ps };
     let both = end.min(to).saturating_sub(flow.start_ps.max(from));
-    flow.delivered_bytes as f64 * both as f64 / (end - flow.start_ps).max(1) as f64
+    // A flow of a real host may start while the run ends.
+    let took = end.saturating_sub(flow.start_ps).max(1);
+    flow.delivered_bytes as f64 * both as f64 / took as f64
 }
 
 /// The values of the thesis' Table 4.3: for ECMP, first fit, annealing and control, GB/s and ms.

@@ -60,8 +60,10 @@ pub(super) const CALLS: Experiment = Experiment {
 
 /// The nodes in front of the senders of nb-6, which measure what they send.
 const SENDERS: [&str; 5] = ["t0", "t1", "t2", "t3", "t4"];
-/// The time from which all five flows have been active for 5 s, in seconds.
-const STEADY: f64 = 105.0;
+/// The time from which all five flows have been active for 5 of 125 s.
+fn steady_from(run: &RunRecord) -> f64 {
+    (run.engine.sim_time_ps / 125 * 105) as f64 / 1e12
+}
 /// The workload of the calls in nb-6b.
 const CALL: u16 = 0;
 
@@ -102,7 +104,7 @@ fn at(run: &RunRecord, percent: f64) -> f64 {
 
 fn steady(run: &RunRecord, node: &str) -> Vec<f64> {
     let all = rates(&samples(run, node, "s0")).into_iter();
-    all.filter(|(at, _)| *at >= STEADY).map(|(_, rate)| rate).collect()
+    all.filter(|(at, _)| *at >= steady_from(run)).map(|(_, rate)| rate).collect()
 }
 
 /// The mean rate of each flow while all five are there.

@@ -6,6 +6,7 @@ mod news;
 mod nic;
 mod plan;
 mod results;
+pub(super) mod shaped;
 mod shaper;
 mod starts;
 mod steps;

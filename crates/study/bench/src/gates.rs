@@ -1,0 +1,228 @@
+//! Measures the gate of a daemon (`NFQUEUE`) alone: a program holds the packets that a host sends over the kernel's bridge,
+//! and releases them at once or in every second slot of the clock. TCP's segments are held as it joins them, and split, as
+//! daemons hold them.
+
+use crate::bridged::{ADDRESSES, transfer};
+use crate::emulate::{SPAN, row};
+use crate::table::Outcome;
+use nix::sys::socket::sockopt::ReceiveTimestampns;
+use nix::sys::socket::{ControlMessageOwned, MsgFlags, recvmsg, setsockopt};
+use nix::sys::time::TimeSpec;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::time::{ClockId, clock_gettime};
+use slotline_emulate::bridge::{Bridge, BridgeOptions};
+use slotline_emulate::isolation;
+use slotline_linux::gate::{Gate, Held, Origin};
+use std::collections::VecDeque;
+use std::io::{self, IoSliceMut};
+use std::net::UdpSocket;
+use std::os::fd::AsRawFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// The last part of a slot, in which nothing is released: what was released before it is still on its way.
+const GUARD_NS: u64 = 20_000;
+/// The time before a slot for which the program does not sleep, ns.
+const SPIN_NS: u64 = 60_000;
+/// The rate of datagrams, which is less than half of what a bridge carries here, and their bytes.
+const PACED: u64 = 400_000_000;
+const DATAGRAM: usize = 1_400;
+const PORT: u16 = 7_002;
+
+/// Measures a gate that is always open, or open in every second slot.
+pub(crate) fn measure(slot: &str) -> Outcome {
+    let case = format!("gate:{slot}");
+    let schedule = match slot {
+        "open" => None,
+        _ => Some(slot.parse::<slotline_net::time::Time>()?.as_ps() / 1_000).filter(|ns| *ns > 0),
+    };
+    let slots = Slots { ns: schedule };
+    let bridge =
+        Bridge::new(&ADDRESSES, &BridgeOptions { mtu: 1_500, limit: None, one_by_one: false })?;
+    let free = transfer(&bridge, SPAN)?;
+    let mut rows = vec![row(&case, "none", "goodput", free, "Mbit/s")];
+    for (name, joined) in [("queue", true), ("queue, split", false)] {
+        let (held, cpu) = beside(&bridge, slots, joined, || transfer(&bridge, SPAN))?;
+        let held = held?;
+        rows.extend([
+            row(&case, name, "goodput", held, "Mbit/s"),
+            row(&case, name, "of_ungated", held / free, "times"),
+            row(&case, name, "cpu", cpu * 100.0, "% of a core"),
+        ]);
+    }
+    if slots.ns.is_some() {
+        let (arrived, _) = beside(&bridge, slots, false, || paced(&bridge))?;
+        let arrived = arrived?;
+        let outside = arrived.iter().filter(|at| !slots.contains(**at)).count();
+        let share = outside as f64 / arrived.len().max(1) as f64;
+        rows.push(row(&case, "queue", "datagrams", arrived.len() as f64, "packets"));
+        rows.push(row(&case, "queue", "outside", share * 100.0, "% of datagrams"));
+    }
+    Ok(rows)
+}
+
+/// The slots in which the gate is open: all time, or every second slot of the clock.
+#[derive(Clone, Copy)]
+struct Slots {
+    ns: Option<u64>,
+}
+
+impl Slots {
+    /// Whether a time is in an open slot.
+    fn contains(self, at: u64) -> bool {
+        self.ns.is_none_or(|ns| (at / ns).is_multiple_of(2))
+    }
+
+    /// Whether packets are released at a time.
+    fn is_open(self, at: u64) -> bool {
+        let guarded = |ns: u64| at % ns + GUARD_NS < ns;
+        self.contains(at) && self.ns.is_none_or(guarded)
+    }
+
+    /// The time until packets are released again.
+    fn until_open(self, at: u64) -> u64 {
+        self.ns.filter(|_| !self.is_open(at)).map_or(0, |ns| 2 * ns - at % (2 * ns))
+    }
+}
+
+/// The time of day in ns.
+fn now() -> u64 {
+    let time = clock_gettime(ClockId::Realtime);
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// Runs `work` while a gate is in the first host. Returns its result, and the processor time of the gate's thread as a
+/// fraction of the time.
+fn beside<T: Send>(
+    bridge: &Bridge,
+    slots: Slots,
+    joined: bool,
+    work: impl FnOnce() -> T + Send,
+) -> io::Result<(T, f64)> {
+    let (ready, stop) = (AtomicBool::new(false), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        let keeper = scope.spawn(|| bridge.inside(0, || keep(slots, joined, &ready, &stop)));
+        while !ready.load(Ordering::Acquire) && !keeper.is_finished() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let done = work();
+        stop.store(true, Ordering::Release);
+        let cpu = keeper.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        Ok((done, cpu))
+    })
+}
+
+/// Holds and releases packets until it is stopped. Returns the share of a processor that it took.
+fn keep(slots: Slots, joined: bool, ready: &AtomicBool, stop: &AtomicBool) -> io::Result<f64> {
+    let held = Held {
+        origin: Origin::Applications,
+        network: vec!["10.78.0.0/24".into()],
+        exempt_ports: vec![],
+        queue: 1,
+        joined,
+    };
+    let mut gate = Gate::open(held)?;
+    isolation::serve_first();
+    ready.store(true, Ordering::Release);
+    let (began, cpu) = (now(), cpu_ns());
+    let (mut waiting, mut head) = (VecDeque::new(), Vec::new());
+    while !stop.load(Ordering::Acquire) {
+        gate.queue.fill()?;
+        while let Some(number) = gate.queue.next(&mut head) {
+            waiting.push_back(number);
+            head.clear();
+        }
+        let at = now();
+        if slots.is_open(at) {
+            waiting.drain(..).for_each(|number| gate.queue.release(number));
+            gate.queue.flush()?;
+        }
+        rest(&gate, slots.until_open(at), waiting.is_empty())?;
+    }
+    waiting.drain(..).for_each(|number| gate.queue.release(number));
+    gate.queue.flush()?;
+    Ok((cpu_ns() - cpu) as f64 / (now() - began).max(1) as f64)
+}
+
+/// Sleeps until a packet comes; if packets wait already, until shortly before the next slot.
+fn rest(gate: &Gate, until_open: u64, idle: bool) -> io::Result<()> {
+    let span = match (idle, until_open) {
+        (true, _) => 5_000_000,
+        (false, span) => span.saturating_sub(SPIN_NS),
+    };
+    let timeout = Timespec { tv_sec: 0, tv_nsec: span as i64 };
+    let watched = if idle { PollFlags::IN } else { PollFlags::empty() };
+    poll(&mut [PollFd::new(&gate.queue, watched)], Some(&timeout))?;
+    Ok(())
+}
+
+fn cpu_ns() -> u64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// Sends datagrams at a rate, and returns the times at which they arrived in the kernel of the receiver.
+fn paced(bridge: &Bridge) -> io::Result<Vec<u64>> {
+    let receiver = bridge.inside(1, || UdpSocket::bind((ADDRESSES[1], PORT)))?;
+    receiver.set_read_timeout(Some(Duration::from_millis(200)))?;
+    setsockopt(&receiver, ReceiveTimestampns, &true)?;
+    let sender = bridge.inside(0, || UdpSocket::bind((ADDRESSES[0], PORT)))?;
+    sender.connect((ADDRESSES[1], PORT))?;
+    std::thread::scope(|scope| {
+        scope.spawn(move || send(&sender));
+        let mut arrived = Vec::new();
+        while let Some(at) = arrival(&receiver)? {
+            arrived.push(at);
+        }
+        Ok(arrived)
+    })
+}
+
+/// Sends datagrams for the time of a transfer. A datagram that finds no room is left out.
+fn send(socket: &UdpSocket) {
+    let (began, datagram) = (now(), [0; DATAGRAM]);
+    let mut sent = 0;
+    while now() - began < SPAN.as_nanos() as u64 {
+        let due = (now() - began) * PACED / 8_000_000_000 / DATAGRAM as u64;
+        for _ in sent..due {
+            let _ = socket.send(&datagram);
+        }
+        sent = due;
+        std::thread::sleep(Duration::from_micros(50));
+    }
+}
+
+/// The time at which the next datagram came to the kernel; `None` if none comes any more.
+fn arrival(socket: &UdpSocket) -> io::Result<Option<u64>> {
+    let (mut room, mut messages) = ([0; DATAGRAM], nix::cmsg_space!(TimeSpec));
+    let mut slices = [IoSliceMut::new(&mut room)];
+    let flags = MsgFlags::empty();
+    let received = recvmsg::<()>(socket.as_raw_fd(), &mut slices, Some(&mut messages), flags);
+    match received.map_err(io::Error::from) {
+        Ok(received) => Ok(received.cmsgs()?.find_map(|message| match message {
+            ControlMessageOwned::ScmTimestampns(at) => {
+                Some(at.tv_sec() as u64 * 1_000_000_000 + at.tv_nsec() as u64)
+            }
+            _ => None,
+        })),
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_second_slot_is_open_up_to_the_guard() {
+        let slots = Slots { ns: Some(100_000) };
+        let open = |at| (slots.contains(at), slots.is_open(at), slots.until_open(at));
+        assert_eq!(open(400_000), (true, true, 0));
+        assert_eq!(open(479_999), (true, true, 0));
+        assert_eq!(open(480_000), (true, false, 120_000));
+        assert_eq!(open(500_000), (false, false, 100_000));
+        let always = Slots { ns: None };
+        assert!(always.is_open(500_000) && always.until_open(500_000) == 0);
+    }
+}

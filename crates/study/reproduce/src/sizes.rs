@@ -1,0 +1,144 @@
+//! Sizes of experiments with real hosts: what two processors carry in minutes. Simulations beside real hosts have the
+//! same sizes.
+
+use slotline_net::transport::TransportSpec;
+use slotline_net::transport::congestion::AlgorithmKind;
+use slotline_net::workload::WorkloadSpec;
+use slotline_scenario::Scenario;
+
+/// What an experiment with real hosts has instead of its own sizes.
+#[derive(Debug)]
+pub struct Sizes {
+    /// The experiment.
+    pub id: &'static str,
+    /// The points of its axis; all, if there are none.
+    pub(crate) points: &'static [u32],
+    /// The number of seeds.
+    pub(crate) repeat: u32,
+    /// Values that replace those of its scenario, as `--set` has them.
+    pub(crate) set: &'static [&'static str],
+}
+
+/// The experiments that are too large for real hosts, or too long.
+static ALL: [Sizes; 10] = [
+    Sizes {
+        id: "tdma-4",
+        points: &[30, 100],
+        repeat: 1,
+        set: &["fabric.hosts=8", "workload[0].size=40MB"],
+    },
+    Sizes {
+        id: "tdma-6",
+        points: &[2],
+        repeat: 1,
+        set: &[
+            "end.at=300ms",
+            "workload[0].start=10ms",
+            "workload[0].every=3ms",
+            "workload[0].jitter=1ms",
+        ],
+    },
+    Sizes { id: "xco-3", points: &[1, 3], repeat: 1, set: &["end.at=500ms"] },
+    Sizes {
+        id: "xco-6",
+        points: &[13],
+        repeat: 1,
+        set: &["end.at=200ms", "workload[0].start=20ms"],
+    },
+    Sizes { id: "xco-9", points: &[], repeat: 2, set: &["end.at=500ms"] },
+    Sizes { id: "xco-11", points: &[2, 5, 112, 203], repeat: 1, set: &["end.at=200ms"] },
+    Sizes {
+        id: "fp-B",
+        points: &[],
+        repeat: 1,
+        set: &[
+            "end.at=100ms",
+            "workload[0].start=40ms",
+            "workload[0].every=1ms",
+            "workload[0].jitter=100us",
+        ],
+    },
+    Sizes {
+        id: "nb-6",
+        points: &[1_500],
+        repeat: 1,
+        // All times are a fiftieth.
+        set: &[
+            "end.at=2500ms",
+            "workload[1].start=500ms",
+            "workload[2].start=1s",
+            "workload[3].start=1500ms",
+            "workload[4].start=2s",
+            "measure.sample=2ms",
+        ],
+    },
+    Sizes { id: "et-6", points: &[], repeat: 1, set: &["end.at=100ms", "workload[0].until=100ms"] },
+    Sizes {
+        id: "hed-2",
+        points: &[1, 3, 4],
+        repeat: 1,
+        // Rates and sizes are a hundredth, so flows take as long.
+        set: &["fabric.rate=10Mbps", "workload[0].size=100KB"],
+    },
+];
+
+impl Sizes {
+    /// The sizes of an experiment, if it has others than its own.
+    pub fn of(id: &str) -> Option<&'static Sizes> {
+        ALL.iter().find(|sizes| sizes.id == id)
+    }
+
+    /// The values that replace those of the scenario.
+    pub(crate) fn replaced(&self) -> Vec<String> {
+        let repeat = format!("repeat={}", self.repeat);
+        self.set.iter().map(|setting| (*setting).into()).chain([repeat]).collect()
+    }
+
+    /// Whether a point of the axis is among those with real hosts.
+    pub(crate) fn has(&self, x: u32) -> bool {
+        self.points.is_empty() || self.points.contains(&x)
+    }
+}
+
+/// Replaces what real hosts do not have: the transport that sends at a fixed rate, and connections that are given up.
+pub(crate) fn as_real(scenario: &mut Scenario) {
+    for scheme in &mut scenario.scheme {
+        let own = &scheme.transport;
+        if own.kind == AlgorithmKind::Fixed {
+            let (mtu, framing) = (own.mtu, own.framing);
+            scheme.transport =
+                TransportSpec { mtu, framing, ..TransportSpec::of(AlgorithmKind::NewReno) };
+        }
+    }
+    for workload in &mut scenario.workload {
+        if let WorkloadSpec::RackRings(rings) = workload {
+            rings.give_up = None;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::find;
+    use slotline_scenario::{EmulateSpec, EngineSpec};
+
+    /// Each scenario has the keys that are replaced, and real hosts accept the result.
+    #[test]
+    fn all_sizes_can_be_emulated() {
+        for sizes in &ALL {
+            let study = find(sizes.id).and_then(|experiment| experiment.study()).unwrap();
+            let points = study.points_with(Some(sizes)).unwrap_or_else(|e| panic!("{e}"));
+            assert!(!points.is_empty(), "{}", sizes.id);
+            if !sizes.points.is_empty() {
+                assert_eq!(points.len(), sizes.points.len(), "{}", sizes.id);
+            }
+            for point in points {
+                assert_eq!(point.loaded.scenario.repeat, sizes.repeat);
+                let mut loaded = point.loaded;
+                let engine = EngineSpec::Emulate(EmulateSpec::default());
+                loaded.use_engine(engine).unwrap_or_else(|e| panic!("{}: {e}", sizes.id));
+            }
+        }
+    }
+}
