@@ -39,8 +39,8 @@ pub const CASES: [&str; 4] =
 const TURNS: usize = 3;
 
 impl Peer {
-    /// Runs the case of `bench engine` with `ours` and with this program in turn, and returns the rows of the run of ours
-    /// and of the peer with the least CPU time. `scratch` is a folder for its input and output.
+    /// Runs the case of `bench engine` with `ours` and with this program in turn, and returns the rows of the run
+    /// of ours and of the peer with the least CPU time. `scratch` is a folder for its input and output.
     pub fn compare(
         &self,
         case: &str,
@@ -91,8 +91,8 @@ impl Peer {
             ));
         }
         Cost::of(usage, &text("output")).ok_or(format!(
-            "{name} does not say `slotline-hops` and `slotline-flows`: it has to be crates/study/bench/peers/htsim.cpp, \
-             linked to htsim"
+            "{name} does not say `slotline-hops` and `slotline-flows`: it has to be \
+             crates/study/bench/peers/htsim.cpp, linked to htsim"
         ))
     }
 }
@@ -124,8 +124,8 @@ impl Cost {
     }
 }
 
-/// Waits for the end of a process of one thread, and returns its CPU time and largest memory. A process that has ended and
-/// is not waited for still has its accounts.
+/// Waits for the end of a process of one thread, and returns its CPU time and largest memory. A process that has
+/// ended and is not waited for still has its accounts.
 fn measured(mut child: Child) -> std::io::Result<(Usage, ExitStatus)> {
     let read = |file: &str| fs::read_to_string(format!("/proc/{}/{file}", child.id()));
     let mut usage = Usage::default();

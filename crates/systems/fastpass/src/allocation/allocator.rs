@@ -74,8 +74,8 @@ impl Allocator {
     pub fn with_batch(self, slots: u32) -> Allocator {
         Allocator { ends: Ends::new(self.policy.least_share(), slots.clamp(1, BATCH)), ..self }
     }
-    /// Serves pairs in strict turns: each visit takes a quantum, also the first of a batch, which otherwise takes an equal
-    /// share of the busier end or, with a quantum of 1, up to two slots.
+    /// Serves pairs in strict turns: each visit takes a quantum, also the first of a batch, which otherwise takes
+    /// an equal share of the busier end or, with a quantum of 1, up to two slots.
     #[must_use]
     pub fn with_strict_turns(self, strict: bool) -> Allocator {
         Allocator { strict, ..self }

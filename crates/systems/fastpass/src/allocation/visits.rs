@@ -35,11 +35,11 @@ impl From<Pair> for Entry {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Served {
     /// The grants: first those of active pairs that got all slots at their first visit, then those of requests
-    /// that got all slots, then the others in the order of last visits. While first visits are made, the last part begins
-    /// further behind ([`Lengths::rest`]).
+    /// that got all slots, then the others in the order of last visits. While first visits are made, the last part
+    /// begins further behind ([`Lengths::rest`]).
     grants: Vec<Grant>,
-    /// The pairs that still wait, in the order of last visits. While first visits are made, these are the pairs of the last
-    /// part of the grants.
+    /// The pairs that still wait, in the order of last visits. While first visits are made, these are the pairs of
+    /// the last part of the grants.
     wait: Vec<Entry>,
     /// The pairs that got slots at a later visit and may get more.
     live: Vec<Pair>,
@@ -352,8 +352,8 @@ impl Served {
             self.round(ends, &mut take);
         }
     }
-    /// Visits all pairs of the list once more. Grants and pairs that can get nothing more stay in their lists; with many
-    /// pairs, that is nearly all.
+    /// Visits all pairs of the list once more. Grants and pairs that can get nothing more stay in their lists;
+    /// with many pairs, that is nearly all.
     #[inline(always)]
     fn second_visits(&mut self, ends: &mut Ends, take: &mut impl FnMut(u64, Entry) -> (u64, u32)) {
         let pairs = std::mem::take(&mut self.ends.wait);
