@@ -458,6 +458,9 @@ class ControlFastpass(Table):
     :param secondary: Whether a second arbiter takes over when the first falls silent (§5.1). The stations are called
         `arbiter` and `arbiter-secondary`. Default: false.
     :param slot: Length of a timeslot. Default: a full packet at the slowest host's rate, and `reserve` on top.
+    :param strict_turns: Whether a pair's first turn in a batch is a `quantum`, too. Otherwise, where hosts have few
+        pairs, it is an equal share of the batch at the busier host, which is less work for an arbiter and a little
+        further from max-min fairness.
     :param tenants: Groups of hosts with a weight and a class; only under `max-min`, where all hosts have one rate.
     :param timeout: Demand or slots that are not acknowledged after this time are reported again. 200 µs in the released
         code. Default: "200us".
@@ -489,6 +492,7 @@ class ControlFastpass(Table):
     scale: Literal["auto"] | None = None
     secondary: bool | None = None
     slot: Time | None = None
+    strict_turns: bool | None = None
     tenants: Sequence[Tenant | Mapping[str, Any]] | None = None
     timeout: Time | None = None
     watchdog_interval: Time | None = None

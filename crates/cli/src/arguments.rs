@@ -10,6 +10,8 @@ use crate::reference::ReferenceOptions;
 pub use crate::sweep::arguments::{CollectOptions, SweepOptions};
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+#[cfg(target_os = "linux")]
+use slotline_bench::peer::Peer;
 use slotline_bench::{BENCHMARKS, Benchmark};
 use slotline_net::time::Time;
 use std::path::PathBuf;
@@ -244,6 +246,11 @@ pub struct BenchOptions {
     /// Include the large cases (8,192 hosts; needs up to 4 GB).
     #[arg(long)]
     pub large: bool,
+    /// With `engine`: run a program of another simulator in turn on the same input, and print ratios. PATH is
+    /// `crates/study/bench/peers/htsim.cpp`, linked to htsim.
+    #[cfg(target_os = "linux")]
+    #[arg(long, value_name = "htsim:PATH")]
+    pub compare: Option<Peer>,
     /// Run one case in this process, given as scenario:scheme:threads.
     #[arg(long, hide = true)]
     pub case: Option<String>,

@@ -4,6 +4,8 @@
 use crate::arguments::BenchOptions;
 use crate::out::{is_closed, say};
 use anyhow::{Context, Result, anyhow, bail};
+#[cfg(target_os = "linux")]
+use slotline_bench::peer::{self, Peer};
 use slotline_bench::{BENCHMARKS, Benchmark, Choice, Outcome, Row, Separate, Work, flow};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -13,6 +15,10 @@ pub fn bench(options: &BenchOptions) -> Result<ExitCode> {
     let benchmark = benchmark.context("the command line checks the name of the benchmark")?;
     if let Some(path) = &options.traffic {
         return traffic(options, path);
+    }
+    #[cfg(target_os = "linux")]
+    if let Some(peer) = &options.compare {
+        return compare(options, peer);
     }
     match benchmark.work {
         Work::Here(rows) => here(options, benchmark.name, rows)?,
@@ -61,6 +67,26 @@ fn separate(options: &BenchOptions, benchmark: &Benchmark, work: &Separate) -> R
         rows.map_err(|error| anyhow!("{error}"))?.iter().try_for_each(|row| show(options, row))?;
     }
     Ok(())
+}
+
+/// Runs a peer and this program in turn.
+#[cfg(target_os = "linux")]
+fn compare(options: &BenchOptions, peer: &Peer) -> Result<ExitCode> {
+    if options.name != "engine" {
+        bail!("--compare is only valid with `bench engine`: omit it");
+    }
+    if options.common.threads.is_some() || options.large {
+        bail!("--compare runs its own cases, on one thread: omit --threads and --large");
+    }
+    let (scenarios, scratch) = (folder()?, Scratch::new()?);
+    let chosen = options.case.as_deref().map(|case| [case]);
+    let cases = chosen.as_ref().map_or(&peer::CASES[..], |case| &case[..]);
+    let mut ours = |case: &str| process("engine", case);
+    for case in cases.iter().take_while(|_| !is_closed()) {
+        let rows = peer.compare(case, &scenarios, &scratch.0, &mut ours);
+        rows.map_err(|error| anyhow!("{error}"))?.iter().try_for_each(|row| show(options, row))?;
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Runs one case in a process of its own.

@@ -2,7 +2,7 @@
 //! flows, and path selection on random matchings. CPU time of one thread.
 
 use crate::Row;
-use slotline_fastpass::{Allocator, PathSelector, Policy};
+use slotline_fastpass::{Allocator, PathSelector, Policy, by_slot};
 use slotline_lab::usage;
 use slotline_net::rng::Stream;
 
@@ -17,6 +17,8 @@ pub enum Case {
         load: f64,
         /// Slots per visit.
         quantum: u32,
+        /// Whether the first visit of a batch takes no more than that.
+        strict: bool,
     },
     /// Path selection among 32 racks of 32 hosts.
     Paths {
@@ -53,21 +55,24 @@ pub fn cases() -> Vec<Case> {
     let allocate = [1, 4, 64].into_iter().flat_map(|quantum| {
         let sizes = [256, 1_024, 2_048].into_iter();
         sizes.flat_map(move |endpoints| {
-            [0.5, 0.9, 0.99].map(|load| Case::Allocate { endpoints, load, quantum })
+            [0.5, 0.9, 0.99].map(|load| Case::Allocate { endpoints, load, quantum, strict: false })
         })
+    });
+    let strict = [256, 2_048].into_iter().flat_map(|endpoints| {
+        [0.5, 0.9, 0.99].map(|load| Case::Allocate { endpoints, load, quantum: 1, strict: true })
     });
     let paths = [4, 32]
         .into_iter()
         .flat_map(|paths| [0.3, 0.5, 0.9, 0.99].map(|load| Case::Paths { paths, load }));
-    allocate.chain(paths).collect()
+    allocate.chain(strict).chain(paths).collect()
 }
 
 impl Case {
     /// Runs the case in this thread.
     pub fn run(&self, length: Length) -> Vec<Row> {
         match *self {
-            Case::Allocate { endpoints, load, quantum } => {
-                let mut bench = Allocation::new(endpoints, load, quantum);
+            Case::Allocate { endpoints, load, quantum, strict } => {
+                let mut bench = Allocation::new(endpoints, load, quantum, strict);
                 (0..length.warm_up.div_ceil(BATCHES)).for_each(|_| {
                     bench.block();
                 });
@@ -97,8 +102,9 @@ impl Case {
     }
     fn row(&self, part: &str, name: &str, value: f64, unit: &str) -> Row {
         let (scenario, scheme) = match self {
-            Case::Allocate { endpoints, load, quantum } => {
-                (format!("{endpoints} at {load}"), format!("quantum {quantum}"))
+            Case::Allocate { endpoints, load, quantum, strict } => {
+                let turns = if *strict { ", strict" } else { "" };
+                (format!("{endpoints} at {load}"), format!("quantum {quantum}{turns}"))
             }
             Case::Paths { paths, load } => (format!("32 x 32 at {load}"), format!("{paths} paths")),
         };
@@ -144,6 +150,9 @@ struct Block {
 /// have a geometric distribution (an exponential size in whole slots) with a mean of ten.
 struct Allocation {
     arbiter: Allocator,
+    /// The source and destination of each packet of a slot.
+    slots: [Vec<(u16, u16)>; 64],
+    uses: Uses,
     stream: Stream,
     endpoints: u32,
     /// Mean time between flows in batches.
@@ -153,30 +162,37 @@ struct Allocation {
 }
 
 impl Allocation {
-    fn new(endpoints: u32, load: f64, quantum: u32) -> Allocation {
+    fn new(endpoints: u32, load: f64, quantum: u32, strict: bool) -> Allocation {
         let arbiter = Allocator::new(endpoints as usize, Policy::MaxMin { quantum });
+        let arbiter = arbiter.map(|arbiter| arbiter.with_strict_turns(strict));
         let gap = FLOW_SLOTS / (load * f64::from(endpoints) * 64.0);
         Allocation {
             arbiter: arbiter.expect("these are few endpoints"),
+            slots: [const { Vec::new() }; 64],
+            uses: Uses::new(endpoints),
             stream: Stream::named(1, "bench.arbiter", 0),
             endpoints,
             gap,
             next: 0.0,
         }
     }
-    /// Runs one block of batches. Arrivals are drawn before the clock starts.
+    /// Runs one block of batches. Arrivals are drawn before the clock starts. It runs until the grants of a batch are
+    /// ordered by slot, as path selection needs them, and stands still while the batch is checked.
     fn block(&mut self) -> Block {
         let arrivals: Vec<_> = (0..BATCHES).map(|_| self.arrivals()).collect();
         let asked: u64 = arrivals.iter().flatten().map(|flow| u64::from(flow.2)).sum();
         let before = self.waiting();
-        let began = usage::thread_cpu_s();
+        let mut cpu_ns = 0.0;
         for flows in &arrivals {
+            let began = usage::thread_cpu_s();
             for &(src, dst, size) in flows {
                 self.arbiter.add_demand(src, dst, size).expect("these endpoints exist");
             }
-            std::hint::black_box(self.arbiter.next_batch());
+            by_slot(self.arbiter.next_batch(), &mut self.slots);
+            cpu_ns += (usage::thread_cpu_s() - began) * 1e9;
+            let valid = self.slots.iter().all(|slot| self.uses.are_single(slot));
+            assert!(valid, "an endpoint is used twice in a slot");
         }
-        let cpu_ns = (usage::thread_cpu_s() - began) * 1e9;
         let capacity = f64::from(self.endpoints) * f64::from(BATCHES * 64);
         Block { cpu_ns, slots: (before + asked - self.waiting()) as f64, capacity }
     }
@@ -204,9 +220,30 @@ impl Allocation {
     }
 }
 
+/// The last slot in which each endpoint sent, and in which it received.
+struct Uses {
+    last: Vec<[u64; 2]>,
+    slot: u64,
+}
+
+impl Uses {
+    fn new(endpoints: u32) -> Uses {
+        Uses { last: vec![[0; 2]; endpoints as usize], slot: 0 }
+    }
+    /// Whether no source and no destination occurs twice among the packets of the next slot.
+    fn are_single(&mut self, packets: &[(u16, u16)]) -> bool {
+        self.slot += 1;
+        let Uses { last, slot } = self;
+        let mut once = |end: u16, side: usize| {
+            std::mem::replace(&mut last[usize::from(end)][side], *slot) != *slot
+        };
+        packets.iter().all(|&(src, dst)| once(src, 0) && once(dst, 1))
+    }
+}
+
 /// The flows that arrive in each batch: source, destination, slots.
 pub(crate) fn arrivals(endpoints: u32, load: f64, batches: usize) -> Vec<Vec<(u16, u16, u32)>> {
-    let mut bench = Allocation::new(endpoints, load, 1);
+    let mut bench = Allocation::new(endpoints, load, 1, false);
     (0..batches).map(|_| bench.arrivals()).collect()
 }
 
@@ -234,7 +271,7 @@ mod tests {
     /// In the long run all requested slots are granted.
     #[test]
     fn utilisation_follows_the_load() {
-        let case = Case::Allocate { endpoints: 64, load: 0.8, quantum: 1 };
+        let case = Case::Allocate { endpoints: 64, load: 0.8, quantum: 1, strict: true };
         let rows = case.run(Length { warm_up: 64, blocks: 8 });
         let utilisation = rows.iter().find(|row| row.name == "allocate/utilisation").unwrap();
         assert!((utilisation.value - 0.8).abs() < 0.03, "{rows:?}");
@@ -242,9 +279,16 @@ mod tests {
     }
 
     #[test]
+    fn a_schedule_that_uses_an_endpoint_twice_is_found() {
+        let mut uses = Uses::new(4);
+        assert!(uses.are_single(&[(1, 2), (2, 1)]) && uses.are_single(&[(1, 2), (0, 3)]));
+        assert!(!uses.are_single(&[(1, 2), (1, 3)]) && !uses.are_single(&[(1, 2), (3, 2)]));
+    }
+
+    #[test]
     fn each_case_is_measured() {
         let rows = Case::Paths { paths: 32, load: 0.9 }.run(Length { warm_up: 0, blocks: 1 });
         assert!(rows[0].value > 0.0);
-        assert_eq!(cases().len(), 35);
+        assert_eq!(cases().len(), 41);
     }
 }

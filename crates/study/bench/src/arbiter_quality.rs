@@ -83,9 +83,10 @@ pub struct Quality {
 }
 
 /// Serves the pairs for some time, each with endless demand.
-pub fn quality(endpoints: u16, pairs: &[(u16, u16)], quantum: u32) -> Quality {
+pub fn quality(endpoints: u16, pairs: &[(u16, u16)], quantum: u32, strict: bool) -> Quality {
     let policy = Policy::MaxMin { quantum };
-    let mut arbiter = Allocator::new(endpoints.into(), policy).expect("these can be served");
+    let arbiter = Allocator::new(endpoints.into(), policy).expect("these can be served");
+    let mut arbiter = arbiter.with_strict_turns(strict);
     for &(src, dst) in pairs {
         arbiter.add_demand(src, dst, u32::MAX).expect("these endpoints exist");
     }
@@ -121,16 +122,18 @@ pub fn quality(endpoints: u16, pairs: &[(u16, u16)], quantum: u32) -> Quality {
 
 /// The quality part of `slotline bench arbiter`: 64 endpoints, 4 to 32 random pairs for each on average.
 pub fn rows() -> Vec<Row> {
-    let cases = [4usize, 8, 32].into_iter().flat_map(|pairs| [1, 4, 64].map(|q| (pairs, q)));
-    cases.flat_map(|(pairs, quantum)| case_rows(pairs, quantum)).collect()
+    let turns = [(1, false), (4, false), (64, false), (1, true)];
+    let cases = [4usize, 8, 32].into_iter().flat_map(|pairs| turns.map(|turns| (pairs, turns)));
+    cases.flat_map(|(pairs, turns)| case_rows(pairs, turns)).collect()
 }
 
-fn case_rows(pairs: usize, quantum: u32) -> Vec<Row> {
-    let found = quality(64, &random_pairs(64, 64 * pairs, 1), quantum);
+fn case_rows(pairs: usize, (quantum, strict): (u32, bool)) -> Vec<Row> {
+    let found = quality(64, &random_pairs(64, 64 * pairs, 1), quantum, strict);
+    let turns = if strict { ", strict" } else { "" };
     let row = |name: &str, value: f64, unit: &str| Row {
         name: format!("quality/{name}"),
         scenario: format!("64, {pairs} pairs each"),
-        scheme: format!("quantum {quantum}"),
+        scheme: format!("quantum {quantum}{turns}"),
         threads: 1,
         value,
         unit: unit.into(),
@@ -164,8 +167,8 @@ mod tests {
     fn schedules_are_near_the_optimum() {
         for (seed, pairs) in [(1, 20), (2, 40), (3, 80), (4, 240)] {
             let chosen = random_pairs(16, pairs, seed);
-            for quantum in [1, 4, 64] {
-                let found = quality(16, &chosen, quantum);
+            for (quantum, strict) in [(1, false), (4, false), (64, false), (1, true)] {
+                let found = quality(16, &chosen, quantum, strict);
                 assert!(found.worst_matching >= 0.5, "{pairs} pairs, quantum {quantum}: {found:?}");
                 assert!(found.matching > 0.7 && found.served > 0.7, "{quantum}: {found:?}");
                 assert!(found.jain > 0.8, "{pairs} pairs, quantum {quantum}: {found:?}");
@@ -178,7 +181,7 @@ mod tests {
     fn a_single_receiver_is_shared_exactly() {
         for senders in 2..32 {
             let pairs: Pairs = (1..=senders).map(|src| (src, 0)).collect();
-            let found = quality(33, &pairs, 1);
+            let found = quality(33, &pairs, 1, false);
             assert_eq!(found.matching, 1.0);
             assert!(found.mean_distance < 0.01 && found.jain > 0.9999, "{senders}: {found:?}");
         }

@@ -2,7 +2,7 @@
 //! schemes that cost more than plain FIFO ports are compared with these.
 
 use crate::Row;
-use crate::table::{Choice, Outcome, Separate};
+use crate::table::{Choice, Failure, Outcome, Separate};
 use slotline_lab::build;
 use slotline_lab::output::Place;
 use slotline_lab::record::{RunRecord, RunSet};
@@ -102,12 +102,8 @@ fn cases() -> impl Iterator<Item = Case> {
 /// Runs one case in this process, which should do nothing else: its CPU time and memory are those of
 /// the whole process. Results are written to a folder that is removed afterwards.
 pub fn engine(folder: &Path, scenario: &str, scheme: &str, threads: u32, part: Part) -> Outcome {
-    let mut loaded = Scenario::load(&folder.join(format!("{scenario}.toml")))?;
-    loaded.scenario.scheme.retain(|s| s.name == scheme);
+    let mut loaded = loaded(folder, scenario, scheme)?;
     loaded.scenario.measure.why = part == Part::Why;
-    if loaded.scenario.scheme.is_empty() {
-        return Err(format!("{scenario}.toml has no scheme `{scheme}`").into());
-    }
     let results = Results::new()?;
     let place = Place::claim(&results.0, &loaded.scenario.name, &loaded.resolved(), false)?;
     if part == Part::Start {
@@ -120,6 +116,16 @@ pub fn engine(folder: &Path, scenario: &str, scheme: &str, threads: u32, part: P
     let set = RunSet::new(&loaded, Jobs::of(&loaded).run(&loaded, threads as usize)?);
     place.write(&set, &Summary::of(&set), false, &[slotline_report::PAGE])?;
     Ok(rows(&loaded, &set.runs, scheme, threads))
+}
+
+/// A scenario with one of its schemes.
+fn loaded(folder: &Path, scenario: &str, scheme: &str) -> Result<Loaded, Failure> {
+    let mut loaded = Scenario::load(&folder.join(format!("{scenario}.toml")))?;
+    loaded.scenario.scheme.retain(|s| s.name == scheme);
+    if loaded.scenario.scheme.is_empty() {
+        return Err(format!("{scenario}.toml has no scheme `{scheme}`").into());
+    }
+    Ok(loaded)
 }
 
 /// A folder for results that is removed at the end.
@@ -173,8 +179,8 @@ fn rows(loaded: &Loaded, runs: &[RunRecord], scheme: &str, threads: u32) -> Vec<
     rows
 }
 
-const CPU: &str = "cpu_per_hop";
-const MEMORY: &str = "peak_memory";
+pub(crate) const CPU: &str = "cpu_per_hop";
+pub(crate) const MEMORY: &str = "peak_memory";
 
 /// The number of times that a case and the one it is compared with run, in turn.
 const TURNS: usize = 3;
@@ -208,7 +214,7 @@ fn compared(case: &str, run: &mut dyn FnMut(&str) -> Outcome) -> Outcome {
     Ok(rows)
 }
 
-fn value(rows: &[Row], name: &str) -> f64 {
+pub(crate) fn value(rows: &[Row], name: &str) -> f64 {
     rows.iter().find(|row| row.name.ends_with(name)).map_or(f64::NAN, |row| row.value)
 }
 
@@ -239,11 +245,23 @@ fn name(case: &Case) -> String {
     name.trim_end_matches(':').to_string()
 }
 
-fn run_named(case: &str, scenarios: &Path) -> Outcome {
+/// The scenario, scheme, threads and part of a case on the command line.
+fn split(case: &str) -> Result<[&str; 4], Failure> {
     let parts: Vec<&str> = case.split(':').chain([""]).collect();
     let [scenario, scheme, threads, part, ..] = parts[..] else {
         return Err("a case is scenario:scheme:threads, for example perm128:dctcp:1".into());
     };
+    Ok([scenario, scheme, threads, part])
+}
+
+/// The scenario of a case.
+pub(crate) fn case_of(case: &str, scenarios: &Path) -> Result<Loaded, Failure> {
+    let [scenario, scheme, ..] = split(case)?;
+    loaded(scenarios, scenario, scheme)
+}
+
+fn run_named(case: &str, scenarios: &Path) -> Outcome {
+    let [scenario, scheme, threads, part] = split(case)?;
     let part = PARTS.iter().find(|(name, _)| *name == part);
     let (_, part) = part.ok_or("the part of a case is `why` or `start`, or is left out")?;
     engine(scenarios, scenario, scheme, threads.parse()?, *part)

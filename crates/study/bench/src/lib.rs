@@ -22,13 +22,17 @@ pub mod flow;
 #[cfg(target_os = "linux")]
 mod gates;
 pub mod hedera;
+#[cfg(target_os = "linux")]
+mod htsim;
+#[cfg(target_os = "linux")]
+pub mod peer;
 pub mod pipeline;
 pub mod report;
 mod table;
 pub mod tdma;
 pub mod xco;
 
-pub use table::{BENCHMARKS, Benchmark, Choice, Outcome, Separate, Work};
+pub use table::{BENCHMARKS, Benchmark, Choice, Failure, Outcome, Separate, Work};
 
 use serde::{Deserialize, Serialize};
 

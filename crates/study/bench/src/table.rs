@@ -10,7 +10,10 @@ use std::error::Error;
 use std::path::Path;
 
 /// The rows of a case, or the reason why it cannot be run.
-pub type Outcome = Result<Vec<Row>, Box<dyn Error + Send + Sync>>;
+pub type Outcome = Result<Vec<Row>, Failure>;
+
+/// The reason why a case cannot be run.
+pub type Failure = Box<dyn Error + Send + Sync>;
 
 /// One benchmark of the command line.
 #[derive(Clone, Copy, Debug)]

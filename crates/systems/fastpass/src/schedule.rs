@@ -4,7 +4,7 @@
 use super::allocation::{Allocator, DemandError, Grant, Lanes, Tenant};
 use super::faults::Component;
 use super::paths::{Fabric, PathGrant, Selector};
-use super::spec::Fastpass;
+use super::spec::{Fastpass, FastpassSpec};
 use slotline_net::error::SpecError;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -224,15 +224,17 @@ fn placed(grant: &Grant, path: u16) -> Placed {
 }
 
 fn slots(options: &Fastpass, rates: &[u16]) -> Result<Slots, SpecError> {
-    let (tenants, batch) = (&options.spec().tenants, options.spec().batch);
+    let FastpassSpec { tenants, batch, strict_turns, .. } = options.spec();
+    let (batch, strict) = (*batch, *strict_turns);
     let mixed = rates.iter().any(|&rate| rate != 1);
     let wrong = |error: DemandError| SpecError::new("control", error.to_string());
     if tenants.is_empty() {
         return match mixed {
             true => Lanes::new(rates, options.policy())
-                .map(|lanes| Slots::Mixed(lanes.with_batch(batch))),
+                .map(|lanes| Slots::Mixed(lanes.with_batch(batch).with_strict_turns(strict))),
             false => Allocator::new(rates.len(), options.policy())
-                .map(|allocator| Slots::Alike(allocator.with_batch(batch))),
+                .map(|allocator| allocator.with_batch(batch).with_strict_turns(strict))
+                .map(Slots::Alike),
         }
         .map_err(wrong);
     }

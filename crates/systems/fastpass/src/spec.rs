@@ -82,6 +82,10 @@ pub struct FastpassSpec {
     /// work for an arbiter.
     #[schemars(range(min = 1, max = 64))]
     pub quantum: u32,
+    /// Whether a pair's first turn in a batch is a `quantum`, too. Otherwise, where hosts have few pairs, it is an equal share
+    /// of the batch at the busier host, which is less work for an arbiter and a little further from max-min fairness.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub strict_turns: bool,
     /// Groups of hosts with a weight and a class; only under `max-min`, where all hosts have one rate.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tenants: Vec<TenantSpec>,
@@ -160,6 +164,7 @@ impl Default for FastpassSpec {
             slot: None,
             policy: Order::MaxMin,
             quantum: 1,
+            strict_turns: false,
             batch: BATCH,
             tenants: Vec::new(),
             lead: Time::us(65),
@@ -324,6 +329,7 @@ impl FastpassSpec {
         let usual = FastpassSpec::default();
         let (turns, blind) = (self.quantum != usual.quantum, !self.isolate_faults);
         let shortest = self.policy == Order::ShortestFirst;
+        let no_turns = shortest || self.quantum == BATCH || !self.tenants.is_empty();
         let idle = [
             (
                 "tenants",
@@ -331,6 +337,11 @@ impl FastpassSpec {
                 "leave `policy` and `quantum` out",
             ),
             ("quantum", turns && shortest, "it is for policy = \"max-min\""),
+            (
+                "strict-turns",
+                self.strict_turns && no_turns,
+                "it is for policy = \"max-min\" without `tenants` and with `quantum` below 64",
+            ),
             (
                 "watchdog-interval",
                 self.watchdog_interval != usual.watchdog_interval && !self.secondary,
@@ -411,6 +422,8 @@ mod tests {
         let shortest = Order::ShortestFirst;
         let idle = [
             ("quantum", FastpassSpec { quantum: 4, policy: shortest, ..base.clone() }),
+            ("strict-turns", FastpassSpec { strict_turns: true, quantum: 64, ..base.clone() }),
+            ("strict-turns", FastpassSpec { strict_turns: true, ..tenants(&[("1", 2)]) }),
             ("tenants", FastpassSpec { quantum: 4, ..tenants(&[("1", 2)]) }),
             ("tenants", FastpassSpec { policy: shortest, ..tenants(&[("1", 2)]) }),
             ("watchdog-interval", FastpassSpec { watchdog_interval: Time::us(1), ..base }),

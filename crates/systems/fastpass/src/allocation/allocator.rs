@@ -29,6 +29,8 @@ pub struct Allocator {
     pub(super) requests: Vec<Entry>,
     /// Whether a large demand was added that has not been granted completely since.
     pub(super) is_large: bool,
+    /// Whether first visits take a quantum and not an equal share.
+    strict: bool,
     tenants: Option<Tenants>,
     /// Working memory: the pairs that became active.
     entered: Vec<Entry>,
@@ -60,6 +62,7 @@ impl Allocator {
             waiting: vec![Vec::new()],
             requests: Vec::new(),
             is_large: false,
+            strict: false,
             tenants: None,
             entered: Vec::new(),
             resumed: Vec::new(),
@@ -70,6 +73,12 @@ impl Allocator {
     #[must_use]
     pub fn with_batch(self, slots: u32) -> Allocator {
         Allocator { ends: Ends::new(self.policy.least_share(), slots.clamp(1, BATCH)), ..self }
+    }
+    /// Serves pairs in strict turns: each visit takes a quantum, also the first of a batch, which otherwise takes
+    /// an equal share of the busier end or, with a quantum of 1, up to two slots.
+    #[must_use]
+    pub fn with_strict_turns(self, strict: bool) -> Allocator {
+        Allocator { strict, ..self }
     }
     /// Makes an allocator whose sources belong to tenants: `of_endpoint[i]` is the number of the tenant of
     /// endpoint `i`. Classes are served strictly one after another, class 0 first. Within a class, a visit
@@ -170,7 +179,7 @@ impl Allocator {
         if self.tenants.is_some() || self.policy == Policy::ShortestFirst || crowded {
             self.admit(|_| ());
         }
-        self.count_pairs(!crowded);
+        self.count_pairs(!crowded && !self.strict);
         let mut requests = std::mem::take(&mut self.requests);
         for class in 0..self.waiting.len() {
             // The list is taken out while it is served.
@@ -230,7 +239,7 @@ impl Allocator {
         requests: &mut Vec<Entry>,
         competing: usize,
     ) {
-        let Allocator { endpoints, ends, active, tenants, served, .. } = self;
+        let Allocator { endpoints, ends, active, tenants, served, strict, .. } = self;
         let counts = ends.counts();
         let first = FirstVisits { waiting, from, requests, ends, active, served };
         if let Some(tenants) = tenants {
@@ -246,7 +255,9 @@ impl Allocator {
             Policy::MaxMin { .. } if !crowded => first.visits(|free, entry, ends| {
                 lowest(free, fair_share(entry, ends).min(entry.left()))
             }),
-            Policy::MaxMin { quantum: 1 } if competing / *endpoints < VERY_MANY_PAIRS => {
+            Policy::MaxMin { quantum: 1 }
+                if competing / *endpoints < VERY_MANY_PAIRS && !*strict =>
+            {
                 first.visits(|free, entry, _| lowest_two(free, entry.left() > 1))
             }
             Policy::MaxMin { quantum: 1 } => first.visits(|free, _, _| lowest_one(free)),

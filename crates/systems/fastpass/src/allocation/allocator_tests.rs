@@ -51,9 +51,10 @@ fn check_maximal(grants: &[Grant], left: &Book, size: u32) {
 proptest! {
     #[test]
     fn schedules_are_valid_maximal_and_conserve_demand(
-        policy in policies(), (n, batches) in demands(), size in prop_oneof![Just(BATCH), 1..=BATCH]
+        policy in policies(), (n, batches) in demands(), size in prop_oneof![Just(BATCH), 1..=BATCH], strict: bool
     ) {
-        let mut allocator = Allocator::new(n.into(), policy).unwrap().with_batch(size);
+        let allocator = Allocator::new(n.into(), policy).unwrap().with_batch(size);
+        let mut allocator = allocator.with_strict_turns(strict);
         let mut book = Book::new();
         for batch in batches {
             for (src, dst, slots) in batch {
@@ -327,5 +328,23 @@ impl Allocator {
         let entries: usize = self.waiting.iter().map(Vec::capacity).sum();
         let words = 2 * MOST_ENDPOINTS * (8 + 4);
         words + self.active.bytes() + entries * size_of::<Entry>() + self.served.bytes()
+    }
+}
+
+/// Four sources wait for a whole batch to one destination. In strict turns each gets a quantum at a time.
+#[test]
+fn strict_turns_give_a_quantum_each_time() {
+    for quantum in [1, 3] {
+        let allocator = Allocator::new(6, Policy::MaxMin { quantum }).unwrap();
+        let mut allocator = allocator.with_strict_turns(true);
+        for (src, dst) in [(0, 4), (1, 4), (2, 4), (3, 4)] {
+            allocator.add_demand(src, dst, 64).unwrap();
+        }
+        let grants = allocator.next_batch();
+        let counts: Vec<u32> = grants.iter().map(|grant| grant.slots.count_ones()).collect();
+        assert!(counts.iter().all(|count| count.abs_diff(16) < quantum), "{counts:?}");
+        // The turns alternate: no pair has two neighbouring quanta.
+        let first = grants.iter().find(|grant| grant.src == 0).unwrap().slots;
+        assert_eq!(first & ((1 << (4 * quantum)) - 1), (1 << quantum) - 1);
     }
 }

@@ -54,6 +54,11 @@ impl Lanes {
         let room = Room { batch: first_slots(slots), ..self.room };
         Lanes { allocator: self.allocator.with_batch(slots), room, ..self }
     }
+    /// Serves pairs in strict turns ([`Allocator::with_strict_turns`]).
+    #[must_use]
+    pub fn with_strict_turns(self, strict: bool) -> Lanes {
+        Lanes { allocator: self.allocator.with_strict_turns(strict), ..self }
+    }
     fn rate(&self, endpoint: u16) -> u32 {
         self.first[usize::from(endpoint) + 1] - self.first[usize::from(endpoint)]
     }

@@ -14,7 +14,7 @@ const CHUNK: usize = 64;
 /// Each list is longer than its used part by at least a chunk.
 const ROOM: &str = "there is room for a chunk";
 /// If at least this many of 64 pairs get slots at first visits, finding the blocked pairs first saves no time.
-const MANY: usize = 24;
+const MANY: usize = 40;
 /// The same number for later visits, which cost less.
 const MANY_LATER: usize = 30;
 
@@ -35,12 +35,14 @@ impl From<Pair> for Entry {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Served {
     /// The grants: first those of active pairs that got all slots at their first visit, then those of requests
-    /// that got all slots, then the others in the order of last visits.
+    /// that got all slots, then the others in the order of last visits. While first visits are made, the last part
+    /// begins further behind ([`Lengths::rest`]).
     grants: Vec<Grant>,
-    /// The pairs that may get more.
-    live: Vec<Pair>,
-    /// The pairs that cannot get more and still wait, in the order of last visits.
+    /// The pairs that still wait, in the order of last visits. While first visits are made, these are the pairs of
+    /// the last part of the grants.
     wait: Vec<Entry>,
+    /// The pairs that got slots at a later visit and may get more.
+    live: Vec<Pair>,
     /// The pairs that got all slots at a later visit.
     late: Vec<u32>,
     ends: Lengths,
@@ -49,13 +51,17 @@ pub(super) struct Served {
 /// How much of the lists is in use.
 #[derive(Clone, Copy, Debug, Default)]
 struct Lengths {
+    /// The index at which the grants begin.
+    start: usize,
     grants: usize,
     /// The index at which the grants of these visits begin.
     before: usize,
     /// The index at which the grants of active pairs end that got all slots at their first visit.
     done: usize,
-    live: usize,
+    /// The index at which the grants of pairs begin that did not get all slots at their first visit.
+    rest: usize,
     wait: usize,
+    live: usize,
     late: usize,
 }
 
@@ -79,24 +85,55 @@ impl FirstVisits<'_> {
         served.begin(waiting.len() - from + requests.len());
         served.visit_waiting(waiting, from, ends, &mut take);
         served.visit_requests(requests, waiting, ends, active, &mut take);
+        served.join_grants();
     }
 }
 
 /// The lists to which first visits to a chunk of pairs write. All are as long as a chunk, so that no index
 /// needs a check.
 struct FirstLists<'a> {
+    /// The grants of pairs that got all their slots.
     grants: &'a mut [Grant; CHUNK],
-    live: &'a mut [Pair; CHUNK],
+    /// The grants of pairs that got some slots, but not all.
+    rest: &'a mut [Grant; CHUNK],
+    /// The same pairs.
+    wait: &'a mut [Entry; CHUNK],
     nothing: &'a mut [Entry; CHUNK],
-    /// Pairs that were visited.
-    visits: usize,
-    /// Visited pairs that got slots.
-    served: usize,
-    /// Visited pairs that got all their slots.
+    /// Pairs that got all their slots.
     ended: usize,
+    /// Pairs that got some slots, but not all.
+    want_more: usize,
+    /// Pairs that got nothing.
+    got_nothing: usize,
 }
 
 impl FirstLists<'_> {
+    /// Visits a chunk of pairs most of which get nothing. Those without a free slot are found first.
+    #[inline(always)]
+    fn visit_few(
+        &mut self,
+        chunk: &[Entry; CHUNK],
+        ends: &mut Ends,
+        take: &mut impl FnMut(u64, Entry, &Ends) -> (u64, u32),
+    ) {
+        let cannot = blocked(chunk, ends);
+        if cannot == !0 {
+            *self.nothing = *chunk;
+            self.got_nothing = CHUNK;
+            return;
+        }
+        let mut got = 0;
+        for i in ones(!cannot) {
+            let before = self.got_nothing;
+            self.visit(chunk[i % CHUNK], ends, take);
+            got |= u64::from(self.got_nothing == before).wrapping_shl(i as u32);
+        }
+        self.got_nothing = 0;
+        for (i, &entry) in chunk.iter().enumerate() {
+            self.nothing[self.got_nothing % CHUNK] = entry;
+            self.got_nothing = self.got_nothing.wrapping_add(usize::from(got >> i & 1 == 0));
+        }
+    }
     /// Visits a pair. Returns the number of slots that it still waits for.
     #[inline(always)]
     fn visit(
@@ -107,19 +144,20 @@ impl FirstLists<'_> {
     ) -> u32 {
         let (slots, count) = take(ends.free(entry), entry, ends);
         ends.take(entry, slots);
-        self.nothing[(self.visits - self.served) % CHUNK] = entry;
-        self.grants[self.ended % CHUNK] = entry.grant(slots);
-        // A pair that got some slots, but not all, wants more.
-        let after = entry.less(count);
-        self.live[(self.served - self.ended) % CHUNK] = Pair { entry: after, granted: slots };
-        self.visits += 1;
-        self.served += usize::from(slots != 0);
-        self.ended += usize::from(after.left() == 0);
+        let (after, grant) = (entry.less(count), entry.grant(slots));
+        let (none, done) = (usize::from(slots == 0), usize::from(after.left() == 0));
+        self.nothing[self.got_nothing % CHUNK] = entry;
+        self.grants[self.ended % CHUNK] = grant;
+        self.rest[self.want_more % CHUNK] = grant;
+        self.wait[self.want_more % CHUNK] = after;
+        self.got_nothing = self.got_nothing.wrapping_add(none);
+        self.ended = self.ended.wrapping_add(done);
+        self.want_more = self.want_more.wrapping_add((none + done) ^ 1);
         after.left()
     }
     /// The pairs that got nothing, in order.
     fn nothing(&self) -> &[Entry] {
-        &self.nothing[..self.visits - self.served]
+        &self.nothing[..self.got_nothing]
     }
 }
 
@@ -156,6 +194,10 @@ impl LaterLists<'_> {
         self.waiting += usize::from(slots == 0);
         self.done += done;
     }
+    /// The pairs that may get more, those that still wait, and those that are done.
+    fn counts(&self) -> [usize; 3] {
+        [self.still_live, self.waiting, self.done]
+    }
     /// Ends the visits to a pair for which no slot is free.
     #[inline(always)]
     fn give_up(&mut self, pair: Pair) {
@@ -173,20 +215,26 @@ impl LaterLists<'_> {
 impl Served {
     /// Begins visits to this number of pairs. Earlier grants stay.
     fn begin(&mut self, pairs: usize) {
-        let Lengths { grants, .. } = self.ends;
-        grow(&mut self.grants, grants + pairs);
-        grow(&mut self.live, pairs);
+        let Lengths { start, grants, .. } = self.ends;
+        let rest = grants + pairs + CHUNK;
+        grow(&mut self.grants, rest + pairs);
         grow(&mut self.wait, pairs);
-        grow(&mut self.late, pairs);
-        self.ends = Lengths { grants, before: grants, ..Lengths::default() };
+        self.ends = Lengths { start, grants, before: grants, rest, ..Lengths::default() };
     }
     /// The lists behind their used parts.
     #[inline(always)]
     fn lists<'a>(&'a mut self, nothing: &'a mut [Entry; CHUNK]) -> FirstLists<'a> {
-        let Lengths { grants, live, .. } = self.ends;
-        let grants = self.grants[grants..].first_chunk_mut().expect(ROOM);
-        let live = self.live[live..].first_chunk_mut().expect(ROOM);
-        FirstLists { grants, live, nothing, visits: 0, served: 0, ended: 0 }
+        let Lengths { grants, rest, wait, .. } = self.ends;
+        let (ended, others) = self.grants.split_at_mut(rest);
+        FirstLists {
+            grants: ended[grants..].first_chunk_mut().expect(ROOM),
+            rest: others[wait..].first_chunk_mut().expect(ROOM),
+            wait: self.wait[wait..].first_chunk_mut().expect(ROOM),
+            nothing,
+            ended: 0,
+            want_more: 0,
+            got_nothing: 0,
+        }
     }
     /// Visits the pairs from index `from` on. Those that get nothing stay there, in order.
     #[inline(never)]
@@ -198,33 +246,33 @@ impl Served {
         mut take: impl FnMut(u64, Entry, &Ends) -> (u64, u32),
     ) {
         let pairs = &mut waiting[from..];
-        let mut nothing = [Entry::default(); CHUNK];
-        let (mut few, mut all) = (false, 0);
+        let mut room = [Entry::default(); CHUNK];
+        let (mut few, mut stay) = (false, 0);
         for from in (0..pairs.len()).step_by(CHUNK) {
-            let (to, room) = (pairs.len().min(from + CHUNK), from - all);
-            let mut lists = self.lists(&mut nothing);
-            if few {
-                let mut cannot = blocked(&pairs[from..to], ends);
-                for i in ones(!cannot & (!0 >> (CHUNK - (to - from)))) {
-                    let before = lists.served;
-                    lists.visit(pairs[from + i], ends, &mut take);
-                    cannot |= u64::from(lists.served == before) << i;
+            // Pairs that get nothing are written to their places, unless these are still to be read.
+            let (read, rest) = pairs.split_at_mut(from);
+            let place = read[stay..].first_chunk_mut();
+            let in_place = place.is_some();
+            let mut lists = self.lists(place.unwrap_or(&mut room));
+            match rest.first_chunk::<CHUNK>() {
+                Some(chunk) if few => lists.visit_few(chunk, ends, &mut take),
+                Some(chunk) => {
+                    chunk.iter().for_each(|&entry| _ = lists.visit(entry, ends, &mut take));
                 }
-                (room..).zip(ones(cannot)).for_each(|(to, i)| pairs[to] = pairs[from + i]);
-            } else {
-                for &entry in &pairs[from..to] {
-                    lists.visit(entry, ends, &mut take);
+                None => {
+                    rest.iter().for_each(|&entry| _ = lists.visit(entry, ends, &mut take));
                 }
-                let nothing = lists.nothing();
-                pairs[room..][..nothing.len()].copy_from_slice(nothing);
             }
-            let FirstLists { served, ended, .. } = lists;
-            few = served < MANY;
-            all += served;
+            let FirstLists { ended, want_more, got_nothing, .. } = lists;
+            few = ended + want_more < MANY;
             self.ends.grants += ended;
-            self.ends.live += served - ended;
+            self.ends.wait += want_more;
+            if !in_place {
+                pairs[stay..][..got_nothing].copy_from_slice(&room[..got_nothing]);
+            }
+            stay += got_nothing;
         }
-        waiting.truncate(waiting.len() - all);
+        waiting.truncate(from + stay);
         self.ends.done = self.ends.grants;
     }
     /// Visits the requests since the last batch. Pairs that get nothing are appended to `waiting`. Pairs that
@@ -259,23 +307,38 @@ impl Served {
                 new
             };
             waiting.extend(lists.nothing().iter().copied().filter(|&entry| begins(entry)));
-            let FirstLists { grants, live, served, mut ended, .. } = lists;
-            let mut still_live = 0;
-            for at in 0..served - ended {
-                let pair = live[at];
-                if begins(pair.entry) {
-                    live[still_live] = pair;
-                    still_live += 1;
+            let FirstLists { grants, rest, wait, mut ended, want_more, .. } = lists;
+            let mut still = 0;
+            for at in 0..want_more {
+                let (entry, grant) = (wait[at], rest[at]);
+                if begins(entry) {
+                    (wait[still], rest[still]) = (entry, grant);
+                    still += 1;
                 } else {
-                    grants[ended] = pair.entry.grant(pair.granted);
+                    grants[ended] = grant;
                     ended += 1;
                 }
             }
             self.ends.grants += ended;
-            self.ends.live += still_live;
+            self.ends.wait += still;
         }
         requests.clear();
         requests.append(&mut again);
+    }
+    /// Makes one list of the grants of pairs that got all slots and of the others, by moving the shorter part. The
+    /// others can move only if nothing was granted before.
+    fn join_grants(&mut self) {
+        let Lengths { start, grants, before, done, rest, wait, .. } = self.ends;
+        let ended = grants - before;
+        if before == start && ended <= wait {
+            self.grants.copy_within(before..grants, rest - ended);
+            let to = rest - ended;
+            let (start, before, done) = (to, to, to + (done - before));
+            self.ends = Lengths { start, before, done, grants: rest + wait, ..self.ends };
+        } else {
+            self.grants.copy_within(rest..rest + wait, grants);
+            self.ends = Lengths { rest: grants, grants: grants + wait, ..self.ends };
+        }
     }
     /// Visits the pairs that may get more, again and again, until none can.
     #[inline(never)]
@@ -284,9 +347,60 @@ impl Served {
         ends: &mut Ends,
         mut take: impl FnMut(u64, Entry) -> (u64, u32),
     ) {
+        self.second_visits(ends, &mut take);
         while self.ends.live > 0 {
             self.round(ends, &mut take);
         }
+    }
+    /// Visits all pairs of the list once more. Grants and pairs that can get nothing more stay in their lists;
+    /// with many pairs, that is nearly all.
+    #[inline(always)]
+    fn second_visits(&mut self, ends: &mut Ends, take: &mut impl FnMut(u64, Entry) -> (u64, u32)) {
+        let pairs = std::mem::take(&mut self.ends.wait);
+        self.ends.grants = self.ends.rest;
+        grow(&mut self.live, pairs);
+        grow(&mut self.late, pairs);
+        let mut few = true;
+        for from in (0..pairs).step_by(CHUNK) {
+            let length = CHUNK.min(pairs - from);
+            let all = !0 >> (CHUNK - length);
+            let cannot = if few { blocked(&self.wait[from..][..length], ends) } else { 0 };
+            if cannot == all {
+                self.keep(from, length);
+                few = length > CHUNK - MANY_LATER;
+                continue;
+            }
+            let entries: [Entry; CHUNK] = *self.wait[from..].first_chunk().expect(ROOM);
+            let at = self.ends.rest + from;
+            let grants: [Grant; CHUNK] = *self.grants[at..].first_chunk().expect(ROOM);
+            let pair =
+                |i: usize| Pair { entry: entries[i % CHUNK], granted: grants[i % CHUNK].slots };
+            let mut later = self.later();
+            ones(cannot).for_each(|i| later.give_up(pair(i)));
+            ones(!cannot & all).for_each(|i| later.visit(pair(i), ends, take));
+            let counts = later.counts();
+            few = self.end_chunk(counts);
+        }
+    }
+    /// Keeps a chunk of pairs and their grants, behind those that are kept already.
+    fn keep(&mut self, from: usize, length: usize) {
+        let Lengths { rest, grants, wait, .. } = self.ends;
+        if wait < from {
+            self.wait.copy_within(from..from + length, wait);
+        }
+        if grants < rest + from {
+            self.grants.copy_within(rest + from..rest + from + length, grants);
+        }
+        self.ends.wait += length;
+        self.ends.grants += length;
+    }
+    /// Lengthens the lists by the results of a chunk. Returns whether few of its pairs got something and may get more.
+    fn end_chunk(&mut self, [still_live, waiting, done]: [usize; 3]) -> bool {
+        self.ends.live += still_live;
+        self.ends.grants += waiting + done;
+        self.ends.wait += waiting;
+        self.ends.late += done;
+        waiting + done > CHUNK - MANY_LATER
     }
     #[inline(always)]
     fn round(&mut self, ends: &mut Ends, take: &mut impl FnMut(u64, Entry) -> (u64, u32)) {
@@ -304,12 +418,8 @@ impl Served {
             } else {
                 chunk[..length].iter().for_each(|&pair| later.visit(pair, ends, take));
             }
-            let LaterLists { still_live, waiting, done, .. } = later;
-            few = waiting + done > CHUNK - MANY_LATER;
-            self.ends.live += still_live;
-            self.ends.grants += waiting + done;
-            self.ends.wait += waiting;
-            self.ends.late += done;
+            let counts = later.counts();
+            few = self.end_chunk(counts);
         }
     }
     /// The lists behind their used parts.
@@ -326,21 +436,15 @@ impl Served {
             done: 0,
         }
     }
-    /// Grants the slots of the pairs that could get more. Pairs that still wait are appended to `waiting`, in
-    /// the order of service.
-    #[inline(never)]
+    /// Appends the pairs that still wait to `waiting`, in the order of service.
     pub(super) fn finish_visits(&mut self, waiting: &mut Vec<Entry>) {
-        let Served { grants, live, wait, ends, .. } = self;
-        let live = &live[..ends.live];
-        let places = grants[ends.grants..].iter_mut().zip(live);
-        places.for_each(|(place, pair)| *place = pair.entry.grant(pair.granted));
-        ends.grants += live.len();
-        waiting.extend_from_slice(&wait[..ends.wait]);
-        waiting.extend(live.iter().map(|pair| pair.entry));
+        debug_assert!(self.ends.live == 0, "pairs may get more");
+        waiting.extend_from_slice(&self.wait[..self.ends.wait]);
     }
     /// All grants since the last call.
     pub(super) fn granted(&mut self) -> &[Grant] {
-        &self.grants[..std::mem::take(&mut self.ends.grants)]
+        let Lengths { start, grants, .. } = std::mem::take(&mut self.ends);
+        &self.grants[start..grants]
     }
     /// Active pairs that got all slots at their first visit.
     pub(super) fn at_once(&self) -> impl Iterator<Item = u32> {
