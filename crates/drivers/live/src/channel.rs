@@ -275,21 +275,20 @@ impl Channel {
                 continue;
             }
             let origin = self.sources.hash_one(source);
-            match self.endpoint.open(datagram, origin, time) {
-                Ok(Event::Message { peer, message }) => {
-                    self.plain.clear();
-                    self.plain.extend_from_slice(message);
-                    if !self.counts(peer, now) {
-                        continue;
-                    }
-                    if Message::parse(&self.plain).is_some() {
-                        return Ok(Message::parse(&self.plain).map(|message| (peer, message)));
-                    }
-                    self.refused += 1;
-                }
-                // The endpoint has counted the error.
-                Ok(_) | Err(_) => {}
+            // The endpoint counts errors.
+            let Ok(Event::Message { peer, message }) = self.endpoint.open(datagram, origin, time)
+            else {
+                continue;
+            };
+            self.plain.clear();
+            self.plain.extend_from_slice(message);
+            if !self.counts(peer, now) {
+                continue;
             }
+            if Message::parse(&self.plain).is_some() {
+                return Ok(Message::parse(&self.plain).map(|message| (peer, message)));
+            }
+            self.refused += 1;
         }
         Ok(None)
     }
