@@ -1,7 +1,7 @@
 //! Checks whether the periods of central schemes fit the network and the traffic of a scenario, and computes the values
 //! for `scale = "auto"`.
 
-use crate::spec::{EndWhen, Scenario, SchemeSpec};
+use crate::spec::{EndWhen, Scenario, SchemeSpec, written};
 use slotline_net::scheme::{Conditions, Proposal, System};
 use slotline_net::time::Time;
 use slotline_net::topology::{Graph, NodeKind, Wire, Wiring};
@@ -106,7 +106,7 @@ pub(crate) fn scaled(
     proposals: &[Proposal],
     is_given: impl Fn(&str) -> bool,
 ) -> Option<(ControlSpec, Vec<String>)> {
-    let mut table = toml::Value::try_from(control).ok()?;
+    let mut table = written(control)?;
     let keys = table.as_table_mut()?;
     keys.remove("scale")?;
     let mut set = vec![];
@@ -119,7 +119,7 @@ pub(crate) fn scaled(
 
 /// Whether `control` has `scale = "auto"`.
 pub(crate) fn is_scaled(control: &ControlSpec) -> bool {
-    let table = toml::Value::try_from(control).ok();
+    let table = written(control);
     table.is_some_and(|table| table.get("scale").is_some())
 }
 

@@ -57,7 +57,7 @@ pub use fingerprint::{ContentHash, content_name, fingerprint};
 pub use load::Loaded;
 pub use named_files::named_files;
 pub use queue_text::queue_from_text;
-pub use spec::{EndSpec, EndWhen, MeasureSpec, Scenario, SchemeSpec};
+pub use spec::{EndSpec, EndWhen, MeasureSpec, Scenario, SchemeSpec, written};
 pub use text_file::read_text;
 
 #[cfg(test)]

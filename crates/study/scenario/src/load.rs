@@ -11,7 +11,7 @@ use super::imported::{Imported, resolve};
 use super::input::{Input, Reader};
 use super::objects::Objects;
 use super::own_fabric;
-use super::spec::{Scenario, SchemeSpec};
+use super::spec::{Scenario, SchemeSpec, written};
 use crate::import::captures::Captures;
 use crate::read_text;
 use slotline_net::error::SpecError;
@@ -343,8 +343,7 @@ pub(crate) fn read(path: &Path) -> Result<String, String> {
 fn described(fabric: &TopologySpec, graph: &Graph) -> String {
     let hosts = graph.nodes.iter().filter(|node| node.kind == NodeKind::Host).count();
     let switches = graph.nodes.len() - hosts;
-    let fabric = toml::Value::try_from(fabric);
-    let kind = fabric.ok().and_then(|f| Some(f.get("kind")?.as_str()?.to_string()));
+    let kind = written(fabric).and_then(|f| Some(f.get("kind")?.as_str()?.to_string()));
     let plural =
         |n: usize, one: &str, many: &str| format!("{n} {}", if n == 1 { one } else { many });
     format!(

@@ -19,6 +19,7 @@ use slotline_net::transport::TransportSpec;
 use slotline_net::transport::congestion::AlgorithmKind;
 use slotline_net::workload::WorkloadSpec;
 use slotline_schemes::ControlSpec;
+use std::collections::BTreeMap;
 
 /// A scenario file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -227,6 +228,13 @@ impl Scenario {
         // Plain data: tables, lists, text and numbers that came from TOML.
         toml::to_string(self).expect("a scenario is plain data")
     }
+}
+
+/// A part of a scenario as it is written there; `None` if it is left out. It goes through the text of
+/// [`Scenario::resolved`], because code for another form of each part would be much larger.
+pub fn written(part: &impl Serialize) -> Option<toml::Value> {
+    let text = toml::to_string(&BTreeMap::from([("part", part)])).ok()?;
+    toml::from_str::<toml::Table>(&text).ok()?.remove("part")
 }
 
 fn is_zero(share: &f64) -> bool {

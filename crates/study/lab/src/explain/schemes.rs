@@ -5,9 +5,9 @@ use super::{about, settings, span};
 use slotline_net::aqm::spec::QueueSpec;
 use slotline_net::node::bump::ChosenFlows;
 use slotline_net::units::{Bytes, Rate};
-use slotline_scenario::SchemeSpec;
 use slotline_scenario::catalogue::Kind;
 use slotline_scenario::port_names::{bump_ports, limiter_ports};
+use slotline_scenario::{SchemeSpec, written};
 
 pub(super) fn sentences(survey: &Survey<'_>) -> Vec<String> {
     let one = |(at, scheme): (usize, &SchemeSpec)| scheme_lines(survey, at, scheme);
@@ -107,13 +107,13 @@ const MOST_NAMED: usize = 4;
 type Named = (String, toml::Value);
 
 fn parts(spec: &impl serde::Serialize) -> Named {
-    let table = toml::Value::try_from(spec).unwrap_or(toml::Value::Boolean(false));
+    let table = written(spec).unwrap_or(toml::Value::Boolean(false));
     let kind = table.get("kind").and_then(toml::Value::as_str).unwrap_or("").to_string();
     (kind, table)
 }
 
 fn name_of(spec: &impl serde::Serialize) -> Named {
-    let value = toml::Value::try_from(spec).unwrap_or(toml::Value::Boolean(false));
+    let value = written(spec).unwrap_or(toml::Value::Boolean(false));
     (value.as_str().unwrap_or("").to_string(), value)
 }
 

@@ -5,6 +5,7 @@ use super::{about, settings, several, span};
 use slotline_net::time::Time;
 use slotline_net::workload::{Carrier, Flow, Role};
 use slotline_scenario::catalogue::Kind;
+use slotline_scenario::written;
 
 pub(super) fn sentences(survey: &Survey<'_>) -> Vec<String> {
     let groups = 0..survey.scenario.workload.len() as u16;
@@ -13,7 +14,7 @@ pub(super) fn sentences(survey: &Survey<'_>) -> Vec<String> {
 
 fn workload(survey: &Survey<'_>, group: u16) -> Vec<String> {
     let spec = &survey.scenario.workload[usize::from(group)];
-    let table = toml::Value::try_from(spec).unwrap_or(toml::Value::Boolean(false));
+    let table = written(spec).unwrap_or(toml::Value::Boolean(false));
     let options = settings(Kind::Workload, spec.kind(), &table);
     let with = if options.is_empty() { String::new() } else { format!(" ({options})") };
     vec![
