@@ -180,7 +180,8 @@ class Scenario:
 
         :param seed: the first seed, instead of the scenario's.
         :param repeat: the number of repetitions, instead of the scenario's.
-        :param threads: the number of threads; results do not depend on it. Default: all processors.
+        :param threads: the number of threads; results do not depend on it. Default: all processors, but with parts in Python
+            at most one for each run.
         :param engine: ``"packet"`` or ``"flow"``, instead of the scenario's.
         :param progress: whether to show the progress, or a function that is called ten times a second with the share
             of the work that is done (0 to 1), and the numbers of complete and of all runs.

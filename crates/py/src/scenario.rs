@@ -187,8 +187,10 @@ impl Scenario {
             py.detach(|| loaded.reseed(seed, repeat)).map_err(of_scenario)?;
         }
         runnable(&loaded)?;
-        let threads = threads.unwrap_or_else(processors).max(1);
         let jobs = Arc::new(Jobs::of(&loaded));
+        // Threads within one run wait for each other, the longer the longer Python takes.
+        let useful = if self.parts.bind(py).is_empty() { usize::MAX } else { jobs.0.len() };
+        let threads = threads.unwrap_or_else(|| processors().min(useful)).max(1);
         let end = loaded.scenario.end.at.map(|at| at.as_ps());
         let progress = progress.map(|call| Progress { call, end });
         let work = || jobs.run_within(&loaded, threads, |_| (), |work| attached(work));
