@@ -104,14 +104,15 @@ fn schedulers_lose_nothing_with_real_senders() {
     }
 }
 
-/// A probe is answered when it arrives. There and back are four links of a millisecond.
+/// A probe is answered when it arrives. There and back are four links of a millisecond; an answer that did not wait for its
+/// request would take two. A request that begins late takes a little less.
 #[test]
 fn answers_wait_for_their_requests() {
     let plain = PLAIN.replace("10us", "1ms").replace("10s", "100ms");
     let probe = "[[workload]]\nkind = \"probe\"\nclients = \"0\"\nservers = \"1\"\n";
     let Some(folder) = folder("answers", &[&plain, probe]) else { return };
     let took = metric(&emulated(&folder, &[]), "qct-mean");
-    assert!(took >= 0.004, "{took}");
+    assert!(took >= 0.003, "{took}");
 }
 
 /// Real hosts have the shaper of their transport. 64 KB, the longest burst of a host, may pass it at once.
