@@ -71,28 +71,49 @@ impl<'a> Burst<'a> {
 
     /// Changes the headers of segment `n`, whose payload begins at byte `first` and has `length` bytes.
     fn adapt(&self, out: &mut [u8], n: usize, first: u32, length: usize, last: bool) {
-        let ip = usize::from(out[PREFIX] & 15) * 4;
-        let is_tcp = out[PREFIX + 9] == TCP;
-        let field: u16 = if is_tcp { 16 } else { 6 };
         let (prefix, packet) = out.split_at_mut(PREFIX);
         prefix.fill(0);
-        prefix[0] = NEEDS_CHECKSUM;
-        prefix[6..8].copy_from_slice(&(ip as u16).to_ne_bytes());
-        prefix[8..10].copy_from_slice(&field.to_ne_bytes());
+        let ip = usize::from(packet[0] & 15) * 4;
+        let is_tcp = packet[9] == TCP;
         let (header, transport) = packet.split_at_mut(ip);
-        put(header, 2, (self.header + length) as u16);
         let number = u16::from_be_bytes([header[4], header[5]]);
         put(header, 4, number.wrapping_add(n as u16));
-        put(header, 10, 0);
-        put(header, 10, !sum(header));
-        let covered = (self.header - ip + length) as u16;
         match is_tcp {
             true => adapt_tcp(transport, first, n == 0, last),
-            false => put(transport, 4, covered),
+            false => put(transport, 4, (self.header - ip + length) as u16),
         }
-        let pseudo = u64::from(sum(&header[12..20]));
-        put(transport, field.into(), fold(pseudo + u64::from(header[9]) + u64::from(covered)));
+        leave_checksum(out, self.header + length);
     }
+}
+
+/// Turns the first segment's headers with their prefix into those of a packet of `length` bytes, of which each segment
+/// has `size` bytes of payload and the last one may have `PSH`.
+pub(crate) fn join(head: &mut [u8], length: usize, size: u16, pushes: bool) {
+    let header = (head.len() - PREFIX) as u16;
+    head[..PREFIX].fill(0);
+    head[1] = SPLIT_TCP;
+    head[2..4].copy_from_slice(&header.to_ne_bytes());
+    head[4..6].copy_from_slice(&size.to_ne_bytes());
+    let ip = usize::from(head[PREFIX] & 15) * 4;
+    head[PREFIX + ip + 13] |= if pushes { tcp_flags::PSH } else { 0 };
+    leave_checksum(head, length);
+}
+
+/// Writes the length of an IP packet into its headers, and says in its prefix that the checksum of TCP or UDP is still to
+/// be computed.
+fn leave_checksum(bytes: &mut [u8], length: usize) {
+    let (prefix, packet) = bytes.split_at_mut(PREFIX);
+    let ip = usize::from(packet[0] & 15) * 4;
+    let field: u16 = if packet[9] == TCP { 16 } else { 6 };
+    prefix[0] = NEEDS_CHECKSUM;
+    prefix[6..8].copy_from_slice(&(ip as u16).to_ne_bytes());
+    prefix[8..10].copy_from_slice(&field.to_ne_bytes());
+    let (header, transport) = packet.split_at_mut(ip);
+    put(header, 2, length as u16);
+    put(header, 10, 0);
+    put(header, 10, !sum(header));
+    let pseudo = u64::from(sum(&header[12..20])) + u64::from(header[9]);
+    put(transport, field.into(), fold(pseudo + (length - ip) as u64));
 }
 
 /// Changes the header of a segment whose payload begins at byte `first` of a longer one's.
@@ -104,7 +125,7 @@ fn adapt_tcp(header: &mut [u8], first: u32, is_first: bool, is_last: bool) {
 }
 
 /// The length of the headers of an IPv4 packet with TCP or UDP, if all of them are here.
-fn header_length(packet: &[u8]) -> Option<usize> {
+pub(crate) fn header_length(packet: &[u8]) -> Option<usize> {
     let ip = usize::from(packet.first().filter(|first| **first >> 4 == 4)? & 15) * 4;
     let length = match *packet.get(9)? {
         TCP => usize::from(packet.get(ip + 12)? >> 4) * 4,

@@ -5,6 +5,7 @@ use crate::circuits::Circuits;
 use crate::classify::{Addresses, Classifier};
 use crate::clock::{Clock, Dilation};
 use crate::frames::{Frames, State};
+use crate::namespace::Host;
 use crate::port::PREFIX;
 use crate::processors::{Pinned, cpu_time, share};
 use crate::seat::Seat;
@@ -17,7 +18,7 @@ use slotline_net::id::HostId;
 use slotline_net::node::Handover;
 use slotline_net::time::Time;
 use slotline_sim::{Hop, Stepper};
-use std::io;
+use std::io::{self, IoSlice};
 use std::net::IpAddr;
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
@@ -43,6 +44,8 @@ pub struct Fabric<'a> {
     entering: Vec<Packet>,
     /// Hosts whose kernels have yet to learn what happens to packets that they hold.
     decided: Vec<usize>,
+    /// Hosts whose kernels have yet to get segments that have arrived.
+    receiving: Vec<usize>,
     captured: Vec<CapturedFrame>,
     end: Time,
     counts: Counts,
@@ -102,7 +105,7 @@ impl<'a> Fabric<'a> {
     ) -> Fabric<'a> {
         let addresses = Addresses { hosts: seats.len() as u32 };
         let (frames, counts, fidelity, shown, buffer) = Default::default();
-        let (ready, over, lost, entering, decided, captured) = Default::default();
+        let (ready, over, lost, entering, decided, receiving, captured) = Default::default();
         Fabric {
             seats,
             stepper,
@@ -118,6 +121,7 @@ impl<'a> Fabric<'a> {
             lost,
             entering,
             decided,
+            receiving,
             captured,
             end,
             counts,
@@ -208,7 +212,7 @@ impl<'a> Fabric<'a> {
                     burst.write(n, &mut self.shown);
                     let packet = &self.shown[PREFIX..];
                     if let Ok(seen) = self.classifier.classify(HostId(at as u32), packet) {
-                        self.seats[seen.dst.at()].host.port.deliver(&self.shown);
+                        self.seats[seen.dst.at()].host.port.deliver(&[IoSlice::new(&self.shown)]);
                     }
                 }
             }
@@ -374,10 +378,7 @@ impl<'a> Fabric<'a> {
         self.capture();
         for (at, what) in over.drain(..) {
             match what {
-                Handover::Arrived(packet) => {
-                    self.deliver(&packet)?;
-                    self.fidelity.deliveries.add(clock.since(at));
-                }
+                Handover::Arrived(packet) => self.arrive(&packet, at, clock)?,
                 Handover::Notified(host, news) => {
                     self.circuits.iter_mut().try_for_each(|own| own.notify(host, &news))?;
                 }
@@ -385,6 +386,7 @@ impl<'a> Fabric<'a> {
             }
         }
         self.over = over;
+        self.deliver_all(clock);
         let mut lost = std::mem::take(&mut self.lost);
         lost.extend(self.stepper.lost_frames());
         lost.drain(..).for_each(|handle| self.lose(handle));
@@ -456,7 +458,8 @@ impl<'a> Fabric<'a> {
         }
     }
 
-    fn deliver(&mut self, packet: &Packet) -> io::Result<()> {
+    /// Notes that a packet has arrived at its host. The kernel gets it together with segments that follow at once.
+    fn arrive(&mut self, packet: &Packet, at: Time, clock: &Clock) -> io::Result<()> {
         let frame = &mut self.frames.slots[packet.stamp as usize];
         if packet.has(CE) {
             mark(&mut frame.bytes[PREFIX..], self.addresses, packet.dst);
@@ -464,12 +467,41 @@ impl<'a> Fabric<'a> {
         if let Some(circuits) = &mut self.circuits {
             circuits.arrive(frame.host, packet, &mut frame.bytes[PREFIX..])?;
         }
-        let port = &self.seats[packet.dst.at()].host.port;
-        let taken = frame.state == State::Here && port.deliver(&frame.bytes);
-        self.counts.delivered += u64::from(taken);
-        self.counts.refused += u64::from(!taken);
-        self.frames.free(packet.stamp);
+        if frame.state != State::Here {
+            self.counts.refused += 1;
+            self.frames.free(packet.stamp);
+            return Ok(());
+        }
+        let host = packet.dst.at();
+        let bytes = &self.frames.slots[packet.stamp as usize].bytes;
+        if !self.seats[host].arrived.continues(&self.frames, bytes) {
+            self.deliver(host, clock);
+        }
+        if self.seats[host].arrived.is_empty() {
+            self.receiving.push(host);
+        }
+        let bytes = &self.frames.slots[packet.stamp as usize].bytes;
+        self.seats[host].arrived.push(packet.stamp, at, bytes);
         Ok(())
+    }
+
+    /// Gives the segments that have arrived to the kernels of their hosts.
+    fn deliver_all(&mut self, clock: &Clock) {
+        let mut receiving = std::mem::take(&mut self.receiving);
+        receiving.drain(..).for_each(|host| self.deliver(host, clock));
+        self.receiving = receiving;
+    }
+
+    /// Gives the segments that have arrived at a host to its kernel.
+    fn deliver(&mut self, host: usize, clock: &Clock) {
+        let Seat { host: Host { port, .. }, arrived, .. } = &mut self.seats[host];
+        let taken = port.deliver(&arrived.parts(&self.frames));
+        for (handle, at) in arrived.drain() {
+            self.counts.delivered += u64::from(taken);
+            self.counts.refused += u64::from(!taken);
+            self.fidelity.deliveries.add(clock.since(at));
+            self.frames.free(handle);
+        }
     }
 
     /// Removes a frame that the network has dropped, perhaps before it left its host's card.

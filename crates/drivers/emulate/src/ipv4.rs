@@ -16,6 +16,8 @@ pub mod tcp_flags {
     pub const RST: u8 = 4;
     /// The receiver is to pass the data on.
     pub const PSH: u8 = 8;
+    /// The acknowledgement number is valid.
+    pub const ACK: u8 = 16;
     /// ECN echo.
     pub const ECE: u8 = 64;
     /// Congestion window reduced.

@@ -20,6 +20,7 @@ pub mod fat_tree;
 mod frames;
 pub mod ipv4;
 pub mod isolation;
+mod joined;
 pub mod lateness;
 pub mod namespace;
 pub mod optical;

@@ -5,8 +5,9 @@
 //! acknowledgements without data, which it does not hold.
 
 use crate::namespace::{GateKind, INTERFACE};
+use rustix::io::writev;
 use slotline_linux::nfqueue::{NfQueue, Settings, Verdict};
-use std::io;
+use std::io::{self, IoSlice};
 use std::os::fd::{AsFd, BorrowedFd};
 use tun_rs::{DeviceBuilder, Layer, SyncDevice};
 
@@ -107,8 +108,8 @@ impl Port {
         }
     }
 
-    /// Gives a packet with its prefix to the host. Returns whether the kernel accepted it.
-    pub fn deliver(&self, packet: &[u8]) -> bool {
-        self.tun.send(packet).is_ok()
+    /// Gives a packet with its prefix, in parts, to the host. Returns whether the kernel accepted it.
+    pub fn deliver(&self, parts: &[IoSlice<'_>]) -> bool {
+        writev(&self.tun, parts).is_ok()
     }
 }

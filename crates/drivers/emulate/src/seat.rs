@@ -1,6 +1,7 @@
 //! The place of a host in the network, and the packets that wait in its card.
 
 use crate::clock::Dilation;
+use crate::joined::Joined;
 use crate::namespace::Host;
 use slotline_net::id::NodeId;
 use slotline_net::time::Time;
@@ -29,13 +30,15 @@ pub struct Seat {
     most_ahead: u64,
     /// Handles of frames that the kernel was told to release, in that order.
     pub(crate) awaited: VecDeque<u32>,
+    /// Segments that have arrived, and that the host's kernel does not have yet.
+    pub(crate) arrived: Joined,
 }
 
 impl Seat {
     /// A seat of `host` at `node`, with the rate at which it can send.
     pub fn new(host: Host, node: NodeId, rate: Rate) -> Seat {
-        let (postponed, awaited) = Default::default();
-        Seat { host, node, rate, loose: 0, postponed, ahead: 0, most_ahead: 0, awaited }
+        let (postponed, awaited, arrived) = Default::default();
+        Seat { host, node, rate, loose: 0, postponed, ahead: 0, most_ahead: 0, awaited, arrived }
     }
 
     /// Sets how much slower than real time the network runs.
