@@ -79,27 +79,32 @@ impl Datagrams {
         self.due.push(Reverse((now, conn)));
     }
 
-    /// Sends the next datagram that is due by `now`. If the socket has no room for it, it waits for its next turn.
+    /// Sends the next datagram that is due by `now`. If the socket has no room for it, it waits for the time of a packet.
     pub fn send(&mut self, now: Time) -> Option<SentDatagram> {
         let Reverse((at, conn)) = *self.due.peek().filter(|Reverse((at, _))| *at <= now)?;
         self.due.pop();
         let carrier = self.plan.traffic.conns[conn as usize].carrier;
-        let (Carrier::Udp { message, .. }, Some(sender)) = (carrier, self.senders.get_mut(&conn))
+        let (Carrier::Udp { message, rate, .. }, Some(sender)) =
+            (carrier, self.senders.get_mut(&conn))
         else {
             return None;
         };
         let length = sender.unsent.min(message.into()).min(self.zeros.len() as u64);
-        match rustix::net::send(&sender.socket, &self.zeros[..length as usize], SendFlags::empty())
-        {
-            Err(Errno::AGAIN | Errno::NOBUFS) => {}
-            _ => sender.unsent -= length,
+        let datagram = &self.zeros[..length as usize];
+        let sent = rustix::net::send(&sender.socket, datagram, SendFlags::empty());
+        if matches!(sent, Err(Errno::AGAIN | Errno::NOBUFS)) {
+            let packet = rate.time_for(Bytes(self.plan.transport.mtu().into()));
+            self.due.push(Reverse((now + packet, conn)));
+            return Some(SentDatagram { flow: sender.flow, last: false });
         }
+        sender.unsent -= length;
         let sent = SentDatagram { flow: sender.flow, last: sender.unsent == 0 };
         if !sent.last {
             let (wire, _) = self.plan.wire_bytes(sender.flow);
             let bytes = self.plan.traffic.flows[sender.flow as usize].bytes;
             let share = u128::from(wire) * u128::from(length) / u128::from(bytes);
-            let next = sender.after(at, Bytes(share as u64), carrier);
+            let packets = (length as u32).div_ceil(self.plan.transport.mtu()).max(1);
+            let next = sender.after(at, Bytes(share as u64), packets, carrier);
             self.due.push(Reverse((next, conn)));
         }
         Some(sent)
@@ -128,12 +133,14 @@ impl Datagrams {
 }
 
 impl Sender {
-    /// The time at which the next datagram is due after one of `wire` bytes at `at`.
-    fn after(&mut self, at: Time, wire: Bytes, carrier: Carrier) -> Time {
+    /// The time at which the next datagram is due after one of `wire` bytes, in `packets` packets, at `at`. As in the model,
+    /// packets are the Poisson process, so a datagram waits for as many gaps.
+    fn after(&mut self, at: Time, wire: Bytes, packets: u32, carrier: Carrier) -> Time {
         let Carrier::Udp { rate, on, off, poisson, .. } = carrier else { return at };
         let span = rate.time_for(wire);
-        let random = |stream: &mut Stream| Time::ps(stream.exponential(span.as_ps() as f64) as u64);
-        let span = if poisson { random(&mut self.random) } else { span };
+        let mean = span.as_ps() as f64 / f64::from(packets);
+        let gap = |_| self.random.exponential(mean);
+        let span = if poisson { Time::ps((0..packets).map(gap).sum::<f64>() as u64) } else { span };
         let next = at + span;
         let cycle = on + off;
         if off == Time::ZERO || cycle == Time::ZERO {
