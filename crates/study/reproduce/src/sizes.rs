@@ -77,8 +77,20 @@ static ALL: [Sizes; 10] = [
         id: "hed-2",
         points: &[1, 3, 4],
         repeat: 1,
-        // Rates and sizes are a hundredth, so flows take as long.
-        set: &["fabric.rate=10Mbps", "workload[0].size=100KB"],
+        // Rates and sizes are a hundredth, so flows take as long, and packets and gaps between flowlets a hundred times
+        // as long. Two packets in a card are the least of Linux.
+        set: &[
+            "fabric.rate=10Mbps",
+            "workload[0].size=100KB",
+            "scheme.flowlet.flowlet-gap=20ms",
+            "scheme.ecmp.transport.tsq-limit=3KB",
+            "scheme.ecmp-flow.transport.tsq-limit=3KB",
+            "scheme.first-fit.transport.tsq-limit=3KB",
+            "scheme.annealing.transport.tsq-limit=3KB",
+            "scheme.best.transport.tsq-limit=3KB",
+            "scheme.flowlet.transport.tsq-limit=3KB",
+            "scheme.spray.transport.tsq-limit=3KB",
+        ],
     },
 ];
 
