@@ -136,7 +136,7 @@ fn grip(config: &Config, machine: &str, role: &Role) -> Result<Grip> {
         joined: false,
     };
     let gate = Gate::open(held).context("cannot hold packets of this machine (netfilter's queue)");
-    Ok(Grip::Packets(gate?))
+    Ok(gate?.into())
 }
 
 /// Whose packets the agent of a machine holds, and to which prefixes: those of its applications, or, on the switch of a

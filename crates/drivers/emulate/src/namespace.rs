@@ -5,6 +5,7 @@ use crate::port::Port;
 use crate::processors;
 use nix::sched::{CloneFlags, setns, unshare};
 use slotline_linux::command::command;
+use slotline_net::time::Time;
 use std::fs::{self, File};
 use std::io;
 use std::net::Ipv4Addr;
@@ -34,6 +35,8 @@ pub struct KernelTcp {
     pub quick_acks: bool,
     /// Whether the end of a flight is probed if nothing is acknowledged (RFC 8985, section 7).
     pub tail_loss_probes: bool,
+    /// Whether packets wait for a scheduler in the card. Connections may then have more data there.
+    pub waits: bool,
 }
 
 impl Default for KernelTcp {
@@ -47,6 +50,7 @@ impl Default for KernelTcp {
             least_rto: Duration::from_millis(200),
             quick_acks: false,
             tail_loss_probes: true,
+            waits: false,
         }
     }
 }
@@ -81,6 +85,8 @@ pub struct Host {
     pub address: Ipv4Addr,
     /// The passage between its kernel and the network.
     pub(crate) port: Port,
+    /// The data that the kernel lets connections have between socket and wire, as a time at the rate of the card.
+    pub(crate) small_queue: Time,
     namespace: OwnedFd,
 }
 
@@ -196,7 +202,8 @@ fn host_here(
     if port.holds() {
         queue_packets().map_err(|e| failed("queue its packets", e))?;
     }
-    Ok(Host { name: name.into(), address, port, namespace: namespace.into() })
+    let small_queue = if tcp.waits { Time::ms(10) } else { Time::ms(1) };
+    Ok(Host { name: name.into(), address, port, small_queue, namespace: namespace.into() })
 }
 
 /// The input of `ip -batch`.
@@ -233,6 +240,10 @@ fn set_kernel(tcp: &KernelTcp) -> Result<(), String> {
     if !tcp.tail_loss_probes {
         set("ipv4/tcp_early_retrans", "0")?;
     }
+    if tcp.waits {
+        set("ipv4/tcp_pacing_ss_ratio", PACING)?;
+        set("ipv4/tcp_pacing_ca_ratio", PACING)?;
+    }
     // All connections of a workload are opened before the first is used.
     set("core/somaxconn", "65535")?;
     // Packets are received on other processors than the network's. Older kernels lack this setting.
@@ -241,6 +252,9 @@ fn set_kernel(tcp: &KernelTcp) -> Result<(), String> {
     let _ = set("ipv6/conf/all/disable_ipv6", "1");
     Ok(())
 }
+
+/// The highest pacing rate that the kernel can be told, in percent of a window per round trip.
+const PACING: &str = "1000";
 
 /// Whether the kernel has a congestion control.
 ///

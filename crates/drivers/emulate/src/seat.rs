@@ -8,9 +8,6 @@ use slotline_net::time::Time;
 use slotline_net::units::Rate;
 use std::collections::VecDeque;
 
-/// The kernel lets each connection have data for about this much real time on the way to the wire (TCP small queues).
-/// With dilation this is less network time, so the seat releases packets early to make up for the difference.
-const SMALL_QUEUE: Time = Time::ms(1);
 /// Without back-pressure, a card's queue has room for this number of packets, the usual value of Linux.
 const MOST_LOOSE: u32 = 1_000;
 /// The kernel keeps a datagram of several packets while more than this number of such packets are in the card.
@@ -41,9 +38,10 @@ impl Seat {
         Seat { host, node, rate, loose: 0, postponed, ahead: 0, most_ahead: 0, awaited, arrived }
     }
 
-    /// Sets how much slower than real time the network runs.
+    /// Sets how much slower than real time the network runs. Because what the kernel lets a connection have on the way to the
+    /// wire is less network time then, the seat releases packets early to make up for the difference.
     pub(crate) fn dilate(&mut self, dilation: Dilation) {
-        let missing = SMALL_QUEUE.as_ps() as f64 * (1.0 - 1.0 / dilation.factor());
+        let missing = self.host.small_queue.as_ps() as f64 * (1.0 - 1.0 / dilation.factor());
         self.most_ahead = self.rate.inverse_rate().bytes_in(Time::ps(missing as u64));
     }
 

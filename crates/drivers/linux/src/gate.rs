@@ -46,6 +46,7 @@ pub struct Gate {
     /// The queue.
     pub queue: NfQueue,
     held: Held,
+    passing: bool,
 }
 
 impl Gate {
@@ -62,7 +63,7 @@ impl Gate {
             as_they_are: held.joined,
         };
         let queue = NfQueue::open(settings)?;
-        let gate = Gate { queue, held };
+        let gate = Gate { queue, held, passing: false };
         gate.remove_rules();
         for family in Family::ALL {
             gate.add_rules(family).map_err(io::Error::other)?;
@@ -75,6 +76,39 @@ impl Gate {
         self.queue.as_fd()
     }
 
+    /// Lets all packets pass without the queue, or holds them again. Packets that are held remain so.
+    ///
+    /// # Errors
+    /// What `iptables` refuses.
+    pub fn pass(&mut self, pass: bool) -> io::Result<()> {
+        if pass != self.passing {
+            let change = |family| self.held.chain().pass(family, pass);
+            self.families().into_iter().try_for_each(change).map_err(io::Error::other)?;
+            self.passing = pass;
+        }
+        Ok(())
+    }
+
+    /// Whether all packets pass without the queue.
+    pub fn passes(&self) -> bool {
+        self.passing
+    }
+
+    /// The number of packets that have passed without the queue since they do so.
+    ///
+    /// # Errors
+    /// `iptables` cannot tell.
+    pub fn passed(&self) -> io::Result<u64> {
+        let passed = self.families().into_iter().map(|family| self.held.chain().passed(family));
+        passed.sum::<Result<u64, String>>().map_err(io::Error::other)
+    }
+
+    /// The families of which packets are held.
+    fn families(&self) -> Vec<Family> {
+        let held = |family: &Family| self.held.prefixes(*family).next().is_some();
+        Family::ALL.into_iter().filter(held).collect()
+    }
+
     fn add_rules(&self, family: Family) -> Result<(), String> {
         match self.held.rules(family) {
             Some(lines) => self.held.chain().install(family, &lines),
@@ -84,8 +118,7 @@ impl Gate {
 
     /// Removes the rules, including those that a killed program left. There may be none.
     fn remove_rules(&self) {
-        let held = |family: &Family| self.held.prefixes(*family).next().is_some();
-        Family::ALL.into_iter().filter(held).for_each(|family| self.held.chain().remove(family));
+        self.families().into_iter().for_each(|family| self.held.chain().remove(family));
     }
 }
 

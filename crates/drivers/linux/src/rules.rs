@@ -1,6 +1,6 @@
 //! Rules of iptables that direct packets into a queue of netfilter, in a chain of their own.
 
-use crate::command::command;
+use crate::command::{command, output};
 
 /// The protocols that have rules of their own.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -22,6 +22,17 @@ impl Family {
         let arguments = ["--noflush", "--wait"];
         command(programs[0], &arguments, rules)
             .or_else(|why| command(programs[1], &arguments, rules).map_err(|_| why))
+    }
+
+    /// The rules of the table `mangle` with their counters, as `iptables-save` writes them.
+    fn save(self) -> Result<String, String> {
+        let programs = match self {
+            Family::V4 => ["iptables-legacy-save", "iptables-save"],
+            Family::V6 => ["ip6tables-legacy-save", "ip6tables-save"],
+        };
+        let arguments = ["--counters", "--table", "mangle"];
+        output(programs[0], &arguments, "")
+            .or_else(|why| output(programs[1], &arguments, "").map_err(|_| why))
     }
 }
 
@@ -55,10 +66,42 @@ impl Chain {
     pub fn install(self, family: Family, lines: &str) -> Result<(), String> {
         family.restore(&self.text(lines))
     }
+    /// Lets all packets pass without the queue, or ends that.
+    pub fn pass(self, family: Family, pass: bool) -> Result<(), String> {
+        let name = self.name();
+        let change = if pass { format!("-I {name} 1") } else { format!("-D {name}") };
+        family.restore(&format!("*mangle\n{change} -j RETURN\nCOMMIT\n"))
+    }
+    /// The packets that have passed since they do so without the queue.
+    pub fn passed(self, family: Family) -> Result<u64, String> {
+        Ok(packets(&family.save()?, &format!("-A {} -j RETURN", self.name())))
+    }
     /// Removes the chain if it exists. A killed program may have left it.
     pub fn remove(self, family: Family) {
         let (name, hook) = (self.name(), self.hook);
         let _ = family.restore(&format!("*mangle\n-D {hook} -j {name}\nCOMMIT\n"));
         let _ = family.restore(&format!("*mangle\n-F {name}\n-X {name}\nCOMMIT\n"));
+    }
+}
+
+/// The packets that `rule` has counted, in the output of `iptables-save --counters`.
+fn packets(rules: &str, rule: &str) -> u64 {
+    let counters = rules.lines().find_map(|line| line.strip_suffix(rule));
+    let count =
+        counters.and_then(|text| text.trim().strip_prefix('[')?.split(':').next()?.parse().ok());
+    count.unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_packets_of_a_rule_are_read() {
+        let rules = "*mangle\n:SLOTLINE-1 - [0:0]\n[7:600] -A POSTROUTING -j SLOTLINE-1\n[41:5000] -A SLOTLINE-1 -j RETURN\n\
+                     [3:90] -A SLOTLINE-1 -o lo -j RETURN\nCOMMIT\n";
+        assert_eq!(packets(rules, "-A SLOTLINE-1 -j RETURN"), 41);
+        assert_eq!(packets(rules, "-A SLOTLINE-2 -j RETURN"), 0);
+        assert_eq!(packets("[x:1] -A SLOTLINE-1 -j RETURN", "-A SLOTLINE-1 -j RETURN"), 0);
     }
 }

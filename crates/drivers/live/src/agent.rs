@@ -223,6 +223,7 @@ impl Agent {
         self.heard = self.heard.after(now.since(began));
         self.ask_for_time(now);
         self.judge(now);
+        self.counts.unscheduled += self.grip.attend(self.seat.is_some(), now)?;
         let next = self.step(now)?;
         self.grip.flush(now)?;
         self.heard = self.heard.after(clock().since(now));

@@ -6,49 +6,105 @@ use crate::forwarding::Forwarding;
 use slotline_linux::gate::Gate;
 use std::io;
 use std::os::fd::BorrowedFd;
+use std::time::Duration;
 
 /// The traffic of a machine.
 pub enum Grip {
     /// Packets that are held.
-    Packets(Gate),
+    Packets(Box<Packets>),
     /// Flows that are counted and sent on paths.
     Flows(Box<Forwarding>),
+}
+
+/// The packets of a machine's applications, or those that it forwards.
+pub struct Packets {
+    gate: Gate,
+    /// The time since which the agent obeys no arbiter.
+    free_since: Option<Local>,
+    /// Whether the rules can be changed. Otherwise the agent itself lets packets leave at once.
+    changeable: bool,
+    /// The number of packets that have passed the gate and were told, and the time of that.
+    told: u64,
+    asked: Local,
+}
+
+/// The time without an arbiter after which packets pass without being held. Changes of rules take milliseconds.
+const SETTLED: Duration = Duration::from_millis(200);
+/// The interval between readings of the kernel's count of packets that have passed.
+const COUNTS: Duration = Duration::from_secs(1);
+
+impl Packets {
+    fn attend(&mut self, obeys: bool, now: Local) -> io::Result<u64> {
+        if obeys {
+            self.free_since = None;
+            return if self.gate.passes() { self.hold_again() } else { Ok(0) };
+        }
+        let since = *self.free_since.get_or_insert(now);
+        if self.changeable && !self.gate.passes() && now.since(since) > SETTLED {
+            self.changeable = self.gate.pass(true).is_ok();
+            (self.told, self.asked) = (0, now);
+        }
+        if self.gate.passes() && now.since(self.asked) > COUNTS {
+            self.asked = now;
+            return self.passed();
+        }
+        Ok(0)
+    }
+
+    fn hold_again(&mut self) -> io::Result<u64> {
+        let passed = self.passed()?;
+        self.gate.pass(false)?;
+        Ok(passed)
+    }
+
+    fn passed(&mut self) -> io::Result<u64> {
+        let passed = self.gate.passed()?;
+        Ok(passed - std::mem::replace(&mut self.told, passed).min(passed))
+    }
+}
+
+impl From<Gate> for Grip {
+    fn from(gate: Gate) -> Grip {
+        let packets =
+            Packets { gate, free_since: None, changeable: true, told: 0, asked: Local(0) };
+        Grip::Packets(Box::new(packets))
+    }
 }
 
 impl Grip {
     /// A file descriptor that is readable while packets wait.
     pub fn fd(&self) -> Option<BorrowedFd<'_>> {
         match self {
-            Grip::Packets(gate) => Some(gate.queue_fd()),
+            Grip::Packets(packets) => Some(packets.gate.queue_fd()),
             Grip::Flows(_) => None,
         }
     }
     /// Reads packets that wait.
     pub(crate) fn fill(&mut self) -> io::Result<()> {
         match self {
-            Grip::Packets(gate) => gate.queue.fill(),
+            Grip::Packets(packets) => packets.gate.queue.fill(),
             Grip::Flows(_) => Ok(()),
         }
     }
     /// The number of the next packet, whose bytes are appended to `buffer`.
     pub(crate) fn next(&mut self, buffer: &mut Vec<u8>) -> Option<u32> {
         match self {
-            Grip::Packets(gate) => gate.queue.next(buffer),
+            Grip::Packets(packets) => packets.gate.queue.next(buffer),
             Grip::Flows(_) => None,
         }
     }
     /// Lets a packet leave.
     pub(crate) fn release(&mut self, number: u32, mark: Option<u32>) {
-        let Grip::Packets(gate) = self else { return };
+        let Grip::Packets(packets) = self else { return };
         match mark {
-            Some(mark) => gate.queue.release_marked(number, mark),
-            None => gate.queue.release(number),
+            Some(mark) => packets.gate.queue.release_marked(number, mark),
+            None => packets.gate.queue.release(number),
         }
     }
     /// Drops a packet.
     pub(crate) fn discard(&mut self, number: u32) {
-        if let Grip::Packets(gate) = self {
-            gate.queue.discard(number);
+        if let Grip::Packets(packets) = self {
+            packets.gate.queue.discard(number);
         }
     }
     /// Sends a connection on a path.
@@ -63,10 +119,18 @@ impl Grip {
             flows.clear();
         }
     }
+    /// Lets packets pass without being held while the agent does not obey an arbiter for some time. Returns the number
+    /// of those that passed since the last call that told.
+    pub(crate) fn attend(&mut self, obeys: bool, now: Local) -> io::Result<u64> {
+        match self {
+            Grip::Packets(packets) => packets.attend(obeys, now),
+            Grip::Flows(_) => Ok(0),
+        }
+    }
     /// Passes everything to the kernel.
     pub(crate) fn flush(&mut self, now: Local) -> io::Result<()> {
         match self {
-            Grip::Packets(gate) => gate.queue.flush(),
+            Grip::Packets(packets) => packets.gate.queue.flush(),
             Grip::Flows(flows) => flows.flush(now),
         }
     }

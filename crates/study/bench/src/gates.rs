@@ -41,8 +41,11 @@ pub(crate) fn measure(slot: &str) -> Outcome {
         Bridge::new(&ADDRESSES, &BridgeOptions { mtu: 1_500, limit: None, one_by_one: false })?;
     let free = transfer(&bridge, SPAN)?;
     let mut rows = vec![row(&case, "none", "goodput", free, "Mbit/s")];
-    for (name, joined) in [("queue", true), ("queue, split", false)] {
-        let (held, cpu) = beside(&bridge, slots, joined, || transfer(&bridge, SPAN))?;
+    let open = slots.ns.is_none().then_some(("passing", Way::Passing));
+    for (name, way) in
+        [("queue", Way::Joined), ("queue, split", Way::Split)].into_iter().chain(open)
+    {
+        let (held, cpu) = beside(&bridge, slots, way, || transfer(&bridge, SPAN))?;
         let held = held?;
         rows.extend([
             row(&case, name, "goodput", held, "Mbit/s"),
@@ -51,7 +54,7 @@ pub(crate) fn measure(slot: &str) -> Outcome {
         ]);
     }
     if slots.ns.is_some() {
-        let (arrived, _) = beside(&bridge, slots, false, || paced(&bridge))?;
+        let (arrived, _) = beside(&bridge, slots, Way::Split, || paced(&bridge))?;
         let arrived = arrived?;
         let outside = arrived.iter().filter(|at| !slots.contains(**at)).count();
         let share = outside as f64 / arrived.len().max(1) as f64;
@@ -59,6 +62,17 @@ pub(crate) fn measure(slot: &str) -> Outcome {
         rows.push(row(&case, "queue", "outside", share * 100.0, "% of datagrams"));
     }
     Ok(rows)
+}
+
+/// How packets go through the gate.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// Segments that TCP joins are held as one packet.
+    Joined,
+    /// Each segment is held.
+    Split,
+    /// None is held: the gate lets packets pass, as an agent does that obeys no arbiter.
+    Passing,
 }
 
 /// The slots in which the gate is open: all time, or every second slot of the clock.
@@ -96,12 +110,12 @@ fn now() -> u64 {
 fn beside<T: Send>(
     bridge: &Bridge,
     slots: Slots,
-    joined: bool,
+    way: Way,
     work: impl FnOnce() -> T + Send,
 ) -> io::Result<(T, f64)> {
     let (ready, stop) = (AtomicBool::new(false), AtomicBool::new(false));
     std::thread::scope(|scope| {
-        let keeper = scope.spawn(|| bridge.inside(0, || keep(slots, joined, &ready, &stop)));
+        let keeper = scope.spawn(|| bridge.inside(0, || keep(slots, way, &ready, &stop)));
         while !ready.load(Ordering::Acquire) && !keeper.is_finished() {
             std::thread::sleep(Duration::from_millis(1));
         }
@@ -113,15 +127,16 @@ fn beside<T: Send>(
 }
 
 /// Holds and releases packets until it is stopped. Returns the share of a processor that it took.
-fn keep(slots: Slots, joined: bool, ready: &AtomicBool, stop: &AtomicBool) -> io::Result<f64> {
+fn keep(slots: Slots, way: Way, ready: &AtomicBool, stop: &AtomicBool) -> io::Result<f64> {
     let held = Held {
         origin: Origin::Applications,
         network: vec!["10.78.0.0/24".into()],
         exempt_ports: vec![],
         queue: 1,
-        joined,
+        joined: way == Way::Joined,
     };
     let mut gate = Gate::open(held)?;
+    gate.pass(way == Way::Passing)?;
     isolation::serve_first();
     ready.store(true, Ordering::Release);
     let (began, cpu) = (now(), cpu_ns());

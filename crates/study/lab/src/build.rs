@@ -45,6 +45,8 @@ pub struct Assembly {
     pub wiring: Wiring,
     /// Flows that must be complete before the run can end.
     pub flows: u64,
+    /// Whether a scheme decides when packets leave hosts.
+    pub times_packets: bool,
 }
 
 /// Builds one run: scheme number `at` of `scenario` under `seed`.
@@ -60,6 +62,7 @@ pub fn build(
     let timeline = builder.timeline(scenario)?;
     let sampled = builder.sampled(&scenario.measure);
     let queues = builder.queues();
+    let times_packets = builder.agents().is_some_and(|system| system.times_packets());
     let places = builder.places(scenario.measure.sample).map_err(in_scheme)?;
     let Builder { graph, wiring, routes, plan, .. } = builder;
     let interval = scenario.measure.sample.unwrap_or_default();
@@ -73,7 +76,7 @@ pub fn build(
         interval,
         follow: Follow::default(),
     };
-    Ok(Assembly { network, plan, routes, wiring, flows })
+    Ok(Assembly { network, plan, routes, wiring, flows, times_packets })
 }
 
 /// The parts of a run that the flow-level engine needs. No nodes are attached to the network.

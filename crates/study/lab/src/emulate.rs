@@ -59,6 +59,7 @@ pub fn record(
     let circuits = congestion::load(transport, spec, names.len() as u32, registered.folder());
     let circuits = circuits.map_err(failed)?;
     let mut tcp = kernel(transport, dilation);
+    tcp.waits = assembly.times_packets;
     circuits.iter().for_each(|own| own.name().clone_into(&mut tcp.congestion));
     let hosts = hosts(&names, &tcp, spec.gate)?;
     let gate = match hosts.first().map(Host::gate) {
@@ -103,6 +104,7 @@ fn kernel(transport: &TransportSpec, dilation: Dilation) -> KernelTcp {
         least_rto: dilation.real(transport.min_rto),
         quick_acks: transport.delayed_ack == Time::ZERO,
         tail_loss_probes: transport.tail_loss_probe,
+        waits: false,
     }
 }
 

@@ -341,7 +341,7 @@ fn simulate(
     let assembly = build::build(scenario, job.scheme, job.seed, loaded);
     let assembly = assembly.map_err(|e| loaded.blame(e))?;
     job.flows.store(assembly.flows, Ordering::Relaxed);
-    let Assembly { mut network, plan, routes, wiring, flows } = assembly;
+    let Assembly { mut network, plan, routes, wiring, flows, .. } = assembly;
     network.follow = choice.follow();
     let (graph, sampled) = (network.graph.clone(), network.sampled.clone());
     let scene = Scene::of(scenario, job.scheme, graph, wiring, &plan, routes, sampled);

@@ -92,7 +92,7 @@ impl Session {
         let names = fabric.hosts.iter().map(|node| fabric.nodes[node.at()].name.clone());
         let hosts = names.zip((0..).map(HostId)).collect();
         let assembly = build::build(&loaded.scenario, 0, seed, &loaded);
-        let Assembly { network, plan, routes, wiring, flows } =
+        let Assembly { network, plan, routes, wiring, flows, .. } =
             assembly.map_err(|error| loaded.blame(error))?;
         let (graph, sampled) = (network.graph.clone(), network.sampled.clone());
         let options = options(&loaded.scenario, flows, threads);

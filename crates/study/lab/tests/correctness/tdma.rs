@@ -48,7 +48,7 @@ fn one(text: &str) -> RunRecord {
 /// All ports captured, for 40 ms.
 fn captured(text: &str) -> (Assembly, Outcome) {
     let assembly = assemble(text, 1);
-    let Assembly { mut network, plan, routes, wiring, flows } = assembly;
+    let Assembly { mut network, plan, routes, wiring, flows, .. } = assembly;
     let nodes = (0..network.graph.nodes.len() as u32).map(NodeId);
     let ports = |node: NodeId| (0..wiring.of(node).len() as u16).map(move |at| (node, PortId(at)));
     let ports = nodes.flat_map(ports).collect();
@@ -57,7 +57,8 @@ fn captured(text: &str) -> (Assembly, Outcome) {
     let options = Options { threads: 1, end, completions: u64::MAX };
     let again = assemble(text, 1);
     let outcome = run(network, options, &Watch::default());
-    (Assembly { network: again.network, plan, routes, wiring, flows }, outcome)
+    let times_packets = again.times_packets;
+    (Assembly { network: again.network, plan, routes, wiring, flows, times_packets }, outcome)
 }
 
 /// The shortest time between the packets of two pairs of hosts on one link, over all links, and how often a link
