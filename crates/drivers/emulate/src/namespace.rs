@@ -29,6 +29,8 @@ pub struct KernelTcp {
     pub mtu: u32,
     /// Initial window in segments.
     pub initial_window: u32,
+    /// The receive window in bytes, from the beginning on.
+    pub max_window: u64,
     /// Minimum retransmission time-out, in real time.
     pub least_rto: Duration,
     /// Whether each segment is acknowledged at once.
@@ -47,6 +49,7 @@ impl Default for KernelTcp {
             ecn: false,
             mtu: 1_500,
             initial_window: 10,
+            max_window: 2_000_000,
             least_rto: Duration::from_millis(200),
             quick_acks: false,
             tail_loss_probes: true,
@@ -237,6 +240,10 @@ fn set_kernel(tcp: &KernelTcp) -> Result<(), String> {
     set("ipv4/tcp_no_metrics_save", "1")?;
     set("ipv4/ip_local_port_range", "1024 6999")?;
     set("ipv4/tcp_mtu_probing", "0")?;
+    // The kernel advertises half of a buffer at first. Senders need as much.
+    let buffer = 2 * tcp.max_window;
+    set("ipv4/tcp_rmem", &format!("4096 {buffer} {buffer}"))?;
+    set("ipv4/tcp_wmem", &format!("4096 16384 {}", buffer.max(4 << 20)))?;
     if !tcp.tail_loss_probes {
         set("ipv4/tcp_early_retrans", "0")?;
     }

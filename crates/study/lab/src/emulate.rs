@@ -101,6 +101,7 @@ fn kernel(transport: &TransportSpec, dilation: Dilation) -> KernelTcp {
         ecn: transport.ecn,
         mtu: transport.mtu.0 as u32,
         initial_window: transport.initial_window,
+        max_window: transport.max_window.0,
         least_rto: dilation.real(transport.min_rto),
         quick_acks: transport.delayed_ack == Time::ZERO,
         tail_loss_probes: transport.tail_loss_probe,

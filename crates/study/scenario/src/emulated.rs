@@ -37,11 +37,12 @@ fn refusal(kind: AlgorithmKind) -> String {
 }
 
 /// The settings of transports that real hosts also have.
-const FOLLOWED: [&str; 12] = [
+const FOLLOWED: [&str; 13] = [
     "kind",
     "mtu",
     "framing",
     "initial-window",
+    "max-window",
     "min-rto",
     "delayed-ack",
     "ecn",
