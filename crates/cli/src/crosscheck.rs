@@ -78,17 +78,17 @@ pub fn crosscheck(options: &CrosscheckOptions) -> Result<ExitCode> {
     let threads = options.common.threads();
     let end = loaded.scenario.end.at.map(|at| at.as_ps());
     let [packet, other] = sides.jobs().map(Arc::new);
-    progress::stop_on_interrupt(&packet)?;
+    progress::stop_on_interrupt(&[&packet, &other])?;
     let packets = progress::watched(&packet, end, || packet.run(&sides.packet, threads))?;
-    if packets.len() < packet.0.len() {
-        crate::out::warn(format_args!(
-            "interrupted before all runs were complete: nothing to compare"
-        ));
-        return Ok(ExitCode::from(INTERRUPTED));
+    if packet.cancelled() {
+        return Ok(interrupted());
     }
     // Emulations at the same time would make each other late.
     let threads = if sides.other.scenario.engine.emulated().is_some() { 1 } else { threads };
     let others = progress::watched(&other, end, || other.run(&sides.other, threads))?;
+    if other.cancelled() {
+        return Ok(interrupted());
+    }
     let checked = sides.compare(packets, others);
     if options.common.json {
         say(&serde_json::to_string_pretty(&checked)?);
@@ -99,6 +99,11 @@ pub fn crosscheck(options: &CrosscheckOptions) -> Result<ExitCode> {
         return Ok(ExitCode::from(NOT_VALID));
     }
     Ok(if checked.complete { ExitCode::SUCCESS } else { ExitCode::from(INTERRUPTED) })
+}
+
+fn interrupted() -> ExitCode {
+    crate::out::warn(format_args!("interrupted before all runs were complete: nothing to compare"));
+    ExitCode::from(INTERRUPTED)
 }
 
 /// The options of the emulation.

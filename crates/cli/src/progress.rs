@@ -36,10 +36,10 @@ impl Drop for Ended<'_> {
     }
 }
 
-/// Makes Ctrl-C stop `jobs`.
-pub fn stop_on_interrupt(jobs: &Arc<Jobs>) -> anyhow::Result<()> {
-    let jobs = Arc::clone(jobs);
-    Ok(ctrlc::set_handler(move || jobs.cancel())?)
+/// Makes Ctrl-C stop all these jobs.
+pub fn stop_on_interrupt(jobs: &[&Arc<Jobs>]) -> anyhow::Result<()> {
+    let jobs: Vec<Arc<Jobs>> = jobs.iter().map(|jobs| Arc::clone(jobs)).collect();
+    Ok(ctrlc::set_handler(move || jobs.iter().for_each(|jobs| jobs.cancel()))?)
 }
 
 /// Makes Ctrl-C call `act` instead of ending the program.

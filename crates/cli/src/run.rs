@@ -56,7 +56,7 @@ pub fn execute(
     let place =
         Place::claim(&options.out, &title(&loaded, options), &loaded.resolved(), options.force)?;
     let (jobs, mut records) = to_do(&loaded, &place);
-    progress::stop_on_interrupt(&jobs)?;
+    progress::stop_on_interrupt(&[&jobs])?;
     let end = loaded.scenario.end.at.map(|at| at.as_ps());
     let work = || jobs.run_saving(&loaded, threads, saver(&loaded, &place));
     let mut done = progress::watched(&jobs, end, work);

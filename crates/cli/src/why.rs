@@ -36,7 +36,7 @@ pub fn why(options: &WhyOptions) -> Result<ExitCode> {
     loaded.reseed(options.seed, Some(1))?;
     let scheme = options.scheme.as_deref().map(|name| index(&loaded, name)).transpose()?;
     let jobs = Arc::new(Jobs::of_scheme(&loaded, scheme));
-    progress::stop_on_interrupt(&jobs)?;
+    progress::stop_on_interrupt(&[&jobs])?;
     let end = loaded.scenario.end.at.map(|at| at.as_ps());
     let threads = options.threads.map_or_else(crate::arguments::processors, usize::from);
     let records = progress::watched(&jobs, end, || jobs.run(&loaded, threads))?;

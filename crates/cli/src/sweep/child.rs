@@ -36,7 +36,7 @@ pub fn point(options: &SweepOptions, which: &str) -> Result<ExitCode> {
     }
     let place = Place::claim(&options.out, name, &resolved, true)?;
     let (jobs, mut records) = to_do(&loaded, &place);
-    progress::stop_on_interrupt(&jobs)?;
+    progress::stop_on_interrupt(&[&jobs])?;
     stop_with_lifeline(&jobs);
     let done = jobs.run_saving(&loaded, options.threads, saver(&loaded, &place));
     records.extend(done.records);

@@ -52,7 +52,7 @@ pub fn point(options: &PointOptions) -> Result<ExitCode> {
         );
     }
     let point = Point::prepare(&study, at)?;
-    progress::stop_on_interrupt(&point.jobs)?;
+    progress::stop_on_interrupt(&[&point.jobs])?;
     let keep = match options.keep {
         Kept::Summary => Keep::Summary,
         Kept::Result => Keep::Result(PAGES),

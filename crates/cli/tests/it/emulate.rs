@@ -236,6 +236,38 @@ fn nothing_remains_of_a_killed_emulation() {
     assert_eq!(std::fs::read_dir(&own).expect("the folder").count(), 0);
 }
 
+/// Also while the second of its engines runs.
+#[test]
+fn a_comparison_ends_when_it_is_told_to() {
+    let Some(folder) = folder("stopped", &[PLAIN, INCAST]) else { return };
+    let own = folder.0.join("run");
+    let command = |arguments: &[&str]| {
+        let mut command = folder.command(arguments);
+        command.env("SLOTLINE_RUN_DIR", &own);
+        command
+    };
+    let compare = ["crosscheck", "s.toml", "--engines", "packet,emulate", "--dilation", "10000"];
+    let mut running = command(&compare).spawn().expect("it starts");
+    let within = |seconds: u64, done: &mut dyn FnMut() -> bool| {
+        let patience = Instant::now();
+        while !done() {
+            assert!(patience.elapsed() < Duration::from_secs(seconds));
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    };
+    let mut emulates =
+        || command(&["exec", "h2", "--", "true"]).output().expect("it starts").status.success();
+    within(30, &mut emulates);
+    let id = running.id().to_string();
+    Command::new("kill").args(["-TERM", &id]).status().expect("kill");
+    let mut code = None;
+    within(10, &mut || {
+        code = running.try_wait().expect("it is a child");
+        code.is_some()
+    });
+    assert_eq!(code.and_then(|code| code.code()), Some(130));
+}
+
 #[test]
 fn a_dilation_is_proposed_for_this_machine() {
     let Some(folder) = folder("calibrate", &[PLAIN, INCAST]) else { return };
