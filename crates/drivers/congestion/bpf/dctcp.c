@@ -9,8 +9,9 @@ struct state {
     struct marks marks;
     /* Segments delivered, at the last acknowledgement. */
     u32 delivered;
-    /* The window before the last reduction. */
+    /* The window before the last reduction, and the last window of these programs. */
     u32 before;
+    u32 window;
     /* As receiver: whether the last packet was marked, and the data received before it. */
     u32 marked;
     u32 received;
@@ -29,8 +30,20 @@ PROGRAM(int, init, u64 *ctx)
     state->marks.alpha = 1024;
     state->marks.observed = FIELD(sk, snd_una);
     state->delivered = FIELD(sk, delivered);
+    state->window = FIELD(sk, snd_cwnd);
     state->received = FIELD(sk, rcv_nxt);
     return 0;
+}
+
+/* Between programs the kernel only reduces the window, or takes a reduction back. */
+INLINE void check(void *sk)
+{
+    struct state *state = state_of(sk);
+    u32 limit = most(state->window, state->before);
+
+    repair(sk);
+    if (FIELD(sk, snd_cwnd) > limit)
+        FIELD(sk, snd_cwnd) = most(limit, 1);
 }
 
 PROGRAM(int, in_ack_event, u64 *ctx)
@@ -41,6 +54,7 @@ PROGRAM(int, in_ack_event, u64 *ctx)
     u32 delivered = FIELD(sk, delivered);
     u32 acked = delivered - state->delivered;
 
+    check(sk);
     observe(&marks, acked, ctx[1] & ACK_ECHO, FIELD(sk, snd_una), FIELD(sk, snd_nxt), GAIN_SHIFT);
     state->marks = marks;
     state->delivered = delivered;
@@ -52,11 +66,12 @@ PROGRAM(int, cong_avoid, u64 *ctx)
     void *sk = (void *)ctx[0];
     struct growth g;
 
-    repair(sk);
+    check(sk);
     g = growth_of(sk);
     if (is_limited(sk))
         grow(&g, ctx[2]);
     set_growth(sk, &g);
+    state_of(sk)->window = g.window;
     return 0;
 }
 
@@ -75,7 +90,7 @@ PROGRAM(int, set_state, u64 *ctx)
 {
     void *sk = (void *)ctx[0];
 
-    repair(sk);
+    check(sk);
     if ((ctx[1] & 255) == TCP_CA_Recovery && BITS(sk, icsk_ca_state) != TCP_CA_Recovery)
         FIELD(sk, snd_ssthresh) = half(FIELD(sk, snd_cwnd));
     return 0;
@@ -107,6 +122,13 @@ PROGRAM(int, cwnd_event, u64 *ctx)
     else if (event == CA_EVENT_ECN_IS_CE || event == CA_EVENT_ECN_NO_CE)
         receive(sk, event == CA_EVENT_ECN_IS_CE);
     return 0;
+}
+
+/* The kernel asks before it sends. */
+PROGRAM(u32, min_tso_segs, u64 *ctx)
+{
+    check((void *)ctx[0]);
+    return MIN_TSO_SEGMENTS;
 }
 
 PROGRAM(u32, undo_cwnd, u64 *ctx)

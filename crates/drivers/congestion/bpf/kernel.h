@@ -25,6 +25,9 @@ static long (*send_ack)(void *sk, u32 rcv_nxt) = (void *)116;
 /* A flag of in_ack_event: the acknowledgement has ECN-Echo. */
 #define ACK_ECHO 4
 
+/* The kernel's own least number of segments that TCP joins (net.ipv4.tcp_min_tso_segs). */
+#define MIN_TSO_SEGMENTS 2
+
 INLINE struct growth growth_of(void *sk)
 {
     struct growth g = {FIELD(sk, snd_cwnd), FIELD(sk, snd_ssthresh), FIELD(sk, snd_cwnd_cnt)};

@@ -33,6 +33,13 @@ INLINE void acknowledge(void *sk, u32 acked, u32 announced)
     set_growth(sk, &g);
 }
 
+/* The kernel asks before it sends. */
+PROGRAM(u32, min_tso_segs, u64 *ctx)
+{
+    repair((void *)ctx[0]);
+    return MIN_TSO_SEGMENTS;
+}
+
 PROGRAM(u32, undo_cwnd, u64 *ctx)
 {
     void *sk = (void *)ctx[0];

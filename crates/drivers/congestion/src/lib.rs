@@ -60,7 +60,7 @@ impl Algorithm {
     pub fn members(self) -> &'static [&'static str] {
         match self {
             Algorithm::Retcp { signal: Signal::Map, .. } => {
-                &["ssthresh", "cong_avoid", "set_state", "undo_cwnd"]
+                &["ssthresh", "cong_avoid", "set_state", "undo_cwnd", "min_tso_segs"]
             }
             Algorithm::Retcp { signal: Signal::Marks, .. } => &[
                 "init",
@@ -70,6 +70,7 @@ impl Algorithm {
                 "cong_control",
                 "set_state",
                 "cwnd_event",
+                "min_tso_segs",
             ],
             Algorithm::Dctcp { .. } => &[
                 "init",
@@ -79,6 +80,7 @@ impl Algorithm {
                 "cong_avoid",
                 "set_state",
                 "cwnd_event",
+                "min_tso_segs",
             ],
         }
     }

@@ -20,8 +20,9 @@ use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// The last part of a slot, in which nothing is released: what was released before it is still on its way.
-const GUARD_NS: u64 = 20_000;
+/// The last part of a slot, in which nothing is released, because what was released before it is still on its way: a tenth
+/// of the slot, and at least this time.
+const LEAST_GUARD_NS: u64 = 20_000;
 /// The time before a slot for which the program does not sleep, ns.
 const SPIN_NS: u64 = 60_000;
 /// The rate of datagrams, which is less than half of what a bridge carries here, and their bytes.
@@ -89,7 +90,7 @@ impl Slots {
 
     /// Whether packets are released at a time.
     fn is_open(self, at: u64) -> bool {
-        let guarded = |ns: u64| at % ns + GUARD_NS < ns;
+        let guarded = |ns: u64| at % ns + LEAST_GUARD_NS.max(ns / 10) < ns;
         self.contains(at) && self.ns.is_none_or(guarded)
     }
 
