@@ -17,6 +17,8 @@ use std::path::Path;
 
 /// The named pipe by which the arbiter commands the optical switch.
 const PIPE: &str = "optical.pipe";
+/// The extension of a host's log of timeslots.
+pub const TIMESLOTS: &str = "timeslots";
 
 /// The kind of a daemon.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -82,11 +84,17 @@ pub fn roster(demo: &Demo<'_>, folder: &Path) -> Result<Vec<Daemon>> {
         let config = folder.join("network.toml");
         let is_victim = !killed.contains(&kind) && member.name != "h0";
         killed.extend(is_victim.then_some(kind));
+        let mut arguments: Vec<OsString> =
+            vec![kind.into(), config.into(), "--key".into(), file.into()];
+        if demo.logs_timeslots() && member.kind == Kind::Agent {
+            let log = folder.join(format!("{}.{TIMESLOTS}", member.name));
+            arguments.extend(["--timeslots".into(), log.into()]);
+        }
         daemons.push(Daemon {
             name: member.name,
             machine: Some(member.machine),
             kind: member.kind,
-            arguments: vec![kind.into(), config.into(), "--key".into(), file.into()],
+            arguments,
             is_victim,
         });
     }

@@ -18,6 +18,7 @@ use crate::role::{Departure, Role};
 use crate::running::{Running, unique, waiting_list};
 use crate::seat::{Io, Seat};
 use crate::status::{AgentStatus, Shared};
+use crate::timeslots::TimeslotLog;
 use slotline_envelope::KeyPair;
 use slotline_linux::wait;
 use slotline_net::error::SpecError;
@@ -60,6 +61,8 @@ pub struct AgentSetup {
     pub agent: AgentOptions,
     /// Options of time transfer.
     pub clock: ClockOptions,
+    /// The log of the host's timeslots.
+    pub timeslots: Option<TimeslotLog>,
 }
 
 /// Counters of an agent.
@@ -184,6 +187,7 @@ impl Agent {
         }
         let now = running.now();
         self.open_up(now);
+        self.setup.timeslots.iter_mut().for_each(TimeslotLog::flush);
         self.grip.flush(now)
     }
 
@@ -375,7 +379,8 @@ impl Agent {
         else {
             return;
         };
-        let mut seat = Seat::new(node, &self.setup.wires, Time::ZERO);
+        let notes_until = if self.setup.timeslots.is_some() { Time::MAX } else { Time::ZERO };
+        let mut seat = Seat::new(node, &self.setup.wires, notes_until);
         seat.track_frames();
         if self.setup.role.needs_beat() {
             seat.limit_catching_up(self.setup.clock.guard);
@@ -384,6 +389,8 @@ impl Agent {
         self.seat = Some(seat);
         self.directed = now;
         self.counts.joined += 1;
+        let (host, epoch) = (self.setup.me.0, self.clocks[self.leader].epoch());
+        self.setup.timeslots.iter_mut().for_each(|log| log.join(host, epoch));
     }
 
     /// Releases all packets, now and until an arbiter is obeyed again.
@@ -423,6 +430,10 @@ impl Agent {
         for stamp in seat.lost_frames() {
             self.counts.dropped += 1;
             self.grip.discard(self.held.take(stamp, now));
+        }
+        if let Some(log) = &mut self.setup.timeslots {
+            seat.notes().for_each(|(_, note)| log.note(note));
+            log.set_waiting(!self.held.is_empty());
         }
         Ok(clock.until(next, now))
     }

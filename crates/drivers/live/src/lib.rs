@@ -41,6 +41,7 @@ pub mod role;
 pub mod running;
 pub mod seat;
 pub mod status;
+pub mod timeslots;
 mod udp;
 
 pub use driver::{LiveError, Options, Outcome, Report, run};

@@ -151,6 +151,7 @@ impl LiveNetwork {
             make: self.make(me)?,
             agent: self.config.agent.clone(),
             clock: self.config.clock.clone(),
+            timeslots: None,
         })
     }
 

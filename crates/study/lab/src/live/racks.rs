@@ -144,6 +144,7 @@ impl LiveNetwork {
             make: self.make_switch(roles.tor(me)),
             agent: self.config.agent.clone(),
             clock: self.config.clock.clone(),
+            timeslots: None,
         })
     }
 
