@@ -164,7 +164,7 @@ impl Daemons {
     /// Waits until a time, kills the arbiter that hosts obey, and starts it again.
     fn kill_obeyed(&mut self, demo: &Demo<'_>, due: Instant) -> Result<Kill> {
         std::thread::sleep(due.saturating_duration_since(Instant::now()));
-        let name = format!("h{}", demo.hosts() + self.obeyed()?);
+        let name = demo.arbiter_name(self.obeyed()?);
         let at = self.children.iter().position(|(daemon, _)| daemon.name == name);
         let (daemon, mut child) = self.children.remove(at.context("the arbiter has ended")?);
         let at = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64();

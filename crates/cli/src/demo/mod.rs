@@ -87,7 +87,7 @@ pub enum DemoControl {
 pub enum Victim {
     /// The arbiter; it is started again after one second.
     Arbiter,
-    /// The first of two arbiters (fastpass).
+    /// The first of two arbiters; the other one takes over.
     Primary,
     /// The agent of the first sender; it is started again after one second.
     Agent,
@@ -190,9 +190,6 @@ impl DemoOptions {
             _ if self.control == DemoControl::Hedera && self.senders() > 16 => {
                 bail!("the fat-tree has 16 hosts: use `--senders` of at most 16")
             }
-            Some(Victim::Primary) if self.control != DemoControl::Fastpass => {
-                bail!("only fastpass has two arbiters here: use `--kill arbiter`")
-            }
             _ => Ok(()),
         }
     }
@@ -285,6 +282,14 @@ impl Demo<'_> {
         self.testbed
             .inside(host, || settings.into_iter().try_for_each(set))
             .context("cannot configure TCP of a host")
+    }
+    /// The name of an arbiter by its place in the configuration.
+    fn arbiter_name(&self, rank: usize) -> String {
+        match (&self.testbed.network, rank) {
+            (testbed::Network::Star(_), _) => format!("h{}", self.hosts() + rank),
+            (_, 0) => "arbiter".into(),
+            _ => "standby".into(),
+        }
     }
     /// Whether hosts log their timeslots: those that two arbiters in turn granted.
     fn logs_timeslots(&self) -> bool {

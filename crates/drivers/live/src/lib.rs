@@ -19,6 +19,7 @@ pub mod clock;
 pub mod config;
 pub mod control;
 mod driver;
+pub mod election;
 pub mod forwarding;
 pub mod grip;
 mod held;
