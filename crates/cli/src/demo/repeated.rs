@@ -58,14 +58,18 @@ pub fn of_kills(outcome: &Outcome) -> String {
     let values = |of: fn(&Outage) -> Option<f64>| -> Vec<f64> {
         kills.iter().filter_map(of).filter(|ms| ms.is_finite()).collect()
     };
-    for (title, values) in [
-        ("Silence until the other arbiter took over, ms", values(|kill| kill.silence_ms)),
+    let timeslots = [
         ("Longest time without a timeslot to the receiver, ms", values(|kill| kill.outage_ms)),
         ("Longest wait of a host's packets, ms", values(|kill| kill.host_outage_ms)),
         ("The same in the second before, ms", values(|kill| kill.host_wait_before_ms)),
+    ];
+    let others = [
+        ("Silence until the other arbiter took over, ms", values(|kill| kill.silence_ms)),
         ("Longest ping after a kill, ms", values(|kill| Some(kill.longest_ping_ms))),
         ("The same in the second before, ms", values(|kill| Some(kill.longest_ping_before_ms))),
-    ] {
+    ];
+    let timeslots = timeslots.into_iter().filter(|_| outcome.timeslots.is_some());
+    for (title, values) in timeslots.chain(others) {
         if values.is_empty() {
             lines.push(format!("\n{title}: none was seen"));
         } else {
