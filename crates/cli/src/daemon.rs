@@ -18,6 +18,7 @@ use slotline_live::reference;
 use slotline_live::renewal::{Renewal, Request};
 use slotline_live::role::Role;
 use slotline_live::status::{ArbiterStatus, Shared, Status};
+use slotline_live::timeslots::TimeslotLog;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -30,6 +31,9 @@ pub struct AgentOptions {
     /// this machine has].
     #[arg(long, value_name = "NAME")]
     pub host: Option<String>,
+    /// Add the timeslots that this host accepts, and the times at which its packets leave, to this file (fastpass).
+    #[arg(long, value_name = "FILE")]
+    pub timeslots: Option<PathBuf>,
     #[command(flatten)]
     pub common: DaemonOptions,
 }
@@ -91,11 +95,12 @@ pub fn agent(options: &AgentOptions) -> Result<ExitCode> {
         let file = options.config.display();
         format!("this machine has no address of a [[host]], [[rack]] or [[switch]] of {file}")
     })?;
-    let setup = network.agent(&host, options.common.key(config)?)?;
+    let mut setup = network.agent(&host, options.common.key(config)?)?;
     reference::check(&setup.clock.source)?;
     if options.common.check_config {
         return Ok(fine(&options.config, &network));
     }
+    setup.timeslots = options.timeslots.as_deref().map(timeslots).transpose()?;
     let running = stoppable()?;
     let grip = grip(config, &host, &setup.role)?;
     let address = setup.address;
@@ -212,6 +217,11 @@ fn check_address(old: SocketAddr, new: SocketAddr) -> Result<()> {
              restart the daemon to use it"
         ),
     }
+}
+
+fn timeslots(file: &Path) -> Result<TimeslotLog> {
+    TimeslotLog::open(file)
+        .with_context(|| format!("cannot write the log of timeslots {}", file.display()))
 }
 
 fn record(file: &Path) -> Result<Recorder> {

@@ -1,13 +1,14 @@
 //! The arbiter and the agents, or the bump, of the demonstration. They are processes of this program, as in a real network.
 
-use super::load::{Load, Outage};
-use super::roster::{Daemon, Kind, roster};
+use super::outage::Kill;
+use super::roster::{Daemon, Kind, TIMESLOTS, roster};
 use super::{Demo, Victim};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use serde_json::Value;
 use slotline_emulate::isolation;
 use slotline_emulate::optical::OpticalSwitch;
 use slotline_live::control;
+use slotline_live::timeslots::Timeslots;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -24,20 +25,6 @@ const PERIOD: Duration = Duration::from_millis(50);
 
 /// Seconds from a kill to the next one.
 pub const BETWEEN: u16 = 3;
-
-/// A kill of an arbiter.
-pub struct Kill {
-    /// The time of day in seconds.
-    at: f64,
-    silence_ms: Option<f64>,
-}
-
-impl Kill {
-    /// What followed from it for the traffic.
-    pub fn outage(self, load: &Load) -> Outage {
-        Outage { longest_ping_ms: load.longest_after(self.at), silence_ms: self.silence_ms }
-    }
-}
 
 /// Running daemons. Dropping this value ends them.
 pub struct Daemons {
@@ -177,7 +164,7 @@ impl Daemons {
     /// Waits until a time, kills the arbiter that hosts obey, and starts it again.
     fn kill_obeyed(&mut self, demo: &Demo<'_>, due: Instant) -> Result<Kill> {
         std::thread::sleep(due.saturating_duration_since(Instant::now()));
-        let name = format!("h{}", demo.hosts() + self.obeyed()?);
+        let name = demo.arbiter_name(self.obeyed()?);
         let at = self.children.iter().position(|(daemon, _)| daemon.name == name);
         let (daemon, mut child) = self.children.remove(at.context("the arbiter has ended")?);
         let at = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64();
@@ -209,17 +196,24 @@ impl Daemons {
         bail!("{} obeys no arbiter after {PATIENCE:?}", agent.name)
     }
 
-    /// Checks that all daemons still run, returns their status by host, and ends them.
-    pub fn end(mut self) -> Result<BTreeMap<String, Value>> {
+    /// Checks that all daemons still run, and ends them. Returns their status by host, and the timeslots of hosts.
+    pub fn end(mut self) -> Result<(BTreeMap<String, Value>, Timeslots)> {
         self.check_running()?;
         let status = |(daemon, _): &(Daemon, Child)| {
             Ok((daemon.name.clone(), status(&self.file(daemon, "sock"))?))
         };
-        let all = self.children.iter().map(status).collect();
+        let all = self.children.iter().map(status).collect::<Result<_>>()?;
+        let mut timeslots = Timeslots::default();
+        for (daemon, _) in &self.children {
+            let file = self.file(daemon, TIMESLOTS);
+            // Only hosts have one, and only if an arbiter is to be killed.
+            let text = fs::read_to_string(&file).unwrap_or_default();
+            timeslots.add(&text).map_err(|why| anyhow!("{}: {why}", file.display()))?;
+        }
         if let Some(optical) = self.optical.take() {
             optical.end().context("the optical switch failed")?;
         }
-        all
+        Ok((all, timeslots))
     }
 }
 

@@ -38,22 +38,18 @@ pub struct Load {
     pub lost_in_nights: Option<u64>,
 }
 
-/// What followed from the kill of an arbiter.
-#[derive(Clone, Copy, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub struct Outage {
-    /// The longest round trip of a ping that was under way within a second after the kill, in ms.
-    pub longest_ping_ms: f64,
-    /// The silence after which the other arbiter took over, in ms.
-    pub silence_ms: Option<f64>,
-}
-
 impl Load {
     /// The longest round trip, in ms, of pings that were under way within a second after a time of day.
     pub fn longest_after(&self, time: f64) -> f64 {
         let answers = self.answered.iter().zip(&self.pings);
         let under_way = answers.filter(|(at, ms)| **at >= time && **at - **ms / 1e3 <= time + 1.0);
         under_way.map(|(_, ms)| *ms).fold(f64::NAN, f64::max)
+    }
+    /// The longest round trip, in ms, of pings that were sent and answered in the second before a time of day.
+    pub fn longest_before(&self, time: f64) -> f64 {
+        let answers = self.answered.iter().zip(&self.pings);
+        let within = answers.filter(|(at, ms)| **at < time && **at - **ms / 1e3 >= time - 1.0);
+        within.map(|(_, ms)| *ms).fold(f64::NAN, f64::max)
     }
     /// The goodput of all senders together.
     pub fn goodput(&self) -> f64 {

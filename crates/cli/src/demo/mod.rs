@@ -2,6 +2,7 @@
 
 mod daemons;
 mod load;
+mod outage;
 mod repeated;
 mod roster;
 mod testbed;
@@ -10,10 +11,12 @@ use crate::out::say;
 use anyhow::{Context, Result, anyhow, bail};
 use clap::{Args, ValueEnum};
 use daemons::Daemons;
-use load::{Load, Outage};
+use load::Load;
+use outage::Outage;
 use serde::Serialize;
 use serde_json::Value;
 use slotline_emulate::isolation;
+use slotline_live::timeslots::Accepted;
 use slotline_net::units::{Bytes, Rate};
 use std::collections::BTreeMap;
 use std::io;
@@ -84,7 +87,7 @@ pub enum DemoControl {
 pub enum Victim {
     /// The arbiter; it is started again after one second.
     Arbiter,
-    /// The first of two arbiters (fastpass).
+    /// The first of two arbiters; the other one takes over.
     Primary,
     /// The agent of the first sender; it is started again after one second.
     Agent,
@@ -109,8 +112,25 @@ struct Outcome {
     /// What followed from each kill of `--kills`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     kills: Vec<Outage>,
+    /// The timeslots that hosts accepted, where an arbiter is killed and the other one takes over.
+    timeslots: Option<Timeslots>,
     /// The status of the daemons at the end.
     daemons: BTreeMap<String, Value>,
+}
+
+/// The timeslots that hosts accepted.
+#[derive(Clone, Copy, Serialize)]
+#[serde(rename_all = "kebab-case")]
+struct Timeslots {
+    accepted: u64,
+    /// Those that were granted twice, to one source or to one destination.
+    granted_twice: u64,
+}
+
+impl From<Accepted> for Timeslots {
+    fn from(Accepted { timeslots: accepted, twice: granted_twice }: Accepted) -> Timeslots {
+        Timeslots { accepted, granted_twice }
+    }
 }
 
 /// The demonstration, in namespaces of its own.
@@ -170,9 +190,6 @@ impl DemoOptions {
             _ if self.control == DemoControl::Hedera && self.senders() > 16 => {
                 bail!("the fat-tree has 16 hosts: use `--senders` of at most 16")
             }
-            Some(Victim::Primary) if self.control != DemoControl::Fastpass => {
-                bail!("only fastpass has two arbiters here: use `--kill arbiter`")
-            }
             _ => Ok(()),
         }
     }
@@ -223,8 +240,10 @@ impl Demo<'_> {
                 .map_err(|_| anyhow!("the thread that kills or operates daemons failed"))??;
             Ok::<_, anyhow::Error>((with?, kills))
         })?;
-        let kills = kills.into_iter().map(|kill| kill.outage(&with)).collect();
-        Ok(Outcome { without: None, with, kills, daemons: daemons.end()? })
+        let (daemons, timeslots) = daemons.end()?;
+        let kills = kills.into_iter().map(|kill| kill.outage(&with, &timeslots)).collect();
+        let accepted = self.logs_timeslots().then(|| timeslots.accepted().into());
+        Ok(Outcome { without: None, with, kills, timeslots: accepted, daemons })
     }
     /// The duration of the traffic under daemons.
     fn seconds_with(&self) -> u16 {
@@ -263,6 +282,18 @@ impl Demo<'_> {
         self.testbed
             .inside(host, || settings.into_iter().try_for_each(set))
             .context("cannot configure TCP of a host")
+    }
+    /// The name of an arbiter by its place in the configuration.
+    fn arbiter_name(&self, rank: usize) -> String {
+        match (&self.testbed.network, rank) {
+            (testbed::Network::Star(_), _) => format!("h{}", self.hosts() + rank),
+            (_, 0) => "arbiter".into(),
+            _ => "standby".into(),
+        }
+    }
+    /// Whether hosts log their timeslots: those that two arbiters in turn granted.
+    fn logs_timeslots(&self) -> bool {
+        self.options.control == DemoControl::Fastpass && self.arbiters == 2
     }
     /// The number of hosts with agents in a star. Arbiters run on the others.
     fn hosts(&self) -> usize {
@@ -328,6 +359,13 @@ impl Outcome {
                 |load| load.most_waiting.unwrap_or_default() as f64 / 1e3,
                 1,
             );
+        }
+        if let Some(Timeslots { accepted, granted_twice }) = self.timeslots {
+            let mut line = |what: &str, count: u64| {
+                lines.push(format!("{what:36}{:>12}{count:>12}", "-"));
+            };
+            line("Timeslots that hosts accepted", accepted);
+            line("Timeslots granted twice", granted_twice);
         }
         if let Some(share) = self.share_of_circuits() {
             lines.push(format!(

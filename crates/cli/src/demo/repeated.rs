@@ -1,7 +1,8 @@
 //! A demonstration that kills a daemon many times: histograms of the outage.
 
-use super::Outcome;
 use super::load::Load;
+use super::outage::Outage;
+use super::{Outcome, Timeslots};
 
 /// Lines of a histogram.
 const BINS: usize = 10;
@@ -21,6 +22,14 @@ pub fn text(outcomes: &[Outcome]) -> String {
         sum(|load| load.pings_lost)
     )];
     lines.extend(histogram("Longest ping, ms", &pings));
+    let timeslots = || outcomes.iter().filter_map(|outcome| outcome.timeslots);
+    if timeslots().next().is_some() {
+        lines.push(format!(
+            "Hosts accepted {} timeslots; {} of them were granted twice.",
+            timeslots().map(|of| of.accepted).sum::<u64>(),
+            timeslots().map(|of| of.granted_twice).sum::<u64>()
+        ));
+    }
     let silences: Vec<f64> = outcomes.iter().filter_map(silence_ms).collect();
     if !silences.is_empty() {
         lines.extend(histogram("Silence until the other arbiter took over, ms", &silences));
@@ -45,13 +54,22 @@ pub fn of_kills(outcome: &Outcome) -> String {
         changes.iter().min().unwrap_or(&0),
         changes.iter().max().unwrap_or(&0),
     )];
-    let pings: Vec<f64> = kills.iter().map(|kill| kill.longest_ping_ms).collect();
-    let seen: Vec<f64> = pings.into_iter().filter(|ms| ms.is_finite()).collect();
-    let silences: Vec<f64> = kills.iter().filter_map(|kill| kill.silence_ms).collect();
-    for (title, values) in [
-        ("Longest ping after a kill, ms", seen),
-        ("Silence until the other arbiter took over, ms", silences),
-    ] {
+    lines.extend(granted(outcome));
+    let values = |of: fn(&Outage) -> Option<f64>| -> Vec<f64> {
+        kills.iter().filter_map(of).filter(|ms| ms.is_finite()).collect()
+    };
+    let timeslots = [
+        ("Longest time without a timeslot to the receiver, ms", values(|kill| kill.outage_ms)),
+        ("Longest wait of a host's packets, ms", values(|kill| kill.host_outage_ms)),
+        ("The same in the second before, ms", values(|kill| kill.host_wait_before_ms)),
+    ];
+    let others = [
+        ("Silence until the other arbiter took over, ms", values(|kill| kill.silence_ms)),
+        ("Longest ping after a kill, ms", values(|kill| Some(kill.longest_ping_ms))),
+        ("The same in the second before, ms", values(|kill| Some(kill.longest_ping_before_ms))),
+    ];
+    let timeslots = timeslots.into_iter().filter(|_| outcome.timeslots.is_some());
+    for (title, values) in timeslots.chain(others) {
         if values.is_empty() {
             lines.push(format!("\n{title}: none was seen"));
         } else {
@@ -60,6 +78,14 @@ pub fn of_kills(outcome: &Outcome) -> String {
         }
     }
     lines.join("\n")
+}
+
+/// The check that no timeslot was granted twice.
+fn granted(outcome: &Outcome) -> Option<String> {
+    let Timeslots { accepted, granted_twice } = outcome.timeslots?;
+    Some(format!(
+        "Hosts accepted {accepted} timeslots; {granted_twice} of them were granted twice."
+    ))
 }
 
 /// One repetition.

@@ -17,6 +17,8 @@ use std::path::Path;
 
 /// The named pipe by which the arbiter commands the optical switch.
 const PIPE: &str = "optical.pipe";
+/// The extension of a host's log of timeslots.
+pub const TIMESLOTS: &str = "timeslots";
 
 /// The kind of a daemon.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -56,8 +58,8 @@ pub fn roster(demo: &Demo<'_>, folder: &Path) -> Result<Vec<Daemon>> {
     let members = match (&demo.testbed.network, demo.options.control) {
         (_, DemoControl::Bump) => return Ok(vec![bump(demo)]),
         (Network::Star(_), _) => in_star(demo),
-        (Network::Racks(racks), _) => in_racks(racks),
-        (Network::FatTree(tree), _) => in_fat_tree(tree),
+        (Network::Racks(racks), _) => in_racks(demo, racks),
+        (Network::FatTree(tree), _) => in_fat_tree(demo, tree),
     };
     fs::write(folder.join("fabric.toml"), scenario(demo))?;
     let mut text = String::from("scenario = \"fabric.toml\"\n");
@@ -72,7 +74,7 @@ pub fn roster(demo: &Demo<'_>, folder: &Path) -> Result<Vec<Daemon>> {
             let _ = writeln!(text, "circuits = {{ command = {words:?}, mark = {} }}", Racks::MARK);
         }
     }
-    let mut killed = Vec::new();
+    let (mut killed, mut rank) = (Vec::new(), 0);
     let mut daemons = Vec::new();
     for member in members {
         let file = folder.join(format!("{}.key", member.name));
@@ -80,13 +82,23 @@ pub fn roster(demo: &Demo<'_>, folder: &Path) -> Result<Vec<Daemon>> {
         text += &member.text(&key.to_string());
         let kind = if member.kind == Kind::Agent { "agent" } else { "arbiter" };
         let config = folder.join("network.toml");
+        let mut arguments: Vec<OsString> =
+            vec![kind.into(), config.into(), "--key".into(), file.into()];
+        if demo.logs_timeslots() && member.kind == Kind::Agent {
+            let log = folder.join(format!("{}.{TIMESLOTS}", member.name));
+            arguments.extend(["--timeslots".into(), log.into()]);
+        }
+        if member.kind == Kind::Arbiter {
+            arguments.extend(["--rank".into(), rank.to_string().into()]);
+            rank += 1;
+        }
         let is_victim = !killed.contains(&kind) && member.name != "h0";
         killed.extend(is_victim.then_some(kind));
         daemons.push(Daemon {
             name: member.name,
             machine: Some(member.machine),
             kind: member.kind,
-            arguments: vec![kind.into(), config.into(), "--key".into(), file.into()],
+            arguments,
             is_victim,
         });
     }
@@ -126,7 +138,7 @@ fn in_star(demo: &Demo<'_>) -> Vec<Member> {
 }
 
 /// An agent on the switch of each rack, and an arbiter.
-fn in_racks(racks: &Racks) -> Vec<Member> {
+fn in_racks(demo: &Demo<'_>, racks: &Racks) -> Vec<Member> {
     let rack = |rack: usize| Member {
         name: format!("tor{rack}"),
         machine: racks.switch(rack),
@@ -135,19 +147,12 @@ fn in_racks(racks: &Racks) -> Vec<Member> {
         table: "rack",
         entry: format!("hosts = [\"{}\"]", Racks::prefix(rack)),
     };
-    let arbiter = Member {
-        name: "arbiter".into(),
-        machine: racks.arbiter(),
-        kind: Kind::Arbiter,
-        address: Racks::control_address(racks.racks()),
-        table: "arbiter",
-        entry: String::new(),
-    };
-    (0..racks.racks()).map(rack).chain([arbiter]).collect()
+    let addresses = [Racks::control_address(racks.racks()), Racks::STANDBY];
+    (0..racks.racks()).map(rack).chain(arbiters(demo, racks.arbiter(), addresses)).collect()
 }
 
 /// An agent on each router that chooses among paths, and an arbiter.
-fn in_fat_tree(tree: &FatTree) -> Vec<Member> {
+fn in_fat_tree(demo: &Demo<'_>, tree: &FatTree) -> Vec<Member> {
     let routers = tree.routers().filter(|router| !matches!(router, Router::Core(_)));
     let member = |router: Router| Member {
         name: router_name(router),
@@ -157,15 +162,21 @@ fn in_fat_tree(tree: &FatTree) -> Vec<Member> {
         table: "switch",
         entry: router_entry(tree, router),
     };
-    let arbiter = Member {
-        name: "arbiter".into(),
-        machine: tree.arbiter(),
+    let addresses = [tree.control_address(tree.arbiter()), FatTree::STANDBY];
+    routers.map(member).chain(arbiters(demo, tree.arbiter(), addresses)).collect()
+}
+
+/// One or two arbiters, on one machine.
+fn arbiters(demo: &Demo<'_>, machine: usize, addresses: [Ipv4Addr; 2]) -> Vec<Member> {
+    let member = |(rank, address): (usize, Ipv4Addr)| Member {
+        name: demo.arbiter_name(rank),
+        machine,
         kind: Kind::Arbiter,
-        address: tree.control_address(tree.arbiter()),
+        address,
         table: "arbiter",
         entry: String::new(),
     };
-    routers.map(member).chain([arbiter]).collect()
+    addresses.into_iter().enumerate().take(demo.arbiters).map(member).collect()
 }
 
 /// The name of a router in the fabric.
@@ -237,9 +248,9 @@ fn scenario(demo: &Demo<'_>) -> String {
         }
         DemoControl::Bump => "kind = \"none\"",
     };
-    let secondary = match demo.arbiters {
-        2 => "\nsecondary = true\nwatchdog-interval = \"2ms\"",
-        _ => "",
+    let secondary = match demo.logs_timeslots() {
+        true => "\nsecondary = true\nwatchdog-interval = \"2ms\"",
+        false => "",
     };
     let voq = match demo.options.control {
         DemoControl::Circuits => "voq = { packets = 1000 }\n",

@@ -51,7 +51,14 @@ fn real_hosts_send_as_daemons_decide() {
     for kill in kills {
         assert!(kill["silence-ms"].as_f64() > Some(15.0), "{kill}");
         assert!(kill["longest-ping-ms"].as_f64() > Some(1.0), "{kill}");
+        // The other arbiter's first timeslots come after its silence, the lead and a batch. Machines may be busy.
+        let outage = kill["outage-ms"].as_f64();
+        assert!(outage > Some(10.0) && outage < Some(200.0), "{kill}");
+        assert!(kill["host-outage-ms"].as_f64() >= outage, "{kill}");
     }
+    let timeslots = &outcome["timeslots"];
+    assert!(timeslots["accepted"].as_u64() > Some(1_000), "{timeslots}");
+    assert_eq!(timeslots["granted-twice"], 0, "{timeslots}");
     // Without an arbiter packets leave at once. After its restart they are held again.
     let outcome = demo(&folder, "fastpass", &["--seconds", "5", "--kill", "arbiter"]);
     for agent in agents(&outcome) {
@@ -95,6 +102,14 @@ fn real_hosts_send_as_daemons_decide() {
     for name in ["switch_changes", "weeks_planned"] {
         assert!(counted(arbiter, name) > 0, "{name}: {arbiter}");
     }
+    // The second of two arbiters drives the switch after the first, and racks obey it.
+    let outcome = demo(&folder, "circuits", &["--seconds", "4", "--kill", "primary"]);
+    for rack in agents(&outcome) {
+        assert_eq!((&rack["obeys"], &rack["counters"]["arbiter_changes"]), (&1.into(), &1.into()));
+    }
+    let standby = &outcome["daemons"]["standby"];
+    assert!(standby["active"] == true && counted(standby, "switch_changes") > 0, "{standby}");
+    assert_eq!(counted(standby, "take_overs"), 1, "{standby}");
     // The virtual queue is slower than the switch, so it is full first.
     let outcome = demo(&folder, "bump", &["--seconds", "2"]);
     assert_eq!(outcome["with"]["dropped"], 0, "{outcome}");

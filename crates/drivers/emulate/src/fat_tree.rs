@@ -82,6 +82,9 @@ impl FatTree {
         let aggregation = pods().map(|(pod, n)| Router::Aggregation(pod, n));
         edge.chain(aggregation).chain((0..half * half).map(Router::Core))
     }
+    /// The address of a second arbiter on the machine of the first.
+    pub const STANDBY: Ipv4Addr = Ipv4Addr::new(10, 78, 0, 250);
+
     /// The number of a router among the machines.
     pub fn machine(&self, router: Router) -> usize {
         let (pods, half) = (self.options.k * self.half(), self.half());
@@ -175,7 +178,9 @@ impl FatTree {
         self.routers().try_for_each(|router| self.route(router))?;
         let without_core = self.routers().filter(|router| !matches!(router, Router::Core(_)));
         let machines = without_core.map(|router| self.machine(router)).chain([self.arbiter()]);
-        machines.into_iter().try_for_each(|machine| self.join_control(machine))
+        machines.into_iter().try_for_each(|machine| self.join_control(machine))?;
+        let standby = FatTree::STANDBY;
+        self.inside(self.arbiter(), || ip(&format!("address add {standby}/24 dev control")))
     }
 
     fn join_host(&self, host: usize) -> io::Result<()> {

@@ -20,6 +20,9 @@ const STOP: &[u8] = b"stop\n";
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct Change {
+    /// The term of the arbiter, if there are two.
+    #[serde(default)]
+    term: u64,
     switch: usize,
     in_us: u64,
     circuits: Vec<(usize, usize)>,
@@ -75,6 +78,17 @@ impl Drop for OpticalSwitch {
     }
 }
 
+/// Refuses changes of earlier terms: an arbiter that another one has replaced no longer changes circuits.
+#[derive(Default)]
+struct Fence(u64);
+
+impl Fence {
+    fn admits(&mut self, change: &Change) -> bool {
+        self.0 = self.0.max(change.term);
+        change.term == self.0
+    }
+}
+
 /// The way from each port, set by a program `tc` that reads commands.
 struct Mirrors {
     racks: usize,
@@ -93,7 +107,7 @@ impl Mirrors {
 
     /// Changes circuits as commands say.
     fn obey(&mut self, commands: impl BufRead) -> io::Result<u64> {
-        let mut changes = 0;
+        let (mut changes, mut fence) = (0, Fence::default());
         for line in commands.lines() {
             let line = line?;
             if line.as_bytes() == STOP.trim_ascii() {
@@ -103,6 +117,9 @@ impl Mirrors {
             let change: Change = serde_json::from_str(&line)?;
             if change.switch != 0 {
                 return Err(io::Error::other(format!("there is no switch {}", change.switch)));
+            }
+            if !fence.admits(&change) {
+                continue;
             }
             self.darken()?;
             let due = due + Duration::from_micros(change.in_us).saturating_sub(EARLY);
@@ -141,13 +158,24 @@ mod tests {
     use super::*;
 
     #[test]
+    fn lines_of_a_replaced_arbiter_change_nothing() {
+        let mut fence = Fence::default();
+        let mut admits =
+            |term| fence.admits(&Change { term, switch: 0, in_us: 0, circuits: vec![] });
+        assert_eq!(
+            [0, 2, 2, 3, 2, 0, 3].map(&mut admits),
+            [true, true, true, true, false, false, true]
+        );
+    }
+
+    #[test]
     fn the_line_of_the_arbiter_is_read() {
         let line = r#"{"switch":0,"in-us":5000,"circuits":[[0,1],[1,0]]}"#;
         let change: Change = serde_json::from_str(line).unwrap();
-        assert_eq!(
-            (change.switch, change.in_us, change.circuits),
-            (0, 5_000, vec![(0, 1), (1, 0)])
-        );
+        assert_eq!((change.switch, change.in_us), (0, 5_000));
+        assert_eq!(change.circuits, [(0, 1), (1, 0)]);
+        let in_term = line.replace("{\"switch", "{\"term\":7,\"switch");
+        assert_eq!((change.term, serde_json::from_str::<Change>(&in_term).unwrap().term), (0, 7));
         assert!(serde_json::from_str::<Change>(&line.replace("[0,1]", "[0]")).is_err());
     }
 }

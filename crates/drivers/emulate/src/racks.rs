@@ -36,6 +36,8 @@ const TABLE: u32 = 100;
 impl Racks {
     /// The mark of packets that leave by a circuit.
     pub const MARK: u32 = 1_280;
+    /// The address of a second arbiter on the machine of the first.
+    pub const STANDBY: Ipv4Addr = Ipv4Addr::new(10, 78, 0, 250);
     /// The interface that takes packets that are sent when the optical switch is dark.
     pub(crate) const DARK: &str = "dark0";
 
@@ -140,7 +142,10 @@ impl Racks {
         self.cable("control-a", "control", arbiter)?;
         ip("link set control-a master control")?;
         let address = Racks::control_address(self.options.racks);
-        self.inside(arbiter, || ip(&format!("address add {address}/24 dev control")))
+        let addresses = [address, Racks::STANDBY];
+        self.inside(arbiter, || {
+            addresses.iter().try_for_each(|of| ip(&format!("address add {of}/24 dev control")))
+        })
     }
 
     fn join_rack(&self, rack: usize) -> io::Result<()> {

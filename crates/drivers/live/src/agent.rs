@@ -9,6 +9,7 @@
 use crate::channel::{Channel, Peer};
 use crate::clock::{ClockState, Local, NetworkClock};
 use crate::config::{AgentOptions, ClockOptions, span};
+use crate::election::{Leadership, Standing};
 use crate::grip::Grip;
 use crate::held::Held;
 use crate::links::Links;
@@ -18,6 +19,7 @@ use crate::role::{Departure, Role};
 use crate::running::{Running, unique, waiting_list};
 use crate::seat::{Io, Seat};
 use crate::status::{AgentStatus, Shared};
+use crate::timeslots::TimeslotLog;
 use slotline_envelope::KeyPair;
 use slotline_linux::wait;
 use slotline_net::error::SpecError;
@@ -26,6 +28,7 @@ use slotline_net::id::{HostId, PortId};
 use slotline_net::node::{Counters, Handover, Node};
 use slotline_net::time::Time;
 use slotline_net::topology::{End, Wire};
+use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -60,6 +63,10 @@ pub struct AgentSetup {
     pub agent: AgentOptions,
     /// Options of time transfer.
     pub clock: ClockOptions,
+    /// The log of the host's timeslots.
+    pub timeslots: Option<TimeslotLog>,
+    /// Whether one of two arbiters is active.
+    pub elected: bool,
 }
 
 /// Counters of an agent.
@@ -96,6 +103,8 @@ pub struct Agent {
     leader: usize,
     heard: Local,
     directed: Local,
+    /// Which of two arbiters is active.
+    leadership: Option<Leadership>,
     held: Held,
     /// Whether the agent is drained: all packets leave at once until further notice.
     drained: bool,
@@ -119,6 +128,8 @@ struct Outlet<'a> {
     me: HostId,
     links: &'a Links,
     role: &'a Role,
+    /// The highest term and the number of its arbiter, if arbiters are elected.
+    elected: Option<(u64, u32)>,
     left: &'a mut Vec<Departure>,
 }
 
@@ -131,7 +142,9 @@ impl Io for Outlet<'_> {
         }
         let addressed = self.links.addressed(packet, far, self.me);
         let Some((to, packet)) = addressed else { return Ok(false) };
-        Ok(self.channel.send(to, &Message::Control(packet, payload), self.now))
+        let to = self.elected.map_or(to, |(_, number)| number);
+        let term = self.elected.map(|(term, _)| term);
+        Ok(self.channel.send(to, &Message::control(term, packet, payload), self.now))
     }
 }
 
@@ -146,6 +159,7 @@ impl Agent {
             clocks: vec![NetworkClock::new(&setup.clock); setup.arbiters.len()],
             out: vec![false; setup.arbiters.len()],
             links: setup.role.links(),
+            leadership: setup.elected.then(Leadership::default),
             setup,
             grip,
             channel,
@@ -184,6 +198,7 @@ impl Agent {
         }
         let now = running.now();
         self.open_up(now);
+        self.setup.timeslots.iter_mut().for_each(TimeslotLog::flush);
         self.grip.flush(now)
     }
 
@@ -235,13 +250,18 @@ impl Agent {
     /// a time at which it had arrived.
     fn hear(&mut self, clock: &impl Fn() -> Local) -> io::Result<()> {
         for _ in 0..BURST {
+            let led = self.leadership;
             let Some((from, message)) = self.channel.receive(clock())? else { return Ok(()) };
             let now = clock();
             let Some(at) = self.setup.arbiters.iter().position(|peer| peer.number == from) else {
                 continue;
             };
             match message {
-                Message::Control(packet, payload) => {
+                Message::Control(..) if led.is_some() => {}
+                Message::Elected(term, ..) if !led.is_some_and(|by| by.is_led_by(at, term)) => {}
+                Message::Control(packet, payload) | Message::Elected(_, packet, payload) => {
+                    // Either of two arbiters speaks for the one controller.
+                    let from = led.map_or(from, |_| self.setup.arbiters[0].number);
                     let own = self.links.accepts(&packet, from, self.setup.me);
                     let port = self.links.port(packet.flow).filter(|_| own);
                     let time = self.clocks[self.leader].now(now);
@@ -254,17 +274,39 @@ impl Agent {
                     let fresh = self.clocks[at].answered(&reply, now);
                     self.clocks[at].compare(clock);
                     self.out[at] = reply.drained;
-                    if at == self.leader || self.seat.is_none() {
+                    if self.leadership.is_none() && (at == self.leader || self.seat.is_none()) {
                         (self.leader, self.heard) = (at, now);
                     }
                     if (fresh || reply.drained) && at == self.leader {
                         self.open_up(now);
                     }
                 }
-                Message::TimeRequest(_) => {}
+                Message::Standing(term, Standing::Active) => self.follow(at, term, now),
+                Message::TimeRequest(_) | Message::Standing(..) => {}
             }
         }
         Ok(())
+    }
+
+    /// An arbiter is active. If it has taken over, the node begins anew under it.
+    fn follow(&mut self, at: usize, term: u64, now: Local) {
+        let Some(leadership) = &mut self.leadership else { return };
+        let (begins, leads) = (leadership.leads(at, term), leadership.is_led_by(at, term));
+        if begins {
+            (self.leader, self.retries) = (at, now);
+            self.open_up(now);
+        }
+        if leads {
+            self.heard = now;
+        }
+    }
+
+    /// Tells an arbiter the highest term, and whether its arbiter lives.
+    fn witness(&mut self, to: u32, now: Local) {
+        let Some(Leadership { term, by, .. }) = self.leadership else { return };
+        let lives = by.is_some() && now.since(self.heard) < span(self.setup.agent.silence) * 3 / 8;
+        let standing = if lives { Standing::Witness } else { Standing::Knows };
+        self.channel.send(to, &Message::Standing(term, standing), now);
     }
 
     /// Takes in what the kernel has for the node.
@@ -325,9 +367,11 @@ impl Agent {
         if now < self.asks && !(worried && self.asks > now.after(silence)) {
             return;
         }
-        for peer in &self.setup.arbiters {
-            self.channel.expect(peer.number, now);
-            self.channel.send(peer.number, &Message::TimeRequest(now), now);
+        for at in 0..self.setup.arbiters.len() {
+            let number = self.setup.arbiters[at].number;
+            self.channel.expect(number, now);
+            self.channel.send(number, &Message::TimeRequest(now), now);
+            self.witness(number, now);
         }
         let interval = span(self.setup.clock.interval);
         let often = worried || self.setup.role.needs_beat();
@@ -352,6 +396,7 @@ impl Agent {
             None if state == ClockState::Locked
                 && !silent
                 && !(self.drained || self.out[self.leader])
+                && self.leadership.is_none_or(|of| of.by.is_some())
                 && now >= self.retries =>
             {
                 self.join(now);
@@ -376,7 +421,8 @@ impl Agent {
         else {
             return;
         };
-        let mut seat = Seat::new(node, &self.setup.wires, Time::ZERO);
+        let notes_until = if self.setup.timeslots.is_some() { Time::MAX } else { Time::ZERO };
+        let mut seat = Seat::new(node, &self.setup.wires, notes_until);
         seat.track_frames();
         if self.setup.role.needs_beat() {
             seat.limit_catching_up(self.setup.clock.guard);
@@ -385,6 +431,8 @@ impl Agent {
         self.seat = Some(seat);
         self.directed = now;
         self.counts.joined += 1;
+        let (host, epoch) = (self.setup.me.0, self.clocks[self.leader].epoch());
+        self.setup.timeslots.iter_mut().for_each(|log| log.join(host, epoch));
     }
 
     /// Releases all packets, now and until an arbiter is obeyed again.
@@ -405,7 +453,10 @@ impl Agent {
         let (Some(seat), Some(time)) = (&mut self.seat, clock.now(now)) else { return Ok(NAP) };
         let (me, links, role) = (self.setup.me, &self.links, &self.setup.role);
         let (channel, left) = (&mut self.channel, &mut self.left);
-        let next = seat.step(time, &mut Outlet { channel, now, me, links, role, left })?;
+        let number = self.setup.arbiters[self.leader].number;
+        let elected = self.leadership.map(|leadership| (leadership.term, number));
+        let outlet = &mut Outlet { channel, now, me, links, role, elected, left };
+        let next = seat.step(time, outlet)?;
         for departure in self.left.drain(..) {
             match departure {
                 Departure::Packet(stamp, mark) => {
@@ -424,6 +475,10 @@ impl Agent {
         for stamp in seat.lost_frames() {
             self.counts.dropped += 1;
             self.grip.discard(self.held.take(stamp, now));
+        }
+        if let Some(log) = &mut self.setup.timeslots {
+            seat.notes().for_each(|(_, note)| log.note(note));
+            log.set_waiting(!self.held.is_empty());
         }
         Ok(clock.until(next, now))
     }
@@ -447,7 +502,14 @@ impl Agent {
             refused: self.channel.refused(),
             latest_ns: seat.map_or(0, |seat| seat.report().latest.as_ns()),
             lost_messages: self.channel.lost(),
-            counters: crate::status::named(&counters),
+            counters: self.counted(&counters),
         }
+    }
+
+    /// The counters of the scheme, and how often another arbiter has led.
+    fn counted(&self, counters: &Counters) -> BTreeMap<&'static str, u64> {
+        let mut named = crate::status::named(counters);
+        named.extend(self.leadership.map(|leadership| ("arbiter_changes", leadership.changes)));
+        named
     }
 }

@@ -4,6 +4,7 @@ use crate::agent::MakeNode;
 use crate::channel::{Channel, LONGEST, Peer};
 use crate::clock::{Local, NetworkClock, TimeReply};
 use crate::config::{ClockOptions, ClockSource, span};
+use crate::election::{Election, Standing, Turn};
 use crate::hook::Hook;
 use crate::line::{Line, Open};
 use crate::links::Links;
@@ -19,6 +20,7 @@ use slotline_envelope::KeyPair;
 use slotline_linux::wait;
 use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::HostId;
+use slotline_net::node::Counters;
 use slotline_net::time::Time;
 use slotline_net::topology::{End, Wire};
 use std::collections::BTreeMap;
@@ -58,8 +60,13 @@ pub struct ArbiterSetup {
     pub wires: Vec<Wire>,
     /// The machines at the far ends of the links, where messages have no address of their own.
     pub links: Links,
-    /// The program that drives circuit switches. It gets the messages that go to none of the other machines.
+    /// The program that drives circuit switches. It gets the messages that go to none of the other machines. It runs while
+    /// the arbiter is active.
     pub hook: Option<Hook>,
+    /// The name and the arguments of that program, where arbiters are elected.
+    pub command: Option<Vec<String>>,
+    /// The time after which a silent arbiter is replaced, where the scheme has one controller and the network two arbiters.
+    pub standby: Option<Duration>,
     /// Makes the station.
     pub make: MakeNode,
     /// Options of time transfer.
@@ -90,6 +97,8 @@ pub struct Arbiter {
     seeks: Local,
     source: Option<Source>,
     seat: Option<Seat>,
+    /// Whether this arbiter is the active one, if there are two.
+    election: Option<Election>,
     /// Hosts that are out of the schedule, by number, and their names.
     drained: BTreeMap<u32, String>,
     asks: Local,
@@ -104,6 +113,8 @@ struct Outlet<'a> {
     me: HostId,
     links: &'a Links,
     hook: Option<&'a mut Hook>,
+    /// The term of this arbiter, if arbiters are elected.
+    term: Option<u64>,
     /// The digest of messages sent, if a log is written.
     sent: Option<Sent>,
 }
@@ -116,9 +127,9 @@ impl Io for Outlet<'_> {
         }
         match (self.links.addressed(packet, far, self.me), &mut self.hook) {
             (Some((to, packet)), _) => {
-                Ok(self.line.send(to, &Message::Control(packet, payload), self.now))
+                Ok(self.line.send(to, &Message::control(self.term, packet, payload), self.now))
             }
-            (None, Some(hook)) => hook.tell(payload).map(|()| true),
+            (None, Some(hook)) => hook.tell(payload, self.term).map(|()| true),
             (None, None) => Ok(false),
         }
     }
@@ -168,7 +179,9 @@ impl Arbiter {
     /// The address cannot be used.
     pub fn open(setup: ArbiterSetup, now: Local) -> io::Result<Arbiter> {
         let channel = setup.opening()(now)?;
+        let election = setup.standby.map(|timeout| Election::new(setup.rank, timeout, now));
         Ok(Arbiter {
+            election,
             setup,
             line: Line::Here(Box::new(channel)),
             seeks: Local(0),
@@ -248,10 +261,51 @@ impl Arbiter {
         }
         let now = clock();
         self.renew_epoch(clock);
+        self.elect(now)?;
         self.seek_time(clock);
         self.setup.hook.as_mut().map_or(Ok(()), Hook::check)?;
         let next = self.step(now)?;
+        let next = self.election.as_ref().map_or(next, |of| next.min(of.next(now)));
         Ok(next.min(self.line.attend(now)?))
+    }
+
+    /// Takes over if the other arbiter is silent, and tells it that this one is active.
+    fn elect(&mut self, now: Local) -> io::Result<()> {
+        let Some(election) = &mut self.election else { return Ok(()) };
+        let turn = election.check(now);
+        let beats = election.beats(now);
+        if turn == Turn::TakeOver {
+            self.setup.hook = self.setup.command.as_deref().map(Hook::start).transpose()?;
+            for agent in self.setup.peers.iter().map(|peer| peer.number).collect::<Vec<_>>() {
+                self.stand(agent, now);
+            }
+        } else if beats {
+            let others = self.setup.arbiters.iter().filter(|&&other| other != self.setup.me.0);
+            others.copied().collect::<Vec<_>>().into_iter().for_each(|of| self.stand(of, now));
+        }
+        Ok(())
+    }
+
+    /// Tells a machine the highest term that this arbiter knows, and whether it is its own.
+    fn stand(&mut self, to: u32, now: Local) {
+        let Some((term, standing)) = self.election.as_ref().map(Election::standing) else { return };
+        // If it is lost, the next one follows.
+        let _ = self.line.send(to, &Message::Standing(term, standing), now);
+    }
+
+    /// Hears of a term. If it is higher than its own, an active arbiter ends its node and the operator's program.
+    fn learn_term(&mut self, term: u64, standing: Standing, now: Local) {
+        let Some(election) = &mut self.election else { return };
+        if election.hear(term, standing, now) == Turn::StepBack {
+            (self.seat, self.setup.hook) = (None, None);
+            let why = "another arbiter has taken over: the log is complete";
+            self.setup.recorder.iter_mut().for_each(|recorder| recorder.end(why));
+        }
+    }
+
+    /// Whether the node of the scheme runs here: always if there is one arbiter for each controller.
+    fn is_active(&self) -> bool {
+        self.election.as_ref().is_none_or(|election| election.active().is_some())
     }
 
     /// Runs the node as far as something is due.
@@ -261,7 +315,8 @@ impl Arbiter {
         let recorder = self.setup.recorder.as_mut().filter(|_| !seat.is_idle(time));
         let sent = recorder.is_some().then(Sent::default);
         let (me, links, hook) = (self.setup.me, &self.setup.links, self.setup.hook.as_mut());
-        let mut outlet = Outlet { line: &mut self.line, now, me, links, hook, sent };
+        let term = self.election.as_ref().and_then(Election::active);
+        let mut outlet = Outlet { line: &mut self.line, now, me, links, hook, term, sent };
         let next = seat.step(time, &mut outlet)?;
         if let (Some(recorder), Some(sent)) = (recorder, outlet.sent) {
             recorder.stepped(sent, time);
@@ -274,8 +329,13 @@ impl Arbiter {
     fn hear(&mut self, clock: &impl Fn() -> Local) -> io::Result<bool> {
         let Some((from, message)) = self.line.receive(clock())? else { return Ok(false) };
         let now = clock();
+        let term = self.election.as_ref().and_then(Election::active);
         match message {
-            Message::Control(packet, payload) => {
+            Message::Elected(other, ..) if Some(other) != term => {
+                self.learn_term(other, Standing::Knows, now);
+            }
+            Message::Control(..) if self.election.is_some() => {}
+            Message::Control(packet, payload) | Message::Elected(_, packet, payload) => {
                 let own = self.setup.links.accepts(&packet, from, self.setup.me);
                 let own = own && !self.drained.contains_key(&from);
                 let port = self.setup.links.port(packet.flow).filter(|_| own);
@@ -287,7 +347,11 @@ impl Arbiter {
                     seat.receive(port, packet, payload, time);
                 }
             }
-            Message::TimeRequest(asked) => self.tell_time(from, asked, now),
+            Message::TimeRequest(asked) => {
+                self.tell_time(from, asked, now);
+                self.stand(from, now);
+            }
+            Message::Standing(term, standing) => self.learn_term(term, standing, now),
             Message::TimeReply(reply) => self.learn_time(from, &reply, now),
         }
         Ok(true)
@@ -345,7 +409,7 @@ impl Arbiter {
         if self.source.is_none() && (alone || now.since(self.seeks) > patience) {
             self.source = Some(Source::begin(&self.setup.clock.source, clock));
         }
-        if self.seat.is_none() && self.source.is_some() {
+        if self.seat.is_none() && self.source.is_some() && self.is_active() {
             self.begin(now);
         }
         let follows = !matches!(self.source, Some(Source::Own { .. }));
@@ -388,6 +452,8 @@ impl Arbiter {
         let time = self.source.as_mut().and_then(|source| source.now(now));
         ArbiterStatus {
             rank: self.setup.rank,
+            term: self.election.as_ref().map(|election| election.standing().0),
+            active: self.is_active(),
             epoch: self.source.as_ref().map_or(0, Source::epoch),
             time_ns: time.map_or(0, Time::as_ns),
             peers: line.present,
@@ -402,8 +468,19 @@ impl Arbiter {
             refused: line.refused,
             over_quota: line.over_quota,
             latest_ns: report.latest.as_ns(),
-            counters: crate::status::named(&counters),
+            counters: self.counted(&counters),
         }
+    }
+
+    /// The counters of the scheme, and those of the election.
+    fn counted(&self, counters: &Counters) -> BTreeMap<&'static str, u64> {
+        let mut named = crate::status::named(counters);
+        if let Some(election) = &self.election {
+            let (take_overs, silence) = election.history();
+            named.insert("take_overs", take_overs);
+            named.insert("take_over_silence_ns", silence.as_nanos() as u64);
+        }
+        named
     }
 }
 
@@ -432,6 +509,8 @@ mod tests {
             wires: Vec::new(),
             links: Links::default(),
             hook: None,
+            command: None,
+            standby: None,
             make: Box::new(|_| Err(SpecError::new("control", "no node here"))),
             clock: ClockOptions::default(),
             quotas: Quotas { each: 1_000, tenants: Vec::new() },

@@ -52,6 +52,9 @@ pub struct Config {
     /// Threads of an arbiter: 2 gives the sockets and the encryption a thread of their own.
     #[serde(default = "default_threads")]
     pub threads: u8,
+    /// How the second of two arbiters replaces the first, where the scheme itself has one controller.
+    #[serde(default)]
+    pub standby: StandbyOptions,
     /// What agents do.
     #[serde(default)]
     pub agent: AgentOptions,
@@ -160,6 +163,20 @@ pub struct CircuitOptions {
 impl Default for CircuitOptions {
     fn default() -> CircuitOptions {
         CircuitOptions { command: Vec::new(), mark: 1_280 }
+    }
+}
+
+/// How the second of two arbiters replaces the first, and the first the second.
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct StandbyOptions {
+    /// An arbiter that is silent for this time is replaced.
+    pub timeout: Time,
+}
+
+impl Default for StandbyOptions {
+    fn default() -> StandbyOptions {
+        StandbyOptions { timeout: Time::ms(50) }
     }
 }
 
@@ -324,6 +341,9 @@ impl Config {
         if !(1..=2).contains(&self.threads) {
             return wrong("threads", "must be 1 or 2");
         }
+        if self.standby.timeout < Time::ms(5) {
+            return wrong("standby.timeout", "must be at least 5ms: beats have a fifth of it");
+        }
         self.check_tenants()?;
         if self.network.is_empty() && self.rack.is_empty() && self.switch.is_empty() {
             return wrong(
@@ -411,6 +431,7 @@ impl Config {
             ("rack", self.racks() != new.racks(), rules),
             ("switch", self.switches() != new.switches(), rules),
             ("paths", self.paths != new.paths, rules),
+            ("standby", self.standby != new.standby, "both arbiters have begun with it"),
             ("circuits", self.circuits != new.circuits, "the program for circuit switches runs"),
             ("agent.exempt-ports", agent.exempt_ports != other.exempt_ports, rules),
             ("agent.queue", agent.queue != other.queue, rules),

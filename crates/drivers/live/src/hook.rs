@@ -30,14 +30,15 @@ impl Hook {
         Ok(Hook { input, child, name: name.clone() })
     }
 
-    /// Passes a line to the program, without waiting for it.
+    /// Passes a line to the program, without waiting for it. In a term, the line begins with its number.
     ///
     /// # Errors
     /// The program has ended, or it does not read.
-    pub fn tell(&mut self, line: &[u8]) -> io::Result<()> {
+    pub fn tell(&mut self, line: &[u8], term: Option<u64>) -> io::Result<()> {
         self.check()?;
+        let line = in_term(line, term);
         let name = &self.name;
-        self.input.write_all(&[line, b"\n"].concat()).map_err(|error| match error.kind() {
+        self.input.write_all(&[&line[..], b"\n"].concat()).map_err(|error| match error.kind() {
             ErrorKind::WouldBlock => {
                 io::Error::other(format!("the program `{name}` does not read its input"))
             }
@@ -66,6 +67,14 @@ impl Drop for Hook {
     }
 }
 
+/// A JSON object with a term as its first member.
+fn in_term(line: &[u8], term: Option<u64>) -> Vec<u8> {
+    match (term, line.strip_prefix(b"{")) {
+        (Some(term), Some(rest)) => [format!("{{\"term\":{term},").as_bytes(), rest].concat(),
+        _ => line.to_vec(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -78,8 +87,14 @@ mod tests {
     fn error(hook: &mut Hook) -> Option<String> {
         (0..5_000).find_map(|_| {
             std::thread::sleep(Duration::from_millis(1));
-            hook.tell(&[b'x'; 4_000]).err().map(|error| error.to_string())
+            hook.tell(&[b'x'; 4_000], None).err().map(|error| error.to_string())
         })
+    }
+
+    #[test]
+    fn lines_carry_the_term() {
+        assert_eq!(in_term(b"{\"switch\":0}", Some(7)), b"{\"term\":7,\"switch\":0}");
+        assert_eq!(in_term(b"{\"switch\":0}", None), b"{\"switch\":0}");
     }
 
     #[test]
@@ -89,8 +104,8 @@ mod tests {
         let mut hook =
             hook(&["sh", "-c", "read one; read two; echo $two $one > $0; read end", &path])
                 .unwrap();
-        hook.tell(b"1").unwrap();
-        hook.tell(b"2").unwrap();
+        hook.tell(b"1", None).unwrap();
+        hook.tell(b"2", None).unwrap();
         let read = || std::fs::read_to_string(&file).unwrap_or_default();
         let found = (0..5_000).any(|_| {
             std::thread::sleep(Duration::from_millis(1));

@@ -19,6 +19,7 @@ pub mod clock;
 pub mod config;
 pub mod control;
 mod driver;
+pub mod election;
 pub mod forwarding;
 pub mod grip;
 mod held;
@@ -41,6 +42,7 @@ pub mod role;
 pub mod running;
 pub mod seat;
 pub mod status;
+pub mod timeslots;
 mod udp;
 
 pub use driver::{LiveError, Options, Outcome, Report, run};

@@ -6,9 +6,12 @@
 //! 2 (time request)  asked: u64
 //! 3 (time reply)    asked: u64, received: u64, sent: u64, epoch: u64
 //! 4 (time reply)    the same, to a host that the arbiter has taken out of the schedule
+//! 5 (standing)      term: u64, 0: the sender knows the term, 1: is its arbiter, 2: has heard its arbiter; u8
+//! 6 (control)       term: u64, then as 1: the sender, or the arbiter that it obeys, has this term
 //! ```
 
 use crate::clock::{Local, TimeReply};
+use crate::election::Standing;
 use slotline_net::frame::{Kind, Packet};
 use slotline_net::wire::packet;
 
@@ -24,9 +27,23 @@ pub enum Message<'a> {
     TimeRequest(Local),
     /// The answer with network time.
     TimeReply(TimeReply),
+    /// What the sender says about a term.
+    Standing(u64, Standing),
+    /// A control message of the scheme within a term.
+    Elected(u64, Packet, &'a [u8]),
 }
 
+const STANDINGS: [Standing; 3] = [Standing::Knows, Standing::Active, Standing::Witness];
+
 impl<'a> Message<'a> {
+    /// A control message, in a term if arbiters are elected.
+    pub fn control(term: Option<u64>, packet: Packet, payload: &'a [u8]) -> Message<'a> {
+        match term {
+            Some(term) => Message::Elected(term, packet, payload),
+            None => Message::Control(packet, payload),
+        }
+    }
+
     /// Replaces `out` with the message.
     pub fn emit(&self, out: &mut Vec<u8>) {
         out.clear();
@@ -40,6 +57,14 @@ impl<'a> Message<'a> {
                 packet::append(packet, payload, out);
             }
             Message::TimeRequest(asked) => words(out, 2, &[asked.0]),
+            Message::Standing(term, standing) => {
+                words(out, 5, &[*term]);
+                out.extend((0..).zip(STANDINGS).find(|(_, of)| of == standing).map(|(at, _)| at));
+            }
+            Message::Elected(term, packet, payload) => {
+                words(out, 6, &[*term]);
+                packet::append(packet, payload, out);
+            }
             Message::TimeReply(reply) => {
                 words(
                     out,
@@ -63,6 +88,17 @@ impl<'a> Message<'a> {
                 let (asked, drained) = (Local(asked), kind == 4);
                 Message::TimeReply(TimeReply { asked, received, sent, epoch, drained })
             }),
+            5 => {
+                let (term, [standing]) = rest.split_first_chunk()? else { return None };
+                let standing = STANDINGS.get(usize::from(*standing))?;
+                Some(Message::Standing(u64::from_be_bytes(*term), *standing))
+            }
+            6 => {
+                let (term, rest) = rest.split_first_chunk()?;
+                let (packet, payload) = packet::parse(rest).ok()?;
+                let message = Message::Elected(u64::from_be_bytes(*term), packet, payload);
+                (packet.kind == Kind::Control).then_some(message)
+            }
             _ => None,
         }
     }
@@ -92,7 +128,16 @@ mod tests {
     fn messages_come_back() {
         let packet =
             Packet { dst: HostId(3), flow: 7, len: 84, kind: Kind::Control, ..Packet::default() };
-        back(&Message::Control(packet, b"demand"));
+        let plain = back(&Message::Control(packet, b"demand"));
+        let elected = back(&Message::control(Some(258), packet, b"demand"));
+        assert_eq!(elected[..10], [1, 6, 0, 0, 0, 0, 0, 0, 1, 2]);
+        assert_eq!(elected[10..], plain[2..]);
+        for (at, standing) in (0..).zip(STANDINGS) {
+            let bytes = back(&Message::Standing(7, standing));
+            assert_eq!(bytes, [1, 5, 0, 0, 0, 0, 0, 0, 0, 7, at]);
+            assert_eq!(Message::parse(&bytes[..10]), None);
+        }
+        assert_eq!(Message::parse(&[1, 5, 0, 0, 0, 0, 0, 0, 0, 7, 3]), None);
         assert_eq!(back(&Message::TimeRequest(Local(258))), [1, 2, 0, 0, 0, 0, 0, 0, 1, 2]);
         let (asked, drained) = (Local(1), false);
         let reply = TimeReply { asked, received: 2, sent: 3, epoch: u64::MAX, drained };
@@ -108,7 +153,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn random_bytes_cause_no_panic(mut bytes in prop::collection::vec(any::<u8>(), 0..80), kind in 0u8..5) {
+        fn random_bytes_cause_no_panic(mut bytes in prop::collection::vec(any::<u8>(), 0..80), kind in 0u8..8) {
             if let [first, second, ..] = &mut bytes[..] {
                 (*first, *second) = (VERSION, kind);
             }

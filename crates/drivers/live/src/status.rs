@@ -57,6 +57,10 @@ pub struct AgentStatus {
 pub struct ArbiterStatus {
     /// The place of the arbiter in the configuration.
     pub rank: usize,
+    /// The highest term that it knows, where one of two arbiters is active.
+    pub term: Option<u64>,
+    /// Whether the scheme's node runs here. Schemes with controllers of their own decide that themselves.
+    pub active: bool,
     /// The epoch of network time, which changes if arbiters begin anew.
     pub epoch: u64,
     /// Network time.
@@ -149,6 +153,7 @@ impl Status for ArbiterStatus {
     fn metrics(&self) -> String {
         let mut out = Exposition::default();
         out.gauge("peers", "Agents and other arbiters heard within three seconds.", self.peers);
+        out.gauge("active", "Whether the node of the scheme runs here.", u8::from(self.active));
         out.gauge("network_time_seconds", "The network's time.", seconds(self.time_ns));
         out.counter("received_messages", "Messages of the scheme received.", self.received);
         out.counter("sent_messages", "Messages of the scheme sent.", self.sent);

@@ -8,7 +8,7 @@ use slotline_envelope::{KeyPair, PublicKey};
 use slotline_live::agent::{AgentSetup, MakeNode};
 use slotline_live::arbiter::ArbiterSetup;
 use slotline_live::channel::Peer;
-use slotline_live::config::Config;
+use slotline_live::config::{Config, span};
 use slotline_live::links::Links;
 use slotline_live::quotas::Quotas;
 use slotline_live::record::Header;
@@ -93,14 +93,24 @@ impl LiveNetwork {
 
     fn check_arbiters(&self, part: &Part) -> Result<(), LiveNetworkError> {
         let (needed, given) = (part.stations.len(), self.config.arbiter.len());
-        if needed != given {
-            let scheme = self.scheme();
-            return unfit(format!(
-                "scheme `{scheme}` has {needed} arbiters or controllers, and the configuration has {given} [[arbiter]]: \
-                 give one for each"
-            ));
+        if needed == given || self.elects(needed) {
+            return Ok(());
         }
-        Ok(())
+        let (scheme, second) = (self.scheme(), if needed == 1 { ", or two for one" } else { "" });
+        unfit(format!(
+            "scheme `{scheme}` has {needed} arbiters or controllers, and the configuration has {given} [[arbiter]]: \
+             give one for each{second}"
+        ))
+    }
+
+    /// Whether two arbiters elect the one on which the only controller of the scheme runs.
+    fn elects(&self, controllers: usize) -> bool {
+        controllers == 1 && self.config.arbiter.len() == 2
+    }
+
+    /// The time after which a silent arbiter is replaced, if arbiters are elected.
+    fn standby(&self, controllers: usize) -> Option<std::time::Duration> {
+        self.elects(controllers).then(|| span(self.config.standby.timeout))
     }
 
     fn number(&self, part: &Part, name: &str) -> Result<HostId, LiveNetworkError> {
@@ -151,6 +161,8 @@ impl LiveNetwork {
             make: self.make(me)?,
             agent: self.config.agent.clone(),
             clock: self.config.clock.clone(),
+            timeslots: None,
+            elected: self.elects(all.stations.len()),
         })
     }
 
@@ -159,18 +171,25 @@ impl LiveNetwork {
     /// # Errors
     /// The configuration has no such arbiter, or another key for it.
     pub fn arbiter(&self, rank: usize, key: KeyPair) -> Result<ArbiterSetup, LiveNetworkError> {
-        if let Some((fabric, _)) = racks::hybrid(&self.loaded, self.scheme).filter(|_| rank == 0) {
-            return self.circuit_arbiter(fabric, key);
+        if let Some((fabric, _)) = racks::hybrid(&self.loaded, self.scheme) {
+            return self.circuit_arbiter(fabric, rank, key);
         }
         let all = self.part(None)?;
-        let (Some(&me), Some(arbiter)) = (all.stations.get(rank), self.config.arbiter.get(rank))
-        else {
+        let Some(arbiter) = self.config.arbiter.get(rank) else {
             return unfit(format!("the configuration has no arbiter number {rank}"));
         };
         belongs(&key, arbiter.key, &format!("arbiter {rank}"))?;
-        let arbiters = self.arbiters(&all);
-        let numbers = arbiters.iter().map(|peer| peer.number).collect();
-        let mut peers = arbiters;
+        let mut peers = self.arbiters(&all);
+        let numbers = peers.iter().map(|peer| peer.number).collect();
+        let standby = self.standby(all.stations.len());
+        let me = match standby {
+            // The controller has one number on either machine, and the other machine has the next free one.
+            Some(_) => {
+                peers[0].number = peers[1].number;
+                all.stations[0]
+            }
+            None => all.stations[rank],
+        };
         peers.remove(rank);
         for host in &self.config.host {
             let number = self.number(&all, &host.name)?.0;
@@ -188,6 +207,8 @@ impl LiveNetwork {
             wires: self.part(Some(me))?.wires,
             links: self.acting(&all)?,
             hook: None,
+            command: None,
+            standby,
             make: self.make(me)?,
             clock: self.config.clock.clone(),
             quotas: self.quotas(&all)?,
@@ -244,12 +265,15 @@ impl LiveNetwork {
     }
 
     fn arbiters(&self, part: &Part) -> Vec<Peer> {
-        let peer = |(number, arbiter): (&HostId, &slotline_live::config::Arbiter)| Peer {
+        let peer = |(number, arbiter): (HostId, &slotline_live::config::Arbiter)| Peer {
             number: number.0,
             address: self.config.socket(arbiter.address),
             key: arbiter.key,
         };
-        part.stations.iter().zip(&self.config.arbiter).map(peer).collect()
+        let free = part.graph.hosts.len() + part.graph.nodes.len();
+        let second = self.elects(part.stations.len()).then_some(HostId(free as u32));
+        let numbers = part.stations.iter().copied().chain(second);
+        numbers.zip(&self.config.arbiter).map(peer).collect()
     }
 
     /// The function that makes the node of `me`. It is called once here to find errors early.

@@ -41,6 +41,15 @@ pub enum Note {
         /// The one destination whose permission stays.
         except: Option<HostId>,
     },
+    /// `host` accepted the grant of a timeslot. Unlike the others, this says nothing of when it sends.
+    Timeslot {
+        /// The sending host.
+        host: HostId,
+        /// The destination.
+        dst: HostId,
+        /// The number of the timeslot.
+        slot: u64,
+    },
 }
 
 impl Note {
@@ -50,7 +59,8 @@ impl Note {
             Note::Permitted { host, .. }
             | Note::Circuit { host, .. }
             | Note::Withdrawn { host, .. }
-            | Note::AllWithdrawn { host, .. } => host,
+            | Note::AllWithdrawn { host, .. }
+            | Note::Timeslot { host, .. } => host,
         }
     }
 }

@@ -47,6 +47,7 @@ impl Permits {
                 rate_bps: 0,
             }),
             Note::Withdrawn { host, dst } => self.close((host, dst), now),
+            Note::Timeslot { .. } => {}
             Note::AllWithdrawn { host, except } => {
                 let all = (host, HostId(0))..=(host, HostId(u32::MAX));
                 let others = |dst: &HostId| Some(*dst) != except;

@@ -73,9 +73,10 @@ impl LiveNetwork {
         for rack in &self.config.rack {
             self.rack_number(&fabric.roles(), &rack.name)?;
         }
-        if self.config.arbiter.len() != 1 {
+        if self.config.arbiter.len() > 2 {
             return unfit(format!(
-                "scheme `{scheme}` has one controller, and the configuration has {} [[arbiter]]: give one",
+                "scheme `{scheme}` has one controller, and the configuration has {} [[arbiter]]: give one, or two, of which \
+                 one is active",
                 self.config.arbiter.len()
             ));
         }
@@ -125,13 +126,11 @@ impl LiveNetwork {
         let SwitchPart { wires, plan, .. } = part.map_err(|error| self.loaded.blame(error))?;
         let ports = roles.ports(me);
         let packet_switch = ports.packet().map(|port| wires[port.at()].far.node);
-        let arbiter = &self.config.arbiter[0];
-        let address = self.config.socket(arbiter.address);
         Ok(AgentSetup {
             me: HostId(me),
             key,
             address: self.config.socket(rack.address),
-            arbiters: vec![Peer { number: roles.racks, address, key: arbiter.key }],
+            arbiters: self.circuit_arbiters(roles),
             role: Role::Rack(RackRole {
                 racks: self.destinations(roles, rack)?,
                 plan,
@@ -144,6 +143,8 @@ impl LiveNetwork {
             make: self.make_switch(roles.tor(me)),
             agent: self.config.agent.clone(),
             clock: self.config.clock.clone(),
+            timeslots: None,
+            elected: self.elects(1),
         })
     }
 
@@ -162,29 +163,52 @@ impl LiveNetwork {
         Ok(all)
     }
 
-    /// What the controller of circuits needs.
+    /// The arbiters as racks know them. Their numbers follow those of racks.
+    fn circuit_arbiters(&self, roles: &Roles) -> Vec<Peer> {
+        let peer = |(number, arbiter): (u32, &slotline_live::config::Arbiter)| Peer {
+            number,
+            address: self.config.socket(arbiter.address),
+            key: arbiter.key,
+        };
+        (roles.racks..).zip(&self.config.arbiter).map(peer).collect()
+    }
+
+    /// What the controller of circuits needs on the machine of arbiter `rank`.
     pub(super) fn circuit_arbiter(
         &self,
         fabric: &HybridSpec,
+        rank: usize,
         key: KeyPair,
     ) -> Result<ArbiterSetup, LiveNetworkError> {
-        let (roles, arbiter) = (&fabric.roles(), &self.config.arbiter[0]);
-        belongs(&key, arbiter.key, "arbiter 0")?;
+        let roles = &fabric.roles();
+        let Some(arbiter) = self.config.arbiter.get(rank) else {
+            return unfit(format!("the configuration has no arbiter number {rank}"));
+        };
+        belongs(&key, arbiter.key, &format!("arbiter {rank}"))?;
+        let mut others = self.circuit_arbiters(roles);
+        let arbiters = others.iter().map(|peer| peer.number).collect();
+        others.remove(rank);
+        // The controller has one number on either machine.
+        others.iter_mut().for_each(|other| other.number = roles.racks + 1);
         let peer = |rack: &Rack| {
             let number = self.rack_number(roles, &rack.name)?;
             Ok(Peer { number, address: self.config.socket(rack.address), key: rack.key })
         };
-        let peers = self.config.rack.iter().map(peer).collect::<Result<_, LiveNetworkError>>()?;
+        let mut peers: Vec<Peer> =
+            self.config.rack.iter().map(peer).collect::<Result<_, LiveNetworkError>>()?;
+        peers.extend(others);
         Ok(ArbiterSetup {
             me: HostId(roles.racks),
-            rank: 0,
+            rank,
             key,
             address: self.config.socket(arbiter.address),
             peers,
-            arbiters: vec![roles.racks],
+            arbiters,
             wires: controller(&self.loaded, self.scheme, roles)?.wires,
             links: links_of_controller(roles),
             hook: None,
+            command: Some(self.config.circuits.command.clone()),
+            standby: self.standby(1),
             make: self.make_switch(scheduler(roles)),
             clock: self.config.clock.clone(),
             quotas: Quotas { each: self.config.quota, tenants: Vec::new() },
@@ -194,12 +218,13 @@ impl LiveNetwork {
         })
     }
 
-    /// Starts the program that drives the circuit switches, if the scheme has circuits.
+    /// Starts the program that drives the circuit switches, if the scheme has circuits. Where arbiters are elected, the
+    /// active one starts it.
     ///
     /// # Errors
     /// It cannot be started.
     pub fn start_hook(&self) -> std::io::Result<Option<Hook>> {
-        let circuits = hybrid(&self.loaded, self.scheme).is_some();
+        let circuits = hybrid(&self.loaded, self.scheme).is_some() && !self.elects(1);
         circuits.then(|| Hook::start(&self.config.circuits.command)).transpose()
     }
 

@@ -191,6 +191,8 @@ impl LiveNetwork {
             make: Box::new(move |_| live::edge_node(&loaded, scheme, &hosts)),
             agent: self.config.agent.clone(),
             clock: self.config.clock.clone(),
+            timeslots: None,
+            elected: self.elects(part.stations.len()),
         })
     }
 }

@@ -10,6 +10,7 @@ mod controllers;
 mod coordination;
 mod cores;
 mod determinism;
+mod elections;
 mod external;
 mod failures;
 mod fastpass;

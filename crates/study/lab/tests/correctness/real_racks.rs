@@ -5,7 +5,8 @@ use proptest::prelude::*;
 use slotline_envelope::KeyPair;
 use slotline_lab::live::{LiveNetwork, recorded_controller};
 use slotline_live::agent::AgentSetup;
-use slotline_live::arbiter::ArbiterSetup;
+use slotline_live::arbiter::{Arbiter, ArbiterSetup};
+use slotline_live::clock::Local;
 use slotline_live::config::Config;
 use slotline_live::record::{Header, Recorder, Sent};
 use slotline_live::replay::{Log, replay};
@@ -18,8 +19,10 @@ use slotline_net::topology::End;
 use slotline_scenario::Scenario;
 use std::collections::BTreeMap;
 use std::io;
-use std::path::Path;
+use std::net::UdpSocket;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 const RACKS: u32 = 4;
 const SCHEDULERS: [&str; 4] = [
@@ -35,6 +38,17 @@ fn key(number: u32) -> KeyPair {
 
 /// The configuration and the scenario of racks, with changes to both.
 fn try_network(scheduler: &str, scheme: &str, config: &str) -> Result<LiveNetwork, String> {
+    let arbiter = format!("[[arbiter]]\naddress = '10.0.1.1'\nkey = '{}'\n", key(RACKS).public());
+    with_arbiters(scheduler, scheme, &format!("circuits.command = ['true']\n{config}"), &arbiter)
+}
+
+/// The same, with these arbiters.
+fn with_arbiters(
+    scheduler: &str,
+    scheme: &str,
+    config: &str,
+    arbiters: &str,
+) -> Result<LiveNetwork, String> {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let number = COUNT.fetch_add(1, Ordering::Relaxed);
     let path =
@@ -53,9 +67,8 @@ fn try_network(scheduler: &str, scheme: &str, config: &str) -> Result<LiveNetwor
         )
     };
     let text = format!(
-        "scenario = {path:?}\ncircuits.command = ['true']\n{config}\n{}[[arbiter]]\naddress = '10.0.1.1'\nkey = '{}'\n",
+        "scenario = {path:?}\n{config}\n{}{arbiters}",
         (0..RACKS).map(rack).collect::<String>(),
-        key(RACKS).public()
     );
     let config = Config::parse(&text, &path).map_err(|error| error.to_string());
     let network = config.and_then(|config| LiveNetwork::new(config).map_err(|e| e.to_string()));
@@ -347,6 +360,88 @@ fn a_log_is_replayed() {
     assert_eq!((done.sent, done.recorded), (sent, sent));
     let wrong = Header { station: 2, ..header };
     assert!(recorded_controller(&loaded, &wrong).is_err());
+}
+
+/// Two arbiters on the loopback interface, whose program for the circuit switch writes its lines to a file.
+struct Pair {
+    arbiters: [Arbiter; 2],
+    file: PathBuf,
+    now: Local,
+}
+
+impl Pair {
+    fn new() -> Pair {
+        let file = std::env::temp_dir().join(format!("slotline-pair-{}", std::process::id()));
+        let free = UdpSocket::bind(("127.0.0.1", 0)).unwrap();
+        let port = free.local_addr().unwrap().port();
+        drop(free);
+        let config = format!(
+            "port = {port}\nstandby.timeout = '40ms'\ncircuits.command = ['sh', '-c', 'exec cat >> {}']",
+            file.display()
+        );
+        let arbiter = |n: u32| {
+            let key = key(RACKS + n).public();
+            format!("[[arbiter]]\naddress = '127.0.0.{}'\nkey = '{key}'\n", n + 1)
+        };
+        let text = arbiter(0) + &arbiter(1);
+        let network = with_arbiters(SCHEDULERS[0], "", &config, &text).unwrap();
+        let now = Local(1);
+        let open = |rank: u32| {
+            let setup = network.arbiter(rank as usize, key(RACKS + rank)).unwrap();
+            Arbiter::open(setup, now).unwrap()
+        };
+        Pair { arbiters: [open(0), open(1)], file, now }
+    }
+    /// Lets some of them run for a time. Datagrams on the loopback interface arrive at once.
+    fn run(&mut self, ms: u64, who: &[usize]) {
+        for _ in 0..ms {
+            self.now = self.now.after(Duration::from_millis(1));
+            let now = self.now;
+            who.iter().for_each(|at| _ = self.arbiters[*at].round(&|| now).unwrap());
+        }
+    }
+    fn active(&mut self) -> [bool; 2] {
+        let now = self.now;
+        self.arbiters.each_mut().map(|arbiter| arbiter.status(now).active)
+    }
+    /// The term of each line for the circuit switch, once there are more than `known`.
+    fn terms(&self, known: usize) -> Vec<u64> {
+        let read = || {
+            let text = std::fs::read_to_string(&self.file).unwrap_or_default();
+            let lines = text.lines().filter_map(|line| serde_json::from_str(line).ok());
+            lines.map(|line: serde_json::Value| line["term"].as_u64().unwrap()).collect::<Vec<_>>()
+        };
+        let wait = |_| std::thread::sleep(Duration::from_millis(5));
+        (0..1_000).inspect(|_| wait(())).map(|_| read()).find(|terms| terms.len() > known).unwrap()
+    }
+}
+
+/// The second arbiter takes over after the silence of the first, which steps back when it goes on. Lines for the circuit
+/// switch carry terms that only rise.
+#[test]
+fn two_arbiters_drive_the_circuit_switch_in_turn() {
+    let mut pair = Pair::new();
+    pair.run(430, &[0, 1]);
+    assert_eq!(pair.active(), [false, false], "both listen first");
+    pair.run(70, &[0, 1]);
+    assert_eq!(pair.active(), [true, false]);
+    pair.run(300, &[0, 1]);
+    assert_eq!(pair.active(), [true, false]);
+    let first = pair.terms(3);
+    assert!(first.iter().all(|term| *term == 2), "{first:?}");
+    pair.run(110, &[1]);
+    assert_eq!(pair.active(), [true, true], "the first does not know yet");
+    pair.run(1, &[0]);
+    assert_eq!(pair.active(), [false, true]);
+    let both = pair.terms(first.len() + 1);
+    pair.run(300, &[0, 1]);
+    assert_eq!(pair.active(), [false, true]);
+    let later = pair.terms(both.len() + 3);
+    assert!(later[both.len()..].iter().all(|term| *term == 3), "{later:?}");
+    assert!(later.is_sorted(), "{later:?}");
+    let counters = pair.arbiters[1].status(pair.now).counters;
+    assert_eq!((counters["take_overs"], counters["take_over_silence_ns"] / 1_000_000), (1, 40));
+    std::fs::remove_file(&pair.file).unwrap();
 }
 
 /// The switch of a rack holds packets for other racks, whatever host they are for.

@@ -198,42 +198,45 @@ impl Endpoint {
         self.request_all();
     }
 
-    fn on_fcp(&mut self, at: usize, message: &[u8], now: Time) {
+    fn on_fcp(&mut self, at: usize, message: &[u8], cx: &mut Cx<'_>) {
+        let now = cx.now;
         let mut events = std::mem::take(&mut self.events);
         let heard = self.peers.all()[at].session.on_message(message, now, &mut events).is_ok();
         if heard && self.peers.is_current(at) {
             self.peers.heard = now;
         }
-        events.drain(..).for_each(|event| self.on_event(at, event, now));
+        events.drain(..).for_each(|event| self.on_event(at, event, cx));
         self.events = events;
         // This is done after all timeslots of a message are stored.
         while let Some(dst) = self.retry.pop() {
             self.request(dst);
         }
     }
-    fn on_event(&mut self, at: usize, event: EndpointEvent, now: Time) {
+    fn on_event(&mut self, at: usize, event: EndpointEvent, cx: &mut Cx<'_>) {
         match event {
-            EndpointEvent::Began => self.switch_to(at, now),
+            EndpointEvent::Began => self.switch_to(at, cx.now),
             EndpointEvent::Granted { .. } if !self.peers.is_current(at) => {}
             EndpointEvent::Granted { dst, path, first, slots } => {
                 let mut rest = slots;
                 while rest != 0 {
                     let slot = first + u64::from(rest.trailing_zeros());
                     rest &= rest - 1;
-                    self.store(Granted { slot, dst: HostId(dst), path }, now);
+                    self.store(Granted { slot, dst: HostId(dst), path }, cx);
                 }
             }
             EndpointEvent::Lost { slots, .. } => self.counters.lost += u64::from(slots),
         }
     }
     /// Stores a timeslot, unless it is over or its time is taken.
-    fn store(&mut self, granted: Granted, now: Time) {
-        let over = self.is_late(granted.slot, now.after(self.notice));
+    fn store(&mut self, granted: Granted, cx: &mut Cx<'_>) {
+        let over = self.is_late(granted.slot, cx.now.after(self.notice));
         let Endpoint { queues, slots, lanes, .. } = self;
         let mut places = (granted.slot * *lanes..).take(*lanes as usize);
         match queues.get_mut(granted.dst) {
             Some(queue) if !over && places.any(|slot| slots.put(Granted { slot, ..granted })) => {
                 queue.granted += 1;
+                let Granted { slot, dst, .. } = granted;
+                cx.note(Note::Timeslot { host: self.host, dst, slot });
             }
             _ => {
                 self.counters.late += 1;
@@ -350,7 +353,7 @@ impl Agent for Endpoint {
     }
     fn control(&mut self, message: &[u8], cx: &mut Cx<'_>) {
         match self.peers.sender(message) {
-            Some(at) => self.on_fcp(at, message, cx.now),
+            Some(at) => self.on_fcp(at, message, cx),
             None => self.on_other(message, cx),
         }
         self.advance(cx);
