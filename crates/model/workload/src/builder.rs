@@ -5,6 +5,7 @@ use super::sampling::{Count, Sampling};
 use super::{Carrier, Conn, Flow, Machines, Role, Start, Step, Traffic, Trigger, When};
 use slotline_base::error::SpecError;
 use slotline_base::id::{CLASSES, ConnId, FlowId, HostId};
+use slotline_base::order::ascending;
 use slotline_base::rng::{name_key, pair_key};
 use slotline_base::time::Time;
 use std::collections::BTreeMap;
@@ -285,8 +286,8 @@ impl TrafficBuilder {
     }
 
     fn arranged(self) -> Traffic {
-        let mut order: Vec<u32> = (0..self.conns.len() as u32).collect();
-        order.sort_by_key(|&old| self.conns[old as usize].src);
+        let sources: Vec<(u64, u32)> = self.conns.iter().map(|conn| (0, conn.src.0)).collect();
+        let order = ascending(&sources);
         let mut conns: Vec<Conn> = order.iter().map(|&old| self.conns[old as usize]).collect();
         let mut next = 0;
         for conn in &mut conns {
@@ -338,10 +339,10 @@ fn set_keys(conns: &mut [Conn]) {
 }
 
 fn of_host_keys(conns: &mut [Conn]) {
-    let mut by_pair: Vec<usize> = (0..conns.len()).collect();
-    by_pair.sort_by_key(|&at| (conns[at].key, conns[at].dst));
+    let pairs: Vec<(u64, u32)> = conns.iter().map(|conn| (conn.key, conn.dst.0)).collect();
     let (mut last, mut nth) = (None, 0);
-    for at in by_pair {
+    for at in ascending(&pairs) {
+        let at = at as usize;
         let pair = (conns[at].key, conns[at].dst);
         nth = if last == Some(pair) { nth + 1 } else { 0 };
         last = Some(pair);
