@@ -286,8 +286,7 @@ impl TrafficBuilder {
     }
 
     fn arranged(self) -> Traffic {
-        let sources: Vec<(u64, u32)> = self.conns.iter().map(|conn| (0, conn.src.0)).collect();
-        let order = ascending(&sources);
+        let order = ascending(self.conns.iter().map(|conn| conn.src.0));
         let mut conns: Vec<Conn> = order.iter().map(|&old| self.conns[old as usize]).collect();
         let mut next = 0;
         for conn in &mut conns {
@@ -339,9 +338,10 @@ fn set_keys(conns: &mut [Conn]) {
 }
 
 fn of_host_keys(conns: &mut [Conn]) {
-    let pairs: Vec<(u64, u32)> = conns.iter().map(|conn| (conn.key, conn.dst.0)).collect();
+    let mut by_pair = ascending(conns.iter().map(|conn| conn.dst.0));
+    by_pair.sort_by_key(|&at| conns[at as usize].key);
     let (mut last, mut nth) = (None, 0);
-    for at in ascending(&pairs) {
+    for at in by_pair {
         let at = at as usize;
         let pair = (conns[at].key, conns[at].dst);
         nth = if last == Some(pair) { nth + 1 } else { 0 };
