@@ -1,5 +1,5 @@
 //! The types that every part of Slotline uses: times, rates, indices, random streams, errors, the texts and schemas of
-//! options, and the topology.
+//! options, the topology, and sorting.
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
@@ -7,6 +7,7 @@ pub mod custom;
 pub mod error;
 pub mod histogram;
 pub mod id;
+pub mod order;
 pub mod quantity;
 pub mod rng;
 pub mod schema;

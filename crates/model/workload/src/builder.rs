@@ -5,6 +5,7 @@ use super::sampling::{Count, Sampling};
 use super::{Carrier, Conn, Flow, Machines, Role, Start, Step, Traffic, Trigger, When};
 use slotline_base::error::SpecError;
 use slotline_base::id::{CLASSES, ConnId, FlowId, HostId};
+use slotline_base::order::ascending;
 use slotline_base::rng::{name_key, pair_key};
 use slotline_base::time::Time;
 use std::collections::BTreeMap;
@@ -285,8 +286,7 @@ impl TrafficBuilder {
     }
 
     fn arranged(self) -> Traffic {
-        let mut order: Vec<u32> = (0..self.conns.len() as u32).collect();
-        order.sort_by_key(|&old| self.conns[old as usize].src);
+        let order = ascending(self.conns.iter().map(|conn| conn.src.0));
         let mut conns: Vec<Conn> = order.iter().map(|&old| self.conns[old as usize]).collect();
         let mut next = 0;
         for conn in &mut conns {
@@ -338,10 +338,11 @@ fn set_keys(conns: &mut [Conn]) {
 }
 
 fn of_host_keys(conns: &mut [Conn]) {
-    let mut by_pair: Vec<usize> = (0..conns.len()).collect();
-    by_pair.sort_by_key(|&at| (conns[at].key, conns[at].dst));
+    let mut by_pair = ascending(conns.iter().map(|conn| conn.dst.0));
+    by_pair.sort_by_key(|&at| conns[at as usize].key);
     let (mut last, mut nth) = (None, 0);
     for at in by_pair {
+        let at = at as usize;
         let pair = (conns[at].key, conns[at].dst);
         nth = if last == Some(pair) { nth + 1 } else { 0 };
         last = Some(pair);

@@ -23,11 +23,11 @@ impl<'a> Ideal<'a> {
 
     /// Fills in the ideal time of each TCP flow. Senders of datagrams have a fixed rate, so they have none.
     pub fn fill(&self, rows: &mut [FlowRow]) {
-        let mut known: BTreeMap<(Vec<(u64, u64)>, u64), Time> = BTreeMap::new();
+        let mut known: BTreeMap<Vec<(u64, u64)>, BTreeMap<u64, Time>> = BTreeMap::new();
         for row in rows.iter_mut().filter(|row| !row.udp) {
             let path = self.lanes(HostId(row.src), HostId(row.dst));
             let shape = path.iter().map(|lane| (lane.rate.0, lane.delay.as_ps())).collect();
-            let time = *known.entry((shape, row.bytes)).or_insert_with(|| {
+            let time = *known.entry(shape).or_default().entry(row.bytes).or_insert_with(|| {
                 let back = self.lanes(HostId(row.dst), HostId(row.src));
                 lone_flow_time(row.bytes, self.transport, &path, &back)
             });

@@ -5,6 +5,7 @@ use super::thin;
 use super::view::{View, is_transfer, lifetime, seconds};
 use slotline_lab::record::FlowRow;
 use slotline_lab::summary::Summary;
+use slotline_net::order::sort_numbers;
 use slotline_scenario::metric::Metric;
 
 const SHARE: Axis = Axis { label: "share of flows", unit: Measure::Share, scale: Division::Tail };
@@ -81,7 +82,7 @@ fn distribution(
 
 /// The cumulative shares of `values` among all flows, including `open` unfinished ones.
 pub fn cumulative(scheme: usize, mut values: Vec<f64>, open: usize) -> Series {
-    values.sort_unstable_by(f64::total_cmp);
+    sort_numbers(&mut values);
     let total = (values.len() + open) as f64;
     let shown = thin::ranks(values.len());
     Series {
@@ -214,7 +215,7 @@ fn rates(view: &View<'_>, scheme: usize) -> Vec<f64> {
             }
         }
     }
-    rates.sort_unstable_by(f64::total_cmp);
+    sort_numbers(&mut rates);
     rates
 }
 

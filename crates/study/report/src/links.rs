@@ -26,8 +26,8 @@ impl<'a> Links<'a> {
     /// The ports of `view`; `None` if no run was done.
     pub fn of(view: &View<'a>) -> Option<Links<'a>> {
         let most = view.first().map(|(_, run)| run).max_by_key(|run| run.ports.len())?;
-        let mut all = Common::default();
-        let usual = all.numbers(most);
+        let mut all = Common::of(most);
+        let usual: Vec<usize> = (0..most.ports.len()).collect();
         let mut numbers = |run| if alike(run, most) { usual.clone() } else { all.numbers(run) };
         let common: Vec<Vec<Vec<usize>>> =
             view.runs.iter().map(|runs| runs.iter().map(|run| numbers(run)).collect()).collect();
@@ -53,17 +53,25 @@ impl<'a> Links<'a> {
     }
 }
 
-/// The ports that have a common number so far, and the number of each name.
-#[derive(Default)]
+/// The ports that have a common number so far, and the number of each name, once it is needed.
 struct Common<'a> {
     ports: Vec<&'a PortRow>,
     numbers: BTreeMap<Name<'a>, usize>,
 }
 
 impl<'a> Common<'a> {
-    /// The common number of each port of `run`.
+    /// The ports of `run`, in its order.
+    fn of(run: &'a RunRecord) -> Common<'a> {
+        Common { ports: run.ports.iter().collect(), numbers: BTreeMap::new() }
+    }
+
+    /// The common number of each port of `run`, which has other ports.
     fn numbers(&mut self, run: &'a RunRecord) -> Vec<usize> {
-        let numbered = names(&run.ports).into_iter().zip(&run.ports).map(|(name, port)| {
+        if self.numbers.is_empty() {
+            self.numbers = names(&self.ports).into_iter().zip(0..).collect();
+        }
+        let ports: Vec<&PortRow> = run.ports.iter().collect();
+        let numbered = names(&ports).into_iter().zip(&run.ports).map(|(name, port)| {
             *self.numbers.entry(name).or_insert_with(|| {
                 self.ports.push(port);
                 self.ports.len() - 1
@@ -101,9 +109,9 @@ fn used(runs: &[Numbered<'_>], at: usize) -> i32 {
 /// A node, the neighbour at the port, and the index among parallel ports.
 type Name<'a> = (&'a str, &'a str, usize);
 
-fn names(ports: &[PortRow]) -> Vec<Name<'_>> {
+fn names<'a>(ports: &[&'a PortRow]) -> Vec<Name<'a>> {
     let mut seen: BTreeMap<(&str, &str), usize> = BTreeMap::new();
-    let named = ports.iter().map(|port| {
+    let named = ports.iter().map(|&port| {
         let count = seen.entry((&port.node, &port.port)).or_default();
         *count += 1;
         (port.node.as_str(), port.port.as_str(), *count)

@@ -8,6 +8,7 @@ use crate::route::Routes;
 use crate::time::Time;
 use crate::topology::{Graph, Wiring};
 use crate::transport::Transport;
+use crate::units::Rate;
 use crate::workload::{Carrier, Conn, Flow, Start, Step, Traffic};
 
 /// How packets of a connection choose among equal paths.
@@ -216,8 +217,11 @@ impl Plan {
             return;
         }
         let conns = self.traffic.conns.iter().zip(&self.entropy);
+        let alike = same_rate(graph, wiring).map(|rate| self.transport.packet_time(rate));
         let of = |(conn, entropy): (&Conn, &u16)| {
-            self.path_time(conn, *entropy, graph, wiring, routes).as_ps() as u32
+            let time =
+                alike.unwrap_or_else(|| self.path_time(conn, *entropy, graph, wiring, routes));
+            time.as_ps() as u32
         };
         let by_conn = conns.map(of).collect();
         self.reactions = Reactions { by_paths: true, by_conn, ..self.reactions };
@@ -463,4 +467,11 @@ fn awaited(step: &Step) -> Option<usize> {
 
 fn host_of_timed(step: &Step) -> Option<usize> {
     matches!(step.start, Start::At(_)).then_some(step.host.at())
+}
+/// The rate of all links, if they have the same and every host has a link.
+fn same_rate(graph: &Graph, wiring: &Wiring) -> Option<Rate> {
+    let linked = graph.hosts.iter().all(|&host| !wiring.of(host).is_empty());
+    let mut rates = graph.links.iter().flat_map(|link| [link.ab.rate, link.ba.rate]);
+    let first = rates.next().filter(|_| linked)?;
+    rates.all(|rate| rate == first).then_some(first)
 }
