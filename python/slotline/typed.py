@@ -333,6 +333,9 @@ class ControlTdma(Table):
 
     :param clock_drift: By how much the clocks of hosts diverge in a second (§3.2.1: 100 µs). Each clock is fast or slow
         by at most half of this. The drift matters with `self-ending`. Default: "100us".
+    :param control_delay: The delay of each link of the control network. Default: 1us.
+    :param control_rate: The rate of the links of the control network (`triggers = "broadcast"`, `reports = "control-
+        network"`). It is one switch. Default: 1Gbps.
     :param controllers: Which controllers send pause frames. Default: "one".
     :param drain: With `receive-buffer`: the rate at which applications read. Default: they read at once.
     :param guard: The unused time between slots (§5.4: 15 µs). Default: "15us".
@@ -376,10 +379,13 @@ class ControlTdma(Table):
     :param switch_buffer: If given, a host sends to a slower one as fast as the rest of the path carries, in one slot up
         to this many bytes. The last switch holds them and forwards them in the following slots, in which nothing else
         is sent to that host (§4.3). The queues of switches need this room. Default: hosts send at the rate of the path.
+    :param triggers: With `controllers = "per-switch"`: how they are triggered.
     :param weights: By name of a host, the slots that it gets in turn before the next host. Other hosts get 1.
     """
     KIND: ClassVar[str] = "tdma"
     clock_drift: Time | None = None
+    control_delay: Time | None = None
+    control_rate: Rate | None = None
     controllers: Literal["one", "per-switch"] | None = None
     drain: Rate | None = None
     guard: Time | None = None
@@ -395,7 +401,7 @@ class ControlTdma(Table):
     receive_buffer: Size | None = None
     report_interval: Time | None = None
     report_slot: Time | None = None
-    reports: Literal["out-of-band", "slot"] | None = None
+    reports: Literal["out-of-band", "slot", "control-network"] | None = None
     round: Time | None = None
     scale: Literal["auto"] | None = None
     scheduler: Literal["weighted-round-robin", "tree", "any"] | None = None
@@ -405,6 +411,7 @@ class ControlTdma(Table):
     signalling: Literal["pause", "pfc", "extended"] | None = None
     slot: Time | None = None
     switch_buffer: Size | None = None
+    triggers: Literal["one-by-one", "broadcast"] | None = None
     weights: Mapping[str, Any] | None = None
 
 
@@ -577,6 +584,11 @@ class ControlCircuits(Table):
 
     How circuits are scheduled.
 
+    :param adu_delay: With `demand = "adu"`: hosts report each flow in a message over a control network when the
+        application writes it, and the message arrives after this time. Default: the report is a field in the first
+        segment of the flow. Source: Etalon, section 5.2.
+    :param adu_loss: With `adu-delay`: the share of these messages that are lost, from 0 to below 1. TCP sends them
+        again after the transport's `min-rto`, and holds back later messages of the same host until then.
     :param computing: How long planning takes, in addition to the messages. Default: "20us".
     :param custom: With `custom`: the scheduler of the calling program.
     :param day: The shortest day. Default: nine nights, so that circuits are up for nine tenths of the time.
@@ -602,6 +614,8 @@ class ControlCircuits(Table):
         With `fixed` the schedule determines it.
     """
     KIND: ClassVar[str] = "circuits"
+    adu_delay: Time | None = None
+    adu_loss: float | None = None
     computing: Time | None = None
     custom: CustomCircuits | Mapping[str, Any] | None = None
     day: Time | None = None

@@ -84,6 +84,10 @@ pub struct ImportOptions {
     /// Networks: a kind of node that is a host; can be given several times.
     #[arg(long = "host-kind", value_name = "KIND")]
     pub host_kinds: Vec<String>,
+    /// containerlab: states of the bridges' ports, as `bridge -j link` prints them; links that the spanning tree blocks are left
+    /// out.
+    #[arg(long, value_name = "FILE")]
+    pub spanning_tree: Option<PathBuf>,
 }
 
 impl ImportOptions {
@@ -120,6 +124,7 @@ pub fn import(options: &ImportOptions) -> Result<ExitCode> {
             columns: import::log_columns(&options.columns).map_err(anyhow::Error::msg)?,
             packet_headers: options.packet_headers,
             dilation: options.dilation,
+            spanning_tree: options.spanning_tree.clone(),
             fabric: options.fabric(),
         },
     )?;

@@ -1,11 +1,16 @@
 //! Topology files are read with the meaning that their programs give them, and errors name their line.
 
 use proptest::prelude::*;
-use slotline_formats::topology::{Fabric, FabricFormat, ReadError, containerlab_writer, read};
+use slotline_formats::topology::spanning_tree::SpanningTree;
+use slotline_formats::topology::{
+    Fabric, FabricFormat, ReadError, containerlab_writer, read, read_on_tree,
+};
+use slotline_net::id::HostId;
+use slotline_net::route::{Routes, RoutingSpec};
 use slotline_net::time::Time;
 use slotline_net::topology::{
-    FatTreeSpec, Graph, GraphSpec, LeafSpineSpec, LinkOverride, NodeKind, StarSpec, TopologySpec,
-    TreeSpec,
+    Down, FatTreeSpec, Graph, GraphSpec, LeafSpineSpec, LinkOverride, NodeKind, StarSpec,
+    TopologySpec, TreeSpec,
 };
 use slotline_net::units::Rate;
 use std::collections::BTreeMap;
@@ -575,4 +580,42 @@ fn hosts_are_named_by_patterns() {
 
 fn names(list: &[&str]) -> Vec<String> {
     list.iter().map(ToString::to_string).collect()
+}
+
+const TRIANGLE: &str = include_str!("data/triangle.clab.yml");
+const BRIDGES: &str = include_str!("data/triangle_bridges.json");
+
+fn on_tree(bridges: &str) -> Result<Fabric, ReadError> {
+    let asked = GraphSpec {
+        rate: Some(Rate(1_000_000_000)),
+        delay: Some(Time::us(1)),
+        ..GraphSpec::default()
+    };
+    read_on_tree(TRIANGLE, &asked, &SpanningTree::parse(bridges).unwrap())
+}
+
+/// The three bridges keep two of their three links. Packets between the others pass a third switch.
+#[test]
+fn a_network_of_bridges_is_its_spanning_tree() {
+    let read = on_tree(BRIDGES).unwrap();
+    let names: Vec<(&str, &str)> =
+        read.spec.link.iter().map(|link| (link.a.as_str(), link.b.as_str())).collect();
+    assert_eq!(names, [("s2", "s3"), ("s3", "s1"), ("h1", "s1"), ("h2", "s2"), ("h3", "s3")]);
+    let blocked = "the link of `s1` and `s2`, which the spanning tree blocks";
+    assert!(read.unread.iter().any(|what| what == blocked), "{:?}", read.unread);
+    let graph = TopologySpec::Graph(read.spec).build().unwrap();
+    let routes = Routes::build(&graph, RoutingSpec::Ecmp, &Down::default(), 1);
+    let path = routes.path(&graph.wiring(), HostId(0), HostId(1), 0).unwrap();
+    assert_eq!(path.len(), 4, "from h1 by s1, s3 and s2");
+}
+
+#[test]
+fn what_is_no_tree_is_refused() {
+    let error = |bridges: &str| on_tree(bridges).unwrap_err().to_string();
+    let all = error(&BRIDGES.replace("blocking", "forwarding"));
+    assert!(all.contains("closes a circle"), "{all}");
+    let other = error(&BRIDGES.replace("\"s3\"", "\"s4\""));
+    assert!(other.contains("switch `s3` is not in the spanning-tree file"), "{other}");
+    let port = error(&BRIDGES.replace("eth2", "eth7"));
+    assert!(port.contains("has no port `s2:eth2`"), "{port}");
 }

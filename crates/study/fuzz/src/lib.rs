@@ -41,7 +41,7 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 16] = [
+pub const TARGETS: [Target; 17] = [
     Target {
         name: "scenarios",
         about: "scenarios made from the schema are checked, explained and run",
@@ -69,6 +69,13 @@ pub const TARGETS: [Target; 16] = [
         inputs: 4_000,
         make: readers::import,
         judge: readers::judge_import,
+    },
+    Target {
+        name: "spanning_trees",
+        about: "mutated states of bridges' ports decide which links of a lab are imported",
+        inputs: 1_000,
+        make: readers::spanning_tree,
+        judge: readers::judge_spanning_tree,
     },
     Target {
         name: "traces",

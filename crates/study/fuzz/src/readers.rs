@@ -14,6 +14,7 @@ use slotline_net::aqm::bank::Entry;
 use slotline_net::aqm::{Feedback, Threshold, VirtualQueue};
 use slotline_net::rng::Stream;
 use slotline_net::time::Time;
+use slotline_net::topology::GraphSpec;
 use slotline_net::units::{Bytes, Rate};
 use slotline_net::wire::mac_control::Mac;
 use slotline_scenario::import::{Importer, Options, import as read};
@@ -97,6 +98,31 @@ pub(crate) fn judge_import(input: &[u8]) -> Result<(), String> {
         Err(error) => law(!error.0.trim().is_empty(), || "an error without a text".into()),
         Ok(made) if kind.is_network() => fabric(&made.fragment),
         Ok(made) => law(!made.fragment.is_empty(), || "an import of nothing".into()),
+    }
+}
+
+/// A mutated file with the states of bridges' ports.
+pub(crate) fn spanning_tree(rng: &mut Stream) -> Vec<u8> {
+    static SAMPLES: OnceLock<Vec<Sample>> = OnceLock::new();
+    let endings = ["_bridges.json", "_ip.json"];
+    let samples = SAMPLES.get_or_init(|| files(&[GRAPHS], &endings, 100_000));
+    let (seed, other) = (rng.pick(samples), rng.pick(samples));
+    mutated_text(rng, &seed.bytes, &other.bytes)
+}
+
+/// A lab of bridges is refused with a message, or is a network.
+pub(crate) fn judge_spanning_tree(input: &[u8]) -> Result<(), String> {
+    let lab = root().join(GRAPHS).join("triangle.clab.yml");
+    let kind = Importer::named("containerlab")?;
+    let made = scratch::with(|scratch| {
+        let links =
+            GraphSpec { rate: Some(Rate(1)), delay: Some(Time::ZERO), ..GraphSpec::default() };
+        let tree = Some(scratch.write("input", input));
+        read(kind, &lab, &Options { spanning_tree: tree, fabric: links, ..Options::default() })
+    });
+    match made {
+        Err(error) => law(!error.0.trim().is_empty(), || "an error without a text".into()),
+        Ok(made) => fabric(&made.fragment),
     }
 }
 

@@ -28,6 +28,7 @@ a_test_for_each!(
     scenario_texts,
     sweeps,
     imports,
+    spanning_trees,
     traces,
     captures,
     frames,

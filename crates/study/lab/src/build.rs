@@ -13,13 +13,14 @@ use crate::build_flow::Parts;
 use slotline_net::aqm::spec::QueueSpec;
 use slotline_net::error::SpecError;
 use slotline_net::id::{HostId, NodeId, PortId};
+use slotline_net::node::control_switch::ControlSwitch;
 use slotline_net::node::external_host;
 use slotline_net::node::host::{Egress, Host, HostConfig, Plan, Spread};
 use slotline_net::node::reaction::Reaction;
 use slotline_net::node::station::{Loss, StoppableNode};
 use slotline_net::rng::Stream;
 use slotline_net::route::{Routes, RoutingSpec};
-use slotline_net::scheme::{SchemeSwitches, Station, Surroundings, System};
+use slotline_net::scheme::{ControlNetwork, SchemeSwitches, Station, Surroundings, System};
 use slotline_net::time::Time;
 use slotline_net::topology::{End, Graph, NodeKind, Wire, Wiring};
 use slotline_net::workload::Traffic;
@@ -160,6 +161,7 @@ fn builder<'a>(
     let system = system(scenario, scheme, seed).map_err(|e| in_scheme(e.within("control")))?;
     let attached = system.as_deref().filter(|_| scenario.engine.is_packet());
     let stations = attach_stations(&mut graph, attached).map_err(in_scheme)?;
+    let control = attach_control(&mut graph, attached, &stations, outside).map_err(in_scheme)?;
     let routing = system.as_ref().and_then(|s| s.routing()).unwrap_or(scheme.routing);
     let by_routing = spread_by(routing, scheme);
     let spread = match &system {
@@ -194,6 +196,7 @@ fn builder<'a>(
         system,
         seed,
         stations,
+        control,
         graph,
     })
 }
@@ -236,6 +239,30 @@ fn attach_stations(
     Ok(stations.into_iter().map(attach).collect())
 }
 
+/// The switch of a control network, with the members at its ports.
+struct ControlPlace {
+    node: NodeId,
+    members: Vec<HostId>,
+}
+
+/// Attaches the control network of a central scheme to the graph, if it has one.
+fn attach_control(
+    graph: &mut Graph,
+    system: Option<&dyn System>,
+    stations: &[HostId],
+    outside: Outside,
+) -> Result<Option<ControlPlace>, SpecError> {
+    let asked = system.and_then(|system| system.control_network(graph, stations));
+    let Some(ControlNetwork { members, lane }) = asked else { return Ok(None) };
+    if outside != Outside::None {
+        let message = "a control network is simulated: take engine = \"packet\"";
+        return Err(SpecError::new("control", message));
+    }
+    let nodes: Vec<NodeId> = members.iter().map(|host| graph.hosts[host.at()]).collect();
+    let node = graph.attach_control_switch("control-switch", &nodes, lane);
+    Ok(Some(ControlPlace { node, members }))
+}
+
 struct Builder<'a> {
     outside: Outside,
     graph: Graph,
@@ -251,6 +278,7 @@ struct Builder<'a> {
     system: Option<Box<dyn System>>,
     seed: u64,
     stations: Vec<HostId>,
+    control: Option<ControlPlace>,
     /// Ports of switches at which packets arrive through a bump.
     taps: Vec<End>,
     /// Ports of switches at which packets arrive through a bump that limits flows.
@@ -313,13 +341,32 @@ impl Builder<'_> {
                 Some(at) => self.station(at),
                 None => self.host(*host, NodeId(node as u32)),
             },
-            None => Ok(self.switch(NodeId(node as u32), sample.unwrap_or_default(), reserve)),
+            None => {
+                let node = NodeId(node as u32);
+                let control = self.control_switch(node);
+                Ok(control
+                    .unwrap_or_else(|| self.switch(node, sample.unwrap_or_default(), reserve)))
+            }
         };
         of_node.iter().enumerate().map(place).collect()
     }
 
-    fn host(&self, id: HostId, node: NodeId) -> Result<Place, SpecError> {
+    /// The switch of the control network, if it is at `node`.
+    fn control_switch(&self, node: NodeId) -> Option<Place> {
+        let place = self.control.as_ref().filter(|place| place.node == node)?;
+        Some(Place::Node(Box::new(ControlSwitch::new(place.members.clone()))))
+    }
+
+    /// The links of `node`, without that to the control network.
+    fn data_wires(&self, node: NodeId) -> &[Wire] {
         let wires = self.wiring.of(node);
+        let control = self.control.as_ref().map(|place| place.node);
+        let count = wires.iter().filter(|wire| Some(wire.far.node) != control).count();
+        &wires[..count]
+    }
+
+    fn host(&self, id: HostId, node: NodeId) -> Result<Place, SpecError> {
+        let wires = self.data_wires(node);
         let egress = match self.agents().filter(|system| system.controls(id)) {
             Some(system) => {
                 let agent = system.agent(id, &self.surroundings())?;
@@ -388,10 +435,11 @@ impl Builder<'_> {
 
     /// The ports of switches. Those towards hosts come first.
     fn switch_ports(&self) -> Vec<(NodeId, PortId)> {
-        let is_host = |end: End| self.graph.nodes[end.node.at()].kind == NodeKind::Host;
+        let kind = |end: End| self.graph.nodes[end.node.at()].kind;
+        let is_host = |end: End| kind(end) == NodeKind::Host;
         let ends = self.graph.links.iter().flat_map(|l| [(l.a, l.b), (l.b, l.a)]);
         let mut ports: Vec<_> = ends
-            .filter(|(near, _)| !is_host(*near))
+            .filter(|(near, _)| kind(*near) == NodeKind::Switch)
             .filter(|(_, far)| !self.is_station(far.node.at()))
             .map(|(near, far)| (!is_host(far), near.node, near.port))
             .collect();

@@ -176,7 +176,7 @@ impl Scene {
                 rows.push(PortRow {
                     node: info.name.clone(),
                     port: self.graph.nodes[far.at()].name.clone(),
-                    host: info.kind == NodeKind::Host,
+                    host: info.kind != NodeKind::Switch,
                     rate_bps: self.wiring.of(id)[port.at()].lane.rate.0,
                     ..counted(id, port)
                 });

@@ -168,6 +168,17 @@ pub struct CircuitsSpec {
     pub stretch: Option<f64>,
     /// The source of the demand.
     pub demand: DemandKind,
+    /// With `demand = "adu"`: hosts report each flow in a message over a control network when the application writes it,
+    /// and the message arrives after this time. Default: the report is a field in the first segment of the flow.
+    ///
+    /// Source: Etalon, section 5.2.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub adu_delay: Option<Time>,
+    /// With `adu-delay`: the share of these messages that are lost, from 0 to below 1. TCP sends them again after the
+    /// transport's `min-rto`, and holds back later messages of the same host until then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 1))]
+    pub adu_loss: Option<f64>,
     /// How long before a week racks report their demand for it. Default: a whole week.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub report_ahead: Option<Time>,
@@ -196,6 +207,8 @@ impl Default for CircuitsSpec {
             custom: None,
             stretch: None,
             demand: DemandKind::default(),
+            adu_delay: None,
+            adu_loss: None,
             report_ahead: None,
             gather: Time::us(20),
             computing: Time::us(20),
@@ -234,6 +247,7 @@ impl CircuitsSpec {
             let why = "`report-ahead` does nothing: this scheduler does not look at demand";
             return fail("report-ahead", why.into());
         }
+        self.check_messages()?;
         let times = [
             ("gather", self.gather, default.gather),
             ("computing", self.computing, default.computing),
@@ -246,6 +260,24 @@ impl CircuitsSpec {
                 let why = format!("`{key}` does nothing: this scheduler does not look at demand");
                 return fail(key, why);
             }
+        }
+        Ok(())
+    }
+
+    /// Checks the options of hosts' reports.
+    fn check_messages(&self) -> Result<(), SpecError> {
+        let fail = |key: &str, why: &str| Err(SpecError::new(key, why));
+        if self.adu_delay.is_some() && self.demand != DemandKind::Adu {
+            return fail("adu-delay", "`adu-delay` is for demand = \"adu\"");
+        }
+        if self.adu_delay.is_some_and(|delay| delay > Time::s(10)) {
+            return fail("adu-delay", "`adu-delay` is at most 10s");
+        }
+        if self.adu_loss.is_some() && self.adu_delay.is_none() {
+            return fail("adu-loss", "`adu-loss` has no meaning without `adu-delay`");
+        }
+        if self.adu_loss.is_some_and(|loss| !(0.0..1.0).contains(&loss)) {
+            return fail("adu-loss", "`adu-loss` is a share, from 0 to below 1");
         }
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! Circuits as a central scheme: the nodes that it adds to a hybrid fabric.
 
 use crate::control::{CircuitProgram, CircuitsSpec, SchedulerKind};
+use crate::demand::Messages;
 use crate::node::{
     CircuitController, CircuitLinks, CircuitScheduler, CircuitSwitch, PacketLinks, PacketSwitch,
     PanelSwitch, PanelSwitchConfig, SchedulerConfig, Tor, TorConfig, WeekTracker,
@@ -152,10 +153,24 @@ impl HybridSystem {
         let Roles { racks, hosts, .. } = &self.roles;
         let estimator = || DemandEstimator::new(Arc::clone(plan), rack, *racks, hosts.clone());
         match self.control.as_ref().map(|control| control.demand)? {
-            DemandKind::Adu => Some(estimator()),
+            DemandKind::Adu => Some(match self.messages(rack, plan) {
+                Some(messages) => estimator().with_messages(messages),
+                None => estimator(),
+            }),
             DemandKind::Perfect => Some(estimator().with_known_starts(rack)),
             DemandKind::Voq => None,
         }
+    }
+
+    /// The control network of a rack's reports, if they are messages.
+    fn messages(&self, rack: u32, plan: &Plan) -> Option<Messages> {
+        let control = self.control.as_ref()?;
+        Some(Messages {
+            delay: control.adu_delay?,
+            loss: control.adu_loss.unwrap_or(0.0),
+            retry: plan.transport.rto_limits().min,
+            stream: Stream::named(self.seed, "circuits.reports", rack.into()),
+        })
     }
 
     fn executor(&self, rack: u32, times: LeadTimes) -> (ScheduleExecutor, Option<WeekTracker>) {

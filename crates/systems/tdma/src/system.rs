@@ -8,7 +8,7 @@ use slotline_net::id::{HostId, NodeId};
 use slotline_net::node::agent::Agent;
 use slotline_net::rng::Stream;
 use slotline_net::scheme::system::{MakeNode, Station, Surroundings, System, one_card_each};
-use slotline_net::scheme::{Activity, Conditions, Proposal};
+use slotline_net::scheme::{Activity, Conditions, ControlNetwork, Proposal};
 use slotline_net::topology::{Graph, NodeKind};
 use slotline_net::units::{Bytes, Rate};
 use slotline_net::workload::Hosts;
@@ -22,6 +22,7 @@ impl Tdma {
             tdma: self.clone(),
             host: around.stations[0],
             line: rate_of(around, around.stations[0]),
+            control: self.spec().control_link().map(|link| link.rate),
             controllers: around.stations[1..].to_vec(),
             hosts,
             weights: around.weights(&self.spec().weights)?,
@@ -129,6 +130,13 @@ impl System for Tdma {
         }
         Ok(stations)
     }
+    fn control_network(&self, graph: &Graph, stations: &[HostId]) -> Option<ControlNetwork> {
+        let lane = self.spec().control_link()?;
+        let hosts = (graph.hosts.len() - stations.len()) as u32;
+        let apart = self.spec().reports_apart();
+        let hosts = (0..hosts).map(HostId).filter(|host| apart && self.takes_part(*host));
+        Some(ControlNetwork { members: stations.iter().copied().chain(hosts).collect(), lane })
+    }
     fn station(&self, at: usize, around: &Surroundings<'_>) -> Result<MakeNode, SpecError> {
         let config = self.manager(around).map_err(|e| e.within("control"))?;
         if at == 0 {
@@ -141,7 +149,8 @@ impl System for Tdma {
         let (here, line) = (around.stations[at], rate_of(around, around.stations[at]));
         let (tdma, hosts) = (self.clone(), config.hosts[at - 1].clone());
         Ok(Box::new(move || {
-            Box::new(SlotController::new(&tdma, here, line, config.host, hosts.clone()))
+            let controller = SlotController::new(&tdma, here, line, config.host, hosts.clone());
+            Box::new(controller)
         }))
     }
     fn agent(&self, host: HostId, around: &Surroundings<'_>) -> Result<Box<dyn Agent>, SpecError> {

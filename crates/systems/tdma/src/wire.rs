@@ -5,7 +5,7 @@
 //! ```text
 //! 0         1         2         3         4
 //! | version |  type   |      length       |   of the whole message
-//! |              host                     |   that sends or receives it
+//! |              host                     |   that sends or receives it; all ones: all controllers
 //! |            sequence                   |   counts the sender's messages with this host
 //! |             heard                     |   last sequence from the other side; 0 before the first
 //! | body ...

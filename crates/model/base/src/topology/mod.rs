@@ -44,6 +44,8 @@ pub enum NodeKind {
     Host,
     /// A switch.
     Switch,
+    /// The switch of a control network. No route of the network goes over it.
+    Control,
 }
 
 /// One node. Neighbours in the network have close numbers, and those of a pod usually follow each other, so contiguous
@@ -138,6 +140,27 @@ impl Graph {
             ba: lane,
         });
         HostId(self.hosts.len() as u32 - 1)
+    }
+
+    /// Adds a switch that no route uses, with a link to each of `members`, whose last port this becomes. Both directions
+    /// have the parameters `lane`. The switch is the last node; its port n leads to member n.
+    pub fn attach_control_switch(
+        &mut self,
+        name: impl Into<String>,
+        members: &[NodeId],
+        lane: LinkParams,
+    ) -> NodeId {
+        let (node, ports) = (NodeId(self.nodes.len() as u32), self.ports());
+        let info = NodeInfo { name: name.into(), kind: NodeKind::Control, tier: 0, pod: NO_POD };
+        self.nodes.push(info);
+        let link = |(&member, port): (&NodeId, u16)| Link {
+            a: End { node: member, port: PortId(ports[member.at()]) },
+            b: End { node, port: PortId(port) },
+            ab: lane,
+            ba: lane,
+        };
+        self.links.extend(members.iter().zip(0..).map(link));
+        node
     }
 
     /// The number of ports of each node.

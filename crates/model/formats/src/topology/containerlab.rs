@@ -1,6 +1,7 @@
 //! containerlab topologies (`.clab.yml`).
 
 use super::draft::{Draft, Edge, Node, Role, Speed};
+use super::spanning_tree::{SpanningTree, circle};
 use super::{Fabric, ReadError, fail};
 use crate::error::FormatError;
 use crate::tree::{Entry, Tree, Value, get, short};
@@ -34,6 +35,15 @@ const HOW_HOST: &str = "; nodes of kind `linux`, or of those in `host-kinds`, ar
     says switch or they join two links, one of them to another host";
 
 pub(super) fn read(text: &str, asked: &GraphSpec) -> Result<Fabric, ReadError> {
+    read_on(text, asked, None)
+}
+
+/// Reads the lab, without the links that `blocked` keeps from forwarding.
+pub(super) fn read_on(
+    text: &str,
+    asked: &GraphSpec,
+    blocked: Option<&SpanningTree>,
+) -> Result<Fabric, ReadError> {
     let tree = yaml::parse(text)?;
     let top = tree.map("a containerlab file")?;
     let topology = get(top, "topology").ok_or_else(|| {
@@ -48,7 +58,7 @@ pub(super) fn read(text: &str, asked: &GraphSpec) -> Result<Fabric, ReadError> {
         );
         return Err(FormatError::new(strange.line, message).into());
     }
-    let mut lab = Lab::new(topology, asked)?;
+    let mut lab = Lab::new(topology, asked, blocked)?;
     let nodes = get(topology, "nodes")
         .ok_or_else(|| FormatError::new(tree.line, "`nodes` is missing in `topology`"))?;
     for node in nodes.map("`nodes`")? {
@@ -57,7 +67,32 @@ pub(super) fn read(text: &str, asked: &GraphSpec) -> Result<Fabric, ReadError> {
     let links = get(topology, "links").map_or(Ok(&[][..]), |links| links.list("`links`"))?;
     lab.merged = merged(&lab.shared);
     links.iter().try_for_each(|link| lab.link(link))?;
-    lab.finish(asked)
+    let fabric = lab.finish(asked)?;
+    blocked.map_or(Ok(()), |tree| is_tree(&fabric.spec, tree, nodes.line))?;
+    Ok(fabric)
+}
+
+/// Checks that the tree has all switches, and no circle of links.
+fn is_tree(spec: &GraphSpec, tree: &SpanningTree, line: usize) -> Result<(), FormatError> {
+    if let Some(switch) = spec.switches.iter().find(|switch| !tree.has(switch)) {
+        let known = tree.switches().map(short).collect::<Vec<_>>().join(", ");
+        let why = format!(
+            "switch `{}` is not in the spanning-tree file, which has {known}",
+            short(switch)
+        );
+        return fail(line, why);
+    }
+    let between = spec.link.iter().filter(|link| tree.has(&link.a) && tree.has(&link.b));
+    let Some((a, b)) = circle(between.map(|link| (link.a.as_str(), link.b.as_str()))) else {
+        return Ok(());
+    };
+    let why = format!(
+        "the links that forward are no tree: that of `{}` and `{}` closes a circle. Were the states of all switches \
+         read at the same time?",
+        short(a),
+        short(b)
+    );
+    fail(line, why)
 }
 
 /// The node to which each node belongs that shares the network of another.
@@ -86,10 +121,15 @@ struct Lab<'a> {
     by_kind: BTreeSet<String>,
     /// The line in which an interface is linked.
     interfaces: BTreeMap<(String, String), usize>,
+    blocked: Option<&'a SpanningTree>,
 }
 
 impl<'a> Lab<'a> {
-    fn new(topology: &'a [Entry], asked: &GraphSpec) -> Result<Lab<'a>, FormatError> {
+    fn new(
+        topology: &'a [Entry],
+        asked: &GraphSpec,
+        blocked: Option<&'a SpanningTree>,
+    ) -> Result<Lab<'a>, FormatError> {
         let part = |key: &str| match get(topology, key) {
             None | Some(Tree { value: Value::Null, .. }) => Ok(&[][..]),
             Some(tree) => tree.map(&format!("`{key}`")),
@@ -104,6 +144,7 @@ impl<'a> Lab<'a> {
             merged: BTreeMap::new(),
             by_kind: BTreeSet::new(),
             interfaces: BTreeMap::new(),
+            blocked,
         })
     }
 
@@ -200,7 +241,15 @@ impl<'a> Lab<'a> {
             let why = "a link has two endpoints, for example [\"a:eth1\", \"b:eth1\"]";
             return fail(ends.line, why);
         };
+        let forwards = self.forwards(a)? & self.forwards(b)?;
         let (Some(a), Some(b)) = (self.end(a)?, self.end(b)?) else { return Ok(()) };
+        if !forwards {
+            let (a, b) = (short(&a), short(&b));
+            self.draft
+                .unread
+                .insert(format!("the link of `{a}` and `{b}`, which the spanning tree blocks"));
+            return Ok(());
+        }
         if a == b {
             self.draft.unread.insert(format!("links of node `{}` to itself", short(&a)));
             return Ok(());
@@ -209,6 +258,16 @@ impl<'a> Lab<'a> {
         let (there, back) =
             (speed(settings, rate, delay)?, speed(settings, reverse_rate, reverse_delay)?);
         self.draft.two_way(Edge { a, b, line: link.line, speed: there }, back)
+    }
+
+    /// Whether the spanning tree lets a port forward.
+    fn forwards(&self, end: &Tree) -> Result<bool, FormatError> {
+        let Some(tree) = self.blocked else { return Ok(true) };
+        let (node, interface) = endpoint(end)?;
+        tree.forwards(&node, &interface).ok_or_else(|| {
+            let name = format!("{}:{}", short(&node), short(&interface));
+            FormatError::new(end.line, format!("the spanning-tree file has no port `{name}`"))
+        })
     }
 
     /// The node of an endpoint, or `None` if it is outside the lab. Each interface of a node can be linked once.

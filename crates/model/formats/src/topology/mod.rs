@@ -11,12 +11,14 @@ mod hpcc_topology;
 mod htsim_sizes;
 mod htsim_topo;
 mod node_link;
+pub mod spanning_tree;
 
 pub use slotline_net::topology::FabricFormat;
 
 use crate::error::FormatError;
 use slotline_net::error::SpecError;
 use slotline_net::topology::GraphSpec;
+use spanning_tree::SpanningTree;
 
 /// A format of files that describe a network.
 #[derive(Clone, Copy, Debug)]
@@ -140,6 +142,17 @@ pub fn read(format: FabricFormat, text: &str, asked: &GraphSpec) -> Result<Fabri
         }
         asked => asked,
     })
+}
+
+/// Reads `text` as a containerlab topology whose switches are bridges, without the links that their spanning tree
+/// blocks.
+pub fn read_on_tree(
+    text: &str,
+    asked: &GraphSpec,
+    tree: &SpanningTree,
+) -> Result<Fabric, ReadError> {
+    row(FabricFormat::Containerlab).check(asked).map_err(ReadError::Asked)?;
+    containerlab::read_on(text, asked, Some(tree))
 }
 
 /// An error in `line`.

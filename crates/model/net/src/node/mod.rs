@@ -8,6 +8,7 @@ pub mod bump;
 mod change;
 pub mod class_queues;
 mod collected;
+pub mod control_switch;
 pub mod counter;
 pub mod counters;
 mod cx;

@@ -13,7 +13,9 @@ pub mod system;
 pub use fit::{Activity, Conditions, Proposal, Scale};
 pub use map::Map;
 pub use network::Network;
-pub use system::{MakeNode, PerFlow, SchemeSwitches, Station, Surroundings, SwitchPlace, System};
+pub use system::{
+    ControlNetwork, MakeNode, PerFlow, SchemeSwitches, Station, Surroundings, SwitchPlace, System,
+};
 
 use crate::id::{ConnId, HostId};
 use crate::time::Time;

@@ -54,6 +54,15 @@ pub struct Station {
     pub lane: LinkParams,
 }
 
+/// A network of a scheme's own beside the network: one switch, which carries only the scheme's messages.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ControlNetwork {
+    /// The hosts and stations that it connects, each by its last port.
+    pub members: Vec<HostId>,
+    /// The parameters of each link, in both directions.
+    pub lane: LinkParams,
+}
+
 /// The network in which a scheme runs. The stations are attached; they are its last hosts.
 pub struct Surroundings<'a> {
     /// The network, stations included.
@@ -115,6 +124,10 @@ pub trait System {
     /// # Errors
     /// The scheme cannot work in these surroundings.
     fn agent(&self, host: HostId, around: &Surroundings<'_>) -> Result<Box<dyn Agent>, SpecError>;
+    /// The control network that it needs beside `graph`, which has its `stations`.
+    fn control_network(&self, _graph: &Graph, _stations: &[HostId]) -> Option<ControlNetwork> {
+        None
+    }
     /// The routing that it needs; `None` if the scenario may choose. A scheme whose agents choose paths needs
     /// [`RoutingSpec::Pinned`].
     fn routing(&self) -> Option<RoutingSpec> {

@@ -20,8 +20,12 @@ impl Builder<'_> {
             let pulled = match info.kind {
                 NodeKind::Host => self.pulls(wires) && !self.is_station(node),
                 NodeKind::Switch => !self.is_plain(NodeId(node as u32)),
+                NodeKind::Control => false,
             };
-            let fifo = |wire| match info.kind {
+            let is_control =
+                |wire: &Wire| self.graph.nodes[wire.far.node.at()].kind == NodeKind::Control;
+            let fifo = |wire: &Wire| match info.kind {
+                NodeKind::Host if is_control(wire) => Queue::default(),
                 NodeKind::Switch if !pulled => self.queue(wire),
                 _ => Queue { pulled, ..Queue::default() },
             };

@@ -115,12 +115,17 @@ fn nobody_shares_a_slot(text: &str, path_difference: Time) {
 const FAR: Time = Time::us(5);
 const NEAR: Time = Time::ZERO;
 
+const BROADCAST: &str = ", controllers = 'per-switch', triggers = 'broadcast'";
+const APART: &str = ", signalling = 'pause', reports = 'control-network'";
+
 #[test]
 fn links_carry_one_flow_in_a_slot() {
     nobody_shares_a_slot(&all_to_all(STAR, 8, "", ""), NEAR);
     nobody_shares_a_slot(&all_to_all(TREE, 12, "", ""), FAR);
     let near = all_to_all(TREE, 12, ", controllers = 'per-switch'", "");
     nobody_shares_a_slot(&near, FAR);
+    nobody_shares_a_slot(&all_to_all(TREE, 12, BROADCAST, ""), FAR);
+    nobody_shares_a_slot(&all_to_all(TREE, 12, APART, ""), FAR);
     let few = all_to_all(STAR, 8, ", signalling = 'pause'", "");
     nobody_shares_a_slot(&few, NEAR);
     // Eleven destinations and seven classes: the meaning of classes changes within rounds.
@@ -139,6 +144,42 @@ fn slots_are_used() {
         (0, 0)
     );
     assert!(run.control(counters::tdma::SLOTS) > 80, "{}", run.control(counters::tdma::SLOTS));
+}
+
+/// A broadcast frame reaches all controllers at once, and triggers one after another never do.
+#[test]
+fn a_broadcast_frame_triggers_all_controllers_at_once() {
+    let at_once = |options: &str| {
+        let (_, outcome) = captured(&all_to_all(TREE, 12, options, ""));
+        assert!(outcome.conservation.holds(), "{:?}", outcome.conservation);
+        let mut arrivals: BTreeMap<u64, usize> = BTreeMap::new();
+        for hop in outcome.journal.captures.iter().flat_map(|(hops, _)| hops) {
+            let to_controller = (13..16).contains(&hop.packet.dst.0);
+            if hop.packet.kind == Kind::Control && to_controller {
+                *arrivals.entry(hop.arrive).or_default() += 1;
+            }
+        }
+        arrivals.values().filter(|count| **count == 3).count()
+    };
+    assert_eq!(at_once(", controllers = 'per-switch'"), 0);
+    let triggers = at_once(BROADCAST);
+    assert!(triggers > 80, "{triggers}");
+}
+
+/// Demand and confirmations use no link of the network, so its links carry pause frames and data alone.
+#[test]
+fn a_control_network_takes_all_messages_off_the_network() {
+    let bytes = |options: &str| {
+        let run = one(&all_to_all(STAR, 8, options, ""));
+        let sent = |port: &&slotline_lab::record::PortRow| {
+            port.node == "s0" && port.port == "fabric-manager"
+        };
+        let to_manager: u64 = run.ports.iter().filter(sent).map(|port| port.tx_bytes).sum();
+        (to_manager, share(&run, 8))
+    };
+    let ((with, near), (without, apart)) = (bytes(""), bytes(", reports = 'control-network'"));
+    assert!(with > 50_000 && without == 0, "{with} and {without}");
+    assert!(apart > 0.95 * near, "{apart} instead of {near}");
 }
 
 /// If messages and frames are lost, only slots are lost.
@@ -405,7 +446,8 @@ fn short_flows_do_not_overflow_a_port() {
 
 #[test]
 fn results_do_not_depend_on_threads() {
-    for options in ["", ", controllers = 'per-switch'"] {
+    let apart = format!("{BROADCAST}, reports = 'control-network'");
+    for options in ["", ", controllers = 'per-switch'", &apart] {
         let text = all_to_all(TREE, 12, options, "control-loss = 0.01\n");
         let first = records(&text, 1).remove(0);
         for threads in [2, 3] {

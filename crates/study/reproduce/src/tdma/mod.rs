@@ -27,5 +27,6 @@ pub(super) static PAPER: Paper = Paper {
         spread::TREE,
         spread::SCALE,
         clocks::CLOCKS,
+        spread::TRIGGERS,
     ],
 };

@@ -50,12 +50,30 @@ pub(super) const SCALE: Experiment = Experiment {
         text: include_str!("../../../../../scenarios/reproduce/tdma-11.toml"),
         axis: &[1, 2, 4, 8],
         set: set_switches,
-        compare: scale,
-        figures: |view| {
-            vec![view.against("switches", &LONGEST_EDGE), view.against("switches", &OVERRUNS)]
-        },
+        compare: |points| scale(points, &["one controller", "one for each switch"]),
+        figures: by_switches,
     }),
 };
+
+/// §4.4: triggers.
+pub(super) const TRIGGERS: Experiment = Experiment {
+    id: "tdma-13",
+    about: "Section 4.4: controllers at 8 to 256 switches, triggered one after another or by a broadcast frame",
+    work: Work::Runs(Study {
+        file: "scenarios/reproduce/tdma-13.toml",
+        text: include_str!("../../../../../scenarios/reproduce/tdma-13.toml"),
+        axis: &[8, 64, 256],
+        set: set_switches,
+        compare: |points| {
+            scale(points, &["one after another", "broadcast", "broadcast, demand apart"])
+        },
+        figures: by_switches,
+    }),
+};
+
+fn by_switches(view: &View) -> Vec<Figure> {
+    vec![view.against("switches", &LONGEST_EDGE), view.against("switches", &OVERRUNS)]
+}
 
 /// Points from here on have packets of 1,500 bytes and are named by the percentage of the link that is used.
 const BY_RATE: u32 = 10_000;
@@ -177,19 +195,15 @@ fn compare(points: &[Measured], schemes: &[&str]) -> Vec<Row> {
     points.iter().flat_map(of).flatten().collect()
 }
 
-fn scale(points: &[Measured]) -> Vec<Row> {
+fn scale(points: &[Measured], schemes: &[&str]) -> Vec<Row> {
     let guard = "no number in the text, which says that the approach \"would scale to 384 hosts\"; hosts under one \
                  switch get their frames one after the other, 67 ns each";
     let of = |point: &Measured| {
-        let rows = |scheme: &str| {
+        let rows = |scheme: &&str| {
             [&LONGEST_EDGE, &OVERRUNS, &DROPS]
                 .map(|quantity| point.row(scheme, quantity, None, guard))
         };
-        ["one controller", "one for each switch"]
-            .map(rows)
-            .into_iter()
-            .flatten()
-            .collect::<Vec<_>>()
+        schemes.iter().flat_map(rows).collect::<Vec<_>>()
     };
     points.iter().flat_map(of).flatten().collect()
 }

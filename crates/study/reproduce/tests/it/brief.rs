@@ -46,6 +46,15 @@ fn incast_collapses_but_not_with_timeslices() {
 }
 
 #[test]
+fn controllers_that_are_triggered_at_once_open_slots_on_time() {
+    let rows = brief("tdma-13", &[64], Time::ms(5), 0);
+    let late =
+        |scheme: &str| of(&rows, &format!("128 hosts, {scheme}"), "packets after their slot");
+    assert!(late("one after another") > 30.0);
+    assert!(late("broadcast") < 20.0 && late("broadcast, demand apart") < 20.0);
+}
+
+#[test]
 fn tcp_starves_beside_udp_but_not_with_timeslices() {
     let rows = brief("xco-3", &[0, 2, 4], Time::s(2), 0);
     let goodput = |setup: &str| of(&rows, setup, "goodput");
@@ -149,7 +158,7 @@ fn every_experiment_is_documented() {
 }
 
 /// Experiments that no paper has, those of logs that authors published, and another reading of one that a paper has.
-const OWN: [&str; 7] = ["hed-10", "hed-11", "et-9", "et-N", "et-K", "et-T", "nb-A"];
+const OWN: [&str; 8] = ["hed-10", "hed-11", "et-9", "et-N", "et-K", "et-M", "et-T", "nb-A"];
 const LOGS: [&str; 2] = ["et-S", "et-D"];
 const READINGS: [&str; 1] = ["nb-4c"];
 

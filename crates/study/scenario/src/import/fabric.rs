@@ -1,8 +1,9 @@
 //! Converts the file of a network into the `[fabric]` of a scenario.
 
 use slotline_formats::FormatError;
+use slotline_formats::topology::spanning_tree::SpanningTree;
 pub use slotline_formats::topology::{FORMATS, FabricFormat, by_ending, named};
-use slotline_formats::topology::{Fabric, ReadError, name, read};
+use slotline_formats::topology::{Fabric, ReadError, name, read, read_on_tree};
 use slotline_net::error::SpecError;
 use slotline_net::topology::{GraphLink, GraphSpec, TopologySpec};
 use std::fmt::Write;
@@ -31,7 +32,27 @@ pub fn import(
     file_name: &str,
     asked: &GraphSpec,
 ) -> Result<String, ImportError> {
-    let fabric = read(format, text, asked).map_err(|error| match error {
+    import_on(format, text, file_name, asked, None)
+}
+
+/// The same, without the links that a spanning tree blocks.
+pub fn import_on(
+    format: FabricFormat,
+    text: &str,
+    file_name: &str,
+    asked: &GraphSpec,
+    tree: Option<&SpanningTree>,
+) -> Result<String, ImportError> {
+    let fabric = match tree {
+        None => read(format, text, asked),
+        Some(tree) if format == FabricFormat::Containerlab => read_on_tree(text, asked, tree),
+        Some(_) => {
+            let message =
+                "--spanning-tree is for containerlab, whose files name the ports of links";
+            return Err(ImportError::Asked(SpecError::new("spanning-tree", message)));
+        }
+    };
+    let fabric = fabric.map_err(|error| match error {
         ReadError::Asked(error) => ImportError::Asked(error),
         ReadError::File(error) => ImportError::File { file: file_name.into(), error },
     })?;

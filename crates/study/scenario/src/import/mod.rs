@@ -20,6 +20,7 @@ pub use logs::log_columns;
 
 use fabric::{FORMATS, FabricFormat};
 use job::Job;
+use slotline_formats::topology::spanning_tree::SpanningTree;
 use slotline_net::time::Time;
 use slotline_net::topology::GraphSpec;
 use slotline_net::units::Bytes;
@@ -71,6 +72,7 @@ const OF_NETWORKS: &[&str] = &[
     "--names",
     "--host",
     "--host-kind",
+    "--spanning-tree",
 ];
 
 impl Importer {
@@ -116,12 +118,22 @@ impl Importer {
             Reader::File(read) => read(&job),
             Reader::Network(format) => {
                 let name = file.display().to_string();
-                let fragment = fabric::import(format, &job.text()?, &name, &options.fabric);
+                let tree = options.spanning_tree.as_deref().map(spanning_tree).transpose()?;
+                let text = job.text()?;
+                let fragment =
+                    fabric::import_on(format, &text, &name, &options.fabric, tree.as_ref());
                 let fragment = fragment.map_err(|error| error.to_string())?;
                 Ok(Imported { fragment, ..Imported::default() })
             }
         }
     }
+}
+
+/// The spanning tree in the file at `path`.
+fn spanning_tree(path: &Path) -> Result<SpanningTree, String> {
+    let name = path.display();
+    let text = crate::read_text(path).map_err(|error| format!("{name}: {error}"))?;
+    SpanningTree::parse(&text).map_err(|error| format!("{name}:{}: {}", error.line, error.message))
 }
 
 /// The options of an import. Those that do not apply to the kind of file are refused.
@@ -153,6 +165,8 @@ pub struct Options {
     pub packet_headers: Option<Bytes>,
     /// circuits: the factor by which times in the file are longer than in the network.
     pub dilation: Option<u64>,
+    /// containerlab: the file with the states of the bridges' ports.
+    pub spanning_tree: Option<PathBuf>,
     /// Fabrics: rates and delays of links that have none, and the kinds of nodes.
     pub fabric: GraphSpec,
 }
@@ -181,6 +195,7 @@ impl Options {
             ("--names", network.names.is_some()),
             ("--host", !network.hosts.is_empty()),
             ("--host-kind", network.host_kinds.is_some()),
+            ("--spanning-tree", self.spanning_tree.is_some()),
         ];
         all.into_iter().filter(|(_, given)| *given).map(|(option, _)| option)
     }

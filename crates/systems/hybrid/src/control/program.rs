@@ -470,5 +470,16 @@ mod tests {
         assert!(CircuitsSpec::default().program(&fabric(3, 3), &[]).is_err());
         let useless = CircuitsSpec { demand: DemandKind::Adu, ..CircuitsSpec::default() };
         assert_eq!(useless.check().unwrap_err().key, "demand");
+        let solstice = |demand, adu_delay, adu_loss| {
+            let scheduler = SchedulerKind::Solstice;
+            let spec =
+                CircuitsSpec { scheduler, demand, adu_delay, adu_loss, ..CircuitsSpec::default() };
+            spec.check().err().map(|error| error.key)
+        };
+        let delay = Some(Time::us(100));
+        assert_eq!(solstice(DemandKind::Adu, delay, Some(0.01)), None);
+        assert_eq!(solstice(DemandKind::Voq, delay, None).as_deref(), Some("adu-delay"));
+        assert_eq!(solstice(DemandKind::Adu, None, Some(0.01)).as_deref(), Some("adu-loss"));
+        assert_eq!(solstice(DemandKind::Adu, delay, Some(1.0)).as_deref(), Some("adu-loss"));
     }
 }

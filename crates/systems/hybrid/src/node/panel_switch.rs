@@ -163,7 +163,7 @@ impl PanelSwitch {
             if let Some(estimator) = &mut self.config.estimator
                 && packet.kind == Kind::Data
             {
-                estimator.arrives(packet.flow, packet.seq);
+                estimator.arrives(packet.flow, packet.seq, cx.now);
             }
             self.traffic.arrived(to as usize, &packet);
         }

@@ -175,7 +175,7 @@ impl Tor {
         if let Some(estimator) = &mut self.config.estimator
             && packet.kind == Kind::Data
         {
-            estimator.arrives(packet.flow, packet.seq);
+            estimator.arrives(packet.flow, packet.seq, cx.now);
         }
         let voq = &mut self.voqs[to];
         if !voq.push(packet, cx.now) {

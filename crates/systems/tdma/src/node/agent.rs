@@ -6,6 +6,7 @@
 use super::TOKEN;
 use super::buffer::ReceiveBuffer;
 use super::nic::{NextSend, Nic};
+use super::outbox::CONTROL_PORT;
 use super::queues::Queues;
 use crate::Tdma;
 use crate::counters;
@@ -60,6 +61,8 @@ struct Reports {
 pub struct TdmaAgent {
     host: HostId,
     manager: HostId,
+    /// Whether messages leave by the port of a control network.
+    apart: bool,
     queues: Queues,
     nic: Nic,
     /// The hosts that take no part in the scheme, ascending.
@@ -103,6 +106,7 @@ impl TdmaAgent {
         TdmaAgent {
             host,
             manager,
+            apart: spec.reports_apart(),
             queues: Queues::default(),
             outside: Vec::new(),
             nic: Nic::new(tdma, host, line, rng),
@@ -142,6 +146,9 @@ impl TdmaAgent {
         let heard = self.heard.unwrap_or(0);
         let bytes = Message { host: self.host, seq: self.next, heard, body }.emit();
         let packet = cx.attach((self.host, self.manager), bytes, ETHERNET_OVERHEAD, CONTROL_CLASS);
+        if self.apart {
+            return cx.send(CONTROL_PORT, packet);
+        }
         self.messages.push_back(packet);
     }
     fn report(&mut self, cx: &mut Cx<'_>) {
@@ -282,7 +289,10 @@ impl TdmaAgent {
     fn report_leaves(&self) -> bool {
         self.reports.due && (!self.reports.in_slot || self.nic.reports_open || self.released)
     }
-    fn kick(&self, cx: &mut Cx<'_>) {
+    fn kick(&mut self, cx: &mut Cx<'_>) {
+        if self.apart && self.report_leaves() {
+            self.report(cx);
+        }
         let scheduled = matches!(self.nic.next_send(&self.queues, cx.now), NextSend::Now(_));
         let short = self.queues.has_short();
         let free = self.released && self.queues.any();

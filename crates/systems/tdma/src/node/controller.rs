@@ -9,6 +9,7 @@ use crate::counters;
 use crate::wire::{Body, Edge, Fragment, Message, Open};
 use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::{HostId, PortId};
+use slotline_net::node::control_switch::EVERYONE;
 use slotline_net::node::{Counters, Cx, DropReason, Node, PacketAccount};
 use slotline_net::units::Rate;
 use slotline_net::wire::newer;
@@ -21,12 +22,13 @@ struct KnownSlots {
     missing: Vec<bool>,
 }
 
-/// The node of a controller. It sends by its FIFO port 0.
+/// The node of a controller. It sends by its FIFO port 0, and messages by port 1 if there is a control network.
 pub struct SlotController {
     host: HostId,
     manager: HostId,
     signals: Signals,
     outbox: Outbox,
+    control: Option<Outbox>,
     rounds: VecDeque<KnownSlots>,
     heard: Option<u32>,
     turn: usize,
@@ -49,6 +51,7 @@ impl SlotController {
             manager,
             signals: Signals::new(tdma.spec(), host, &[hosts]),
             outbox: Outbox::new(host, line),
+            control: tdma.spec().control_link().map(|link| Outbox::of_control(host, link.rate)),
             rounds: VecDeque::new(),
             heard: None,
             turn: 0,
@@ -60,7 +63,8 @@ impl SlotController {
     /// Takes a message; `None` if it is ignored.
     fn receive_message(&mut self, message: Message, cx: &mut Cx<'_>) -> Option<()> {
         let Message { host, seq, body, .. } = message;
-        if host != self.host || self.heard.is_some_and(|last| !newer(seq, last)) {
+        let to_all = host == EVERYONE && matches!(body, Body::Trigger { .. });
+        if !(host == self.host || to_all) || self.heard.is_some_and(|last| !newer(seq, last)) {
             return None;
         }
         self.heard = Some(seq);
@@ -98,7 +102,8 @@ impl SlotController {
     }
     fn send_message(&mut self, body: Body, cx: &mut Cx<'_>) {
         let heard = self.heard.unwrap_or(0);
-        self.outbox.message(self.manager, self.host, heard, body, cx);
+        let outbox = self.control.as_mut().unwrap_or(&mut self.outbox);
+        outbox.message(self.manager, self.host, heard, body, cx);
     }
     fn stop_all(&mut self, cx: &mut Cx<'_>) {
         for host in self.signals.order(self.turn) {
@@ -121,6 +126,7 @@ impl SlotController {
 impl Node for SlotController {
     fn start(&mut self, cx: &mut Cx<'_>) {
         self.outbox.start(cx.now);
+        self.control.iter_mut().for_each(|control| control.start(cx.now));
         self.send_message(Body::Hello, cx);
     }
     fn receive(&mut self, _port: PortId, packet: Packet, cx: &mut Cx<'_>) {
@@ -146,10 +152,12 @@ impl Node for SlotController {
     }
     fn expire(&mut self, _token: u32, _cx: &mut Cx<'_>) {}
     fn account(&self) -> PacketAccount {
-        PacketAccount { created: self.outbox.created, consumed: self.consumed, held: 0 }
+        let created = self.outbox.created + self.control.as_ref().map_or(0, |port| port.created);
+        PacketAccount { created, consumed: self.consumed, held: 0 }
     }
     fn add_counters(&self, counters: &mut Counters) {
         self.outbox.add_counters(counters);
+        self.control.iter().for_each(|control| control.add_counters(counters));
         counters.add(counters::IGNORED_MESSAGES, self.ignored);
         counters.add(counters::CONTROL_BYTES_RECEIVED, self.bytes_received);
     }

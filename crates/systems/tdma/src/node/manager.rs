@@ -10,12 +10,14 @@ use super::outbox::Outbox;
 use super::runs::{Edge, Run};
 use super::signals::{Signals, SwitchHosts};
 use crate::counters;
+use crate::options::Triggers;
 use crate::wire::{Body, Demand, Edge as Side, Message};
 use crate::{ClassMap, Classes, Round, RoundScheduler, Tdma};
 use announcements::QueuedMessage;
 use slotline_net::error::SpecError;
 use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::{HostId, PortId};
+use slotline_net::node::control_switch::EVERYONE;
 use slotline_net::node::{Change, Counters, Cx, DropReason, Node, PacketAccount};
 use slotline_net::scheme::Map;
 use slotline_net::scheme::network::Network;
@@ -40,6 +42,8 @@ pub struct ManagerConfig {
     pub host: HostId,
     /// The rate of its link.
     pub line: Rate,
+    /// The rate of its link to the control network, if there is one.
+    pub control: Option<Rate>,
     /// The hosts that it schedules, by switch.
     pub hosts: Vec<SwitchHosts>,
     /// The controllers near the hosts, one for each switch. If there are none, the manager sends all pause frames.
@@ -63,7 +67,7 @@ struct Counts {
     gone: u64,
 }
 
-/// The node of the fabric manager. It sends by its FIFO port 0.
+/// The node of the fabric manager. It sends by its FIFO port 0, and by port 1 into the control network.
 pub struct FabricManager {
     config: ManagerConfig,
     /// The hosts that it schedules, ascending.
@@ -73,6 +77,7 @@ pub struct FabricManager {
     classes: ClassMap,
     tracker: DemandTracker,
     outbox: Outbox,
+    control: Option<Outbox>,
     messages: VecDeque<QueuedMessage>,
     /// The round that is being planned, and when it is ready.
     planning: Option<(Time, Round)>,
@@ -109,6 +114,8 @@ impl FabricManager {
         config.weights.iter().for_each(|&(host, weight)| scheduler.set_weight(host, weight));
         let classes = config.tdma.rounds().spec().classes;
         let outbox = Outbox::new(config.host, config.line);
+        let control = config.control.map(|rate| Outbox::of_control(config.host, rate));
+        let longest = outbox.longest().max(control.as_ref().map_or(Time::ZERO, Outbox::longest));
         let mut members: Vec<HostId> =
             config.hosts.iter().flatten().map(|(host, _)| *host).collect();
         members.sort_unstable();
@@ -117,9 +124,10 @@ impl FabricManager {
             scheduler,
             classes: ClassMap::new(hosts, classes),
             tracker: DemandTracker::new(hosts),
-            announcing: outbox.longest().times(members.len() as u64),
+            announcing: longest.times(members.len() as u64),
             members,
             outbox,
+            control,
             messages: VecDeque::new(),
             planning: None,
             current: None,
@@ -203,7 +211,7 @@ impl FabricManager {
         );
         let (lead, round) = (spec.lead, spec.round);
         let messages = self.announce(&run);
-        self.announcing = self.outbox.longest().times(messages);
+        self.announcing = self.longest_message().times(messages);
         let known = cx.now.after(self.announcing + lead);
         let free = self.current.as_ref().map_or(cx.now, Run::over);
         run.begin = free.max(known);
@@ -264,15 +272,34 @@ impl FabricManager {
             Edge::Over => {}
         }
     }
+    /// How long the longest message takes on the slowest link by which messages leave.
+    fn longest_message(&self) -> Time {
+        self.outbox.longest().max(self.control.as_ref().map_or(Time::ZERO, Outbox::longest))
+    }
+    /// The port by which messages to hosts leave.
+    fn to_hosts(&mut self) -> &mut Outbox {
+        let apart = self.config.tdma.spec().reports_apart();
+        self.control.as_mut().filter(|_| apart).unwrap_or(&mut self.outbox)
+    }
+    /// The port by which messages to controllers leave.
+    fn to_controllers(&mut self) -> &mut Outbox {
+        self.control.as_mut().unwrap_or(&mut self.outbox)
+    }
+    /// Triggers all controllers.
+    fn trigger(&mut self, body: &Body, cx: &mut Cx<'_>) {
+        if self.config.tdma.spec().triggers == Triggers::Broadcast {
+            return self.to_controllers().message(EVERYONE, EVERYONE, 0, body.clone(), cx);
+        }
+        for at in 0..self.config.controllers.len() {
+            let to = self.config.controllers[at];
+            self.to_controllers().message(to, to, 0, body.clone(), cx);
+        }
+    }
     /// Sends pause frames, or triggers the controllers to send theirs.
     fn signal(&mut self, slot: u16, edge: Side, cx: &mut Cx<'_>) {
         let Some(round) = self.current.as_ref().map(|run| run.number) else { return };
         if !self.config.controllers.is_empty() {
-            for &to in &self.config.controllers {
-                let body = Body::Trigger { round, slot, edge };
-                self.outbox.message(to, to, 0, body, cx);
-            }
-            return;
+            return self.trigger(&Body::Trigger { round, slot, edge }, cx);
         }
         match edge {
             Side::Ends => self.stop_all(cx),
@@ -368,12 +395,18 @@ impl FabricManager {
 impl Node for FabricManager {
     fn start(&mut self, cx: &mut Cx<'_>) {
         self.outbox.start(cx.now);
+        self.control.iter_mut().for_each(|control| control.start(cx.now));
         self.number = (cx.now.as_ns() / 1_000) as u32;
         if self.config.controllers.is_empty() {
             self.stop_all(cx);
         }
-        for &to in self.members.iter().chain(&self.config.controllers) {
-            self.outbox.message(to, to, 0, Body::Hello, cx);
+        for at in 0..self.members.len() {
+            let to = self.members[at];
+            self.to_hosts().message(to, to, 0, Body::Hello, cx);
+        }
+        for at in 0..self.config.controllers.len() {
+            let to = self.config.controllers[at];
+            self.to_controllers().message(to, to, 0, Body::Hello, cx);
         }
         cx.wake(cx.now.after(self.config.tdma.spec().host_timeout()), SWEEP);
         if self.config.tdma.spec().report_slot().is_some() {
@@ -433,11 +466,13 @@ impl Node for FabricManager {
         self.send(cx);
     }
     fn account(&self) -> PacketAccount {
-        PacketAccount { created: self.outbox.created, consumed: self.consumed, held: 0 }
+        let created = self.outbox.created + self.control.as_ref().map_or(0, |port| port.created);
+        PacketAccount { created, consumed: self.consumed, held: 0 }
     }
     fn add_counters(&self, counters: &mut Counters) {
         let counts = &self.counts;
         self.outbox.add_counters(counters);
+        self.control.iter().for_each(|control| control.add_counters(counters));
         counters.add(counters::ROUNDS, counts.rounds);
         counters.add(counters::SLOTS, counts.slots);
         counters.add(counters::REPORTS, counts.reports);

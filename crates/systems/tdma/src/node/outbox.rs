@@ -11,12 +11,16 @@ use slotline_net::units::{InverseRate, Rate};
 use slotline_net::wire::ETHERNET_OVERHEAD;
 use slotline_net::wire::mac_control::{AROUND, Frame};
 
+/// The port of hosts and stations to a control network.
+pub(super) const CONTROL_PORT: PortId = PortId(1);
+
 /// The bytes of the longest message on the wire.
 const LONGEST: u64 = 1_538;
 
 /// The port, and the counters of what has left by it.
 pub(super) struct Outbox {
     host: HostId,
+    port: PortId,
     pace: InverseRate,
     /// When all that was queued will have left.
     free_at: Time,
@@ -36,6 +40,7 @@ impl Outbox {
         let (frames, frame_bytes, messages, bytes) = (0, 0, 0, 0);
         Outbox {
             host,
+            port: PortId(0),
             pace: rate.inverse_rate(),
             free_at,
             seq,
@@ -45,6 +50,10 @@ impl Outbox {
             messages,
             bytes,
         }
+    }
+    /// The port of `host` to a control network, with a link of this rate.
+    pub fn of_control(host: HostId, rate: Rate) -> Outbox {
+        Outbox { port: CONTROL_PORT, ..Outbox::new(host, rate) }
     }
     /// Numbers begin with the time, so that those of a controller that has restarted are later.
     pub fn start(&mut self, now: Time) {
@@ -62,7 +71,7 @@ impl Outbox {
         self.count(packet.len, cx.now);
         self.frames += 1;
         self.frame_bytes += u64::from(packet.len);
-        cx.send(PortId(0), packet);
+        cx.send(self.port, packet);
     }
     /// Sends a message about `about` to `to`.
     pub fn message(&mut self, to: HostId, about: HostId, heard: u32, body: Body, cx: &mut Cx<'_>) {
@@ -71,7 +80,7 @@ impl Outbox {
         let packet = cx.attach((self.host, to), bytes, ETHERNET_OVERHEAD, CONTROL_CLASS);
         self.count(packet.len, cx.now);
         self.messages += 1;
-        cx.send(PortId(0), packet);
+        cx.send(self.port, packet);
     }
     /// Whether a message sent now would have left before frames are due at `edge`.
     ///

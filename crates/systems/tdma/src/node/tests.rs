@@ -41,6 +41,7 @@ fn config(spec: &TdmaSpec, controllers: Vec<HostId>) -> ManagerConfig {
         tdma: spec.build().unwrap(),
         host: MANAGER,
         line: LINE,
+        control: spec.control_link().map(|link| link.rate),
         hosts: vec![(0..HOSTS).map(|host| (HostId(host), LINE)).collect()],
         controllers,
         weights: vec![(HostId(1), 2)],

@@ -9,6 +9,7 @@ use slotline_net::id::HostId;
 use slotline_net::scheme::Scale;
 use slotline_net::scheme::system::check_weights;
 use slotline_net::time::Time;
+use slotline_net::topology::{FASTEST, LONGEST_DELAY, LinkParams};
 use slotline_net::units::{Bytes, Rate};
 use slotline_net::workload::Hosts;
 use std::collections::BTreeMap;
@@ -52,6 +53,26 @@ pub enum Reporting {
     OutOfBand,
     /// Reports leave in a short slot of their own at the beginning of each round (§4.1).
     Slot,
+    /// All messages between hosts and the fabric manager go over a control network, by a second network card of each host.
+    /// Pause frames still go over the network itself.
+    ControlNetwork,
+}
+
+/// How the fabric manager triggers the controllers.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Triggers {
+    /// One message after another.
+    #[default]
+    OneByOne,
+    /// One broadcast frame on a control network, to which the fabric manager and all controllers are connected (§4.4).
+    Broadcast,
+}
+
+fn is_default(triggers: &Triggers) -> bool {
+    *triggers == Triggers::default()
 }
 
 /// Section and figure numbers are those of the paper.
@@ -102,8 +123,18 @@ pub struct TdmaSpec {
     pub clock_drift: Time,
     /// Which controllers send pause frames.
     pub controllers: Controllers,
+    /// With `controllers = "per-switch"`: how they are triggered.
+    #[serde(skip_serializing_if = "is_default")]
+    pub triggers: Triggers,
     /// How demand is collected.
     pub reports: Reporting,
+    /// The rate of the links of the control network (`triggers = "broadcast"`, `reports = "control-network"`). It is one
+    /// switch. Default: 1Gbps.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub control_rate: Option<Rate>,
+    /// The delay of each link of the control network. Default: 1us.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub control_delay: Option<Time>,
     /// With `reports = "slot"`: how long that slot is. Default: 30 µs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub report_slot: Option<Time>,
@@ -165,7 +196,10 @@ impl Default for TdmaSpec {
             self_ending: true,
             clock_drift: Time::us(100),
             controllers: Controllers::default(),
+            triggers: Triggers::default(),
             reports: Reporting::default(),
+            control_rate: None,
+            control_delay: None,
             report_slot: None,
             report_interval: None,
             short_share: 0.0,
@@ -231,6 +265,17 @@ impl TdmaSpec {
         let slot = self.report_slot.unwrap_or(Time::us(30));
         (self.reports == Reporting::Slot).then_some(slot)
     }
+    /// The rate and delay of each link of the control network; `None` if there is no such network.
+    pub fn control_link(&self) -> Option<LinkParams> {
+        let rate = self.control_rate.unwrap_or(Rate(1_000_000_000));
+        let delay = self.control_delay.unwrap_or(Time::us(1));
+        let broadcast = self.triggers == Triggers::Broadcast;
+        (broadcast || self.reports_apart()).then_some(LinkParams { rate, delay })
+    }
+    /// Whether hosts and the fabric manager exchange messages over the control network.
+    pub fn reports_apart(&self) -> bool {
+        self.reports == Reporting::ControlNetwork
+    }
     /// [`TdmaSpec::host_timeout`] or its default.
     pub fn host_timeout(&self) -> Time {
         self.host_timeout.unwrap_or(self.round.times(2))
@@ -285,6 +330,16 @@ impl TdmaSpec {
         SpecError::unless(interval >= least, "report-interval", interval, || {
             "at least 1us".into()
         })?;
+        let link = self.control_link().unwrap_or(LinkParams { rate: FASTEST, delay: Time::ZERO });
+        SpecError::unless(
+            link.rate.0 > 0 && link.rate <= FASTEST,
+            "control-rate",
+            link.rate,
+            || format!("above 0 and at most {FASTEST}"),
+        )?;
+        SpecError::unless(link.delay <= LONGEST_DELAY, "control-delay", link.delay, || {
+            format!("at most {LONGEST_DELAY}")
+        })?;
         let slot = self.report_slot().unwrap_or(least);
         SpecError::unless(slot >= least && slot <= most, "report-slot", slot, || {
             "1us to 1s".into()
@@ -318,6 +373,13 @@ impl TdmaSpec {
             return Err(SpecError::new("hosts", message));
         }
         needs("short-flow", self.short_flow.is_some(), self.short_share > 0.0, "`short-share`")?;
+        let per_switch = self.controllers == Controllers::PerSwitch;
+        let broadcast = self.triggers == Triggers::Broadcast;
+        needs("triggers", broadcast, per_switch, "`controllers = \"per-switch\"`")?;
+        let link = self.control_link().is_some();
+        let network = "`triggers = \"broadcast\"` or `reports = \"control-network\"`";
+        needs("control-rate", self.control_rate.is_some(), link, network)?;
+        needs("control-delay", self.control_delay.is_some(), link, network)?;
         let slot = self.reports == Reporting::Slot;
         needs("report-slot", self.report_slot.is_some(), slot, "`reports = \"slot\"`")?;
         needs("drain", self.drain.is_some(), self.receive_buffer.is_some(), "`receive-buffer`")?;
@@ -382,6 +444,21 @@ mod tests {
         assert_eq!(of(Signalling::Extended), (Time::us(150), Time::us(5)));
         assert!(!TdmaSpec::default().has_short());
         assert_eq!(TdmaSpec::default().report_slot(), None);
+    }
+
+    #[test]
+    fn a_control_network_exists_only_if_something_uses_it() {
+        let link = |spec: &TdmaSpec| spec.build().map(|tdma| tdma.spec().control_link().is_some());
+        let apart = TdmaSpec { reports: Reporting::ControlNetwork, ..TdmaSpec::default() };
+        let broadcast = TdmaSpec { triggers: Triggers::Broadcast, ..TdmaSpec::default() };
+        let per_switch = TdmaSpec { controllers: Controllers::PerSwitch, ..broadcast.clone() };
+        assert_eq!(link(&TdmaSpec::default()).ok(), Some(false));
+        assert_eq!((link(&apart).ok(), link(&per_switch).ok()), (Some(true), Some(true)));
+        assert_eq!(link(&broadcast).unwrap_err().key, "triggers");
+        let idle = TdmaSpec { control_rate: Some(Rate(1)), ..TdmaSpec::default() };
+        assert_eq!(link(&idle).unwrap_err().key, "control-rate");
+        let stopped = TdmaSpec { control_rate: Some(Rate(0)), ..apart };
+        assert_eq!(link(&stopped).unwrap_err().key, "control-rate");
     }
 
     /// For any number of hosts, their short flows to one host are at most what the share of its link carries.

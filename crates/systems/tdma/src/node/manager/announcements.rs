@@ -1,5 +1,6 @@
 //! The announcements of rounds to hosts and controllers, in messages that delay no pause frame.
 
+use super::super::outbox::Outbox;
 use super::super::runs::{Run, slot_parts};
 use super::{FabricManager, SEND};
 use crate::wire::{Body, Fragment, MAX_CLASSES, MAX_SLOTS, Open};
@@ -49,7 +50,7 @@ impl FabricManager {
         let edge = self.current.as_ref().map(Run::due);
         let edge = edge.or(self.next.as_ref().map(|run| run.begin)).unwrap_or(Time::MAX);
         while let Some(&message) = self.messages.front() {
-            if let Err(at) = self.outbox.may_send(edge, cx.now) {
+            if let Err(at) = self.port_of(message).may_send(edge, cx.now) {
                 if at != self.send_at {
                     self.send_at = at;
                     cx.wake(at, SEND);
@@ -59,8 +60,14 @@ impl FabricManager {
             self.messages.pop_front();
             if let Some((to, body)) = self.body(message, cx.now) {
                 let heard = self.tracker.heard(to);
-                self.outbox.message(to, to, heard, body, cx);
+                self.port_of(message).message(to, to, heard, body, cx);
             }
+        }
+    }
+    fn port_of(&mut self, message: QueuedMessage) -> &mut Outbox {
+        match message {
+            QueuedMessage::Slots { .. } => self.to_controllers(),
+            QueuedMessage::Classes { .. } | QueuedMessage::Reported { .. } => self.to_hosts(),
         }
     }
     fn body(&self, message: QueuedMessage, now: Time) -> Option<(HostId, Body)> {
