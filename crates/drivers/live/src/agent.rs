@@ -24,7 +24,7 @@ use slotline_envelope::KeyPair;
 use slotline_linux::wait;
 use slotline_net::error::SpecError;
 use slotline_net::frame::{Kind, Packet};
-use slotline_net::id::{HostId, PortId};
+use slotline_net::id::HostId;
 use slotline_net::node::{Counters, Handover, Node};
 use slotline_net::time::Time;
 use slotline_net::topology::{End, Wire};
@@ -32,6 +32,8 @@ use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
+
+mod intake;
 
 /// The largest number of messages handled before other work has its turn.
 const BURST: usize = 64;
@@ -307,57 +309,6 @@ impl Agent {
         let lives = by.is_some() && now.since(self.heard) < span(self.setup.agent.silence) * 3 / 8;
         let standing = if lives { Standing::Witness } else { Standing::Knows };
         self.channel.send(to, &Message::Standing(term, standing), now);
-    }
-
-    /// Takes in what the kernel has for the node.
-    fn take_in(&mut self, now: Local) -> io::Result<()> {
-        match &self.grip {
-            Grip::Packets(_) => self.take_packets(now),
-            Grip::Flows(_) => self.take_counts(now),
-        }
-    }
-
-    /// Reads the kernel's counts if the node is about to report.
-    fn take_counts(&mut self, now: Local) -> io::Result<()> {
-        let time = self.clocks[self.leader].now(now);
-        let (Some(seat), Some(time)) = (&mut self.seat, time) else { return Ok(()) };
-        let (Grip::Flows(flows), Role::Switch(role)) = (&mut self.grip, &self.setup.role) else {
-            return Ok(());
-        };
-        if seat.next_wake() <= time {
-            for (port, packet) in flows.count(&role.hosts, now)? {
-                seat.receive(port, packet, &[], time);
-            }
-        }
-        Ok(())
-    }
-
-    /// Reads packets of applications from the queue.
-    fn take_packets(&mut self, now: Local) -> io::Result<()> {
-        self.grip.fill()?;
-        self.buffer.clear();
-        while let Some(number) = self.grip.next(&mut self.buffer) {
-            let packet = self.classify();
-            self.buffer.clear();
-            let time = self.clocks[self.leader].now(now);
-            match (packet, &mut self.seat, time) {
-                (Some(packet), Some(seat), Some(time)) => {
-                    let stamp = self.held.put(number, now);
-                    seat.receive(PortId(0), Packet { stamp, ..packet }, &[], time);
-                    continue;
-                }
-                (Some(_), ..) => self.counts.unscheduled += 1,
-                (None, ..) => self.counts.exempt += 1,
-            }
-            self.grip.release(number, None);
-        }
-        Ok(())
-    }
-
-    /// The packet of the model for the IP packet in the buffer; `None` if the packet is not held.
-    fn classify(&self) -> Option<Packet> {
-        let (packet, length) = self.setup.role.classify(&self.buffer)?;
-        (u32::from(length) >= self.setup.agent.exempt_below).then_some(packet)
     }
 
     /// Asks all arbiters for the time. It asks more often if packets wait and the arbiter is silent.

@@ -330,6 +330,26 @@ impl Config {
         Ok(config)
     }
 
+    /// Checks the prefixes of the network and of racks.
+    fn check_prefixes(&self) -> Result<(), (String, String)> {
+        let wrong = |key: &str, what: &str| Err((key.to_string(), what.to_string()));
+        if self.network.is_empty() && self.rack.is_empty() && self.switch.is_empty() {
+            return wrong(
+                "network",
+                "give the prefixes of the hosts' addresses, such as [\"10.0.0.0/24\"]",
+            );
+        }
+        let in_racks = self.rack.iter().flat_map(|rack| &rack.hosts).map(|prefix| ("rack", prefix));
+        let mut prefixes = self.network.iter().map(|prefix| ("network", prefix)).chain(in_racks);
+        if let Some((key, prefix)) = prefixes.find(|(_, text)| Prefix::parse(text).is_none()) {
+            return wrong(key, &format!("`{prefix}` is not a prefix, such as \"10.0.0.0/24\""));
+        }
+        if let Some(rack) = self.rack.iter().find(|rack| rack.hosts.is_empty()) {
+            return wrong("rack", &format!("`{}` has no prefixes of `hosts`", rack.name));
+        }
+        Ok(())
+    }
+
     fn check(&self) -> Result<(), (String, String)> {
         let wrong = |key: &str, what: &str| Err((key.to_string(), what.to_string()));
         if self.arbiter.is_empty() {
@@ -345,20 +365,7 @@ impl Config {
             return wrong("standby.timeout", "must be at least 5ms: beats have a fifth of it");
         }
         self.check_tenants()?;
-        if self.network.is_empty() && self.rack.is_empty() && self.switch.is_empty() {
-            return wrong(
-                "network",
-                "give the prefixes of the hosts' addresses, such as [\"10.0.0.0/24\"]",
-            );
-        }
-        let in_racks = self.rack.iter().flat_map(|rack| &rack.hosts).map(|prefix| ("rack", prefix));
-        let mut prefixes = self.network.iter().map(|prefix| ("network", prefix)).chain(in_racks);
-        if let Some((key, prefix)) = prefixes.find(|(_, text)| Prefix::parse(text).is_none()) {
-            return wrong(key, &format!("`{prefix}` is not a prefix, such as \"10.0.0.0/24\""));
-        }
-        if let Some(rack) = self.rack.iter().find(|rack| rack.hosts.is_empty()) {
-            return wrong("rack", &format!("`{}` has no prefixes of `hosts`", rack.name));
-        }
+        self.check_prefixes()?;
         let mut names: Vec<&str> = self.host.iter().map(|host| host.name.as_str()).collect();
         names.extend(self.rack.iter().map(|rack| rack.name.as_str()));
         names.extend(self.switch.iter().map(|switch| switch.name.as_str()));

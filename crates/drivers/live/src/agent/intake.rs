@@ -1,0 +1,62 @@
+//! What the kernel has for the node of an agent: packets of applications, or counts of flows.
+
+use super::Agent;
+use crate::clock::Local;
+use crate::grip::Grip;
+use crate::role::Role;
+use slotline_net::frame::Packet;
+use slotline_net::id::PortId;
+use std::io;
+
+impl Agent {
+    /// Takes in what the kernel has for the node.
+    pub(super) fn take_in(&mut self, now: Local) -> io::Result<()> {
+        match &self.grip {
+            Grip::Packets(_) => self.take_packets(now),
+            Grip::Flows(_) => self.take_counts(now),
+        }
+    }
+
+    /// Reads the kernel's counts if the node is about to report.
+    fn take_counts(&mut self, now: Local) -> io::Result<()> {
+        let time = self.clocks[self.leader].now(now);
+        let (Some(seat), Some(time)) = (&mut self.seat, time) else { return Ok(()) };
+        let (Grip::Flows(flows), Role::Switch(role)) = (&mut self.grip, &self.setup.role) else {
+            return Ok(());
+        };
+        if seat.next_wake() <= time {
+            for (port, packet) in flows.count(&role.hosts, now)? {
+                seat.receive(port, packet, &[], time);
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads packets of applications from the queue.
+    fn take_packets(&mut self, now: Local) -> io::Result<()> {
+        self.grip.fill()?;
+        self.buffer.clear();
+        while let Some(number) = self.grip.next(&mut self.buffer) {
+            let packet = self.classify();
+            self.buffer.clear();
+            let time = self.clocks[self.leader].now(now);
+            match (packet, &mut self.seat, time) {
+                (Some(packet), Some(seat), Some(time)) => {
+                    let stamp = self.held.put(number, now);
+                    seat.receive(PortId(0), Packet { stamp, ..packet }, &[], time);
+                    continue;
+                }
+                (Some(_), ..) => self.counts.unscheduled += 1,
+                (None, ..) => self.counts.exempt += 1,
+            }
+            self.grip.release(number, None);
+        }
+        Ok(())
+    }
+
+    /// The packet of the model for the IP packet in the buffer; `None` if the packet is not held.
+    fn classify(&self) -> Option<Packet> {
+        let (packet, length) = self.setup.role.classify(&self.buffer)?;
+        (u32::from(length) >= self.setup.agent.exempt_below).then_some(packet)
+    }
+}
