@@ -15,6 +15,8 @@ use std::time::Duration;
 const FIRST: Duration = Duration::from_millis(400);
 /// The number of beats within the time after which a silent arbiter is replaced.
 const BEATS: u32 = 5;
+/// No network has so many elections. An agent that claims a higher term is not believed, so terms never overflow.
+const MOST: u64 = 1 << 62;
 
 /// What a daemon says about a term.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -85,7 +87,7 @@ impl Election {
     }
     /// Another daemon has said something about a term.
     pub fn hear(&mut self, term: u64, standing: Standing, now: Local) -> Turn {
-        let newer = term > self.term;
+        let newer = term > self.term && term < MOST;
         if newer {
             self.term = term;
         }
@@ -173,6 +175,7 @@ mod tests {
         assert!(second.beats(at(510)) && !second.beats(at(519)) && second.beats(at(520)));
         assert_eq!(first.hear(3, Standing::Knows, at(530)), Turn::StepBack, "an agent says so");
         assert_eq!((first.active(), first.check(at(579))), (None, Turn::Stay));
+        assert_eq!(second.hear(u64::MAX, Standing::Knows, at(530)), Turn::Stay, "nonsense");
     }
 
     #[test]
