@@ -277,22 +277,22 @@ impl FabricManager {
         self.outbox.longest().max(self.control.as_ref().map_or(Time::ZERO, Outbox::longest))
     }
     /// The port by which messages to hosts leave.
-    fn to_hosts(&mut self) -> &mut Outbox {
+    fn outbox_to_hosts(&mut self) -> &mut Outbox {
         let apart = self.config.tdma.spec().reports_apart();
         self.control.as_mut().filter(|_| apart).unwrap_or(&mut self.outbox)
     }
     /// The port by which messages to controllers leave.
-    fn to_controllers(&mut self) -> &mut Outbox {
+    fn outbox_to_controllers(&mut self) -> &mut Outbox {
         self.control.as_mut().unwrap_or(&mut self.outbox)
     }
     /// Triggers all controllers.
     fn trigger(&mut self, body: &Body, cx: &mut Cx<'_>) {
         if self.config.tdma.spec().triggers == Triggers::Broadcast {
-            return self.to_controllers().message(EVERYONE, EVERYONE, 0, body.clone(), cx);
+            return self.outbox_to_controllers().message(EVERYONE, EVERYONE, 0, body.clone(), cx);
         }
         for at in 0..self.config.controllers.len() {
             let to = self.config.controllers[at];
-            self.to_controllers().message(to, to, 0, body.clone(), cx);
+            self.outbox_to_controllers().message(to, to, 0, body.clone(), cx);
         }
     }
     /// Sends pause frames, or triggers the controllers to send theirs.
@@ -402,11 +402,11 @@ impl Node for FabricManager {
         }
         for at in 0..self.members.len() {
             let to = self.members[at];
-            self.to_hosts().message(to, to, 0, Body::Hello, cx);
+            self.outbox_to_hosts().message(to, to, 0, Body::Hello, cx);
         }
         for at in 0..self.config.controllers.len() {
             let to = self.config.controllers[at];
-            self.to_controllers().message(to, to, 0, Body::Hello, cx);
+            self.outbox_to_controllers().message(to, to, 0, Body::Hello, cx);
         }
         cx.wake(cx.now.after(self.config.tdma.spec().host_timeout()), SWEEP);
         if self.config.tdma.spec().report_slot().is_some() {

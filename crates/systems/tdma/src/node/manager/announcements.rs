@@ -66,8 +66,10 @@ impl FabricManager {
     }
     fn port_of(&mut self, message: QueuedMessage) -> &mut Outbox {
         match message {
-            QueuedMessage::Slots { .. } => self.to_controllers(),
-            QueuedMessage::Classes { .. } | QueuedMessage::Reported { .. } => self.to_hosts(),
+            QueuedMessage::Slots { .. } => self.outbox_to_controllers(),
+            QueuedMessage::Classes { .. } | QueuedMessage::Reported { .. } => {
+                self.outbox_to_hosts()
+            }
         }
     }
     fn body(&self, message: QueuedMessage, now: Time) -> Option<(HostId, Body)> {
