@@ -5,7 +5,6 @@ use crate::circuits::Circuits;
 use crate::classify::{Addresses, Classifier};
 use crate::clock::{Clock, Dilation};
 use crate::frames::{Frames, State};
-use crate::namespace::Host;
 use crate::port::PREFIX;
 use crate::processors::{Pinned, cpu_time, share};
 use crate::seat::Seat;
@@ -22,6 +21,8 @@ use std::io::{self, IoSlice};
 use std::net::IpAddr;
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
+
+mod arrivals;
 
 /// The network and its hosts.
 pub struct Fabric<'a> {
@@ -455,52 +456,6 @@ impl<'a> Fabric<'a> {
     fn note_room(&mut self, at: usize) {
         if !self.seats[at].postponed.is_empty() {
             self.note_decision(at);
-        }
-    }
-
-    /// Notes that a packet has arrived at its host. The kernel gets it together with segments that follow at once.
-    fn arrive(&mut self, packet: &Packet, at: Time, clock: &Clock) -> io::Result<()> {
-        let frame = &mut self.frames.slots[packet.stamp as usize];
-        if packet.has(CE) {
-            mark(&mut frame.bytes[PREFIX..], self.addresses, packet.dst);
-        }
-        if let Some(circuits) = &mut self.circuits {
-            circuits.arrive(frame.host, packet, &mut frame.bytes[PREFIX..])?;
-        }
-        if frame.state != State::Here {
-            self.counts.refused += 1;
-            self.frames.free(packet.stamp);
-            return Ok(());
-        }
-        let host = packet.dst.at();
-        let bytes = &self.frames.slots[packet.stamp as usize].bytes;
-        if !self.seats[host].arrived.continues(&self.frames, bytes) {
-            self.deliver(host, clock);
-        }
-        if self.seats[host].arrived.is_empty() {
-            self.receiving.push(host);
-        }
-        let bytes = &self.frames.slots[packet.stamp as usize].bytes;
-        self.seats[host].arrived.push(packet.stamp, at, bytes);
-        Ok(())
-    }
-
-    /// Gives the segments that have arrived to the kernels of their hosts.
-    fn deliver_all(&mut self, clock: &Clock) {
-        let mut receiving = std::mem::take(&mut self.receiving);
-        receiving.drain(..).for_each(|host| self.deliver(host, clock));
-        self.receiving = receiving;
-    }
-
-    /// Gives the segments that have arrived at a host to its kernel.
-    fn deliver(&mut self, host: usize, clock: &Clock) {
-        let Seat { host: Host { port, .. }, arrived, .. } = &mut self.seats[host];
-        let taken = port.deliver(&arrived.parts(&self.frames));
-        for (handle, at) in arrived.drain() {
-            self.counts.delivered += u64::from(taken);
-            self.counts.refused += u64::from(!taken);
-            self.fidelity.deliveries.add(clock.since(at));
-            self.frames.free(handle);
         }
     }
 
