@@ -59,7 +59,8 @@ pub fn record(
     let circuits = congestion::load(transport, spec, names.len() as u32, registered.folder());
     let circuits = circuits.map_err(failed)?;
     let mut tcp = kernel(transport, dilation);
-    tcp.waits = assembly.times_packets;
+    // Without dilation the network's thread is late more often then.
+    tcp.waits = assembly.times_packets && dilation.factor() > 1.0;
     circuits.iter().for_each(|own| own.name().clone_into(&mut tcp.congestion));
     let hosts = hosts(&names, &tcp, spec.gate)?;
     let gate = match hosts.first().map(Host::gate) {
