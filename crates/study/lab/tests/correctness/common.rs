@@ -74,3 +74,16 @@ pub fn results(outcome: &Outcome) -> Vec<FlowResult> {
     };
     outcome.places.iter().flat_map(host).collect()
 }
+
+/// Numbers that look random, of a linear congruential generator (Knuth's MMIX).
+#[derive(Default)]
+pub struct Random(pub u64);
+
+impl Random {
+    /// The next number below `most`.
+    pub fn below(&mut self, most: u64) -> u64 {
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % most.max(1)
+    }
+}

@@ -1,5 +1,6 @@
 //! Two arbiters of which one stops, or is slow: no timeslot is granted twice.
 
+use crate::common::Random;
 use proptest::prelude::*;
 use slotline_envelope::KeyPair;
 use slotline_lab::live::LiveNetwork;
@@ -75,19 +76,12 @@ struct Disturbance {
 struct Wires {
     in_flight: BTreeMap<(Time, u64), (Packet, Vec<u8>)>,
     sent: u64,
-    random: u64,
+    random: Random,
     now: Time,
     disturbance: Disturbance,
 }
 
 impl Wires {
-    fn below(&mut self, most: u64) -> u64 {
-        self.random = self
-            .random
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (self.random >> 33) % most.max(1)
-    }
     fn arrived(&mut self, at: usize) -> Vec<(Packet, Vec<u8>)> {
         let now = self.now;
         let due =
@@ -104,8 +98,8 @@ impl Wires {
 
 impl Io for Wires {
     fn send(&mut self, _far: End, packet: &Packet, payload: &[u8]) -> io::Result<bool> {
-        let arrives = self.now.after(Time::us(20 + self.below(self.disturbance.delay)));
-        let lost = self.below(100) < self.disturbance.loss;
+        let arrives = self.now.after(Time::us(20 + self.random.below(self.disturbance.delay)));
+        let lost = self.random.below(100) < self.disturbance.loss;
         self.sent += 1;
         if packet.kind == Kind::Control && !lost {
             self.in_flight.insert((arrives, self.sent), (*packet, payload.to_vec()));
@@ -140,7 +134,8 @@ fn accepted(disturbance: Disturbance, seed: u64) -> (Accepted, u64) {
         agents.iter().map(host).chain([0, 1].map(|rank| new_arbiter(rank, 9))).collect();
     let mut now = Time::ms(1);
     seats.iter_mut().for_each(|seat| seat.start(now));
-    let mut wires = Wires { in_flight: BTreeMap::new(), sent: 0, random: seed, now, disturbance };
+    let mut wires =
+        Wires { in_flight: BTreeMap::new(), sent: 0, random: Random(seed), now, disturbance };
     let (mut waiting, mut logs) = (vec![0; HOSTS as usize], vec![String::new(); HOSTS as usize]);
     while now < Time::ms(150) {
         now = now.after(STEP);
@@ -165,7 +160,7 @@ fn accepted(disturbance: Disturbance, seed: u64) -> (Accepted, u64) {
             }
             if at < HOSTS as usize {
                 while waiting[at] < BACKLOG {
-                    let to = if at == 0 || wires.below(2) == 0 && at != 1 { 1 } else { 0 };
+                    let to = if at == 0 || wires.random.below(2) == 0 && at != 1 { 1 } else { 0 };
                     seats[at].receive(PortId(0), packet(&agents[at], to), &[], now);
                     waiting[at] += 1;
                 }

@@ -1,6 +1,7 @@
 //! The daemons of circuits: switches of racks whose clocks differ and that begin at any time, and the controller, which
 //! tells a circuit switch its circuits.
 
+use crate::common::Random;
 use proptest::prelude::*;
 use slotline_envelope::KeyPair;
 use slotline_lab::live::{LiveNetwork, recorded_controller};
@@ -96,17 +97,10 @@ struct World {
     by_packet_switch: u64,
     /// The percentage of messages that are lost.
     loss: u64,
-    random: u64,
+    random: Random,
 }
 
 impl World {
-    fn below(&mut self, most: u64) -> u64 {
-        self.random = self
-            .random
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (self.random >> 33) % most.max(1)
-    }
     /// Whether the circuit is up for a time.
     fn is_up(&self, at: Time, until: Time, circuit: (u32, u32)) -> bool {
         let last = self.changes.iter().rposition(|(down, ..)| *down <= at);
@@ -138,9 +132,9 @@ impl Io for Outlet<'_> {
             Setup::Controller(setup) => setup.links.clone(),
         };
         match (packet.kind, links.addressed(packet, far, HostId(self.me)), self.setup) {
-            (Kind::Control, Some(_), _) if self.world.below(100) < self.world.loss => {}
+            (Kind::Control, Some(_), _) if self.world.random.below(100) < self.world.loss => {}
             (Kind::Control, Some((to, packet)), _) => {
-                let arrives = self.now.after(Time::us(50 + self.world.below(1_500)));
+                let arrives = self.now.after(Time::us(50 + self.world.random.below(1_500)));
                 self.world.sent += 1;
                 let message = (to, packet, payload.to_vec());
                 self.world.in_flight.insert((arrives, self.world.sent), message);
@@ -185,7 +179,7 @@ fn run(scheduler: &str, offsets: &[i64], joins: &[u64], loss: u64, seed: u64) ->
     let rack = |n| Setup::Rack(network.agent(&format!("tor{n}"), key(n)).unwrap());
     let mut setups: Vec<Setup> = (0..RACKS).map(rack).collect();
     setups.push(Setup::Controller(network.arbiter(0, key(RACKS)).unwrap()));
-    let mut world = World { loss, random: seed, ..World::default() };
+    let mut world = World { loss, random: Random(seed), ..World::default() };
     let mut seats: Vec<Option<Seat>> = (0..=RACKS).map(|_| None).collect();
     let (mut given, mut dropped) = (0, 0);
     for step in 1..30_000 {
@@ -211,8 +205,8 @@ fn run(scheduler: &str, offsets: &[i64], joins: &[u64], loss: u64, seed: u64) ->
                 seat.receive(port(setup, packet.flow), packet, &payload, local);
             }
             let rack = at as u32;
-            if rack < RACKS && now < Time::ms(1_100) && world.below(8) == 0 {
-                let dst = HostId((rack + 1 + world.below(3) as u32) % RACKS * 2);
+            if rack < RACKS && now < Time::ms(1_100) && world.random.below(8) == 0 {
+                let dst = HostId((rack + 1 + world.random.below(3) as u32) % RACKS * 2);
                 let packet =
                     Packet { dst, len: 1_538, kind: Kind::Datagram, stamp: 1, ..Packet::default() };
                 given += 1;
