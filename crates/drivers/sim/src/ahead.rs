@@ -14,7 +14,7 @@ use crate::shard::{Item, NONE, Shard};
 use slotline_net::aqm::Feedback;
 use slotline_net::frame::{ECT, Packet};
 use slotline_net::id::PortId;
-use slotline_net::node::egress::{Leaving, Stored};
+use slotline_net::node::egress::{Leaving, Passage, Stored};
 use slotline_net::node::switch::Switch;
 use slotline_net::node::{Cx, DropReason, Node, Payloads};
 use slotline_net::time::Time;
@@ -121,25 +121,18 @@ struct Departure {
 }
 
 impl Links {
-    /// The departure of a packet that arrives at `now` by port `out`, if it is certain and its arrival can be put into the
-    /// calendar, where it must stay in its place until it has started.
+    /// The departure of a packet of `len` bytes that arrives at `now`, if its arrival can be put into the calendar, where
+    /// it must stay in its place until it has started.
     #[inline]
-    fn departure(
-        &self,
-        switch: &Switch,
-        (out, index): (PortId, u32),
-        packet: &Packet,
-        now: u64,
-    ) -> Option<Departure> {
+    fn departure(&self, (out, index): (PortId, u32), len: u16, now: u64) -> Option<Departure> {
         let at = (index - self.first_port) as usize;
         let line = &self.lines[at];
         let (busy, start) = (line.is_busy(now), line.free_at.max(now));
-        let end = start + line.time_for(packet.len);
+        let end = start + line.time_for(len);
         let arrival = line.arrival(end);
-        let certain = line.discipline() == Discipline::Pulled
-            && switch.foresees(out, packet, Time::ps(now), Time::ps(start - now))
+        let stays = line.discipline() == Discipline::Pulled
             && (!busy || (self.is_mine(arrival.1) && self.calendar.is_near(arrival.0)));
-        certain.then_some(Departure { out, at, busy, start, end, arrival })
+        stays.then_some(Departure { out, at, busy, start, end, arrival })
     }
 
     /// Puts a packet that was admitted into the calendar.
@@ -223,10 +216,10 @@ impl Shard {
             return;
         }
         let base = links.shared.layout.first[id] - links.first_port;
-        let mut latest = 0;
+        let (mut latest, row) = (0, switch.row());
         for item in items {
             let packet = &links.calendar.get(item.position).packet;
-            if let Some(out) = switch.certain_exit(packet) {
+            if let Some(out) = Switch::exit_by(&row, packet) {
                 item.out = u32::from(out.0);
                 let line = &links.lines[(base + item.out) as usize];
                 latest = latest.max(line.free_at ^ switch.touch(out));
@@ -328,42 +321,34 @@ impl Shard {
         let base = self.links.shared.layout.first[id];
         let index = base + u32::from(out.0);
         let packet = source.packet(&self.links.calendar);
-        let Some(departure) = self.links.departure(switch, (out, index), packet, now) else {
+        let (len, class, ect) = (packet.len, packet.class, packet.has(ECT));
+        let leaving = Leaving { len, class, ect, from, since: Time::ps(now) };
+        let Some(departure) = self.links.departure((out, index), len, now) else {
             self.prepare(id, switch, out, now);
             return false;
         };
-        let has_room = switch.has_room(out, packet, Time::ps(now))
-            || (switch.shares() && self.has_room(id, switch, out, source, now));
-        let packet = source.packet(&self.links.calendar);
-        let mut feedback = None;
-        match switch.admit_ahead(out, packet, has_room, Time::ps(now), &mut feedback) {
-            Ok(flags) => {
-                let ect = packet.has(ECT);
-                let (len, class, since) = (packet.len, packet.class, Time::ps(now));
-                let leaving = Leaving { len, class, ect, from, since };
+        let wait = Time::ps(departure.start - now);
+        let mut passage = switch.pass(out, &leaving, wait, false);
+        if passage == Passage::NoRoom {
+            self.report_all_departures(id, switch, now);
+            passage = switch.pass(out, &leaving, wait, true);
+        }
+        let flags = if let Passage::Sent(flags) = passage { flags } else { 0 };
+        match passage {
+            Passage::Uncertain | Passage::NoRoom => {
+                self.prepare(id, switch, out, now);
+                return false;
+            }
+            Passage::Refused(reason) => self.refuse(id, switch, out, source, reason, now),
+            Passage::Sent(_) | Passage::Notified(_) => {
                 let payloads = self.effects.payloads();
                 self.links.send_ahead(switch, &departure, source, flags, leaving, payloads);
-                if let Some(what) = feedback {
+                if let Passage::Notified(what) = passage {
                     self.notify(id, switch, out, source, what, now);
                 }
             }
-            Err(reason) => self.refuse(id, switch, out, source, reason, now),
         }
         true
-    }
-
-    /// Whether a shared buffer has room for a packet that goes to port `out`, after the departures that decide it are
-    /// reported.
-    fn has_room(
-        &mut self,
-        id: usize,
-        switch: &mut Switch,
-        out: PortId,
-        source: &Source,
-        now: u64,
-    ) -> bool {
-        self.report_all_departures(id, switch, now);
-        switch.has_room(out, source.packet(&self.links.calendar), Time::ps(now))
     }
 
     /// Prepares the switch to receive a packet that goes to port `out`.

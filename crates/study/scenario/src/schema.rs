@@ -7,7 +7,7 @@ pub mod types;
 use serde_json::Value;
 use slotline_net::schema::part_of;
 use std::collections::BTreeSet;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 /// The schema of files as text, for editors. A test compares it with the types.
 pub const TEXT: &str = include_str!("schema/file.json");
@@ -26,9 +26,20 @@ pub fn scenario() -> &'static Value {
     &SCENARIO
 }
 
-/// The part of the schema of a scenario file that is about `keys`, without its texts and defaults.
-pub(crate) fn shape(keys: &BTreeSet<&str>) -> Value {
-    part_of(include_str!("schema/shape.json"), keys).expect("the file is a schema")
+/// The part of the schema of a scenario file that is about `keys`, without its texts and defaults. The last part is kept,
+/// because the points of a sweep have the same keys.
+pub(crate) fn shape(keys: &BTreeSet<&str>) -> Arc<Value> {
+    static LAST: Mutex<Option<(Vec<String>, Arc<Value>)>> = Mutex::new(None);
+    let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+    match &*last {
+        Some((known, part)) if known.iter().eq(keys) => Arc::clone(part),
+        _ => {
+            let part = part_of(include_str!("schema/shape.json"), keys);
+            let part = Arc::new(part.expect("the file is a schema"));
+            *last = Some((keys.iter().map(|key| (*key).to_owned()).collect(), Arc::clone(&part)));
+            part
+        }
+    }
 }
 
 /// The schema of a file without the keys that merge files, or make many scenarios of one.

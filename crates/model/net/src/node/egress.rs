@@ -5,7 +5,7 @@ use super::reserve::Reserve;
 use super::{Cx, DropReason};
 use crate::aqm::spec::QueueSpec;
 use crate::aqm::{
-    Arrival, Backlog, Departure, Discipline, Failure, Left, Marker, Verdict, queue_stream,
+    Arrival, Backlog, Departure, Discipline, Failure, Feedback, Left, Marker, Verdict, queue_stream,
 };
 use crate::frame::{CE, CLASSES, ECT, Packet};
 use crate::id::PortId;
@@ -81,6 +81,21 @@ impl Leaving {
         let Stored { packet, from, since } = *stored;
         Leaving { len: packet.len, class: packet.class, ect: packet.has(ECT), from, since }
     }
+}
+
+/// What becomes of a packet that may wait outside of the queues until it is sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Passage {
+    /// Its departure is not certain. Nothing has changed.
+    Uncertain,
+    /// There is no room, unless departures have not been reported yet. Nothing has changed.
+    NoRoom,
+    /// It is admitted, and leaves with these flags added.
+    Sent(u8),
+    /// It is admitted as it is, and its sender is to be notified.
+    Notified(Feedback),
+    /// It is to be dropped.
+    Refused(DropReason),
 }
 
 /// The backlog as time. The arithmetic is that of a FIFO port that only knows when it will be free, so both accept,
@@ -257,41 +272,85 @@ impl Egress {
         CE
     }
 
-    /// Whether the departure of `packet`, which arrives at `now` and is to wait for `wait`, is certain already: it leaves
+    /// Whether the departure of a packet of `queue` that arrives and is to wait for `wait` is certain already: it leaves
     /// after all packets that are here, and before others of its class.
     #[inline]
-    pub fn foresees(&self, packet: &Packet, now: Time, wait: Time) -> bool {
-        let queue = self.queues.queue_of(packet);
+    fn foresees(&self, queue: usize, leaving: &Leaving, wait: Time) -> bool {
         self.up
             && self.queues.is_empty()
             && !self.queues.is_paused(queue)
-            && (self.last_start < now || self.ahead_queue == queue)
-            && self.reserve.is_none_or(|reserve| reserve.class != packet.class)
+            && (self.last_start < leaving.since || self.ahead_queue == queue)
+            && self.reserve.is_none_or(|reserve| reserve.class != leaving.class)
             && self.markers[queue].passes(wait)
     }
 
-    /// As [`Egress::push`], for a packet that waits outside of the queues until it is sent. Returns the flags to add.
+    /// Admits a packet that arrives, and is to wait for `wait` outside of the queues until it is sent, if its departure is
+    /// certain. `admits` says whether a queue of so many bytes may have it. If `all_reported`, departures up to now have
+    /// been reported.
     #[inline]
-    pub fn push_ahead(&mut self, packet: &Packet, is_marked: bool, now: Time) -> u8 {
-        let time = self.time_for(packet.len);
+    pub fn pass(
+        &mut self,
+        leaving: &Leaving,
+        wait: Time,
+        all_reported: bool,
+        admits: impl FnOnce(u64) -> bool,
+    ) -> Passage {
+        let Leaving { len, class, ect, since: now, .. } = *leaving;
+        let queue = self.queues.queue_of_class(class);
+        if !self.foresees(queue, leaving, wait) {
+            return Passage::Uncertain;
+        }
+        let time = self.time_for(len);
+        let whole = self.whole.backlog(now);
+        let held = if queue == self.ahead_queue { self.ahead } else { 0 };
+        let has_room = whole.wait + time <= self.room && admits(held);
+        if !has_room && !all_reported {
+            return Passage::NoRoom;
+        }
+        let backlog = self.loads.get(queue).map_or(whole, |load| load.backlog(now));
+        let arrival = Arrival { now, backlog, pace: self.pace, len: len.into(), ect };
+        match self.markers[queue].arrive(&arrival) {
+            Verdict::Drop => Passage::Refused(DropReason::Early),
+            _ if !has_room => Passage::Refused(DropReason::Full),
+            verdict => {
+                self.push_ahead(queue, leaving, time);
+                self.passes(class, verdict)
+            }
+        }
+    }
+
+    #[inline]
+    fn passes(&mut self, class: u8, verdict: Verdict) -> Passage {
+        match verdict {
+            Verdict::Mark => {
+                self.stats.classes[usize::from(class)].marks += 1;
+                Passage::Sent(CE)
+            }
+            Verdict::Notify(what) => Passage::Notified(what),
+            Verdict::Pass | Verdict::Drop => Passage::Sent(0),
+        }
+    }
+
+    /// Counts a packet that waits outside of the queues and takes `time` to send.
+    #[inline]
+    fn push_ahead(&mut self, queue: usize, leaving: &Leaving, time: Time) {
+        let now = leaving.since;
         let start = self.whole.until.max(now);
-        let queue = self.queues.queue_of(packet);
-        self.ahead += u64::from(packet.len);
+        self.ahead += u64::from(leaving.len);
         self.ahead_queue = queue;
         self.last_start = start;
         if let Some(load) = self.loads.get_mut(queue) {
             load.follow(time, now, start);
         }
         self.whole.follow(time, now, start);
-        self.mark(packet, is_marked)
     }
 
     /// Loads what every packet needs.
     #[inline]
     pub fn touch(&self) -> u64 {
         let load = self.loads.get(self.ahead_queue).map_or(0, |load| load.until.as_ps());
-        let marker = u64::from(self.markers[0].passes(Time::ZERO));
-        load ^ marker ^ self.whole.until.as_ps() ^ self.ahead
+        let marker = u64::from(matches!(self.markers.first(), Some(Marker::DropTail(_))));
+        load ^ marker ^ self.whole.until.as_ps()
     }
 
     /// Packets outside of the queues have left, each at a time. Returns their bytes.

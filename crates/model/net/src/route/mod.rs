@@ -7,7 +7,7 @@ mod table;
 pub mod two_level;
 mod used;
 
-pub use table::{Choices, Routes, TableSizes};
+pub use table::{Choices, Routes, Row, TableSizes};
 
 use serde::{Deserialize, Serialize};
 

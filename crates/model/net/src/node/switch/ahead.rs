@@ -6,32 +6,37 @@
 //! then the same as if the packets had been here.
 
 use super::Switch;
-use crate::aqm::{Feedback, Verdict};
+use crate::aqm::Feedback;
 use crate::frame::{Kind, Packet};
 use crate::id::PortId;
-use crate::node::egress::{Leaving, Stored};
-use crate::node::{Cx, DropReason};
+use crate::node::Cx;
+use crate::node::egress::{Leaving, Passage, Stored};
+use crate::route::Row;
 use crate::time::Time;
 
 impl Switch {
     /// The port by which `packet` leaves, if its departure may be foreseen: no state of the switch decides on its way.
     #[inline]
     pub fn certain_exit(&self, packet: &Packet) -> Option<PortId> {
-        if packet.kind == Kind::Pause || self.classifier.is_some() {
-            return None;
-        }
-        self.routes.next(self.node, packet.dst, packet.entropy)
+        Self::exit_by(&self.row(), packet)
+    }
+
+    /// As [`Switch::certain_exit`], by the routes of [`Switch::row`].
+    #[inline]
+    pub fn exit_by(row: &Row<'_>, packet: &Packet) -> Option<PortId> {
+        if packet.kind == Kind::Pause { None } else { row.next(packet.dst, packet.entropy) }
+    }
+
+    /// The routes of this switch, for many packets.
+    #[inline]
+    pub fn row(&self) -> Row<'_> {
+        debug_assert!(self.is_foreseeable(), "departures may be certain");
+        self.routes.row(self.node)
     }
 
     /// Whether departures may be certain at all. A pause frame would change them at any time, and a classifier has state.
     pub fn is_foreseeable(&self) -> bool {
         !self.obeys_pause && self.classifier.is_none()
-    }
-
-    /// Whether the departure of `packet` by `out` is certain when it arrives at `now`, after a wait of `wait`.
-    #[inline]
-    pub fn foresees(&self, out: PortId, packet: &Packet, now: Time, wait: Time) -> bool {
-        self.egress[out.at()].foresees(packet, now, wait)
     }
 
     /// Whether ports share a buffer, so that departures from one port matter to others.
@@ -40,48 +45,28 @@ impl Switch {
         self.shares
     }
 
-    /// Whether `packet` finds room. If departures have not been reported yet, the answer may be false although there is
-    /// room in a shared buffer.
-    #[inline]
-    pub fn has_room(&self, out: PortId, packet: &Packet, now: Time) -> bool {
-        let egress = &self.egress[out.at()];
-        let len = u64::from(packet.len);
-        egress.fits(packet, now)
-            && (!self.shares || self.buffer.admits(egress.held_beside(packet), len))
-    }
-
     /// Whether senders are notified of queues.
     pub fn notifies(&self) -> bool {
         self.notifies
     }
 
-    /// Admits a packet to port `out`, which foresees it and has room for it or not. It waits outside of the switch.
-    /// Returns the flags to add, or the reason to drop it. `feedback` is for its sender, if that is notified.
-    ///
-    /// # Errors
-    /// The packet is to be dropped, see [`Switch::lose`].
+    /// Admits a packet that leaves by `out` after a wait of `wait`, if that is certain. It waits outside of the switch. If
+    /// `all_reported`, all departures up to now have been reported; it matters only if ports share a buffer.
     #[inline]
-    pub fn admit_ahead(
+    pub fn pass(
         &mut self,
         out: PortId,
-        packet: &Packet,
-        has_room: bool,
-        now: Time,
-        feedback: &mut Option<Feedback>,
-    ) -> Result<u8, DropReason> {
-        let egress = &mut self.egress[out.at()];
-        let mut is_marked = false;
-        match egress.judge(packet, now) {
-            Verdict::Pass => {}
-            Verdict::Mark => is_marked = true,
-            Verdict::Drop => return Err(DropReason::Early),
-            Verdict::Notify(what) => *feedback = has_room.then_some(what),
+        leaving: &Leaving,
+        wait: Time,
+        all_reported: bool,
+    ) -> Passage {
+        let (egress, len) = (&mut self.egress[out.at()], u64::from(leaving.len));
+        let admits = |held| !self.shares || self.buffer.admits(held, len);
+        let passage = egress.pass(leaving, wait, all_reported || !self.shares, admits);
+        if let Passage::Sent(_) | Passage::Notified(_) = passage {
+            self.buffer.take(len);
         }
-        if !has_room {
-            return Err(DropReason::Full);
-        }
-        self.buffer.take(u64::from(packet.len));
-        Ok(egress.push_ahead(packet, is_marked, now))
+        passage
     }
 
     /// Loads the state of port `out`, so that it is in the cache when a packet is admitted.
