@@ -126,10 +126,10 @@ impl Recorder {
 impl Journal {
     /// Adds what another shard recorded.
     pub(crate) fn absorb(&mut self, other: Journal) {
-        self.hops.extend(other.hops);
+        add(&mut self.hops, other.hops);
         self.captures.resize_with(other.captures.len(), Default::default);
         for (mine, theirs) in self.captures.iter_mut().zip(other.captures) {
-            mine.0.extend(theirs.0);
+            add(&mut mine.0, theirs.0);
             mine.1 += theirs.1;
         }
     }
@@ -137,5 +137,14 @@ impl Journal {
     /// Puts hops into an order that does not depend on shards.
     pub(crate) fn sort(&mut self) {
         self.hops.sort_unstable_by_key(|hop| (hop.arrive, hop.node, hop.port));
+    }
+}
+
+/// Adds hops. The first are not copied, so that a long journal is in memory once.
+fn add(mine: &mut Vec<Hop>, theirs: Vec<Hop>) {
+    if mine.is_empty() {
+        *mine = theirs;
+    } else {
+        mine.extend(theirs);
     }
 }

@@ -36,7 +36,7 @@ pub fn record_followed(
     let permits = Permits::of(&outcome.notes, outcome.reached.as_ps());
     let days = Days::of(&outcome.notes, scene);
     let rows = scene.rows();
-    let traces = Traces::of(&journal.hops, scene, &rows);
+    let traces = Traces::of(journal.hops, scene, &rows);
     record.why = walk::explain(&choice.flows, record, scene, &traces, &permits, &days);
     record.sequence = sequence::sequences(choice, record, scene, &traces);
     record.schedule = permits.into_rows();

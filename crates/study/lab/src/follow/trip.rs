@@ -5,6 +5,7 @@ use slotline_net::frame::{Kind, Packet, RETRANSMITTED, Span};
 use slotline_net::id::NodeId;
 use slotline_sim::Hop;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 /// One link of a trip.
 #[derive(Clone, Copy, Debug)]
@@ -84,12 +85,12 @@ fn key(packet: &Packet) -> Key {
 
 impl Traces {
     /// Assembles trips from `hops`, which are in order of arrival.
-    pub fn of(hops: &[Hop], scene: &Scene, rows: &RowOf) -> Traces {
+    pub fn of(hops: Vec<Hop>, scene: &Scene, rows: &RowOf) -> Traces {
         let mut open: BTreeMap<(u32, Key), Vec<Trip>> = BTreeMap::new();
         let mut traces: BTreeMap<u32, Trace> = BTreeMap::new();
         for hop in hops {
             let wire = &scene.wiring.of(hop.node)[hop.port.at()];
-            let Hop { start, leave, arrive, .. } = *hop;
+            let Hop { start, leave, arrive, .. } = hop;
             let at = wire.far.node;
             let leg = Leg {
                 start,
@@ -99,19 +100,27 @@ impl Traces {
                 from: hop.node,
                 circuit: scene.circuits.contains(&at),
             };
-            let trips = open.entry((hop.packet.flow, key(&hop.packet))).or_default();
+            let mut trips = match open.entry((hop.packet.flow, key(&hop.packet))) {
+                Entry::Occupied(trips) => trips,
+                Entry::Vacant(place) => place.insert_entry(Vec::with_capacity(1)),
+            };
             let goes_on = |trip: &Trip| {
                 (trip.at == hop.node || scene.circuits.contains(&trip.at)) && trip.arrive() <= start
             };
-            let place = trips.iter().position(goes_on).unwrap_or_else(|| {
-                trips.push(Trip { packet: hop.packet, legs: Vec::with_capacity(6), at });
-                trips.len() - 1
+            let place = trips.get().iter().position(goes_on).unwrap_or_else(|| {
+                let legs = Vec::with_capacity(6);
+                trips.get_mut().push(Trip { packet: hop.packet, legs, at });
+                trips.get().len() - 1
             });
-            trips[place].legs.push(leg);
-            trips[place].at = at;
+            let trip = &mut trips.get_mut()[place];
+            trip.legs.push(leg);
+            trip.at = at;
             if at == scene.graph.hosts[hop.packet.dst.at()] {
-                let trip = trips.swap_remove(place);
+                let trip = trips.get_mut().swap_remove(place);
                 traces.entry(hop.packet.flow).or_default().add(trip);
+                if trips.get().is_empty() {
+                    trips.remove();
+                }
             }
         }
         let lost = open
