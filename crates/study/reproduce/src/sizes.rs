@@ -20,7 +20,7 @@ pub struct Sizes {
 }
 
 /// The experiments that are too large for real hosts, or too long.
-static ALL: [Sizes; 10] = [
+static ALL: [Sizes; 11] = [
     Sizes {
         id: "tdma-4",
         points: &[30, 100],
@@ -38,6 +38,7 @@ static ALL: [Sizes; 10] = [
             "workload[0].jitter=1ms",
         ],
     },
+    Sizes { id: "tdma-8", points: &[100, 300], repeat: 1, set: &[] },
     Sizes { id: "xco-3", points: &[1, 3], repeat: 1, set: &["end.at=500ms"] },
     Sizes {
         id: "xco-6",
