@@ -88,6 +88,9 @@ impl Links {
     fn take_back(&mut self, switch: &mut Switch, base: u32, port: PortId, now: u64) -> bool {
         self.report_departures(switch, base, port, now);
         let index = base + u32::from(port.0);
+        if let Some(recorder) = &mut self.recorder {
+            recorder.take_back((index - self.first_port) as usize, now);
+        }
         let mut waiting = std::mem::take(self.waiting(index));
         if let Some(first) = waiting.front() {
             self.line(index).0.free_at = first.start;
@@ -148,6 +151,9 @@ impl Links {
     ) {
         let Departure { out, at, busy, start, end, arrival: (time, to) } = *departure;
         self.lines[at].free_at = end;
+        if self.recorder.is_some() {
+            self.record_ahead(departure, source, flags, leaving.since.as_ps());
+        }
         let position = match source {
             Source::At(position) if self.is_mine(to) => {
                 self.calendar.push_again(*position, time, to, flags)
@@ -168,6 +174,18 @@ impl Links {
             self.report_departures(switch, base, out, leaving.since.as_ps());
         }
         self.ahead[at].push_back(Ahead { start, position, leaving });
+    }
+}
+
+impl Links {
+    /// Records a packet that was admitted, if it is followed.
+    #[cold]
+    fn record_ahead(&mut self, departure: &Departure, source: &Source, flags: u8, now: u64) {
+        let Departure { at, busy, arrival: (time, _), .. } = *departure;
+        let packet = source.packet(&self.calendar);
+        let packet = Packet { flags: packet.flags | flags, ..*packet };
+        let port = self.first_port + at as u32;
+        if busy { self.expect(port, &packet, time, now) } else { self.record(port, &packet, time) }
     }
 }
 
@@ -396,13 +414,14 @@ impl Shard {
         self.carry_out(switch, id, now);
     }
 
-    /// Lets switches decide ahead, unless packets are recorded.
+    /// Lets switches decide ahead, unless all packets of a port are recorded, which are wanted when they leave.
     pub fn decide_ahead(&mut self) {
         let mut nodes = self.places.iter_mut().filter_map(|place| match place {
             Place::Node(node) => switch_of(&mut **node),
             _ => None,
         });
-        if nodes.next().is_some() && self.links.recorder.is_none() {
+        let captures = self.links.recorder.as_ref().is_some_and(|recorder| recorder.captures());
+        if nodes.next().is_some() && !captures {
             self.links.ahead.resize_with(self.links.lines.len(), Waiting::new);
         }
     }

@@ -6,6 +6,7 @@ use crate::line::Line;
 use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::{NodeId, PortId};
 use slotline_net::time::Time;
+use std::collections::VecDeque;
 
 /// The packets that are recorded.
 #[derive(Clone, Default)]
@@ -53,6 +54,8 @@ pub(crate) struct Recorder {
     ports: Vec<u16>,
     /// By captured port: the number of packets that may still be recorded.
     left: Vec<u64>,
+    /// By port of the shard: followed packets that had not started when their departure was decided, in order.
+    expected: Vec<VecDeque<Hop>>,
     journal: Journal,
 }
 
@@ -70,7 +73,13 @@ impl Recorder {
         let captures = vec![(Vec::new(), 0); follow.ports.len()];
         let left = vec![follow.limit; captures.len()];
         let journal = Journal { hops: Vec::new(), captures };
-        Recorder { conns, ports: places, left, journal }
+        let expected = vec![VecDeque::new(); ports];
+        Recorder { conns, ports: places, left, expected, journal }
+    }
+
+    /// Whether all packets of a port are recorded.
+    pub fn captures(&self) -> bool {
+        !self.left.is_empty()
     }
 
     /// Whether a packet that leaves by the shard's port `at` is recorded.
@@ -83,13 +92,32 @@ impl Recorder {
     pub fn note(&mut self, at: usize, line: &Line, hop: Hop) {
         let capture = self.ports[at];
         let followed = self.follows(&hop.packet);
-        let leave = line.free_at;
-        let hop = Hop { start: leave - line.time_for(hop.packet.len), leave, ..hop };
+        let hop = hop.on(line);
         if followed {
             self.journal.hops.push(hop);
         }
         if capture != NOT_CAPTURED {
             self.capture(usize::from(capture), hop);
+        }
+    }
+
+    /// Records a followed packet that was given to the line of the shard's port `at` at `now` and has not started. Its
+    /// departure may still change.
+    pub fn expect(&mut self, at: usize, line: &Line, hop: Hop, now: u64) {
+        self.settle(at, now);
+        self.expected[at].push_back(hop.on(line));
+    }
+
+    /// The packets of the shard's port `at` that have not started before `now` leave at another time.
+    pub fn take_back(&mut self, at: usize, now: u64) {
+        self.settle(at, now);
+        self.expected[at].clear();
+    }
+
+    /// The packets of the shard's port `at` that start before `now` have left.
+    fn settle(&mut self, at: usize, now: u64) {
+        while let Some(hop) = self.expected[at].pop_front_if(|hop| hop.start < now) {
+            self.journal.hops.push(hop);
         }
     }
 
@@ -118,8 +146,17 @@ impl Recorder {
         of_conn && word.is_some_and(|word| word >> (packet.flow % 64) & 1 == 1)
     }
 
-    pub fn finish(self) -> Journal {
+    pub fn finish(mut self) -> Journal {
+        self.journal.hops.extend(self.expected.into_iter().flatten());
         self.journal
+    }
+}
+
+impl Hop {
+    /// The hop of a packet that was given to `line` last.
+    fn on(self, line: &Line) -> Hop {
+        let leave = line.free_at;
+        Hop { start: leave - line.time_for(self.packet.len), leave, ..self }
     }
 }
 

@@ -238,16 +238,32 @@ impl Links {
     /// Records a packet that has just been given to a line, if packets are recorded.
     #[inline]
     pub fn record(&mut self, port: u32, packet: &Packet, arrive: u64) {
-        let at = (port - self.first_port) as usize;
-        if let Some(recorder) = &mut self.recorder
-            && recorder.wants(at, packet)
+        if let Some((at, hop)) = self.hop(port, packet, arrive)
+            && let Some(recorder) = &mut self.recorder
         {
-            let node = self.shared.layout.node[port as usize];
-            let own = PortId((port - self.shared.layout.first[node as usize]) as u16);
-            let hop =
-                Hop { start: 0, leave: 0, arrive, node: NodeId(node), port: own, packet: *packet };
             recorder.note(at, &self.lines[at], hop);
         }
+    }
+
+    /// As [`Links::record`], for a packet that has not started at `now` and may be taken back.
+    pub fn expect(&mut self, port: u32, packet: &Packet, arrive: u64, now: u64) {
+        if let Some((at, hop)) = self.hop(port, packet, arrive)
+            && let Some(recorder) = &mut self.recorder
+        {
+            recorder.expect(at, &self.lines[at], hop, now);
+        }
+    }
+
+    /// The hop of a packet that is recorded, without its times on the line, and the port of the shard.
+    #[inline]
+    fn hop(&self, port: u32, packet: &Packet, arrive: u64) -> Option<(usize, Hop)> {
+        let at = (port - self.first_port) as usize;
+        self.recorder.as_ref().filter(|recorder| recorder.wants(at, packet))?;
+        let node = self.shared.layout.node[port as usize];
+        let own = PortId((port - self.shared.layout.first[node as usize]) as u16);
+        let hop =
+            Hop { start: 0, leave: 0, arrive, node: NodeId(node), port: own, packet: *packet };
+        Some((at, hop))
     }
 
     #[cold]
