@@ -32,9 +32,11 @@ pub fn record_followed(
     scene: &Scene,
     outcome: &mut Outcome,
 ) {
-    let journal = std::mem::take(&mut outcome.journal);
-    let permits = Permits::of(&outcome.notes, outcome.reached.as_ps());
-    let days = Days::of(&outcome.notes, scene);
+    let (journal, notes) =
+        (std::mem::take(&mut outcome.journal), std::mem::take(&mut outcome.notes));
+    let permits = Permits::of(&notes, outcome.reached.as_ps());
+    let days = Days::of(&notes, scene);
+    drop(notes);
     let rows = scene.rows();
     let traces = Traces::of(journal.hops, scene, &rows);
     record.why = walk::explain(&choice.flows, record, scene, &traces, &permits, &days);
