@@ -62,8 +62,7 @@ pub struct ArbiterSetup {
     pub wires: Vec<Wire>,
     /// The machines at the far ends of the links, where messages have no address of their own.
     pub links: Links,
-    /// The program that drives circuit switches. It gets the messages that go to none of the other machines. It runs while
-    /// the arbiter is active.
+    /// The program that drives circuit switches. It gets the messages that go to none of the other machines.
     pub hook: Option<Hook>,
     /// The name and the arguments of that program, where arbiters are elected.
     pub command: Option<Vec<String>>,
@@ -101,6 +100,8 @@ pub struct Arbiter {
     seat: Option<Seat>,
     /// The number of the next start and its node, where this arbiter has to take over quickly.
     spare: Option<(u64, Box<dyn Node>)>,
+    /// The node does not begin before this time.
+    begins: Local,
     /// Whether this arbiter is the active one, if there are two.
     election: Option<Election>,
     /// Hosts that are out of the schedule, by number, and their names.
@@ -199,6 +200,7 @@ impl Arbiter {
         let mut arbiter = Arbiter {
             election: standby.map(|standby| Election::new(setup.rank, standby, now)),
             spare: None,
+            begins: Local(0),
             setup,
             line: Line::Here(Box::new(channel)),
             seeks: Local(0),
@@ -210,6 +212,9 @@ impl Arbiter {
             received: 0,
         };
         arbiter.prepare();
+        if arbiter.election.is_some() {
+            arbiter.start_program()?;
+        }
         Ok(arbiter)
     }
 
@@ -337,7 +342,7 @@ impl Arbiter {
                 self.stand(from, now);
             }
             Message::Standing(term, standing) if self.setup.arbiters.contains(&from) => {
-                self.hear_other(term, standing, now);
+                self.hear_other(term, standing, now)?;
             }
             Message::Answer(answer) => {
                 self.election.iter_mut().for_each(|of| of.answered(from, &answer, now));
@@ -400,7 +405,7 @@ impl Arbiter {
         if self.source.is_none() && (alone || now.since(self.seeks) > patience) {
             self.source = Some(Source::begin(&self.setup.clock.source, clock));
         }
-        if self.seat.is_none() && self.is_active() {
+        if self.seat.is_none() && self.is_active() && now >= self.begins {
             self.begin(now);
         }
         let follows = !matches!(self.source, Some(Source::Own { .. }));

@@ -67,6 +67,10 @@ impl Standby {
     pub fn lease(timeout: Duration) -> Duration {
         timeout * 3 / 4
     }
+    /// How long an arbiter tells agents that it has taken over.
+    pub fn announcing(&self) -> Duration {
+        self.beat * u32::from(ANNOUNCEMENTS)
+    }
 }
 
 /// Network time: its epoch, and nanoseconds in it.

@@ -2,12 +2,13 @@
 
 use super::{Arbiter, time_of_node};
 use crate::clock::Local;
-use crate::election::{Election, Moment, Standing, Turn};
+use crate::election::{Election, Moment, Standby, Standing, Turn};
 use crate::hook::Hook;
 use crate::message::Message;
 use crate::running::unique;
 use slotline_net::time::Time;
 use std::io;
+use std::time::Duration;
 
 impl Arbiter {
     /// Takes over or steps back, and says and asks what is due.
@@ -18,7 +19,7 @@ impl Arbiter {
         let moment = self.moment(now);
         let Some(election) = &mut self.election else { return Ok(()) };
         let turn = election.check(moment, now);
-        self.apply(turn)?;
+        self.apply(turn, now)?;
         let due = self.election.as_mut().map(|of| of.due(moment, now)).unwrap_or_default();
         for (to, ask) in due.asks {
             // If it is lost, the next one follows.
@@ -38,14 +39,14 @@ impl Arbiter {
         Some((source.epoch(), source.now(now)?.as_ns()))
     }
 
-    fn apply(&mut self, turn: Turn) -> io::Result<()> {
+    fn apply(&mut self, turn: Turn, now: Local) -> io::Result<()> {
         match turn {
             Turn::Stay => {}
-            Turn::TakeOver => {
-                self.setup.hook = self.setup.command.as_deref().map(Hook::start).transpose()?;
-            }
+            Turn::TakeOver => self.begins = now.after(self.pause()),
             Turn::StepBack => {
+                // What the program has not read yet is of an old term.
                 (self.seat, self.setup.hook) = (None, None);
+                self.start_program()?;
                 let why = "another arbiter may take over: the log is complete";
                 self.setup.recorder.iter_mut().for_each(|recorder| recorder.end(why));
                 self.prepare();
@@ -62,11 +63,31 @@ impl Arbiter {
     }
 
     /// The other arbiter has said something about a term.
-    pub(super) fn hear_other(&mut self, term: u64, standing: Standing, now: Local) {
-        let Some(election) = &mut self.election else { return };
+    pub(super) fn hear_other(
+        &mut self,
+        term: u64,
+        standing: Standing,
+        now: Local,
+    ) -> io::Result<()> {
+        let Some(election) = &mut self.election else { return Ok(()) };
         let turn = election.hear(term, standing, now);
-        // Nothing is started when an arbiter steps back.
-        let _ = self.apply(turn);
+        self.apply(turn, now)
+    }
+
+    /// The time from a take-over to the begin of the node. The first line for a circuit switch ends the circuits that racks use
+    /// until they have heard of the take-over, so it comes after the announcements.
+    fn pause(&self) -> Duration {
+        let standby = self.setup.standby.as_ref().filter(|_| self.setup.command.is_some());
+        standby.map_or(Duration::ZERO, Standby::announcing)
+    }
+
+    /// Starts the operator's program where arbiters are elected. It runs before the arbiter is active: in the first days of
+    /// circuits there is no time for that.
+    pub(super) fn start_program(&mut self) -> io::Result<()> {
+        if let Some(command) = &self.setup.command {
+            self.setup.hook = Some(Hook::start(command)?);
+        }
+        Ok(())
     }
 
     /// Network time, if the node of the scheme may run now.

@@ -455,10 +455,19 @@ fn two_arbiters_drive_the_circuit_switch_in_turn() {
     assert_eq!(pair.active(), [true, false]);
     pair.run(300, &[0, 1]);
     assert_eq!(pair.active(), [true, false]);
-    let first = pair.terms(3);
+    pair.terms(3);
+    std::thread::sleep(Duration::from_millis(100));
+    let first = pair.terms(0);
     assert!(first.iter().all(|term| *term == 2), "{first:?}");
-    pair.run(110, &[1]);
+    pair.run(50, &[1]);
     assert_eq!(pair.active(), [true, true], "the first does not know yet");
+    std::thread::sleep(Duration::from_millis(100));
+    assert_eq!(
+        pair.terms(0).len(),
+        first.len(),
+        "racks hear of the second one before the switch does"
+    );
+    pair.run(60, &[1]);
     pair.run(1, &[0]);
     assert_eq!(pair.active(), [false, true]);
     let both = pair.terms(first.len() + 1);
