@@ -71,14 +71,12 @@ impl Agent {
             match self.endpoint.open(&mut buffer[..length], 0, time) {
                 Ok(Event::Message { peer, message }) => match Message::parse(message) {
                     Some(Message::TimeReply(_)) => {
-                        let of =
-                            self.arbiters.iter_mut().find(|(arbiter, _)| arbiter.number == peer);
-                        of.into_iter().for_each(|(_, told)| *told = true);
+                        let at = place(&self.arbiters, peer)?;
+                        self.arbiters[at].1 = true;
                     }
                     Some(Message::Elected(..)) => self.directed += 1,
                     Some(Message::Ask(ask)) => {
-                        let of = self.arbiters.iter().position(|(of, _)| of.number == peer);
-                        let at = of.ok_or("a question of a stranger")?;
+                        let at = place(&self.arbiters, peer)?;
                         answers.push((at, Message::Answer(self.witness.answer(at, &ask, now))));
                     }
                     _ => {}
@@ -91,20 +89,21 @@ impl Agent {
             self.arbiters[at].1 = false;
             answers.push((at, Message::TimeRequest(now)));
         }
-        let mut message = Vec::new();
-        for (at, what) in answers {
-            what.emit(&mut message);
-            self.out.clear();
-            self.endpoint.seal(self.arbiters[at].0.number, &message, time, &mut self.out)?;
-            self.send(at)?;
-        }
+        answers.iter().try_for_each(|(at, what)| self.say(*at, what, time))?;
         self.out.clear();
         while let Some(peer) = self.endpoint.poll(time, &mut self.out) {
-            let at = self.arbiters.iter().position(|(arbiter, _)| arbiter.number == peer);
-            self.send(at.ok_or("a datagram to a stranger")?)?;
+            self.send(place(&self.arbiters, peer)?)?;
             self.out.clear();
         }
         Ok(())
+    }
+    /// Sends a message to the arbiter at a place.
+    fn say(&mut self, at: usize, what: &Message<'_>, time: Time) -> Result<(), Fault> {
+        let mut message = Vec::new();
+        what.emit(&mut message);
+        self.out.clear();
+        self.endpoint.seal(self.arbiters[at].0.number, &message, time, &mut self.out)?;
+        self.send(at)
     }
     fn send(&self, arbiter: usize) -> Result<(), Fault> {
         if !self.out.is_empty() {
@@ -115,6 +114,12 @@ impl Agent {
     fn knows_the_time(&self) -> bool {
         self.arbiters.iter().all(|(_, told)| *told)
     }
+}
+
+/// The place of the arbiter with this number.
+fn place(arbiters: &[(Peer, bool)], number: u32) -> Result<usize, Fault> {
+    let at = arbiters.iter().position(|(arbiter, _)| arbiter.number == number);
+    at.ok_or_else(|| "a message of a stranger".into())
 }
 
 /// Agents and two arbiters.
@@ -203,10 +208,7 @@ impl Crowd {
     /// Ends the active arbiter. Returns how long the other one waits until it takes over, and the CPU time until all agents have
     /// heard of it.
     fn take_over(&mut self) -> Result<(Duration, f64), Fault> {
-        // In the turns before, leases were over before they were renewed.
-        for _ in 0..ELECTION {
-            self.turn(TAKE_OVER, false)?;
-        }
+        self.settle()?;
         let now = self.now;
         let active = self.arbiters.iter_mut().position(|arbiter| arbiter.status(now).active);
         self.arbiters.remove(active.ok_or("no arbiter was active")?);
@@ -222,6 +224,10 @@ impl Crowd {
         let (_, after) =
             self.until(TAKE_OVER, "all agents heard the other arbiter", |_| false, heard)?;
         Ok((silence, before + after))
+    }
+    /// Lets one arbiter be active for a while. In longer turns, leases are over before they are renewed.
+    fn settle(&mut self) -> Result<(), Fault> {
+        (0..ELECTION).try_for_each(|_| self.turn(TAKE_OVER, false))
     }
     fn took_over(&mut self) -> bool {
         let now = self.now;

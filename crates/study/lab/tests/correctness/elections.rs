@@ -13,7 +13,7 @@ use slotline_live::arbiter::ArbiterSetup;
 use slotline_live::clock::Local;
 use slotline_live::config::Config;
 use slotline_live::election::{Election, Leadership, Moment, Standing, Turn};
-use slotline_live::lease::Witness;
+use slotline_live::lease::{Answer, Witness};
 use slotline_live::message::Message;
 use slotline_live::record::{Header, Recorder, Sent};
 use slotline_live::replay::{Log, replay};
@@ -100,6 +100,9 @@ struct Disturbance {
     clocks: u64,
     /// Whether arbiters heed their leases.
     leases: bool,
+    /// Whether the last host lies: it promises everything to both arbiters, claims higher terms, and says to both that it is
+    /// the active arbiter.
+    lies: bool,
 }
 
 const CALM: Disturbance = Disturbance {
@@ -113,6 +116,7 @@ const CALM: Disturbance = Disturbance {
     cut: [[false; HOSTS as usize]; 2],
     clocks: 0,
     leases: true,
+    lies: false,
 };
 
 impl Disturbance {
@@ -238,7 +242,7 @@ impl<'a> Arbiter<'a> {
                         seat.receive(PortId(0), packet, payload, time);
                     }
                 }
-                Message::Standing(term, standing) => {
+                Message::Standing(term, standing) if from >= HOSTS as usize => {
                     let turn = self.election.hear(term, standing, now);
                     self.apply(turn, time);
                 }
@@ -295,7 +299,15 @@ impl Host {
             let at = from - HOSTS as usize;
             match Message::parse(&bytes).unwrap() {
                 Message::Ask(ask) => {
-                    let answer = self.witness.answer(at, &ask, local(now));
+                    let mut answer = self.witness.answer(at, &ask, local(now));
+                    if wires.disturbance.lies && me + 1 == HOSTS as usize {
+                        let (highest, free) = (ask.term + 1_001, true);
+                        answer =
+                            Answer { highest, free, from: ask.from, until: ask.until, ..answer };
+                        // A daemon believes neither of an agent.
+                        wires.send(me, from, &Message::Standing(highest, Standing::Active));
+                        wires.send(me, from, &Message::Standing(highest - 1, Standing::Active));
+                    }
                     wires.send(me, from, &Message::Answer(answer));
                 }
                 Message::Standing(term, Standing::Active) => {
@@ -439,20 +451,33 @@ fn arbiters_that_do_not_reach_each_other_share_nothing() {
     assert_eq!(changes, [0; HOSTS as usize]);
 }
 
+#[test]
+fn an_agent_that_lies_changes_nothing() {
+    let disturbance = Disturbance { lies: true, ..CALM };
+    let Run { accepted, late, changes, .. } = run(&disturbance, 1);
+    assert!(accepted.twice == 0 && late > 200, "{accepted:?} {late}");
+    assert_eq!(changes, [0; HOSTS as usize]);
+    let disturbance = Disturbance { trouble: Trouble::Kill, span: 60, lies: true, ..CALM };
+    let Run { accepted, late, changes, .. } = run(&disturbance, 1);
+    assert!(accepted.twice == 0 && late > 200, "{accepted:?} {late}");
+    assert_eq!(changes, [1; HOSTS as usize], "the other arbiter takes over all the same");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: CASES, ..ProptestConfig::default() })]
     #[test]
     fn no_timeslot_is_granted_twice(
         what in 0usize..3, arbiter in 0usize..2, span in 1u64..200, delay in 1u64..3_000, loss in 0u64..=30,
-        repeated in 0u64..=30, apart: bool, cut: [[bool; HOSTS as usize]; 2], cuts in 0u8..4, clocks in 0u64..600, seed: u64
+        repeated in 0u64..=30, apart: bool, cut: [[bool; HOSTS as usize]; 2], cuts in 0u8..4, clocks in 0u64..600, lies: bool, seed: u64
     ) {
         let trouble = [Trouble::None, Trouble::Stall, Trouble::Kill][what];
         let side = |rank: usize| if cuts >> rank & 1 == 1 { cut[rank] } else { [false; 4] };
         let cut = [side(0), side(1)];
         let disturbance =
-            Disturbance { trouble, arbiter, span, delay, loss, repeated, apart, cut, clocks, leases: true };
+            Disturbance { trouble, arbiter, span, delay, loss, repeated, apart, cut, clocks, leases: true, lies };
         let Run { accepted, late, .. } = run(&disturbance, seed);
         prop_assert_eq!(accepted.twice, 0);
-        prop_assert!(late > 0 || !disturbance.has_majority(), "{accepted:?}");
+        // One that lies and one that is cut off are too many of four.
+        prop_assert!(late > 0 || lies || !disturbance.has_majority(), "{accepted:?}");
     }
 }
