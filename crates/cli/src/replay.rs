@@ -1,7 +1,7 @@
 //! `slotline replay`: runs an arbiter again from the log of a real one.
 
 use crate::out::say;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use clap::Args;
 use slotline_lab::live::recorded_controller;
 use slotline_live::replay::{Log, Replayed, replay};
@@ -15,9 +15,11 @@ use std::process::ExitCode;
 pub struct ReplayOptions {
     /// The log that `slotline arbiter --record` has written.
     pub log: PathBuf,
-    /// Replay with another scenario, and show how the arbiter's counts change. The hosts' messages remain the same.
-    #[arg(long, value_name = "SCENARIO")]
-    pub with: Option<PathBuf>,
+    /// Replay with another scenario, or with another value of a key of the scheme's `control`, such as
+    /// `policy=shortest-first`; keys that begin with `scheme` or `fabric` are those of the scenario. Shows how the
+    /// arbiter's counts change. The hosts' messages remain the same. May be repeated.
+    #[arg(long, value_name = "SCENARIO|KEY=VALUE")]
+    pub with: Vec<String>,
     /// Print the scenario in the log, and do not replay it.
     #[arg(long, conflicts_with = "with")]
     pub print_scenario: bool,
@@ -35,11 +37,37 @@ pub fn run(options: &ReplayOptions) -> Result<ExitCode> {
     let own = Scenario::parse(file, log.header.scenario.clone())?;
     let (done, then) = again(&log, &own, true).with_context(name)?;
     say(&summary(&done));
-    if let Some(path) = &options.with {
-        let (done, now) = again(&log, &Scenario::load(path)?, false).with_context(name)?;
-        say(&comparison(path, &done, &then, &now));
+    if !options.with.is_empty() {
+        let other = changed(file, &log, &options.with)?;
+        let (done, now) = again(&log, &other, false).with_context(name)?;
+        say(&comparison(&options.with.join(", "), &done, &then, &now));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The scenario of the log, or another one, with values replaced.
+fn changed(file: &Path, log: &Log<'_>, with: &[String]) -> Result<Loaded> {
+    let is_file = |text: &&String| Path::new(text).exists() || !text.contains('=');
+    let (files, settings): (Vec<&String>, Vec<&String>) = with.iter().partition(is_file);
+    let scheme = &log.header.scheme;
+    let whole = |key: &str| ["scheme", "fabric"].iter().any(|first| key.starts_with(first));
+    let setting = |text: &&String| match whole(text) {
+        true => text.to_string(),
+        false => format!("scheme[{scheme}].control.{text}"),
+    };
+    let settings: Vec<String> = settings.iter().map(setting).collect();
+    match files[..] {
+        [] => {
+            let text = log.header.scenario.clone();
+            Ok(Scenario::parse_single_with(file, text, &settings)?)
+        }
+        [other] if settings.is_empty() => Ok(Scenario::load(Path::new(other))?),
+        [other] => {
+            let text = fs::read_to_string(other).with_context(|| format!("cannot read {other}"))?;
+            Ok(Scenario::parse_single_with(Path::new(other), text, &settings)?)
+        }
+        _ => bail!("`--with` takes one scenario, and any number of KEY=VALUE"),
+    }
 }
 
 /// Runs the arbiter in the network of a scenario, and returns its counts.
@@ -64,9 +92,9 @@ fn summary(done: &Replayed) -> String {
     )
 }
 
-fn comparison(path: &Path, done: &Replayed, then: &Counters, now: &Counters) -> String {
+fn comparison(with: &str, done: &Replayed, then: &Counters, now: &Counters) -> String {
     let mut lines = vec![
-        format!("With {}:", path.display()),
+        format!("With {with}:"),
         format!("{:32}{:>14}{:>14}", "", "recorded", "replayed"),
         format!("{:32}{:>14}{:>14}", "messages sent", done.recorded, done.sent),
     ];

@@ -61,6 +61,9 @@ pub struct DemoOptions {
     /// While traffic runs, let all daemons reload their configuration, and take the first sender out of the schedule and back.
     #[arg(long, conflicts_with = "kill")]
     pub operate: bool,
+    /// Write the logs of arbiters to this folder, for `slotline replay`.
+    #[arg(long, value_name = "FOLDER")]
+    pub record: Option<PathBuf>,
     /// Print the measured values as JSON.
     #[arg(long)]
     pub json: bool,

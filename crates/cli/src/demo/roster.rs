@@ -91,6 +91,11 @@ pub fn roster(demo: &Demo<'_>, folder: &Path) -> Result<Vec<Daemon>> {
         if member.kind == Kind::Arbiter {
             arguments.extend(["--rank".into(), rank.to_string().into()]);
             rank += 1;
+            if let Some(folder) = &demo.options.record {
+                fs::create_dir_all(folder)?;
+                let log = std::path::absolute(folder)?.join(format!("{}.log", member.name));
+                arguments.extend(["--record".into(), log.into()]);
+            }
         }
         let is_victim = !killed.contains(&kind) && member.name != "h0";
         killed.extend(is_victim.then_some(kind));

@@ -8,6 +8,7 @@ use serde_json::Value;
 fn demo(folder: &Folder, control: &str, options: &[&str]) -> Value {
     let fixed =
         ["demo", control, "--json", "--senders", "2", "--rate", "100Mbps", "--skip-without"];
+    let fixed = [&fixed[..], &["--record", control]].concat();
     let output = folder.run(&[&fixed, options].concat());
     assert!(output.status.success(), "{control}: {}", stderr(&output));
     let outcome: Value = serde_json::from_slice(&output.stdout).expect("JSON");
@@ -22,6 +23,26 @@ fn demo(folder: &Folder, control: &str, options: &[&str]) -> Value {
 fn agents(outcome: &Value) -> impl Iterator<Item = &Value> {
     let daemons = outcome["daemons"].as_object().expect("daemons");
     daemons.values().filter(|status| status.get("clock").is_some())
+}
+
+/// Replays the logs of all arbiters of a scheme, those that were killed or elected included.
+fn replay_all(folder: &Folder, control: &str) {
+    let logs = std::fs::read_dir(folder.0.join(control)).expect("logs");
+    let mut sent = 0;
+    for log in logs {
+        let log = log.expect("a file").path();
+        // An arbiter that was never active has begun no log.
+        if log.metadata().is_ok_and(|data| data.len() == 0) {
+            continue;
+        }
+        let output = folder.run(&["replay", &log.display().to_string()]);
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.success(), "{}: {}", log.display(), stderr(&output));
+        sent += text.split(" and ").nth(1).map_or(0, |rest| {
+            rest.split(' ').next().and_then(|count| count.parse().ok()).unwrap_or(0u64)
+        });
+    }
+    assert!(sent > 0, "{control}: no arbiter sent anything");
 }
 
 /// The demonstrations run one after another, because concurrent ones would be late.
@@ -110,6 +131,9 @@ fn real_hosts_send_as_daemons_decide() {
     let standby = &outcome["daemons"]["standby"];
     assert!(standby["active"] == true && counted(standby, "switch_changes") > 0, "{standby}");
     assert_eq!(counted(standby, "take_overs"), 1, "{standby}");
+    for control in ["tdma", "xco", "fastpass", "hedera", "circuits"] {
+        replay_all(&folder, control);
+    }
     // The virtual queue is slower than the switch, so it is full first.
     let outcome = demo(&folder, "bump", &["--seconds", "2"]);
     assert_eq!(outcome["with"]["dropped"], 0, "{outcome}");

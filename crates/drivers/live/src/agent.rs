@@ -9,9 +9,10 @@
 use crate::channel::{Channel, Peer};
 use crate::clock::{ClockState, Local, NetworkClock};
 use crate::config::{AgentOptions, ClockOptions, span};
-use crate::election::{Leadership, Standing};
+use crate::election::{Controllers, Leadership, Standby, Standing};
 use crate::grip::Grip;
 use crate::held::Held;
+use crate::lease::Witness;
 use crate::links::Links;
 use crate::message::Message;
 use crate::renewal::{Renewal, Request};
@@ -34,6 +35,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 mod intake;
+mod lead;
 
 /// The largest number of messages handled before other work has its turn.
 const BURST: usize = 64;
@@ -67,8 +69,8 @@ pub struct AgentSetup {
     pub clock: ClockOptions,
     /// The log of the host's timeslots.
     pub timeslots: Option<TimeslotLog>,
-    /// Whether one of two arbiters is active.
-    pub elected: bool,
+    /// How controllers are shared out between two arbiters, and the time after which a silent one is replaced.
+    pub elected: Option<(Controllers, Duration)>,
 }
 
 /// Counters of an agent.
@@ -107,6 +109,10 @@ pub struct Agent {
     directed: Local,
     /// Which of two arbiters is active.
     leadership: Option<Leadership>,
+    /// What this agent has promised to arbiters.
+    witness: Witness,
+    /// The payload of a message.
+    inbox: Vec<u8>,
     held: Held,
     /// Whether the agent is drained: all packets leave at once until further notice.
     drained: bool,
@@ -130,8 +136,8 @@ struct Outlet<'a> {
     me: HostId,
     links: &'a Links,
     role: &'a Role,
-    /// The highest term and the number of its arbiter, if arbiters are elected.
-    elected: Option<(u64, u32)>,
+    /// The highest term if arbiters are elected, and the number of its arbiter if that is not the one of its controller.
+    elected: Option<(u64, Option<u32>)>,
     left: &'a mut Vec<Departure>,
 }
 
@@ -144,7 +150,7 @@ impl Io for Outlet<'_> {
         }
         let addressed = self.links.addressed(packet, far, self.me);
         let Some((to, packet)) = addressed else { return Ok(false) };
-        let to = self.elected.map_or(to, |(_, number)| number);
+        let to = self.elected.and_then(|(_, number)| number).unwrap_or(to);
         let term = self.elected.map(|(term, _)| term);
         Ok(self.channel.send(to, &Message::control(term, packet, payload), self.now))
     }
@@ -161,7 +167,12 @@ impl Agent {
             clocks: vec![NetworkClock::new(&setup.clock); setup.arbiters.len()],
             out: vec![false; setup.arbiters.len()],
             links: setup.role.links(),
-            leadership: setup.elected.then(Leadership::default),
+            leadership: setup.elected.map(|_| Leadership::default()),
+            witness: Witness::new(
+                setup.elected.map_or(Duration::ZERO, |of| Standby::lease(of.1)),
+                now,
+            ),
+            inbox: Vec::new(),
             setup,
             grip,
             channel,
@@ -252,24 +263,24 @@ impl Agent {
     /// a time at which it had arrived.
     fn hear(&mut self, clock: &impl Fn() -> Local) -> io::Result<()> {
         for _ in 0..BURST {
-            let led = self.leadership;
             let Some((from, message)) = self.channel.receive(clock())? else { return Ok(()) };
             let now = clock();
             let Some(at) = self.setup.arbiters.iter().position(|peer| peer.number == from) else {
                 continue;
             };
             match message {
-                Message::Control(..) if led.is_some() => {}
-                Message::Elected(term, ..) if !led.is_some_and(|by| by.is_led_by(at, term)) => {}
-                Message::Control(packet, payload) | Message::Elected(_, packet, payload) => {
-                    // Either of two arbiters speaks for the one controller.
-                    let from = led.map_or(from, |_| self.setup.arbiters[0].number);
-                    let own = self.links.accepts(&packet, from, self.setup.me);
-                    let port = self.links.port(packet.flow).filter(|_| own);
-                    let time = self.clocks[self.leader].now(now);
-                    if let (Some(port), Some(seat), Some(time)) = (port, &mut self.seat, time) {
-                        (self.leader, self.heard, self.directed) = (at, now, now);
-                        seat.receive(port, packet, payload, time);
+                Message::Control(..) if self.leadership.is_some() => {}
+                Message::Control(packet, payload) => {
+                    self.inbox.clear();
+                    self.inbox.extend_from_slice(payload);
+                    self.control(at, packet, now);
+                }
+                Message::Elected(term, packet, payload) => {
+                    self.inbox.clear();
+                    self.inbox.extend_from_slice(payload);
+                    self.follow(at, term, now);
+                    if self.leadership.is_some_and(|of| of.is_led_by(at, term)) {
+                        self.control(at, packet, now);
                     }
                 }
                 Message::TimeReply(reply) => {
@@ -284,31 +295,17 @@ impl Agent {
                     }
                 }
                 Message::Standing(term, Standing::Active) => self.follow(at, term, now),
-                Message::TimeRequest(_) | Message::Standing(..) => {}
+                Message::Ask(ask) if self.leadership.is_some() => {
+                    let answer = self.witness.answer(at, &ask, now);
+                    self.channel.send(from, &Message::Answer(answer), now);
+                }
+                Message::TimeRequest(_)
+                | Message::Standing(..)
+                | Message::Ask(_)
+                | Message::Answer(_) => {}
             }
         }
         Ok(())
-    }
-
-    /// An arbiter is active. If it has taken over, the node begins anew under it.
-    fn follow(&mut self, at: usize, term: u64, now: Local) {
-        let Some(leadership) = &mut self.leadership else { return };
-        let (begins, leads) = (leadership.leads(at, term), leadership.is_led_by(at, term));
-        if begins {
-            (self.leader, self.retries) = (at, now);
-            self.open_up(now);
-        }
-        if leads {
-            self.heard = now;
-        }
-    }
-
-    /// Tells an arbiter the highest term, and whether its arbiter lives.
-    fn witness(&mut self, to: u32, now: Local) {
-        let Some(Leadership { term, by, .. }) = self.leadership else { return };
-        let lives = by.is_some() && now.since(self.heard) < span(self.setup.agent.silence) * 3 / 8;
-        let standing = if lives { Standing::Witness } else { Standing::Knows };
-        self.channel.send(to, &Message::Standing(term, standing), now);
     }
 
     /// Asks all arbiters for the time. It asks more often if packets wait and the arbiter is silent.
@@ -322,7 +319,6 @@ impl Agent {
             let number = self.setup.arbiters[at].number;
             self.channel.expect(number, now);
             self.channel.send(number, &Message::TimeRequest(now), now);
-            self.witness(number, now);
         }
         let interval = span(self.setup.clock.interval);
         let often = worried || self.setup.role.needs_beat();
@@ -405,7 +401,8 @@ impl Agent {
         let (me, links, role) = (self.setup.me, &self.links, &self.setup.role);
         let (channel, left) = (&mut self.channel, &mut self.left);
         let number = self.setup.arbiters[self.leader].number;
-        let elected = self.leadership.map(|leadership| (leadership.term, number));
+        let one = self.setup.elected.is_some_and(|(of, _)| of == Controllers::One);
+        let elected = self.leadership.map(|of| (of.term, one.then_some(number)));
         let outlet = &mut Outlet { channel, now, me, links, role, elected, left };
         let next = seat.step(time, outlet)?;
         for departure in self.left.drain(..) {

@@ -4,7 +4,7 @@ use crate::agent::MakeNode;
 use crate::channel::{Channel, LONGEST, Peer};
 use crate::clock::{Local, NetworkClock, TimeReply};
 use crate::config::{ClockOptions, ClockSource, span};
-use crate::election::{Election, Standing, Turn};
+use crate::election::{Election, Standby};
 use crate::hook::Hook;
 use crate::line::{Line, Open};
 use crate::links::Links;
@@ -20,7 +20,7 @@ use slotline_envelope::KeyPair;
 use slotline_linux::wait;
 use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::HostId;
-use slotline_net::node::Counters;
+use slotline_net::node::{Counters, Node};
 use slotline_net::time::Time;
 use slotline_net::topology::{End, Wire};
 use std::collections::BTreeMap;
@@ -28,6 +28,8 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
+
+mod standby;
 
 /// The longest sleep. It bounds the time until a request to stop is noticed.
 const NAP: Duration = Duration::from_millis(20);
@@ -60,13 +62,12 @@ pub struct ArbiterSetup {
     pub wires: Vec<Wire>,
     /// The machines at the far ends of the links, where messages have no address of their own.
     pub links: Links,
-    /// The program that drives circuit switches. It gets the messages that go to none of the other machines. It runs while
-    /// the arbiter is active.
+    /// The program that drives circuit switches. It gets the messages that go to none of the other machines.
     pub hook: Option<Hook>,
     /// The name and the arguments of that program, where arbiters are elected.
     pub command: Option<Vec<String>>,
-    /// The time after which a silent arbiter is replaced, where the scheme has one controller and the network two arbiters.
-    pub standby: Option<Duration>,
+    /// How one of two arbiters is elected.
+    pub standby: Option<Standby>,
     /// Makes the station.
     pub make: MakeNode,
     /// Options of time transfer.
@@ -97,6 +98,10 @@ pub struct Arbiter {
     seeks: Local,
     source: Option<Source>,
     seat: Option<Seat>,
+    /// The number of the next start and its node, where this arbiter has to take over quickly.
+    spare: Option<(u64, Box<dyn Node>)>,
+    /// The node does not begin before this time.
+    begins: Local,
     /// Whether this arbiter is the active one, if there are two.
     election: Option<Election>,
     /// Hosts that are out of the schedule, by number, and their names.
@@ -159,6 +164,18 @@ impl Source {
     }
 }
 
+/// Network time, if the node of the scheme may run now.
+fn time_of_node(
+    source: &mut Option<Source>,
+    election: &Option<Election>,
+    now: Local,
+) -> Option<Time> {
+    let source = source.as_mut()?;
+    let time = source.now(now)?;
+    let moment = (source.epoch(), time.as_ns());
+    election.as_ref().is_none_or(|election| election.runs(moment)).then_some(time)
+}
+
 impl ArbiterSetup {
     /// Opens the channel, in the thread that calls the result.
     fn opening(&self) -> Open {
@@ -179,9 +196,11 @@ impl Arbiter {
     /// The address cannot be used.
     pub fn open(setup: ArbiterSetup, now: Local) -> io::Result<Arbiter> {
         let channel = setup.opening()(now)?;
-        let election = setup.standby.map(|timeout| Election::new(setup.rank, timeout, now));
-        Ok(Arbiter {
-            election,
+        let standby = setup.standby.clone();
+        let mut arbiter = Arbiter {
+            election: standby.map(|standby| Election::new(setup.rank, standby, now)),
+            spare: None,
+            begins: Local(0),
             setup,
             line: Line::Here(Box::new(channel)),
             seeks: Local(0),
@@ -191,7 +210,12 @@ impl Arbiter {
             asks: Local(0),
             writes: Local(0),
             received: 0,
-        })
+        };
+        arbiter.prepare();
+        if arbiter.election.is_some() {
+            arbiter.start_program()?;
+        }
+        Ok(arbiter)
     }
 
     /// Runs until it is requested to stop.
@@ -223,11 +247,12 @@ impl Arbiter {
     fn carry_out(&mut self, request: Request, now: Local) -> Result<(), String> {
         match request {
             Request::Renew(renewal) => {
-                let Renewal { key, peers, quotas, clock, .. } = *renewal;
+                let Renewal { key, peers, quotas, clock, witnesses, .. } = *renewal;
                 let named = |number: u32| peers.iter().any(|peer| peer.number == number);
                 self.drained.retain(|number, _| named(*number));
                 self.line.renew(key, peers, now)?;
                 self.line.limit(quotas);
+                self.election.iter_mut().for_each(|of| of.renew(witnesses.clone()));
                 if let Some(Source::Other { clock: other, .. }) = &mut self.source {
                     other.configure(&clock);
                 }
@@ -269,40 +294,6 @@ impl Arbiter {
         Ok(next.min(self.line.attend(now)?))
     }
 
-    /// Takes over if the other arbiter is silent, and tells it that this one is active.
-    fn elect(&mut self, now: Local) -> io::Result<()> {
-        let Some(election) = &mut self.election else { return Ok(()) };
-        let turn = election.check(now);
-        let beats = election.beats(now);
-        if turn == Turn::TakeOver {
-            self.setup.hook = self.setup.command.as_deref().map(Hook::start).transpose()?;
-            for agent in self.setup.peers.iter().map(|peer| peer.number).collect::<Vec<_>>() {
-                self.stand(agent, now);
-            }
-        } else if beats {
-            let others = self.setup.arbiters.iter().filter(|&&other| other != self.setup.me.0);
-            others.copied().collect::<Vec<_>>().into_iter().for_each(|of| self.stand(of, now));
-        }
-        Ok(())
-    }
-
-    /// Tells a machine the highest term that this arbiter knows, and whether it is its own.
-    fn stand(&mut self, to: u32, now: Local) {
-        let Some((term, standing)) = self.election.as_ref().map(Election::standing) else { return };
-        // If it is lost, the next one follows.
-        let _ = self.line.send(to, &Message::Standing(term, standing), now);
-    }
-
-    /// Hears of a term. If it is higher than its own, an active arbiter ends its node and the operator's program.
-    fn learn_term(&mut self, term: u64, standing: Standing, now: Local) {
-        let Some(election) = &mut self.election else { return };
-        if election.hear(term, standing, now) == Turn::StepBack {
-            (self.seat, self.setup.hook) = (None, None);
-            let why = "another arbiter has taken over: the log is complete";
-            self.setup.recorder.iter_mut().for_each(|recorder| recorder.end(why));
-        }
-    }
-
     /// Whether the node of the scheme runs here: always if there is one arbiter for each controller.
     fn is_active(&self) -> bool {
         self.election.as_ref().is_none_or(|election| election.active().is_some())
@@ -310,8 +301,8 @@ impl Arbiter {
 
     /// Runs the node as far as something is due.
     fn step(&mut self, now: Local) -> io::Result<Duration> {
-        let Some(source) = &mut self.source else { return Ok(ASKS) };
-        let (Some(seat), Some(time)) = (&mut self.seat, source.now(now)) else { return Ok(ASKS) };
+        let Some(time) = self.time_of_node(now) else { return Ok(ASKS) };
+        let Some(seat) = &mut self.seat else { return Ok(ASKS) };
         let recorder = self.setup.recorder.as_mut().filter(|_| !seat.is_idle(time));
         let sent = recorder.is_some().then(Sent::default);
         let (me, links, hook) = (self.setup.me, &self.setup.links, self.setup.hook.as_mut());
@@ -331,15 +322,14 @@ impl Arbiter {
         let now = clock();
         let term = self.election.as_ref().and_then(Election::active);
         match message {
-            Message::Elected(other, ..) if Some(other) != term => {
-                self.learn_term(other, Standing::Knows, now);
-            }
+            // An agent that obeys another arbiter, or has yet to hear of this one.
+            Message::Elected(other, ..) if Some(other) != term => {}
             Message::Control(..) if self.election.is_some() => {}
             Message::Control(packet, payload) | Message::Elected(_, packet, payload) => {
                 let own = self.setup.links.accepts(&packet, from, self.setup.me);
                 let own = own && !self.drained.contains_key(&from);
                 let port = self.setup.links.port(packet.flow).filter(|_| own);
-                let time = self.source.as_mut().and_then(|source| source.now(now));
+                let time = time_of_node(&mut self.source, &self.election, now);
                 if let (Some(port), Some(seat), Some(time)) = (port, &mut self.seat, time) {
                     self.received += 1;
                     let recorder = self.setup.recorder.iter_mut();
@@ -351,8 +341,14 @@ impl Arbiter {
                 self.tell_time(from, asked, now);
                 self.stand(from, now);
             }
-            Message::Standing(term, standing) => self.learn_term(term, standing, now),
+            Message::Standing(term, standing) if self.setup.arbiters.contains(&from) => {
+                self.hear_other(term, standing, now)?;
+            }
+            Message::Answer(answer) => {
+                self.election.iter_mut().for_each(|of| of.answered(from, &answer, now));
+            }
             Message::TimeReply(reply) => self.learn_time(from, &reply, now),
+            Message::Standing(..) | Message::Ask(_) => {}
         }
         Ok(true)
     }
@@ -409,7 +405,7 @@ impl Arbiter {
         if self.source.is_none() && (alone || now.since(self.seeks) > patience) {
             self.source = Some(Source::begin(&self.setup.clock.source, clock));
         }
-        if self.seat.is_none() && self.source.is_some() && self.is_active() {
+        if self.seat.is_none() && self.is_active() && now >= self.begins {
             self.begin(now);
         }
         let follows = !matches!(self.source, Some(Source::Own { .. }));
@@ -425,11 +421,11 @@ impl Arbiter {
     }
 
     fn begin(&mut self, now: Local) {
-        let time = self.source.as_mut().and_then(|source| source.now(now));
-        let incarnation = unique();
-        if let (Ok(node), Some(time)) = ((self.setup.make)(incarnation), time) {
+        let Some(time) = self.time_of_node(now) else { return };
+        self.prepare();
+        if let Some((incarnation, node)) = self.spare.take() {
             let header = self.header(incarnation, time);
-            self.setup.recorder.iter_mut().for_each(|recorder| recorder.begin(&header));
+            self.setup.recorder.iter_mut().for_each(|recorder| recorder.begin_next(&header));
             let mut seat = Seat::new(node, &self.setup.wires, Time::ZERO);
             seat.start(time);
             self.seat = Some(seat);
@@ -477,6 +473,7 @@ impl Arbiter {
         let mut named = crate::status::named(counters);
         if let Some(election) = &self.election {
             let (take_overs, silence) = election.history();
+            named.insert("lease_lapses", election.lapses());
             named.insert("take_overs", take_overs);
             named.insert("take_over_silence_ns", silence.as_nanos() as u64);
         }

@@ -1,32 +1,32 @@
-//! The choice between two arbiters of a scheme that has one controller.
+//! The choice between two arbiters, one of which is active: it runs the node of the scheme.
 //!
-//! The node of the scheme runs on one of them, the *active* one. Each take-over has a term, higher than all before. Both
-//! arbiters never have the same term: those of the first are even, those of the second odd. All messages of the scheme carry
-//! the term of their sender. Agents obey the highest term that they have heard of, and arbiters do not listen to others.
+//! Each take-over has a term, higher than all before. Both arbiters never have the same term: those of the first are even,
+//! those of the second odd. All messages of the scheme carry the term of their sender. Agents obey the highest term whose
+//! arbiter says that it is active.
 //!
-//! An arbiter takes over when the active one has been silent. Agents are witnesses: they tell both arbiters the highest
-//! term, and whether its arbiter lives. So an arbiter whose link to the other one alone has failed does not take over, and
-//! an active one that has missed its end steps back when it hears of a higher term.
+//! An arbiter takes over when the active one has been silent, and a quorum of witnesses ([`crate::lease`]) says that no
+//! other arbiter has a lease and then promises one. It runs the node only at times of its lease, which it renews all the
+//! time. So an arbiter does not take over because the link between both has failed, one that has missed its end does not go
+//! on, and one that reaches too few witnesses makes room for the other. An active one steps back if the other arbiter
+//! itself has a higher term, or if so many witnesses know a higher one that it has no quorum: a single agent's claim is
+//! not enough.
 
 use crate::clock::Local;
+use crate::lease::{Answer, Ask, Lease, MOST_TERMS, owner};
 use std::time::Duration;
 
 /// The time for which an arbiter listens after its start, for each arbiter up to it in rank.
 const FIRST: Duration = Duration::from_millis(400);
-/// The number of beats within the time after which a silent arbiter is replaced.
-const BEATS: u32 = 5;
-/// No network has so many elections. An agent that claims a higher term is not believed, so terms never overflow.
-const MOST: u64 = 1 << 62;
+/// How often an arbiter that has taken over says so to all agents, one beat after the other. Messages may be lost.
+const ANNOUNCEMENTS: u8 = 3;
 
-/// What a daemon says about a term.
+/// What an arbiter says about a term.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Standing {
     /// It knows the term.
     Knows,
-    /// It is the arbiter of the term.
+    /// It is the active arbiter of the term.
     Active,
-    /// It is an agent that heard the arbiter of the term a moment ago.
-    Witness,
 }
 
 /// A change of an arbiter's role.
@@ -40,87 +40,265 @@ pub enum Turn {
     StepBack,
 }
 
+/// How the controllers of a scheme are shared out between two arbiters.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Controllers {
+    /// The scheme has one controller. It has the same number on either arbiter, and agents begin anew under another one.
+    One,
+    /// The scheme has a controller for each arbiter, and its agents change between them.
+    Two,
+}
+
+/// The means of an election.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Standby {
+    /// How controllers are shared out.
+    pub controllers: Controllers,
+    /// A silent arbiter is replaced after this time.
+    pub timeout: Duration,
+    /// The interval at which the active one says that it is active.
+    pub beat: Duration,
+    /// The numbers of the agents that are witnesses.
+    pub witnesses: Vec<u32>,
+}
+
+impl Standby {
+    /// How long a lease lasts: it is over when the other arbiter may take over.
+    pub fn lease(timeout: Duration) -> Duration {
+        timeout * 3 / 4
+    }
+    /// How long an arbiter tells agents that it has taken over.
+    pub fn announcing(&self) -> Duration {
+        self.beat * u32::from(ANNOUNCEMENTS)
+    }
+}
+
+/// Network time: its epoch, and nanoseconds in it.
+pub type Moment = (u64, u64);
+
+/// What an arbiter has to say now.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Due {
+    /// Questions to witnesses.
+    pub asks: Vec<(u32, Ask)>,
+    /// Whether to tell the other arbiter the own standing.
+    pub beat: bool,
+    /// Whether to tell it all agents.
+    pub announce: bool,
+}
+
+/// What an arbiter does for its role.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Phase {
+    /// It waits until the other one has been silent.
+    Listens,
+    /// It asks whether witnesses are free, and then for a lease of a term, until some time.
+    Asks { until: Local, term: Option<u64> },
+    /// It is active.
+    Active,
+}
+
 /// The role of one of two arbiters.
 #[derive(Clone, Debug)]
 pub struct Election {
     rank: u64,
-    timeout: Duration,
+    standby: Standby,
+    lease: Lease,
     term: u64,
-    active: bool,
-    /// When the arbiter of the term was last known to live.
+    phase: Phase,
+    /// When the other arbiter was last heard to be active.
     alive: Local,
-    /// How long it may be silent.
-    patience: Duration,
+    /// When this one may ask for a lease.
+    opens: Local,
     beat: Local,
+    announcements: u8,
+    /// Since when an active one has no lease, and how often that happened.
+    lapsed: Option<Local>,
+    lapses: u64,
     take_overs: u64,
     silence: Duration,
 }
 
 impl Election {
-    /// An arbiter that starts now. It listens first, because the other one may be active. A silent one is replaced after
-    /// `timeout`.
-    pub fn new(rank: usize, timeout: Duration, now: Local) -> Election {
-        let patience = timeout + FIRST * (rank as u32 + 1);
+    /// An arbiter that starts now. It listens first, because the other one may be active.
+    pub fn new(rank: usize, standby: Standby, now: Local) -> Election {
+        let opens = now.after(standby.timeout + FIRST * (rank as u32 + 1));
         Election {
             rank: rank as u64,
-            timeout,
+            lease: Lease::new(&standby.witnesses),
+            standby,
             term: 0,
-            active: false,
+            phase: Phase::Listens,
             alive: now,
-            patience,
+            opens,
             beat: now,
+            announcements: 0,
+            lapsed: None,
+            lapses: 0,
             take_overs: 0,
             silence: Duration::ZERO,
         }
     }
     /// Its term, if it is active.
     pub fn active(&self) -> Option<u64> {
-        self.active.then_some(self.term)
+        (self.phase == Phase::Active).then_some(self.term)
     }
-    /// What it says about the highest term that it knows.
+    /// Whether it may run the scheme's node at a moment.
+    pub fn runs(&self, moment: Moment) -> bool {
+        let (epoch, time) = moment;
+        epoch == self.lease.epoch()
+            && self.active().is_some_and(|term| self.lease.covers(term, time))
+    }
+    /// What it says about the highest term that it knows. One whose lease is over does not say that it is active.
     pub fn standing(&self) -> (u64, Standing) {
-        (self.term, if self.active { Standing::Active } else { Standing::Knows })
+        let leads = self.phase == Phase::Active && self.lapsed.is_none();
+        (self.term, if leads { Standing::Active } else { Standing::Knows })
     }
     /// How often it has taken over, and how long the other one had been silent before the last time.
     pub fn history(&self) -> (u64, Duration) {
         (self.take_overs, self.silence)
     }
-    /// Another daemon has said something about a term.
-    pub fn hear(&mut self, term: u64, standing: Standing, now: Local) -> Turn {
-        let newer = term > self.term && term < MOST;
-        if newer {
-            self.term = term;
-        }
-        if term == self.term && (newer || standing != Standing::Knows) {
-            (self.alive, self.patience) = (now, self.timeout);
-        }
-        match newer && std::mem::take(&mut self.active) {
-            true => Turn::StepBack,
-            false => Turn::Stay,
+    /// How often its lease has ended while it was active.
+    pub fn lapses(&self) -> u64 {
+        self.lapses
+    }
+    /// Other agents are the witnesses from now on.
+    pub fn renew(&mut self, witnesses: Vec<u32>) {
+        if witnesses != self.standby.witnesses {
+            self.lease.replace(&witnesses);
+            self.standby.witnesses = witnesses;
         }
     }
-    /// Whether it takes over now.
-    pub fn check(&mut self, now: Local) -> Turn {
-        let silence = now.since(self.alive);
-        if self.active || silence < self.patience {
+    /// The other arbiter has said something about a term.
+    pub fn hear(&mut self, term: u64, standing: Standing, now: Local) -> Turn {
+        let of_other = owner(term) != self.rank as usize;
+        match standing {
+            _ if term >= MOST_TERMS => Turn::Stay,
+            Standing::Active if !of_other => Turn::Stay,
+            Standing::Active if self.phase != Phase::Active => {
+                self.term = self.term.max(term);
+                self.alive = now;
+                self.listen(now.after(self.standby.timeout));
+                Turn::Stay
+            }
+            Standing::Active if term > self.term => {
+                self.alive = now;
+                self.step_back(term, now)
+            }
+            Standing::Knows if self.phase != Phase::Active => {
+                self.term = self.term.max(term);
+                Turn::Stay
+            }
+            _ => Turn::Stay,
+        }
+    }
+    /// A machine has answered a question. Only witnesses count.
+    pub fn answered(&mut self, from: u32, answer: &Answer, now: Local) {
+        self.lease.answered(from, answer, now);
+    }
+
+    /// Does what time and answers call for.
+    pub fn check(&mut self, moment: Option<Moment>, now: Local) -> Turn {
+        let Some(moment) = moment else { return Turn::Stay };
+        if self.lease.enter(moment.0) && self.phase == Phase::Active {
+            return self.step_back(self.term, now);
+        }
+        if self.phase == Phase::Listens && now >= self.opens {
+            self.lease.forget();
+            let until = now.after(Standby::lease(self.standby.timeout) * 2);
+            (self.phase, self.beat) = (Phase::Asks { until, term: None }, now);
+        }
+        match self.phase {
+            Phase::Listens => Turn::Stay,
+            Phase::Active => self.keep(moment, now),
+            Phase::Asks { until, .. } if now >= until => {
+                // Promises must end before the next attempt, or both arbiters could have some for ever.
+                let lease = Standby::lease(self.standby.timeout);
+                self.listen(now.after(lease + lease / 2 * self.rank as u32));
+                Turn::Stay
+            }
+            Phase::Asks { until, term: None } => {
+                let since = Local(now.0.saturating_sub(self.standby.timeout.as_nanos() as u64 / 2));
+                if self.lease.is_free(since) {
+                    let known = self.term.max(self.lease.highest());
+                    let term = Some(known + 1 + (known + 1 + self.rank) % 2);
+                    (self.phase, self.beat) = (Phase::Asks { until, term }, now);
+                }
+                Turn::Stay
+            }
+            Phase::Asks { until, term: Some(term) } if self.lease.highest() > term => {
+                (self.phase, self.beat) = (Phase::Asks { until, term: None }, now);
+                Turn::Stay
+            }
+            Phase::Asks { term: Some(term), .. } if self.lease.covers(term, moment.1) => {
+                (self.phase, self.term, self.beat) = (Phase::Active, term, now);
+                (self.announcements, self.lapsed) = (ANNOUNCEMENTS, None);
+                (self.take_overs, self.silence) = (self.take_overs + 1, now.since(self.alive));
+                Turn::TakeOver
+            }
+            Phase::Asks { .. } => Turn::Stay,
+        }
+    }
+
+    /// An active arbiter pauses while it has no lease, and steps back if that lasts, or if there is a higher term.
+    fn keep(&mut self, moment: Moment, now: Local) -> Turn {
+        if self.lease.covers(self.term, moment.1) {
+            if self.lapsed.take().is_some() {
+                // The other arbiter has been told otherwise.
+                self.beat = now;
+            }
             return Turn::Stay;
         }
-        self.term += 1 + (self.term + 1 + self.rank) % 2;
-        (self.active, self.beat, self.patience) = (true, now, self.timeout);
-        (self.take_overs, self.silence) = (self.take_overs + 1, silence);
-        Turn::TakeOver
-    }
-    /// Whether the other arbiter has to be told now that this one is active.
-    pub fn beats(&mut self, now: Local) -> bool {
-        let due = self.active && now >= self.beat;
-        if due {
-            self.beat = now.after(self.timeout / BEATS);
+        self.lapses += u64::from(self.lapsed.is_none());
+        let since = *self.lapsed.get_or_insert(now);
+        let highest = self.lease.highest();
+        if highest > self.term || now.since(since) >= self.standby.timeout {
+            return self.step_back(highest.max(self.term), now);
         }
-        due
+        Turn::Stay
     }
-    /// The time until [`Election::check`] or [`Election::beats`] has something to do.
+    fn step_back(&mut self, term: u64, now: Local) -> Turn {
+        (self.term, self.lapsed) = (term, None);
+        self.listen(now.after(self.standby.timeout));
+        Turn::StepBack
+    }
+    fn listen(&mut self, opens: Local) {
+        self.lease.forget();
+        (self.phase, self.opens) = (Phase::Listens, opens);
+    }
+
+    /// What it has to say now.
+    pub fn due(&mut self, moment: Option<Moment>, now: Local) -> Due {
+        let Some(moment) = moment.filter(|_| now >= self.beat) else { return Due::default() };
+        if self.phase == Phase::Listens {
+            return Due::default();
+        }
+        self.beat = now.after(self.standby.beat);
+        let announce = self.announcements > 0 && self.standing().1 == Standing::Active;
+        self.announcements -= u8::from(announce);
+        Due { asks: self.asks(moment), beat: self.phase == Phase::Active, announce }
+    }
+    fn asks(&self, (epoch, from): Moment) -> Vec<(u32, Ask)> {
+        let span = Standby::lease(self.standby.timeout).as_nanos() as u64;
+        let ask = |term, until| Ask { term, epoch, from, until };
+        match self.phase {
+            Phase::Asks { term: None, .. } => {
+                self.lease.witnesses().map(|to| (to, ask(self.term, from))).collect()
+            }
+            Phase::Active | Phase::Asks { .. } => {
+                let term = match self.phase {
+                    Phase::Asks { term: Some(term), .. } => term,
+                    _ => self.term,
+                };
+                let short = self.lease.short(term, from + span * 2 / 3);
+                short.map(|to| (to, ask(term, from + span))).collect()
+            }
+            Phase::Listens => Vec::new(),
+        }
+    }
+    /// The time until [`Election::check`] or [`Election::due`] has something to do.
     pub fn next(&self, now: Local) -> Duration {
-        let at = if self.active { self.beat } else { self.alive.after(self.patience) };
+        let at = if self.phase == Phase::Listens { self.opens } else { self.beat };
         at.since(now)
     }
 }
@@ -139,7 +317,9 @@ pub struct Leadership {
 impl Leadership {
     /// Arbiter `at` says that it is active. Returns whether it begins to lead.
     pub fn leads(&mut self, at: usize, term: u64) -> bool {
-        let begins = term > self.term || (term == self.term && self.by.is_none());
+        let begins = owner(term) == at
+            && term < MOST_TERMS
+            && (term > self.term || (term == self.term && self.by.is_none()));
         if begins {
             self.changes += u64::from(self.by.is_some_and(|by| by != at));
             (self.term, self.by) = (term, Some(at));
@@ -153,69 +333,5 @@ impl Leadership {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    const TIMEOUT: Duration = Duration::from_millis(50);
-
-    fn at(ms: u64) -> Local {
-        Local(1 + ms * 1_000_000)
-    }
-
-    #[test]
-    fn the_second_takes_over_after_silence_and_the_first_steps_back() {
-        let mut first = Election::new(0, TIMEOUT, at(0));
-        let mut second = Election::new(1, TIMEOUT, at(0));
-        assert_eq!((first.check(at(449)), first.check(at(450))), (Turn::Stay, Turn::TakeOver));
-        assert_eq!(first.standing(), (2, Standing::Active));
-        assert_eq!(second.hear(2, Standing::Active, at(460)), Turn::Stay);
-        assert_eq!((second.check(at(509)), second.check(at(510))), (Turn::Stay, Turn::TakeOver));
-        assert_eq!((second.active(), second.history().1), (Some(3), TIMEOUT));
-        assert!(second.beats(at(510)) && !second.beats(at(519)) && second.beats(at(520)));
-        assert_eq!(first.hear(3, Standing::Knows, at(530)), Turn::StepBack, "an agent says so");
-        assert_eq!((first.active(), first.check(at(579))), (None, Turn::Stay));
-        assert_eq!(second.hear(u64::MAX, Standing::Knows, at(530)), Turn::Stay, "nonsense");
-    }
-
-    #[test]
-    fn a_witness_keeps_an_arbiter_from_taking_over() {
-        let mut second = Election::new(1, TIMEOUT, at(0));
-        second.hear(2, Standing::Active, at(10));
-        for ms in (20..500).step_by(20) {
-            assert_eq!(second.hear(2, Standing::Witness, at(ms)), Turn::Stay);
-            assert_eq!(second.check(at(ms + 19)), Turn::Stay);
-        }
-        assert_eq!(second.hear(2, Standing::Knows, at(520)), Turn::Stay);
-        assert_eq!(second.check(at(540)), Turn::TakeOver, "agents do not hear it either");
-    }
-
-    #[test]
-    fn an_agent_obeys_the_highest_term() {
-        let mut known = Leadership::default();
-        assert!(known.leads(0, 2) && !known.leads(0, 2) && known.leads(1, 3) && !known.leads(0, 2));
-        assert!(known.is_led_by(1, 3) && !known.is_led_by(0, 3) && !known.is_led_by(1, 2));
-        assert_eq!(known.changes, 1);
-    }
-
-    proptest! {
-        /// Whatever arbiters hear, their terms differ, and an active one that hears of a higher term steps back.
-        #[test]
-        fn terms_are_never_shared(steps in prop::collection::vec((0u64..60, 0usize..2, any::<bool>()), 0..200)) {
-            let mut both = [Election::new(0, TIMEOUT, at(0)), Election::new(1, TIMEOUT, at(0))];
-            let mut now = 0;
-            for (ms, who, hears) in steps {
-                now += ms;
-                both[who].check(at(now));
-                let (term, standing) = both[who].standing();
-                if hears {
-                    both[1 - who].hear(term, standing, at(now));
-                    prop_assert!(both[1 - who].active().is_none_or(|own| own >= term));
-                }
-                let terms = [both[0].active(), both[1].active()];
-                prop_assert!(terms[0].is_none() || terms[0] != terms[1]);
-                prop_assert!(terms[0].is_none_or(|term| term % 2 == 0));
-            }
-        }
-    }
-}
+#[path = "election_tests.rs"]
+mod tests;

@@ -27,6 +27,7 @@ pub mod hook;
 pub mod http;
 mod ip;
 pub mod keys;
+pub mod lease;
 mod line;
 pub mod links;
 pub mod message;

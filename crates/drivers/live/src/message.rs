@@ -6,12 +6,17 @@
 //! 2 (time request)  asked: u64
 //! 3 (time reply)    asked: u64, received: u64, sent: u64, epoch: u64
 //! 4 (time reply)    the same, to a host that the arbiter has taken out of the schedule
-//! 5 (standing)      term: u64, 0: the sender knows the term, 1: is its arbiter, 2: has heard its arbiter; u8
+//! 5 (standing)      term: u64, 0: the sender knows the term, 1: is its active arbiter; u8
 //! 6 (control)       term: u64, then as 1: the sender, or the arbiter that it obeys, has this term
+//! 7 (lease request) term: u64, epoch: u64, from: u64, until: u64; from = until asks whether the witness is free
+//! 8 (lease answer)  term: u64, highest term: u64, epoch: u64, from: u64, until: u64, 1 if the witness is free: u8
 //! ```
+//!
+//! `docs/protocol/daemons.md` says who sends kinds 5 to 8, and when.
 
 use crate::clock::{Local, TimeReply};
 use crate::election::Standing;
+use crate::lease::{Answer, Ask};
 use slotline_net::frame::{Kind, Packet};
 use slotline_net::wire::packet;
 
@@ -31,9 +36,13 @@ pub enum Message<'a> {
     Standing(u64, Standing),
     /// A control message of the scheme within a term.
     Elected(u64, Packet, &'a [u8]),
+    /// An arbiter asks a witness for a lease.
+    Ask(Ask),
+    /// The answer of a witness.
+    Answer(Answer),
 }
 
-const STANDINGS: [Standing; 3] = [Standing::Knows, Standing::Active, Standing::Witness];
+const STANDINGS: [Standing; 2] = [Standing::Knows, Standing::Active];
 
 impl<'a> Message<'a> {
     /// A control message, in a term if arbiters are elected.
@@ -64,6 +73,13 @@ impl<'a> Message<'a> {
             Message::Elected(term, packet, payload) => {
                 words(out, 6, &[*term]);
                 packet::append(packet, payload, out);
+            }
+            Message::Ask(Ask { term, epoch, from, until }) => {
+                words(out, 7, &[*term, *epoch, *from, *until]);
+            }
+            Message::Answer(Answer { term, highest, epoch, from, until, free }) => {
+                words(out, 8, &[*term, *highest, *epoch, *from, *until]);
+                out.push(u8::from(*free));
             }
             Message::TimeReply(reply) => {
                 words(
@@ -98,6 +114,14 @@ impl<'a> Message<'a> {
                 let (packet, payload) = packet::parse(rest).ok()?;
                 let message = Message::Elected(u64::from_be_bytes(*term), packet, payload);
                 (packet.kind == Kind::Control).then_some(message)
+            }
+            7 => words(rest)
+                .map(|[term, epoch, from, until]| Message::Ask(Ask { term, epoch, from, until })),
+            8 => {
+                let (free @ (0 | 1), rest) = rest.split_last()? else { return None };
+                let [term, highest, epoch, from, until] = words(rest)?;
+                let free = *free == 1;
+                Some(Message::Answer(Answer { term, highest, epoch, from, until, free }))
             }
             _ => None,
         }
@@ -137,7 +161,12 @@ mod tests {
             assert_eq!(bytes, [1, 5, 0, 0, 0, 0, 0, 0, 0, 7, at]);
             assert_eq!(Message::parse(&bytes[..10]), None);
         }
-        assert_eq!(Message::parse(&[1, 5, 0, 0, 0, 0, 0, 0, 0, 7, 3]), None);
+        assert_eq!(Message::parse(&[1, 5, 0, 0, 0, 0, 0, 0, 0, 7, 2]), None);
+        let ask = Ask { term: 2, epoch: 3, from: 4, until: 5 };
+        let answer = Answer { term: 2, highest: 6, epoch: 3, from: 4, until: 5, free: true };
+        for bytes in [back(&Message::Ask(ask)), back(&Message::Answer(answer))] {
+            (0..bytes.len()).for_each(|cut| assert_eq!(Message::parse(&bytes[..cut]), None));
+        }
         assert_eq!(back(&Message::TimeRequest(Local(258))), [1, 2, 0, 0, 0, 0, 0, 0, 1, 2]);
         let (asked, drained) = (Local(1), false);
         let reply = TimeReply { asked, received: 2, sent: 3, epoch: u64::MAX, drained };
@@ -151,9 +180,59 @@ mod tests {
         assert_eq!(Message::parse(&forged), None, "only control messages cross");
     }
 
+    const VECTORS: &str = include_str!("message_vectors.txt");
+
+    /// The contents of the accepted vectors.
+    fn meanings() -> Vec<(&'static str, Message<'static>)> {
+        let (dst, len, kind) = (HostId(8), 84, Kind::Control);
+        let packet = Packet { dst, flow: 3, len, kind, ..Packet::default() };
+        let (asked, drained) = (Local(258), false);
+        let reply = TimeReply { asked, received: 1_000, sent: 1_500, epoch: 7, drained };
+        let ask = Ask { term: 4, epoch: 7, from: 2_000_000, until: 17_000_000 };
+        let Ask { term, epoch, from, until } = ask;
+        let answer = Answer { term, highest: 4, epoch, from, until, free: true };
+        let none = Answer { highest: 5, from: 0, until: 0, free: false, ..answer };
+        vec![
+            ("control", Message::Control(packet, &[1, 2, 3])),
+            ("time-request", Message::TimeRequest(asked)),
+            ("time-reply", Message::TimeReply(reply)),
+            ("time-reply-drained", Message::TimeReply(TimeReply { drained: true, ..reply })),
+            ("knows", Message::Standing(3, Standing::Knows)),
+            ("active", Message::Standing(4, Standing::Active)),
+            ("elected", Message::Elected(4, packet, &[1, 2, 3])),
+            ("question", Message::Ask(Ask { until: from, ..ask })),
+            ("lease-request", Message::Ask(ask)),
+            ("lease", Message::Answer(answer)),
+            ("no-lease", Message::Answer(none)),
+        ]
+    }
+
+    #[test]
+    fn the_vectors_hold() {
+        let value = |block: &'static str, key: &str| {
+            block.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(": ")).unwrap()
+        };
+        let octet = |hex: &[u8]| u8::from_str_radix(str::from_utf8(hex).unwrap(), 16).unwrap();
+        let mut accepted = meanings().into_iter();
+        for block in VECTORS.split("\n\n").skip(1) {
+            let name = value(block, "name");
+            let bytes: Vec<u8> = value(block, "hex").as_bytes().chunks(2).map(octet).collect();
+            let parsed = Message::parse(&bytes);
+            match value(block, "result") {
+                "refused" => assert_eq!(parsed, None, "{name}"),
+                _ => {
+                    let (of, message) = accepted.next().unwrap();
+                    assert_eq!((of, parsed), (name, Some(message)));
+                    assert_eq!(back(&message), bytes, "{name}");
+                }
+            }
+        }
+        assert_eq!(accepted.next(), None);
+    }
+
     proptest! {
         #[test]
-        fn random_bytes_cause_no_panic(mut bytes in prop::collection::vec(any::<u8>(), 0..80), kind in 0u8..8) {
+        fn random_bytes_cause_no_panic(mut bytes in prop::collection::vec(any::<u8>(), 0..80), kind in 0u8..10) {
             if let [first, second, ..] = &mut bytes[..] {
                 (*first, *second) = (VERSION, kind);
             }

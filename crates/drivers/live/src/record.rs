@@ -72,6 +72,9 @@ impl Sent {
 #[derive(Debug)]
 pub struct Recorder<W: Write = BufWriter<File>> {
     out: W,
+    /// The name of the first log, if logs are files, and whether this log has begun.
+    path: Option<PathBuf>,
+    begun: bool,
     last: u64,
     fault: Option<io::Error>,
 }
@@ -94,21 +97,34 @@ impl Recorder {
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => None,
                 made => Some(made),
             });
-        made.unwrap_or_else(|| Err(ErrorKind::AlreadyExists.into()))
-            .map(|file| Recorder::new(BufWriter::new(file)))
+        let file = made.unwrap_or_else(|| Err(ErrorKind::AlreadyExists.into()))?;
+        Ok(Recorder { path: Some(path.into()), ..Recorder::new(BufWriter::new(file)) })
+    }
+
+    /// Records that a node begins: after the first one of a daemon in a further file, because a log is about one node.
+    pub fn begin_next(&mut self, header: &Header) {
+        if self.begun {
+            self.flush();
+            match self.path.take().map(|path| Recorder::create(&path)) {
+                Some(Ok(next)) => *self = next,
+                Some(Err(error)) => self.fault = Some(error),
+                None => {}
+            }
+        }
+        self.begin(header);
     }
 }
 
 impl<W: Write> Recorder<W> {
     /// Begins a log.
     pub fn new(out: W) -> Recorder<W> {
-        Recorder { out, last: 0, fault: None }
+        Recorder { out, path: None, begun: false, last: 0, fault: None }
     }
     /// Records that the node begins.
     pub fn begin(&mut self, header: &Header) {
         let text = serde_json::to_vec(header).unwrap_or_default();
         let length = (text.len() as u32).to_le_bytes();
-        self.last = header.began;
+        (self.last, self.begun) = (header.began, true);
         self.write(&[MAGIC, &length, &text].concat());
     }
     /// Records that the node receives a message.

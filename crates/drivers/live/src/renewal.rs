@@ -41,6 +41,8 @@ pub struct Renewal {
     pub agent: AgentOptions,
     /// Options of time transfer.
     pub clock: ClockOptions,
+    /// The witnesses of two arbiters.
+    pub witnesses: Vec<u32>,
 }
 
 impl From<AgentSetup> for Renewal {
@@ -51,13 +53,16 @@ impl From<AgentSetup> for Renewal {
             Role::Rack(_) => HashMap::new(),
             Role::Switch(role) => role.hosts.all,
         };
-        Renewal { key, peers, quotas: Quotas::default(), hosts, agent, clock }
+        let (quotas, witnesses) = Default::default();
+        Renewal { key, peers, quotas, hosts, agent, clock, witnesses }
     }
 }
 
 impl From<ArbiterSetup> for Renewal {
     fn from(setup: ArbiterSetup) -> Renewal {
-        let ArbiterSetup { key, peers, quotas, clock, .. } = setup;
-        Renewal { key, peers, quotas, hosts: HashMap::new(), agent: AgentOptions::default(), clock }
+        let ArbiterSetup { key, peers, quotas, clock, standby, .. } = setup;
+        let witnesses = standby.map(|standby| standby.witnesses).unwrap_or_default();
+        let (hosts, agent) = Default::default();
+        Renewal { key, peers, quotas, hosts, agent, clock, witnesses }
     }
 }

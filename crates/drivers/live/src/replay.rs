@@ -231,6 +231,30 @@ mod tests {
         recorder.into_inner()
     }
 
+    #[test]
+    fn each_node_of_a_daemon_has_a_log_of_its_own() {
+        let path = std::env::temp_dir().join(format!("slotline-log-{}", std::process::id()));
+        let name = |n: u32| path.with_extension(n.to_string());
+        let mut recorder = Recorder::create(&path).unwrap();
+        recorder.begin_next(&header());
+        recorder.end("another arbiter may take over");
+        recorder.stepped(Sent::default(), Time::ps(600));
+        for began in [700, 900] {
+            recorder.begin_next(&Header { began, ..header() });
+            recorder.stepped(Sent::default(), Time::ps(began));
+            assert!(recorder.fault().is_none());
+        }
+        recorder.flush();
+        for (file, began, records) in [(&path, 500, 0), (&name(1), 700, 1), (&name(2), 900, 1)] {
+            let bytes = std::fs::read(file).unwrap();
+            let mut log = Log::open(&bytes).unwrap();
+            assert_eq!(log.header.began, began);
+            let count = std::iter::from_fn(|| log.next().unwrap()).count();
+            assert_eq!(count, records, "{began}");
+            std::fs::remove_file(file).unwrap();
+        }
+    }
+
     proptest! {
         #[test]
         fn records_come_back_and_a_cut_log_has_all_before_the_cut(gaps in prop::collection::vec((0u64..1 << 40, 0u64..300), 0..20), cut in 0usize..40) {

@@ -9,6 +9,7 @@ use slotline_lab::live::recorded_controller;
 use slotline_live::clock::{Local, TimeReply};
 use slotline_live::config::Config;
 use slotline_live::forwarding;
+use slotline_live::lease::{Answer, Ask};
 use slotline_live::message::Message;
 use slotline_live::record::{Header, Recorder, Sent};
 use slotline_live::replay::{Log, replay};
@@ -185,16 +186,10 @@ pub(crate) fn judge_script(input: &[u8]) -> Result<(), String> {
 
 /// A label, and a mutated configuration, message or log.
 pub(crate) fn file(rng: &mut Stream) -> Vec<u8> {
-    let [time, control] = messages();
     let config = CONFIG.as_bytes().to_vec();
     let counts = COUNTS.as_bytes().to_vec();
-    let samples = [
-        ("config", config),
-        ("message", time),
-        ("message", control),
-        ("log", log()),
-        ("counts", counts),
-    ];
+    let others = [("config", config), ("log", log()), ("counts", counts)];
+    let samples: Vec<_> = messages().map(|of| ("message", of)).into_iter().chain(others).collect();
     let (label, sample) = rng.pick(&samples);
     let changed = if rng.once_in(10) { sample.clone() } else { mutated(rng, sample, &[]) };
     [label.as_bytes(), b"\n", &changed].concat()
@@ -208,10 +203,14 @@ fn hello() -> (Packet, Vec<u8>) {
     (packet, bytes)
 }
 
-fn messages() -> [Vec<u8>; 2] {
+fn messages() -> [Vec<u8>; 5] {
     let reply = TimeReply { asked: Local(1), received: 2, sent: 3, epoch: 4, drained: true };
     let (packet, bytes) = hello();
-    [Message::TimeReply(reply), Message::Control(packet, &bytes)].map(|message| {
+    let ask = Ask { term: 2, epoch: 4, from: 5, until: 6 };
+    let answer = Answer { term: 2, highest: 2, epoch: 4, from: 5, until: 6, free: true };
+    let (time, control) = (Message::TimeReply(reply), Message::Control(packet, &bytes));
+    let elected = Message::Elected(2, packet, &bytes);
+    [time, control, elected, Message::Ask(ask), Message::Answer(answer)].map(|message| {
         let mut out = vec![];
         message.emit(&mut out);
         out

@@ -406,6 +406,7 @@ impl Builder<'_> {
             stations: &self.stations,
             seed: self.seed,
             incarnation: self.outside.incarnation(),
+            elected: matches!(self.outside, Outside::Machine { .. }),
         }
     }
 

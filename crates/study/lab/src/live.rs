@@ -1,6 +1,7 @@
 //! Prepares daemons of a real network: what an agent or an arbiter needs, from their configuration and its scenario.
 
 mod racks;
+mod standby;
 mod switches;
 
 use crate::build::{self, live::Part};
@@ -8,7 +9,7 @@ use slotline_envelope::{KeyPair, PublicKey};
 use slotline_live::agent::{AgentSetup, MakeNode};
 use slotline_live::arbiter::ArbiterSetup;
 use slotline_live::channel::Peer;
-use slotline_live::config::{Config, span};
+use slotline_live::config::Config;
 use slotline_live::links::Links;
 use slotline_live::quotas::Quotas;
 use slotline_live::record::Header;
@@ -108,11 +109,6 @@ impl LiveNetwork {
         controllers == 1 && self.config.arbiter.len() == 2
     }
 
-    /// The time after which a silent arbiter is replaced, if arbiters are elected.
-    fn standby(&self, controllers: usize) -> Option<std::time::Duration> {
-        self.elects(controllers).then(|| span(self.config.standby.timeout))
-    }
-
     fn number(&self, part: &Part, name: &str) -> Result<HostId, LiveNetworkError> {
         let hosts = part.graph.hosts.len() - part.stations.len();
         let named = |node: &slotline_net::id::NodeId| part.graph.nodes[node.at()].name == name;
@@ -162,7 +158,7 @@ impl LiveNetwork {
             agent: self.config.agent.clone(),
             clock: self.config.clock.clone(),
             timeslots: None,
-            elected: self.elects(all.stations.len()),
+            elected: self.elected(all.stations.len()),
         })
     }
 
@@ -181,14 +177,13 @@ impl LiveNetwork {
         belongs(&key, arbiter.key, &format!("arbiter {rank}"))?;
         let mut peers = self.arbiters(&all);
         let numbers = peers.iter().map(|peer| peer.number).collect();
-        let standby = self.standby(all.stations.len());
-        let me = match standby {
+        let me = match self.elects(all.stations.len()) {
             // The controller has one number on either machine, and the other machine has the next free one.
-            Some(_) => {
+            true => {
                 peers[0].number = peers[1].number;
                 all.stations[0]
             }
-            None => all.stations[rank],
+            false => all.stations[rank],
         };
         peers.remove(rank);
         for host in &self.config.host {
@@ -208,7 +203,7 @@ impl LiveNetwork {
             links: self.acting(&all)?,
             hook: None,
             command: None,
-            standby,
+            standby: self.standby(all.stations.len(), |name| self.host(name))?,
             make: self.make(me)?,
             clock: self.config.clock.clone(),
             quotas: self.quotas(&all)?,

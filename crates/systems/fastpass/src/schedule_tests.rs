@@ -38,6 +38,7 @@ impl Bench {
             stations: &[],
             seed: 1,
             incarnation: 0,
+            elected: false,
             graph: &graph,
         };
         let fabric = Arc::new(Fabric::new(&around, TEN).unwrap());

@@ -12,6 +12,7 @@ use slotline_net::node::reserve::Reserve;
 use slotline_net::route::RoutingSpec;
 use slotline_net::scheme::system::{MakeNode, Station, Surroundings, System};
 use slotline_net::scheme::{Activity, Conditions, Proposal};
+use slotline_net::time::Time;
 use slotline_net::topology::{Graph, NodeKind};
 use std::sync::Arc;
 
@@ -24,6 +25,7 @@ impl Fastpass {
             arbiters: around.stations.to_vec(),
             seed: around.seed,
             incarnation: around.incarnation,
+            elected: around.elected,
             host_keys: around.graph.host_keys().into(),
         })
     }
@@ -32,6 +34,10 @@ impl Fastpass {
 impl System for Fastpass {
     fn proposals(&self, conditions: &Conditions) -> Vec<Proposal> {
         crate::fit::proposals(self.spec(), conditions)
+    }
+    fn standby(&self) -> Option<(Time, Time)> {
+        let spec = self.spec();
+        spec.secondary.then_some((spec.watchdog_timeout, spec.watchdog_interval))
     }
     fn activity(&self) -> Activity {
         crate::fit::ACTIVITY

@@ -314,6 +314,7 @@ mod tests {
             stations: &stations,
             seed: 1,
             incarnation: 0,
+            elected: false,
             graph: &graph,
         };
         Timing::new(&options, &around).unwrap()

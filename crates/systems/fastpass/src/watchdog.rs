@@ -3,7 +3,8 @@
 //!
 //! Each take-over has a term, higher than all before. The active arbiter sends its term regularly. An active
 //! arbiter that gets a message with a higher term becomes passive. So two arbiters are active at once for no longer than
-//! such a message takes to arrive.
+//! such a message takes to arrive. On a real network that can be for ever, so the driver of daemons elects the arbiter
+//! instead (`slotline_live::election`), and this watchdog is not used.
 
 use slotline_net::time::Time;
 

@@ -79,6 +79,8 @@ pub struct Surroundings<'a> {
     pub seed: u64,
     /// A number that differs between starts of a real machine's process; 0 in simulation.
     pub incarnation: u64,
+    /// Whether the driver elects the controller in charge of a scheme with a [`System::standby`], and runs its node alone.
+    pub elected: bool,
 }
 
 /// Refuses networks that have hosts with several network cards.
@@ -185,6 +187,11 @@ pub trait System {
     /// For each of its periods a value that fits a network and its traffic. The present values need not fit.
     fn proposals(&self, _conditions: &Conditions) -> Vec<Proposal> {
         Vec::new()
+    }
+    /// For a scheme with two controllers, of which one is in charge: how long that one may be silent, and the interval at
+    /// which it shows that it works. A driver that elects the controller in charge runs the node of no other one.
+    fn standby(&self) -> Option<(Time, Time)> {
+        None
     }
     /// The counters that show what it did in a run.
     fn activity(&self) -> Activity {

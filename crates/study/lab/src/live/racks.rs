@@ -144,7 +144,7 @@ impl LiveNetwork {
             agent: self.config.agent.clone(),
             clock: self.config.clock.clone(),
             timeslots: None,
-            elected: self.elects(1),
+            elected: self.elected(1),
         })
     }
 
@@ -208,7 +208,7 @@ impl LiveNetwork {
             links: links_of_controller(roles),
             hook: None,
             command: Some(self.config.circuits.command.clone()),
-            standby: self.standby(1),
+            standby: self.standby(1, |name| self.rack_number(roles, name))?,
             make: self.make_switch(scheduler(roles)),
             clock: self.config.clock.clone(),
             quotas: Quotas { each: self.config.quota, tenants: Vec::new() },

@@ -192,7 +192,7 @@ impl LiveNetwork {
             agent: self.config.agent.clone(),
             clock: self.config.clock.clone(),
             timeslots: None,
-            elected: self.elects(part.stations.len()),
+            elected: self.elected(part.stations.len()),
         })
     }
 }

@@ -88,6 +88,7 @@ impl Random {
 
 /// A network that delays or loses the messages of a node.
 struct LossyNetwork<'a> {
+    sent: Sent,
     wires: &'a mut Wires,
     random: &'a mut Random,
     disturbance: Disturbance,
@@ -95,7 +96,8 @@ struct LossyNetwork<'a> {
 }
 
 impl Io for LossyNetwork<'_> {
-    fn send(&mut self, _far: End, packet: &Packet, payload: &[u8]) -> io::Result<bool> {
+    fn send(&mut self, far: End, packet: &Packet, payload: &[u8]) -> io::Result<bool> {
+        self.sent.add(far, packet, payload);
         let arrives = self.now.after(Time::us(20 + self.random.below(self.disturbance.delay)));
         self.wires.sent += 1;
         if packet.kind == Kind::Control && self.random.below(100) >= self.disturbance.loss {
@@ -115,7 +117,7 @@ fn packet(setup: &AgentSetup, to: u32, stamp: u32) -> Packet {
     Packet { dst, flow, len, entropy, kind, stamp, ..Packet::default() }
 }
 
-/// Hands packets to hosts for a while, and returns the number of those that never left.
+/// Hands packets to hosts for a while, and returns the number of those that never left. The log of the controller replays.
 fn stuck(control: &str, disturbance: Disturbance) -> u64 {
     let network = network(control);
     let mut random = Random(disturbance.seed);
@@ -132,6 +134,11 @@ fn stuck(control: &str, disturbance: Disturbance) -> u64 {
     seats.push(Seat::new((arbiter.make)(9).unwrap(), &arbiter.wires, Time::ZERO));
     let mut now = Time::ms(1);
     seats.iter_mut().for_each(|seat| seat.start(now));
+    let (scenario, scheme) = arbiter.scenario.clone();
+    let (station, incarnation, began) = (arbiter.me.0, 9, now.as_ps());
+    let header = Header { program: "0".into(), scenario, scheme, station, incarnation, began };
+    let mut recorder = Recorder::new(Vec::new());
+    recorder.begin(&header);
     let mut wires = Wires::default();
     let (mut given, mut left) = (0, 0);
     let mut wakes = vec![now; seats.len()];
@@ -162,18 +169,33 @@ fn stuck(control: &str, disturbance: Disturbance) -> u64 {
                 .collect();
             for key in due {
                 let (packet, payload) = wires.in_flight.remove(&key).unwrap();
+                if at == arbiter.me.at() {
+                    recorder.heard(&packet, &payload, now);
+                }
                 seats[at].receive(PortId(0), packet, &payload, now);
             }
-            let mut lossy =
-                LossyNetwork { wires: &mut wires, random: &mut random, disturbance, now };
+            let (sent, wires, random) = (Sent::default(), &mut wires, &mut random);
+            let mut lossy = LossyNetwork { sent, wires, random, disturbance, now };
             seats[at].step(now, &mut lossy).unwrap();
+            if at == arbiter.me.at() {
+                recorder.stepped(lossy.sent, now);
+            }
             let leaves = |(_, what): &(Time, Handover)| matches!(what, Handover::Left(_));
             left += seats[at].handovers().filter(leaves).count() as u64;
             left += seats[at].lost_frames().count() as u64;
         }
     }
     assert!(given > 200, "packets were handed over");
+    assert!(replays(&recorder.into_inner()) > 100);
     given - left
+}
+
+/// The messages of a log that its replay sends, too: all of them.
+fn replays(log: &[u8]) -> u64 {
+    let mut log = Log::open(log).unwrap();
+    let loaded = Scenario::parse(Path::new("log"), log.header.scenario.clone()).unwrap();
+    let (mut seat, links) = recorded_controller(&loaded, &log.header).unwrap();
+    replay(&mut log, &mut seat, &links, true).unwrap().sent
 }
 
 /// The messages that a controller sends to hosts within 100 ms, after messages that it receives at once.

@@ -250,13 +250,17 @@ fn add(past: &mut Past, service: &Service) {
 
 impl Node for Arbiter {
     fn start(&mut self, cx: &mut Cx<'_>) {
-        if self.common.arbiters.len() > 1 {
+        let elected = self.common.elected && self.common.arbiters.len() > 1;
+        if self.common.arbiters.len() > 1 && !elected {
             let spec = self.common.options.spec();
             let (interval, timeout) = (spec.watchdog_interval, spec.watchdog_timeout);
             self.watchdog = Some(Watchdog::new(self.rank, interval, timeout, cx.now));
         }
         if self.watchdog.as_ref().is_none_or(Watchdog::is_active) {
             self.begin(cx);
+        }
+        if let (true, Some(service)) = (elected, &mut self.service) {
+            service.announce(&mut self.outbox, cx);
         }
         self.check_watchdog(cx);
     }

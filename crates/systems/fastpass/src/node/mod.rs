@@ -45,6 +45,8 @@ pub struct Common {
     pub seed: u64,
     /// See [`slotline_net::scheme::Surroundings::incarnation`].
     pub incarnation: u64,
+    /// See [`slotline_net::scheme::Surroundings::elected`].
+    pub elected: bool,
     /// By host, the key of its name.
     pub host_keys: Arc<[u64]>,
 }
