@@ -12,6 +12,7 @@ use slotline_net::node::reserve::Reserve;
 use slotline_net::route::RoutingSpec;
 use slotline_net::scheme::system::{MakeNode, Station, Surroundings, System};
 use slotline_net::scheme::{Activity, Conditions, Proposal};
+use slotline_net::time::Time;
 use slotline_net::topology::{Graph, NodeKind};
 use std::sync::Arc;
 
@@ -35,6 +36,10 @@ impl System for Fastpass {
     }
     fn activity(&self) -> Activity {
         crate::fit::ACTIVITY
+    }
+    /// By default a timeslot is as long as a packet.
+    fn turn(&self) -> Option<Time> {
+        self.spec().slot
     }
     /// The arbiters are attached like hosts: one to the first rack, one to the last.
     fn stations(&self, graph: &Graph) -> Result<Vec<Station>, SpecError> {
