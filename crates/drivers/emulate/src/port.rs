@@ -79,7 +79,7 @@ impl Port {
 
     /// Appends the beginning of the next packet that the kernel holds to `head`, and returns its number.
     pub fn next_held(&mut self, head: &mut Vec<u8>) -> Option<u32> {
-        self.queue.as_mut()?.next(head)
+        self.queue.as_mut()?.next(head).map(|packet| packet.number)
     }
 
     /// Lets a held packet leave by the interface. It takes effect with [`Port::flush`].
