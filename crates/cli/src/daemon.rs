@@ -6,7 +6,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use clap::{Args, Subcommand};
 use slotline_envelope::KeyPair;
 use slotline_lab::live::LiveNetwork;
-use slotline_linux::gate::{Gate, Held, Origin};
+use slotline_linux::gate::{Gate, Held, Joined, Origin};
 use slotline_live::agent::Agent;
 use slotline_live::arbiter::Arbiter;
 use slotline_live::config::Config;
@@ -102,7 +102,7 @@ pub fn agent(options: &AgentOptions) -> Result<ExitCode> {
     }
     setup.timeslots = options.timeslots.as_deref().map(timeslots).transpose()?;
     let running = stoppable()?;
-    let grip = grip(config, &host, &setup.role)?;
+    let grip = grip(&network, &host, &setup.role)?;
     let address = setup.address;
     let agent = Agent::open(setup, grip, running.now())
         .with_context(|| format!("cannot use the address {address}"))?;
@@ -125,20 +125,21 @@ pub fn agent(options: &AgentOptions) -> Result<ExitCode> {
 }
 
 /// Takes the traffic of this machine.
-fn grip(config: &Config, machine: &str, role: &Role) -> Result<Grip> {
+fn grip(network: &LiveNetwork, machine: &str, role: &Role) -> Result<Grip> {
+    let config = network.config();
     if let Role::Switch(role) = role {
         let flows = Forwarding::open(role.flows.clone(), role.expire)
             .context("cannot count flows and send them on paths (nftables, ip rule)")?;
         return Ok(Grip::Flows(Box::new(flows)));
     }
-    let (origin, network) = held_by(config, machine);
+    let joined = network.room(machine, role)?.map_or(Joined::No, Joined::Within);
+    let (origin, prefixes) = held_by(config, machine);
     let held = Held {
         origin,
-        network,
+        network: prefixes,
         exempt_ports: [&config.agent.exempt_ports[..], &[config.port]].concat(),
         queue: config.agent.queue,
-        // A segment that is longer than a slot would never leave.
-        joined: false,
+        joined,
     };
     let gate = Gate::open(held).context("cannot hold packets of this machine (netfilter's queue)");
     Ok(gate?.into())

@@ -21,6 +21,8 @@ pub enum Gate {
     Queue,
     /// Packets are read from the interface.
     Interface,
+    /// The same, by a packet socket with a ring.
+    Packet,
 }
 
 #[derive(Args)]
@@ -148,6 +150,7 @@ fn loaded(options: &EmulateOptions) -> Result<Loaded> {
     let asked = options.gate.map(|gate| match gate {
         Gate::Queue => GateSpec::Queue,
         Gate::Interface => GateSpec::Interface,
+        Gate::Packet => GateSpec::Packet,
     });
     let spec = EmulateSpec {
         dilation: options.dilation.unwrap_or(dilation),

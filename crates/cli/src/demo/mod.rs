@@ -47,6 +47,10 @@ pub struct DemoOptions {
     /// Leave out the part without the arbiter.
     #[arg(long)]
     pub skip_without: bool,
+    /// Let hosts join segments, as with cards that split them; the switch then forwards up to 16 KB as one packet (fastpass,
+    /// tdma, xco and bump).
+    #[arg(long)]
+    pub join_segments: bool,
     /// Kill a daemon with SIGKILL when half of its traffic is over.
     #[arg(long, value_enum, value_name = "WHICH")]
     pub kill: Option<Victim>,

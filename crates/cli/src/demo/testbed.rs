@@ -56,7 +56,8 @@ impl Testbed {
         let count = senders + 2 + arbiters;
         let addresses: Vec<_> = (1..=count as u8).map(|n| Ipv4Addr::new(10, 79, 0, n)).collect();
         let limit = Some(Limit { rate: options.rate().0, buffer: options.buffer.0 });
-        let bridge = Bridge::new(&addresses, &BridgeOptions { mtu: MTU, limit, one_by_one: true })?;
+        let one_by_one = !options.join_segments;
+        let bridge = Bridge::new(&addresses, &BridgeOptions { mtu: MTU, limit, one_by_one })?;
         let flows = (1..=senders).map(|sender| (sender, 0)).collect();
         Ok(Testbed { network: Network::Star(bridge), addresses, flows, ping: (senders + 1, 0) })
     }

@@ -58,8 +58,11 @@ fn real_hosts_send_as_daemons_decide() {
         return;
     }
     for control in ["tdma", "xco"] {
-        let outcome = demo(&folder, control, &["--seconds", "2"]);
-        assert!(agents(&outcome).all(|agent| agent["scheduled"].as_u64() > Some(0)), "{outcome}");
+        let outcome = demo(&folder, control, &["--seconds", "2", "--join-segments"]);
+        for agent in agents(&outcome) {
+            assert!(agent["scheduled"].as_u64() > Some(0), "{agent}");
+            assert!(agent["joined-segments"].as_u64() > Some(1), "{agent}");
+        }
     }
     let outcome = demo(&folder, "fastpass", &["--seconds", "2", "--kill", "primary"]);
     for agent in agents(&outcome) {
@@ -90,7 +93,8 @@ fn real_hosts_send_as_daemons_decide() {
         );
     }
     // A restarted agent finds the arbiter again.
-    let outcome = demo(&folder, "fastpass", &["--seconds", "5", "--kill", "agent"]);
+    let outcome =
+        demo(&folder, "fastpass", &["--seconds", "5", "--kill", "agent", "--join-segments"]);
     assert!(agents(&outcome).all(|agent| agent["scheduled"].as_u64() > Some(0)), "{outcome}");
     // Daemons reload while packets wait, and lose neither packets nor sessions. A host that its arbiter has taken out of
     // the schedule sends at once, and returns.

@@ -28,9 +28,9 @@ pub struct Limit {
 }
 
 impl Limit {
-    /// Its parameters for the queue discipline `tbf`.
-    pub(crate) fn shape(self) -> String {
-        format!("rate {}bit burst {BURST} limit {}", self.rate, self.buffer)
+    /// Its parameters for the queue discipline `tbf`, where `burst` bytes may leave at once.
+    pub(crate) fn shape(self, burst: u64) -> String {
+        format!("rate {}bit burst {burst} limit {}", self.rate, self.buffer)
     }
 }
 
@@ -44,7 +44,9 @@ const NAME: &str = "bridge0";
 /// The interface of a host.
 const INTERFACE: &str = "veth0";
 /// Bytes that a port of limited rate may send at once. It is a few packets, because timers of the kernel are coarse.
-const BURST: u64 = 16_000;
+pub(crate) const BURST: u64 = 16_000;
+/// The same where hosts join segments.
+const JOINED_BURST: u64 = 64_000;
 const JOINED: &str = "gso_max_size 16384";
 
 impl Bridge {
@@ -69,7 +71,10 @@ impl Bridge {
 
     fn join(&self, addresses: &[Ipv4Addr], options: &BridgeOptions) -> io::Result<()> {
         let mtu = options.mtu;
-        let joined = if options.one_by_one { "gso_max_segs 1" } else { JOINED };
+        let (joined, burst) = match options.one_by_one {
+            true => ("gso_max_segs 1", BURST),
+            false => (JOINED, JOINED_BURST),
+        };
         ip(&format!("link add {NAME} mtu {mtu} type bridge"))?;
         ip(&format!("link set {NAME} up"))?;
         for (n, address) in addresses.iter().enumerate() {
@@ -80,7 +85,7 @@ impl Bridge {
             ))?;
             ip(&format!("link set port{n} master {NAME} up {joined}"))?;
             if let Some(limit) = options.limit {
-                run("tc", &format!("qdisc add dev port{n} root tbf {}", limit.shape()))?;
+                run("tc", &format!("qdisc add dev port{n} root tbf {}", limit.shape(burst)))?;
             }
             self.inside(n, || {
                 ip("link set lo up")?;

@@ -265,7 +265,7 @@ impl<'a> Fabric<'a> {
     /// Moves packets that have left by a host's interface into the network.
     fn take_loose(&mut self, at: usize, clock: &Clock) -> io::Result<()> {
         for _ in 0..BURST {
-            let seat = &self.seats[at];
+            let seat = &mut self.seats[at];
             if seat.is_full() && !seat.host.port.holds() {
                 return Ok(());
             }

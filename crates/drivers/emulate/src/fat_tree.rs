@@ -3,7 +3,7 @@
 //! Routers have a route for each network below them, and spread other packets over their ports upwards (equal-cost
 //! multipath, by addresses and ports). Each has a seed of its own, where the kernel has one for each namespace.
 
-use crate::bridge::{Limit, ip, run};
+use crate::bridge::{BURST, Limit, ip, run};
 use crate::namespace::{self, HostError};
 use std::io;
 use std::net::Ipv4Addr;
@@ -231,7 +231,7 @@ impl FatTree {
         self.limit_to(end, self.options.limit)
     }
     fn limit_to(&self, end: &Port<'_>, limit: Limit) -> io::Result<()> {
-        let line = format!("qdisc add dev {} root tbf {}", end.interface, limit.shape());
+        let line = format!("qdisc add dev {} root tbf {}", end.interface, limit.shape(BURST));
         self.inside(end.machine, || run("tc", &line))
     }
 

@@ -34,3 +34,4 @@ pub mod replay;
 pub mod seat;
 pub mod shared;
 pub mod virtual_time;
+mod wire;

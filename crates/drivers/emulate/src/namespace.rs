@@ -66,6 +66,8 @@ pub enum GateKind {
     Queue,
     /// Packets are read from the interface. Sockets do not notice how many packets wait.
     Interface,
+    /// The same, by a packet socket with a ring in shared memory (`AF_PACKET`).
+    Packet,
 }
 
 /// The reason why a host cannot be created.
@@ -130,13 +132,15 @@ impl Host {
             let read = |file: &str| fs::read_to_string(format!("/proc/thread-self/net/{file}"));
             // Without a queue the kernel does not have this file.
             let queue = read("netfilter/nfnetlink_queue").unwrap_or_default();
-            Ok(dropped_by_queue(&queue) + dropped_by_interface(&read("dev")?))
+            Ok(dropped_by_queue(&queue)
+                + dropped_by_interface(&read("dev")?)
+                + self.port.dropped()?)
         })
     }
 
     /// How the host's packets enter the network.
     pub fn gate(&self) -> GateKind {
-        if self.port.holds() { GateKind::Queue } else { GateKind::Interface }
+        self.port.gate()
     }
 }
 
@@ -202,7 +206,7 @@ fn host_here(
         .map_err(|(what, error)| failed(what, error.to_string()))?;
     command("ip", &["-batch", "-"], &interface_commands(address, tcp))
         .map_err(|e| failed("configure its interface", e))?;
-    if port.holds() {
+    if port.gate() == GateKind::Queue {
         queue_packets().map_err(|e| failed("queue its packets", e))?;
     }
     let small_queue = if tcp.waits { Time::ms(10) } else { Time::ms(1) };

@@ -4,12 +4,11 @@
 //! The queue shows only the headers of packets. The interface has the whole packets that the kernel has released, and
 //! acknowledgements without data, which it does not hold.
 
-use crate::namespace::{GateKind, INTERFACE};
-use rustix::io::writev;
+use crate::namespace::GateKind;
+use crate::wire::Wire;
 use slotline_linux::nfqueue::{NfQueue, Settings, Verdict};
 use std::io::{self, IoSlice};
 use std::os::fd::{AsFd, BorrowedFd};
-use tun_rs::{DeviceBuilder, Layer, SyncDevice};
 
 /// The bytes before a packet that say which checksum is still to be computed and how to split it, as
 /// `struct virtio_net_hdr`. The kernel of the receiving host accepts a packet without checksum, as from a card that has
@@ -29,37 +28,46 @@ const QUEUE: Settings = Settings {
 pub(crate) struct Port {
     // This field is dropped before the interface, which would wait for the packets that the queue holds.
     queue: Option<NfQueue>,
-    tun: SyncDevice,
+    wire: Wire,
     /// The longest packet of the interface. The kernel leaves longer ones to be split.
     pub mtu: usize,
 }
-/// The room for a packet with its prefix.
-const ROOM: usize = PREFIX + 65_536;
-
 impl Port {
     /// Makes the interface in the present network namespace. The error says what failed.
     pub fn open(mtu: u16, gate: GateKind) -> Result<Port, (&'static str, io::Error)> {
         // The queue is opened before the interface, so that it is also closed first if the process is killed.
         let queue = match gate {
-            GateKind::Interface => None,
+            GateKind::Interface | GateKind::Packet => None,
             GateKind::Queue => {
                 Some(NfQueue::open(QUEUE).map_err(|e| ("queue its packets (netfilter)", e))?)
             }
         };
-        let tun = DeviceBuilder::new()
-            .name(INTERFACE)
-            .layer(Layer::L3)
-            .mtu(mtu)
-            .offload(true)
-            .build_sync()
-            .and_then(|tun| tun.set_nonblocking(true).map(|()| tun))
-            .map_err(|e| ("make its interface (/dev/net/tun)", e))?;
-        Ok(Port { queue, tun, mtu: mtu.into() })
+        let wire = match gate {
+            GateKind::Packet => {
+                Wire::ring(mtu).map_err(|e| ("make its interface (veth, AF_PACKET)", e))?
+            }
+            _ => Wire::tun(mtu).map_err(|e| ("make its interface (/dev/net/tun)", e))?,
+        };
+        Ok(Port { queue, wire, mtu: mtu.into() })
     }
 
     /// Whether the kernel holds packets.
     pub fn holds(&self) -> bool {
         self.queue.is_some()
+    }
+
+    /// How packets enter the network.
+    pub fn gate(&self) -> GateKind {
+        match (&self.queue, &self.wire) {
+            (Some(_), _) => GateKind::Queue,
+            (None, Wire::Tun(_)) => GateKind::Interface,
+            (None, Wire::Ring(_)) => GateKind::Packet,
+        }
+    }
+
+    /// The number of packets for which the interface's own memory had no room since the last call.
+    pub fn dropped(&self) -> io::Result<u64> {
+        self.wire.dropped()
     }
 
     /// A file descriptor that is readable while the kernel shows packets that it holds.
@@ -69,7 +77,7 @@ impl Port {
 
     /// A file descriptor that is readable while packets have left by the interface.
     pub fn loose(&self) -> BorrowedFd<'_> {
-        self.tun.as_fd()
+        self.wire.as_fd()
     }
 
     /// Reads which packets the kernel holds, for [`Port::next_held`].
@@ -79,7 +87,7 @@ impl Port {
 
     /// Appends the beginning of the next packet that the kernel holds to `head`, and returns its number.
     pub fn next_held(&mut self, head: &mut Vec<u8>) -> Option<u32> {
-        self.queue.as_mut()?.next(head)
+        self.queue.as_mut()?.next(head).map(|packet| packet.number)
     }
 
     /// Lets a held packet leave by the interface. It takes effect with [`Port::flush`].
@@ -99,17 +107,12 @@ impl Port {
 
     /// Reads the next packet that has left by the interface, with its prefix, into `buffer`. Returns its length; `None`
     /// if there is none.
-    pub fn read(&self, buffer: &mut Vec<u8>) -> io::Result<Option<usize>> {
-        buffer.resize(ROOM, 0);
-        match self.tun.recv(buffer) {
-            Ok(length) => Ok(Some(length.clamp(PREFIX, ROOM))),
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
-            Err(error) => Err(error),
-        }
+    pub fn read(&mut self, buffer: &mut Vec<u8>) -> io::Result<Option<usize>> {
+        self.wire.read(buffer)
     }
 
     /// Gives a packet with its prefix, in parts, to the host. Returns whether the kernel accepted it.
     pub fn deliver(&self, parts: &[IoSlice<'_>]) -> bool {
-        writev(&self.tun, parts).is_ok()
+        self.wire.deliver(parts)
     }
 }

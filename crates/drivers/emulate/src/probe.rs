@@ -43,10 +43,10 @@ pub fn probe() -> Vec<Probed> {
             false,
             host(GateKind::Queue),
         ),
-        absent(
-            "gate by packet sockets (AF_PACKET)",
-            socket(AddressFamily::PACKET),
-            "`interface` needs as few system calls and a shorter way through the kernel",
+        tried(
+            "gate `packet`: a ring of a packet socket (AF_PACKET, veth)",
+            false,
+            host(GateKind::Packet),
         ),
         absent(
             "gate by AF_XDP",

@@ -3,7 +3,7 @@
 //! The switch of each rack is a Linux router. It reaches the hosts of other racks by the packet network, and packets with
 //! the mark [`Racks::MARK`] by its port at the optical switch.
 
-use crate::bridge::{Limit, counted, ip, run};
+use crate::bridge::{BURST, Limit, counted, ip, run};
 use crate::namespace::{self, HostError};
 use std::io;
 use std::net::Ipv4Addr;
@@ -234,7 +234,7 @@ impl Racks {
 
 /// Limits what a port sends.
 fn limit(port: &str, limit: Limit) -> io::Result<()> {
-    run("tc", &format!("qdisc add dev {port} root tbf {}", limit.shape()))
+    run("tc", &format!("qdisc add dev {port} root tbf {}", limit.shape(BURST)))
 }
 
 /// The hardware address of a rack's port at the optical switch.

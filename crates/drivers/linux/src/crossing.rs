@@ -85,7 +85,9 @@ impl Crossing {
 
 impl Drop for Crossing {
     fn drop(&mut self) {
-        Family::ALL.into_iter().for_each(|family| self.chain.remove(family));
+        for family in Family::ALL {
+            self.chain.remove(family);
+        }
         for option in &self.options {
             let _ = ip(&option.split(' ').collect::<Vec<_>>());
         }

@@ -6,8 +6,10 @@
 
 use crate::nfqueue::{NfQueue, Settings, Verdict};
 use crate::rules::{Chain, Family};
+use crate::segments::{Limits, Segments};
 use std::fmt::Write;
 use std::io;
+use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 
 /// The number of bytes copied of each packet, enough for the headers of IP and of its payload's protocol.
@@ -36,8 +38,31 @@ pub struct Held {
     pub exempt_ports: Vec<u16>,
     /// The number of the queue, which the chain is named after.
     pub queue: u16,
-    /// Whether segments that TCP joins for the card are held as one packet. Otherwise the kernel splits them first.
-    pub joined: bool,
+    /// Which segments are held as one packet.
+    pub joined: Joined,
+}
+
+/// Which segments, that TCP joins for the card, are held as one packet. The kernel splits others before they are held.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Joined {
+    /// None.
+    No,
+    /// All that TCP joins.
+    All,
+    /// As many as there is room for. Interfaces get a limit, so that TCP joins no more, and packets that are longer
+    /// nevertheless, such as those of other protocols, go to the queue with the next number, where they are split.
+    Within(Room),
+}
+
+/// Room for segments.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Room {
+    /// Hosts of the network. The interfaces by which they are reached get a limit.
+    pub hosts: Vec<IpAddr>,
+    /// The bytes on the wire that joined segments may take.
+    pub bytes: u64,
+    /// The bytes that each segment has on the wire besides its IP packet.
+    pub framing: u32,
 }
 
 /// The queue and its rules. Dropping the gate removes the rules.
@@ -47,28 +72,51 @@ pub struct Gate {
     pub queue: NfQueue,
     held: Held,
     passing: bool,
+    /// Packets of fewer bytes pass without the queue.
+    exempt_below: u32,
+    /// The limits of interfaces; `None` if they have no limit of the gate's.
+    limits: Option<Limits>,
 }
 
 impl Gate {
-    /// Starts to hold packets of the present network namespace.
+    /// Starts to hold packets of the present network namespace. Segments are held one by one if they cannot be held within
+    /// their room.
     ///
     /// # Errors
     /// What the kernel or `iptables` refuses.
     pub fn open(held: Held) -> io::Result<Gate> {
+        let killed = held.remove_rules();
+        if let Joined::Within(room) = &held.joined
+            && let Ok(limits) = Limits::set(&room.hosts, room.bytes, room.framing, killed)
+            && let Ok(gate) = Gate::limited(held.clone(), Some(limits))
+        {
+            return Ok(gate);
+        }
+        Gate::limited(held, None)
+    }
+
+    fn limited(held: Held, limits: Option<Limits>) -> io::Result<Gate> {
         let settings = Settings {
             number: held.queue,
             copied: COPIED,
             verdict: Verdict::Accept,
             pass_when_full: false,
-            as_they_are: held.joined,
+            as_they_are: held.joined == Joined::All || limits.is_some(),
         };
-        let queue = NfQueue::open(settings)?;
-        let gate = Gate { queue, held, passing: false };
-        gate.remove_rules();
+        let mut queue = NfQueue::open(settings)?;
+        if limits.is_some() {
+            queue.also_split(held.next_queue())?;
+        }
+        let gate = Gate { queue, held, passing: false, exempt_below: 0, limits };
         for family in Family::ALL {
             gate.add_rules(family).map_err(io::Error::other)?;
         }
         Ok(gate)
+    }
+
+    /// The segments that are held as one packet, where they have a limit.
+    pub fn segments(&self) -> Option<Segments> {
+        self.limits.as_ref().map(Limits::segments)
     }
 
     /// A file descriptor that is readable while packets wait.
@@ -83,8 +131,22 @@ impl Gate {
     pub fn pass(&mut self, pass: bool) -> io::Result<()> {
         if pass != self.passing {
             let change = |family| self.held.chain().pass(family, pass);
-            self.families().into_iter().try_for_each(change).map_err(io::Error::other)?;
+            self.held.families().into_iter().try_for_each(change).map_err(io::Error::other)?;
             self.passing = pass;
+        }
+        Ok(())
+    }
+
+    /// Lets packets of fewer bytes pass without the queue; 0 for none.
+    ///
+    /// # Errors
+    /// What `iptables` refuses.
+    pub fn exempt_below(&mut self, bytes: u32) -> io::Result<()> {
+        if bytes != self.exempt_below {
+            let (chain, old) = (self.held.chain(), self.exempt_below);
+            let change = |family| chain.exempt_below(family, old, bytes);
+            self.held.families().into_iter().try_for_each(change).map_err(io::Error::other)?;
+            self.exempt_below = bytes;
         }
         Ok(())
     }
@@ -99,36 +161,43 @@ impl Gate {
     /// # Errors
     /// `iptables` cannot tell.
     pub fn passed(&self) -> io::Result<u64> {
-        let passed = self.families().into_iter().map(|family| self.held.chain().passed(family));
+        let passed =
+            self.held.families().into_iter().map(|family| self.held.chain().passed(family));
         passed.sum::<Result<u64, String>>().map_err(io::Error::other)
     }
 
-    /// The families of which packets are held.
-    fn families(&self) -> Vec<Family> {
-        let held = |family: &Family| self.held.prefixes(*family).next().is_some();
-        Family::ALL.into_iter().filter(held).collect()
-    }
-
     fn add_rules(&self, family: Family) -> Result<(), String> {
-        match self.held.rules(family) {
+        match self.held.rules(family, self.segments()) {
             Some(lines) => self.held.chain().install(family, &lines),
             None => Ok(()),
         }
-    }
-
-    /// Removes the rules, including those that a killed program left. There may be none.
-    fn remove_rules(&self) {
-        self.families().into_iter().for_each(|family| self.held.chain().remove(family));
     }
 }
 
 impl Drop for Gate {
     fn drop(&mut self) {
-        self.remove_rules();
+        self.held.remove_rules();
     }
 }
 
 impl Held {
+    /// The number of the queue of packets that are split.
+    fn next_queue(&self) -> u16 {
+        self.queue.wrapping_add(1)
+    }
+
+    /// The families of which packets are held.
+    fn families(&self) -> Vec<Family> {
+        let held = |family: &Family| self.prefixes(*family).next().is_some();
+        Family::ALL.into_iter().filter(held).collect()
+    }
+
+    /// Removes the rules, including those that a killed program left. Returns whether there were any.
+    fn remove_rules(&self) -> bool {
+        let removed = self.families().into_iter().map(|family| self.chain().remove(family));
+        removed.fold(false, |any, one| any | one)
+    }
+
     fn chain(&self) -> Chain {
         let hook = match self.origin {
             Origin::Applications => "POSTROUTING",
@@ -151,10 +220,13 @@ impl Held {
         }
     }
 
-    /// The rules of a family; `None` if no packet of the family is held.
-    fn rules(&self, family: Family) -> Option<String> {
+    /// The rules of a family, where these segments are held as one packet; `None` if no packet of the family is held.
+    fn rules(&self, family: Family, joined: Option<Segments>) -> Option<String> {
         self.prefixes(family).next()?;
-        let (line, target) = (self.chain().line(), self.chain().target());
+        let line = self.chain().line();
+        let longer = |of: Segments| self.chain().longer(of.longest(), self.next_queue());
+        let targets: Vec<String> =
+            joined.map(longer).into_iter().chain([self.chain().target()]).collect();
         let mut rules = String::new();
         if self.origin == Origin::Applications {
             let _ = writeln!(rules, "{line} -o lo -j RETURN");
@@ -173,7 +245,9 @@ impl Held {
         }
         for prefix in self.prefixes(family) {
             for source in self.sources(family) {
-                let _ = writeln!(rules, "{line} {source}-d {prefix} {target}");
+                for target in &targets {
+                    let _ = writeln!(rules, "{line} {source}-d {prefix} {target}");
+                }
             }
         }
         Some(rules)
@@ -197,16 +271,23 @@ mod tests {
             network,
             exempt_ports: vec![22],
             queue: 7,
-            joined: false,
+            joined: Joined::No,
         };
-        let rules = held.rules(Family::V4).unwrap();
+        let rules = held.rules(Family::V4, None).unwrap();
         assert!(rules.starts_with("-A SLOTLINE-7 -o lo -j RETURN\n"));
         assert!(rules.contains("-A SLOTLINE-7 -p tcp --dport 22 -j RETURN\n"));
         let queue = rules.find("-d 10.1.0.0/24 -j NFQUEUE --queue-num 7 --queue-bypass\n");
         assert!(queue > rules.find("RETURN"), "exempt first");
-        assert_eq!(held.rules(Family::V6), None);
+        assert_eq!(held.rules(Family::V6, None), None);
+        let joined = held.rules(Family::V4, Some(Segments { mtu: 1_500, most: 2 })).unwrap();
+        let split =
+            joined.find("-d 10.1.0.0/24 -m length --length 2961:65535 -j NFQUEUE --queue-num 8 ");
+        assert!(
+            split.is_some() && split < joined.find("-d 10.1.0.0/24 -j NFQUEUE"),
+            "longer ones first"
+        );
         let held = Held { network: vec!["fd00::/64".into()], ..held };
-        assert!(held.rules(Family::V6).unwrap().contains("--icmpv6-type 135 -j RETURN"));
+        assert!(held.rules(Family::V6, None).unwrap().contains("--icmpv6-type 135 -j RETURN"));
     }
 
     #[test]
@@ -214,15 +295,17 @@ mod tests {
         let prefixes = |of: &[&str]| of.iter().map(|prefix| prefix.to_string()).collect();
         let origin = Origin::Hosts(prefixes(&["10.1.0.0/24", "fd00:1::/64"]));
         let network = prefixes(&["10.2.0.0/24", "10.3.0.0/24", "fd00:2::/64"]);
-        let held = Held { origin, network, exempt_ports: Vec::new(), queue: 7, joined: false };
+        let held = Held { origin, network, exempt_ports: Vec::new(), queue: 7, joined: Joined::No };
         assert_eq!(held.chain().hook, "PREROUTING");
         assert_eq!(
-            held.rules(Family::V4).unwrap(),
+            held.rules(Family::V4, None).unwrap(),
             "-A SLOTLINE-7 -s 10.1.0.0/24 -d 10.2.0.0/24 -j NFQUEUE --queue-num 7 --queue-bypass\n\
              -A SLOTLINE-7 -s 10.1.0.0/24 -d 10.3.0.0/24 -j NFQUEUE --queue-num 7 --queue-bypass\n"
         );
         assert!(
-            held.rules(Family::V6).unwrap().contains("-s fd00:1::/64 -d fd00:2::/64 -j NFQUEUE")
+            held.rules(Family::V6, None)
+                .unwrap()
+                .contains("-s fd00:1::/64 -d fd00:2::/64 -j NFQUEUE")
         );
     }
 }

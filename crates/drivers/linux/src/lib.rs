@@ -1,5 +1,6 @@
 //! The parts of Linux that drivers use: packets that the kernel holds for a program ([`nfqueue`]), those that leave a
-//! host ([`gate`]) and those that a host forwards ([`crossing`]), paths of flows ([`flows`]), datagrams in batches ([`datagrams`]), programs that
+//! host ([`gate`]) and those that a host forwards ([`crossing`]), paths of flows ([`flows`]), segments that are
+//! held as one packet ([`segments`]), datagrams in batches ([`datagrams`]), programs that
 //! configure the kernel ([`command`]), and waiting for several files ([`wait`]).
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
@@ -11,4 +12,5 @@ pub mod flows;
 pub mod gate;
 pub mod nfqueue;
 mod rules;
+pub mod segments;
 pub mod wait;

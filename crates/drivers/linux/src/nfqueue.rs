@@ -70,11 +70,29 @@ pub struct Settings {
     pub as_they_are: bool,
 }
 
+/// A packet that the kernel holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Ticket {
+    /// Its number in its queue.
+    pub number: u32,
+    /// Whether it is in the queue of [`NfQueue::also_split`].
+    pub split: bool,
+}
+
+impl From<u32> for Ticket {
+    /// The packet with this number in the first queue.
+    fn from(number: u32) -> Ticket {
+        Ticket { number, split: false }
+    }
+}
+
 /// A queue of the network namespace in which it was opened.
 #[derive(Debug)]
 pub struct NfQueue {
     socket: OwnedFd,
     settings: Settings,
+    /// The number of a second queue.
+    splitting: Option<u16>,
     /// Messages that were read, each with the same room, their lengths, and the number of those that were used.
     buffer: Vec<u8>,
     room: usize,
@@ -102,27 +120,44 @@ impl NfQueue {
         }
         let room = usize::from(settings.copied) + ATTRIBUTES;
         let (buffer, lengths, verdicts) = (vec![0; BATCH * room], Vec::new(), Vec::new());
-        let mut queue = NfQueue { socket, settings, buffer, room, lengths, used: 0, verdicts };
+        let splitting = None;
+        let mut queue =
+            NfQueue { socket, settings, splitting, buffer, room, lengths, used: 0, verdicts };
+        queue.bind(settings)?;
+        Ok(queue)
+    }
+
+    /// Binds a second queue with the same settings, except that the kernel splits its packets. Packets of both are read
+    /// in the order in which they came.
+    ///
+    /// # Errors
+    /// As for [`NfQueue::open`].
+    pub fn also_split(&mut self, number: u16) -> io::Result<()> {
+        self.splitting = Some(number);
+        self.bind(Settings { number, as_they_are: false, ..self.settings })
+    }
+
+    fn bind(&mut self, settings: Settings) -> io::Result<()> {
+        let number = settings.number;
         let mut copy = u32::from(settings.copied).to_be_bytes().to_vec();
         copy.push(COPY_PACKET);
-        queue.configure(&[(CONFIG_COMMAND, &[BIND, 0, 0, 0])])?;
-        queue.configure(&[(CONFIG_LENGTH, &MOST_HELD.to_be_bytes())])?;
+        self.configure(number, &[(CONFIG_COMMAND, &[BIND, 0, 0, 0])])?;
+        self.configure(number, &[(CONFIG_LENGTH, &MOST_HELD.to_be_bytes())])?;
         let flag = |flag: u32, set: bool| if set { flag } else { 0 };
         let flags =
             flag(FAIL_OPEN, settings.pass_when_full) | flag(AS_THEY_ARE, settings.as_they_are);
         if flags != 0 {
             let flags = flags.to_be_bytes();
-            queue.configure(&[(CONFIG_FLAGS, &flags), (CONFIG_MASK, &flags)])?;
+            self.configure(number, &[(CONFIG_FLAGS, &flags), (CONFIG_MASK, &flags)])?;
         }
         // From here on the kernel queues packets.
-        queue.configure(&[(CONFIG_COPY, &copy)])?;
-        Ok(queue)
+        self.configure(number, &[(CONFIG_COPY, &copy)])
     }
 
-    /// Changes the queue, and waits for the kernel's answer. Packets that come before the answer pass.
-    fn configure(&mut self, attributes: &[Attribute<'_>]) -> io::Result<()> {
+    /// Changes a queue, and waits for the kernel's answer. Packets that come before the answer pass.
+    fn configure(&mut self, queue: u16, attributes: &[Attribute<'_>]) -> io::Result<()> {
         let mut request = Vec::new();
-        message(&mut request, self.settings.number, [CONFIG, REQUEST | ACKNOWLEDGE], attributes);
+        message(&mut request, queue, [CONFIG, REQUEST | ACKNOWLEDGE], attributes);
         rustix::net::send(&self.socket, &request, SendFlags::empty())?;
         loop {
             let (length, _) =
@@ -132,8 +167,9 @@ impl NfQueue {
                 Some(0) => return self.flush(),
                 Some(code) => return Err(io::Error::from_raw_os_error(-code)),
                 None => {
-                    if let Some((number, _)) = packet_of(answer) {
-                        self.release(number);
+                    if let Some((queue, number, _)) = packet_of(answer) {
+                        let split = self.splitting == Some(queue);
+                        self.release(Ticket { number, split });
                     }
                 }
             }
@@ -167,47 +203,47 @@ impl NfQueue {
         Ok(())
     }
 
-    /// Appends the next packet that was read to `packet` and returns its number; `None` if there is none. All packets
-    /// must be taken before [`NfQueue::fill`] reads others.
-    pub fn next(&mut self, packet: &mut Vec<u8>) -> Option<u32> {
+    /// Appends the next packet that was read to `packet`; `None` if there is none. All packets must be taken before
+    /// [`NfQueue::fill`] reads others.
+    pub fn next(&mut self, packet: &mut Vec<u8>) -> Option<Ticket> {
         while let Some(length) = self.lengths.get(self.used) {
             let message = &self.buffer[self.used * self.room..][..*length];
             self.used += 1;
-            if let Some((number, payload)) = packet_of(message) {
+            if let Some((queue, number, payload)) = packet_of(message) {
                 packet.extend_from_slice(payload);
-                return Some(number);
+                return Some(Ticket { number, split: self.splitting == Some(queue) });
             }
         }
         None
     }
 
-    /// Releases packet `number`, which frees room in its socket. It takes effect with [`NfQueue::flush`].
-    pub fn release(&mut self, number: u32) {
-        self.decide(number, self.settings.verdict, None);
+    /// Releases a packet, which frees room in its socket. It takes effect with [`NfQueue::flush`].
+    pub fn release(&mut self, packet: impl Into<Ticket>) {
+        self.decide(packet.into(), self.settings.verdict, None);
     }
 
-    /// Releases packet `number` with a mark, by which rules of routing can choose its way. It takes effect with
+    /// Releases a packet with a mark, by which rules of routing can choose its way. It takes effect with
     /// [`NfQueue::flush`].
-    pub fn release_marked(&mut self, number: u32, mark: u32) {
-        self.decide(number, self.settings.verdict, Some((MARK, &mark.to_be_bytes())));
+    pub fn release_marked(&mut self, packet: impl Into<Ticket>, mark: u32) {
+        self.decide(packet.into(), self.settings.verdict, Some((MARK, &mark.to_be_bytes())));
     }
 
-    /// Releases packet `number` with other content. It takes effect with [`NfQueue::flush`].
-    pub fn release_as(&mut self, number: u32, packet: &[u8]) {
-        self.decide(number, self.settings.verdict, Some((PAYLOAD, packet)));
+    /// Releases a packet with other content. It takes effect with [`NfQueue::flush`].
+    pub fn release_as(&mut self, packet: impl Into<Ticket>, content: &[u8]) {
+        self.decide(packet.into(), self.settings.verdict, Some((PAYLOAD, content)));
     }
 
-    /// Drops packet `number`. It takes effect with [`NfQueue::flush`].
-    pub fn discard(&mut self, number: u32) {
-        self.decide(number, Verdict::Drop, None);
+    /// Drops a packet. It takes effect with [`NfQueue::flush`].
+    pub fn discard(&mut self, packet: impl Into<Ticket>) {
+        self.decide(packet.into(), Verdict::Drop, None);
     }
 
     /// `change` is an attribute of the packet that gets another value.
-    fn decide(&mut self, number: u32, verdict: Verdict, change: Option<Attribute<'_>>) {
+    fn decide(&mut self, packet: Ticket, verdict: Verdict, change: Option<Attribute<'_>>) {
         let mut header = [0; 8];
         header[..4].copy_from_slice(&(verdict as u32).to_be_bytes());
-        header[4..].copy_from_slice(&number.to_be_bytes());
-        let queue = self.settings.number;
+        header[4..].copy_from_slice(&packet.number.to_be_bytes());
+        let queue = self.splitting.filter(|_| packet.split).unwrap_or(self.settings.number);
         let all = [(VERDICT_HEADER, &header[..]), change.unwrap_or_default()];
         let attributes = &all[..if change.is_some() { 2 } else { 1 }];
         message(&mut self.verdicts, queue, [VERDICT, REQUEST], attributes);
@@ -263,12 +299,13 @@ fn error_of(message: &[u8]) -> Option<i32> {
     Some(i32::from_ne_bytes(*message.get(NETLINK_HEADER..)?.first_chunk()?))
 }
 
-/// The number and the bytes of the packet that a message is about.
-fn packet_of(message: &[u8]) -> Option<(u32, &[u8])> {
+/// The queue, the number and the bytes of the packet that a message is about.
+fn packet_of(message: &[u8]) -> Option<(u16, u32, &[u8])> {
     (native16(message, 4)? == PACKET).then_some(())?;
+    let queue = message.get(HEADERS - 2..)?.first_chunk().map(|b| u16::from_be_bytes(*b))?;
     let number =
         attribute(message, PACKET_HEADER)?.first_chunk().map(|b| u32::from_be_bytes(*b))?;
-    Some((number, attribute(message, PAYLOAD)?))
+    Some((queue, number, attribute(message, PAYLOAD)?))
 }
 
 /// The value of an attribute.
@@ -290,18 +327,22 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn packet_message(number: u32, payload: &[u8]) -> Vec<u8> {
+    fn packet_message(queue: u16, number: u32, payload: &[u8]) -> Vec<u8> {
         let mut out = Vec::new();
         let header = [&number.to_be_bytes()[..], &[8, 0, 3]].concat();
-        message(&mut out, 0, [PACKET, 0], &[(PACKET_HEADER, &header), (PAYLOAD, payload)]);
+        message(&mut out, queue, [PACKET, 0], &[(PACKET_HEADER, &header), (PAYLOAD, payload)]);
         out
     }
 
     proptest! {
         #[test]
-        fn a_packet_is_found_in_its_message(number: u32, payload in prop::collection::vec(any::<u8>(), 0..99)) {
-            let message = packet_message(number, &payload);
-            prop_assert_eq!(packet_of(&message), Some((number, &payload[..])));
+        fn a_packet_is_found_in_its_message(
+            queue: u16,
+            number: u32,
+            payload in prop::collection::vec(any::<u8>(), 0..99),
+        ) {
+            let message = packet_message(queue, number, &payload);
+            prop_assert_eq!(packet_of(&message), Some((queue, number, &payload[..])));
             for cut in 0..message.len() {
                 packet_of(&message[..cut]);
             }

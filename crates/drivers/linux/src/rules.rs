@@ -55,7 +55,11 @@ impl Chain {
     }
     /// The end of a rule whose packets go to the queue. They pass if no program listens on it.
     pub fn target(self) -> String {
-        format!("-j NFQUEUE --queue-num {} --queue-bypass", self.queue)
+        target(self.queue)
+    }
+    /// The same for packets of more than `longest` bytes, which go to another queue.
+    pub fn longer(self, longest: u16, queue: u16) -> String {
+        format!("-m length --length {}:{} {}", longest.saturating_add(1), u16::MAX, target(queue))
     }
     /// The input of `iptables-restore` that adds the chain with these lines.
     pub fn text(self, lines: &str) -> String {
@@ -72,16 +76,36 @@ impl Chain {
         let change = if pass { format!("-I {name} 1") } else { format!("-D {name}") };
         family.restore(&format!("*mangle\n{change} -j RETURN\nCOMMIT\n"))
     }
+    /// Lets packets of fewer bytes than `new` pass without the queue, where those of fewer than `old` did; 0 for none. The
+    /// rule is the first one.
+    pub fn exempt_below(self, family: Family, old: u32, new: u32) -> Result<(), String> {
+        let name = self.name();
+        let rule = |bytes: u32| format!("-m length --length 0:{} -j RETURN", most_below(bytes));
+        let remove = (old > 0).then(|| format!("-D {name} {}\n", rule(old)));
+        let add = (new > 0).then(|| format!("-I {name} 1 {}\n", rule(new)));
+        let changes: String = remove.into_iter().chain(add).collect();
+        family.restore(&format!("*mangle\n{changes}COMMIT\n"))
+    }
     /// The packets that have passed since they do so without the queue.
     pub fn passed(self, family: Family) -> Result<u64, String> {
         Ok(packets(&family.save()?, &format!("-A {} -j RETURN", self.name())))
     }
-    /// Removes the chain if it exists. A killed program may have left it.
-    pub fn remove(self, family: Family) {
+    /// Removes the chain if it exists, and returns whether it did. A killed program may have left it.
+    pub fn remove(self, family: Family) -> bool {
         let (name, hook) = (self.name(), self.hook);
-        let _ = family.restore(&format!("*mangle\n-D {hook} -j {name}\nCOMMIT\n"));
+        let removed = family.restore(&format!("*mangle\n-D {hook} -j {name}\nCOMMIT\n")).is_ok();
         let _ = family.restore(&format!("*mangle\n-F {name}\n-X {name}\nCOMMIT\n"));
+        removed
     }
+}
+
+/// The most bytes of packets of fewer than `bytes`.
+fn most_below(bytes: u32) -> u32 {
+    (bytes - 1).min(u16::MAX.into())
+}
+
+fn target(queue: u16) -> String {
+    format!("-j NFQUEUE --queue-num {queue} --queue-bypass")
 }
 
 /// The packets that `rule` has counted, in the output of `iptables-save --counters`.

@@ -41,6 +41,9 @@ mod lead;
 const BURST: usize = 64;
 /// The longest sleep. It bounds the time until a request to stop is noticed.
 const NAP: Duration = Duration::from_millis(20);
+/// The most packets that are released before the clock is read again. The kernel takes microseconds for each of them, and its
+/// slot may end meanwhile.
+pub const RELEASED: usize = 2;
 /// If the next event is nearer than this, the thread does not sleep while packets wait.
 const SPIN: Duration = Duration::from_micros(30);
 
@@ -81,7 +84,8 @@ pub struct AgentCounts {
     pub scheduled: u64,
     /// Packets that left at once, because there was no arbiter or no network time.
     pub unscheduled: u64,
-    /// Packets that are never held: short ones, and packets to addresses that belong to no machine of the network.
+    /// Packets to addresses that belong to no machine of the network. Short ones, which are never held either, count only
+    /// where no rule of the kernel lets them pass.
     pub exempt: u64,
     /// Packets that the scheme dropped.
     pub dropped: u64,
@@ -161,7 +165,8 @@ impl Agent {
     ///
     /// # Errors
     /// The kernel refuses it.
-    pub fn open(setup: AgentSetup, grip: Grip, now: Local) -> io::Result<Agent> {
+    pub fn open(setup: AgentSetup, mut grip: Grip, now: Local) -> io::Result<Agent> {
+        grip.exempt_below(setup.agent.exempt_below);
         let channel = Channel::open(setup.address, setup.key.clone(), &setup.arbiters, now)?;
         Ok(Agent {
             clocks: vec![NetworkClock::new(&setup.clock); setup.arbiters.len()],
@@ -225,6 +230,7 @@ impl Agent {
         self.clocks.iter_mut().for_each(|of| of.configure(&clock));
         let setup = &mut self.setup;
         (setup.arbiters, setup.agent, setup.clock) = (peers, agent, clock);
+        self.grip.exempt_below(setup.agent.exempt_below);
         match &mut setup.role {
             Role::Host(role) => role.hosts = hosts,
             Role::Switch(role) => role.hosts.all = hosts,
@@ -371,6 +377,7 @@ impl Agent {
         let notes_until = if self.setup.timeslots.is_some() { Time::MAX } else { Time::ZERO };
         let mut seat = Seat::new(node, &self.setup.wires, notes_until);
         seat.track_frames();
+        seat.limit_burst(RELEASED);
         if self.setup.role.needs_beat() {
             seat.limit_catching_up(self.setup.clock.guard);
         }
@@ -387,9 +394,9 @@ impl Agent {
         if let Some(seat) = self.seat.take() {
             seat.node().add_counters(&mut self.past);
         }
-        for number in self.held.take_all(now) {
+        for packet in self.held.take_all(now) {
             self.counts.unscheduled += 1;
-            self.grip.release(number, None);
+            self.grip.release(packet, None);
         }
         self.grip.clear();
     }
@@ -408,21 +415,25 @@ impl Agent {
         for departure in self.left.drain(..) {
             match departure {
                 Departure::Packet(stamp, mark) => {
+                    let Some(packet) = self.held.take(stamp, now) else { continue };
                     self.counts.scheduled += 1;
-                    self.grip.release(self.held.take(stamp, now), mark);
+                    self.grip.release(packet, mark);
                 }
                 Departure::Order(conn, path) => self.grip.order(conn, path, now),
             }
         }
         for (_, what) in seat.handovers() {
-            if let Handover::Left(packet) = what {
+            if let Handover::Left(packet) = what
+                && let Some(packet) = self.held.take(packet.stamp, now)
+            {
                 self.counts.scheduled += 1;
-                self.grip.release(self.held.take(packet.stamp, now), None);
+                self.grip.release(packet, None);
             }
         }
         for stamp in seat.lost_frames() {
+            let Some(packet) = self.held.take(stamp, now) else { continue };
             self.counts.dropped += 1;
-            self.grip.discard(self.held.take(stamp, now));
+            self.grip.discard(packet);
         }
         if let Some(log) = &mut self.setup.timeslots {
             seat.notes().for_each(|(_, note)| log.note(note));
@@ -446,6 +457,7 @@ impl Agent {
             clock_bound_ns: clock.bound(now).map(|bound| bound.as_nanos() as u64),
             epoch: clock.epoch(),
             held: self.held.len(),
+            joined_segments: self.grip.segments().map(|segments| segments.most),
             counts: self.counts,
             refused: self.channel.refused(),
             latest_ns: seat.map_or(0, |seat| seat.report().latest.as_ns()),

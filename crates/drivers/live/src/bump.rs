@@ -10,6 +10,7 @@ use rustix::time::Timespec;
 use slotline_bump::pipeline::{Action, Others};
 use slotline_bump::{ByDestination, Own, Pipeline};
 use slotline_linux::crossing::Crossing;
+use slotline_linux::nfqueue::Ticket;
 use slotline_net::aqm::{Counts, Discipline};
 use slotline_net::time::Time;
 use std::collections::BTreeMap;
@@ -97,7 +98,7 @@ impl<D: Discipline> LiveBump<D> {
         self.crossing.queue.fill()?;
         let mut idle = true;
         self.frame.resize(ETHERNET, 0);
-        while let Some(number) = self.crossing.queue.next(&mut self.frame) {
+        while let Some(Ticket { number, .. }) = self.crossing.queue.next(&mut self.frame) {
             idle = false;
             self.count_unseen(number);
             match drained {

@@ -198,8 +198,10 @@ pub struct AgentOptions {
     pub exempt_ports: Vec<u16>,
     /// IP packets shorter than this many bytes are not held.
     pub exempt_below: u32,
-    /// The number of the netfilter queue.
+    /// The number of the netfilter queue. The next one is used, too, where hosts join segments.
     pub queue: u16,
+    /// Whether segments that TCP joins are held as one packet, as far as they fit into a slot.
+    pub join_segments: bool,
 }
 
 impl Default for AgentOptions {
@@ -210,6 +212,7 @@ impl Default for AgentOptions {
             exempt_ports: Vec::new(),
             exempt_below: 0,
             queue: 7_077,
+            join_segments: true,
         }
     }
 }

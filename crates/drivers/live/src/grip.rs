@@ -4,6 +4,8 @@
 use crate::clock::Local;
 use crate::forwarding::Forwarding;
 use slotline_linux::gate::Gate;
+use slotline_linux::nfqueue::Ticket;
+use slotline_linux::segments::Segments;
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
@@ -86,25 +88,39 @@ impl Grip {
             Grip::Flows(_) => Ok(()),
         }
     }
-    /// The number of the next packet, whose bytes are appended to `buffer`.
-    pub(crate) fn next(&mut self, buffer: &mut Vec<u8>) -> Option<u32> {
+    /// The segments that are held as one packet, where they have a limit.
+    pub(crate) fn segments(&self) -> Option<Segments> {
+        match self {
+            Grip::Packets(packets) => packets.gate.segments(),
+            Grip::Flows(_) => None,
+        }
+    }
+    /// Lets packets of fewer bytes pass without being held, where rules can say so. Otherwise the agent itself releases
+    /// them.
+    pub(crate) fn exempt_below(&mut self, bytes: u32) {
+        if let Grip::Packets(packets) = self {
+            let _ = packets.gate.exempt_below(bytes);
+        }
+    }
+    /// The next packet, whose bytes are appended to `buffer`.
+    pub(crate) fn next(&mut self, buffer: &mut Vec<u8>) -> Option<Ticket> {
         match self {
             Grip::Packets(packets) => packets.gate.queue.next(buffer),
             Grip::Flows(_) => None,
         }
     }
     /// Lets a packet leave.
-    pub(crate) fn release(&mut self, number: u32, mark: Option<u32>) {
+    pub(crate) fn release(&mut self, packet: Ticket, mark: Option<u32>) {
         let Grip::Packets(packets) = self else { return };
         match mark {
-            Some(mark) => packets.gate.queue.release_marked(number, mark),
-            None => packets.gate.queue.release(number),
+            Some(mark) => packets.gate.queue.release_marked(packet, mark),
+            None => packets.gate.queue.release(packet),
         }
     }
     /// Drops a packet.
-    pub(crate) fn discard(&mut self, number: u32) {
+    pub(crate) fn discard(&mut self, packet: Ticket) {
         if let Grip::Packets(packets) = self {
-            packets.gate.queue.discard(number);
+            packets.gate.queue.discard(packet);
         }
     }
     /// Sends a connection on a path.

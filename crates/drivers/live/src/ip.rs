@@ -1,4 +1,4 @@
-//! The destination and the length of IP packets.
+//! The destination and the length of IP packets, and of the packets into which they are split.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -15,6 +15,31 @@ pub fn destination(bytes: &[u8]) -> Option<(IpAddr, u16)> {
             Some((Ipv6Addr::from(address).into(), word(4)?.saturating_add(40)))
         }
         _ => None,
+    }
+}
+
+const TCP: u8 = 6;
+
+/// The packets of at most `mtu` bytes into which the IP packet of `length` bytes at the start of `bytes` is split, by the
+/// card if TCP has joined segments, or as fragments: their number, and the headers that each of them has, in bytes.
+pub fn split(bytes: &[u8], length: u16, mtu: u32) -> (u32, u32) {
+    let six = bytes.first().is_some_and(|byte| byte >> 4 == 6);
+    let at = |at: usize| bytes.get(at).copied().unwrap_or_default();
+    let ip = if six { 40 } else { u32::from(at(0) & 15) * 4 };
+    let (header, payload) = match if six { at(6) } else { at(9) } {
+        TCP => {
+            let header = ip + u32::from(at(ip as usize + 12) >> 4) * 4;
+            (header, mtu.saturating_sub(header))
+        }
+        // A fragment has a multiple of 8 bytes, and in IPv6 another header.
+        _ => {
+            let header = if six { 48 } else { ip };
+            (header, mtu.saturating_sub(header) & !7)
+        }
+    };
+    match u32::from(length) {
+        length if length <= mtu || payload == 0 => (1, header),
+        length => (length.saturating_sub(header).div_ceil(payload), header),
     }
 }
 
@@ -36,10 +61,27 @@ mod tests {
         assert_eq!(destination(&six[..39]), None);
     }
 
+    #[test]
+    fn long_packets_are_split_as_the_kernel_does() {
+        let mut packet = vec![0; 96];
+        (packet[0], packet[9], packet[32]) = (0x45, TCP, 0x80);
+        assert_eq!(split(&packet, 1_500, 1_500), (1, 52));
+        assert_eq!(split(&packet, 8 * 1_448 + 52, 1_500), (8, 52));
+        assert_eq!(split(&packet, 8 * 1_448 + 53, 1_500), (9, 52));
+        packet[9] = 17;
+        assert_eq!(split(&packet, 2_981, 1_500), (3, 20), "1,480 bytes in each fragment");
+        (packet[0], packet[6], packet[52]) = (0x60, TCP, 0x50);
+        assert_eq!(split(&packet, 2 * 1_440 + 60, 1_500), (2, 60));
+        assert_eq!(split(&[], 9_000, 20), (563, 0), "16 bytes in each fragment");
+    }
+
     proptest! {
         #[test]
-        fn random_bytes_cause_no_panic(bytes in prop::collection::vec(any::<u8>(), 0..60)) {
+        fn random_bytes_cause_no_panic(
+            bytes in prop::collection::vec(any::<u8>(), 0..60), length: u16, mtu in 0u32..10_000,
+        ) {
             destination(&bytes);
+            prop_assert!(split(&bytes, length, mtu).0 > 0);
         }
     }
 }

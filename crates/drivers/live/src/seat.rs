@@ -13,7 +13,8 @@ use std::io;
 /// A busy port that is late sends without pauses until it has caught up with its rate, for at most this much lost time,
 /// unless the seat has another limit.
 const SLACK: Time = Time::ms(5);
-/// The largest number of packets that one port sends in a step, so that arriving packets are not neglected.
+/// The largest number of packets that one port sends in a step, so that arriving packets are not neglected, unless the seat
+/// has another limit.
 const BURST: usize = 64;
 
 /// The connection of a node to its network.
@@ -139,6 +140,7 @@ pub struct Seat {
     effects: Effects,
     around: Surroundings,
     slack: Time,
+    burst: usize,
 }
 
 impl Seat {
@@ -154,12 +156,16 @@ impl Seat {
             notes: Vec::new(),
             handovers: Vec::new(),
         };
-        Seat { node, effects, around, slack: SLACK }
+        Seat { node, effects, around, slack: SLACK, burst: BURST }
     }
 
     /// Limits the lost time for which busy ports catch up.
     pub fn limit_catching_up(&mut self, most: Time) {
         self.slack = most;
+    }
+    /// Limits the number of packets that a port sends in a step, so that each step has a recent time.
+    pub fn limit_burst(&mut self, most: usize) {
+        self.burst = most;
     }
     /// Makes packets stand for frames: the frames of dropped packets are listed.
     pub fn track_frames(&mut self) {
@@ -238,7 +244,7 @@ impl Seat {
 
     /// Sends from a port while it is free and has packets.
     fn transmit(&mut self, port: usize, now: Time, io: &mut impl Io) -> io::Result<()> {
-        for _ in 0..BURST {
+        for _ in 0..self.burst {
             if self.around.ports[port].free_at > now {
                 return Ok(());
             }

@@ -38,6 +38,8 @@ pub struct AgentStatus {
     pub epoch: u64,
     /// Packets held now.
     pub held: usize,
+    /// The most segments that are held as one packet; none if each is held alone.
+    pub joined_segments: Option<u32>,
     /// Counts of packets.
     #[serde(flatten)]
     pub counts: AgentCounts,

@@ -93,7 +93,7 @@ fn switch(mtu: &str) -> Outcome {
     let case = format!("switch:{mtu}");
     let kernel = bridged::goodput(mtu.parse()?, SPAN)?;
     let mut rows = vec![row(&case, "bridge", "goodput", kernel, "Mbit/s")];
-    for gate in ["queue", "interface"] {
+    for gate in ["queue", "interface", "packet"] {
         rows.extend(through(&case, gate, mtu, kernel)?);
     }
     Ok(rows)
@@ -212,7 +212,8 @@ fn kept_up(case: &str, run: &RunRecord) -> [Row; 2] {
 fn hosts(number: &str) -> Outcome {
     let number = number.parse()?;
     let mut rows = Vec::new();
-    for (gate, name) in [(GateKind::Queue, "queue"), (GateKind::Interface, "interface")] {
+    let (queue, interface) = ((GateKind::Queue, "queue"), (GateKind::Interface, "interface"));
+    for (gate, name) in [queue, interface, (GateKind::Packet, "packet")] {
         let case = format!("hosts:{number}");
         let make = || (0..number).map(|n| host(n, gate)).collect::<Result<Vec<_>, _>>();
         let (made, up) = timed(make);

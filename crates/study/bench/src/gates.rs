@@ -1,6 +1,6 @@
 //! Measures the gate of a daemon (`NFQUEUE`) alone: a program holds the packets that a host sends over the kernel's bridge,
-//! and releases them at once or in every second slot of the clock. TCP's segments are held as it joins them, and split, as
-//! daemons hold them.
+//! and releases them at once or in every second slot of the clock. TCP's segments are held as it joins them, split, and
+//! joined as far as they fit into a slot, as daemons hold them.
 
 use crate::bridged::{ADDRESSES, transfer};
 use crate::emulate::{SPAN, row};
@@ -12,10 +12,13 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::time::{ClockId, clock_gettime};
 use slotline_emulate::bridge::{Bridge, BridgeOptions};
 use slotline_emulate::isolation;
-use slotline_linux::gate::{Gate, Held, Origin};
+use slotline_lab::live::TURN_PARTS;
+use slotline_linux::gate::{Gate, Held, Joined, Origin, Room};
+use slotline_live::agent::RELEASED;
+use slotline_net::wire::ETHERNET_OVERHEAD;
 use std::collections::VecDeque;
 use std::io::{self, IoSliceMut};
-use std::net::UdpSocket;
+use std::net::{IpAddr, UdpSocket};
 use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -25,6 +28,8 @@ use std::time::Duration;
 const LEAST_GUARD_NS: u64 = 20_000;
 /// The time before a slot for which the program does not sleep, ns.
 const SPIN_NS: u64 = 60_000;
+/// The links of hosts with agents, and their rates in Mbit/s.
+const LINKS: [(&str, u64); 2] = [("agent, 10 Gbit/s", 10_000), ("agent, 1 Gbit/s", 1_000)];
 /// The rate of datagrams, which is less than half of what a bridge carries here, and their bytes.
 const PACED: u64 = 400_000_000;
 const DATAGRAM: usize = 1_400;
@@ -42,10 +47,11 @@ pub(crate) fn measure(slot: &str) -> Outcome {
         Bridge::new(&ADDRESSES, &BridgeOptions { mtu: 1_500, limit: None, one_by_one: false })?;
     let free = transfer(&bridge, SPAN)?;
     let mut rows = vec![row(&case, "none", "goodput", free, "Mbit/s")];
+    let ways = [("queue", Way::Joined), ("queue, split", Way::Split)].into_iter();
     let open = slots.ns.is_none().then_some(("passing", Way::Passing));
-    for (name, way) in
-        [("queue", Way::Joined), ("queue, split", Way::Split)].into_iter().chain(open)
-    {
+    let agents = LINKS.map(|(name, rate)| (name, Way::Agent(rate)));
+    let agents = agents.into_iter().filter(|_| slots.ns.is_some());
+    for (name, way) in ways.chain(open).chain(agents) {
         let (held, cpu) = beside(&bridge, slots, way, || transfer(&bridge, SPAN))?;
         let held = held?;
         rows.extend([
@@ -72,8 +78,25 @@ enum Way {
     Joined,
     /// Each segment is held.
     Split,
+    /// As agents hold segments where the links of hosts have this rate, in Mbit/s: joined as far as they fit into a slot.
+    Agent(u64),
     /// None is held: the gate lets packets pass, as an agent does that obeys no arbiter.
     Passing,
+}
+
+impl Way {
+    fn joined(self, slots: Slots) -> Joined {
+        let bytes = |rate: u64| rate * slots.ns.unwrap_or(u64::MAX / rate) / 8_000 / TURN_PARTS;
+        match self {
+            Way::Joined => Joined::All,
+            Way::Split | Way::Passing => Joined::No,
+            Way::Agent(rate) => Joined::Within(Room {
+                hosts: ADDRESSES[1..].iter().map(|address| IpAddr::from(*address)).collect(),
+                bytes: bytes(rate),
+                framing: ETHERNET_OVERHEAD.into(),
+            }),
+        }
+    }
 }
 
 /// The slots in which the gate is open: all time, or every second slot of the clock.
@@ -92,6 +115,11 @@ impl Slots {
     fn is_open(self, at: u64) -> bool {
         let guarded = |ns: u64| at % ns + LEAST_GUARD_NS.max(ns / 10) < ns;
         self.contains(at) && self.ns.is_none_or(guarded)
+    }
+
+    /// The number of packets that are released before the clock is read again.
+    fn at_once(self) -> usize {
+        if self.ns.is_some() { RELEASED } else { usize::MAX }
     }
 
     /// The time until packets are released again.
@@ -134,7 +162,7 @@ fn keep(slots: Slots, way: Way, ready: &AtomicBool, stop: &AtomicBool) -> io::Re
         network: vec!["10.78.0.0/24".into()],
         exempt_ports: vec![],
         queue: 1,
-        joined: way == Way::Joined,
+        joined: way.joined(slots),
     };
     let mut gate = Gate::open(held)?;
     gate.pass(way == Way::Passing)?;
@@ -148,11 +176,12 @@ fn keep(slots: Slots, way: Way, ready: &AtomicBool, stop: &AtomicBool) -> io::Re
             waiting.push_back(number);
             head.clear();
         }
-        let at = now();
-        if slots.is_open(at) {
-            waiting.drain(..).for_each(|number| gate.queue.release(number));
+        while !waiting.is_empty() && slots.is_open(now()) {
+            let some = waiting.len().min(slots.at_once());
+            waiting.drain(..some).for_each(|packet| gate.queue.release(packet));
             gate.queue.flush()?;
         }
+        let at = now();
         rest(&gate, slots.until_open(at), waiting.is_empty())?;
     }
     waiting.drain(..).for_each(|number| gate.queue.release(number));

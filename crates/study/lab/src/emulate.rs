@@ -65,6 +65,7 @@ pub fn record(
     let hosts = hosts(&names, &tcp, spec.gate)?;
     let gate = match hosts.first().map(Host::gate) {
         Some(GateKind::Interface) => Gate::Interface,
+        Some(GateKind::Packet) => Gate::Packet,
         _ => Gate::Queue,
     };
     let end = loaded.scenario.end.at.filter(|_| !spec.stay).unwrap_or(Time::MAX);
@@ -120,7 +121,10 @@ fn hosts(names: &[String], tcp: &KernelTcp, gate: GateSpec) -> Result<Vec<Host>,
     let made = match gate {
         GateSpec::Queue => make(GateKind::Queue),
         GateSpec::Interface => make(GateKind::Interface),
-        GateSpec::Auto => make(GateKind::Queue).or_else(|_| make(GateKind::Interface)),
+        GateSpec::Packet => make(GateKind::Packet),
+        GateSpec::Auto => make(GateKind::Queue)
+            .or_else(|_| make(GateKind::Interface))
+            .or_else(|why| make(GateKind::Packet).map_err(|_| why)),
     };
     made.map_err(failed)
 }

@@ -6,6 +6,7 @@ mod switches;
 
 use crate::build::{self, live::Part};
 use slotline_envelope::{KeyPair, PublicKey};
+use slotline_linux::gate::Room;
 use slotline_live::agent::{AgentSetup, MakeNode};
 use slotline_live::arbiter::ArbiterSetup;
 use slotline_live::channel::Peer;
@@ -20,6 +21,10 @@ use slotline_net::scheme::system::System;
 use slotline_net::time::Time;
 use slotline_scenario::{EngineSpec, Loaded, Scenario, ScenarioError, SchemeSpec};
 use std::sync::Arc;
+
+/// Segments that are held together take at most this part of the time for which a host may send: where a turn begins late,
+/// or other packets leave first, they may have to wait for the next one, and what they leave unused is lost.
+pub const TURN_PARTS: u64 = 4;
 
 /// Why daemons cannot run a network.
 #[derive(Debug, thiserror::Error)]
@@ -160,6 +165,28 @@ impl LiveNetwork {
             timeslots: None,
             elected: self.elected(all.stations.len()),
         })
+    }
+
+    /// The room for segments that a host's agent holds as one packet: [a part](TURN_PARTS) of the shortest time for which
+    /// the scheme lets it send, at the rate of its link. `None` if they are held one by one.
+    ///
+    /// # Errors
+    /// The fabric has no such host.
+    pub fn room(&self, name: &str, role: &Role) -> Result<Option<Room>, LiveNetworkError> {
+        let turn = system(&self.loaded, self.scheme).and_then(|system| system.turn());
+        let (Role::Host(role), Some(turn), true) = (role, turn, self.config.agent.join_segments)
+        else {
+            return Ok(None);
+        };
+        let me = self.number(&self.part(None)?, name)?;
+        let part = self.part(Some(me))?;
+        let rate = part.wires[0].lane.rate;
+        let others = role.hosts.iter().filter(|(_, host)| **host != me);
+        Ok(Some(Room {
+            hosts: others.map(|(address, _)| *address).collect(),
+            bytes: rate.inverse_rate().bytes_in(turn) / TURN_PARTS,
+            framing: part.plan.transport.framing(),
+        }))
     }
 
     /// What an arbiter needs; `key` is the key pair of the arbiter.

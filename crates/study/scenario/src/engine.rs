@@ -56,7 +56,7 @@ impl Default for EmulateSpec {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum GateSpec {
-    /// `queue` if the kernel has it, else `interface`.
+    /// The first of `queue`, `interface` and `packet` that this machine has.
     #[default]
     Auto,
     /// The kernel holds packets until they leave the modelled network card (netfilter's queue), so that sockets notice
@@ -65,6 +65,8 @@ pub enum GateSpec {
     /// Packets are read from the interface. Sockets do not notice how many packets wait, and the interface overflows if
     /// more than 16384 packets of the kernel wait.
     Interface,
+    /// As `interface`, by a packet socket with a ring in shared memory, which has room for some 250 packets of the kernel.
+    Packet,
 }
 
 /// How the kernel's TCP of an emulated host learns of circuits.

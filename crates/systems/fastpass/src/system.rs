@@ -42,6 +42,10 @@ impl System for Fastpass {
     fn activity(&self) -> Activity {
         crate::fit::ACTIVITY
     }
+    /// By default a timeslot is as long as a packet.
+    fn turn(&self) -> Option<Time> {
+        self.spec().slot
+    }
     /// The arbiters are attached like hosts: one to the first rack, one to the last.
     fn stations(&self, graph: &Graph) -> Result<Vec<Station>, SpecError> {
         let leaf = |(_, node): &(usize, &slotline_net::topology::NodeInfo)| {

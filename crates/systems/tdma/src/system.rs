@@ -9,6 +9,7 @@ use slotline_net::node::agent::Agent;
 use slotline_net::rng::Stream;
 use slotline_net::scheme::system::{MakeNode, Station, Surroundings, System, one_card_each};
 use slotline_net::scheme::{Activity, Conditions, ControlNetwork, Proposal};
+use slotline_net::time::Time;
 use slotline_net::topology::{Graph, NodeKind};
 use slotline_net::units::{Bytes, Rate};
 use slotline_net::workload::Hosts;
@@ -111,6 +112,9 @@ impl System for Tdma {
     fn activity(&self) -> Activity {
         crate::fit::ACTIVITY
     }
+    fn turn(&self) -> Option<Time> {
+        Some(self.spec().min_slot.unwrap_or(self.spec().slot))
+    }
     fn controls(&self, host: HostId) -> bool {
         self.takes_part(host)
     }
@@ -160,6 +164,9 @@ impl System for Tdma {
         let rng = Stream::named(around.seed, "tdma.host", around.plan.host_key(host));
         let all = (0..around.hosts() as u32).map(HostId);
         let outside = all.filter(|host| !self.takes_part(*host)).collect();
-        Ok(Box::new(TdmaAgent::new(self, host, manager, line, short, rng).beside(outside)))
+        let agent = TdmaAgent::new(self, host, manager, line, short, rng).beside(outside);
+        Ok(Box::new(
+            agent.with_packets_of(around.plan.transport.data_len(around.plan.transport.mss())),
+        ))
     }
 }

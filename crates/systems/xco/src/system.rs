@@ -13,6 +13,7 @@ use slotline_net::node::agent::Agent;
 use slotline_net::rng::Stream;
 use slotline_net::scheme::system::{MakeNode, Station, Surroundings, System, one_card_each};
 use slotline_net::scheme::{Activity, Conditions, Control, Network, Proposal};
+use slotline_net::time::Time;
 use slotline_net::topology::{Graph, NodeKind};
 
 impl System for Xco {
@@ -22,6 +23,9 @@ impl System for Xco {
             None => crate::fit::proposals(self.spec(), conditions),
             Some(_) => Vec::new(),
         }
+    }
+    fn turn(&self) -> Option<Time> {
+        Some(self.spec().slice)
     }
     fn activity(&self) -> Activity {
         crate::fit::ACTIVITY

@@ -88,4 +88,5 @@ fn transfer(gate: GateKind) {
 fn bytes_arrive_as_they_were_sent() {
     transfer(GateKind::Queue);
     transfer(GateKind::Interface);
+    transfer(GateKind::Packet);
 }

@@ -3,6 +3,7 @@
 use super::Agent;
 use crate::clock::Local;
 use crate::grip::Grip;
+use crate::ip;
 use crate::role::Role;
 use slotline_net::frame::Packet;
 use slotline_net::id::PortId;
@@ -36,20 +37,20 @@ impl Agent {
     fn take_packets(&mut self, now: Local) -> io::Result<()> {
         self.grip.fill()?;
         self.buffer.clear();
-        while let Some(number) = self.grip.next(&mut self.buffer) {
+        while let Some(ticket) = self.grip.next(&mut self.buffer) {
             let packet = self.classify();
             self.buffer.clear();
             let time = self.clocks[self.leader].now(now);
             match (packet, &mut self.seat, time) {
                 (Some(packet), Some(seat), Some(time)) => {
-                    let stamp = self.held.put(number, now);
+                    let stamp = self.held.put(ticket, now);
                     seat.receive(PortId(0), Packet { stamp, ..packet }, &[], time);
                     continue;
                 }
                 (Some(_), ..) => self.counts.unscheduled += 1,
                 (None, ..) => self.counts.exempt += 1,
             }
-            self.grip.release(number, None);
+            self.grip.release(ticket, None);
         }
         Ok(())
     }
@@ -57,6 +58,16 @@ impl Agent {
     /// The packet of the model for the IP packet in the buffer; `None` if the packet is not held.
     fn classify(&self) -> Option<Packet> {
         let (packet, length) = self.setup.role.classify(&self.buffer)?;
-        (u32::from(length) >= self.setup.agent.exempt_below).then_some(packet)
+        (u32::from(length) >= self.setup.agent.exempt_below)
+            .then_some(Packet { len: self.on_wire(packet.len, length), ..packet })
+    }
+
+    /// The bytes on the wire of an IP packet of `length` bytes, which would be `one` if it left as one packet.
+    fn on_wire(&self, one: u16, length: u16) -> u16 {
+        let transport = &self.setup.role.plan().transport;
+        let mtu = self.grip.segments().map_or(transport.mtu(), |joined| joined.mtu);
+        let (parts, headers) = ip::split(&self.buffer, length, mtu);
+        let more = (parts - 1) * (headers + transport.framing());
+        (u32::from(one) + more).min(u16::MAX.into()) as u16
     }
 }

@@ -148,6 +148,10 @@ pub trait System {
     fn times_packets(&self) -> bool {
         self.has_agents()
     }
+    /// The shortest time for which it lets a host send to another one; `None` if it knows none.
+    fn turn(&self) -> Option<Time> {
+        None
+    }
     /// How long a real switch sends a flow on a path after the scheduler last chose it ([`System::edge`]); `None` if the
     /// scheme has no nodes for real switches.
     fn path_life(&self) -> Option<Time> {

@@ -310,6 +310,10 @@ impl Transport {
     pub fn mtu(&self) -> u32 {
         self.spec.mtu.0 as u32
     }
+    /// Bytes on the wire of a packet besides its IP packet.
+    pub fn framing(&self) -> u32 {
+        self.spec.framing.0 as u32
+    }
     /// Largest window in segments.
     #[inline]
     pub fn max_window(&self) -> u32 {

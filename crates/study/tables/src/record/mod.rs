@@ -177,6 +177,8 @@ pub enum Gate {
     Queue,
     /// They were read from the interface, so sockets did not notice how many waited.
     Interface,
+    /// The same, by a packet socket with a ring.
+    Packet,
 }
 
 impl Gate {
@@ -185,6 +187,7 @@ impl Gate {
         match self {
             Gate::Queue => "queue",
             Gate::Interface => "interface",
+            Gate::Packet => "packet",
         }
     }
 }

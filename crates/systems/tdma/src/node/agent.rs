@@ -134,6 +134,12 @@ impl TdmaAgent {
     pub fn beside(self, outside: Vec<HostId>) -> TdmaAgent {
         TdmaAgent { outside, ..self }
     }
+    /// The same agent where a packet has at most `bytes` on the wire. Longer ones are several packets of a real host, which
+    /// leave together.
+    pub fn with_packets_of(mut self, bytes: u16) -> TdmaAgent {
+        self.nic.longest = bytes;
+        self
+    }
     /// Whether the fabric manager has been silent for too long, so that packets leave without slots.
     pub fn released(&self) -> bool {
         self.released

@@ -81,6 +81,8 @@ pub(super) struct Nic {
     /// fill a slot.
     strict: bool,
     line: Rate,
+    /// Several packets of a real host that leave together are longer than this, in bytes on the wire.
+    pub longest: u16,
     clock: Clock,
     rng: Stream,
     rounds: VecDeque<KnownRound>,
@@ -109,6 +111,7 @@ impl Nic {
             self_ending: spec.self_ending,
             strict: spec.receive_buffer.is_some() || spec.switch_buffer.is_some(),
             line,
+            longest: u16::MAX,
             clock: Clock::gaining(drift),
             rng,
             rounds: VecDeque::new(),
@@ -245,7 +248,8 @@ impl Nic {
             let known = self.rounds.iter().find(|known| known.round == open.slot.0)?;
             let (entry, len) = (known.at(open.entry), queues.next_len(open.dst)?);
             let room = !self.strict || entry.budget >= u64::from(len);
-            (open.until > now && room).then_some((open.next, at))
+            let fits = len <= self.longest || self.end(len, open.next.max(now)) <= open.limit;
+            (open.until > now && room && fits).then_some((open.next, at))
         };
         match self.open.iter().enumerate().filter_map(due).min() {
             Some((next, at)) if next <= now => NextSend::Now(at),
@@ -253,13 +257,18 @@ impl Nic {
             None => NextSend::Never,
         }
     }
+    /// When a packet has left that begins to leave at `at`.
+    fn end(&self, len: u16, at: Time) -> Time {
+        at.after(self.line.inverse_rate().time_for(len.into()))
+    }
     /// The destination of the open class with this index.
     pub fn destination(&self, at: usize) -> HostId {
         self.open[at].dst
     }
     /// A packet leaves by the open class with this index.
     pub fn sent(&mut self, at: usize, packet: &Packet, now: Time) {
-        let (line, open) = (self.line, &mut self.open[at]);
+        let (line, end) = (self.line, self.end(packet.len, now));
+        let open = &mut self.open[at];
         let Some(known) = self.rounds.iter_mut().find(|known| known.round == open.slot.0) else {
             return;
         };
@@ -270,7 +279,6 @@ impl Nic {
         if let Some(pace) = known.at(open.entry).pace.filter(|_| slower.is_some()) {
             open.next = open.next.max(now).after(pace.time_for(packet.len.into()));
         }
-        let end = now.after(line.inverse_rate().time_for(packet.len.into()));
         if end > open.limit {
             self.faults.overruns += 1;
             self.faults.longest = self.faults.longest.max(end.since(open.limit));

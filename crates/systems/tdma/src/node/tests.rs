@@ -239,6 +239,55 @@ proptest! {
     }
 }
 
+/// The packets of a host that leave before 2 ms, with their times, where each of `count` has `len` bytes. The host is opened for
+/// a slot of 300 us at 250 us.
+fn leaving(len: u16, count: u32) -> Vec<Time> {
+    let spec =
+        TdmaSpec { jitter: Some(Time::ZERO), clock_drift: Time::ZERO, ..TdmaSpec::default() };
+    let agent = TdmaAgent::new(&spec.build().unwrap(), HostId(0), MANAGER, LINE, None, stream());
+    let mut agent = agent.with_packets_of(1_538);
+    let (mut effects, mut asked) = (Effects::default(), Collected::default());
+    agent.start(&mut Cx::new(Time::ZERO, &mut effects));
+    for seq in 0..count {
+        let packet = Packet { dst: HostId(1), seq, len, ..Packet::default() };
+        agent.enqueue(packet, &mut Cx::new(Time::ZERO, &mut effects));
+    }
+    let (slot, guard) = (Time::us(300), Time::us(15));
+    let timing = Timing { next: 0, slots: 9, begins: Time::us(100), slot, guard };
+    let classes = vec![Class { class: 0, from: 0, dst: HostId(1), rate: None, bytes: u64::MAX }];
+    let body = Body::Classes { round: 1, part: Fragment::ALONE, timing, classes };
+    let message = Message { host: HostId(0), seq: 1, heard: 0, body }.emit();
+    agent.control(&message, &mut Cx::new(Time::ZERO, &mut effects));
+    let pause = Pause::Extended(Extended::all_but(&[0], Quanta::MAX));
+    let open = Frame { destination: Mac::of(HostId(0)), source: Mac::of(MANAGER), pause }.emit();
+    agent.control(&open, &mut Cx::new(Time::us(100), &mut effects));
+    let (mut sent, mut now) = (Vec::new(), Time::ZERO);
+    while now < Time::ms(2) {
+        wait((&mut effects, &mut asked), now, |token, cx| agent.expire(token, cx));
+        let packet = agent.dequeue(&mut Cx::new(now, &mut effects));
+        sent.extend(packet.filter(|packet| packet.kind == Kind::Data).map(|_| now));
+        now = now.after(LINE.inverse_rate().time_for(len.into()));
+    }
+    sent
+}
+
+/// Several packets that leave together end before the next slot begins. Others may begin until their slot ends.
+#[test]
+fn joined_packets_end_with_their_slot() {
+    let span = |len: u16| LINE.inverse_rate().time_for(len.into());
+    let limit = Time::us(550 + 15);
+    for parts in [2, 8, 20, 42] {
+        let len = parts * 1_538;
+        let sent = leaving(len, 400);
+        // They begin within the slot, and end before the guard time is over.
+        let spans = |us: u64| Time::us(us).as_ps() / span(len).as_ps();
+        let room = spans(315).min(spans(300) + 1);
+        assert!((room - 1..=room).contains(&(sent.len() as u64)), "{parts}: {}", sent.len());
+        assert!(sent.iter().all(|at| at.after(span(len)) <= limit), "{parts}");
+    }
+    assert!(leaving(1_538, 400).iter().all(|at| *at < Time::us(550)));
+}
+
 /// A host that was opened stops by itself at the end of its slot if the pause frame is lost. A frame that
 /// opens the host too late does not open it beyond the slot.
 #[test]
