@@ -166,7 +166,14 @@ impl Outcome {
             false => format!("({})", self.source),
         };
         let measured = self.measured_text();
-        [self.scheme.clone(), self.title(), measured, self.expected.clone(), self.verdict().into(), source]
+        [
+            self.scheme.clone(),
+            self.title(),
+            measured,
+            self.expected.clone(),
+            self.verdict().into(),
+            source,
+        ]
     }
 }
 

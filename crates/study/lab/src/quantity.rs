@@ -145,7 +145,9 @@ fn samples<'a>(run: &'a RunRecord, name: &str) -> impl Iterator<Item = &'a Sampl
 /// The rates between neighbouring samples in `window`.
 fn rates(samples: &[&SampleRow], window: Window) -> Vec<f64> {
     let pairs = samples.windows(2).filter(|pair| {
-        pair[1].t_ps > pair[0].t_ps && window.contains(pair[0].t_ps) && window.contains(pair[1].t_ps)
+        pair[1].t_ps > pair[0].t_ps
+            && window.contains(pair[0].t_ps)
+            && window.contains(pair[1].t_ps)
     });
     let rate = |pair: &[&SampleRow]| {
         let span = (pair[1].t_ps - pair[0].t_ps) as f64 / 1e12;
@@ -169,7 +171,15 @@ mod tests {
     fn flow(group: u16, src: u32, ms: (u64, u64), bytes: u64) -> FlowRow {
         let ps = |ms: u64| if ms == 0 { NEVER } else { ms * 1_000_000_000 };
         let (start_ps, finish_ps) = (ms.0 * 1_000_000_000, ps(ms.1));
-        FlowRow { group, src, start_ps, finish_ps, bytes, delivered_bytes: bytes, ..FlowRow::default() }
+        FlowRow {
+            group,
+            src,
+            start_ps,
+            finish_ps,
+            bytes,
+            delivered_bytes: bytes,
+            ..FlowRow::default()
+        }
     }
 
     fn run() -> RunRecord {
@@ -190,7 +200,11 @@ mod tests {
             ..SampleRow::default()
         };
         RunRecord {
-            flows: vec![flow(0, 1, (0, 10), 1_000), flow(1, 2, (0, 20), 3_000), flow(1, 3, (5, 0), 100)],
+            flows: vec![
+                flow(0, 1, (0, 10), 1_000),
+                flow(1, 2, (0, 20), 3_000),
+                flow(1, 3, (5, 0), 100),
+            ],
             ports: vec![port("s0", "h1", 5_000, 10), port("s0", "h2", 1, 0)],
             samples: vec![
                 sample(0, 0, 100, 0),

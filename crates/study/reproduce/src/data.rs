@@ -130,7 +130,9 @@ pub(super) fn figures(view: &View) -> Vec<Figure> {
         subjects(view.points).into_iter().map(|subject| unit(subject, view.points)).collect();
     let axis = view.points.first().and_then(|point| Some(setting(&point.setup)?.0));
     let mut all = match axis {
-        Some(axis) => shown.iter().zip(KEYS).map(|(own, key)| lines(view, axis, own, key)).collect(),
+        Some(axis) => {
+            shown.iter().zip(KEYS).map(|(own, key)| lines(view, axis, own, key)).collect()
+        }
         None => bars(view, &shown),
     };
     all.extend(distributions(view, &shown));
@@ -185,7 +187,8 @@ fn distributions(view: &View, shown: &[Shown]) -> Vec<Figure> {
         Some(Values::Throughput | Values::Sent) => ("throughput", Measure::BitsPerSecond),
         _ => ("time", Measure::Seconds),
     };
-    let values = draw::Values { id: "cdf", title: "Distribution", label, unit, scale: Division::LogFirst };
+    let values =
+        draw::Values { id: "cdf", title: "Distribution", label, unit, scale: Division::LogFirst };
     let mut all =
         vec![view.distribution(point.x, &values, |run| quantity::values(&spec, run, window), &[])];
     let values =
@@ -193,11 +196,13 @@ fn distributions(view: &View, shown: &[Shown]) -> Vec<Figure> {
     let workload = spec.workload.unwrap_or(0);
     match spec.values {
         Some(Values::Queue) => {
-            all.push(view.time_series(point.x, &values, |run| quantity::queue_over_time(&spec, run)));
+            all.push(
+                view.time_series(point.x, &values, |run| quantity::queue_over_time(&spec, run)),
+            );
         }
-        Some(Values::ExchangeTimes) => all.push(
-            view.time_series(point.x, &values, |run| round_trips_over_time(run, workload)),
-        ),
+        Some(Values::ExchangeTimes) => {
+            all.push(view.time_series(point.x, &values, |run| round_trips_over_time(run, workload)))
+        }
         _ => {}
     }
     all
@@ -284,8 +289,7 @@ fn values(point: &Measured, scheme: &str, subject: &Subject) -> Vec<f64> {
 
 /// The expected value, in units of `factor`.
 fn stated(expect: &ExpectSpec, unit: Unit, factor: f64) -> Option<Stated> {
-    let read =
-        |amount: &Option<Amount>| Some(amount.as_ref()?.in_unit(unit).ok()? / factor);
+    let read = |amount: &Option<Amount>| Some(amount.as_ref()?.in_unit(unit).ok()? / factor);
     let about = read(&expect.value).map(Stated::About);
     about.or(read(&expect.at_least).map(Stated::Over)).or(read(&expect.at_most).map(Stated::Under))
 }

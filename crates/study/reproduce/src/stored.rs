@@ -151,7 +151,8 @@ fn digits(value: f64) -> f64 {
 /// A fingerprint of the lines that `scenarios/digests.txt` has about the experiment's scenario.
 fn digests(experiment: &Experiment) -> String {
     let Some(study) = experiment.study() else { return String::new() };
-    let own = |line: &&str| line.strip_prefix(study.file).is_some_and(|rest| rest.starts_with(" |"));
+    let own =
+        |line: &&str| line.strip_prefix(study.file).is_some_and(|rest| rest.starts_with(" |"));
     let lines: Vec<&str> = DIGESTS.lines().filter(own).collect();
     format!("{:016x}", fingerprint(lines.join("\n").as_bytes()))
 }

@@ -290,8 +290,14 @@ mod tests {
             ),
             ("counter = \"voq_drops\"\nvalue = \"2ms\"", "expected for example 0.9"),
             ("quantity = \"own\"\nvalue = 2", "`measure` has no quantity `own`"),
-            ("metric = \"goodput\"\nrelative-to = \"udp\"\nvalue = 2", "there is no scheme \"udp\""),
-            ("metric = \"goodput\"\nrelative-to = \"tcp\"\nvalue = \"2Gbps\"", "expected for example 0.9"),
+            (
+                "metric = \"goodput\"\nrelative-to = \"udp\"\nvalue = 2",
+                "there is no scheme \"udp\"",
+            ),
+            (
+                "metric = \"goodput\"\nrelative-to = \"tcp\"\nvalue = \"2Gbps\"",
+                "expected for example 0.9",
+            ),
         ] {
             let error = loaded(text).unwrap_err();
             assert!(error.contains(why), "{text}: {error}");

@@ -64,7 +64,11 @@ pub(super) fn quantity_ports(spec: &MeasureSpec, graph: &Graph) -> Fit {
         let key = format!("measure.quantity[{at}].port");
         ensure(ports_named(graph, port).next().is_some(), &key, || {
             let known = port_names(graph);
-            format!("there is no port \"{port}\": write a node and its neighbour, for example {}{}", some_ports(graph), perhaps(port, &known))
+            format!(
+                "there is no port \"{port}\": write a node and its neighbour, for example {}{}",
+                some_ports(graph),
+                perhaps(port, &known)
+            )
         })?;
         let needed = quantity.values.is_some_and(Values::is_sampled);
         ensure(!needed || spec.ports.is_empty() || spec.ports.contains(port), &key, || {

@@ -175,7 +175,12 @@ impl QuantitySpec {
 
     fn check_values(&self, scenario: &Scenario) -> Fit {
         let several = self.values.is_some_and(|values| !values.is_single());
-        needs("percentile", self.percentile.is_some(), several, "`values` of which a run has many")?;
+        needs(
+            "percentile",
+            self.percentile.is_some(),
+            several,
+            "`values` of which a run has many",
+        )?;
         needs("above", self.above.is_some(), several, "`values` of which a run has many")?;
         let of_port = self.values.is_some_and(Values::is_of_port);
         needs("port", self.port.is_some(), of_port, "`values` of a port")?;
@@ -254,7 +259,8 @@ mod tests {
             ("values = \"queue\"\nport = \"s0-h1\"", Unit::Bytes, 1.0),
             ("values = \"queue\"\nport = \"s0-h1\"\nabove = \"2KB\"", Unit::Share, 1.0),
         ] {
-            let quantity = &loaded(text).unwrap_or_else(|e| panic!("{text}: {e}")).measure.quantity[0];
+            let quantity =
+                &loaded(text).unwrap_or_else(|e| panic!("{text}: {e}")).measure.quantity[0];
             assert_eq!((quantity.unit(), quantity.count_factor()), (unit, factor), "{text}");
         }
     }
@@ -265,8 +271,14 @@ mod tests {
             ("", "a `metric`, a `counter` or `values`: give one of them"),
             ("metric = \"goodput\"\ncounter = \"voq_drops\"", "give one of them"),
             ("counter = \"voq_drop\"", "there is no counter `voq_drop`; did you mean `voq_drops`?"),
-            ("metric = \"goodput\"\nover = \"voq_drops\"", "`over` has no meaning without `counter`"),
-            ("metric = \"goodput\"\npercentile = 5", "`percentile` has no meaning without `values`"),
+            (
+                "metric = \"goodput\"\nover = \"voq_drops\"",
+                "`over` has no meaning without `counter`",
+            ),
+            (
+                "metric = \"goodput\"\npercentile = 5",
+                "`percentile` has no meaning without `values`",
+            ),
             ("values = \"queue\"", "these values are of a port"),
             ("values = \"queue\"\nport = \"s0-h9\"", "s0-h9"),
             ("values = \"completion-times\"\nport = \"s0-h1\"", "`port` has no meaning"),
@@ -275,7 +287,10 @@ mod tests {
             ("metric = \"goodput\"\nworkload = 1", "there are 1 workloads, numbered from 0"),
             ("metric = \"goodput\"\nper = 0", "a number above 0"),
             ("counter = \"voq_drops\"\nworkload = 0", "without a quantity of flows"),
-            ("metric = \"goodput\"\n[[measure.quantity]]\nname = \"own\"\nmetric = \"drops\"", "another quantity"),
+            (
+                "metric = \"goodput\"\n[[measure.quantity]]\nname = \"own\"\nmetric = \"drops\"",
+                "another quantity",
+            ),
         ] {
             let error = loaded(text).unwrap_err();
             assert!(error.contains(why), "{text}: {error}");

@@ -23,8 +23,20 @@ pub(super) struct ShownPort {
 
 /// Words for the roles of ports, in small letters.
 const ROLES: [&str; 14] = [
-    "root", "desg", "altn", "back", "mstr", "dsbl", "designated", "alternate", "backup", "master",
-    "disabled", "bkup", "none", "----",
+    "root",
+    "desg",
+    "altn",
+    "back",
+    "mstr",
+    "dsbl",
+    "designated",
+    "alternate",
+    "backup",
+    "master",
+    "disabled",
+    "bkup",
+    "none",
+    "----",
 ];
 
 /// Words for states, in small letters, and whether they forward. IOS adds a star to a broken port (`BKN*`).

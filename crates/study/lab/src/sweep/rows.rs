@@ -82,7 +82,8 @@ fn of_group(
 
 /// As [`over_seeds`], for the quantities that the scenario defines.
 fn quantities_over_seeds(scheme: usize, members: &[&SummaryFile]) -> Vec<(String, QuantityEntry)> {
-    let of = |member: &SummaryFile| member.schemes.get(scheme).map(|(_, own)| own.quantities.clone());
+    let of =
+        |member: &SummaryFile| member.schemes.get(scheme).map(|(_, own)| own.quantities.clone());
     let all: Vec<(String, QuantityEntry)> =
         members.iter().filter_map(|member| of(member)).flatten().collect();
     let mut names: Vec<&String> = Vec::new();

@@ -234,7 +234,8 @@ impl Sweep {
 
     /// As [`Sweep::metric`], of a quantity that the scenario defines.
     fn quantity(&self, name: &str) -> Vec<String> {
-        let of = |row: &Row| row.quantities.iter().find(|own| own.0 == name).map(|own| own.1.clone());
+        let of =
+            |row: &Row| row.quantities.iter().find(|own| own.0 == name).map(|own| own.1.clone());
         let entries: Vec<Option<QuantityEntry>> = self.rows.iter().map(of).collect();
         let mut known = entries.iter().flatten();
         let symbol = known.clone().next().map_or("", |entry| entry.unit.as_str());

@@ -40,7 +40,10 @@ pub(super) static PAPER: Paper = Paper {
         ours::NIGHTS,
         ours::SKEW,
         path_notices::PATH_NOTICES,
-        data!("et-M", "Not in the paper: demand of applications that arrives late over the control network of section 5.2"),
+        data!(
+            "et-M",
+            "Not in the paper: demand of applications that arrives late over the control network of section 5.2"
+        ),
     ],
 };
 

@@ -18,19 +18,31 @@ pub(super) static PAPER: Paper = Paper {
     title: "NetBump: User-extensible Active Queue Management with Bumps on the Wire (M. Al-Fares, doctoral \
             thesis, UC San Diego, chapter 5)",
     experiments: &[
-        data!("nb-1", "Figure 5.3: answers of 1 B and 1 MB through a bump, by the one-way latency that it adds"),
+        data!(
+            "nb-1",
+            "Figure 5.3: answers of 1 B and 1 MB through a bump, by the one-way latency that it adds"
+        ),
         cost::COST,
         accuracy::ALONE,
         accuracy::UPDATES,
         accuracy::NEIGHBOUR,
         accuracy::LIMITED,
-        data!("nb-5", "Figure 5.14: the queue behind a bump that does RED, for two max_p, four TCP flows, 1 Gbit/s"),
+        data!(
+            "nb-5",
+            "Figure 5.14: the queue behind a bump that does RED, for two max_p, four TCP flows, 1 Gbit/s"
+        ),
         dctcp::CONVERGENCE,
-        data!("nb-6b", "Figure 5.15: 10,000 short remote calls beside two elephants, TCP and DCTCP with a bump"),
+        data!(
+            "nb-6b",
+            "Figure 5.15: 10,000 short remote calls beside two elephants, TCP and DCTCP with a bump"
+        ),
         qcn::QCN,
         cost::CORES,
         lines::LINES,
-        data!("nb-A", "Queue and throughput of Fastpass's bulk transfer (fp-A's baseline) under each discipline"),
+        data!(
+            "nb-A",
+            "Queue and throughput of Fastpass's bulk transfer (fp-A's baseline) under each discipline"
+        ),
     ],
 };
 

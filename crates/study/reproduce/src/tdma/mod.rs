@@ -16,10 +16,19 @@ pub(super) static PAPER: Paper = Paper {
         frames::HARDWARE,
         spread::ONE_SWITCH,
         frames::SOFTWARE,
-        data!("tdma-4", "Figure 7: all-to-all among 24 hosts at one switch, scaled to 10 GB for each pair"),
-        data!("tdma-5", "Figure 8: all-to-all among 24 hosts at three switches below a fourth, scaled to 10 GB"),
+        data!(
+            "tdma-4",
+            "Figure 7: all-to-all among 24 hosts at one switch, scaled to 10 GB for each pair"
+        ),
+        data!(
+            "tdma-5",
+            "Figure 8: all-to-all among 24 hosts at three switches below a fourth, scaled to 10 GB"
+        ),
         ping::PING,
-        data!("tdma-7", "Figure 11: every host sends a block to one neighbour after the other, by size of the block"),
+        data!(
+            "tdma-7",
+            "Figure 11: every host sends a block to one neighbour after the other, by size of the block"
+        ),
         flapping::FLAPPING,
         data!("tdma-9", "Section 6.5: what pause frames take of each host's link"),
         spread::TREE,

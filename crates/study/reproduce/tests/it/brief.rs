@@ -142,7 +142,8 @@ fn every_experiment_is_a_scenario_of_that_name() {
 #[test]
 fn expected_values_are_about_points_of_the_sweep() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../scenarios/reproduce");
-    let files = std::fs::read_dir(&folder).expect("a folder").map(|entry| entry.expect("an entry").path());
+    let files =
+        std::fs::read_dir(&folder).expect("a folder").map(|entry| entry.expect("an entry").path());
     let mut with_values = 0;
     for file in files {
         let text = std::fs::read_to_string(&file).expect("it is there");
