@@ -43,11 +43,12 @@ impl Asked {
 }
 
 /// The points of the sweep in `text`, or the scenario itself if there is none, with values `replaced` as `--set` does.
-/// Their places on the axis are the varied whole numbers, or else count the points.
+/// Their places on the axis are the varied whole numbers, or else count the points; only the `wanted` ones are loaded.
 pub(super) fn points(
     file: &Path,
     text: &str,
     replaced: &[String],
+    wanted: impl Fn(u32) -> bool,
 ) -> Result<Vec<Point>, ScenarioError> {
     if !Study::has_sweep(file, text)? {
         let loaded = Scenario::parse_single_with(file, text.into(), replaced)?;
@@ -59,7 +60,8 @@ pub(super) fn points(
     let numbers: Vec<u32> =
         numbers.collect::<Option<_>>().unwrap_or((0..study.len() as u32).collect());
     let point = |(at, (setup, x))| Ok(Point { x, setup, loaded: study.point(at)? });
-    setups.into_iter().zip(numbers).enumerate().map(point).collect()
+    let all = setups.into_iter().zip(numbers).enumerate();
+    all.filter(|(_, (_, x))| wanted(*x)).map(point).collect()
 }
 
 /// The name and the value of a single setting that is a whole number.
@@ -328,7 +330,7 @@ mod tests {
 
     /// The points of the file with runs that are made up.
     fn measured() -> Vec<Measured> {
-        let points = points(Path::new("x.toml"), FILE, &[]).expect("a valid sweep");
+        let points = points(Path::new("x.toml"), FILE, &[], |_| true).expect("a valid sweep");
         let runs = RunSet::example(2).runs;
         points.iter().map(|point| point.with(runs.clone())).collect()
     }

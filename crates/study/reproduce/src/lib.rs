@@ -247,9 +247,9 @@ impl Study {
     pub fn points_with(&self, sizes: Option<&Sizes>) -> Result<Vec<Point>, ScenarioError> {
         let replaced = sizes.map_or(vec![], Sizes::replaced);
         if self.axis.is_empty() {
-            let mut points = data::points(Path::new(self.file), self.text, &replaced)?;
-            if let Some(sizes) = sizes {
-                points.retain(|point| sizes.has(point.x));
+            let wanted = |x| sizes.is_none_or(|sizes| sizes.has(x));
+            let mut points = data::points(Path::new(self.file), self.text, &replaced, wanted)?;
+            if sizes.is_some() {
                 points.iter_mut().for_each(|point| sizes::as_real(&mut point.loaded.scenario));
             }
             return Ok(points);

@@ -191,9 +191,6 @@ impl QuantitySpec {
         ensure(!sampled || scenario.measure.sample.is_some(), "values", || {
             "these values are samples: add, for example, sample = \"10us\" to `measure`".into()
         })?;
-        ensure(self.percentile.is_none_or(|p| (0.0..=100.0).contains(&p)), "percentile", || {
-            format!("`percentile` is {}: it has to be 0 to 100", self.percentile.unwrap_or(0.0))
-        })?;
         ensure(self.percentile.is_none() || self.above.is_none(), "above", || {
             "a quantity is a percentile or the share `above` a value, not both".into()
         })?;
@@ -282,7 +279,7 @@ mod tests {
             ("values = \"queue\"", "these values are of a port"),
             ("values = \"queue\"\nport = \"s0-h9\"", "s0-h9"),
             ("values = \"completion-times\"\nport = \"s0-h1\"", "`port` has no meaning"),
-            ("values = \"completion-times\"\npercentile = 101", "it has to be 0 to 100"),
+            ("values = \"completion-times\"\npercentile = 101", "expected a number from 0 to 100"),
             ("values = \"completion-times\"\nabove = \"2KB\"", "expected for example \"1.5ms\""),
             ("metric = \"goodput\"\nworkload = 1", "there are 1 workloads, numbered from 0"),
             ("metric = \"goodput\"\nper = 0", "a number above 0"),

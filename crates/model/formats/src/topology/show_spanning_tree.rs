@@ -100,6 +100,7 @@ pub(super) fn ports(text: &str) -> Result<Vec<ShownPort>, FormatError> {
             found.push(port(switch, &instance, &words, number)?);
         } else if let [name] = words[..]
             && !in_table
+            && is_instance(line)
         {
             instance = name.into();
         }
@@ -121,6 +122,12 @@ fn prompt(line: &str) -> Option<&str> {
     let shows = is_short(words.next(), "show", 2) && is_short(words.next(), "spanning-tree", 2);
     let name = name.split('(').next().unwrap_or(name);
     (shows && !name.is_empty() && !name.contains(char::is_whitespace)).then_some(name)
+}
+
+/// Whether a line names an instance or a VLAN, as `MST0` and `VLAN0010` do.
+fn is_instance(line: &str) -> bool {
+    line.starts_with(|c: char| c.is_ascii_alphabetic())
+        && line.trim_end().ends_with(|c: char| c.is_ascii_digit())
 }
 
 fn is_head(words: &[&str]) -> bool {

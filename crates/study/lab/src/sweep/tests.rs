@@ -351,8 +351,8 @@ fn expectations_are_about_their_points() {
 
 #[test]
 fn points_can_have_labels() {
-    let sweep = "[[sweep.point]]\nlabel = \"few\"\nfabric.hosts = 5\n[[sweep.point]]\nlabel = \"N = 10\"\n\
-                 fabric.hosts = 10\n[sweep.grid]\nseed = [1, 2]\n[[expect]]\nscheme = \"tcp\"\n\
+    let sweep = "[[sweep.point]]\nlabel = \"few\"\nfabric.hosts = 12\n[[sweep.point]]\nlabel = \"N = 10\"\n\
+                 fabric.hosts = 15\n[sweep.grid]\nseed = [1, 2]\n[[expect]]\nscheme = \"tcp\"\n\
                  metric = \"completed\"\nat-least = 1\nat = { label = \"few\" }\n";
     let study = Study::parse(Path::new("small.toml"), format!("{BASE}{sweep}")).unwrap();
     let texts: Vec<String> = (0..study.len()).map(|at| study.settings_text(at)).collect();
