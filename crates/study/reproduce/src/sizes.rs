@@ -46,7 +46,7 @@ static ALL: [Sizes; 10] = [
         set: &["end.at=200ms", "workload[0].start=20ms"],
     },
     Sizes { id: "xco-9", points: &[], repeat: 2, set: &["end.at=500ms"] },
-    Sizes { id: "xco-11", points: &[1, 4, 9, 14], repeat: 1, set: &["end.at=200ms"] },
+    Sizes { id: "xco-11", points: &[1, 4, 9, 14], repeat: 1, set: &[] },
     Sizes {
         id: "fp-B",
         points: &[],

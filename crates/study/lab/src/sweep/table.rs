@@ -138,17 +138,7 @@ impl Sweep {
                 out += &line(settings.iter().cloned().chain(cells));
             }
             for (name, entry) in &row.quantities {
-                let cells = [
-                    row.scheme.clone(),
-                    name.clone(),
-                    entry.unit.clone(),
-                    entry.mean.to_string(),
-                    number(entry.ci_low),
-                    number(entry.ci_high),
-                    entry.n.to_string(),
-                    "false".into(),
-                    String::new(),
-                ];
+                let cells = quantity_cells(&row.scheme, name, entry);
                 out += &line(settings.iter().cloned().chain(cells));
             }
         }
@@ -270,6 +260,21 @@ impl Sweep {
             .chain(entries().map(|entry| shown(entry).unwrap_or("-".into())))
             .collect()
     }
+}
+
+/// The cells of a line of CSV about a quantity, behind the settings.
+fn quantity_cells(scheme: &str, name: &str, entry: &QuantityEntry) -> [String; 9] {
+    [
+        scheme.into(),
+        name.into(),
+        entry.unit.clone(),
+        entry.mean.to_string(),
+        number(entry.ci_low),
+        number(entry.ci_high),
+        entry.n.to_string(),
+        "false".into(),
+        String::new(),
+    ]
 }
 
 /// The unit with this symbol; a count if there is none.
