@@ -204,7 +204,7 @@ pub struct RunOptions {
 #[derive(Args)]
 pub struct ReproduceOptions {
     /// The experiments, for example xco-2.
-    #[arg(required_unless_present_any = ["list", "paper"], conflicts_with = "paper")]
+    #[arg(required_unless_present_any = ["list", "paper", "stored"], conflicts_with = "paper")]
     pub id: Vec<String>,
     /// All experiments of a paper, for example xco; `all` selects every paper.
     #[arg(long)]
@@ -215,10 +215,13 @@ pub struct ReproduceOptions {
     /// Print Markdown tables instead, for documents.
     #[arg(long, conflicts_with = "json")]
     pub markdown: bool,
-    /// Write the tables into the pages of the papers in this folder, for example docs/reproduction. The texts below
-    /// them stay.
+    /// Store the results in `results` below this folder, for example docs/reproduction, and write the tables into the
+    /// pages of the papers there. The texts around them stay.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["json", "markdown"])]
     pub pages: Option<PathBuf>,
+    /// Run nothing: write the tables of these experiments, or of all, from the stored results.
+    #[arg(long, requires = "pages", conflicts_with = "end")]
+    pub stored: bool,
     /// Run the experiments with real hosts, too.
     #[arg(long, value_enum, default_value = "packet")]
     pub engine: ReproduceEngine,

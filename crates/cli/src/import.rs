@@ -84,8 +84,8 @@ pub struct ImportOptions {
     /// Networks: a kind of node that is a host; can be given several times.
     #[arg(long = "host-kind", value_name = "KIND")]
     pub host_kinds: Vec<String>,
-    /// containerlab: states of the bridges' ports, as `bridge -j link` prints them; links that the spanning tree blocks are left
-    /// out.
+    /// containerlab: states of the switches' ports, as `bridge -j link` or `show spanning-tree` prints them; links that the
+    /// spanning tree blocks are left out.
     #[arg(long, value_name = "FILE")]
     pub spanning_tree: Option<PathBuf>,
 }

@@ -10,7 +10,7 @@ use slotline_lab::output::format::emulated as emulation_line;
 use slotline_lab::record::RunRecord;
 use slotline_lab::run::Done;
 use slotline_reproduce::{
-    Emulated, Experiment, Findings, Measured, PAPERS, Paper, Point, Sizes, Study, Work,
+    Emulated, Experiment, Findings, Measured, PAPERS, Paper, Point, Sizes, Stored, Study, Work,
 };
 use slotline_scenario::{EmulateSpec, Loaded};
 use std::collections::BTreeSet;
@@ -24,6 +24,10 @@ pub fn reproduce(options: &ReproduceOptions) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let chosen = chosen(options)?;
+    if let Some(pages) = options.pages.as_deref().filter(|_| options.stored) {
+        chosen.into_iter().try_for_each(|experiment| write_stored(pages, experiment))?;
+        return Ok(ExitCode::SUCCESS);
+    }
     refuse_without_effect(options)?;
     #[cfg(target_os = "linux")]
     if emulates(options)
@@ -81,6 +85,7 @@ fn line(experiment: &Experiment) -> String {
 /// The requested experiments. An unknown name is refused before anything runs.
 fn chosen(options: &ReproduceOptions) -> Result<Vec<&'static Experiment>> {
     match options.paper.as_deref() {
+        None if options.id.is_empty() => Ok(slotline_reproduce::experiments().collect()),
         None => options.id.iter().map(|id| known(id)).collect(),
         Some("all") => Ok(slotline_reproduce::experiments().collect()),
         Some(key) => match PAPERS.iter().find(|paper| paper.key == key) {
@@ -122,12 +127,22 @@ fn one(experiment: &'static Experiment, options: &ReproduceOptions) -> Result<bo
     Ok(findings.emulated.is_none_or(|emulated| emulated.emulation.is_valid()))
 }
 
-/// Writes the table of `experiment` into the page of its paper in the folder `pages`.
+/// Stores the result of `experiment` below the folder `pages`, and writes its table into the page of its paper.
 fn write_table(pages: &Path, experiment: &Experiment, findings: &Findings) -> Result<()> {
+    let stored = Stored::new(experiment, &findings.rows);
+    let file = Stored::path(pages, experiment);
+    let written = stored.write(pages, experiment);
+    written.with_context(|| format!("cannot write {}", file.display()))?;
+    write_stored(pages, experiment)
+}
+
+/// Writes the table of the stored result of `experiment` into the page of its paper in the folder `pages`.
+fn write_stored(pages: &Path, experiment: &Experiment) -> Result<()> {
+    let stored = Stored::read(pages, experiment)?;
     let path = pages.join(format!("{}.md", experiment.paper().key));
     let name = path.display();
     let page = std::fs::read_to_string(&path).with_context(|| format!("cannot read {name}"))?;
-    let Some(page) = slotline_reproduce::with_table(&page, experiment, &findings.rows) else {
+    let Some(page) = stored.in_page(&page, experiment) else {
         bail!("{name}: expected a heading `## {}: ...` with a table below it", experiment.id);
     };
     std::fs::write(&path, page).with_context(|| format!("cannot write {name}"))

@@ -609,6 +609,15 @@ fn a_network_of_bridges_is_its_spanning_tree() {
     assert_eq!(path.len(), 4, "from h1 by s1, s3 and s2");
 }
 
+/// What switches of Cisco and Arista show of the same triangle gives the same network.
+#[test]
+fn shown_trees_give_the_same_network() {
+    let bridges = on_tree(BRIDGES).unwrap().spec;
+    for shown in [include_str!("data/triangle_shown.txt"), include_str!("data/triangle_eos.json")] {
+        assert_eq!(on_tree(shown).unwrap().spec, bridges);
+    }
+}
+
 #[test]
 fn what_is_no_tree_is_refused() {
     let error = |bridges: &str| on_tree(bridges).unwrap_err().to_string();

@@ -104,7 +104,7 @@ pub(crate) fn judge_import(input: &[u8]) -> Result<(), String> {
 /// A mutated file with the states of bridges' ports.
 pub(crate) fn spanning_tree(rng: &mut Stream) -> Vec<u8> {
     static SAMPLES: OnceLock<Vec<Sample>> = OnceLock::new();
-    let endings = ["_bridges.json", "_ip.json"];
+    let endings = ["_bridges.json", "_ip.json", "_eos.json", "_shown.txt"];
     let samples = SAMPLES.get_or_init(|| files(&[GRAPHS], &endings, 100_000));
     let (seed, other) = (rng.pick(samples), rng.pick(samples));
     mutated_text(rng, &seed.bytes, &other.bytes)

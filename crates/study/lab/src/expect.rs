@@ -18,6 +18,15 @@ pub struct Outcome {
     /// The counter, if it is not about a metric.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counter: Option<String>,
+    /// The quantity of the scenario, if it is about one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quantity: Option<String>,
+    /// The scheme by whose mean the mean is divided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub relative_to: Option<String>,
+    /// The symbol of the base unit.
+    #[serde(default)]
+    pub unit: String,
     /// The least mean that meets it, in the base unit; `None` for any.
     pub least: Option<f64>,
     /// The largest mean that meets it; `None` for any.
@@ -31,6 +40,9 @@ pub struct Outcome {
     /// Where the expected value comes from.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub source: String,
+    /// Why a result differs from it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub note: String,
 }
 
 /// The part of a scenario that is needed here.
@@ -55,34 +67,49 @@ pub fn outcomes(set: &RunSet, summary: &Summary) -> Vec<Outcome> {
 
 /// `None` if the range cannot be read, which a checked scenario excludes.
 fn outcome(spec: &ExpectSpec, scheme: &str, at: usize, summary: &Summary) -> Option<Outcome> {
-    let (least, most) = spec.range().ok()?;
+    let (least, most) = spec.range(&summary.quantities).ok()?;
     let measured = measured(spec, at, summary);
+    let unit = spec.unit(&summary.quantities);
     let finite = |value: f64| value.is_finite().then_some(value);
     Some(Outcome {
         scheme: scheme.into(),
         metric: spec.metric,
         counter: spec.counter.clone(),
+        quantity: spec.quantity.clone(),
+        relative_to: spec.relative_to.clone(),
+        unit: unit.symbol().into(),
         least: finite(least),
         most: finite(most),
-        expected: expected(spec),
+        expected: expected(spec, unit),
         measured: measured.filter(|mean| mean.is_finite()),
         holds: measured.is_some_and(|mean| (least..=most).contains(&mean)),
         source: spec.source.clone(),
+        note: spec.note.clone(),
     })
 }
 
-/// The mean of the scheme number `at` over seeds.
+/// The mean of the scheme number `at` over seeds, or its ratio to that of another scheme.
 fn measured(spec: &ExpectSpec, at: usize, summary: &Summary) -> Option<f64> {
+    let own = mean(spec, at, summary)?;
+    let Some(name) = &spec.relative_to else { return Some(own) };
+    let other = summary.schemes.iter().position(|scheme| scheme.name == *name)?;
+    Some(own / mean(spec, other, summary)?)
+}
+
+fn mean(spec: &ExpectSpec, at: usize, summary: &Summary) -> Option<f64> {
     if let Some(metric) = spec.metric {
         return summary.cell(at, metric).map(|cell| cell.estimate.mean);
+    }
+    if let Some(name) = &spec.quantity {
+        let own = summary.quantities.iter().position(|quantity| quantity.name == *name)?;
+        return summary.schemes[at].quantities[own].map(|estimate| estimate.mean);
     }
     let counts = &summary.schemes[at].control;
     counts.iter().find(|(name, _)| Some(name) == spec.counter.as_ref()).map(|(_, mean)| *mean)
 }
 
 /// `200 Mbit/s within 10 %`, `at least 900 Mbit/s`
-fn expected(spec: &ExpectSpec) -> String {
-    let unit = spec.unit();
+fn expected(spec: &ExpectSpec, unit: Unit) -> String {
     let text = |amount: &Option<slotline_scenario::expect::Amount>| {
         amount.as_ref().and_then(|amount| Some(plain(unit, amount.in_unit(unit).ok()?)))
     };
@@ -107,9 +134,11 @@ fn plain(unit: Unit, value: f64) -> String {
 impl Outcome {
     /// The mean, as text.
     pub fn measured_text(&self) -> String {
-        let text = |mean| match self.metric.map_or(Unit::Count, Metric::unit) {
-            Unit::Count | Unit::Ratio | Unit::Share => format!("{mean:.4}"),
-            unit => quantity(unit, mean),
+        let units = [Unit::Seconds, Unit::BitsPerSecond, Unit::Bytes];
+        let unit = units.into_iter().find(|unit| unit.symbol() == self.unit);
+        let text = |mean| match unit {
+            None => format!("{mean:.4}"),
+            Some(unit) => quantity(unit, mean),
         };
         self.measured.map_or("not measured".into(), text)
     }
@@ -119,12 +148,15 @@ impl Outcome {
         if self.holds { "holds" } else { "does not hold" }
     }
 
-    /// The metric's title, or the counter's name.
-    pub fn title(&self) -> &str {
-        match self.metric {
+    /// The metric's title, or the name of the counter or quantity.
+    pub fn title(&self) -> String {
+        let named = self.counter.as_deref().or(self.quantity.as_deref());
+        let title = match self.metric {
             Some(metric) => metric.title(),
-            None => self.counter.as_deref().unwrap_or(""),
-        }
+            None => named.unwrap_or(""),
+        };
+        let relative = self.relative_to.as_ref();
+        relative.map_or(title.into(), |other| format!("{title}, relative to {other}"))
     }
 
     /// The columns of a table: scheme, metric or counter, measured, expected, verdict, source.
@@ -133,9 +165,15 @@ impl Outcome {
             true => String::new(),
             false => format!("({})", self.source),
         };
-        let title = self.title().to_string();
         let measured = self.measured_text();
-        [self.scheme.clone(), title, measured, self.expected.clone(), self.verdict().into(), source]
+        [
+            self.scheme.clone(),
+            self.title(),
+            measured,
+            self.expected.clone(),
+            self.verdict().into(),
+            source,
+        ]
     }
 }
 
@@ -224,8 +262,30 @@ mod tests {
         set.scenario = pair.map(|(counter, value)| expect(counter, value)).concat();
         let found = outcomes(&set, &Summary::of(&set));
         let seen: Vec<_> = found.iter().map(|o| (o.title(), o.measured, o.holds)).collect();
-        let (close, far) = (("voq_drops", Some(mean), true), ("voq_drops", Some(mean), false));
-        assert_eq!(seen, [close, far, ("circuit_days", None, false)]);
+        let title = String::from("voq_drops");
+        let (close, far) = ((title.clone(), Some(mean), true), (title, Some(mean), false));
+        assert_eq!(seen, [close, far, ("circuit_days".into(), None, false)]);
+    }
+
+    #[test]
+    fn quantities_and_ratios_can_be_expected() {
+        let set = RunSet::example(2);
+        let names = &set.schemes;
+        let mean = |at| Summary::of(&set).cell(at, Metric::Goodput).expect("a value").estimate.mean;
+        let (first, second) = (mean(0), mean(1));
+        let found = example(&format!(
+            "[[measure.quantity]]\nname = \"half\"\nmetric = \"goodput\"\nper = 2\n\
+             [[expect]]\nscheme = \"{0}\"\nquantity = \"half\"\nat-least = \"1bps\"\n\
+             [[expect]]\nscheme = \"{1}\"\nquantity = \"half\"\nrelative-to = \"{0}\"\nvalue = {2:?}\ntolerance = 1e-9\n",
+            names[0],
+            names[1],
+            second / first
+        ));
+        let close = |a: f64, b: f64| (a - b).abs() <= 1e-9 * b;
+        assert!(close(found[0].measured.unwrap_or(0.0), first / 2.0) && found[0].holds);
+        assert!(close(found[1].measured.unwrap_or(0.0), second / first) && found[1].holds);
+        assert_eq!(found[1].title(), format!("half, relative to {}", names[0]));
+        assert_eq!((found[0].unit.as_str(), found[1].unit.as_str()), ("bit/s", "1"));
     }
 
     #[test]

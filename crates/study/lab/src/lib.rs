@@ -27,6 +27,7 @@ pub mod ideal;
 pub mod live;
 pub mod metrics;
 pub mod output;
+pub mod quantity;
 pub mod record;
 pub mod recovery;
 pub mod run;

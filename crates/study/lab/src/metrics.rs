@@ -5,6 +5,7 @@ pub mod circuits;
 mod facts;
 
 pub use busiest::busiest_port;
+pub use facts::Chosen;
 use slotline_schemes::counters;
 
 use crate::record::{RunRecord, Window};
@@ -28,13 +29,30 @@ pub struct Measured {
 
 /// The value of `metric` on `run`; `None` if the run has no data for it.
 pub fn measure(metric: Metric, run: &RunRecord, window: Window) -> Option<Measured> {
-    value(metric, &Facts::of(run, window))
+    measure_of(metric, run, window, Chosen::default())
+}
+
+/// The value of `metric` on the flows of `run` that are `chosen`. Counts of packets and queues are those of the whole run.
+pub fn measure_of(
+    metric: Metric,
+    run: &RunRecord,
+    window: Window,
+    chosen: Chosen,
+) -> Option<Measured> {
+    value(metric, &Facts::of(run, window, chosen))
+}
+
+/// The times of complete exchanges of the flows that are `chosen`, in seconds.
+pub fn exchange_times(run: &RunRecord, window: Window, chosen: Chosen) -> Vec<f64> {
+    let facts = Facts::of(run, window, chosen);
+    let complete = facts.query_times().iter().filter(|time| !time.at_least);
+    complete.map(|time| time.value).collect()
 }
 
 /// The values of all metrics on `run`, in the order of [`Metric::ALL`]. This is faster than measuring each metric
 /// separately.
 pub fn measure_all(run: &RunRecord, window: Window) -> Vec<Option<Measured>> {
-    let facts = Facts::of(run, window);
+    let facts = Facts::of(run, window, Chosen::default());
     Metric::ALL.iter().map(|metric| value(*metric, &facts)).collect()
 }
 

@@ -2,9 +2,11 @@
 
 use crate::fit::Fit;
 use crate::metrics::Measured;
+use crate::quantity;
 use crate::record::{Conservation, EngineStats, RunRecord, RunSet};
 use crate::statistics::{Comparison, Estimate, Pair, Verdict};
 use slotline_scenario::metric::Metric;
+use slotline_scenario::quantity::QuantitySpec;
 use slotline_tables::parallel;
 
 /// One scheme on one metric.
@@ -39,6 +41,8 @@ pub struct SchemeSummary {
     pub cells: Vec<Option<Cell>>,
     /// Whether its scheduler acted, and whether its periods fit.
     pub fit: Fit,
+    /// By position in [`Summary::quantities`]; `None` if no run has a value.
+    pub quantities: Vec<Option<Estimate>>,
     /// The counts of its central scheme by name, as means per run.
     pub control: Vec<(String, f64)>,
     /// The engine figures of its runs.
@@ -59,6 +63,8 @@ pub struct EngineTotal {
 pub struct Summary {
     /// The metrics that some run has a value of.
     pub metrics: Vec<Metric>,
+    /// The quantities that the scenario defines.
+    pub quantities: Vec<QuantitySpec>,
     /// Schemes in the scenario's order; the first is the baseline.
     pub schemes: Vec<SchemeSummary>,
 }
@@ -73,6 +79,7 @@ impl Summary {
         let present = |at: &usize| values.iter().any(|scheme| !scheme[*at].is_empty());
         let present_metrics: Vec<usize> = (0..Metric::ALL.len()).filter(present).collect();
         let fits = crate::fit::of(set);
+        let quantities = quantity::of_set(set);
         let scheme = |(index, name): (usize, &String)| {
             let idle = fits[index].never_acted;
             let base = if index > 0 { values.first() } else { None };
@@ -86,6 +93,10 @@ impl Summary {
                 runs: runs.len(),
                 fit: fits[index].clone(),
                 cells: present_metrics.iter().map(cell).collect(),
+                quantities: quantities
+                    .iter()
+                    .map(|own| quantity::estimate(own, &runs, set.window))
+                    .collect(),
                 control: control(&runs),
                 engine: EngineTotal::of(&runs),
             }
@@ -93,6 +104,7 @@ impl Summary {
         Summary {
             schemes: set.schemes.iter().enumerate().map(scheme).collect(),
             metrics: present_metrics.iter().map(|at| Metric::ALL[*at]).collect(),
+            quantities,
         }
     }
     /// The cell of the scheme with index `scheme` on `metric`.

@@ -2,9 +2,18 @@
 
 use super::{Experiment, Row, markdown};
 
+/// Stands above the table of a result that is older than the last change of results of its scenario.
+const OLDER: &str = "*Results of this scenario have changed since this table was made.*";
+
 /// `page` with a new heading and a new table in the section of `experiment`; `None` without such a section and table.
-/// The text below the table stays.
-pub fn with_table(page: &str, experiment: &Experiment, rows: &[Row]) -> Option<String> {
+/// The text around the table stays. A sentence above the table says whether the result is `older` than the last change
+/// of results.
+pub fn with_table(
+    page: &str,
+    experiment: &Experiment,
+    rows: &[Row],
+    older: bool,
+) -> Option<String> {
     let begin = format!("## {}: ", experiment.id);
     let lines: Vec<&str> = page.lines().collect();
     let head = lines.iter().position(|line| line.starts_with(&begin))?;
@@ -13,10 +22,16 @@ pub fn with_table(page: &str, experiment: &Experiment, rows: &[Row]) -> Option<S
         return None;
     }
     let end = table + lines[table..].iter().take_while(|line| is_row(line)).count();
-    let before = lines[..head].iter().copied();
     let heading = format!("{begin}{}", experiment.about);
-    let between = lines[head + 1..table].iter().copied();
+    let mut between: Vec<&str> = lines[head + 1..table].to_vec();
+    if between.ends_with(&[OLDER, ""]) {
+        between.truncate(between.len() - 2);
+    }
+    if older {
+        between.extend([OLDER, ""]);
+    }
     let rows = markdown(rows);
+    let before = lines[..head].iter().copied();
     let all = before.chain([heading.as_str()]).chain(between).chain(rows.lines());
     Some(all.chain(lines[end..].iter().copied()).flat_map(|line| [line, "\n"]).collect())
 }
@@ -55,19 +70,25 @@ A text.
             x: None,
             point: "a".into(),
             scheme: String::new(),
-            quantity: "demand",
-            unit: "1",
+            quantity: "demand".into(),
+            unit: "1".into(),
             paper: Some(Stated::About(2.0)),
             ours: Estimate { mean: 3.0, half: None, n: 1, possible: ANY },
             note: String::new(),
         };
-        let page = with_table(PAGE, experiment, &[row]).expect("a section");
+        let rows = [row];
+        let page = with_table(PAGE, experiment, &rows, false).expect("a section");
         let expected = PAGE.replace("an earlier title", experiment.about).replace(
             "| | old |\n|---|---:|\n| a | 1.0 |",
             "| | demand |\n|---|---:|\n| a | 3.0 (~ 2.0) |",
         );
         assert_eq!(page, expected);
-        assert_eq!(with_table(PAGE, find("hed-2").expect("it is there"), &[]), None);
-        assert_eq!(with_table(PAGE, find("hed-3").expect("it is there"), &[]), None);
+        let older = with_table(PAGE, experiment, &rows, true).expect("a section");
+        assert_eq!(older, page.replace("| | demand", &format!("{OLDER}\n\n| | demand")));
+        for (page, is_older) in [(&older, true), (&page, false)] {
+            assert_eq!(with_table(&older, experiment, &rows, is_older).as_ref(), Some(page));
+        }
+        assert_eq!(with_table(PAGE, find("hed-2").expect("it is there"), &[], false), None);
+        assert_eq!(with_table(PAGE, find("hed-3").expect("it is there"), &[], false), None);
     }
 }

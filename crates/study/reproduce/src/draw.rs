@@ -1,7 +1,7 @@
 //! Figures of experiments that resemble the figures in papers. Most figures use the shapes of the report.
 
 use super::quantity::scale;
-use super::{Measured, Quantity, Row, Stated};
+use super::{Measured, Quantity, Row, Stated, Text};
 use slotline_lab::record::RunRecord;
 use slotline_report::flows::cumulative;
 use slotline_report::plot::{
@@ -36,6 +36,23 @@ pub struct Values {
     pub scale: Division,
 }
 
+/// What figures need of a quantity.
+#[derive(Clone, Copy, Debug)]
+pub struct Named<'a> {
+    /// Its name in the page and in the names of saved files.
+    pub key: &'static str,
+    /// Its name on axes, as in rows.
+    pub name: &'a str,
+    /// Its unit.
+    pub unit: &'static str,
+}
+
+impl From<&Quantity> for Named<'_> {
+    fn from(quantity: &Quantity) -> Self {
+        Named { key: quantity.key, name: quantity.name, unit: quantity.unit }
+    }
+}
+
 const TIME: Axis = Axis { label: "time", unit: Measure::Seconds, scale: Division::Linear };
 const SHARE: Division = Division::Tail;
 const PAPER: &str = " Stars show the values in the text of the paper.";
@@ -56,12 +73,19 @@ impl<'a> View<'a> {
 
     /// A figure of `quantity` against the axis, whose label is `label`: a line for each scheme, with 95 % intervals
     /// over seeds. Values from the paper are marked.
-    pub fn against(&self, label: &str, quantity: &Quantity) -> Figure {
+    pub fn against<'q>(&self, label: &str, quantity: impl Into<Named<'q>>) -> Figure {
         self.against_in(label, Measure::Number, 1.0, quantity)
     }
 
     /// As [`View::against`], where a step of the axis is `step` of `unit`.
-    pub fn against_in(&self, label: &str, unit: Measure, step: f64, quantity: &Quantity) -> Figure {
+    pub fn against_in<'q>(
+        &self,
+        label: &str,
+        unit: Measure,
+        step: f64,
+        quantity: impl Into<Named<'q>>,
+    ) -> Figure {
+        let quantity = &quantity.into();
         let is_measured = |scheme: &&String| self.rows.iter().any(|row| is(row, quantity, scheme));
         let lines = self.names.iter().enumerate().filter(|(_, scheme)| is_measured(scheme));
         let series: Vec<StudyLine> = lines
@@ -72,7 +96,7 @@ impl<'a> View<'a> {
             series.iter().flat_map(|line| &line.stated).map(|mark| mark.sense).collect();
         let y = Axis {
             label: quantity.name.to_string(),
-            unit: quantity.scale().0,
+            unit: scale(quantity.unit).0,
             scale: Division::LinearFirst,
         };
         let x = Axis { label: label.to_string(), unit, scale: Division::Linear };
@@ -85,8 +109,8 @@ impl<'a> View<'a> {
         })
     }
 
-    fn line(&self, at: usize, scheme: &str, step: f64, quantity: &Quantity) -> StudyLine {
-        let (_, times) = quantity.scale();
+    fn line(&self, at: usize, scheme: &str, step: f64, quantity: &Named) -> StudyLine {
+        let (_, times) = scale(quantity.unit);
         let own = self.rows.iter().filter(|row| is(row, quantity, scheme));
         let mut points: Vec<(f64, &Row)> =
             own.filter_map(|row| Some((row.x? * step, row))).collect();
@@ -110,15 +134,21 @@ impl<'a> View<'a> {
 
     /// A figure of bars for each scheme, with a row for each of `quantities` (of one unit) at each point.
     pub fn bars(&self, id: &'static str, title: &'static str, quantities: &[Quantity]) -> Figure {
+        let named: Vec<Named> = quantities.iter().map(Named::from).collect();
+        self.bars_of(id, title.into(), &named)
+    }
+
+    /// As [`View::bars`], of quantities of any origin.
+    pub fn bars_of(&self, id: &'static str, title: Text, quantities: &[Named]) -> Figure {
         let unit = quantities.first().map_or("", |quantity| quantity.unit);
         let (measure, times) = scale(unit);
         let several = self.points.len() > 1;
         let places = || self.points.iter().flat_map(|p| quantities.iter().map(move |q| (p, q)));
-        let name = |(point, quantity): (&Measured, &Quantity)| match several {
+        let name = |(point, quantity): (&Measured, &Named)| match several {
             true => format!("{}: {}", point.setup, quantity.name),
             false => quantity.name.to_string(),
         };
-        let row_of = |scheme: &str, (point, quantity): (&Measured, &Quantity)| {
+        let row_of = |scheme: &str, (point, quantity): (&Measured, &Named)| {
             self.rows.iter().find(|row| row.point == point.setup && is(row, quantity, scheme))
         };
         let values = |of: &dyn Fn(&Row) -> Option<f64>| -> Vec<Bar> {
@@ -137,7 +167,7 @@ impl<'a> View<'a> {
         };
         let is_stated = bars.stated.iter().any(|bar| bar.0.iter().any(|value| value.is_finite()));
         let caption = caption(0, if is_stated { &["about"] } else { &[] });
-        Ok(Plot { id, title: title.into(), caption, shape: Shape::Bars(bars) })
+        Ok(Plot { id, title, caption, shape: Shape::Bars(bars) })
     }
 
     /// The distribution of the values of `of` in the runs of the point at `x`, over all seeds. `paper` contains
@@ -212,7 +242,7 @@ impl Values {
     }
 }
 
-fn is(row: &Row, quantity: &Quantity, scheme: &str) -> bool {
+fn is(row: &Row, quantity: &Named, scheme: &str) -> bool {
     row.quantity == quantity.name && row.scheme == scheme
 }
 
@@ -238,7 +268,7 @@ fn caption(seeds: usize, stated: &[&str]) -> String {
     seeds + paper + bound
 }
 
-fn capital(text: &str) -> String {
+pub(super) fn capital(text: &str) -> String {
     let mut letters = text.chars();
     let first = letters.next().map(|letter| letter.to_uppercase().to_string());
     first.unwrap_or_default() + letters.as_str()

@@ -38,7 +38,7 @@ impl Emulated {
     pub fn of(study: &Study, points: &[Measured], rows: &[Row]) -> Emulated {
         let found = (study.compare)(points);
         let same = |a: &Row, b: &Row| {
-            (a.x, &a.point, &a.scheme, a.quantity) == (b.x, &b.point, &b.scheme, b.quantity)
+            (a.x, &a.point, &a.scheme, &a.quantity) == (b.x, &b.point, &b.scheme, &b.quantity)
         };
         let value = |row: &Row| found.iter().find(|other| same(row, other)).map(|other| other.ours);
         let runs = points.iter().flat_map(|point| &point.runs);

@@ -1,8 +1,28 @@
 //! Reproduces published experiments, and compares the measured values with those of the papers.
 //!
-//! Most experiments are a scenario file, whose schemes are the curves of a figure. The scenario is changed for each
-//! point of the figure's axis. Other experiments are a computation, or a measurement of this program. No parameter is
-//! tuned to match a paper.
+//! Most experiments are a scenario file, whose schemes are the curves of a figure. Its sweep has the points of the
+//! figure's axis, and its expectations the values of the paper. If a quantity needs a computation of its own, code beside
+//! it has the points and the rows. Other experiments are a computation, or a measurement of this program. No parameter
+//! is tuned to match a paper.
+
+/// An experiment that is data: its file has the points, the quantities and the expected values.
+macro_rules! data {
+    ($id:literal, $about:literal) => {
+        $crate::Experiment {
+            id: $id,
+            about: $about,
+            work: $crate::Work::Runs($crate::Study::data(
+                concat!("scenarios/reproduce/", $id, ".toml"),
+                include_str!(concat!(
+                    env!("CARGO_MANIFEST_DIR"),
+                    "/../../../scenarios/reproduce/",
+                    $id,
+                    ".toml"
+                )),
+            )),
+        }
+    };
+}
 
 mod data;
 mod document;
@@ -17,6 +37,7 @@ mod netbump;
 mod page;
 pub mod quantity;
 mod sizes;
+mod stored;
 mod table;
 mod tdma;
 mod xco;
@@ -27,10 +48,11 @@ pub use markdown::markdown;
 pub use page::write;
 pub use quantity::Quantity;
 pub use sizes::Sizes;
+pub use stored::Stored;
 pub use table::table;
 
 use draw::View;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use slotline_lab::record::RunRecord;
 use slotline_lab::run::Jobs;
 use slotline_lab::statistics::Estimate;
@@ -142,7 +164,8 @@ pub struct Measured {
 }
 
 /// The value of a quantity in the text of a paper.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Stated {
     /// This value, or about this value.
     About(f64),
@@ -151,6 +174,9 @@ pub enum Stated {
     /// Less than this.
     Under(f64),
 }
+
+/// A text of the program, or of a file.
+pub type Text = std::borrow::Cow<'static, str>;
 
 /// One quantity in one setup.
 #[derive(Clone, PartialEq, Debug)]
@@ -162,9 +188,9 @@ pub struct Row {
     /// The scheme; empty if there is only one.
     pub scheme: String,
     /// The quantity.
-    pub quantity: &'static str,
+    pub quantity: Text,
     /// Unit of both values.
-    pub unit: &'static str,
+    pub unit: Text,
     /// The value in the text of the paper, if any. Values are not read from figures.
     pub paper: Option<Stated>,
     /// The measured value, over seeds.
@@ -219,10 +245,15 @@ impl Study {
     }
     /// Its points, with the sizes of real hosts if there are such.
     pub fn points_with(&self, sizes: Option<&Sizes>) -> Result<Vec<Point>, ScenarioError> {
-        if self.axis.is_empty() {
-            return data::points(Path::new(self.file), self.text);
-        }
         let replaced = sizes.map_or(vec![], Sizes::replaced);
+        if self.axis.is_empty() {
+            let wanted = |x| sizes.is_none_or(|sizes| sizes.has(x));
+            let mut points = data::points(Path::new(self.file), self.text, &replaced, wanted)?;
+            if sizes.is_some() {
+                points.iter_mut().for_each(|point| sizes::as_real(&mut point.loaded.scenario));
+            }
+            return Ok(points);
+        }
         let at = |&x: &u32| {
             let (file, text) = (Path::new(self.file), self.text.into());
             let mut loaded = Scenario::parse_single_with(file, text, &replaced)?;
@@ -282,8 +313,8 @@ impl Measured {
             x: Some(f64::from(self.x)),
             point: self.setup.clone(),
             scheme: scheme.into(),
-            quantity: quantity.name,
-            unit: quantity.unit,
+            quantity: quantity.name.into(),
+            unit: quantity.unit.into(),
             paper,
             ours: self.mean(scheme, quantity.of)?,
             note: note.into(),

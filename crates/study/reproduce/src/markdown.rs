@@ -10,7 +10,7 @@ const WIDE: usize = 8;
 
 /// The table. The value in the text of the paper follows ours in brackets.
 pub fn markdown(rows: &[Row]) -> String {
-    let across = distinct(rows, |row| (row.scheme.clone(), row.quantity, row.unit));
+    let across = distinct(rows, |row| (row.scheme.clone(), row.quantity.clone(), row.unit.clone()));
     if across.len() <= WIDE {
         return table(rows, |row| row.point.clone(), |row| title(&row.scheme, row));
     }
@@ -33,7 +33,7 @@ fn table(rows: &[Row], line: impl Fn(&Row) -> String, column: impl Fn(&Row) -> S
 }
 
 fn title(scheme: &str, row: &Row) -> String {
-    let unit = match row.unit {
+    let unit = match row.unit.as_ref() {
         "" | "1" => String::new(),
         unit => format!(", {unit}"),
     };
@@ -70,12 +70,12 @@ mod tests {
 
     #[test]
     fn points_go_down_and_schemes_across() {
-        let row = |point: &str, scheme: &str, quantity, mean, paper| Row {
+        let row = |point: &str, scheme: &str, quantity: &'static str, mean, paper| Row {
             x: None,
             point: point.into(),
             scheme: scheme.into(),
-            quantity,
-            unit: "Mbit/s",
+            quantity: quantity.into(),
+            unit: "Mbit/s".into(),
             paper,
             ours: Estimate::read(mean, Some((mean - 1.5, mean + 1.5)), 3),
             note: String::new(),
@@ -97,12 +97,12 @@ mod tests {
 
     #[test]
     fn many_schemes_go_down() {
-        let row = |scheme: usize, quantity| Row {
+        let row = |scheme: usize, quantity: &'static str| Row {
             x: None,
             point: "K=0".into(),
             scheme: format!("s{scheme}"),
-            quantity,
-            unit: "1",
+            quantity: quantity.into(),
+            unit: "1".into(),
             paper: None,
             ours: Estimate { mean: scheme as f64 + 1.0, half: None, n: 1, possible: ANY },
             note: String::new(),

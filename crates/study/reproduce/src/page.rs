@@ -101,10 +101,10 @@ fn line(row: &Row, emulated: &str, notes: &[&str]) -> String {
         "<tr><th scope=\"row\">{}</th><td class=\"text\">{}</td><td>{}</td><td>{}</td>{emulated}\
          <td class=\"text\">{}</td><td>{}</td></tr>\n",
         escape(&row.setup()),
-        escape(row.quantity),
+        escape(&row.quantity),
         escape(&paper),
         estimate(&row.ours),
-        escape(if row.unit == "1" { "" } else { row.unit }),
+        escape(if row.unit == "1" { "" } else { &row.unit }),
         note.map_or(String::new(), |at| (at + 1).to_string()),
     )
 }

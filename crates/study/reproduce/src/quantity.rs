@@ -12,17 +12,10 @@ pub struct Quantity {
     pub key: &'static str,
     /// Its name in tables and on axes.
     pub name: &'static str,
-    /// Its unit; see [`Quantity::scale`] for those that figures know.
+    /// Its unit; see [`scale`] for those that figures know.
     pub unit: &'static str,
     /// Its value.
     pub of: fn(&RunRecord) -> f64,
-}
-
-impl Quantity {
-    /// The unit of the quantity in figures, and the factor to that unit.
-    pub fn scale(&self) -> (Measure, f64) {
-        scale(self.unit)
-    }
 }
 
 /// The unit of `unit` in figures, and the factor to it. Other units have no multiples.

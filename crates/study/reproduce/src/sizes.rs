@@ -23,7 +23,7 @@ pub struct Sizes {
 static ALL: [Sizes; 11] = [
     Sizes {
         id: "tdma-4",
-        points: &[30, 100],
+        points: &[0, 2],
         repeat: 1,
         set: &["fabric.hosts=8", "workload[0].size=40MB"],
     },
@@ -42,12 +42,12 @@ static ALL: [Sizes; 11] = [
     Sizes { id: "xco-3", points: &[1, 3], repeat: 1, set: &["end.at=500ms"] },
     Sizes {
         id: "xco-6",
-        points: &[13],
+        points: &[1],
         repeat: 1,
         set: &["end.at=200ms", "workload[0].start=20ms"],
     },
     Sizes { id: "xco-9", points: &[], repeat: 2, set: &["end.at=500ms"] },
-    Sizes { id: "xco-11", points: &[2, 5, 112, 203], repeat: 1, set: &["end.at=200ms"] },
+    Sizes { id: "xco-11", points: &[1, 4, 9, 14], repeat: 1, set: &[] },
     Sizes {
         id: "fp-B",
         points: &[],

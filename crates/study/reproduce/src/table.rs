@@ -49,13 +49,13 @@ fn cells(row: &Row, emulated: Option<&Estimate>, notes: &[&str]) -> [String; 9] 
     let number = notes.iter().position(|note| *note == row.note);
     [
         row.setup(),
-        row.quantity.into(),
+        row.quantity.to_string(),
         row.paper.map_or("-".into(), stated),
         short(row.ours.mean),
         half(&row.ours),
         emulated.map_or("-".into(), |value| short(value.mean)),
         emulated.map_or(String::new(), half),
-        row.unit.into(),
+        row.unit.to_string(),
         number.map_or(String::new(), |at| format!("[{}]", at + 1)),
     ]
 }
@@ -120,8 +120,8 @@ mod tests {
             x: None,
             point: setup.split(", ").next().unwrap_or("").into(),
             scheme: setup.split(", ").nth(1).unwrap_or("").into(),
-            quantity: "goodput",
-            unit: "Mbit/s",
+            quantity: "goodput".into(),
+            unit: "Mbit/s".into(),
             paper,
             ours: Estimate { mean, half: Some(1.23), n: 3, possible: ANY },
             note: note.into(),

@@ -4,7 +4,7 @@ use super::bumps;
 use super::error::nearest;
 use super::event::{EventKind, EventSpec};
 use super::fit;
-use super::measured::{capture, measure, ports};
+use super::measured::{capture, measure, ports, quantity_ports};
 use super::own_fabric;
 use super::paths;
 use super::spec::{EndWhen, Scenario, SchemeSpec};
@@ -69,6 +69,7 @@ pub fn check(scenario: &Scenario, files: &Files<'_>) -> Checked {
     }
     let mut faults: Vec<SpecError> = checks.into_iter().filter_map(Result::err).collect();
     let flow_level = super::flow_level::faults(&sharing, graph.as_ref().ok());
+    faults.extend(super::quantity::faults(scenario));
     faults.extend(super::expect::faults(scenario));
     faults.extend(super::app::faults(&scenario.app, graph.as_ref().ok()));
     notes.extend(super::emulated::notes(scenario));
@@ -103,6 +104,7 @@ pub(super) fn on_fabric(scenario: &Scenario, graph: &Graph) -> Vec<Fit> {
         plausible_links(graph),
         node_names(graph),
         ports(&scenario.measure, graph),
+        quantity_ports(&scenario.measure, graph),
         capture(&scenario.measure, graph),
     ];
     measure.into_iter().chain(schemes).chain(events).collect()

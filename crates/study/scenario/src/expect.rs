@@ -1,6 +1,7 @@
 //! Values that runs are expected to have.
 
-use super::check::{Fit, perhaps};
+use super::check::{Fit, ensure, perhaps};
+use super::quantity::QuantitySpec;
 use super::spec::Scenario;
 use crate::metric::{Metric, Unit};
 use schemars::JsonSchema;
@@ -23,6 +24,12 @@ pub struct ExpectSpec {
     /// count's unit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counter: Option<String>,
+    /// Instead of a metric, a quantity of `measure` by its name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quantity: Option<String>,
+    /// The value is the mean divided by that of this scheme: a number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub relative_to: Option<String>,
     /// The scheme. Default: every scheme.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scheme: Option<String>,
@@ -42,6 +49,9 @@ pub struct ExpectSpec {
     /// Where the value comes from.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub source: String,
+    /// Why a result differs from it, in one sentence.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub note: String,
     /// In a file with a `sweep`, the points to which it applies: paths of varied keys, each with a value. Default: all
     /// points.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -113,17 +123,23 @@ impl fmt::Display for Amount {
 }
 
 impl ExpectSpec {
-    /// The unit of the values. Counts are numbers.
-    pub fn unit(&self) -> Unit {
-        self.metric.map_or(Unit::Count, Metric::unit)
+    /// The unit of the values, where `quantities` are those of the scenario. Counts are numbers.
+    pub fn unit(&self, quantities: &[QuantitySpec]) -> Unit {
+        let quantity = self.quantity.as_ref().and_then(|name| named(name, quantities));
+        match (&self.relative_to, self.metric) {
+            (Some(_), _) => Unit::Ratio,
+            (None, Some(metric)) => metric.unit(),
+            (None, None) => quantity.map_or(Unit::Count, QuantitySpec::unit),
+        }
     }
 
-    /// The least and the largest mean that meet it, in the metric's base unit.
+    /// The least and the largest mean that meet it, in the base unit of what it is about. `quantities` are those of the
+    /// scenario.
     ///
     /// # Errors
-    /// The key of a value that is not of the metric's unit, and why.
-    pub fn range(&self) -> Result<(f64, f64), SpecError> {
-        let unit = self.unit();
+    /// The key of a value that is not of this unit, and why.
+    pub fn range(&self, quantities: &[QuantitySpec]) -> Result<(f64, f64), SpecError> {
+        let unit = self.unit(quantities);
         let read = |key: &str, amount: &Option<Amount>| {
             let value = amount.as_ref().map(|amount| amount.in_unit(unit)).transpose();
             value.map_err(|why| SpecError::new(key, why))
@@ -141,11 +157,18 @@ impl ExpectSpec {
         self.scheme.as_deref().is_none_or(|name| name == scheme)
     }
 
-    /// Whether it names a metric, or a counter that exists.
-    fn check_subject(&self) -> Fit {
-        match (self.metric, &self.counter) {
-            (Some(_), None) => Ok(()),
-            (None, Some(name)) => {
+    /// Whether it names a metric, or a counter or a quantity that exists.
+    fn check_subject(&self, quantities: &[QuantitySpec]) -> Fit {
+        match (self.metric, &self.counter, &self.quantity) {
+            (Some(_), None, None) => Ok(()),
+            (None, None, Some(name)) => {
+                let names: Vec<String> = quantities.iter().map(|own| own.name.clone()).collect();
+                ensure(names.contains(name), "quantity", || {
+                    let near = perhaps(name, &names);
+                    format!("`measure` has no quantity `{name}`{near}")
+                })
+            }
+            (None, Some(name), None) => {
                 let names: Vec<String> =
                     counters::all().into_iter().map(|counter| counter.name.into()).collect();
                 if names.contains(name) {
@@ -155,7 +178,7 @@ impl ExpectSpec {
                 Err(SpecError::new("counter", message))
             }
             _ => {
-                let message = "an expectation is about a `metric` or a `counter`: give one of them";
+                let message = "an expectation is about a `metric`, a `counter` or a `quantity`: give one of them";
                 Err(SpecError::new("metric", message))
             }
         }
@@ -163,7 +186,7 @@ impl ExpectSpec {
 
     fn check(&self, scenario: &Scenario) -> Fit {
         let fail = |key: &str, why: String| Err(SpecError::new(key, why));
-        self.check_subject()?;
+        self.check_subject(&scenario.measure.quantity)?;
         let is_bounded = self.at_least.is_some() || self.at_most.is_some();
         if self.value.is_some() == is_bounded {
             return fail(
@@ -177,20 +200,26 @@ impl ExpectSpec {
                 format!("`tolerance` is {}: a share such as 0.1", self.tolerance),
             );
         }
-        let (least, most) = self.range()?;
+        let (least, most) = self.range(&scenario.measure.quantity)?;
         if least > most {
             return fail("at-least", "`at-least` is larger than `at-most`".into());
         }
-        if let Some(name) = &self.scheme
-            && !scenario.scheme.iter().any(|scheme| scheme.name == *name)
-        {
-            return fail("scheme", format!("there is no scheme \"{name}\""));
+        for (key, name) in [("scheme", &self.scheme), ("relative-to", &self.relative_to)] {
+            let Some(name) = name else { continue };
+            ensure(scenario.scheme.iter().any(|scheme| scheme.name == *name), key, || {
+                format!("there is no scheme \"{name}\"")
+            })?;
         }
         match self.at.is_empty() {
             true => Ok(()),
             false => fail("at", "`at` names points of a sweep: this file has none".into()),
         }
     }
+}
+
+/// The quantity with this name.
+pub fn named<'a>(name: &str, quantities: &'a [QuantitySpec]) -> Option<&'a QuantitySpec> {
+    quantities.iter().find(|quantity| quantity.name == name)
 }
 
 /// The errors in the expectations of a scenario.
@@ -228,7 +257,7 @@ mod tests {
             ("metric = \"queue-max\"\nat-least = \"1KB\"\nat-most = \"2KB\"", (1e3, 2e3)),
         ] {
             let expect = &loaded(text).unwrap().expect[0];
-            let (least, most) = expect.range().unwrap();
+            let (least, most) = expect.range(&[]).unwrap();
             let close = |a: f64, b: f64| a == b || (a - b).abs() < 1e-12 * b.abs();
             assert!(close(least, range.0) && close(most, range.1), "{text}: {least} {most}");
         }
@@ -253,13 +282,22 @@ mod tests {
             ("metric = \"drops\"\nvalue = 2\nscheme = \"udp\"", "there is no scheme \"udp\""),
             ("metric = \"drops\"\nvalue = 2\nat = { seed = 1 }", "`at` names points of a sweep"),
             ("metric = \"speed\"\nvalue = 2", "speed"),
-            ("value = 2", "about a `metric` or a `counter`: give one of them"),
+            ("value = 2", "about a `metric`, a `counter` or a `quantity`: give one of them"),
             ("metric = \"drops\"\ncounter = \"voq_drops\"\nvalue = 2", "give one of them"),
             (
                 "counter = \"voq_drop\"\nvalue = 2",
                 "`counter`: there is no counter `voq_drop`; did you mean `voq_drops`?",
             ),
             ("counter = \"voq_drops\"\nvalue = \"2ms\"", "expected for example 0.9"),
+            ("quantity = \"own\"\nvalue = 2", "`measure` has no quantity `own`"),
+            (
+                "metric = \"goodput\"\nrelative-to = \"udp\"\nvalue = 2",
+                "there is no scheme \"udp\"",
+            ),
+            (
+                "metric = \"goodput\"\nrelative-to = \"tcp\"\nvalue = \"2Gbps\"",
+                "expected for example 0.9",
+            ),
         ] {
             let error = loaded(text).unwrap_err();
             assert!(error.contains(why), "{text}: {error}");

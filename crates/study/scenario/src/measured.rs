@@ -4,6 +4,7 @@ use super::check::{Fit, ensure, perhaps};
 use super::spec::MeasureSpec;
 use crate::metric::Metric;
 use crate::port_names::{ports_named, switch_ports_named};
+use crate::quantity::Values;
 use slotline_net::error::SpecError;
 use slotline_net::time::Time;
 use slotline_net::topology::{End, Graph, NodeKind};
@@ -54,6 +55,27 @@ pub(super) fn ports(spec: &MeasureSpec, graph: &Graph) -> Fit {
     ensure(spec.ports.is_empty() || spec.sample.is_some(), "measure.ports", || {
         "`ports` needs an interval for samples, for example sample = \"10us\"".into()
     })
+}
+
+/// The ports of quantities exist, and are sampled if samples are needed.
+pub(super) fn quantity_ports(spec: &MeasureSpec, graph: &Graph) -> Fit {
+    for (at, quantity) in spec.quantity.iter().enumerate() {
+        let Some(port) = &quantity.port else { continue };
+        let key = format!("measure.quantity[{at}].port");
+        ensure(ports_named(graph, port).next().is_some(), &key, || {
+            let known = port_names(graph);
+            format!(
+                "there is no port \"{port}\": write a node and its neighbour, for example {}{}",
+                some_ports(graph),
+                perhaps(port, &known)
+            )
+        })?;
+        let needed = quantity.values.is_some_and(Values::is_sampled);
+        ensure(!needed || spec.ports.is_empty() || spec.ports.contains(port), &key, || {
+            format!("\"{port}\" is not sampled: add it to `ports` of `measure`")
+        })?;
+    }
+    Ok(())
 }
 
 pub(super) fn capture(spec: &MeasureSpec, graph: &Graph) -> Fit {

@@ -47,10 +47,16 @@ fn with(document: Document, replaced: &[String]) -> Result<Document, ScenarioErr
     if let Some(sweep) = tree.take("sweep") {
         return Err(sweep.fault_of_key(super::extends::HAS_SWEEP.into()));
     }
-    for setting in replaced {
-        set(&mut tree, setting)?;
-    }
+    set_all(&mut tree, replaced)?;
     Ok(Document { notices, ..tree.document() })
+}
+
+/// Replaces values of `tree`, each as in `fabric.hosts=9`.
+///
+/// # Errors
+/// The first value that has no place in the tree, or is no value.
+pub fn set_all(tree: &mut Node, replaced: &[String]) -> Result<(), ScenarioError> {
+    replaced.iter().try_for_each(|setting| set(tree, setting))
 }
 
 fn set(tree: &mut Node, setting: &str) -> Result<(), ScenarioError> {

@@ -4,6 +4,7 @@ use super::app::AppSpec;
 use super::engine::EngineSpec;
 use super::event::EventSpec;
 use super::expect::ExpectSpec;
+use super::quantity::QuantitySpec;
 use crate::metric::Metric;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -172,6 +173,9 @@ pub struct MeasureSpec {
     pub metrics: Vec<Metric>,
     /// Whether each flow's completion time alone in the network is computed, for the slowdown.
     pub ideal: bool,
+    /// Quantities that the scenario defines, beside the metrics.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub quantity: Vec<QuantitySpec>,
 }
 
 impl MeasureSpec {
@@ -192,6 +196,7 @@ impl Default for MeasureSpec {
             follow: vec![],
             metrics: vec![],
             ideal: true,
+            quantity: vec![],
         }
     }
 }

@@ -11,6 +11,7 @@ mod hpcc_topology;
 mod htsim_sizes;
 mod htsim_topo;
 mod node_link;
+mod show_spanning_tree;
 pub mod spanning_tree;
 
 pub use slotline_net::topology::FabricFormat;

@@ -1,12 +1,14 @@
 //! Which ports of switches forward frames, as switches state it: the spanning tree of an Ethernet.
 //!
-//! The file has what Linux prints for a bridge's ports (`bridge -j link`, `ip -j -d link`).
+//! The file has what Linux prints for a bridge's ports (`bridge -j link`, `ip -j -d link`), or what switches of Cisco and
+//! Arista print (`show spanning-tree`).
 
 use super::fail;
+use super::show_spanning_tree::{self as shown, ShownPort, plain_name};
 use crate::error::FormatError;
 use crate::json;
 use crate::tree::{Entry, Tree, Value, get, short};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// The states of ports, as iproute2 prints them.
 const STATES: [&str; 5] = ["disabled", "listening", "learning", "forwarding", "blocking"];
@@ -16,25 +18,36 @@ const STATES: [&str; 5] = ["disabled", "listening", "learning", "forwarding", "b
 pub struct SpanningTree {
     /// By switch and interface: whether the port forwards, and its line.
     ports: BTreeMap<(String, String), (bool, usize)>,
-    switches: BTreeSet<String>,
+    /// Whether their interfaces are compared by the name that Linux has for them, or without differences of form.
+    switches: BTreeMap<String, Names>,
+}
+
+/// How the names of interfaces in the file are compared with those of a lab.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Names {
+    /// As they are.
+    Exact,
+    /// Without differences of form: `Et1` is `eth1`.
+    Plain,
 }
 
 impl SpanningTree {
-    /// Reads a file: an object with, for each switch, the list that it prints, or the list of one machine, in which
-    /// `master` names the switch of each port.
+    /// Reads a file: an object with, for each switch, what it prints as JSON; the list of one machine, in which `master`
+    /// names the switch of each port; or the text of terminals with `show spanning-tree`.
     ///
     /// # Errors
-    /// The file has another content, or a port twice.
+    /// The file has another content, a port twice, or a port that forwards in one instance and not in another.
     pub fn parse(text: &str) -> Result<SpanningTree, FormatError> {
-        let file = json::parse(text)?;
         let mut tree = SpanningTree::default();
+        if !text.trim_start().starts_with(['{', '[']) {
+            shown::ports(text)?.into_iter().try_for_each(|port| tree.shown(port))?;
+            return if tree.ports.is_empty() { fail(1, NOTHING) } else { Ok(tree) };
+        }
+        let file = json::parse(text)?;
         match &file.value {
             Value::List(ports) => ports.iter().try_for_each(|port| tree.port(None, port))?,
             Value::Map(switches) => switches.iter().try_for_each(|entry| tree.switch(entry))?,
-            _ => {
-                let why = "expected the list of `bridge -j link`, or an object with such a list for each switch";
-                return fail(file.line, why);
-            }
+            _ => return fail(file.line, NOTHING),
         }
         if tree.ports.is_empty() {
             return fail(file.line, "no port of a bridge has a `state`");
@@ -42,8 +55,11 @@ impl SpanningTree {
         Ok(tree)
     }
     fn switch(&mut self, entry: &Entry) -> Result<(), FormatError> {
+        if let Value::Map(fields) = &entry.tree.value {
+            return self.arista(&entry.key, entry.tree.line, fields);
+        }
         let ports = entry.tree.list(&format!("switch `{}`", short(&entry.key)))?;
-        self.switches.insert(entry.key.clone());
+        self.switches.insert(entry.key.clone(), Names::Exact);
         ports.iter().try_for_each(|port| self.port(Some(&entry.key), port))
     }
     /// Takes a port. Interfaces that are no ports of a bridge have no state, and are left out.
@@ -61,7 +77,7 @@ impl SpanningTree {
             let (text, name) = (short(&text), short(&name));
             return fail(state.line, format!("`state` of `{name}` = `{text}`: expected {known}"));
         }
-        self.switches.insert(switch.clone());
+        self.switches.insert(switch.clone(), Names::Exact);
         let key = (switch, name);
         if let Some((_, first)) = self.ports.get(&key) {
             let named = format!("{}:{}", short(&key.0), short(&key.1));
@@ -73,22 +89,75 @@ impl SpanningTree {
         self.ports.insert(key, (text == "forwarding", port.line));
         Ok(())
     }
+    /// Takes what EOS prints for `show spanning-tree | json`.
+    fn arista(&mut self, switch: &str, line: usize, fields: &[Entry]) -> Result<(), FormatError> {
+        let Some(instances) = get(fields, "spanningTreeInstances") else {
+            let why = "expected a list, or an object with `spanningTreeInstances`";
+            return fail(line, format!("switch `{}`: {why}", short(switch)));
+        };
+        self.switches.insert(switch.into(), Names::Plain);
+        for instance in instances.map("`spanningTreeInstances`")? {
+            let fields = instance.tree.map(&format!("instance `{}`", short(&instance.key)))?;
+            let Some(interfaces) = get(fields, "interfaces") else { continue };
+            for interface in interfaces.map("`interfaces`")? {
+                self.shown(arista_port(switch, &instance.key, interface)?)?;
+            }
+        }
+        Ok(())
+    }
+    /// Takes a port that a switch shows, perhaps in several instances.
+    fn shown(&mut self, port: ShownPort) -> Result<(), FormatError> {
+        self.switches.insert(port.switch.clone(), Names::Plain);
+        let key = (port.switch.clone(), plain_name(&port.interface));
+        let Some((forwards, first)) = self.ports.get(&key) else {
+            self.ports.insert(key, (port.forwards, port.line));
+            return Ok(());
+        };
+        if *forwards == port.forwards {
+            return Ok(());
+        }
+        let named = format!("{}:{}", short(&port.switch), short(&port.interface));
+        let why = format!(
+            "port `{named}` has another state in `{}` than in line {first}: give the output for one VLAN or instance",
+            short(&port.instance)
+        );
+        fail(port.line, why)
+    }
     /// Whether the file has ports of `switch`.
     pub fn has(&self, switch: &str) -> bool {
-        self.switches.contains(switch)
+        self.switches.contains_key(switch)
     }
     /// Whether a port forwards. Nodes that are not in the file forward by all ports; `None` for a switch of the file
     /// that does not have the port.
     pub fn forwards(&self, switch: &str, interface: &str) -> Option<bool> {
-        if !self.has(switch) {
-            return Some(true);
-        }
-        self.ports.get(&(switch.into(), interface.into())).map(|(forwards, _)| *forwards)
+        let name = match self.switches.get(switch) {
+            None => return Some(true),
+            Some(Names::Exact) => interface.to_string(),
+            Some(Names::Plain) => plain_name(interface),
+        };
+        self.ports.get(&(switch.into(), name)).map(|(forwards, _)| *forwards)
     }
     /// The switches, in order.
     pub fn switches(&self) -> impl Iterator<Item = &str> {
-        self.switches.iter().map(String::as_str)
+        self.switches.keys().map(String::as_str)
     }
+}
+
+const NOTHING: &str = "expected the list of `bridge -j link`, an object with such a list or the output of `show \
+                       spanning-tree | json` for each switch, or the text of terminals with `show spanning-tree`";
+
+fn arista_port(switch: &str, instance: &str, interface: &Entry) -> Result<ShownPort, FormatError> {
+    let fields = interface.tree.map(&format!("interface `{}`", short(&interface.key)))?;
+    let text = field(&interface.tree, fields, "state")?;
+    let Some(forwards) = shown::forwards(&text) else {
+        let (text, name, known) = (short(&text), short(&interface.key), shown::known_states());
+        return fail(
+            interface.tree.line,
+            format!("`state` of `{name}` = `{text}`: expected {known}"),
+        );
+    };
+    let (switch, instance, line) = (switch.into(), instance.into(), interface.tree.line);
+    Ok(ShownPort { switch, instance, interface: interface.key.clone(), forwards, line })
 }
 
 /// The state of a port: of `bridge`, or of `ip`.
@@ -143,6 +212,8 @@ mod tests {
 
     const BRIDGES: &str = include_str!("../../tests/data/triangle_bridges.json");
     const IP: &str = include_str!("../../tests/data/triangle_ip.json");
+    const SHOWN: &str = include_str!("../../tests/data/triangle_shown.txt");
+    const EOS: &str = include_str!("../../tests/data/triangle_eos.json");
 
     /// Three bridges in a triangle, as iproute2 printed them: one of their six ports to each other blocks.
     #[test]
@@ -160,6 +231,23 @@ mod tests {
         assert_eq!(bridge.ports.values().filter(|(forwards, _)| !forwards).count(), 1);
         assert_eq!(bridge.forwards("h1", "eth1"), Some(true));
         assert_eq!(bridge.forwards("s1", "eth9"), None);
+    }
+
+    /// The same triangle, as switches of two makers show it.
+    #[test]
+    fn shown_trees_are_the_same() {
+        let bridge = SpanningTree::parse(BRIDGES).unwrap();
+        for text in [SHOWN, EOS] {
+            let shown = SpanningTree::parse(text).unwrap();
+            assert_eq!(shown.switches().collect::<Vec<_>>(), ["s1", "s2", "s3"]);
+            for (switch, interface) in bridge.ports.keys() {
+                let same = bridge.forwards(switch, interface);
+                assert_eq!(shown.forwards(switch, interface), same, "{switch}:{interface}");
+                let long = interface.replace("eth", "Ethernet");
+                assert_eq!(shown.forwards(switch, &long), same);
+            }
+            assert_eq!(shown.forwards("s1", "eth9"), None);
+        }
     }
 
     #[test]
@@ -180,6 +268,21 @@ mod tests {
             ("3", 1, "expected the list"),
             ("[]", 1, "no port of a bridge"),
             ("{\"s1\": 3}", 1, "switch `s1` must be a list"),
+            ("{\"s1\": {}}", 1, "switch `s1`: expected a list, or an object with"),
+            (
+                "{\"s\": {\"spanningTreeInstances\": {\"MST0\": {\"interfaces\": {\n\"Et1\": {\"state\": \"odd\"}}}}}}",
+                2,
+                "`state` of `Et1` = `odd`: expected fwd",
+            ),
+            ("Interface Role Sts Cost\nEt1 Root FWD 4", 2, "a table of ports without a switch"),
+            ("s#sh span\nInterface Role Sts\nEt1 Root", 3, "a name, a role and a state"),
+            ("s#sh span\nInterface Role Sts\nEt1 King FWD", 3, "`King` is no role of port `Et1`"),
+            ("s#sh span\nInterface Role Sts\nEt1 Root ODD", 3, "state of port `Et1` = `ODD`"),
+            (
+                "s#sh span\nVL1\nInterface Role Sts\nEt1 Root FWD\n\nVL2\nInterface Role Sts\nEt1 Altn BLK",
+                8,
+                "port `s:Et1` has another state in `VL2` than in line 4",
+            ),
             ("[\n{\"state\":\"forwarding\"}]", 2, "a port needs `ifname`"),
             ("[\n{\"ifname\":\"a\",\n\"state\":\"up\"}]", 2, "a port needs `master`"),
             (

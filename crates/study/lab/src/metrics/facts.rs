@@ -6,10 +6,28 @@ use crate::record::{FlowRow, NEVER, RunRecord, Window};
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
+/// The flows that count: all of them, or those of one workload or from one host.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Chosen {
+    /// Only those of this workload.
+    pub workload: Option<u16>,
+    /// Only those from this host.
+    pub sender: Option<u32>,
+}
+
+impl Chosen {
+    /// Whether `flow` is one of them.
+    pub fn has(self, flow: &FlowRow) -> bool {
+        let own = self.workload.is_none_or(|workload| workload == flow.group);
+        own && self.sender.is_none_or(|sender| sender == flow.src)
+    }
+}
+
 /// A run and its measured part. Lists that several metrics need are computed once.
 pub(super) struct Facts<'a> {
     pub run: &'a RunRecord,
     window: Window,
+    chosen: Chosen,
     times: OnceCell<Vec<Measured>>,
     slowdowns: OnceCell<Vec<Measured>>,
     query_times: OnceCell<Vec<Measured>>,
@@ -18,16 +36,21 @@ pub(super) struct Facts<'a> {
 }
 
 impl<'a> Facts<'a> {
-    pub fn of(run: &'a RunRecord, window: Window) -> Facts<'a> {
+    pub fn of(run: &'a RunRecord, window: Window, chosen: Chosen) -> Facts<'a> {
         let none = OnceCell::new;
         let (times, slowdowns, query_times, rates, queue) =
             (none(), none(), none(), none(), none());
-        Facts { run, window, times, slowdowns, query_times, rates, queue }
+        Facts { run, window, chosen, times, slowdowns, query_times, rates, queue }
     }
     /// The flows that count: they began in the window.
     fn flows(&self) -> impl Iterator<Item = &'a FlowRow> {
         let window = self.window;
-        self.run.flows.iter().filter(move |flow| flow.started() && window.contains(flow.start_ps))
+        self.all().filter(move |flow| flow.started() && window.contains(flow.start_ps))
+    }
+    /// The chosen flows, even if they began at another time or never.
+    fn all(&self) -> impl Iterator<Item = &'a FlowRow> {
+        let chosen = self.chosen;
+        self.run.flows.iter().filter(move |flow| chosen.has(flow))
     }
     fn tcp(&self) -> impl Iterator<Item = &'a FlowRow> {
         self.flows().filter(|flow| !flow.udp)
@@ -82,7 +105,7 @@ impl<'a> Facts<'a> {
     }
     fn measured_queries(&self) -> Vec<Measured> {
         let mut exchanges: BTreeMap<u32, Vec<&FlowRow>> = BTreeMap::new();
-        for flow in &self.run.flows {
+        for flow in self.all() {
             flow.exchange.into_iter().for_each(|n| exchanges.entry(n).or_default().push(flow));
         }
         let began = |flows: &&Vec<&FlowRow>| {
@@ -123,7 +146,7 @@ impl<'a> Facts<'a> {
         count(self.tcp().filter(|flow| wanted(flow)).count() as u64)
     }
     pub fn never_began(&self) -> Option<Measured> {
-        let tcp = || self.run.flows.iter().filter(|flow| !flow.udp);
+        let tcp = || self.all().filter(|flow| !flow.udp);
         tcp().next()?;
         count(tcp().filter(|flow| !flow.started()).count() as u64)
     }

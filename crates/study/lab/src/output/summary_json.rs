@@ -3,11 +3,13 @@
 use crate::expect::{Outcome, outcomes};
 use crate::output::tally::tallies;
 use crate::record::{FailedRun, RunSet};
-use crate::statistics::Comparison;
+use crate::statistics::{Comparison, Estimate};
 use crate::summary::{Cell, EngineTotal, SchemeSummary, Summary};
+use crate::sweep::summary_file::QuantityEntry;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 use slotline_net::node::DropReason;
+use slotline_scenario::quantity::QuantitySpec;
 
 /// An object whose keys keep their order.
 struct Ordered<'a, T>(Vec<(&'a str, T)>);
@@ -51,6 +53,8 @@ struct Scheme<'a> {
     warnings: &'a [String],
     metrics: Ordered<'a, Value>,
     #[serde(skip_serializing_if = "Ordered::is_empty")]
+    quantities: Ordered<'a, Value>,
+    #[serde(skip_serializing_if = "Ordered::is_empty")]
     control: Ordered<'a, f64>,
     engine: Value,
 }
@@ -83,7 +87,7 @@ pub fn text(id: &str, set: &RunSet, summary: &Summary) -> String {
 fn scheme<'a>(
     scheme: &'a SchemeSummary,
     headline: Option<String>,
-    summary: &Summary,
+    summary: &'a Summary,
 ) -> Scheme<'a> {
     let control = scheme.control.iter().map(|(name, mean)| (name.as_str(), *mean));
     Scheme {
@@ -91,6 +95,7 @@ fn scheme<'a>(
         headline,
         warnings: &scheme.fit.warnings,
         metrics: metrics(scheme, summary),
+        quantities: quantities(scheme, summary),
         control: Ordered(control.collect()),
         engine: engine(&scheme.engine),
     }
@@ -101,6 +106,17 @@ fn metrics<'a>(scheme: &SchemeSummary, summary: &Summary) -> Ordered<'a, Value> 
     let entry = |(metric, cell): (&slotline_scenario::metric::Metric, &Option<Cell>)| {
         Some((metric.key(), value(metric.unit().symbol(), cell.as_ref()?)))
     };
+    Ordered(pairs.filter_map(entry).collect())
+}
+
+/// The quantities that the scenario defines, by name.
+fn quantities<'a>(scheme: &SchemeSummary, summary: &'a Summary) -> Ordered<'a, Value> {
+    let entry = |(own, estimate): (&'a QuantitySpec, &Option<Estimate>)| {
+        let estimate = (*estimate)?;
+        let entry = QuantityEntry::of(own.unit().symbol(), &estimate);
+        Some((own.name.as_str(), json!(entry)))
+    };
+    let pairs = summary.quantities.iter().zip(&scheme.quantities);
     Ordered(pairs.filter_map(entry).collect())
 }
 

@@ -4,7 +4,7 @@ use crate::output::format::{self, Scale, several};
 use crate::output::tally::{Tally, tallies};
 use crate::output::{apps, counts, faults, stopped};
 use crate::record::{FailedRun, RunSet};
-use crate::statistics::Verdict;
+use crate::statistics::{Estimate, Verdict};
 use crate::summary::{Cell, EngineTotal, Summary};
 use slotline_scenario::metric::Metric;
 
@@ -60,7 +60,8 @@ fn heading(set: &RunSet) -> String {
     format!("{}: {}, {schemes}, {seeds} each\n\n", set.name, set.fabric)
 }
 
-/// The names of metrics, their units, and a column for each scheme. The first line of each column is a head.
+/// The names of metrics and quantities, their units, and a column for each scheme. The first line of each column is a
+/// head.
 fn columns(summary: &Summary, metrics: &[Metric]) -> Vec<Vec<String>> {
     let scales: Vec<Scale> = metrics.iter().map(|m| scale(summary, *m)).collect();
     let names = metrics.iter().map(|m| m.title().to_string());
@@ -71,7 +72,21 @@ fn columns(summary: &Summary, metrics: &[Metric]) -> Vec<Vec<String>> {
         let cell = |(metric, scale): (&Metric, &Scale)| shown(summary.cell(at, *metric), *scale);
         columns.push(head(&scheme.name).chain(metrics.iter().zip(&scales).map(cell)).collect());
     }
+    (0..summary.quantities.len()).for_each(|own| add_quantity(&mut columns, summary, own));
     columns
+}
+
+/// Adds the row of quantity number `own` of the scenario.
+fn add_quantity(columns: &mut [Vec<String>], summary: &Summary, own: usize) {
+    let spec = &summary.quantities[own];
+    let values = || summary.schemes.iter().map(|scheme| scheme.quantities[own]);
+    let largest = values().flatten().map(|value| value.mean.abs()).fold(0.0, f64::max);
+    let scale = Scale::of(spec.unit(), largest);
+    let shown = |value: Option<Estimate>| {
+        value.map_or("-".into(), |value| format::estimate(&value, false, scale))
+    };
+    let row = [spec.name.clone(), scale.symbol.into()].into_iter().chain(values().map(shown));
+    columns.iter_mut().zip(row).for_each(|(column, cell)| column.push(cell));
 }
 
 /// The unit of a row. It suits the largest number of the row, so that all numbers of the row have the same unit.

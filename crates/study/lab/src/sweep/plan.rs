@@ -7,6 +7,7 @@ use slotline_scenario::document::Document;
 use slotline_scenario::extends::{self, Merged};
 use slotline_scenario::keys::{KeyPath, Step};
 use slotline_scenario::merge::Node;
+use slotline_scenario::overrides;
 use slotline_scenario::{Extensions, Loaded, ScenarioError};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,6 +17,9 @@ pub const MOST_POINTS: usize = 100_000;
 
 /// Keys that cannot be swept: they change no result, or they change the structure of the scenario.
 const NOT_SWEPT: [&str; 5] = ["name", "description", "extends", "without", "sweep"];
+
+/// The key of a listed point that names it, instead of a key of the scenario.
+const LABEL: &str = "label";
 
 /// Names of columns of the tables, which no parameter may have.
 const TAKEN: [&str; 10] =
@@ -47,6 +51,8 @@ pub struct Study {
     /// The scenario without the sweep.
     pub(super) base: Node,
     paths: Vec<KeyPath>,
+    /// How many of the parameters, the last ones, are a grid.
+    grid: usize,
     points: Vec<Settings>,
     extensions: Extensions,
 }
@@ -76,8 +82,27 @@ impl Study {
         Ok(Study { extensions: extensions.clone(), ..study })
     }
 
+    /// Whether `text`, as the content of `file`, has a `sweep`.
+    ///
+    /// # Errors
+    /// It is not TOML, or extends a file that cannot be read.
+    pub fn has_sweep(file: &Path, text: &str) -> Result<bool, ScenarioError> {
+        let mut merged = extends::merged(&Arc::new(Document::new(file, text.into())))?;
+        Ok(merged.tree.take("sweep").is_some())
+    }
+
     /// Reads `text` as the content of `file`.
     pub fn parse(file: &Path, text: String) -> Result<Study, ScenarioError> {
+        Study::parse_with(file, text, &[])
+    }
+
+    /// As [`Study::parse`], with values of the scenario `replaced`, as in `fabric.hosts=9`. The sweep still varies what it
+    /// varies.
+    pub fn parse_with(
+        file: &Path,
+        text: String,
+        replaced: &[String],
+    ) -> Result<Study, ScenarioError> {
         let document = Arc::new(Document::new(file, text));
         let Merged { tree: mut base, notices } = extends::merged(&document)?;
         let sweep = base.take("sweep").ok_or_else(|| {
@@ -88,6 +113,7 @@ impl Study {
                                      example, [sweep.grid] with seed = [1, 2, 3]",
             )
         })?;
+        overrides::set_all(&mut base, replaced)?;
         // The points report that a scenario has no name.
         let name = base.table().and_then(|table| table.get("name")?.text()).unwrap_or_default();
         let name = name.to_string();
@@ -101,6 +127,7 @@ impl Study {
             parameters,
             notices,
             base,
+            grid: axes.grid.len(),
             paths: axes.paths,
             points,
             extensions: Extensions::new(),
@@ -127,14 +154,19 @@ impl Study {
         self.points[at].iter().map(plain).collect()
     }
 
-    /// The settings of point `at` as text: `load = 0.7, k = 8`.
+    /// The settings of point `at` as text: `load = 0.7, k = 8`. A label stands for those of a listed point.
     pub fn settings_text(&self, at: usize) -> String {
         let settings = self.settings(at);
+        let is_label = |parameter: &Parameter| parameter.path == LABEL;
+        let label = self.parameters.iter().position(is_label);
+        let label = label.and_then(|label| settings[label].as_ref()).map(shown);
+        let listed = self.parameters.len() - self.grid;
         let pairs = self.parameters.iter().zip(&settings);
         let setting = |(parameter, value): (&Parameter, &Option<toml::Value>)| {
             Some(format!("{} = {}", parameter.label, shown(value.as_ref()?)))
         };
-        pairs.filter_map(setting).collect::<Vec<_>>().join(", ")
+        let unnamed = pairs.skip(if label.is_some() { listed } else { 0 }).filter_map(setting);
+        label.into_iter().chain(unnamed).collect::<Vec<_>>().join(", ")
     }
 
     /// The scenario of point `at`, checked. An error names the place where the fault was written: in the sweep, the
@@ -166,7 +198,8 @@ impl Study {
 
     fn set(&self, tree: &mut Node, at: usize) -> Result<(), ScenarioError> {
         let settings = self.paths.iter().zip(&self.points[at]);
-        settings.filter_map(|(path, value)| Some((path, value.as_ref()?))).try_for_each(
+        let keys = settings.filter(|(path, _)| path.to_string() != LABEL);
+        keys.filter_map(|(path, value)| Some((path, value.as_ref()?))).try_for_each(
             |(path, value)| tree.assign(path, value).map_err(|why| value.fault_of_key(why)),
         )
     }

@@ -2,7 +2,7 @@
 
 use super::part::PointRecord;
 use super::plan::Parameter;
-use super::summary_file::{Against, MetricEntry, SchemeEntry, SummaryFile};
+use super::summary_file::{Against, MetricEntry, QuantityEntry, SchemeEntry, SummaryFile};
 use crate::metrics::Measured;
 use crate::statistics::{Comparison, Estimate, Pair};
 use serde::Serialize;
@@ -20,6 +20,9 @@ pub struct Row {
     pub scheme: String,
     /// The measured metrics.
     pub metrics: BTreeMap<Metric, MetricEntry>,
+    /// The quantities that the scenario defines.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub quantities: Vec<(String, QuantityEntry)>,
 }
 
 /// The parameters that rows have a setting of: all except `seed`.
@@ -69,8 +72,32 @@ fn of_group(
             [one] => one.schemes[at].1.metrics.clone(),
             _ => over_seeds(at, &members),
         },
+        quantities: match members[..] {
+            [one] => one.schemes[at].1.quantities.clone(),
+            _ => quantities_over_seeds(at, &members),
+        },
     };
     schemes.iter().enumerate().map(row).collect()
+}
+
+/// As [`over_seeds`], for the quantities that the scenario defines.
+fn quantities_over_seeds(scheme: usize, members: &[&SummaryFile]) -> Vec<(String, QuantityEntry)> {
+    let of =
+        |member: &SummaryFile| member.schemes.get(scheme).map(|(_, own)| own.quantities.clone());
+    let all: Vec<(String, QuantityEntry)> =
+        members.iter().filter_map(|member| of(member)).flatten().collect();
+    let mut names: Vec<&String> = Vec::new();
+    for (name, _) in &all {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let combined = |name: &String| {
+        let own = || all.iter().filter(|(other, _)| other == name).map(|(_, entry)| entry);
+        let estimate = Estimate::of(&own().map(|entry| entry.mean).collect::<Vec<_>>())?;
+        Some((name.clone(), QuantityEntry::of(&own().next()?.unit, &estimate)))
+    };
+    names.into_iter().filter_map(combined).collect()
 }
 
 /// Merges repetitions that are separate points, like the repetitions of one point.

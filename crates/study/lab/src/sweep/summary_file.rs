@@ -1,6 +1,7 @@
 //! Reads the part of `summary.json` of a point that tables need.
 
 use crate::expect::Outcome;
+use crate::statistics::Estimate;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use slotline_scenario::metric::Metric;
@@ -33,6 +34,37 @@ pub struct SummaryFile {
 pub struct SchemeEntry {
     /// By metric.
     pub metrics: BTreeMap<Metric, MetricEntry>,
+    /// The quantities that the scenario defines, in its order.
+    #[serde(default, deserialize_with = "in_order")]
+    pub quantities: Vec<(String, QuantityEntry)>,
+}
+
+/// One quantity that a scenario defines.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct QuantityEntry {
+    /// The symbol of its unit.
+    pub unit: String,
+    /// The mean over seeds.
+    pub mean: f64,
+    /// Lower end of the 95 % interval; `None` with a single seed.
+    pub ci_low: Option<f64>,
+    /// Upper end of the interval.
+    pub ci_high: Option<f64>,
+    /// Number of seeds.
+    pub n: usize,
+}
+
+impl QuantityEntry {
+    /// The entry of a mean, in a unit with this symbol.
+    pub fn of(unit: &str, estimate: &Estimate) -> QuantityEntry {
+        QuantityEntry {
+            unit: unit.into(),
+            mean: estimate.mean,
+            ci_low: estimate.low(),
+            ci_high: estimate.high(),
+            n: estimate.n,
+        }
+    }
 }
 
 /// One metric.

@@ -3,6 +3,7 @@
 use super::part::{Sweep, json_shown};
 use super::plan::Parameter;
 use super::rows::{Row, of_rows};
+use super::summary_file::QuantityEntry;
 use crate::expect::{self, Outcome};
 use crate::output::format::{self, Scale};
 use crate::output::terminal::{padded, text_width};
@@ -136,6 +137,10 @@ impl Sweep {
                 ];
                 out += &line(settings.iter().cloned().chain(cells));
             }
+            for (name, entry) in &row.quantities {
+                let cells = quantity_cells(&row.scheme, name, entry);
+                out += &line(settings.iter().cloned().chain(cells));
+            }
         }
         out
     }
@@ -187,7 +192,10 @@ impl Sweep {
             .collect();
         let schemes = self.rows.iter().map(|row| row.scheme.clone());
         fixed.push(std::iter::once("scheme".into()).chain(schemes).collect());
-        let columns: Vec<Vec<String>> = self.shown().into_iter().map(|m| self.metric(m)).collect();
+        let metrics = self.shown().into_iter().map(|m| self.metric(m));
+        let names = self.quantities();
+        let own = names.iter().map(|name| self.quantity(name));
+        let columns: Vec<Vec<String>> = metrics.chain(own).collect();
         let own: usize = fixed.iter().map(|column| column_width(column) + 2).sum();
         let mut groups: Vec<Vec<&Vec<String>>> = vec![vec![]];
         let mut used = own;
@@ -201,6 +209,37 @@ impl Sweep {
             groups.last_mut().into_iter().for_each(|group| group.push(column));
         }
         groups.iter().map(|group| block(&fixed, group)).collect::<Vec<_>>().join("\n")
+    }
+
+    /// The quantities that the scenario defines, in order.
+    pub fn quantities(&self) -> Vec<String> {
+        let mut names: Vec<String> = Vec::new();
+        for (name, _) in self.rows.iter().flat_map(|row| &row.quantities) {
+            if !names.contains(name) {
+                names.push(name.clone());
+            }
+        }
+        names
+    }
+
+    /// As [`Sweep::metric`], of a quantity that the scenario defines.
+    fn quantity(&self, name: &str) -> Vec<String> {
+        let of =
+            |row: &Row| row.quantities.iter().find(|own| own.0 == name).map(|own| own.1.clone());
+        let entries: Vec<Option<QuantityEntry>> = self.rows.iter().map(of).collect();
+        let mut known = entries.iter().flatten();
+        let symbol = known.clone().next().map_or("", |entry| entry.unit.as_str());
+        let largest = known.by_ref().map(|entry| entry.mean.abs()).fold(0.0, f64::max);
+        let scale = Scale::of(unit_with(symbol), largest);
+        let unit =
+            if scale.symbol.is_empty() { String::new() } else { format!(" ({})", scale.symbol) };
+        let shown = |entry: &Option<QuantityEntry>| {
+            let entry = entry.as_ref()?;
+            let ends = entry.ci_low.zip(entry.ci_high);
+            Some(format::estimate(&Estimate::read(entry.mean, ends, entry.n), false, scale))
+        };
+        let values = entries.iter().map(|entry| shown(entry).unwrap_or("-".into()));
+        std::iter::once(format!("{name}{unit}")).chain(values).collect()
     }
 
     /// Name with unit, then the values, all in the unit of the largest one.
@@ -221,6 +260,27 @@ impl Sweep {
             .chain(entries().map(|entry| shown(entry).unwrap_or("-".into())))
             .collect()
     }
+}
+
+/// The cells of a line of CSV about a quantity, behind the settings.
+fn quantity_cells(scheme: &str, name: &str, entry: &QuantityEntry) -> [String; 9] {
+    [
+        scheme.into(),
+        name.into(),
+        entry.unit.clone(),
+        entry.mean.to_string(),
+        number(entry.ci_low),
+        number(entry.ci_high),
+        entry.n.to_string(),
+        "false".into(),
+        String::new(),
+    ]
+}
+
+/// The unit with this symbol; a count if there is none.
+fn unit_with(symbol: &str) -> Unit {
+    let all = [Unit::Seconds, Unit::BitsPerSecond, Unit::Bytes];
+    all.into_iter().find(|unit| unit.symbol() == symbol).unwrap_or(Unit::Count)
 }
 
 fn column_width(column: &[String]) -> usize {

@@ -350,6 +350,18 @@ fn expectations_are_about_their_points() {
 }
 
 #[test]
+fn points_can_have_labels() {
+    let sweep = "[[sweep.point]]\nlabel = \"few\"\nfabric.hosts = 12\n[[sweep.point]]\nlabel = \"N = 10\"\n\
+                 fabric.hosts = 15\n[sweep.grid]\nseed = [1, 2]\n[[expect]]\nscheme = \"tcp\"\n\
+                 metric = \"completed\"\nat-least = 1\nat = { label = \"few\" }\n";
+    let study = Study::parse(Path::new("small.toml"), format!("{BASE}{sweep}")).unwrap();
+    let texts: Vec<String> = (0..study.len()).map(|at| study.settings_text(at)).collect();
+    assert_eq!(texts, ["few, seed = 1", "few, seed = 2", "N = 10, seed = 1", "N = 10, seed = 2"]);
+    let counts = (0..4).map(|at| study.point(at).unwrap().scenario.expect.len());
+    assert_eq!(counts.collect::<Vec<_>>(), [1, 1, 0, 0]);
+}
+
+#[test]
 fn parameters_that_vary_together_make_no_lines() {
     let mut sweep = crate::sweep::part::Sweep {
         sweep: "s".into(),
@@ -371,6 +383,7 @@ fn parameters_that_vary_together_make_no_lines() {
         points: vec![0],
         scheme: "tcp".into(),
         metrics: BTreeMap::new(),
+        quantities: vec![],
     };
     sweep.rows =
         vec![row(0, 5, 1), row(1, 4, 1), row(2, 4, 1), row(0, 5, 2), row(1, 4, 2), row(2, 4, 2)];

@@ -47,6 +47,7 @@ fn made_up() -> Sweep {
             (Metric::Goodput, entry(1e9)),
         ]
         .into(),
+        quantities: vec![],
     };
     let point = |(point, delay): (usize, &&str)| PointRecord {
         point,

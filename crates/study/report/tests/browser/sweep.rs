@@ -32,6 +32,7 @@ fn study(values: [Value; 4]) -> Sweep {
         ["tcp", "xco, <slices>"].map(|scheme| Row {
             points: vec![point.point],
             settings: point.settings.clone(),
+            quantities: vec![],
             scheme: scheme.into(),
             metrics: metrics(point.point + scheme.len()),
         })

@@ -218,7 +218,7 @@ fn reduction(
     let percent = |share: f64| 100.0 * (1.0 - share);
     let (mean, half) = (percent(row.ours.mean), row.ours.half.map(|half| 100.0 * half));
     let ours = Estimate { mean, half, ..row.ours };
-    Some(Row { point: name.into(), unit: "%", ours, ..row })
+    Some(Row { point: name.into(), unit: "%".into(), ours, ..row })
 }
 
 /// The ratio of a quantity of `over` to that of `under`, seed by seed.
@@ -237,8 +237,8 @@ fn gain(
         x: None,
         point: String::new(),
         scheme: String::new(),
-        quantity: name,
-        unit: "times",
+        quantity: name.into(),
+        unit: "times".into(),
         paper: Some(Stated::About(paper)),
         ours: Estimate::of(&ratios)?,
         note: String::new(),

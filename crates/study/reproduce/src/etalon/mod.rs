@@ -14,7 +14,7 @@ mod rings;
 mod tradeoff;
 mod validation;
 
-use super::{Experiment, Paper, Quantity, Study, Work};
+use super::{Paper, Quantity};
 use slotline_hybrid::{ResizeSpec, Shrink, VoqSpec};
 use slotline_lab::metrics::circuits::utilisation;
 use slotline_net::time::Time;
@@ -40,18 +40,11 @@ pub(super) static PAPER: Paper = Paper {
         ours::NIGHTS,
         ours::SKEW,
         path_notices::PATH_NOTICES,
-        MESSAGES,
+        data!(
+            "et-M",
+            "Not in the paper: demand of applications that arrives late over the control network of section 5.2"
+        ),
     ],
-};
-
-/// Not in the paper.
-const MESSAGES: Experiment = Experiment {
-    id: "et-M",
-    about: "Not in the paper: demand of applications that arrives late over the control network of section 5.2",
-    work: Work::Runs(Study::data(
-        "scenarios/reproduce/et-M.toml",
-        include_str!("../../../../../scenarios/reproduce/et-M.toml"),
-    )),
 };
 
 const USE: Quantity = Quantity {

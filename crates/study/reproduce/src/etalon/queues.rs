@@ -164,13 +164,13 @@ fn compare_dynamic(points: &[Measured]) -> Vec<Row> {
     let shown = points.iter().filter(|point| point.x != STATIC_64);
     let mut rows: Vec<Row> = shown.flat_map(of).flatten().collect();
     let ratio = |x: u32, quantity: &Quantity| Some((value(1000, quantity)?, value(x, quantity)?));
-    let alone = |quantity, unit, paper, ours: f64, note: &str| {
+    let alone = |quantity: &'static str, unit: &'static str, paper, ours: f64, note: &str| {
         Estimate::of(&[ours]).map(|ours| Row {
             x: None,
             point: "1000 us ahead".into(),
             scheme: "tcp".into(),
-            quantity,
-            unit,
+            quantity: quantity.into(),
+            unit: unit.into(),
             paper: Some(Stated::About(paper)),
             ours,
             note: note.into(),

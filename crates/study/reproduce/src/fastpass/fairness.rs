@@ -78,8 +78,8 @@ fn compare(points: &[Measured]) -> Vec<Row> {
         let times = mean("baseline") / mean("fastpass").max(1e-9);
         let lower = Row {
             x: None,
-            quantity: "times lower",
-            unit: "1",
+            quantity: "times lower".into(),
+            unit: "1".into(),
             paper: Some(Stated::Over(5_200.0)),
             ours: point.mean("fastpass", |_| times)?,
             ..point.row("fastpass", &DEVIATION, None, ratio)?

@@ -1,12 +1,11 @@
 //! Fastpass: a centralized "zero-queue" datacenter network (Perry et al., 2014).
 
 mod arbiter;
-mod failover;
+mod control;
 mod fairness;
 mod isolation;
-mod queue;
 
-use super::{Experiment, Paper, Study, Work};
+use super::Paper;
 
 /// The paper.
 pub(super) static PAPER: Paper = Paper {
@@ -14,25 +13,25 @@ pub(super) static PAPER: Paper = Paper {
     title: "Fastpass: A Centralized \"Zero-Queue\" Datacenter Network (Perry, Ousterhout, Balakrishnan, Shah and \
             Fugal, 2014)",
     experiments: &[
-        queue::QUEUE,
-        queue::PING,
+        data!(
+            "fp-A",
+            "Figure 7: queue and throughput, four senders with 20 TCP flows each to one receiver"
+        ),
+        data!("fp-B", "Figure 8: a ping every 10 ms beside the same transfer"),
         fairness::FAIRNESS,
         arbiter::COMMUNICATION,
-        queue::CONTROL,
+        control::CONTROL,
         arbiter::ALLOCATION,
         arbiter::PATHS,
-        SERVICE,
-        failover::FAIL_OVER,
+        // The paper measures a company's service; this is one of the same kind.
+        data!(
+            "fp-H",
+            "Experiment H: retransmissions under a latency-sensitive service of web servers and caches"
+        ),
+        data!(
+            "fp-I",
+            "Section 5.1: the primary arbiter is killed; silence, take-over, first timeslot"
+        ),
         isolation::ISOLATION,
     ],
-};
-
-/// §7.4, experiment H. The paper measures a company's service; this is one of the same kind.
-const SERVICE: Experiment = Experiment {
-    id: "fp-H",
-    about: "Experiment H: retransmissions under a latency-sensitive service of web servers and caches",
-    work: Work::Runs(Study::data(
-        "scenarios/reproduce/fp-H.toml",
-        include_str!("../../../../../scenarios/reproduce/fp-H.toml"),
-    )),
 };

@@ -44,5 +44,6 @@ fn row(
 ) -> Option<Row> {
     let paper = paper.map(Stated::About);
     let ours = Estimate::of(ours)?;
+    let (quantity, unit) = (quantity.into(), unit.into());
     Some(Row { x, point, scheme, quantity, unit, paper, ours, note: note.into() })
 }

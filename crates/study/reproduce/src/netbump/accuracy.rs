@@ -13,17 +13,16 @@ use slotline_report::plot::{Division, Figure, Measure};
 use slotline_scenario::Scenario;
 use slotline_schemes::counters;
 
-/// Figure 5.10.
+/// Figure 5.10. Only its figures are no data: the virtual queue over time, and its errors.
 pub(super) const ALONE: Experiment = Experiment {
     id: "nb-3",
     about: "Figure 5.10: a virtual queue beside the queue of 40 KB behind it, one TCP flow, 1 Gbit/s",
     work: Work::Runs(Study {
-        file: "scenarios/reproduce/nb-3.toml",
-        text: include_str!("../../../../../scenarios/reproduce/nb-3.toml"),
-        axis: &[40],
-        set: |_, room| format!("{room} KB"),
-        compare: alone,
-        figures: |view| vec![time_series(view, 40), distribution(view, 40)],
+        figures: |view| vec![time_series(view, 0), distribution(view, 0)],
+        ..Study::data(
+            "scenarios/reproduce/nb-3.toml",
+            include_str!("../../../../../scenarios/reproduce/nb-3.toml"),
+        )
     }),
 };
 
@@ -94,8 +93,6 @@ const ERROR: Values = Values {
     scale: Division::LinearFirst,
 };
 
-const WITHIN_1: Quantity =
-    share("within-1", "within 1 packet", |run| counted(run, counters::net::BUMP_WITHIN_1_MTU));
 const WITHIN_2: Quantity =
     share("within-2", "within 2 packets", |run| counted(run, counters::net::BUMP_WITHIN_2_MTU));
 const WITHIN_3: Quantity =
@@ -141,23 +138,6 @@ fn set_batch(scenario: &mut Scenario, packets: u32) -> String {
     format!("{packets} packets")
 }
 
-fn alone(points: &[Measured]) -> Vec<Row> {
-    let ideal =
-        "a bump that sees all packets at the same time as the switch knows the queue exactly";
-    let software = "packets take 18 to 42 us through the bump, evenly distributed, and the queue has changed when \
-                    they arrive";
-    let of = |point: &Measured| {
-        [("ideal", ideal), ("software", software)].map(|(scheme, note)| {
-            [
-                point.row(scheme, &WITHIN_1, None, note),
-                point.row(scheme, &WITHIN_2, Some(Stated::About(95.0)), note),
-                point.row(scheme, &MOST, None, note),
-            ]
-        })
-    };
-    points.iter().flat_map(of).flatten().flatten().collect()
-}
-
 fn updates(points: &[Measured]) -> Vec<Row> {
     let in_band = "updates are packets of the network, and their delay is that of the links back";
     let of = |point: &Measured| {
@@ -190,8 +170,8 @@ fn replayed(point: &Measured, paper: Option<Stated>) -> Option<Row> {
         x: Some(f64::from(point.x)),
         point: point.setup.clone(),
         scheme: "replayed".into(),
-        quantity: WITHIN_2.name,
-        unit: WITHIN_2.unit,
+        quantity: WITHIN_2.name.into(),
+        unit: WITHIN_2.unit.into(),
         paper,
         ours: Estimate::of(&[share])?,
         note: "the recordings of both flows of one run, the second one shifted".into(),

@@ -1,8 +1,8 @@
-//! DCTCP by marks of a bump: Figures 5.15 and 5.16.
+//! DCTCP by marks of a bump: Figure 5.16. It is no data, because fairness is that of rates at five ports at each moment.
 
 use super::{BUFFERS, SHARED, set_buffer};
 use crate::draw::Values;
-use crate::quantity::{goodput, percentile, rates, round_trips, samples};
+use crate::quantity::{rates, samples};
 use crate::{Experiment, Measured, Quantity, Row, Study, Work};
 use slotline_lab::record::RunRecord;
 use slotline_report::plot::{Division, Measure};
@@ -35,38 +35,12 @@ pub(super) const CONVERGENCE: Experiment = Experiment {
     }),
 };
 
-/// Figure 5.15.
-pub(super) const CALLS: Experiment = Experiment {
-    id: "nb-6b",
-    about: "Figure 5.15: 10,000 short remote calls beside two elephants, TCP and DCTCP with a bump",
-    work: Work::Runs(Study {
-        file: "scenarios/reproduce/nb-6b.toml",
-        text: include_str!("../../../../../scenarios/reproduce/nb-6b.toml"),
-        axis: &[SHARED],
-        set: set_buffer,
-        compare: calls,
-        figures: |view| {
-            let values = Values {
-                id: "cdf",
-                title: "Response times of short calls",
-                label: "response time",
-                unit: Measure::Seconds,
-                scale: Division::LogFirst,
-            };
-            vec![view.distribution(SHARED, &values, |run| round_trips(run, CALL), &[])]
-        },
-    }),
-};
-
 /// The nodes in front of the senders of nb-6, which measure what they send.
 const SENDERS: [&str; 5] = ["t0", "t1", "t2", "t3", "t4"];
 /// The time from which all five flows have been active for 5 of 125 s.
 fn steady_from(run: &RunRecord) -> f64 {
     (run.engine.sim_time_ps / 125 * 105) as f64 / 1e12
 }
-/// The workload of the calls in nb-6b.
-const CALL: u16 = 0;
-
 const JAIN: Quantity = Quantity {
     key: "jain",
     name: "Jain's index of five flows, over 20 s",
@@ -85,23 +59,6 @@ const USE: Quantity = Quantity {
     unit: "Mbit/s",
     of: |run| shares(run).iter().sum::<f64>() / 1e6,
 };
-const MEDIAN: Quantity =
-    Quantity { key: "median", name: "median response", unit: "us", of: |run| at(run, 50.0) };
-const P95: Quantity =
-    Quantity { key: "p95", name: "95th percentile", unit: "us", of: |run| at(run, 95.0) };
-const P99: Quantity =
-    Quantity { key: "p99", name: "99th percentile", unit: "us", of: |run| at(run, 99.0) };
-const BULK: Quantity = Quantity {
-    key: "bulk",
-    name: "goodput of the elephants",
-    unit: "Mbit/s",
-    of: |run| goodput(run, |flow| flow.group != CALL),
-};
-
-fn at(run: &RunRecord, percent: f64) -> f64 {
-    percentile(&round_trips(run, CALL), percent) * 1e6
-}
-
 fn steady(run: &RunRecord, node: &str) -> Vec<f64> {
     let all = rates(&samples(run, node, "s0")).into_iter();
     all.filter(|(at, _)| *at >= steady_from(run)).map(|(_, rate)| rate).collect()
@@ -130,16 +87,6 @@ fn convergence(points: &[Measured]) -> Vec<Row> {
     let of = |point: &Measured| {
         ["tcp", "dctcp"].map(|scheme| {
             [JAIN, WORST, USE].map(|quantity| point.row(scheme, &quantity, None, note))
-        })
-    };
-    points.iter().flat_map(of).flatten().flatten().collect()
-}
-
-fn calls(points: &[Measured]) -> Vec<Row> {
-    let note = "no number in the text: \"smaller queues, lower RTT, and in the end, shorter response times\"";
-    let of = |point: &Measured| {
-        ["tcp", "dctcp"].map(|scheme| {
-            [MEDIAN, P95, P99, BULK].map(|quantity| point.row(scheme, &quantity, None, note))
         })
     };
     points.iter().flat_map(of).flatten().flatten().collect()

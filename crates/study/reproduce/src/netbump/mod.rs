@@ -4,11 +4,8 @@ mod accuracy;
 mod affinity;
 mod cost;
 mod dctcp;
-mod disciplines;
-mod latency;
 mod lines;
 mod qcn;
-mod red;
 mod replay;
 
 use super::Paper;
@@ -21,19 +18,31 @@ pub(super) static PAPER: Paper = Paper {
     title: "NetBump: User-extensible Active Queue Management with Bumps on the Wire (M. Al-Fares, doctoral \
             thesis, UC San Diego, chapter 5)",
     experiments: &[
-        latency::LATENCY,
+        data!(
+            "nb-1",
+            "Figure 5.3: answers of 1 B and 1 MB through a bump, by the one-way latency that it adds"
+        ),
         cost::COST,
         accuracy::ALONE,
         accuracy::UPDATES,
         accuracy::NEIGHBOUR,
         accuracy::LIMITED,
-        red::RED,
+        data!(
+            "nb-5",
+            "Figure 5.14: the queue behind a bump that does RED, for two max_p, four TCP flows, 1 Gbit/s"
+        ),
         dctcp::CONVERGENCE,
-        dctcp::CALLS,
+        data!(
+            "nb-6b",
+            "Figure 5.15: 10,000 short remote calls beside two elephants, TCP and DCTCP with a bump"
+        ),
         qcn::QCN,
         cost::CORES,
         lines::LINES,
-        disciplines::ALL,
+        data!(
+            "nb-A",
+            "Queue and throughput of Fastpass's bulk transfer (fp-A's baseline) under each discipline"
+        ),
     ],
 };
 

@@ -1,7 +1,7 @@
 //! Pause frames: the delay until hosts obey, and the overhead: Figures 1, 2 and 5, §6.5.
 
 use crate::draw::{Values, View};
-use crate::quantity::{ended_ps, percentile};
+use crate::quantity::percentile;
 use crate::{Experiment, Measured, Quantity, Row, Stated, Study, Work};
 use slotline_lab::record::{CapturedPacket, RunRecord};
 use slotline_net::frame::{Kind, PUSH};
@@ -9,12 +9,11 @@ use slotline_net::units::Bytes;
 use slotline_net::workload::WorkloadSpec;
 use slotline_report::plot::{Division, Figure, Measure};
 use slotline_scenario::Scenario;
-use slotline_schemes::counters;
 
 /// Figures 1 and 2.
 pub(super) const HARDWARE: Experiment = Experiment {
     id: "tdma-1",
-    about: "Figures 1 and 2: how soon a card stops after a pause frame of 802.3x, by packet size",
+    about: "Figures 1 and 2 (average delay): how soon a card stops after a pause frame of 802.3x, by packet size",
     work: Work::Runs(Study {
         file: "scenarios/reproduce/tdma-1.toml",
         text: include_str!("../../../../../scenarios/reproduce/tdma-1.toml"),
@@ -28,7 +27,7 @@ pub(super) const HARDWARE: Experiment = Experiment {
 /// Figure 5.
 pub(super) const SOFTWARE: Experiment = Experiment {
     id: "tdma-3",
-    about: "Figure 5: how soon software stops after a frame of priority flow control, by packet size",
+    about: "Figure 5 (average delay): how soon software stops after a frame of priority flow control, by packet size",
     work: Work::Runs(Study {
         file: "scenarios/reproduce/tdma-3.toml",
         text: include_str!("../../../../../scenarios/reproduce/tdma-3.toml"),
@@ -36,20 +35,6 @@ pub(super) const SOFTWARE: Experiment = Experiment {
         set: set_size,
         compare: software,
         figures: delays,
-    }),
-};
-
-/// §6.5.
-pub(super) const OVERHEAD: Experiment = Experiment {
-    id: "tdma-9",
-    about: "Section 6.5: what pause frames take of each host's link",
-    work: Work::Runs(Study {
-        file: "scenarios/reproduce/tdma-9.toml",
-        text: include_str!("../../../../../scenarios/reproduce/tdma-9.toml"),
-        axis: &[300],
-        set: |_, slot| format!("slots of {slot} us"),
-        compare: overhead,
-        figures: |view| vec![view.bars("overhead", "Pause frames to each host", &[FRAMES])],
     }),
 };
 
@@ -68,15 +53,6 @@ const MEAN: Quantity = delay("delay", "mean delay", |run| {
 });
 const LEAST: Quantity = delay("least", "least delay", |run| percentile(&stops(run), 0.0));
 const MOST: Quantity = delay("most", "longest delay", |run| percentile(&stops(run), 100.0));
-const FRAMES: Quantity = Quantity {
-    key: "frames",
-    name: "pause frames to each host",
-    unit: "Mbit/s",
-    of: |run| {
-        run.control(counters::tdma::PAUSE_FRAME_BYTES) as f64 * 8e6 / ended_ps(run) as f64 / 24.0
-    },
-};
-
 pub(super) const fn delay(
     key: &'static str,
     name: &'static str,
@@ -178,25 +154,6 @@ fn software(points: &[Measured]) -> Vec<Row> {
         [
             point.row("software", &MEAN, Some(Stated::About(150.0)), given),
             point.row("software", &MOST, Some(Stated::Under(200.0)), given),
-        ]
-    };
-    points.iter().flat_map(of).flatten().collect()
-}
-
-fn overhead(points: &[Measured]) -> Vec<Row> {
-    let note = "two frames per slot of 315 us; ours counts 84 bytes for each on the wire, preamble and gap \
-                included (64 bytes would be 3.3), and the frames of rounds' ends";
-    let half = "half of the frames are sent while no host may send, so half of their time is lost";
-    let share = Quantity {
-        key: "share",
-        name: "effective share of the link",
-        unit: "%",
-        of: |run| (FRAMES.of)(run) / 10_000.0 * 100.0 / 2.0,
-    };
-    let of = |point: &Measured| {
-        [
-            point.row("tdma", &FRAMES, Some(Stated::About(3.0)), note),
-            point.row("tdma", &share, Some(Stated::About(0.015)), half),
         ]
     };
     points.iter().flat_map(of).flatten().collect()

@@ -3,9 +3,7 @@
 mod clocks;
 mod flapping;
 mod frames;
-mod neighbours;
 mod ping;
-mod shuffle;
 mod spread;
 
 use super::Paper;
@@ -18,12 +16,21 @@ pub(super) static PAPER: Paper = Paper {
         frames::HARDWARE,
         spread::ONE_SWITCH,
         frames::SOFTWARE,
-        shuffle::ONE_SWITCH,
-        shuffle::TREE,
+        data!(
+            "tdma-4",
+            "Figure 7: all-to-all among 24 hosts at one switch, scaled to 10 GB for each pair"
+        ),
+        data!(
+            "tdma-5",
+            "Figure 8: all-to-all among 24 hosts at three switches below a fourth, scaled to 10 GB"
+        ),
         ping::PING,
-        neighbours::NEIGHBOURS,
+        data!(
+            "tdma-7",
+            "Figure 11: every host sends a block to one neighbour after the other, by size of the block"
+        ),
         flapping::FLAPPING,
-        frames::OVERHEAD,
+        data!("tdma-9", "Section 6.5: what pause frames take of each host's link"),
         spread::TREE,
         spread::SCALE,
         clocks::CLOCKS,

@@ -2,17 +2,10 @@
 //!
 //! Only the captions of the figures were available, so all values of the paper are from its text.
 
-mod conserve;
-mod fairness;
-mod loss;
-mod migration;
-mod mix;
-mod ping;
 mod response;
-mod short;
+mod scale;
 
-use super::quantity::{each, goodput};
-use super::{Experiment, Paper, Quantity, Study, Work};
+use super::Paper;
 
 /// The paper.
 pub(super) static PAPER: Paper = Paper {
@@ -20,57 +13,42 @@ pub(super) static PAPER: Paper = Paper {
     title: "XCo: Explicit Coordination to Prevent Network Fabric Congestion in Cloud Computing Cluster \
             Platforms (Rajanna, Shah, Jahagirdar and Gopalan, 2010)",
     experiments: &[
-        STRIPED,
-        BLOCKS,
-        mix::ONE_GIGABIT,
-        mix::TEN_GIGABIT,
-        short::SHORT_FLOWS,
-        ping::PING,
-        migration::MIGRATION,
-        fairness::FAIRNESS,
-        conserve::WORK_CONSERVATION,
+        data!(
+            "xco-1",
+            "Figures 2 and 13: striped iSCSI reads from N targets, jumbo frames, 1 Gbit/s"
+        ),
+        data!("xco-2", "Figures 3 and 14: barrier-synchronised reads from N servers, 1 Gbit/s"),
+        data!("xco-3", "Figures 4 and 15: K of five senders use UDP, the others TCP, 1 Gbit/s"),
+        data!(
+            "xco-4",
+            "Figures 5 and 16: K of 13 senders to 13 receivers use UDP, the others TCP, 10 Gbit/s"
+        ),
+        data!(
+            "xco-5",
+            "Figures 7 and 17: a long TCP flow beside K sequences of flows of 30 KB, 1 Gbit/s"
+        ),
+        data!(
+            "xco-6",
+            "Figures 8 and 18: ping across 10 Gbit/s that a mix of TCP and UDP saturates"
+        ),
+        data!(
+            "xco-7",
+            "Figure 19: live migration of 256 MB beside 0 to 4 senders with TCP or UDP, 1 Gbit/s"
+        ),
+        data!("xco-8", "Figure 20: two UDP and three TCP senders as fast as they can, 1 Gbit/s"),
+        data!(
+            "xco-9",
+            "Figure 21: three slow and two greedy UDP senders; what work conservation is worth"
+        ),
         response::RESPONSE,
-        loss::BOTTLENECK,
-        loss::SCALE,
-        SETUP,
+        data!(
+            "xco-11",
+            "Figures 23 to 26: packets lost with N UDP senders, and with UDP beside TCP"
+        ),
+        scale::SCALE,
+        data!(
+            "xco-13",
+            "Section 4.8: the first flow between two virtual machines, whose queue is set up in 75 ms"
+        ),
     ],
-};
-
-/// Figures 2 and 13.
-const STRIPED: Experiment = Experiment {
-    id: "xco-1",
-    about: "Figures 2 and 13: striped iSCSI reads from N targets, jumbo frames, 1 Gbit/s",
-    work: Work::Runs(Study::data(
-        "scenarios/reproduce/xco-1.toml",
-        include_str!("../../../../../scenarios/reproduce/xco-1.toml"),
-    )),
-};
-
-/// Figures 3 and 14.
-const BLOCKS: Experiment = Experiment {
-    id: "xco-2",
-    about: "Figures 3 and 14: barrier-synchronised reads from N servers, 1 Gbit/s",
-    work: Work::Runs(Study::data(
-        "scenarios/reproduce/xco-2.toml",
-        include_str!("../../../../../scenarios/reproduce/xco-2.toml"),
-    )),
-};
-
-/// The set-up of queues: §4.8.
-const SETUP: Experiment = Experiment {
-    id: "xco-13",
-    about: "Section 4.8: the first flow between two virtual machines, whose queue is set up in 75 ms",
-    work: Work::Runs(Study::data(
-        "scenarios/reproduce/xco-13.toml",
-        include_str!("../../../../../scenarios/reproduce/xco-13.toml"),
-    )),
-};
-
-const GOODPUT: Quantity =
-    Quantity { key: "goodput", name: "goodput", unit: "Mbit/s", of: |run| goodput(run, |_| true) };
-const PER_TCP_FLOW: Quantity = Quantity {
-    key: "tcp",
-    name: "goodput per TCP flow",
-    unit: "Mbit/s",
-    of: |run| each(run, |f| !f.udp),
 };

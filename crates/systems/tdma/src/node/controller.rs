@@ -63,7 +63,7 @@ impl SlotController {
     /// Takes a message; `None` if it is ignored.
     fn receive_message(&mut self, message: Message, cx: &mut Cx<'_>) -> Option<()> {
         let Message { host, seq, body, .. } = message;
-        let to_all = host == EVERYONE && matches!(body, Body::Trigger { .. });
+        let to_all = host == EVERYONE && matches!(body, Body::Trigger { .. } | Body::Hello);
         if !(host == self.host || to_all) || self.heard.is_some_and(|last| !newer(seq, last)) {
             return None;
         }

@@ -285,8 +285,8 @@ impl FabricManager {
     fn outbox_to_controllers(&mut self) -> &mut Outbox {
         self.control.as_mut().unwrap_or(&mut self.outbox)
     }
-    /// Triggers all controllers.
-    fn trigger(&mut self, body: &Body, cx: &mut Cx<'_>) {
+    /// Sends a message to all controllers: one after another, or in a broadcast frame.
+    fn tell_controllers(&mut self, body: &Body, cx: &mut Cx<'_>) {
         if self.config.tdma.spec().triggers == Triggers::Broadcast {
             return self.outbox_to_controllers().message(EVERYONE, EVERYONE, 0, body.clone(), cx);
         }
@@ -299,7 +299,7 @@ impl FabricManager {
     fn signal(&mut self, slot: u16, edge: Side, cx: &mut Cx<'_>) {
         let Some(round) = self.current.as_ref().map(|run| run.number) else { return };
         if !self.config.controllers.is_empty() {
-            return self.trigger(&Body::Trigger { round, slot, edge }, cx);
+            return self.tell_controllers(&Body::Trigger { round, slot, edge }, cx);
         }
         match edge {
             Side::Ends => self.stop_all(cx),
@@ -404,9 +404,8 @@ impl Node for FabricManager {
             let to = self.members[at];
             self.outbox_to_hosts().message(to, to, 0, Body::Hello, cx);
         }
-        for at in 0..self.config.controllers.len() {
-            let to = self.config.controllers[at];
-            self.outbox_to_controllers().message(to, to, 0, Body::Hello, cx);
+        if !self.config.controllers.is_empty() {
+            self.tell_controllers(&Body::Hello, cx);
         }
         cx.wake(cx.now.after(self.config.tdma.spec().host_timeout()), SWEEP);
         if self.config.tdma.spec().report_slot().is_some() {
