@@ -197,7 +197,6 @@ mod tests {
             port,
             queue_bytes,
             tx_bytes,
-            ..SampleRow::default()
         };
         RunRecord {
             flows: vec![

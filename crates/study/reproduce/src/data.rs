@@ -56,12 +56,19 @@ pub(super) fn points(
     }
     let study = Study::parse_with(file, text.into(), replaced)?;
     let setups: Vec<String> = (0..study.len()).map(|at| study.settings_text(at)).collect();
-    let numbers = setups.iter().map(|setup| setting(setup).map(|(_, number)| number));
-    let numbers: Vec<u32> =
-        numbers.collect::<Option<_>>().unwrap_or((0..study.len() as u32).collect());
+    let numbers = axis(setups.iter().map(String::as_str)).map(|(_, numbers)| numbers);
+    let numbers = numbers.unwrap_or((0..study.len() as u32).collect());
     let point = |(at, (setup, x))| Ok(Point { x, setup, loaded: study.point(at)? });
     let all = setups.into_iter().zip(numbers).enumerate();
     all.filter(|(_, (_, x))| wanted(*x)).map(point).collect()
+}
+
+/// The name that all settings have, and their values, if these are whole numbers.
+fn axis<'a>(setups: impl Iterator<Item = &'a str>) -> Option<(&'a str, Vec<u32>)> {
+    let all: Vec<(&str, u32)> = setups.map(setting).collect::<Option<_>>()?;
+    let name = all.first()?.0;
+    let same = all.iter().all(|(other, _)| *other == name);
+    same.then(|| (name, all.iter().map(|(_, number)| *number).collect()))
 }
 
 /// The name and the value of a single setting that is a whole number.
@@ -130,7 +137,7 @@ pub(super) fn rows(points: &[Measured]) -> Vec<Row> {
 pub(super) fn figures(view: &View) -> Vec<Figure> {
     let shown: Vec<Shown> =
         subjects(view.points).into_iter().map(|subject| unit(subject, view.points)).collect();
-    let axis = view.points.first().and_then(|point| Some(setting(&point.setup)?.0));
+    let axis = axis(view.points.iter().map(|point| point.setup.as_str())).map(|(name, _)| name);
     let mut all = match axis {
         Some(axis) => {
             shown.iter().zip(KEYS).map(|(own, key)| lines(view, axis, own, key)).collect()
@@ -349,6 +356,15 @@ mod tests {
         let base =
             row.paper.map(Stated::value).expect("a value") * crate::quantity::scale(&row.unit).1;
         assert!((base - 2e9).abs() < 1.0, "{row:?}");
+    }
+
+    #[test]
+    fn an_axis_has_one_name() {
+        assert_eq!(axis(["K = 0", "K = 4"].into_iter()), Some(("K", vec![0, 4])));
+        for none in [&["1 Gbit/s, N = 1", "mix, K = 1"][..], &["K = 1", "idle"], &["k = 1.5"], &[]]
+        {
+            assert_eq!(axis(none.iter().copied()), None, "{none:?}");
+        }
     }
 
     #[test]
