@@ -88,6 +88,7 @@ __all__ = [
     "PolicyPie",
     "PolicyQcn",
     "PolicyRed",
+    "Quantity",
     "Queue",
     "QueueAvq",
     "QueueCodel",
@@ -953,6 +954,9 @@ class Expect(Table):
     :param counter: Instead of a metric, a count of the table `control` by its name, such as `voq_drops`. Its value is a
         number, in the count's unit.
     :param metric: The metric.
+    :param note: Why a result differs from it, in one sentence.
+    :param quantity: Instead of a metric, a quantity of `measure` by its name.
+    :param relative_to: The value is the mean divided by that of this scheme: a number.
     :param scheme: The scheme. Default: every scheme.
     :param source: Where the value comes from.
     :param tolerance: How far the mean may be from `value`, as a share of it. Default: 0.1.
@@ -963,6 +967,9 @@ class Expect(Table):
     at_most: float | str | None = None
     counter: str | None = None
     metric: Literal["fct-mean", "fct-p50", "fct-p99", "fct-max", "fct-small-p99", "fct-large-mean", "slowdown-mean", "slowdown-p99", "qct-mean", "qct-p99", "makespan", "goodput", "goodput-per-flow", "goodput-tcp", "goodput-udp", "fairness", "retransmissions", "timeouts", "drops", "loss", "marks", "pauses", "queue-p50", "queue-p99", "queue-max", "circuit-utilisation", "fabric-latency-p50", "fabric-latency-p99", "bump-error", "bump-within-2", "limiter-queue-max", "completed", "unfinished", "not-started"] | None = None
+    note: str | None = None
+    quantity: str | None = None
+    relative_to: str | None = None
     scheme: str | None = None
     source: str | None = None
     tolerance: float | None = None
@@ -1062,6 +1069,7 @@ class Measure(Table):
         case.
     :param ports: Switch ports that are sampled, such as `s0-h0`: the switch, and its neighbour. If empty, all ports,
         but at most 256: those that lead to hosts come first.
+    :param quantity: Quantities that the scenario defines, beside the metrics.
     :param sample: Interval between samples of queues and throughput. Without it, no samples are taken.
     :param until: Flows that start at this time or later do not count, nor do samples from then on.
     :param warmup: Flows that start before this time do not count, nor do earlier samples. Default: "0ps".
@@ -1074,6 +1082,7 @@ class Measure(Table):
     ideal: bool | None = None
     metrics: Sequence[Literal["fct-mean", "fct-p50", "fct-p99", "fct-max", "fct-small-p99", "fct-large-mean", "slowdown-mean", "slowdown-p99", "qct-mean", "qct-p99", "makespan", "goodput", "goodput-per-flow", "goodput-tcp", "goodput-udp", "fairness", "retransmissions", "timeouts", "drops", "loss", "marks", "pauses", "queue-p50", "queue-p99", "queue-max", "circuit-utilisation", "fabric-latency-p50", "fabric-latency-p99", "bump-error", "bump-within-2", "limiter-queue-max", "completed", "unfinished", "not-started"]] | None = None
     ports: Sequence[str] | None = None
+    quantity: Sequence[Quantity | Mapping[str, Any]] | None = None
     sample: Time | None = None
     until: Time | None = None
     warmup: Time | None = None
@@ -1337,6 +1346,39 @@ class Policy:
 
 
 AnyPolicy = PolicyDropTail | PolicyEcn | PolicyRed | PolicyCodel | PolicyPie | PolicyAvq | PolicyQcn | PolicyObject | PolicyCustom
+
+
+@dataclass(slots=True, kw_only=True, repr=False)
+class Quantity(Table):
+    """A quantity of a run with a name of its own: a metric of some flows, a count, or a value of flows or of a port.
+
+    :param name: Its name in tables and expectations.
+    :param above: Instead, the share of the values that are larger than this.
+    :param counter: Instead of a metric, a count of the table `control`, such as `voq_drops`.
+    :param from_: Only flows that start, and samples, from this time on. Default: `warmup` of `measure`.
+    :param metric: A metric, of the flows that are chosen below.
+    :param over: The count is divided by this count.
+    :param per: The quantity is divided by this number: of hosts, or to scale it.
+    :param per_second: The count is divided by the length of the run; bytes give a rate in bit/s.
+    :param percentile: The percentile of the values (nearest rank). Default: their mean.
+    :param port: The port of values of ports, such as `s0-h0`: the node, and its neighbour.
+    :param sender: Only flows from this host, by its number.
+    :param values: Instead of a metric, the mean of these values, or a percentile of them.
+    :param workload: Only flows of this workload, by its place in the file, from 0.
+    """
+    name: str
+    above: float | str | None = None
+    counter: str | None = None
+    from_: Time | None = None
+    metric: Literal["fct-mean", "fct-p50", "fct-p99", "fct-max", "fct-small-p99", "fct-large-mean", "slowdown-mean", "slowdown-p99", "qct-mean", "qct-p99", "makespan", "goodput", "goodput-per-flow", "goodput-tcp", "goodput-udp", "fairness", "retransmissions", "timeouts", "drops", "loss", "marks", "pauses", "queue-p50", "queue-p99", "queue-max", "circuit-utilisation", "fabric-latency-p50", "fabric-latency-p99", "bump-error", "bump-within-2", "limiter-queue-max", "completed", "unfinished", "not-started"] | None = None
+    over: str | None = None
+    per: float | None = None
+    per_second: bool | None = None
+    percentile: float | None = None
+    port: str | None = None
+    sender: int | None = None
+    values: Literal["completion-times", "exchange-times", "queue", "throughput", "sent", "peak", "lost"] | None = None
+    workload: int | None = None
 
 
 @dataclass(slots=True, kw_only=True, repr=False)

@@ -258,17 +258,17 @@ impl Egress {
             load.push(time, now);
         }
         self.whole.push(time, now);
-        stored.packet.flags |= self.mark(&stored.packet, verdict == Verdict::Mark);
+        stored.packet.flags |= self.mark(stored.packet.class, verdict == Verdict::Mark);
         self.queues.push(stored);
     }
 
-    /// Counts the mark of a packet, if it is marked. Returns the flags to add.
+    /// Counts the mark of a packet of `class`, if it is marked. Returns the flags to add.
     #[inline]
-    fn mark(&mut self, packet: &Packet, is_marked: bool) -> u8 {
+    fn mark(&mut self, class: u8, is_marked: bool) -> u8 {
         if !is_marked {
             return 0;
         }
-        self.stats.classes[usize::from(packet.class)].marks += 1;
+        self.stats.classes[usize::from(class)].marks += 1;
         CE
     }
 
@@ -314,20 +314,11 @@ impl Egress {
             _ if !has_room => Passage::Refused(DropReason::Full),
             verdict => {
                 self.push_ahead(queue, leaving, time);
-                self.passes(class, verdict)
+                match verdict {
+                    Verdict::Notify(what) => Passage::Notified(what),
+                    _ => Passage::Sent(self.mark(class, verdict == Verdict::Mark)),
+                }
             }
-        }
-    }
-
-    #[inline]
-    fn passes(&mut self, class: u8, verdict: Verdict) -> Passage {
-        match verdict {
-            Verdict::Mark => {
-                self.stats.classes[usize::from(class)].marks += 1;
-                Passage::Sent(CE)
-            }
-            Verdict::Notify(what) => Passage::Notified(what),
-            Verdict::Pass | Verdict::Drop => Passage::Sent(0),
         }
     }
 
