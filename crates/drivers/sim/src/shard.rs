@@ -390,8 +390,9 @@ fn forward<const RECORDED: bool>(
     }
 }
 
-/// Sorts by key, stably if lists are short. Short lists (nearly all of them) are ranked instead of sorted, because
-/// their order is random, and a comparison without a branch costs a tenth of a misprediction.
+/// Sorts by key, stably: packets that enter from outside at the same time keep their order. Short lists (nearly all of
+/// them) are ranked instead of sorted, because their order is random, and a comparison without a branch costs a tenth of
+/// a misprediction.
 #[inline]
 fn sort(items: &mut Vec<Item>) {
     match items.len() {
@@ -400,7 +401,7 @@ fn sort(items: &mut Vec<Item>) {
         5..=8 => rank::<8>(items),
         9..=16 => rank::<16>(items),
         17..=32 => rank::<32>(items),
-        _ => items.sort_unstable_by_key(|item| item.key),
+        _ => items.sort_by_key(|item| item.key),
     }
 }
 
@@ -453,5 +454,22 @@ impl Node for PlainSwitch {
     }
     fn account(&self) -> PacketAccount {
         PacketAccount::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Lists of all lengths, with many equal keys.
+        #[test]
+        fn equal_keys_keep_their_order(keys in prop::collection::vec(0u64..3, 0..200)) {
+            let item = |(position, key)| Item { key, position, out: NONE };
+            let mut items: Vec<Item> = (0..).zip(keys).map(item).collect();
+            sort(&mut items);
+            prop_assert!(items.is_sorted_by_key(|item| (item.key, item.position)));
+        }
     }
 }

@@ -20,7 +20,7 @@ pub struct Sizes {
 }
 
 /// The experiments that are too large for real hosts, or too long.
-static ALL: [Sizes; 11] = [
+static ALL: [Sizes; 12] = [
     Sizes {
         id: "tdma-4",
         points: &[0, 2],
@@ -48,6 +48,18 @@ static ALL: [Sizes; 11] = [
     },
     Sizes { id: "xco-9", points: &[], repeat: 2, set: &["end.at=500ms"] },
     Sizes { id: "xco-11", points: &[1, 4, 9, 14], repeat: 1, set: &[] },
+    Sizes {
+        id: "fp-A",
+        points: &[2],
+        repeat: 1,
+        set: &[
+            "end.at=40ms",
+            "measure.quantity[0].from=15ms",
+            "measure.quantity[1].from=15ms",
+            "measure.quantity[2].from=15ms",
+            "measure.quantity[3].from=15ms",
+        ],
+    },
     Sizes {
         id: "fp-B",
         points: &[],
