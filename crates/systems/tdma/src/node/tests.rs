@@ -239,6 +239,19 @@ proptest! {
     }
 }
 
+/// Tells an agent of a round from 100 us on, in which host 0 sends to host 1 in slots of 300 us. Returns the frame that opens a
+/// slot.
+fn plan(agent: &mut TdmaAgent, effects: &mut Effects) -> Vec<u8> {
+    let (slot, guard) = (Time::us(300), Time::us(15));
+    let timing = Timing { next: 0, slots: 9, begins: Time::us(100), slot, guard };
+    let classes = vec![Class { class: 0, from: 0, dst: HostId(1), rate: None, bytes: u64::MAX }];
+    let body = Body::Classes { round: 1, part: Fragment::ALONE, timing, classes };
+    let message = Message { host: HostId(0), seq: 1, heard: 0, body }.emit();
+    agent.control(&message, &mut Cx::new(Time::ZERO, effects));
+    let pause = Pause::Extended(Extended::all_but(&[0], Quanta::MAX));
+    Frame { destination: Mac::of(HostId(0)), source: Mac::of(MANAGER), pause }.emit()
+}
+
 /// The packets of a host that leave before 2 ms, with their times, where each of `count` has `len` bytes. The host is opened for
 /// a slot of 300 us at 250 us.
 fn leaving(len: u16, count: u32) -> Vec<Time> {
@@ -252,14 +265,7 @@ fn leaving(len: u16, count: u32) -> Vec<Time> {
         let packet = Packet { dst: HostId(1), seq, len, ..Packet::default() };
         agent.enqueue(packet, &mut Cx::new(Time::ZERO, &mut effects));
     }
-    let (slot, guard) = (Time::us(300), Time::us(15));
-    let timing = Timing { next: 0, slots: 9, begins: Time::us(100), slot, guard };
-    let classes = vec![Class { class: 0, from: 0, dst: HostId(1), rate: None, bytes: u64::MAX }];
-    let body = Body::Classes { round: 1, part: Fragment::ALONE, timing, classes };
-    let message = Message { host: HostId(0), seq: 1, heard: 0, body }.emit();
-    agent.control(&message, &mut Cx::new(Time::ZERO, &mut effects));
-    let pause = Pause::Extended(Extended::all_but(&[0], Quanta::MAX));
-    let open = Frame { destination: Mac::of(HostId(0)), source: Mac::of(MANAGER), pause }.emit();
+    let open = plan(&mut agent, &mut effects);
     agent.control(&open, &mut Cx::new(Time::us(100), &mut effects));
     let (mut sent, mut now) = (Vec::new(), Time::ZERO);
     while now < Time::ms(2) {
@@ -302,19 +308,7 @@ fn a_slot_ends_without_a_pause_frame() {
         let packet = Packet { dst: HostId(1), seq, len: 1_538, ..Packet::default() };
         agent.enqueue(packet, &mut Cx::new(Time::ZERO, &mut effects));
     }
-    let timing = Timing {
-        next: 0,
-        slots: 9,
-        begins: Time::us(100),
-        slot: Time::us(300),
-        guard: Time::us(15),
-    };
-    let classes = vec![Class { class: 0, from: 0, dst: HostId(1), rate: None, bytes: u64::MAX }];
-    let body = Body::Classes { round: 1, part: Fragment::ALONE, timing, classes };
-    let message = Message { host: HostId(0), seq: 1, heard: 0, body }.emit();
-    agent.control(&message, &mut Cx::new(Time::ZERO, &mut effects));
-    let pause = Pause::Extended(Extended::all_but(&[0], Quanta::MAX));
-    let open = Frame { destination: Mac::of(HostId(0)), source: Mac::of(MANAGER), pause }.emit();
+    let open = plan(&mut agent, &mut effects);
     agent.control(&open, &mut Cx::new(Time::us(100), &mut effects));
     // This frame opens slot 1, but 100 us of its 300 us too late.
     agent.control(&open, &mut Cx::new(Time::us(515), &mut effects));
