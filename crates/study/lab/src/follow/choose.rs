@@ -11,7 +11,7 @@ use slotline_scenario::port_names::ports_named;
 use slotline_sim::Follow;
 use std::collections::BTreeSet;
 
-/// The approximate number of packet-hops that are recorded in one large run. Each takes 64 bytes.
+/// The approximate number of packet-hops that are recorded in one large run. Each takes 72 bytes.
 const MOST_HOPS: u64 = 1_500_000;
 /// The number that is recorded in any run.
 const LEAST_HOPS: u64 = 250_000;
