@@ -24,13 +24,43 @@ pub(crate) struct Until {
     pub completions: u64,
 }
 
-/// What shards publish at the end of a window. There are two copies, used alternately, so that one
-/// barrier per window is enough.
-struct Board {
-    next: Vec<AtomicU64>,
-    completed: Vec<AtomicU64>,
+/// What a shard publishes at the end of a round. Only its thread writes it, and it has cache lines of its own.
+#[derive(Default)]
+#[repr(align(128))]
+struct Cell {
+    /// The last round of which the rest of the cell tells.
+    round: AtomicU64,
+    /// The window of the shard's next event, including what it has just sent.
+    next: AtomicU64,
+    completed: AtomicU64,
+    /// The shards that have mail from this one: bit `n` stands for shard `n` modulo 64.
+    mailed: AtomicU64,
     cancelled: AtomicBool,
-    mail: Vec<Mutex<Mail>>,
+}
+
+#[derive(Default)]
+#[repr(align(128))]
+struct Slot(Mutex<Mail>);
+
+/// What all shards publish in a round. There are two boards, used alternately: a shard that writes its cell again has seen
+/// that all others are done with the round before.
+struct Board {
+    cells: Vec<Cell>,
+    /// By sender, then receiver.
+    mail: Vec<Slot>,
+}
+
+impl Board {
+    fn new(shards: usize) -> Board {
+        Board {
+            cells: (0..shards).map(|_| Cell::default()).collect(),
+            mail: (0..shards * shards).map(|_| Slot::default()).collect(),
+        }
+    }
+
+    fn mail(&self, from: usize, to: usize) -> MutexGuard<'_, Mail> {
+        lock(&self.mail[from * self.cells.len() + to].0)
+    }
 }
 
 /// The number of checks that a waiting thread makes before it yields the processor. They take some microseconds.
@@ -38,34 +68,27 @@ const SPINS: u32 = 300;
 /// The number of times that it yields before it sleeps, so that waiting threads leave the processors to the others.
 const YIELDS: u32 = 400;
 
+/// Threads that have waited for so long that they sleep.
 #[derive(Default)]
-struct Barrier {
-    parties: usize,
-    arrived: AtomicUsize,
-    round: AtomicUsize,
-    /// A thread has panicked and does not arrive any more.
+struct Waiting {
+    /// A thread has panicked and publishes nothing any more.
     broken: AtomicBool,
     sleepers: AtomicUsize,
     asleep: Mutex<()>,
     wake: Condvar,
 }
 
-impl Barrier {
-    fn new(parties: usize) -> Barrier {
-        Barrier { parties, ..Barrier::default() }
+impl Waiting {
+    /// Tells that a cell has reached `round`.
+    fn announce(&self, cell: &Cell, round: u64) {
+        cell.round.store(round, Ordering::SeqCst);
+        self.wake_all();
     }
 
-    /// Waits for all others. Returns false if one of them panics, otherwise true.
-    fn wait(&self) -> bool {
-        let round = self.round.load(Ordering::Acquire);
-        if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.parties {
-            self.arrived.store(0, Ordering::Release);
-            self.round.store(round.wrapping_add(1), Ordering::SeqCst);
-            self.wake_all();
-            return true;
-        }
+    /// Waits until a cell has reached `round`. Returns false if a thread panics before, otherwise true.
+    fn wait(&self, cell: &Cell, round: u64) -> bool {
         for spins in 0..SPINS + YIELDS {
-            if self.round.load(Ordering::Acquire) != round {
+            if cell.round.load(Ordering::Acquire) >= round {
                 return true;
             }
             if spins < SPINS {
@@ -74,20 +97,20 @@ impl Barrier {
                 std::thread::yield_now();
             }
         }
-        self.sleep(round)
+        self.sleep(cell, round)
     }
 
     #[cold]
-    fn sleep(&self, round: usize) -> bool {
+    fn sleep(&self, cell: &Cell, round: u64) -> bool {
         let mut asleep = lock(&self.asleep);
-        // A thread that ends the round after this sees a sleeper.
+        // A thread that publishes after this sees a sleeper.
         self.sleepers.fetch_add(1, Ordering::SeqCst);
-        let goes_on = || self.round.load(Ordering::SeqCst) == round;
-        while goes_on() && !self.broken.load(Ordering::SeqCst) {
+        let missing = || cell.round.load(Ordering::SeqCst) < round;
+        while missing() && !self.broken.load(Ordering::SeqCst) {
             asleep = self.wake.wait(asleep).unwrap_or_else(PoisonError::into_inner);
         }
         self.sleepers.fetch_sub(1, Ordering::SeqCst);
-        !goes_on()
+        !missing()
     }
 
     fn wake_all(&self) {
@@ -98,8 +121,8 @@ impl Barrier {
     }
 }
 
-/// Breaks the barrier if its thread panics, so that no other thread waits forever.
-struct Breaker<'a>(&'a Barrier);
+/// Lets nobody wait for its thread if that panics.
+struct Breaker<'a>(&'a Waiting);
 
 impl Drop for Breaker<'_> {
     fn drop(&mut self) {
@@ -112,16 +135,8 @@ impl Drop for Breaker<'_> {
 
 /// Runs all shards to the end, one thread each (the caller's for the first).
 pub(crate) fn run(shards: &mut [Shard], windows: Windows, until: Until, watch: &Watch) {
-    let count = shards.len();
-    let board = || Board {
-        next: (0..count).map(|_| AtomicU64::new(0)).collect(),
-        completed: (0..count).map(|_| AtomicU64::new(0)).collect(),
-        cancelled: AtomicBool::new(false),
-        mail: (0..count * count).map(|_| Mutex::default()).collect(),
-    };
-    let boards = [board(), board()];
-    let barrier = Barrier::new(count);
-    let team = Team { boards, barrier, windows, until, watch };
+    let boards = [(); 2].map(|()| Board::new(shards.len()));
+    let team = Team { boards, waiting: Waiting::default(), windows, until, watch };
     std::thread::scope(|scope| {
         let (first, rest) = shards.split_at_mut(1);
         let team = &team;
@@ -137,7 +152,7 @@ pub(crate) fn run(shards: &mut [Shard], windows: Windows, until: Until, watch: &
 
 struct Team<'a> {
     boards: [Board; 2],
-    barrier: Barrier,
+    waiting: Waiting,
     windows: Windows,
     until: Until,
     watch: &'a Watch,
@@ -145,61 +160,69 @@ struct Team<'a> {
 
 impl Team<'_> {
     fn work(&self, me: usize, shard: &mut Shard) {
-        let _breaker = Breaker(&self.barrier);
-        for round in 0usize.. {
-            let board = &self.boards[round % 2];
-            self.publish(board, me, shard);
-            if !self.barrier.wait() {
+        let _breaker = Breaker(&self.waiting);
+        for round in 1u64.. {
+            let board = &self.boards[round as usize % 2];
+            self.publish(board, me, shard, round);
+            if !board.cells.iter().all(|cell| self.waiting.wait(cell, round)) {
                 return;
             }
-            self.collect(board, me, shard);
-            let Some(window) = self.agree(board) else { return };
-            if me == 0 {
-                self.watch.reached.store(self.windows.start(window), Ordering::Relaxed);
-            }
+            collect(board, me, shard);
+            let Some(window) = self.agree(board, me) else { return };
             shard.process(window, self.windows);
         }
     }
 
     /// Publishes when this shard's next event is, including what it has just sent.
-    fn publish(&self, board: &Board, me: usize, shard: &mut Shard) {
+    fn publish(&self, board: &Board, me: usize, shard: &mut Shard, round: u64) {
+        let cell = &board.cells[me];
         let mut next = shard.links.calendar.peek().unwrap_or(u64::MAX);
+        let mut mailed = 0;
         for (to, outgoing) in shard.links.outbox.iter_mut().enumerate() {
             if !outgoing.entries.is_empty() {
                 next = next.min(self.windows.of(outgoing.first));
-                std::mem::swap(&mut *lock(&board.mail[me * board.next.len() + to]), outgoing);
+                mailed |= bit(to);
+                std::mem::swap(&mut *board.mail(me, to), outgoing);
             }
         }
-        board.next[me].store(next, Ordering::Relaxed);
-        board.completed[me].store(shard.links.reports.completed, Ordering::Relaxed);
+        cell.next.store(next, Ordering::Relaxed);
+        cell.completed.store(shard.links.reports.completed, Ordering::Relaxed);
+        cell.mailed.store(mailed, Ordering::Relaxed);
         if me == 0 {
-            board.cancelled.store(self.watch.cancel.load(Ordering::Relaxed), Ordering::Relaxed);
+            cell.cancelled.store(self.watch.cancel.load(Ordering::Relaxed), Ordering::Relaxed);
         }
+        self.waiting.announce(cell, round);
     }
 
     /// The next window of all shards, or `None` when the run is over.
-    fn agree(&self, board: &Board) -> Option<u64> {
-        let sum =
-            |cells: &[AtomicU64]| cells.iter().map(|c| c.load(Ordering::Relaxed)).sum::<u64>();
-        let completed = sum(&board.completed);
-        self.watch.completed.store(completed, Ordering::Relaxed);
-        let next = board.next.iter().map(|c| c.load(Ordering::Relaxed)).min()?;
-        if completed >= self.until.completions || board.cancelled.load(Ordering::Relaxed) {
-            return None;
-        }
+    fn agree(&self, board: &Board, me: usize) -> Option<u64> {
+        let completed = board.cells.iter().map(|cell| cell.completed.load(Ordering::Relaxed)).sum();
+        let next = board.cells.iter().map(|cell| cell.next.load(Ordering::Relaxed)).min()?;
+        let stopped =
+            completed >= self.until.completions || board.cells[0].cancelled.load(Ordering::Relaxed);
         let over = next == u64::MAX || self.windows.start(next) >= self.until.end;
-        if over && self.until.end != u64::MAX {
-            self.watch.reached.store(self.until.end, Ordering::Relaxed);
+        if me == 0 {
+            self.watch.completed.store(completed, Ordering::Relaxed);
+            let reached = if over { self.until.end } else { self.windows.start(next) };
+            if !stopped && reached != u64::MAX {
+                self.watch.reached.store(reached, Ordering::Relaxed);
+            }
         }
-        (!over).then_some(next)
+        (!stopped && !over).then_some(next)
     }
+}
 
-    fn collect(&self, board: &Board, me: usize, shard: &mut Shard) {
-        let count = board.next.len();
-        for from in (0..count).filter(|from| *from != me) {
-            shard.accept(&mut lock(&board.mail[from * count + me]));
+/// Puts what other shards have sent into the calendar.
+fn collect(board: &Board, me: usize, shard: &mut Shard) {
+    for (from, cell) in board.cells.iter().enumerate() {
+        if from != me && cell.mailed.load(Ordering::Relaxed) & bit(me) != 0 {
+            shard.accept(&mut board.mail(from, me));
         }
     }
+}
+
+fn bit(shard: usize) -> u64 {
+    1 << (shard % 64)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -212,16 +235,19 @@ mod tests {
 
     #[test]
     fn nobody_waits_for_a_thread_that_has_panicked() {
-        let barrier = Barrier::new(3);
-        let work = |panics: bool| {
-            let _breaker = Breaker(&barrier);
-            assert!(barrier.wait(), "all arrive");
+        let (cells, waiting) = ([(); 3].map(|()| Cell::default()), Waiting::default());
+        let work = |me: usize, panics: bool| {
+            let _breaker = Breaker(&waiting);
+            let all = |round| cells.iter().all(|cell| waiting.wait(cell, round));
+            waiting.announce(&cells[me], 1);
+            assert!(all(1), "all arrive");
             assert!(!panics, "requested by the test");
-            barrier.wait()
+            waiting.announce(&cells[me], 2);
+            all(2)
         };
         let ended: Vec<_> = std::thread::scope(|scope| {
-            let start = |panics| scope.spawn(move || work(panics));
-            let threads = [false, true, false].map(start);
+            let start = |(me, panics)| scope.spawn(move || work(me, panics));
+            let threads = [(0, false), (1, true), (2, false)].map(start);
             threads.into_iter().map(|thread| thread.join().ok()).collect()
         });
         assert_eq!(ended, [Some(false), None, Some(false)]);
