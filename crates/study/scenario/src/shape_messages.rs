@@ -69,9 +69,11 @@ pub fn due(schema: &Value) -> String {
     if let Some(names) = schema["enum"].as_array() {
         return listed(&names.iter().filter_map(Value::as_str).collect::<Vec<_>>());
     }
-    if let Some(quantity @ ("time" | "rate" | "size")) = schema["x-type"].as_str() {
-        let example = schema["examples"][0].as_str().unwrap_or_default();
-        return format!("a {quantity} such as \"{example}\"");
+    match schema["x-type"].as_str() {
+        Some("time") => return "a time such as \"10us\"".into(),
+        Some("rate") => return "a rate such as \"10Gbps\"".into(),
+        Some("size") => return "a size such as \"64KB\"".into(),
+        _ => {}
     }
     match (schema["type"].as_str(), schema["const"].as_str()) {
         (_, Some(word)) => format!("\"{word}\""),

@@ -33,7 +33,8 @@ fn file() -> Value {
     schema
 }
 
-/// The content of `shape.json`: the schema of a scenario without its texts and defaults.
+/// The content of `shape.json`: the schema of a scenario without its texts and defaults, and without the form of quantities,
+/// which half of it would be about.
 pub fn shape_text() -> String {
     let mut shape = scenario();
     strip(&mut shape);
@@ -48,12 +49,17 @@ pub fn file_text() -> String {
     text
 }
 
-/// Removes texts and defaults. The keys of `properties` are names of a scenario.
+/// Removes texts, defaults, and the form of quantities. The keys of `properties` are names of a scenario.
 fn strip(schema: &mut Value) {
     match schema {
         Value::Object(table) => {
             for text in ["$schema", "title", "description", "default"] {
                 table.remove(text);
+            }
+            if matches!(table.get("x-type").and_then(Value::as_str), Some("time" | "rate" | "size"))
+            {
+                table.remove("pattern");
+                table.remove("examples");
             }
             for (key, value) in table {
                 match value {
