@@ -310,18 +310,35 @@ fn unit(subject: Subject, points: &[Measured]) -> Shown {
         schemes(point).into_iter().flat_map(each).fold(0.0, f64::max)
     };
     let largest = points.iter().map(of).fold(0.0, f64::max);
-    let choices: &[(&str, f64)] = match subject.unit() {
-        Unit::Seconds => &[("s", 1.0), ("ms", 1e-3), ("us", 1e-6)],
-        Unit::BitsPerSecond => &[("Gbit/s", 1e9), ("Mbit/s", 1e6)],
-        Unit::Bytes => &[("MB", 1e6), ("KB", 1e3)],
-        Unit::Share => &[("%", 1e-2)],
-        Unit::Count | Unit::Ratio => &[("1", 1.0)],
-    };
+    let choices = choices(subject.unit());
     // Two digits before the point at least, so that small values beside the largest one keep some of theirs.
     let fits = |(_, factor): &&(&str, f64)| largest >= 10.0 * *factor;
     let (unit, factor) =
         choices.iter().find(fits).or(choices.last()).copied().unwrap_or(("1", 1.0));
     (subject, unit, factor)
+}
+
+/// The names and factors of the units in which values of a kind are shown, largest first.
+fn choices(unit: Unit) -> &'static [(&'static str, f64)] {
+    match unit {
+        Unit::Seconds => &[("s", 1.0), ("ms", 1e-3), ("us", 1e-6)],
+        Unit::BitsPerSecond => &[("Gbit/s", 1e9), ("Mbit/s", 1e6)],
+        Unit::Bytes => &[("MB", 1e6), ("KB", 1e3)],
+        Unit::Share => &[("%", 1e-2)],
+        Unit::Count | Unit::Ratio => &[("1", 1.0)],
+    }
+}
+
+/// The factor that turns a value in `from` into one in `to`, if both are units of one kind.
+pub(super) fn conversion(from: &str, to: &str) -> Option<f64> {
+    if from == to {
+        return Some(1.0);
+    }
+    let kinds = [Unit::Seconds, Unit::BitsPerSecond, Unit::Bytes];
+    kinds.into_iter().map(choices).find_map(|choices| {
+        let factor = |name| choices.iter().find(|(other, _)| *other == name).map(|(_, f)| *f);
+        Some(factor(from)? / factor(to)?)
+    })
 }
 
 #[cfg(test)]
@@ -356,6 +373,14 @@ mod tests {
         let base =
             row.paper.map(Stated::value).expect("a value") * crate::quantity::scale(&row.unit).1;
         assert!((base - 2e9).abs() < 1.0, "{row:?}");
+    }
+
+    #[test]
+    fn values_are_converted_within_a_kind_of_unit() {
+        assert_eq!(conversion("ms", "s"), Some(1e-3));
+        assert_eq!(conversion("KB", "MB"), Some(1e-3));
+        assert_eq!(conversion("times", "times"), Some(1.0));
+        assert_eq!(conversion("ms", "MB"), None);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The points of a study with real hosts, in addition to the simulated ones.
 
+use crate::data::conversion;
 use crate::{Measured, Point, Row, Study};
 use slotline_lab::record::Emulation;
 use slotline_lab::statistics::Estimate;
@@ -40,7 +41,11 @@ impl Emulated {
         let same = |a: &Row, b: &Row| {
             (a.x, &a.point, &a.scheme, &a.quantity) == (b.x, &b.point, &b.scheme, &b.quantity)
         };
-        let value = |row: &Row| found.iter().find(|other| same(row, other)).map(|other| other.ours);
+        // The unit of a quantity depends on the values that were compared.
+        let value = |row: &Row| {
+            let other = found.iter().find(|other| same(row, other))?;
+            Some(other.ours.over(1.0 / conversion(&other.unit, &row.unit)?))
+        };
         let runs = points.iter().flat_map(|point| &point.runs);
         let each = runs.filter_map(|run| run.engine.emulation);
         Emulated {
