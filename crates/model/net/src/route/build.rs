@@ -240,7 +240,7 @@ fn switch_nodes(graph: &Graph) -> Vec<NodeId> {
     nodes.filter(|(_, info)| info.kind == NodeKind::Switch).map(|(node, _)| node).collect()
 }
 
-/// The cells of all rows, row by row.
+/// The cells of all rows, row by row. One search serves all groups of a class.
 fn fill(
     rows: &[Vec<Near>],
     groups: &[Vec<u32>],
@@ -248,20 +248,72 @@ fn fill(
     sets: &mut Sets,
 ) -> Vec<Cell> {
     let mut cells = vec![NONE; rows.len() * groups.len()];
+    let linked = linked(rows);
     let (mut distance, mut queue, mut ports) = (Vec::new(), Vec::new(), Vec::new());
-    for (group, homes) in groups.iter().enumerate() {
+    for class in classes(rows, groups, avoiding) {
+        let homes = &groups[class[0]];
         search(rows, homes, &mut distance, &mut queue);
-        for (row, links) in rows.iter().enumerate() {
-            nearest(links, &distance, &mut ports);
+        let mut cell = |row: usize, distance: &[u32]| {
+            nearest(&rows[row], distance, &mut ports);
             avoiding.thin(row, homes, &mut ports);
-            cells[row * groups.len() + group] = sets.cell(&ports);
+            sets.cell(&ports)
+        };
+        for row in 0..rows.len() {
+            let cell = cell(row, &distance);
+            class.iter().for_each(|group| cells[row * groups.len() + group] = cell);
         }
+        // The others of a class are as far from each other as from the first, which changes only what is next to them.
+        for &group in &class[1..] {
+            let [first, other] = [homes[0], groups[group][0]].map(|home| home as usize);
+            distance.swap(first, other);
+            for &row in linked[first].iter().chain(&linked[other]) {
+                cells[row as usize * groups.len() + group] = cell(row as usize, &distance);
+            }
+            distance.swap(first, other);
+        }
+    }
+    for (group, homes) in groups.iter().enumerate() {
         let first = if homes.len() == 1 { HOME } else { HOMES };
         for (at, &row) in homes.iter().enumerate() {
             cells[row as usize * groups.len() + group] = first + at as Cell;
         }
     }
     cells
+}
+
+/// By row, the rows that have a link to it.
+fn linked(rows: &[Vec<Near>]) -> Vec<Vec<u32>> {
+    let mut linked = vec![Vec::new(); rows.len()];
+    for (row, links) in (0..).zip(rows) {
+        links.iter().for_each(|link| linked[link.to as usize].push(row));
+    }
+    linked
+}
+
+/// Groups whose only switches have the same neighbors, such as the lowest switches of a pod. All other nodes but those next
+/// to them are equally far from them, and reach them by the same ports. If ports are avoided, each group is alone.
+fn classes(rows: &[Vec<Near>], groups: &[Vec<u32>], avoiding: &Avoiding<'_>) -> Vec<Vec<usize>> {
+    let mut classes: Vec<Vec<usize>> = Vec::new();
+    let mut known = BTreeMap::new();
+    for (group, homes) in groups.iter().enumerate() {
+        match **homes {
+            [home] if avoiding.avoid.is_empty() => {
+                let class = *known.entry(neighbors(rows, home)).or_insert(classes.len());
+                classes.resize_with(classes.len().max(class + 1), Vec::new);
+                classes[class].push(group);
+            }
+            _ => classes.push(vec![group]),
+        }
+    }
+    classes
+}
+
+/// The switches next to that of `row`, ascending.
+fn neighbors(rows: &[Vec<Near>], row: u32) -> Vec<u32> {
+    let mut all: Vec<u32> = rows[row as usize].iter().map(|link| link.to).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
 }
 
 /// Hops from every row to the nearest of `homes`; `u32::MAX` if there is no path.

@@ -6,7 +6,7 @@ use crate::id::{HostId, NodeId, PortId};
 use crate::time::Time;
 use crate::topology::{
     Down, End, FatTreeSpec, Graph, GraphLink, GraphSpec, LeafSpineSpec, NodeKind, StarSpec,
-    TopologySpec, TreeSpec, Wiring,
+    TopologySpec, TreeSpec, Wire, Wiring,
 };
 use crate::units::Rate;
 use proptest::prelude::*;
@@ -42,6 +42,27 @@ fn distances(graph: &Graph, down: &Down, src: NodeId) -> BTreeMap<NodeId, usize>
         }
     }
     seen
+}
+
+/// At every switch, exactly the ports on shortest paths lead to a host.
+fn check_choices(graph: &Graph, down: &Down) {
+    let (routes, wiring) = (Routes::build(graph, RoutingSpec::Ecmp, down, 7), graph.wiring());
+    for dst in hosts(graph) {
+        let to = graph.hosts[dst.at()];
+        let reference = distances(graph, down, to);
+        let forwards = |node: NodeId| node == to || graph.nodes[node.at()].kind == NodeKind::Switch;
+        for at in (0..graph.nodes.len() as u32).map(NodeId).filter(|at| *at != to && forwards(*at))
+        {
+            let nearer = |(_, wire): &(PortId, &Wire)| {
+                let far = reference.get(&wire.far.node).filter(|_| forwards(wire.far.node));
+                far.is_some_and(|far| reference.get(&at) == Some(&(far + 1)))
+                    && !down.links.contains(&wire.link)
+            };
+            let ports = (0..).map(PortId).zip(wiring.of(at)).filter(nearer);
+            let expected: Vec<PortId> = ports.map(|(port, _)| port).collect();
+            assert_eq!(routes.choices(at, dst).iter().collect::<Vec<_>>(), expected, "{at:?}");
+        }
+    }
 }
 
 /// Every two hosts have a path exactly if the reference has one. It has the same length, and uses nothing that is down.
@@ -154,6 +175,7 @@ proptest! {
             nodes: node.iter().map(|i| NodeId(i.index(graph.nodes.len()) as u32)).collect(),
         };
         check_all_pairs(&graph, mode, &down, entropy);
+        check_choices(&graph, &down);
     }
 }
 

@@ -34,6 +34,10 @@ pub struct Avoid {
 }
 
 impl Avoid {
+    /// Whether no switch avoids a port.
+    pub fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
     /// The ports that `node` avoids, if any.
     pub fn of(&self, node: NodeId) -> Option<&NodeAvoid> {
         self.nodes.get(&node)
