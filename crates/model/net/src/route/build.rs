@@ -1,4 +1,4 @@
-//! Computes routes: one breadth-first search per group of destinations.
+//! Computes routes: one breadth-first search for all destinations whose switches have the same neighbors.
 
 use super::RoutingSpec;
 use super::recovery::Avoid;
