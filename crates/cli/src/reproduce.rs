@@ -122,14 +122,16 @@ fn one(experiment: &'static Experiment, options: &ReproduceOptions) -> Result<bo
     // Single runs are removed only after the result is stored.
     drop(places);
     print(experiment, &findings, options);
+    let is_valid = findings.emulated.as_ref().is_none_or(|found| found.emulation.is_valid());
     options.pages.iter().try_for_each(|pages| match findings.emulated {
+        Some(_) if !is_valid && !options.accept_late => Ok(()),
         Some(_) => write_emulated(pages, experiment, &findings, options),
         None => write_table(pages, experiment, &findings),
     })?;
     if !options.common.json && !options.markdown {
         say(&format!("Page: {}\n", folder.join("report.html").display()));
     }
-    Ok(findings.emulated.is_none_or(|emulated| emulated.emulation.is_valid()))
+    Ok(is_valid)
 }
 
 /// Stores the result of `experiment` below the folder `pages`, and writes its table into the page of its paper.
