@@ -1363,6 +1363,7 @@ class Quantity(Table):
     :param percentile: The percentile of the values (nearest rank). Default: their mean.
     :param port: The port of values of ports, such as `s0-h0`: the node, and its neighbour.
     :param sender: Only flows from this host, by its number.
+    :param share_of: Instead, the value as a share of this one.
     :param values: Instead of a metric, the mean of these values, or a percentile of them.
     :param workload: Only flows of this workload, by its place in the file, from 0.
     """
@@ -1377,7 +1378,8 @@ class Quantity(Table):
     percentile: float | None = None
     port: str | None = None
     sender: int | None = None
-    values: Literal["completion-times", "exchange-times", "queue", "throughput", "sent", "peak", "lost"] | None = None
+    share_of: float | str | None = None
+    values: Literal["completion-times", "exchange-times", "queue", "throughput", "sent", "peak", "lost", "arrived"] | None = None
     workload: int | None = None
 
 
@@ -1713,6 +1715,8 @@ class FabricGraph(Table):
     :param names: The attribute in the file that names nodes. Default: their ids.
     :param overrides: Links whose rate or delay differs.
     :param rate: Rate of links that give no rate.
+    :param spanning_tree: A file with the states of the switches' ports, as `bridge -j link` or `show spanning-tree`
+        prints them: links of a containerlab topology that the spanning tree blocks are left out.
     :param switches: Names of the switches.
     """
     KIND: ClassVar[str] = "graph"
@@ -1728,6 +1732,7 @@ class FabricGraph(Table):
     names: str | None = None
     overrides: Sequence[LinkOverride | Mapping[str, Any]] | None = None
     rate: Rate | None = None
+    spanning_tree: str | None = None
     switches: Sequence[str] | None = None
 
 

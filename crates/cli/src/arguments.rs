@@ -216,7 +216,8 @@ pub struct ReproduceOptions {
     #[arg(long, conflicts_with = "json")]
     pub markdown: bool,
     /// Store the results in `results` below this folder, for example docs/reproduction, and write the tables into the
-    /// pages of the papers there. The texts around them stay.
+    /// pages of the papers there. The texts around them stay. Those of real hosts are only stored if they are valid, or
+    /// with --accept-late.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["json", "markdown"])]
     pub pages: Option<PathBuf>,
     /// Run nothing: write the tables of these experiments, or of all, from the stored results.

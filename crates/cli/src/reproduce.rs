@@ -10,7 +10,8 @@ use slotline_lab::output::format::emulated as emulation_line;
 use slotline_lab::record::RunRecord;
 use slotline_lab::run::Done;
 use slotline_reproduce::{
-    Emulated, Experiment, Findings, Measured, PAPERS, Paper, Point, Sizes, Stored, Study, Work,
+    Emulated, Experiment, Findings, Measured, PAPERS, Paper, Point, Sizes, Stored, StoredTable,
+    Study, Work, with_stored_tables,
 };
 use slotline_scenario::{EmulateSpec, Loaded};
 use std::collections::BTreeSet;
@@ -26,6 +27,7 @@ pub fn reproduce(options: &ReproduceOptions) -> Result<ExitCode> {
     let chosen = chosen(options)?;
     if let Some(pages) = options.pages.as_deref().filter(|_| options.stored) {
         chosen.into_iter().try_for_each(|experiment| write_stored(pages, experiment))?;
+        write_stored_tables(pages)?;
         return Ok(ExitCode::SUCCESS);
     }
     refuse_without_effect(options)?;
@@ -63,10 +65,10 @@ fn refuse_without_effect(options: &ReproduceOptions) -> Result<()> {
     if !emulates && (options.dilation.is_some() || options.accept_late) {
         bail!("--dilation and --accept-late are only valid with --engine emulate");
     }
-    if emulates && (options.markdown || options.pages.is_some()) {
-        bail!("--markdown and --pages have no column for real hosts: omit them, or use --json");
+    if emulates && options.markdown {
+        bail!("--markdown has no column for real hosts: omit it, or use --json");
     }
-    if options.end.is_some() && options.pages.is_some() {
+    if !emulates && options.end.is_some() && options.pages.is_some() {
         bail!("--pages writes complete results: omit --end");
     }
     Ok(())
@@ -120,15 +122,23 @@ fn one(experiment: &'static Experiment, options: &ReproduceOptions) -> Result<bo
     // Single runs are removed only after the result is stored.
     drop(places);
     print(experiment, &findings, options);
-    options.pages.iter().try_for_each(|pages| write_table(pages, experiment, &findings))?;
+    let is_valid = findings.emulated.as_ref().is_none_or(|found| found.emulation.is_valid());
+    options.pages.iter().try_for_each(|pages| match findings.emulated {
+        Some(_) if !is_valid && !options.accept_late => Ok(()),
+        Some(_) => write_emulated(pages, experiment, &findings, options),
+        None => write_table(pages, experiment, &findings),
+    })?;
     if !options.common.json && !options.markdown {
         say(&format!("Page: {}\n", folder.join("report.html").display()));
     }
-    Ok(findings.emulated.is_none_or(|emulated| emulated.emulation.is_valid()))
+    Ok(is_valid)
 }
 
 /// Stores the result of `experiment` below the folder `pages`, and writes its table into the page of its paper.
 fn write_table(pages: &Path, experiment: &Experiment, findings: &Findings) -> Result<()> {
+    if findings.rows.is_empty() {
+        bail!("{}: nothing was measured, so there is nothing to store", experiment.id);
+    }
     let stored = Stored::new(experiment, &findings.rows);
     let file = Stored::path(pages, experiment);
     let written = stored.write(pages, experiment);
@@ -146,6 +156,42 @@ fn write_stored(pages: &Path, experiment: &Experiment) -> Result<()> {
         bail!("{name}: expected a heading `## {}: ...` with a table below it", experiment.id);
     };
     std::fs::write(&path, page).with_context(|| format!("cannot write {name}"))
+}
+
+/// Stores the values of real hosts below the folder `pages`, and writes their table into the page that announces it.
+fn write_emulated(
+    pages: &Path,
+    experiment: &Experiment,
+    findings: &Findings,
+    options: &ReproduceOptions,
+) -> Result<()> {
+    let mut made = format!("slotline reproduce {} --engine emulate", experiment.id);
+    made += &format!(" --dilation {}", emulation(options).dilation);
+    made += &options.end.map_or(String::new(), |end| format!(" --end {end}"));
+    let table = StoredTable::emulated(experiment, findings, &made);
+    let file = StoredTable::path(pages, &table.table);
+    table.write(pages).with_context(|| format!("cannot write {}", file.display()))?;
+    write_stored_tables(pages)
+}
+
+/// Writes all tables that the pages in the folder announce.
+fn write_stored_tables(pages: &Path) -> Result<()> {
+    let files =
+        std::fs::read_dir(pages).with_context(|| format!("cannot read {}", pages.display()))?;
+    for file in files {
+        let path = file?.path();
+        if path.extension().is_none_or(|end| end != "md") {
+            continue;
+        }
+        let page = std::fs::read_to_string(&path)
+            .with_context(|| format!("cannot read {}", path.display()))?;
+        let written = with_stored_tables(&page, |name| StoredTable::read(pages, name))?;
+        if written != page {
+            std::fs::write(&path, written)
+                .with_context(|| format!("cannot write {}", path.display()))?;
+        }
+    }
+    Ok(())
 }
 
 fn print(experiment: &Experiment, findings: &Findings, options: &ReproduceOptions) {

@@ -149,3 +149,30 @@ fn real_hosts_send_as_daemons_decide() {
     assert!(text.contains("2 kills; no connection broke"), "{text}{}", stderr(&output));
     assert!(text.contains("Longest ping, ms: median"), "{text}");
 }
+
+/// Datagrams cross a bump between real interfaces: it takes time, and loses nothing at a small part of its load.
+#[test]
+fn a_bump_between_interfaces_passes_packets_on() {
+    let folder = Folder::new("interface", &[]);
+    if !folder.run(&["probe"]).status.success() {
+        println!("skipped: this machine cannot make hosts");
+        return;
+    }
+    let measured = |discipline: &str| {
+        let case = format!("{discipline}:50Mbps");
+        let output = folder.run(&["bench", "interface", "--json", "--case", &case]);
+        assert!(output.status.success(), "{case}: {}", stderr(&output));
+        let rows = String::from_utf8(output.stdout).expect("text");
+        let rows: Vec<Value> =
+            rows.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+        let value = |name: &str| {
+            let row = rows.iter().find(|row| row["name"] == format!("interface/{name}"));
+            row.and_then(|row| row["value"].as_f64()).unwrap_or_else(|| panic!("{name}: {rows:?}"))
+        };
+        [value("sent"), value("lost"), value("p0"), value("p50")]
+    };
+    let ([sent, _, least, _], [_, lost, by_bump, median]) = (measured("none"), measured("dctcp"));
+    assert!((45.0..55.0).contains(&sent), "{sent} Mbit/s");
+    assert!(lost < 5.0, "{lost} %");
+    assert!(0.0 < least && least < by_bump && by_bump <= median, "{least}, {by_bump}, {median} us");
+}

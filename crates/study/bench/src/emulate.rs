@@ -46,12 +46,21 @@ fn names(_: &Choice<'_>) -> Vec<String> {
 
 /// Runs one case in namespaces of its own.
 fn run_named(case: &str, _scenarios: &Path) -> Outcome {
-    if !isolation::is_inside() {
-        // The isolated process prints the rows.
-        let code = isolation::run_inside()?;
-        let done = code == std::process::ExitCode::SUCCESS;
-        return if done { Ok(vec![]) } else { Err("the isolated process failed".into()) };
+    run_isolated(|| one(case))
+}
+
+/// Runs `work` in a process with namespaces of its own.
+pub(crate) fn run_isolated(work: impl FnOnce() -> Outcome) -> Outcome {
+    if isolation::is_inside() {
+        return work();
     }
+    // The isolated process prints the rows.
+    let code = isolation::run_inside()?;
+    let done = code == std::process::ExitCode::SUCCESS;
+    if done { Ok(vec![]) } else { Err("the isolated process failed".into()) }
+}
+
+fn one(case: &str) -> Outcome {
     match case.split_once(':') {
         Some(("switch", mtu)) => switch(mtu),
         Some(("delay", rate)) => delay(rate),

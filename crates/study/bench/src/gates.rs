@@ -129,7 +129,7 @@ impl Slots {
 }
 
 /// The time of day in ns.
-fn now() -> u64 {
+pub(crate) fn now() -> u64 {
     let time = clock_gettime(ClockId::Realtime);
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
@@ -239,8 +239,13 @@ fn send(socket: &UdpSocket) {
 
 /// The time at which the next datagram came to the kernel; `None` if none comes any more.
 fn arrival(socket: &UdpSocket) -> io::Result<Option<u64>> {
-    let (mut room, mut messages) = ([0; DATAGRAM], nix::cmsg_space!(TimeSpec));
-    let mut slices = [IoSliceMut::new(&mut room)];
+    arrived(socket, &mut [0; DATAGRAM])
+}
+
+/// Reads the next datagram into `room`, and returns the time at which it came to the kernel; `None` if none comes any more.
+pub(crate) fn arrived(socket: &UdpSocket, room: &mut [u8]) -> io::Result<Option<u64>> {
+    let mut messages = nix::cmsg_space!(TimeSpec);
+    let mut slices = [IoSliceMut::new(room)];
     let flags = MsgFlags::empty();
     let received = recvmsg::<()>(socket.as_raw_fd(), &mut slices, Some(&mut messages), flags);
     match received.map_err(io::Error::from) {

@@ -25,6 +25,8 @@ pub mod hedera;
 #[cfg(target_os = "linux")]
 mod htsim;
 #[cfg(target_os = "linux")]
+pub mod interface;
+#[cfg(target_os = "linux")]
 pub mod peer;
 pub mod pipeline;
 pub mod report;

@@ -5,7 +5,7 @@ use crate::{
     tdma, xco,
 };
 #[cfg(target_os = "linux")]
-use crate::{daemons, emulate};
+use crate::{daemons, emulate, interface};
 use std::error::Error;
 use std::path::Path;
 
@@ -105,6 +105,12 @@ pub static BENCHMARKS: &[Benchmark] = &[
         "bump",
         "A bump: time per packet with DCTCP, RED, an eBPF program, and with tables that cores share",
         bump::rows,
+    ),
+    #[cfg(target_os = "linux")]
+    separate(
+        "interface",
+        "A bump between real interfaces: latency of packets by discipline and load",
+        interface::SEPARATE,
     ),
     here(
         "hedera",

@@ -45,7 +45,7 @@ pub fn value(spec: &QuantitySpec, run: &RunRecord, window: Window) -> Option<f64
         (None, Some(_)) => reduced(spec, &values(spec, run, window))?,
         (None, None) => counted(spec, run)?,
     };
-    Some(value / spec.per).filter(|value| value.is_finite())
+    Some(value / spec.per / spec.whole().unwrap_or(1.0)).filter(|value| value.is_finite())
 }
 
 /// The values of which the quantity is a mean or a percentile, in their base unit; none if it is a metric or a count.
@@ -106,6 +106,7 @@ fn all(values: Values, run: &RunRecord, window: Window, chosen: Chosen, port: &s
         Values::Sent => of_ports(run, port, |bytes, _, _| bytes as f64 * 8.0 / length(run)),
         Values::Peak => of_ports(run, port, |_, peak, _| peak as f64),
         Values::Lost => of_ports(run, port, |_, _, lost| lost),
+        Values::Arrived => arrived(run, window, chosen),
     }
 }
 
@@ -116,6 +117,21 @@ fn completion_times(run: &RunRecord, window: Window, chosen: Chosen) -> Vec<f64>
     };
     let time = |flow: &crate::record::FlowRow| (flow.finish_ps - flow.start_ps) as f64 / 1e12;
     run.flows.iter().filter(counts).map(time).collect()
+}
+
+/// The rate at which payload of the chosen flows arrived in `window`. Each flow has the same rate from its start to its
+/// end, or to the end of the run.
+fn arrived(run: &RunRecord, window: Window, chosen: Chosen) -> Vec<f64> {
+    let (from, until) = (window.from_ps, window.until_ps.min(run.engine.sim_time_ps));
+    let within = |flow: &crate::record::FlowRow| {
+        let end = if flow.finished() { flow.finish_ps } else { run.engine.sim_time_ps };
+        let both = end.min(until).saturating_sub(flow.start_ps.max(from));
+        // A flow of a real host may start while the run ends.
+        flow.delivered_bytes as f64 * both as f64 / end.saturating_sub(flow.start_ps).max(1) as f64
+    };
+    let flows = run.flows.iter().filter(|flow| flow.started() && chosen.has(flow));
+    let bytes: f64 = flows.map(within).sum();
+    if until > from { vec![bytes * 8e12 / (until - from) as f64] } else { vec![] }
 }
 
 /// The length of the run in seconds.
@@ -241,6 +257,10 @@ mod tests {
             ("values = \"sent\"\nport = \"s0-h1\"", 1e6),
             ("values = \"peak\"\nport = \"s0-h1\"", 700.0),
             ("values = \"lost\"\nport = \"s0-h1\"", 0.25),
+            // 1,000 bytes in 10 ms and 3,000 in 20, and 100 from 5 to 40 ms.
+            ("values = \"arrived\"", 4_100.0 * 8.0 / 0.04),
+            ("values = \"arrived\"\nworkload = 0\nshare-of = \"1Mbps\"", 0.2),
+            ("values = \"arrived\"\nworkload = 1\nfrom = \"5ms\"", (2_250.0 + 100.0) * 8.0 / 0.035),
             ("counter = \"voq_drops\"", 6.0),
             ("counter = \"voq_drops\"\nover = \"circuit_days\"", 0.25),
             ("counter = \"pause_frame_bytes\"\nper-second = true", 2e5),

@@ -63,17 +63,20 @@ pub(super) fn points(
     all.filter(|(_, (_, x))| wanted(*x)).map(point).collect()
 }
 
-/// The name that all settings have, and their values, if these are whole numbers.
+/// The name that all settings have, and their values, if these are several whole numbers.
 fn axis<'a>(setups: impl Iterator<Item = &'a str>) -> Option<(&'a str, Vec<u32>)> {
     let all: Vec<(&str, u32)> = setups.map(setting).collect::<Option<_>>()?;
     let name = all.first()?.0;
-    let same = all.iter().all(|(other, _)| *other == name);
+    let same = all.len() > 1 && all.iter().all(|(other, _)| *other == name);
     same.then(|| (name, all.iter().map(|(_, number)| *number).collect()))
 }
 
-/// The name and the value of a single setting that is a whole number.
+/// The name and the value of a single setting that is a whole number, or of a label such as "200 us ahead".
 fn setting(setup: &str) -> Option<(&str, u32)> {
-    let (name, value) = setup.split_once(" = ")?;
+    if let Some((name, value)) = setup.split_once(" = ") {
+        return Some((name, value.parse().ok()?));
+    }
+    let (value, name) = setup.split_once(' ')?;
     Some((name, value.parse().ok()?))
 }
 
@@ -290,9 +293,15 @@ fn explained(expect: &ExpectSpec) -> String {
     if expect.note.is_empty() { expect.source.clone() } else { expect.note.clone() }
 }
 
-/// The values of `subject` by seed, in its base unit.
+/// The values of `subject` by seed, in its base unit. A quantity is that of the point, whose settings may differ.
 fn values(point: &Measured, scheme: &str, subject: &Subject) -> Vec<f64> {
     let window = point.asked.window.unwrap_or(Window::ALL);
+    let here = |subject: &Subject| {
+        let own = point.asked.quantities.iter().find(|own| own.name == subject.title());
+        own.cloned().map(Subject::Quantity)
+    };
+    let own = matches!(subject, Subject::Quantity(_)).then(|| here(subject)).flatten();
+    let subject = own.as_ref().unwrap_or(subject);
     point.of(scheme).filter_map(|run| subject.value(run, window)).collect()
 }
 
@@ -384,10 +393,36 @@ mod tests {
     }
 
     #[test]
+    fn a_quantity_is_that_of_its_point() {
+        let text = FILE
+            .replace("[sweep.grid]\n\"fabric.hosts\" = [3, 4]", "")
+            .replace("at = { \"fabric.hosts\" = 4 }\n", "")
+            + "[[measure.quantity]]\nname = \"own\"\nmetric = \"goodput\"\nper = 1\n\
+               [sweep.grid]\n\"measure.quantity[0].per\" = [1, 4]\n";
+        let points = points(Path::new("x.toml"), &text, &[], |_| true).expect("a valid sweep");
+        let runs = RunSet::example(1).runs;
+        let points: Vec<Measured> = points.iter().map(|point| point.with(runs.clone())).collect();
+        let own: Vec<f64> = rows(&points)
+            .iter()
+            .filter(|row| row.quantity == "own" && row.scheme == "tcp")
+            .map(|row| row.ours.mean)
+            .collect();
+        assert!(own.len() == 2 && (own[0] / own[1] - 4.0).abs() < 1e-9, "{own:?}");
+    }
+
+    #[test]
     fn an_axis_has_one_name() {
         assert_eq!(axis(["K = 0", "K = 4"].into_iter()), Some(("K", vec![0, 4])));
-        for none in [&["1 Gbit/s, N = 1", "mix, K = 1"][..], &["K = 1", "idle"], &["k = 1.5"], &[]]
-        {
+        let labels = ["0 us ahead", "200 us ahead"];
+        assert_eq!(axis(labels.into_iter()), Some(("us ahead", vec![0, 200])));
+        for none in [
+            &["1 Gbit/s, N = 1", "mix, K = 1"][..],
+            &["K = 1", "idle"],
+            &["4 packets", "200 us ahead"],
+            &["k = 1.5", "k = 2"],
+            &["13 senders"],
+            &[],
+        ] {
             assert_eq!(axis(none.iter().copied()), None, "{none:?}");
         }
     }

@@ -5,21 +5,25 @@
 //! it has the points and the rows. Other experiments are a computation, or a measurement of this program. No parameter
 //! is tuned to match a paper.
 
-/// An experiment that is data: its file has the points, the quantities and the expected values.
+/// An experiment that is data: its file has the points, the quantities and the expected values. Fields that follow, such as
+/// `figures: more`, replace those of [`Study::data`].
 macro_rules! data {
-    ($id:literal, $about:literal) => {
+    ($id:literal, $about:literal $(, $field:ident: $value:expr)*) => {
         $crate::Experiment {
             id: $id,
             about: $about,
-            work: $crate::Work::Runs($crate::Study::data(
-                concat!("scenarios/reproduce/", $id, ".toml"),
-                include_str!(concat!(
-                    env!("CARGO_MANIFEST_DIR"),
-                    "/../../../scenarios/reproduce/",
-                    $id,
-                    ".toml"
-                )),
-            )),
+            work: $crate::Work::Runs($crate::Study {
+                $($field: $value,)*
+                ..$crate::Study::data(
+                    concat!("scenarios/reproduce/", $id, ".toml"),
+                    include_str!(concat!(
+                        env!("CARGO_MANIFEST_DIR"),
+                        "/../../../scenarios/reproduce/",
+                        $id,
+                        ".toml"
+                    )),
+                )
+            }),
         }
     };
 }
@@ -38,6 +42,7 @@ mod page;
 pub mod quantity;
 mod sizes;
 mod stored;
+mod stored_table;
 mod table;
 mod tdma;
 mod xco;
@@ -49,6 +54,7 @@ pub use page::write;
 pub use quantity::Quantity;
 pub use sizes::Sizes;
 pub use stored::Stored;
+pub use stored_table::{StoredTable, marked, with_stored_tables};
 pub use table::table;
 
 use draw::View;

@@ -1,7 +1,10 @@
 //! A fabric that is in a file of its own, in the format of another program.
 
 use crate::content_name;
-use slotline_formats::topology::{FORMATS, FabricFormat, ReadError, by_ending, name, read};
+use slotline_formats::topology::spanning_tree::SpanningTree;
+use slotline_formats::topology::{
+    FORMATS, FabricFormat, ReadError, by_ending, name, read, read_on_tree,
+};
 use slotline_net::error::SpecError;
 use slotline_net::topology::{GraphSpec, TopologySpec};
 use std::fmt::Write;
@@ -22,7 +25,7 @@ pub struct Imported {
 /// If `fabric` names a file, replaces it by the content of the file. `files` reads a file.
 pub fn resolve(
     fabric: &mut TopologySpec,
-    files: impl FnOnce(&str) -> Result<String, String>,
+    files: impl Fn(&str) -> Result<String, String>,
 ) -> Result<Option<Imported>, SpecError> {
     let TopologySpec::Graph(asked) = fabric else {
         return Ok(None);
@@ -37,7 +40,13 @@ pub fn resolve(
         return Err(fault(message));
     };
     let text = files(&file).map_err(|why| fault(format!("`file` cannot be read: {why}")))?;
-    match read(format, &text, asked) {
+    let found = match &asked.spanning_tree {
+        Some(name) if format == FabricFormat::Containerlab => {
+            read_on_tree(&text, asked, &spanning_tree(name, &files)?)
+        }
+        _ => read(format, &text, asked),
+    };
+    match found {
         Ok(read) => {
             *fabric = TopologySpec::Graph(read.spec);
             let (unread, nodes) = (read.unread, read.assumed);
@@ -49,6 +58,17 @@ pub fn resolve(
             Err(fault(format!("`file` = {file}, as {}, line {line}: {message}", name(format))))
         }
     }
+}
+
+/// The spanning tree in the file `name`.
+fn spanning_tree(
+    name: &str,
+    files: impl Fn(&str) -> Result<String, String>,
+) -> Result<SpanningTree, SpecError> {
+    let fault = |message: String| SpecError::new("fabric.spanning-tree", message);
+    let text = files(name).map_err(|why| fault(format!("`{name}` cannot be read: {why}")))?;
+    let parsed = SpanningTree::parse(&text);
+    parsed.map_err(|error| fault(format!("`{name}`, line {}: {}", error.line, error.message)))
 }
 
 /// The values of `format`, for a message.
@@ -198,5 +218,48 @@ mod tests {
         }
         let fabric = "file = \"net.txt\"\nformat = \"hpcc-topology\"";
         assert!(load("good", "net.txt", HPCC, fabric).is_ok());
+    }
+
+    /// Three bridges in a triangle, and the states of their ports: the link between the second and the third is blocked.
+    const TRIANGLE: &str = "name: t\ntopology:\n  nodes:\n    s1: {kind: bridge}\n    s2: {kind: bridge}\n    \
+                            s3: {kind: bridge}\n    a: {kind: linux}\n    b: {kind: linux}\n  links:\n    \
+                            - endpoints: [\"s1:e1\", \"s2:e1\"]\n    - endpoints: [\"s2:e2\", \"s3:e1\"]\n    \
+                            - endpoints: [\"s3:e2\", \"s1:e2\"]\n    - endpoints: [\"a:eth1\", \"s2:e3\"]\n    \
+                            - endpoints: [\"b:eth1\", \"s3:e3\"]\n";
+    const STATES: &str = r#"{"s1": [{"ifname": "e1", "state": "forwarding"}, {"ifname": "e2", "state": "forwarding"}],
+        "s2": [{"ifname": "e1", "state": "forwarding"}, {"ifname": "e2", "state": "forwarding"},
+               {"ifname": "e3", "state": "forwarding"}],
+        "s3": [{"ifname": "e1", "state": "blocking"}, {"ifname": "e2", "state": "forwarding"},
+               {"ifname": "e3", "state": "forwarding"}]}"#;
+
+    #[test]
+    fn a_spanning_tree_leaves_links_out() {
+        let folder = std::env::temp_dir().join(format!("slotline-tree-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("lab.clab.yml"), TRIANGLE).unwrap();
+        std::fs::write(folder.join("tree.json"), STATES).unwrap();
+        std::fs::write(folder.join("bad.json"), "{").unwrap();
+        let links = |tree: &str| {
+            let text = format!(
+                "name = \"x\"\nend = {{ at = \"1s\" }}\n[fabric]\nkind = \"graph\"\nfile = \"lab.clab.yml\"\n\
+                 rate = \"1Gbps\"\ndelay = \"1us\"\n{tree}\n[[workload]]\nkind = \"ring\"\n[[scheme]]\nname = \"tcp\"\n"
+            );
+            std::fs::write(folder.join("s.toml"), text).unwrap();
+            let loaded =
+                Scenario::load(&folder.join("s.toml")).map_err(|error| error.to_string())?;
+            Ok::<usize, String>(loaded.resolved().matches("[[fabric.link]]").count())
+        };
+        assert_eq!((links(""), links("spanning-tree = \"tree.json\"")), (Ok(5), Ok(4)));
+        for (tree, why) in
+            [("none.json", "`none.json` cannot be read"), ("bad.json", "`bad.json`, line 1")]
+        {
+            let error = links(&format!("spanning-tree = \"{tree}\"")).unwrap_err();
+            assert!(error.contains(why) && error.contains("fabric.spanning-tree"), "{error}");
+        }
+        std::fs::remove_dir_all(folder).unwrap();
+        let error =
+            load("other", "net.json", LEAF_SPINE, "file = \"net.json\"\nspanning-tree = \"t\"");
+        let error = error.unwrap_err().to_string();
+        assert!(error.contains("`spanning-tree` does not go with a node-link file"), "{error}");
     }
 }

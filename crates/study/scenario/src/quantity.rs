@@ -49,6 +49,9 @@ pub struct QuantitySpec {
     /// Instead, the share of the values that are larger than this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub above: Option<Amount>,
+    /// Instead, the value as a share of this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub share_of: Option<Amount>,
     /// Only flows that start, and samples, from this time on. Default: `warmup` of `measure`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<Time>,
@@ -75,6 +78,9 @@ pub enum Values {
     Peak,
     /// The packets that `port` dropped, as a share of all that reached it.
     Lost,
+    /// The rate at which payload arrived from `warmup` to `until` of `measure`, where each flow has the same rate from its
+    /// start to its end.
+    Arrived,
 }
 
 fn is_false(value: &bool) -> bool {
@@ -93,13 +99,13 @@ impl Values {
         match self {
             Values::CompletionTimes | Values::ExchangeTimes => Unit::Seconds,
             Values::Queue | Values::Peak => Unit::Bytes,
-            Values::Throughput | Values::Sent => Unit::BitsPerSecond,
+            Values::Throughput | Values::Sent | Values::Arrived => Unit::BitsPerSecond,
             Values::Lost => Unit::Share,
         }
     }
     /// Whether they are of a port.
     pub const fn is_of_port(self) -> bool {
-        !matches!(self, Values::CompletionTimes | Values::ExchangeTimes)
+        !matches!(self, Values::CompletionTimes | Values::ExchangeTimes | Values::Arrived)
     }
     /// Whether they come from samples.
     pub const fn is_sampled(self) -> bool {
@@ -107,7 +113,7 @@ impl Values {
     }
     /// Whether a run has only one of them.
     const fn is_single(self) -> bool {
-        matches!(self, Values::Sent | Values::Peak | Values::Lost)
+        matches!(self, Values::Sent | Values::Peak | Values::Lost | Values::Arrived)
     }
 }
 
@@ -119,9 +125,14 @@ fn counter(name: &str) -> Option<Counter> {
 impl QuantitySpec {
     /// The unit of its value.
     pub fn unit(&self) -> Unit {
-        if self.above.is_some() || self.over.is_some() {
+        if self.above.is_some() || self.over.is_some() || self.share_of.is_some() {
             return Unit::Share;
         }
+        self.own_unit()
+    }
+
+    /// The unit of its value before it is made a share.
+    fn own_unit(&self) -> Unit {
         let counted = || match self.counter.as_deref().and_then(counter)?.unit {
             CountUnit::Bytes if self.per_second => Some(Unit::BitsPerSecond),
             CountUnit::Bytes => Some(Unit::Bytes),
@@ -134,11 +145,17 @@ impl QuantitySpec {
 
     /// The factor from its count to its unit.
     pub fn count_factor(&self) -> f64 {
-        match self.unit() {
+        match self.own_unit() {
+            _ if self.over.is_some() => 1.0,
             Unit::Seconds => 1e-9,
             Unit::BitsPerSecond => 8.0,
             _ => 1.0,
         }
+    }
+
+    /// What the value is a share of, in the unit of the value.
+    pub fn whole(&self) -> Option<f64> {
+        self.share_of.as_ref()?.in_unit(self.own_unit()).ok()
     }
 
     fn check(&self, scenario: &Scenario) -> Fit {
@@ -151,6 +168,7 @@ impl QuantitySpec {
         self.check_counter()?;
         self.check_values(scenario)?;
         self.check_choice(scenario)?;
+        self.check_share()?;
         ensure(self.per.is_finite() && self.per > 0.0, "per", || {
             format!("`per` is {}: it has to be a number above 0", self.per)
         })
@@ -196,6 +214,15 @@ impl QuantitySpec {
         })?;
         let Some((values, above)) = self.values.zip(self.above.as_ref()) else { return Ok(()) };
         above.in_unit(values.unit()).map(drop).map_err(|why| SpecError::new("above", why))
+    }
+
+    fn check_share(&self) -> Fit {
+        let Some(whole) = &self.share_of else { return Ok(()) };
+        let twice = self.above.is_some() || self.over.is_some();
+        ensure(!twice, "share-of", || "`above` and `over` give shares already".into())?;
+        let value =
+            whole.in_unit(self.own_unit()).map_err(|why| SpecError::new("share-of", why))?;
+        ensure(value > 0.0, "share-of", || format!("`share-of` is {whole}: it has to be above 0"))
     }
 
     /// Workloads that other points of a sweep have are accepted, ports are checked with the network.
@@ -255,6 +282,7 @@ mod tests {
             ("values = \"exchange-times\"\npercentile = 99.9", Unit::Seconds, 1e-9),
             ("values = \"queue\"\nport = \"s0-h1\"", Unit::Bytes, 1.0),
             ("values = \"queue\"\nport = \"s0-h1\"\nabove = \"2KB\"", Unit::Share, 1.0),
+            ("values = \"arrived\"\nshare-of = \"3Gbps\"", Unit::Share, 8.0),
         ] {
             let quantity =
                 &loaded(text).unwrap_or_else(|e| panic!("{text}: {e}")).measure.quantity[0];
@@ -283,6 +311,13 @@ mod tests {
             ("values = \"completion-times\"\nabove = \"2KB\"", "expected for example \"1.5ms\""),
             ("metric = \"goodput\"\nworkload = 1", "there are 1 workloads, numbered from 0"),
             ("metric = \"goodput\"\nper = 0", "a number above 0"),
+            ("metric = \"goodput\"\nshare-of = \"2KB\"", "expected for example \"9.4Gbps\""),
+            ("metric = \"goodput\"\nshare-of = \"0bps\"", "it has to be above 0"),
+            (
+                "counter = \"voq_drops\"\nover = \"circuit_days\"\nshare-of = 2",
+                "give shares already",
+            ),
+            ("values = \"arrived\"\nport = \"s0-h1\"", "`port` has no meaning"),
             ("counter = \"voq_drops\"\nworkload = 0", "without a quantity of flows"),
             (
                 "metric = \"goodput\"\n[[measure.quantity]]\nname = \"own\"\nmetric = \"drops\"",

@@ -48,6 +48,10 @@ pub struct GraphSpec {
     /// Format of the file, if its name does not show it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<FabricFormat>,
+    /// A file with the states of the switches' ports, as `bridge -j link` or `show spanning-tree` prints them: links of a
+    /// containerlab topology that the spanning tree blocks are left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spanning_tree: Option<String>,
     /// The attribute in the file that names nodes. Default: their ids.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub names: Option<String>,
@@ -187,6 +191,7 @@ impl GraphSpec {
         }
         let for_files = [
             ("format", self.format.is_some()),
+            ("spanning-tree", self.spanning_tree.is_some()),
             ("names", self.names.is_some()),
             ("host-kinds", self.host_kinds.is_some()),
         ];

@@ -39,8 +39,16 @@ pub struct Format {
 
 const GRAPH_KEYS: &[&str] =
     &["rate", "delay", "host-rate", "host-delay", "attach-hosts", "hosts", "names"];
-const LAB_KEYS: &[&str] =
-    &["rate", "delay", "host-rate", "host-delay", "attach-hosts", "hosts", "host-kinds"];
+const LAB_KEYS: &[&str] = &[
+    "rate",
+    "delay",
+    "host-rate",
+    "host-delay",
+    "attach-hosts",
+    "hosts",
+    "host-kinds",
+    "spanning-tree",
+];
 
 /// All formats.
 pub const FORMATS: [Format; 5] = [
@@ -171,6 +179,7 @@ impl Format {
             ("host-delay", asked.host_delay.is_some()),
             ("attach-hosts", asked.attach_hosts.is_some()),
             ("hosts", !asked.hosts.is_empty()),
+            ("spanning-tree", asked.spanning_tree.is_some()),
             ("names", asked.names.is_some()),
             ("host-kinds", asked.host_kinds.is_some()),
             ("switches", !asked.switches.is_empty()),

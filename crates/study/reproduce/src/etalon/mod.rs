@@ -27,9 +27,21 @@ pub(super) static PAPER: Paper = Paper {
     title: "Overcoming End-to-End Challenges in Reconfigurable Datacenter Networks (Etalon, 2018)",
     experiments: &[
         validation::TIMING,
-        queues::STATIC,
-        queues::DYNAMIC,
-        tradeoff::TRADEOFF,
+        data!(
+            "et-2",
+            "Figures 5a, 6a and 7a: circuit utilisation and latency for queues of 4 to 128 packets",
+            figures: queues::fixed_sizes
+        ),
+        data!(
+            "et-3",
+            "Figures 5b, 6b and 7b: queues that grow from 16 to 128 packets 0 to 1400 us ahead of a day",
+            figures: queues::resized_sizes
+        ),
+        data!(
+            "et-4",
+            "Figures 8 and 9: circuit utilisation against latency, with resized queues, reTCP and both",
+            figures: tradeoff::figures
+        ),
         delay::DELAY,
         rings::DEMAND,
         rings::COMBINED,

@@ -1,45 +1,17 @@
-//! Queues of fixed size, and queues that grow before days: Figures 5 to 7, and the authors' own logs.
+//! Queues of fixed size, and queues that grow before days: what is sent over time (Figure 5), and the authors' own logs.
 
-use super::{BY_CIRCUIT, BY_PACKET, MEDIAN, TAIL, USE, fixed, plots, resized};
+use super::{BY_CIRCUIT, BY_PACKET, MEDIAN, TAIL, USE, fixed, resized};
+use crate::data;
 use crate::draw::{Values, View};
 use crate::quantity::samples;
-use crate::{Experiment, Measured, Quantity, Row, Stated, Study, Work};
+use crate::{Experiment, Measured, Row, Stated, Study, Work};
 use slotline_lab::record::RunRecord;
-use slotline_lab::statistics::Estimate;
 use slotline_net::time::Time;
 use slotline_net::topology::TopologySpec;
 use slotline_net::units::Rate;
 use slotline_report::plot::{Division, Figure, Measure};
 use slotline_scenario::Scenario;
 use slotline_schemes::ControlSpec;
-
-/// Figures 5a, 6a and 7a.
-pub(super) const STATIC: Experiment = Experiment {
-    id: "et-2",
-    about: "Figures 5a, 6a and 7a: circuit utilisation and latency for queues of 4 to 128 packets",
-    work: Work::Runs(Study {
-        file: "scenarios/reproduce/et-2.toml",
-        text: include_str!("../../../../../scenarios/reproduce/et-2.toml"),
-        axis: &[4, 8, 16, 32, 64, 128],
-        set: set_packets,
-        compare: compare_static,
-        figures: |view| figures(view, "queue in packets", 64),
-    }),
-};
-
-/// Figures 5b, 6b and 7b.
-pub(super) const DYNAMIC: Experiment = Experiment {
-    id: "et-3",
-    about: "Figures 5b, 6b and 7b: queues that grow from 16 to 128 packets 0 to 1400 us ahead of a day",
-    work: Work::Runs(Study {
-        file: "scenarios/reproduce/et-3.toml",
-        text: include_str!("../../../../../scenarios/reproduce/et-3.toml"),
-        axis: &[0, 200, 400, 600, 800, 1000, 1200, 1400, STATIC_64],
-        set: |scenario, us| set_ahead(scenario, us, 128),
-        compare: compare_dynamic,
-        figures: |view| figures(view, "ahead of a day, us", 1000),
-    }),
-};
 
 /// The authors' logs with queues of fixed size.
 pub(super) const LOGS_STATIC: Experiment = Experiment {
@@ -66,14 +38,11 @@ pub(super) const LOGS_DYNAMIC: Experiment = Experiment {
         file: "scenarios/reproduce/et-D.toml",
         text: include_str!("../../../../../scenarios/reproduce/et-D.toml"),
         axis: &[0, 50, 100, 150, 200, 250, 300, 600, 900, 1200, 1500, 1800, 2100, 2400, 2700, 3000],
-        set: |scenario, us| set_ahead(scenario, us, 50),
+        set: set_ahead,
         compare: compare_logs_dynamic,
         figures: |view| vec![view.against("ahead of a day, us", &USE)],
     }),
 };
-
-/// The place on the axis of [`DYNAMIC`] of a queue of fixed size that the paper compares with.
-const STATIC_64: u32 = 10_064;
 
 fn set_packets(scenario: &mut Scenario, packets: u32) -> String {
     scenario.scheme.iter_mut().for_each(|scheme| fixed(scheme, packets));
@@ -98,20 +67,23 @@ fn set_logs(scenario: &mut Scenario, x: u32) -> String {
     format!("{setup}, 25 racks in turn, hosts of 10 Gbit/s")
 }
 
-fn set_ahead(scenario: &mut Scenario, us: u32, to: u32) -> String {
-    if us == STATIC_64 {
-        return set_packets(scenario, 64);
-    }
-    // "At tau = 0 buffers are always size s" (section 4.3); in the logs they grow as a day begins.
-    if us == 0 && to == 128 {
-        scenario.scheme.iter_mut().for_each(|scheme| fixed(scheme, 16));
-        return "0 us ahead".into();
-    }
-    scenario.scheme.iter_mut().for_each(|scheme| resized(scheme, to, Time::us(us.into())));
+/// Queues that grow to 50 packets, at zero as a day begins.
+fn set_ahead(scenario: &mut Scenario, us: u32) -> String {
+    scenario.scheme.iter_mut().for_each(|scheme| resized(scheme, 50, Time::us(us.into())));
     format!("{us} us ahead")
 }
 
-fn figures(view: &View, label: &str, at: u32) -> Vec<Figure> {
+/// The figures of the data, and that of Figure 5a.
+pub(super) fn fixed_sizes(view: &View) -> Vec<Figure> {
+    with_sequence(view, 64)
+}
+
+/// The figures of the data, and that of Figure 5b.
+pub(super) fn resized_sizes(view: &View) -> Vec<Figure> {
+    with_sequence(view, 1_000)
+}
+
+fn with_sequence(view: &View, at: u32) -> Vec<Figure> {
     let sequence = Values {
         id: "sequence",
         title: "Bytes sent from rack 0 to rack 1 in the first weeks that are sampled",
@@ -119,11 +91,9 @@ fn figures(view: &View, label: &str, at: u32) -> Vec<Figure> {
         unit: Measure::Bytes,
         scale: Division::Linear,
     };
-    let all = [&USE, &MEDIAN, &BY_CIRCUIT, &BY_PACKET];
-    let mut figures: Vec<Figure> =
-        all.map(|quantity| view.against(label, quantity)).into_iter().collect();
-    figures.push(view.time_series(at, &sequence, sent));
-    figures
+    let mut all = data::figures(view);
+    all.push(view.time_series(at, &sequence, sent));
+    all
 }
 
 /// The bytes that both uplinks of rack 0 have sent in three weeks.
@@ -139,50 +109,6 @@ fn sent(run: &RunRecord) -> Vec<(f64, f64)> {
         ((at - t0) as f64 / 1e12, (all - sent) as f64)
     };
     within.map(point).collect()
-}
-
-fn compare_static(points: &[Measured]) -> Vec<Row> {
-    let all = [&USE, &MEDIAN, &BY_CIRCUIT, &BY_PACKET, &TAIL];
-    let of = |point: &Measured| {
-        all.map(|quantity| point.row("tcp", quantity, plots::with_size(point.x, quantity), ""))
-    };
-    points.iter().flat_map(of).flatten().collect()
-}
-
-const LESS: &str = "median latency below that of queues of 64 packets";
-const MORE: &str = "circuit utilisation over that of queues of 16 packets";
-
-fn compare_dynamic(points: &[Measured]) -> Vec<Row> {
-    let value = |x: u32, quantity: &Quantity| {
-        let point = points.iter().find(|point| point.x == x)?;
-        point.mean("tcp", quantity.of).map(|estimate| estimate.mean)
-    };
-    let of = |point: &Measured| {
-        let all = [&USE, &MEDIAN, &BY_CIRCUIT, &BY_PACKET, &TAIL];
-        all.map(|quantity| point.row("tcp", quantity, plots::resized(point.x, quantity), ""))
-    };
-    let shown = points.iter().filter(|point| point.x != STATIC_64);
-    let mut rows: Vec<Row> = shown.flat_map(of).flatten().collect();
-    let ratio = |x: u32, quantity: &Quantity| Some((value(1000, quantity)?, value(x, quantity)?));
-    let alone = |quantity: &'static str, unit: &'static str, paper, ours: f64, note: &str| {
-        Estimate::of(&[ours]).map(|ours| Row {
-            x: None,
-            point: "1000 us ahead".into(),
-            scheme: "tcp".into(),
-            quantity: quantity.into(),
-            unit: unit.into(),
-            paper: Some(Stated::About(paper)),
-            ours,
-            note: note.into(),
-        })
-    };
-    let less = ratio(STATIC_64, &MEDIAN).and_then(|(new, old)| {
-        alone(LESS, "%", 36.0, 100.0 * (1.0 - new / old), "at like throughput")
-    });
-    let more = ratio(0, &USE)
-        .and_then(|(new, old)| alone(MORE, "times", 2.0, new / old, "at like latency"));
-    rows.extend([less, more].into_iter().flatten());
-    rows
 }
 
 /// Values of the authors' logs by size of queues: utilisation of CUBIC and reTCP, median latency of all packets, of

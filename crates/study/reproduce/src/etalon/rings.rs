@@ -11,7 +11,7 @@ use slotline_report::plot::{Division, Figure, Measure};
 use slotline_scenario::Scenario;
 use slotline_schemes::counters;
 
-/// Figures 12 and 13.
+/// Figures 12 to 15.
 pub(super) const DEMAND: Experiment = Experiment {
     id: "et-6",
     about: "Figures 12 to 15: a ring of large flows; demand from queues, from applications, and known ahead",

@@ -1,8 +1,7 @@
 //! Hedera: dynamic flow scheduling (Al-Fares' dissertation, 2012, chapter 4; Al-Fares et al., 2010).
 
-mod arrivals;
 mod estimate;
-mod patterns;
+mod over_time;
 mod quality;
 mod search_space;
 mod shuffle;
@@ -18,18 +17,34 @@ pub(super) static PAPER: Paper = Paper {
             Vahdat, 2010; Al-Fares' dissertation, 2012, chapter 4)",
     experiments: &[
         estimate::EXAMPLE,
-        patterns::BISECTION,
+        data!(
+            "hed-2",
+            "Figure 4.6: bisection bandwidth of 16 hosts for stride, staggered, random and hot-spot traffic"
+        ),
         shuffle::SHUFFLE,
-        patterns::TRANSFERS,
-        arrivals::LARGE,
-        arrivals::ITERATIONS,
+        data!(
+            "hed-4",
+            "Table 4.3: all of 16 hosts send 1 MB at once, packet by packet, least time-out 200 ms"
+        ),
+        data!(
+            "hed-5",
+            "Figure 4.7: share of full bisection for the patterns among 8,192 hosts; Figure 4.8: over time, 1,024 hosts",
+            figures: over_time::figures
+        ),
+        data!(
+            "hed-6",
+            "Table 4.4: annealing's steps and the share of full bisection, random traffic that is not bijective"
+        ),
         speed::ESTIMATION,
         speed::ANNEALING,
         speed::CONTROL_LOOP,
         quality::PLACEMENT,
         quality::ONCE,
         search_space::SEARCH_SPACE,
-        patterns::TIMEOUTS,
+        data!(
+            "hed-13",
+            "Section 4.4.2: retransmission time-outs of a hash of destinations and of both placements"
+        ),
     ],
 };
 

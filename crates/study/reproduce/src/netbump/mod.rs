@@ -4,6 +4,7 @@ mod accuracy;
 mod affinity;
 mod cost;
 mod dctcp;
+mod interface;
 mod lines;
 mod qcn;
 mod replay;
@@ -23,6 +24,7 @@ pub(super) static PAPER: Paper = Paper {
             "Figure 5.3: answers of 1 B and 1 MB through a bump, by the one-way latency that it adds"
         ),
         cost::COST,
+        interface::LATENCY,
         accuracy::ALONE,
         accuracy::UPDATES,
         accuracy::NEIGHBOUR,

@@ -50,5 +50,14 @@ pub(super) static PAPER: Paper = Paper {
             "xco-13",
             "Section 4.8: the first flow between two virtual machines, whose queue is set up in 75 ms"
         ),
+        data!(
+            "xco-14",
+            "Not in the paper: the incast of xco-2 with other buffers, delays, transports and time-outs"
+        ),
+        data!(
+            "xco-15",
+            "Not in the paper: xco-3 with two UDP senders and other buffers, slices and datagrams"
+        ),
+        data!("xco-16", "Not in the paper: xco-9 with other buffers, slices and datagrams"),
     ],
 };
