@@ -45,5 +45,6 @@ pub mod seat;
 pub mod status;
 pub mod timeslots;
 mod udp;
+pub mod uplinks;
 
 pub use driver::{LiveError, Options, Outcome, Report, run};

@@ -44,7 +44,7 @@ pub(crate) fn measure(slot: &str) -> Outcome {
     };
     let slots = Slots { ns: schedule };
     let bridge =
-        Bridge::new(&ADDRESSES, &BridgeOptions { mtu: 1_500, limit: None, one_by_one: false })?;
+        Bridge::new(&ADDRESSES, &BridgeOptions { mtu: 1_500, limit: None, families: Default::default(), one_by_one: false })?;
     let free = transfer(&bridge, SPAN)?;
     let mut rows = vec![row(&case, "none", "goodput", free, "Mbit/s")];
     let ways = [("queue", Way::Joined), ("queue, split", Way::Split)].into_iter();
