@@ -272,7 +272,11 @@ impl Demo<'_> {
         let mut daemons = Daemons::start(self)?;
         let (with, kills) = self.load_during(self.seconds_with(), || daemons.disturb(self))?;
         let (daemons, timeslots) = daemons.end()?;
-        let kills = kills.unwrap_or_default().into_iter().map(|kill| kill.outage(&with, &timeslots)).collect();
+        let kills = kills
+            .unwrap_or_default()
+            .into_iter()
+            .map(|kill| kill.outage(&with, &timeslots))
+            .collect();
         let accepted = self.logs_timeslots().then(|| timeslots.accepted().into());
         Ok(Outcome { without: None, with, kills, timeslots: accepted, daemons })
     }

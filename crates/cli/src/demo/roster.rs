@@ -64,7 +64,9 @@ pub fn roster(demo: &Demo<'_>, folder: &Path) -> Result<Vec<Daemon>> {
     fs::write(folder.join("fabric.toml"), scenario(demo))?;
     let mut text = String::from("scenario = \"fabric.toml\"\n");
     match &demo.testbed.network {
-        Network::Star(_) => _ = writeln!(text, "network = {:?}", demo.options.prefixes("10.79.0.0/24")),
+        Network::Star(_) => {
+            _ = writeln!(text, "network = {:?}", demo.options.prefixes("10.79.0.0/24"))
+        }
         // Many daemons share few processors here.
         Network::FatTree(_) => text += "agent.silence = \"400ms\"\nclock.guard = \"20ms\"\n",
         Network::Racks(_) => {

@@ -65,7 +65,10 @@ mod tests {
                 "route replace default nexthop via 10.81.0.1 nexthop via 10.81.0.3",
                 "-6 route replace default nexthop via fd00::a51:1 nexthop via fd00::a51:3",
             ),
-            ("route add 10.80.3.0/24 via 10.81.0.8", "-6 route add fd00::a50:300/120 via fd00::a51:8"),
+            (
+                "route add 10.80.3.0/24 via 10.81.0.8",
+                "-6 route add fd00::a50:300/120 via fd00::a51:8",
+            ),
         ];
         twins.iter().for_each(|(line, twin)| assert_eq!(mirrored(line), *twin));
     }

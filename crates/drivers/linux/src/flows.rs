@@ -258,10 +258,8 @@ impl FlowOptions {
             let route = self.route(family, up);
             if !route.is_empty() {
                 let preference = PREFERENCE + 1;
-                let _ = writeln!(
-                    text,
-                    "{route}rule add pref {preference} fwmark {mark} lookup {mark}"
-                );
+                let _ =
+                    writeln!(text, "{route}rule add pref {preference} fwmark {mark} lookup {mark}");
             }
         }
         text
@@ -353,7 +351,10 @@ mod tests {
              route replace default via 10.81.0.3 table 1281\nrule add pref 7078 fwmark 1281 lookup 1281\n"
         );
         assert!(options().routes(Family::V6).contains("via fd81::1 table 1280"));
-        assert_eq!(options().route(Family::V4, 1), "route replace default via 10.81.0.3 table 1281\n");
+        assert_eq!(
+            options().route(Family::V4, 1),
+            "route replace default via 10.81.0.3 table 1281\n"
+        );
         assert_eq!(options().route(Family::V6, 1), "");
     }
 

@@ -14,6 +14,7 @@
 pub mod agent;
 pub mod arbiter;
 pub mod bump;
+pub mod cabling;
 pub mod channel;
 pub mod clock;
 pub mod config;

@@ -41,15 +41,13 @@ impl Uplinks {
     ///
     /// # Errors
     /// `ip` fails.
-    pub fn changed(
-        &mut self,
-        restore: impl Fn(usize) -> bool,
-    ) -> io::Result<Vec<(usize, bool)>> {
+    pub fn changed(&mut self, restore: impl Fn(usize) -> bool) -> io::Result<Vec<(usize, bool)>> {
         if !self.events.changed()? {
             return Ok(Vec::new());
         }
         let mut changed = Vec::new();
-        for (at, (now, before)) in look(&self.routers)?.into_iter().zip(&mut self.work).enumerate() {
+        for (at, (now, before)) in look(&self.routers)?.into_iter().zip(&mut self.work).enumerate()
+        {
             let now = now && (*before || restore(at));
             if std::mem::replace(before, now) != now {
                 changed.push((at, now));
@@ -64,16 +62,39 @@ fn look(routers: &[Vec<IpAddr>]) -> io::Result<Vec<bool>> {
     reached(&text, routers).map_err(io::Error::other)
 }
 
+/// The interface that has a network with each router, by the output of `ip -json address`.
+///
+/// # Errors
+/// The text is no such output.
+pub fn interfaces(text: &str, routers: &[Vec<IpAddr>]) -> Result<Vec<Option<String>>, String> {
+    let value = parsed(text)?;
+    let has = |interface: &serde_json::Value, router: &[IpAddr]| {
+        let networks = networks(interface);
+        router.iter().any(|address| networks.iter().any(|of| of.contains(*address)))
+    };
+    let interface = |router: &Vec<IpAddr>| {
+        let found = value.iter().find(|interface| has(interface, router))?;
+        found["ifname"].as_str().map(str::to_owned)
+    };
+    Ok(routers.iter().map(interface).collect())
+}
+
+fn parsed(text: &str) -> Result<Vec<serde_json::Value>, String> {
+    let value: serde_json::Value =
+        serde_json::from_str(text).map_err(|error| format!("ip -json address: {error}"))?;
+    match value {
+        serde_json::Value::Array(interfaces) => Ok(interfaces),
+        _ => Err("ip -json address: there is no list".into()),
+    }
+}
+
 /// Which of the routers are in a network of an interface that has a carrier, by the output of `ip -json address`.
 ///
 /// # Errors
 /// The text is no such output.
 pub fn reached(text: &str, routers: &[Vec<IpAddr>]) -> Result<Vec<bool>, String> {
-    let value: serde_json::Value =
-        serde_json::from_str(text).map_err(|error| format!("ip -json address: {error}"))?;
-    let interfaces = value.as_array().ok_or("ip -json address: there is no list")?;
     let networks: Vec<Prefix> =
-        interfaces.iter().filter(|of| has_carrier(of)).flat_map(networks).collect();
+        parsed(text)?.iter().filter(|of| has_carrier(of)).flat_map(networks).collect();
     let reached = |router: &IpAddr| networks.iter().any(|network| network.contains(*router));
     Ok(routers.iter().map(|addresses| addresses.iter().any(reached)).collect())
 }
@@ -110,12 +131,16 @@ mod tests {
 
     #[test]
     fn a_router_is_reached_by_an_interface_with_a_carrier() {
-        let routers = ["10.81.0.1", "fd00::a51:1", "10.81.0.3", "10.81.0.5", "10.9.0.2", "10.7.0.1"];
+        let routers =
+            ["10.81.0.1", "fd00::a51:1", "10.81.0.3", "10.81.0.5", "10.9.0.2", "10.7.0.1"];
         let routers: Vec<Vec<IpAddr>> =
             routers.iter().map(|address| vec![address.parse().unwrap()]).collect();
         let expected = [true, true, false, false, true, false];
         assert_eq!(reached(TEXT, &routers).unwrap(), expected);
         assert_eq!(reached(TEXT, &[Vec::new()]).unwrap(), [false]);
+        let named = interfaces(TEXT, &routers).unwrap();
+        let named: Vec<_> = named.iter().map(|name| name.as_deref().unwrap_or("-")).collect();
+        assert_eq!(named, ["up0", "up0", "up1", "up2", "up3", "-"]);
         assert!(reached("{}", &routers).unwrap_err().contains("no list"));
     }
 

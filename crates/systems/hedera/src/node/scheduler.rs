@@ -123,7 +123,8 @@ impl SchedulerNode {
     /// The directed links, in both directions, at these ports of a switch, whose number follows those of hosts.
     fn links_at(&self, switch: HostId, ports: &[u32]) -> Option<Vec<u32>> {
         let node = NodeId(switch.0.checked_sub(self.map.hosts() as u32)?);
-        let cable = |port: &u32| self.map.cable(End { node, port: PortId(u16::try_from(*port).ok()?) });
+        let cable =
+            |port: &u32| self.map.cable(End { node, port: PortId(u16::try_from(*port).ok()?) });
         let cables: Option<Vec<[u32; 2]>> = ports.iter().map(cable).collect();
         self.map.cable(End { node, port: PortId(0) })?;
         Some(cables?.into_flattened())

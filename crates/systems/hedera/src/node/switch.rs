@@ -3,10 +3,10 @@
 
 use super::table::{FlowTable, TableConfig};
 use super::{INSTALL, POLL, PORTS};
+use crate::Hedera;
 use crate::counters;
 use crate::survivors::Survivors;
 use crate::wire::{Body, MAX_LINKS, Message};
-use crate::Hedera;
 use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::{ConnId, HostId, PortId};
 use slotline_net::node::{Change, Counters, Cx, DropReason, Node, PacketAccount};

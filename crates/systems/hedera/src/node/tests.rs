@@ -238,8 +238,9 @@ fn what_left(effects: &mut Effects) -> (Vec<(HostId, Body)>, Vec<(u16, u32, Host
     let (mut messages, mut orders) = (Vec::new(), Vec::new());
     for (_, packet) in sends {
         match packet.kind {
-            Kind::Control => messages
-                .push((packet.dst, Message::parse(&cx.detach(&packet)).unwrap().body)),
+            Kind::Control => {
+                messages.push((packet.dst, Message::parse(&cx.detach(&packet)).unwrap().body))
+            }
             _ => orders.push((packet.len, packet.flow, packet.dst, packet.entropy)),
         }
     }
