@@ -413,13 +413,11 @@ impl Outcome {
         row("Goodput, all senders     Mbit/s", Load::goodput, 1);
         row("Goodput, least sender    Mbit/s", Load::least, 1);
         row("Goodput, most sender     Mbit/s", Load::most, 1);
-        let thirds: [(&str, fn(&Load) -> f64); 3] = [
-            ("Goodput before the cut   Mbit/s", |load| load.third(0)),
-            ("Goodput while it is cut  Mbit/s", |load| load.third(1)),
-            ("Goodput after the cut    Mbit/s", |load| load.third(2)),
-        ];
-        let cut = thirds.into_iter().filter(|_| !self.with.by_second.is_empty());
-        cut.for_each(|(what, of)| row(what, of, 1));
+        if !self.with.by_second.is_empty() {
+            row("Goodput before the cut   Mbit/s", |load| load.third(0), 1);
+            row("Goodput while it is cut  Mbit/s", |load| load.third(1), 1);
+            row("Goodput after the cut    Mbit/s", |load| load.third(2), 1);
+        }
         row("Ping, median                 ms", |load| load.ping(0.5), 2);
         row("Ping, 99th percentile        ms", |load| load.ping(0.99), 2);
         row("Ping, longest                ms", |load| load.ping(1.0), 2);

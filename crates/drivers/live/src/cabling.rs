@@ -4,6 +4,7 @@ use crate::config::{Config, Switch};
 use crate::uplinks::interfaces;
 use slotline_formats::lldp::{Neighbour, neighbours};
 use slotline_linux::command::output;
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 /// What LLDP says about the links of a switch to those above.
@@ -43,6 +44,9 @@ fn compared(
     heard: &[Neighbour],
 ) -> Cabling {
     let mut cabling = Cabling::default();
+    let above = config.switch.iter().flat_map(|switch| switch.up.keys());
+    let all = config.switch.iter().map(|switch| &switch.name).chain(above);
+    let names: BTreeSet<&str> = all.map(String::as_str).collect();
     for ((name, addresses), interface) in switch.up.iter().zip(interfaces) {
         let Some(interface) = interface else {
             let list: Vec<String> = addresses.iter().map(IpAddr::to_string).collect();
@@ -51,9 +55,12 @@ fn compared(
             continue;
         };
         let own = config.switch.iter().find(|other| other.name == *name).map(|of| of.address);
+        // A machine with the name of another switch is that one, whatever its addresses.
+        let is_other = |machine: &str| machine != name && names.contains(machine);
         let is_it = |neighbour: &&Neighbour| {
             let mut known = addresses.iter().chain(&own);
-            neighbour.machine == *name || known.any(|of| neighbour.addresses.contains(of))
+            let has_address = known.any(|of| neighbour.addresses.contains(of));
+            neighbour.machine == *name || (has_address && !is_other(&neighbour.machine))
         };
         let mut there = heard.iter().filter(|neighbour| neighbour.interface == *interface);
         match (there.clone().find(is_it), there.next()) {
@@ -107,7 +114,9 @@ mod tests {
         // Several machines may be heard at a port.
         let phone = neighbour("up0", "phone", &[]);
         assert_eq!(check(&[phone, by_name]), (1, 1, vec![]));
-        let (_, _, wrong) = check(&[neighbour("up0", "agg0.1", &[]), by_address]);
+        // The addresses in the configuration are exchanged.
+        let swapped = neighbour("up0", "agg0.1", &["10.81.0.1"]);
+        let (_, _, wrong) = check(&[swapped, by_address]);
         assert_eq!(
             wrong,
             ["`agg0.0` should be at up0, but `agg0.1` is there, with its port down0"]
