@@ -128,7 +128,7 @@ impl Role {
         match self {
             Role::Host(_) => None,
             Role::Rack(role) => Some(Departure::Packet(packet.stamp, role.mark(far))),
-            Role::Switch(_) if packet.len > 0 => {
+            Role::Switch(_) if packet.flow == u32::MAX => {
                 let path = Some(packet.entropy).filter(|path| *path != u16::MAX);
                 Some(Departure::Detour(packet.dst, path))
             }

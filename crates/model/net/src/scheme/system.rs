@@ -160,8 +160,8 @@ pub trait System {
     /// The node of a real switch, which reports its links and the flows of its hosts, and orders their paths; `None` if the
     /// scheme has no such nodes. The machine is the number of the switch in messages, and its hosts. Bytes that the kernel
     /// has counted for host n arrive at port 1 + n, messages of the scheduler at port 0. A datagram of 0 bytes that leaves
-    /// is an order to send the connection `flow` on the path `entropy`, and one of 1 byte an order for all packets to the
-    /// host `dst` that have no other path; `u16::MAX` ends it.
+    /// is an order to send the connection `flow` on the path `entropy`. If `flow` is `u32::MAX`, it is an order for all
+    /// packets to the host `dst` that have no other path, and the path `u16::MAX` ends it.
     fn edge(
         &self,
         _machine: (HostId, &[HostId]),

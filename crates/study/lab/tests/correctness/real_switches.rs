@@ -161,7 +161,7 @@ impl Io for Outlet {
                 let (to, packet) = self.links.addressed(packet, far, self.me).unwrap();
                 self.messages.push((to, packet, payload.to_vec()));
             }
-            _ if packet.len > 0 => self.detours.push((packet.dst, packet.entropy)),
+            _ if packet.flow == u32::MAX => self.detours.push((packet.dst, packet.entropy)),
             _ => self.orders.push((packet.flow, packet.entropy)),
         }
         Ok(true)

@@ -10,7 +10,7 @@ mod tests;
 
 pub use edge::EdgeAgent;
 pub use scheduler::SchedulerNode;
-pub use switch::{EdgeSwitch, SPREAD};
+pub use switch::{ANY, EdgeSwitch, SPREAD};
 pub use table::{FlowTable, TableConfig};
 
 use slotline_net::node::agent::AGENT_TOKENS;

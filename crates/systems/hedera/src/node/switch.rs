@@ -16,14 +16,17 @@ use std::collections::BTreeSet;
 
 /// The path of packets that are spread over all paths.
 pub const SPREAD: u16 = u16::MAX;
+/// The connection in an order for all packets to a host.
+pub const ANY: u32 = u32::MAX;
 
 /// The flow tables of a switch. A switch without hosts, between others, has none.
 ///
 /// - A datagram that arrives at port 1 + n stands for bytes of the connection `flow` from host n of the switch.
 /// - Messages of the scheduler arrive at port 0, and those to the scheduler leave by it.
 /// - A datagram of 0 bytes that leaves by port 0 is an order to send the connection `flow` on the path `entropy`.
-/// - A datagram of 1 byte is an order to send packets to the host `dst` that have no path of their own on the path
-///   `entropy`, or, if that is [`SPREAD`], to spread them.
+/// - Such a datagram with the connection [`ANY`] is an order to send packets to the host `dst` that have no path of their
+///   own on the path `entropy`, or, if that is [`SPREAD`], to spread them.
+/// - Orders have 0 bytes, so that none waits for another one.
 /// - Changes of links are those of the switch in the network, by their ports there.
 pub struct EdgeSwitch {
     tables: Vec<FlowTable>,
@@ -123,7 +126,7 @@ impl EdgeSwitch {
             };
             if had || path.is_some() {
                 let entropy = path.unwrap_or(SPREAD);
-                self.order(Packet { dst, entropy, len: 1, ..Packet::default() }, cx);
+                self.order(Packet { dst, entropy, flow: ANY, ..Packet::default() }, cx);
             }
         }
     }
