@@ -59,7 +59,7 @@ fn compared(
         let is_other = |machine: &str| machine != name && names.contains(machine);
         let is_it = |neighbour: &&Neighbour| {
             let mut known = addresses.iter().chain(&own);
-            let has_address = known.any(|of| neighbour.addresses.contains(of));
+            let has_address = known.any(|of| neighbour.addresses.contains(&of.to_string()));
             neighbour.machine == *name || (has_address && !is_other(&neighbour.machine))
         };
         let mut there = heard.iter().filter(|neighbour| neighbour.interface == *interface);
@@ -94,7 +94,7 @@ mod tests {
         Neighbour {
             interface: interface.into(),
             machine: machine.into(),
-            addresses: addresses.iter().map(|text| text.parse().unwrap()).collect(),
+            addresses: addresses.iter().map(|text| (*text).into()).collect(),
             port: "down0".into(),
         }
     }

@@ -3,7 +3,6 @@
 use crate::error::FormatError;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
-use std::net::IpAddr;
 
 /// A neighbour of a machine.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -13,7 +12,7 @@ pub struct Neighbour {
     /// The neighbour's name, or the number of its chassis if it tells no name.
     pub machine: String,
     /// Its addresses for management.
-    pub addresses: Vec<IpAddr>,
+    pub addresses: Vec<String>,
     /// The name of its port.
     pub port: String,
 }
@@ -145,7 +144,7 @@ fn neighbour((interface, value): (&String, &Value)) -> Option<Neighbour> {
     let named = id["type"] == "ifname" || port.get("descr").is_none();
     let port = if named { id.get("value")? } else { port.get("descr")? };
     let port = port.as_str()?.to_owned();
-    let addresses = texts(chassis.get("mgmt-ip")).filter_map(|text| text.parse().ok()).collect();
+    let addresses = texts(chassis.get("mgmt-ip")).map(str::to_owned).collect();
     Some(Neighbour { interface: interface.clone(), machine, addresses, port })
 }
 
@@ -179,7 +178,7 @@ mod tests {
         let expected = Neighbour {
             interface: "up1".into(),
             machine: "agg0.1".into(),
-            addresses: ["10.81.0.3", "fe80::1"].map(|text| text.parse().unwrap()).into(),
+            addresses: ["10.81.0.3", "fe80::1"].map(str::to_owned).into(),
             port: "down0".into(),
         };
         assert_eq!(machines[0].neighbours[1], expected);

@@ -315,14 +315,7 @@ fn spread(case: &str, threads: u8) -> Outcome {
         let measured = ask_without_pause(&network, HOSTS, &running, &shared);
         running.stop();
         arbiter.join().map_err(|_| "the arbiter's thread failed")??;
-        let Spread { pairs, seconds, node, sockets } = measured?;
-        let rows = [
-            ("pairs_per_second", pairs / seconds, "pairs/s"),
-            ("node_us_per_pair", node / pairs * 1e6, "us"),
-            ("sockets_us_per_pair", sockets / pairs * 1e6, "us"),
-        ];
-        let rows = rows.map(|(name, value, unit)| row(case, name, value, unit));
-        Ok(rows.map(|row| Row { threads: threads.into(), ..row }).into())
+        Ok(measured?.rows(case, threads))
     })
 }
 
@@ -334,48 +327,73 @@ struct Spread {
     sockets: f64,
 }
 
-fn ask_without_pause(
-    network: &LiveNetwork,
-    hosts: u32,
-    running: &Running,
-    shared: &Shared<ArbiterStatus>,
-) -> Result<Spread, Fault> {
-    const SETTLES: Duration = Duration::from_secs(2);
-    const MEASURED: Duration = Duration::from_secs(4);
-    let new = |n| Host::new(network, n, running.now());
-    let mut all = (0..hosts).map(new).collect::<Result<Vec<Host>, Fault>>()?;
-    let mut work = |span: Duration| -> Result<Spread, Fault> {
-        let until = running.now().after(span);
-        while running.now() < until {
-            all.iter_mut().try_for_each(|host| host.round(running.now(), 32).map(drop))?;
-        }
+impl Spread {
+    /// What was done until now.
+    fn now(running: &Running, shared: &Shared<ArbiterStatus>) -> Result<Spread, Fault> {
         Ok(Spread {
             pairs: shared.latest().as_ref().map_or(0, pairs) as f64,
             seconds: running.now().0 as f64 / 1e9,
             node: cpu_of("node")?,
             sockets: cpu_of("network")?,
         })
-    };
-    let (before, after) = (work(SETTLES)?, work(MEASURED)?);
-    Ok(Spread {
-        pairs: after.pairs - before.pairs,
-        seconds: after.seconds - before.seconds,
-        node: after.node - before.node,
-        sockets: after.sockets - before.sockets,
-    })
+    }
+    fn since(&self, before: &Spread) -> Spread {
+        Spread {
+            pairs: self.pairs - before.pairs,
+            seconds: self.seconds - before.seconds,
+            node: self.node - before.node,
+            sockets: self.sockets - before.sockets,
+        }
+    }
+    fn rows(&self, case: &str, threads: u8) -> Vec<Row> {
+        let row =
+            |name, value, unit| Row { threads: threads.into(), ..row(case, name, value, unit) };
+        vec![
+            row("pairs_per_second", self.pairs / self.seconds, "pairs/s"),
+            row("node_us_per_pair", self.node / self.pairs * 1e6, "us"),
+            row("sockets_us_per_pair", self.sockets / self.pairs * 1e6, "us"),
+        ]
+    }
+}
+
+fn ask_without_pause(
+    network: &LiveNetwork,
+    hosts: u32,
+    running: &Running,
+    shared: &Shared<ArbiterStatus>,
+) -> Result<Spread, Fault> {
+    let new = |n| Host::new(network, n, running.now());
+    let mut all = (0..hosts).map(new).collect::<Result<Vec<Host>, Fault>>()?;
+    ask_for(Duration::from_secs(2), &mut all, running)?;
+    let before = Spread::now(running, shared)?;
+    ask_for(Duration::from_secs(4), &mut all, running)?;
+    Ok(Spread::now(running, shared)?.since(&before))
+}
+
+/// Lets hosts ask for timeslots for this time.
+fn ask_for(span: Duration, hosts: &mut [Host], running: &Running) -> io::Result<()> {
+    let until = running.now().after(span);
+    while running.now() < until {
+        hosts.iter_mut().try_for_each(|host| host.round(running.now(), 32).map(drop))?;
+    }
+    Ok(())
 }
 
 /// The processor time of this process' threads with a name, in seconds.
 fn cpu_of(name: &str) -> Result<f64, Fault> {
     let mut sum = 0.0;
     for task in std::fs::read_dir("/proc/self/task")? {
-        let task = task?.path();
-        if std::fs::read_to_string(task.join("comm"))?.trim() == name {
-            let text = std::fs::read_to_string(task.join("schedstat"))?;
-            sum += text.split(' ').next().unwrap_or_default().parse::<f64>()? / 1e9;
-        }
+        sum += cpu_if_named(&task?.path(), name)?;
     }
     Ok(sum)
+}
+
+fn cpu_if_named(task: &Path, name: &str) -> Result<f64, Fault> {
+    if std::fs::read_to_string(task.join("comm"))?.trim() != name {
+        return Ok(0.0);
+    }
+    let text = std::fs::read_to_string(task.join("schedstat"))?;
+    Ok(text.split(' ').next().unwrap_or_default().parse::<f64>()? / 1e9)
 }
 
 #[cfg(test)]
