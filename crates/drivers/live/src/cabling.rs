@@ -110,7 +110,7 @@ mod tests {
         let by_name = neighbour("up0", "agg0.0", &[]);
         let by_address = neighbour("up1", "rack7-spine2.lan", &["fe80::1", "10.81.0.3"]);
         assert_eq!(check(&[by_name.clone(), by_address.clone()]), (2, 0, vec![]));
-        assert_eq!(check(&[by_name.clone()]), (1, 1, vec![]));
+        assert_eq!(check(std::slice::from_ref(&by_name)), (1, 1, vec![]));
         // Several machines may be heard at a port.
         let phone = neighbour("up0", "phone", &[]);
         assert_eq!(check(&[phone, by_name]), (1, 1, vec![]));

@@ -230,9 +230,11 @@ fn switch(tables: Vec<TableConfig>) -> EdgeSwitch {
     EdgeSwitch::new(spec().build().unwrap(), tables, (me, HostId(16)), survivors)
 }
 
-/// The messages and orders that a node has sent: of messages their destination and body, of orders the connection or,
-/// for all packets to a host, that host, and the path.
-fn what_left(effects: &mut Effects) -> (Vec<(HostId, Body)>, Vec<(u32, HostId, u16)>) {
+/// An order: the connection, the host if it is about all packets to one, and the path.
+type Order = (u32, HostId, u16);
+
+/// The messages that a node has sent, with their destinations, and its orders.
+fn what_left(effects: &mut Effects) -> (Vec<(HostId, Body)>, Vec<Order>) {
     let sends = Collected::of(effects).sends;
     let mut cx = Cx::new(Time::ZERO, effects);
     let (mut messages, mut orders) = (Vec::new(), Vec::new());
@@ -301,7 +303,8 @@ fn broken_links_are_avoided_until_they_work_again() {
     };
     assert!(!avoids(HostId(4), 0) && avoids(HostId(4), 1) && avoids(HostId(8), 0));
     let (_, orders) = what_left(&mut effects);
-    let (of_hosts, of_conns): (Vec<_>, Vec<_>) = orders.into_iter().partition(|order| order.0 == ANY);
+    let (of_hosts, of_conns): (Vec<_>, Vec<_>) =
+        orders.into_iter().partition(|order| order.0 == ANY);
     assert_eq!(of_conns.len(), 1, "{of_conns:?}");
     assert!(of_conns[0].0 == 1 && avoids(HostId(4), of_conns[0].2), "{of_conns:?}");
     // All packets to pod 1 are told to avoid the link.
