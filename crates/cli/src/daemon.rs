@@ -9,6 +9,7 @@ use slotline_lab::live::LiveNetwork;
 use slotline_linux::gate::{Gate, Held, Joined, Origin};
 use slotline_live::agent::Agent;
 use slotline_live::arbiter::Arbiter;
+use slotline_live::cabling::{self, Cabling};
 use slotline_live::config::Config;
 use slotline_live::forwarding::Forwarding;
 use slotline_live::grip::Grip;
@@ -97,8 +98,13 @@ pub fn agent(options: &AgentOptions) -> Result<ExitCode> {
     })?;
     let mut setup = network.agent(&host, options.common.key(config)?)?;
     reference::check(&setup.clock.source)?;
+    let cabling = cabling::here(config, &host).map_err(|why| anyhow!(why))?;
     if options.common.check_config {
+        check_cabling(cabling)?;
         return Ok(fine(&options.config, &network));
+    }
+    for wrong in cabling.into_iter().flat_map(|cabling| cabling.wrong) {
+        crate::out::warn(format_args!("a link leads elsewhere, says LLDP: {wrong}"));
     }
     setup.timeslots = options.timeslots.as_deref().map(timeslots).transpose()?;
     let running = stoppable()?;
@@ -122,6 +128,20 @@ pub fn agent(options: &AgentOptions) -> Result<ExitCode> {
         _ => None,
     };
     service.run(&shared, command, || agent.run(&running, &shared).context("the agent failed"))
+}
+
+/// Says what LLDP has heard, if lldpd runs on this switch.
+fn check_cabling(cabling: Option<Cabling>) -> Result<()> {
+    let Some(Cabling { confirmed, unknown, wrong }) = cabling else { return Ok(()) };
+    if !wrong.is_empty() {
+        bail!("links lead elsewhere, says LLDP: {}", wrong.join("; "));
+    }
+    let silent = match unknown.is_empty() {
+        true => String::new(),
+        false => format!("; it has heard nothing of {}", unknown.join(", ")),
+    };
+    say(&format!("LLDP confirms {} of the links upwards{silent}", confirmed.len()));
+    Ok(())
 }
 
 /// Takes the traffic of this machine.

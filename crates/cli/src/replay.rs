@@ -59,12 +59,12 @@ fn changed(file: &Path, log: &Log<'_>, with: &[String]) -> Result<Loaded> {
     match files[..] {
         [] => {
             let text = log.header.scenario.clone();
-            Ok(Scenario::parse_single_with(file, text, &settings)?)
+            Ok(Scenario::parse_single_with(file, text, &settings, "--with")?)
         }
         [other] if settings.is_empty() => Ok(Scenario::load(Path::new(other))?),
         [other] => {
             let text = fs::read_to_string(other).with_context(|| format!("cannot read {other}"))?;
-            Ok(Scenario::parse_single_with(Path::new(other), text, &settings)?)
+            Ok(Scenario::parse_single_with(Path::new(other), text, &settings, "--with")?)
         }
         _ => bail!("`--with` takes one scenario, and any number of KEY=VALUE"),
     }

@@ -109,6 +109,7 @@ impl Daemons {
         if demo.options.operate {
             self.operate(demo)?;
         }
+        demo.cut()?;
         self.kill(demo)
     }
 

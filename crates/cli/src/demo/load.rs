@@ -20,6 +20,9 @@ const START: Duration = Duration::from_millis(300);
 pub struct Load {
     /// The goodput of each sender in Mbit/s, as counted by the receiver.
     pub goodput: Vec<f64>,
+    /// The goodput of all senders together in each second, in Mbit/s, as counted by receivers, where a link is cut.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub by_second: Vec<f64>,
     /// Segments that TCP sent again.
     pub retransmits: u64,
     /// The round-trip times of pings in ms, in order of time.
@@ -50,6 +53,12 @@ impl Load {
         let answers = self.answered.iter().zip(&self.pings);
         let within = answers.filter(|(at, ms)| **at < time && **at - **ms / 1e3 >= time - 1.0);
         within.map(|(_, ms)| *ms).fold(f64::NAN, f64::max)
+    }
+    /// The mean goodput of all senders together in a third of the time.
+    pub fn third(&self, third: usize) -> f64 {
+        let length = self.by_second.len() / 3;
+        let of = self.by_second.iter().skip(third * length).take(length);
+        of.sum::<f64>() / length as f64
     }
     /// The goodput of all senders together.
     pub fn goodput(&self) -> f64 {
@@ -105,6 +114,7 @@ impl Demo<'_> {
         let (answered, pings) = answers.into_iter().unzip();
         Ok(Load {
             goodput: reports.iter().map(|report| report.goodput).collect(),
+            by_second: by_second(&reports),
             retransmits: reports.iter().map(|report| report.retransmits).sum(),
             pings,
             answered,
@@ -118,15 +128,16 @@ impl Demo<'_> {
     }
 
     fn server(&self, n: usize, (_, to): (usize, usize)) -> Result<Child> {
-        self.start(to, &format!("iperf3 -s -1 -p {}", PORT + n))
+        self.start(to, &format!("iperf3 -s -1 -J -p {}", PORT + n))
     }
     fn client(&self, n: usize, (from, to): (usize, usize), seconds: u16) -> Result<Child> {
-        let (to, port) = (self.testbed.addresses[to], PORT + n);
-        self.start(from, &format!("iperf3 -c {to} -p {port} -t {seconds} -J"))
+        let (to, port) = (self.options.target(self.testbed.addresses[to]), PORT + n);
+        let seen = if self.options.cut { " --get-server-output" } else { "" };
+        self.start(from, &format!("iperf3 -c {to} -p {port} -t {seconds} -J{seen}"))
     }
     fn pinger(&self, seconds: u16) -> Result<Child> {
         let (from, to) = self.testbed.ping;
-        let to = self.testbed.addresses[to];
+        let to = self.options.target(self.testbed.addresses[to]);
         self.start(from, &format!("ping -D -n -i 0.02 -w {seconds} {to}"))
     }
     /// Starts a program on a host.
@@ -163,7 +174,15 @@ fn end(mut server: Child) {
 /// The final report of iperf3.
 struct Report {
     goodput: f64,
+    /// What the receiver got in each second, if it told.
+    by_second: Vec<f64>,
     retransmits: u64,
+}
+
+/// The goodput of all senders in each whole second.
+fn by_second(reports: &[Report]) -> Vec<f64> {
+    let seconds = reports.iter().map(|report| report.by_second.len()).min().unwrap_or(0);
+    (0..seconds).map(|at| reports.iter().map(|report| report.by_second[at]).sum()).collect()
 }
 
 impl Report {
@@ -175,8 +194,13 @@ impl Report {
             bail!("iperf3: {error}");
         }
         let end = &value["end"];
+        let seconds = value["server_output_json"]["intervals"].as_array();
+        let rate = |second: &serde_json::Value| second["sum"]["bits_per_second"].as_f64();
         Ok(Report {
             goodput: end["sum_received"]["bits_per_second"].as_f64().unwrap_or_default() / 1e6,
+            by_second: (seconds.into_iter().flatten())
+                .map(|second| rate(second).unwrap_or_default() / 1e6)
+                .collect(),
             retransmits: end["sum_sent"]["retransmits"].as_u64().unwrap_or_default(),
         })
     }
@@ -211,6 +235,7 @@ mod tests {
     fn the_longest_ping_after_a_kill_was_under_way() {
         let load = Load {
             goodput: Vec::new(),
+            by_second: Vec::new(),
             retransmits: 0,
             pings: vec![900.0, 30.0, 5.0, 700.0],
             answered: vec![9.9, 10.02, 10.5, 12.0],

@@ -15,14 +15,17 @@ use load::Load;
 use outage::Outage;
 use serde::Serialize;
 use serde_json::Value;
+use slotline_emulate::families::{Families, twin, twin_prefix};
 use slotline_emulate::isolation;
 use slotline_live::timeslots::Accepted;
 use slotline_net::units::{Bytes, Rate};
 use std::collections::BTreeMap;
 use std::io;
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::mpsc;
+use std::time::Duration;
 use testbed::Testbed;
 
 #[derive(Args)]
@@ -30,12 +33,12 @@ pub struct DemoOptions {
     /// The central scheduler of the demonstration.
     #[arg(value_enum)]
     pub control: DemoControl,
-    /// Hosts that send at the same time: to one host, with circuits to the next of four racks, with Hedera to the next of
-    /// four pods [default: 4, with Hedera 16].
+    /// Hosts that send at the same time: to one host, with circuits to the next of four racks, with Hedera and
+    /// the flow scheduler to the next of four pods [default: 4, in pods 16].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=32))]
     pub senders: Option<u8>,
     /// Rate at which the switch sends to each host; rate of circuits, ten times that of the packet network between racks;
-    /// with Hedera the rate of all links [default: 200Mbps, with Hedera 20Mbps].
+    /// between pods the rate of all links [default: 200Mbps, between pods 20Mbps].
     #[arg(long)]
     pub rate: Option<Rate>,
     /// Bytes that may wait at each port of a switch, or of the packet network.
@@ -65,6 +68,12 @@ pub struct DemoOptions {
     /// While traffic runs, let all daemons reload their configuration, and take the first sender out of the schedule and back.
     #[arg(long, conflicts_with = "kill")]
     pub operate: bool,
+    /// Let hosts send over IPv6.
+    #[arg(long)]
+    pub ipv6: bool,
+    /// Cut a link between a pod and the core for the second third of the traffic (hedera and flow-scheduler).
+    #[arg(long, conflicts_with = "kill")]
+    pub cut: bool,
     /// Write the logs of arbiters to this folder, for `slotline replay`.
     #[arg(long, value_name = "FOLDER")]
     pub record: Option<PathBuf>,
@@ -83,6 +92,8 @@ pub enum DemoControl {
     Xco,
     /// Hedera: switches report large flows, and a scheduler gives them paths that do not collide.
     Hedera,
+    /// The flow scheduler of the fat-tree: large flows get the first path that is free.
+    FlowScheduler,
     /// Circuits: a controller plans which racks an optical switch joins, and racks hold packets for their circuit.
     Circuits,
     /// A bump: virtual queues in front of the switch mark packets before its queues grow (ECN).
@@ -149,7 +160,7 @@ pub fn demo(options: &DemoOptions) -> Result<ExitCode> {
     if !options.json {
         say(&demo.description());
     }
-    let without = (!options.skip_without).then(|| demo.load(options.seconds, None)).transpose()?;
+    let without = (!options.skip_without).then(|| demo.without_daemons()).transpose()?;
     let mut outcomes = vec![Outcome { without, ..demo.with_daemons()? }];
     for done in 1..options.repeat {
         if !options.json {
@@ -173,12 +184,29 @@ pub fn demo(options: &DemoOptions) -> Result<ExitCode> {
 
 impl DemoOptions {
     pub fn senders(&self) -> usize {
-        let default = if self.control == DemoControl::Hedera { 16 } else { 4 };
+        let default = if self.control.has_paths() { 16 } else { 4 };
         self.senders.unwrap_or(default).into()
     }
     pub fn rate(&self) -> Rate {
-        let default = if self.control == DemoControl::Hedera { 20_000_000 } else { 200_000_000 };
+        let default = if self.control.has_paths() { 20_000_000 } else { 200_000_000 };
         self.rate.unwrap_or(Rate(default))
+    }
+    /// The protocols of hosts.
+    pub fn families(&self) -> Families {
+        if self.ipv6 { Families::Both } else { Families::V4 }
+    }
+    /// The address to which hosts send.
+    pub fn target(&self, address: Ipv4Addr) -> IpAddr {
+        if self.ipv6 { twin(address).into() } else { address.into() }
+    }
+    /// The addresses of a machine, as a list of the configuration.
+    pub fn list(&self, address: Ipv4Addr) -> String {
+        let twin = self.ipv6.then(|| twin(address).to_string());
+        format!("{:?}", [Some(address.to_string()), twin].into_iter().flatten().collect::<Vec<_>>())
+    }
+    /// The prefixes of hosts, as those of IPv4 have them.
+    pub fn prefixes(&self, prefix: &str) -> Vec<String> {
+        [prefix.to_owned()].into_iter().chain(twin_prefix(prefix).filter(|_| self.ipv6)).collect()
     }
     /// Refuses to kill a daemon that does not run, and senders that do not exist.
     fn check(&self) -> Result<()> {
@@ -194,7 +222,10 @@ impl DemoOptions {
             Some(Victim::Arbiter | Victim::Primary | Victim::Agent) if bump => {
                 bail!("there are no arbiters and no agents here: use `--kill bump`")
             }
-            _ if self.control == DemoControl::Hedera && self.senders() > 16 => {
+            _ if self.cut && !self.control.has_paths() => {
+                bail!("`--cut` needs several paths: use hedera or flow-scheduler")
+            }
+            _ if self.control.has_paths() && self.senders() > 16 => {
                 bail!("the fat-tree has 16 hosts: use `--senders` of at most 16")
             }
             _ => Ok(()),
@@ -207,12 +238,17 @@ impl DemoControl {
     fn has_hosts(self) -> bool {
         matches!(self, DemoControl::Fastpass | DemoControl::Tdma | DemoControl::Xco)
     }
+    /// Whether agents on switches send flows on paths.
+    fn has_paths(self) -> bool {
+        matches!(self, DemoControl::Hedera | DemoControl::FlowScheduler)
+    }
     fn name(self) -> &'static str {
         match self {
             DemoControl::Fastpass => "fastpass",
             DemoControl::Tdma => "tdma",
             DemoControl::Xco => "xco",
             DemoControl::Hedera => "hedera",
+            DemoControl::FlowScheduler => "flow-scheduler",
             DemoControl::Circuits => "circuits",
             DemoControl::Bump => "bump",
         }
@@ -223,6 +259,7 @@ impl DemoControl {
             DemoControl::Tdma => "TDMA",
             DemoControl::Xco => "XCo",
             DemoControl::Hedera => "Hedera",
+            DemoControl::FlowScheduler => "the flow scheduler",
             DemoControl::Circuits => "circuits",
             DemoControl::Bump => "a bump",
         }
@@ -233,24 +270,48 @@ impl Demo<'_> {
     /// The traffic under new daemons, one of which may be killed.
     fn with_daemons(&self) -> Result<Outcome> {
         let mut daemons = Daemons::start(self)?;
-        let running = &mut daemons;
-        let (with, kills) = std::thread::scope(|scope| {
-            let (begun, begins) = mpsc::channel();
-            let kill = scope.spawn(move || match begins.recv() {
-                Ok(()) => running.disturb(self),
-                // The traffic has failed.
-                Err(_) => Ok(Vec::new()),
-            });
-            let with = self.load(self.seconds_with(), Some(begun));
-            let kills = kill
-                .join()
-                .map_err(|_| anyhow!("the thread that kills or operates daemons failed"))??;
-            Ok::<_, anyhow::Error>((with?, kills))
-        })?;
+        let (with, kills) = self.load_during(self.seconds_with(), || daemons.disturb(self))?;
         let (daemons, timeslots) = daemons.end()?;
-        let kills = kills.into_iter().map(|kill| kill.outage(&with, &timeslots)).collect();
+        let kills = kills
+            .unwrap_or_default()
+            .into_iter()
+            .map(|kill| kill.outage(&with, &timeslots))
+            .collect();
         let accepted = self.logs_timeslots().then(|| timeslots.accepted().into());
         Ok(Outcome { without: None, with, kills, timeslots: accepted, daemons })
+    }
+    /// The traffic without daemons. A link is cut here, too.
+    fn without_daemons(&self) -> Result<Load> {
+        let (load, _) = self.load_during(self.options.seconds, || self.cut())?;
+        Ok(load)
+    }
+    /// Runs the traffic, and `work` once it has begun. There is no result of `work` if the traffic did not begin.
+    fn load_during<T: Send>(
+        &self,
+        seconds: u16,
+        work: impl FnOnce() -> Result<T> + Send,
+    ) -> Result<(Load, Option<T>)> {
+        std::thread::scope(|scope| {
+            let (begun, begins) = mpsc::channel();
+            let working = scope.spawn(move || begins.recv().ok().map(|()| work()).transpose());
+            let load = self.load(seconds, Some(begun));
+            let done = working.join().map_err(|_| {
+                anyhow!("the thread that kills or operates daemons, or cuts a link, failed")
+            })??;
+            Ok((load?, done))
+        })
+    }
+    /// Cuts a link for the second third of the traffic, if options say so.
+    fn cut(&self) -> Result<()> {
+        if !self.options.cut {
+            return Ok(());
+        }
+        let third = Duration::from_secs(self.options.seconds.into()) / 3;
+        for works in [false, true] {
+            std::thread::sleep(third);
+            self.testbed.set_cable(works).context("cannot cut or join the link")?;
+        }
+        Ok(())
     }
     /// The duration of the traffic under daemons.
     fn seconds_with(&self) -> u16 {
@@ -324,10 +385,11 @@ impl Demo<'_> {
                 Rate(circuit)
             );
         }
-        if self.options.control == DemoControl::Hedera {
+        if self.options.control.has_paths() {
+            let name = self.options.control.description();
             return format!(
                 "{senders} hosts of a fat-tree (k = 4) send to the next pod by iperf3, and another pair of hosts exchanges \
-                 pings: {before}{with} s with Hedera.\nThe hosts, the switches and the scheduler are network namespaces. \
+                 pings: {before}{with} s with {name}.\nThe hosts, the switches and the scheduler are network namespaces. \
                  Switches spread connections by hash. Each link has {rate}, and each port room for {buffer}."
             );
         }
@@ -351,6 +413,11 @@ impl Outcome {
         row("Goodput, all senders     Mbit/s", Load::goodput, 1);
         row("Goodput, least sender    Mbit/s", Load::least, 1);
         row("Goodput, most sender     Mbit/s", Load::most, 1);
+        if !self.with.by_second.is_empty() {
+            row("Goodput before the cut   Mbit/s", |load| load.third(0), 1);
+            row("Goodput while it is cut  Mbit/s", |load| load.third(1), 1);
+            row("Goodput after the cut    Mbit/s", |load| load.third(2), 1);
+        }
         row("Ping, median                 ms", |load| load.ping(0.5), 2);
         row("Ping, 99th percentile        ms", |load| load.ping(0.99), 2);
         row("Ping, longest                ms", |load| load.ping(1.0), 2);

@@ -1,7 +1,7 @@
 //! The daemons of a demonstration, and their files.
 
 use super::testbed::{Network, Testbed};
-use super::{Demo, DemoControl};
+use super::{Demo, DemoControl, DemoOptions};
 use anyhow::Result;
 use slotline_emulate::bridge::Bridge;
 use slotline_emulate::fat_tree::{FatTree, Router};
@@ -64,7 +64,9 @@ pub fn roster(demo: &Demo<'_>, folder: &Path) -> Result<Vec<Daemon>> {
     fs::write(folder.join("fabric.toml"), scenario(demo))?;
     let mut text = String::from("scenario = \"fabric.toml\"\n");
     match &demo.testbed.network {
-        Network::Star(_) => text += "network = [\"10.79.0.0/24\"]\n",
+        Network::Star(_) => {
+            _ = writeln!(text, "network = {:?}", demo.options.prefixes("10.79.0.0/24"))
+        }
         // Many daemons share few processors here.
         Network::FatTree(_) => text += "agent.silence = \"400ms\"\nclock.guard = \"20ms\"\n",
         Network::Racks(_) => {
@@ -79,7 +81,7 @@ pub fn roster(demo: &Demo<'_>, folder: &Path) -> Result<Vec<Daemon>> {
     for member in members {
         let file = folder.join(format!("{}.key", member.name));
         let key = keys::create(&file)?.public();
-        text += &member.text(&key.to_string());
+        text += &member.text(&key.to_string(), demo.options);
         let kind = if member.kind == Kind::Agent { "agent" } else { "arbiter" };
         let config = folder.join("network.toml");
         let mut arguments: Vec<OsString> =
@@ -115,14 +117,14 @@ pub fn roster(demo: &Demo<'_>, folder: &Path) -> Result<Vec<Daemon>> {
 
 impl Member {
     /// Its entry in the configuration.
-    fn text(&self, key: &str) -> String {
+    fn text(&self, key: &str, options: &DemoOptions) -> String {
         let Member { name, address, table, entry, .. } = self;
         let name = match self.kind {
             Kind::Agent => format!("name = \"{name}\"\n"),
             _ => String::new(),
         };
         let address = match *table {
-            "host" => format!("[\"{address}\"]"),
+            "host" => options.list(*address),
             _ => format!("\"{address}\""),
         };
         format!("[[{table}]]\n{name}address = {address}\nkey = \"{key}\"\n{entry}\n")
@@ -150,7 +152,7 @@ fn in_racks(demo: &Demo<'_>, racks: &Racks) -> Vec<Member> {
         kind: Kind::Agent,
         address: Racks::control_address(rack),
         table: "rack",
-        entry: format!("hosts = [\"{}\"]", Racks::prefix(rack)),
+        entry: format!("hosts = {:?}", demo.options.prefixes(&Racks::prefix(rack))),
     };
     let addresses = [Racks::control_address(racks.racks()), Racks::STANDBY];
     (0..racks.racks()).map(rack).chain(arbiters(demo, racks.arbiter(), addresses)).collect()
@@ -165,7 +167,7 @@ fn in_fat_tree(demo: &Demo<'_>, tree: &FatTree) -> Vec<Member> {
         kind: Kind::Agent,
         address: tree.control_address(tree.machine(router)),
         table: "switch",
-        entry: router_entry(tree, router),
+        entry: router_entry(demo.options, tree, router),
     };
     let addresses = [tree.control_address(tree.arbiter()), FatTree::STANDBY];
     routers.map(member).chain(arbiters(demo, tree.arbiter(), addresses)).collect()
@@ -194,14 +196,14 @@ fn router_name(router: Router) -> String {
 }
 
 /// The hosts of a router, and the routers above.
-fn router_entry(tree: &FatTree, router: Router) -> String {
+fn router_entry(options: &DemoOptions, tree: &FatTree, router: Router) -> String {
     let hosts = match router {
         Router::Edge(pod, n) => tree.hosts_of(pod, n),
         _ => 0..0,
     };
-    let hosts = hosts.map(|host| format!("h{host} = [\"{}\"]", tree.host_address(host)));
+    let hosts = hosts.map(|host| format!("h{host} = {}", options.list(tree.host_address(host))));
     let up = tree.above(router).into_iter();
-    let up = up.map(|(above, address)| format!("\"{}\" = [\"{address}\"]", router_name(above)));
+    let up = up.map(|(above, to)| format!("\"{}\" = {}", router_name(above), options.list(to)));
     let list = |entries: Vec<String>| entries.join(", ");
     format!("hosts = {{ {} }}\nup = {{ {} }}", list(hosts.collect()), list(up.collect()))
 }
@@ -247,6 +249,9 @@ fn scenario(demo: &Demo<'_>) -> String {
         DemoControl::Xco => "kind = \"xco\"",
         DemoControl::Hedera => {
             "kind = \"hedera\"\npoll = \"500ms\"\ngather = \"50ms\"\ncomputing = \"1ms\"\ninstall = \"0s\""
+        }
+        DemoControl::FlowScheduler => {
+            "kind = \"flow-scheduler\"\npoll = \"500ms\"\ncomputing = \"1ms\"\ninstall = \"0s\""
         }
         DemoControl::Circuits => {
             "kind = \"circuits\"\nscheduler = \"solstice\"\nweek = \"200ms\"\nday = \"20ms\"\ngather = \"5ms\"\ncomputing = \"1ms\""

@@ -3,7 +3,7 @@
 use super::{DemoControl, DemoOptions};
 use anyhow::{Context, Result};
 use slotline_emulate::bridge::{Bridge, BridgeOptions, Limit};
-use slotline_emulate::fat_tree::{FatTree, FatTreeOptions};
+use slotline_emulate::fat_tree::{FatTree, FatTreeOptions, Router};
 use slotline_emulate::racks::{Racks, RacksOptions};
 use std::io;
 use std::net::Ipv4Addr;
@@ -44,7 +44,7 @@ impl Testbed {
     pub fn new(options: &DemoOptions, arbiters: usize) -> Result<Testbed> {
         let made = match options.control {
             DemoControl::Circuits => Testbed::racks(options),
-            DemoControl::Hedera => Testbed::fat_tree(options),
+            _ if options.control.has_paths() => Testbed::fat_tree(options),
             _ => Testbed::star(options, arbiters),
         };
         made.context("cannot create the hosts; `slotline probe` shows what this machine lacks")
@@ -57,7 +57,9 @@ impl Testbed {
         let addresses: Vec<_> = (1..=count as u8).map(|n| Ipv4Addr::new(10, 79, 0, n)).collect();
         let limit = Some(Limit { rate: options.rate().0, buffer: options.buffer.0 });
         let one_by_one = !options.join_segments;
-        let bridge = Bridge::new(&addresses, &BridgeOptions { mtu: MTU, limit, one_by_one })?;
+        let families = options.families();
+        let made = BridgeOptions { mtu: MTU, limit, one_by_one, families };
+        let bridge = Bridge::new(&addresses, &made)?;
         let flows = (1..=senders).map(|sender| (sender, 0)).collect();
         Ok(Testbed { network: Network::Star(bridge), addresses, flows, ping: (senders + 1, 0) })
     }
@@ -68,7 +70,8 @@ impl Testbed {
         let hosts = senders.div_ceil(RACKS) + 1;
         let rate = options.rate().0 / PACKET_SHARE;
         let packet = Limit { rate, buffer: options.buffer.0 };
-        let racks = Racks::new(RacksOptions { racks: RACKS, hosts, mtu: MTU, packet })?;
+        let families = options.families();
+        let racks = Racks::new(RacksOptions { racks: RACKS, hosts, mtu: MTU, packet, families })?;
         let all = (0..RACKS).flat_map(|rack| (0..hosts).map(move |host| (rack, host)));
         let addresses = all.map(|(rack, host)| racks.host_address(rack, host)).collect();
         let flow = |n: usize| {
@@ -83,7 +86,8 @@ impl Testbed {
     /// Hosts send to the host at the same place in the next pod, and a host pings one in another pod.
     fn fat_tree(options: &DemoOptions) -> Result<Testbed> {
         let limit = Limit { rate: options.rate().0, buffer: options.buffer.0 };
-        let tree = FatTree::new(FatTreeOptions { k: PORTS, mtu: MTU, limit })?;
+        let families = options.families();
+        let tree = FatTree::new(FatTreeOptions { k: PORTS, mtu: MTU, limit, families })?;
         let hosts = tree.hosts();
         let addresses = (0..hosts).map(|host| tree.host_address(host)).collect();
         let next_pod = |host: usize| (host, (host + hosts / PORTS) % hosts);
@@ -125,6 +129,15 @@ impl Testbed {
         match &self.network {
             Network::Star(_) | Network::FatTree(_) => Ok(None),
             Network::Racks(racks) => racks.sent_in_the_dark().map(Some),
+        }
+    }
+    /// Cuts the link between a router of the second pod and the core, or joins it again.
+    pub fn set_cable(&self, works: bool) -> io::Result<()> {
+        match &self.network {
+            Network::FatTree(tree) => {
+                tree.set_cable(Router::Aggregation(1, 0), Router::Core(0), works)
+            }
+            Network::Star(_) | Network::Racks(_) => Ok(()),
         }
     }
     /// The rate of circuits, and that of the packet network between racks.

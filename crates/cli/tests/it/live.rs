@@ -45,6 +45,25 @@ fn replay_all(folder: &Folder, control: &str) {
     assert!(sent > 0, "{control}: no arbiter sent anything");
 }
 
+/// Hosts hold joined segments.
+fn check_joined(outcome: &Value) {
+    for agent in agents(outcome) {
+        assert!(agent["scheduled"].as_u64() > Some(0), "{agent}");
+        assert!(agent["joined-segments"].as_u64() > Some(1), "{agent}");
+    }
+}
+
+/// The scheduler has learned that a link failed, and that it works again, and traffic has gone on meanwhile.
+fn check_cut(outcome: &Value) {
+    let arbiter = &outcome["daemons"]["arbiter"]["counters"];
+    assert!(arbiter["rewirings"].as_u64() > Some(1), "{arbiter}");
+    assert_eq!(arbiter["broken_links"], 0, "{arbiter}");
+    let seconds = outcome["with"]["by_second"].as_array().expect("goodput by second");
+    assert!(seconds.len() >= 9, "{seconds:?}");
+    let idle = seconds.iter().filter(|second| second.as_f64() < Some(1.0)).count();
+    assert!(idle <= 2, "{seconds:?}");
+}
+
 /// The demonstrations run one after another, because concurrent ones would be late.
 #[test]
 fn real_hosts_send_as_daemons_decide() {
@@ -58,12 +77,14 @@ fn real_hosts_send_as_daemons_decide() {
         return;
     }
     for control in ["tdma", "xco"] {
-        let outcome = demo(&folder, control, &["--seconds", "2", "--join-segments"]);
-        for agent in agents(&outcome) {
-            assert!(agent["scheduled"].as_u64() > Some(0), "{agent}");
-            assert!(agent["joined-segments"].as_u64() > Some(1), "{agent}");
-        }
+        let options = ["--seconds", "2", "--join-segments"];
+        let outcome = demo(&folder, control, &options);
+        check_joined(&outcome);
+        check_joined(&demo(&folder, control, &[&options[..], &["--ipv6"]].concat()));
     }
+    // A quarter of these timeslots has no room for two segments.
+    let outcome = demo(&folder, "fastpass", &["--seconds", "2", "--ipv6"]);
+    assert!(agents(&outcome).all(|agent| agent["scheduled"].as_u64() > Some(0)), "{outcome}");
     let outcome = demo(&folder, "fastpass", &["--seconds", "2", "--kill", "primary"]);
     for agent in agents(&outcome) {
         assert!(agent["counters"]["arbiter_changes"].as_u64() > Some(0), "{agent}");
@@ -113,10 +134,16 @@ fn real_hosts_send_as_daemons_decide() {
     let installed = |agent: &Value| agent["counters"]["installed_paths"].as_u64().unwrap_or(0);
     assert!(installed(&outcome["daemons"]["edge0.0"]) > 0, "{outcome}");
     assert_eq!(installed(&outcome["daemons"]["edge2.0"]), 0, "{outcome}");
+    // A link that fails is avoided, and used again when it works.
+    for control in ["hedera", "flow-scheduler"] {
+        let outcome = demo(&folder, control, &["--seconds", "9", "--cut", "--ipv6"]);
+        check_cut(&outcome);
+    }
     // Without an arbiter flows are spread by hash, and connections go on.
     let outcome = demo(&folder, "hedera", &["--seconds", "6", "--kill", "arbiter"]);
     assert!(agents(&outcome).all(|agent| agent["silences"].as_u64() > Some(0)), "{outcome}");
     // Racks hold packets for their circuits, and the arbiter drives the optical switch.
+    demo(&folder, "circuits", &["--seconds", "2", "--ipv6"]);
     let outcome = demo(&folder, "circuits", &["--seconds", "3"]);
     assert_eq!(agents(&outcome).count(), 4, "an agent for each rack");
     assert!(agents(&outcome).all(|rack| rack["obeys"] == 0), "{outcome}");
@@ -135,7 +162,7 @@ fn real_hosts_send_as_daemons_decide() {
     let standby = &outcome["daemons"]["standby"];
     assert!(standby["active"] == true && counted(standby, "switch_changes") > 0, "{standby}");
     assert_eq!(counted(standby, "take_overs"), 1, "{standby}");
-    for control in ["tdma", "xco", "fastpass", "hedera", "circuits"] {
+    for control in ["tdma", "xco", "fastpass", "hedera", "flow-scheduler", "circuits"] {
         replay_all(&folder, control);
     }
     // The virtual queue is slower than the switch, so it is full first.

@@ -1,5 +1,6 @@
 //! Hosts joined by the kernel's own bridge: a reference for the modelled switch, and a network for daemons.
 
+use crate::families::Families;
 use crate::namespace::{self, HostError};
 use std::io;
 use std::net::Ipv4Addr;
@@ -13,6 +14,8 @@ pub struct BridgeOptions {
     pub mtu: u32,
     /// The limit of the port to each host; `None`: as fast as the kernel can.
     pub limit: Option<Limit>,
+    /// The protocols of hosts.
+    pub families: Families,
     /// Whether packets pass the bridge one by one, as in a modelled switch. Otherwise hosts join segments up to 16 KB,
     /// which the bridge does not split.
     pub one_by_one: bool,
@@ -90,7 +93,7 @@ impl Bridge {
             self.inside(n, || {
                 ip("link set lo up")?;
                 ip(&format!("link set {INTERFACE} up {joined}"))?;
-                ip(&format!("address add {address}/24 dev {INTERFACE}"))
+                options.families.ip(&format!("address add {address}/24 dev {INTERFACE}"))
             })?;
         }
         Ok(())

@@ -4,6 +4,7 @@
 //! multipath, by addresses and ports). Each has a seed of its own, where the kernel has one for each namespace.
 
 use crate::bridge::{BURST, Limit, ip, run};
+use crate::families::Families;
 use crate::namespace::{self, HostError};
 use std::io;
 use std::net::Ipv4Addr;
@@ -19,6 +20,8 @@ pub struct FatTreeOptions {
     pub mtu: u32,
     /// The limit of each port of a router.
     pub limit: Limit,
+    /// The protocols of hosts and routers.
+    pub families: Families,
 }
 
 /// The network. The present network namespace, which should belong to this process alone, has the network of the daemons.
@@ -148,6 +151,19 @@ impl FatTree {
         namespace::inside(self.machines[machine].as_fd(), work)
     }
 
+    /// Cuts the cable between two routers, or joins it again. The upper end has no carrier of its own, so its routes are
+    /// set again, as a routing protocol would.
+    ///
+    /// # Errors
+    /// There is no such cable, or the kernel refuses.
+    pub fn set_cable(&self, lower: Router, upper: Router, works: bool) -> io::Result<()> {
+        let at = self.cables().iter().position(|cable| *cable == (lower, upper));
+        let at = at.ok_or_else(|| io::Error::other("there is no such cable"))?;
+        let state = if works { "up" } else { "down" };
+        self.inside(self.machine(upper), || ip(&format!("link set down{at} {state}")))?;
+        if works { self.route(upper) } else { Ok(()) }
+    }
+
     /// The packets that routers dropped because a queue was full.
     ///
     /// # Errors
@@ -161,7 +177,7 @@ impl FatTree {
         ip("link add control type bridge")?;
         ip("link set control up")?;
         for (n, router) in (1..).zip(self.routers()) {
-            self.inside(self.machine(router), || configure_router(n))?;
+            self.inside(self.machine(router), || configure_router(n, self.options.families))?;
         }
         (0..self.hosts()).try_for_each(|host| self.join_host(host))?;
         for (n, (lower, upper)) in (0..).zip(self.cables()) {
@@ -198,10 +214,10 @@ impl FatTree {
         self.limit_to(&card, Limit { buffer: 1 << 20, ..self.options.limit })?;
         self.inside(host, || {
             ip("link set lo up")?;
-            ip(&format!("route add {gateway} dev eth0"))?;
-            ip(&format!("route add default via {gateway}"))
+            self.ip(&format!("route add {gateway} dev eth0"))?;
+            self.ip(&format!("route add default via {gateway}"))
         })?;
-        self.inside(edge, || ip(&format!("route add {address} dev {port}")))
+        self.inside(edge, || self.ip(&format!("route add {address} dev {port}")))
     }
 
     /// Makes a cable with these ends.
@@ -217,7 +233,7 @@ impl FatTree {
         for Port { machine, interface, address: (address, bits) } in ends {
             self.inside(machine, || {
                 ip(&format!("link set {interface} up gso_max_segs 1"))?;
-                ip(&format!("address add {address}/{bits} dev {interface}"))
+                self.ip(&format!("address add {address}/{bits} dev {interface}"))
             })?;
         }
         Ok(())
@@ -235,14 +251,19 @@ impl FatTree {
         self.inside(end.machine, || run("tc", &line))
     }
 
-    /// Adds the routes of a router: networks below, and a default route upwards.
+    /// Runs `ip`, for IPv6, too, if routers have it.
+    fn ip(&self, line: &str) -> io::Result<()> {
+        self.options.families.ip(line)
+    }
+
+    /// Sets the routes of a router: networks below, and a default route upwards.
     fn route(&self, router: Router) -> io::Result<()> {
         let (machine, half) = (self.machine(router), self.half());
         let above = self.above(router);
         if !above.is_empty() {
             let hops: String =
                 above.iter().map(|(_, address)| format!(" nexthop via {address}")).collect();
-            self.inside(machine, || ip(&format!("route add default{hops}")))?;
+            self.inside(machine, || self.ip(&format!("route replace default{hops}")))?;
         }
         for (n, (lower, upper)) in (0..).zip(self.cables()) {
             if upper != router {
@@ -255,7 +276,8 @@ impl FatTree {
             };
             let via = cable_address(n, 0);
             for edge in edges {
-                self.inside(machine, || ip(&format!("route add 10.80.{edge}.0/24 via {via}")))?;
+                let line = format!("route replace 10.80.{edge}.0/24 via {via}");
+                self.inside(machine, || self.ip(&line))?;
             }
         }
         Ok(())
@@ -280,15 +302,31 @@ fn cable_address(n: usize, side: u8) -> Ipv4Addr {
 }
 
 /// Makes the present namespace a router that spreads packets by their addresses and ports.
-fn configure_router(seed: u32) -> io::Result<()> {
+fn configure_router(seed: u32, families: Families) -> io::Result<()> {
+    let set = |family: &str, key: &str, value: &str| {
+        std::fs::write(format!("/proc/sys/net/{family}/{key}"), value)
+            .map_err(|error| io::Error::other(format!("net.{family}.{key}: {error}")))
+    };
     for (key, value) in [
         ("ip_forward", "1"),
         ("conf/all/rp_filter", "0"),
         ("conf/default/rp_filter", "0"),
         ("fib_multipath_hash_policy", "1"),
+        ("conf/all/ignore_routes_with_linkdown", "1"),
+        ("conf/default/ignore_routes_with_linkdown", "1"),
     ] {
-        std::fs::write(format!("/proc/sys/net/ipv4/{key}"), value)
-            .map_err(|error| io::Error::other(format!("net.ipv4.{key}: {error}")))?;
+        set("ipv4", key, value)?;
+    }
+    if families == Families::Both {
+        for (key, value) in [
+            ("conf/all/forwarding", "1"),
+            ("fib_multipath_hash_policy", "1"),
+            ("conf/all/ignore_routes_with_linkdown", "1"),
+            ("conf/default/ignore_routes_with_linkdown", "1"),
+            ("conf/all/keep_addr_on_down", "1"),
+        ] {
+            set("ipv6", key, value)?;
+        }
     }
     // Kernels before 6.11 have one seed for all.
     let _ = std::fs::write("/proc/sys/net/ipv4/fib_multipath_hash_seed", seed.to_string());

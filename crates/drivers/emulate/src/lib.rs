@@ -16,6 +16,7 @@ pub mod classify;
 pub mod clock;
 mod datagrams;
 pub mod fabric;
+pub mod families;
 pub mod fat_tree;
 mod frames;
 pub mod ipv4;

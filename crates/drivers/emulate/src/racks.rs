@@ -4,6 +4,7 @@
 //! the mark [`Racks::MARK`] by its port at the optical switch.
 
 use crate::bridge::{BURST, Limit, counted, ip, run};
+use crate::families::Families;
 use crate::namespace::{self, HostError};
 use std::io;
 use std::net::Ipv4Addr;
@@ -20,6 +21,8 @@ pub struct RacksOptions {
     pub mtu: u32,
     /// The limit of the port of the packet network to each rack.
     pub packet: Limit,
+    /// The protocols of hosts.
+    pub families: Families,
 }
 
 /// The network. The present network namespace, which should belong to this process alone, has the packet network, the
@@ -188,25 +191,32 @@ impl Racks {
         {
             std::fs::write(format!("/proc/sys/net/ipv4/{key}"), value)?;
         }
-        let own = rack + 1;
+        let both = self.options.families == Families::Both;
+        if both {
+            std::fs::write("/proc/sys/net/ipv6/conf/all/forwarding", "1")?;
+        }
+        let (own, ip_all) = (rack + 1, |line: &str| self.options.families.ip(line));
         ip("link add hosts type bridge")?;
         ip("link set hosts up")?;
-        ip(&format!("address add 10.80.{rack}.254/24 dev hosts"))?;
+        ip_all(&format!("address add 10.80.{rack}.254/24 dev hosts"))?;
         ip(&format!("address add {}/24 dev control", Racks::control_address(rack)))?;
-        ip(&format!("address add 10.79.0.{own}/24 dev packet"))?;
+        ip_all(&format!("address add 10.79.0.{own}/24 dev packet"))?;
         ip(&format!("link set circuit address {}", circuit_card(rack)))?;
-        ip(&format!("address add 10.77.0.{own}/24 dev circuit"))?;
-        // Only packets of hosts are sent to the optical switch.
-        let _ = std::fs::write("/proc/sys/net/ipv6/conf/circuit/disable_ipv6", "1");
+        if !both {
+            // Only packets of hosts are sent to the optical switch.
+            let _ = std::fs::write("/proc/sys/net/ipv6/conf/circuit/disable_ipv6", "1");
+        }
+        ip_all(&format!("address add 10.77.0.{own}/24 dev circuit"))?;
         std::fs::write("/proc/sys/net/ipv4/conf/circuit/rp_filter", "0")?;
         std::fs::write("/proc/sys/net/ipv4/conf/packet/rp_filter", "0")?;
-        ip(&format!("rule add fwmark {} table {TABLE}", Racks::MARK))?;
+        ip_all(&format!("rule add fwmark {} table {TABLE}", Racks::MARK))?;
         for other in (0..self.options.racks).filter(|other| *other != rack) {
             let (prefix, far, card) = (Racks::prefix(other), other + 1, circuit_card(other));
-            ip(&format!("route add {prefix} via 10.79.0.{far} dev packet"))?;
+            ip_all(&format!("route add {prefix} via 10.79.0.{far} dev packet"))?;
             // Nobody answers requests for addresses in a night.
-            ip(&format!("neighbour add 10.77.0.{far} lladdr {card} dev circuit nud permanent"))?;
-            ip(&format!("route add {prefix} via 10.77.0.{far} dev circuit table {TABLE}"))?;
+            let neighbour = format!("10.77.0.{far} lladdr {card} dev circuit nud permanent");
+            ip_all(&format!("neighbour add {neighbour}"))?;
+            ip_all(&format!("route add {prefix} via 10.77.0.{far} dev circuit table {TABLE}"))?;
         }
         Ok(())
     }
@@ -226,8 +236,9 @@ impl Racks {
         self.inside(machine, || {
             ip("link set lo up")?;
             ip("link set eth0 up gso_max_segs 1")?;
-            ip(&format!("address add {address}/24 dev eth0"))?;
-            ip(&format!("route add default via 10.80.{rack}.254"))
+            let families = self.options.families;
+            families.ip(&format!("address add {address}/24 dev eth0"))?;
+            families.ip(&format!("route add default via 10.80.{rack}.254"))
         })
     }
 }

@@ -1,17 +1,70 @@
 //! A UDP socket whose datagrams are read and written many at a time, so that they share the cost of a system call.
 
-use nix::sys::socket::{MsgFlags, MultiHeaders, SockaddrStorage, recvmmsg};
+use nix::libc;
+use nix::sys::socket::sockopt::AttachReusePortCbpf;
+use nix::sys::socket::{MsgFlags, MultiHeaders, SetSockOpt, SockaddrStorage, recvmmsg};
 use rustix::net::addr::SocketAddrArg;
-use rustix::net::{MMsgHdr, SendAncillaryBuffer, SendFlags, SocketAddrAny, sendmmsg, sockopt};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, sockopt};
+use rustix::net::{MMsgHdr, SendAncillaryBuffer, SendFlags, SocketAddrAny, sendmmsg};
 use std::io::{self, ErrorKind, IoSlice, IoSliceMut};
-use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, SocketAddrV6, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4, SocketAddrV6, UdpSocket};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
 /// The bytes reserved for a datagram: those of the longest one, and a distance after which the next datagram does not
 /// compete for the same places of a cache.
 const PLACE: usize = 65_536 + 192;
+/// Instructions of BPF: load a word of the packet, take the remainder, return it.
+const LOAD: u16 = 0x20;
+const MODULO: u16 = 0x94;
+const RETURN: u16 = 0x16;
+/// Where the header of IP begins for BPF, and the last four octets of the sender's address in it, for IPv4 and IPv6.
+const NETWORK_HEADER: u32 = 0xfff0_0000;
+const LAST_OCTETS: [u32; 2] = [12, 20];
 /// The bytes of datagrams that the kernel keeps until they are read or sent, where it permits so many.
 const KEPT: usize = 8 << 20;
+
+/// One of several sockets with the same address, which share the datagrams by the addresses of senders. All sockets of an
+/// address are opened in order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Share {
+    /// The number of sockets.
+    pub of: usize,
+    /// The place of this one, from 0.
+    pub at: usize,
+}
+
+impl Share {
+    /// The only socket of an address.
+    pub const ALL: Share = Share { of: 1, at: 0 };
+
+    /// Whether datagrams from this address arrive here.
+    pub fn contains(self, source: IpAddr) -> bool {
+        let last = match source {
+            IpAddr::V4(address) => address.to_bits(),
+            IpAddr::V6(address) => address.to_bits() as u32,
+        };
+        last as usize % self.of == self.at
+    }
+}
+
+/// A socket whose address it shares with others. The kernel chooses one of them by a program of BPF, from the last four
+/// octets of the sender's address.
+fn bind_shared(address: SocketAddr, of: usize) -> io::Result<UdpSocket> {
+    let domain = match address {
+        SocketAddr::V4(_) => AddressFamily::INET,
+        SocketAddr::V6(_) => AddressFamily::INET6,
+    };
+    let flags = SocketFlags::CLOEXEC;
+    let socket = rustix::net::socket_with(domain, SocketType::DGRAM, flags, None)?;
+    sockopt::set_socket_reuseport(&socket, true)?;
+    rustix::net::bind(&socket, &address)?;
+    let at = LAST_OCTETS[usize::from(address.is_ipv6())];
+    let line = |code, k| libc::sock_filter { code, jt: 0, jf: 0, k };
+    let mut program = [line(LOAD, NETWORK_HEADER + at), line(MODULO, of as u32), line(RETURN, 0)];
+    let len = program.len() as u16;
+    AttachReusePortCbpf.set(&socket, &libc::sock_fprog { len, filter: program.as_mut_ptr() })?;
+    Ok(socket.into())
+}
 
 /// A socket with the datagrams of the last reading, and those of the next writing.
 pub struct Datagrams {
@@ -29,12 +82,16 @@ pub struct Datagrams {
 }
 
 impl Datagrams {
-    /// Opens a socket that reads and writes up to `batch` datagrams at a time, and never waits.
+    /// Opens a socket that reads and writes up to `batch` datagrams at a time, and never waits. It gets a [`Share`] of the
+    /// datagrams to its address.
     ///
     /// # Errors
     /// The address cannot be used.
-    pub fn bind(address: SocketAddr, batch: usize) -> io::Result<Datagrams> {
-        let socket = UdpSocket::bind(address)?;
+    pub fn bind(address: SocketAddr, share: Share, batch: usize) -> io::Result<Datagrams> {
+        let socket = match share.of {
+            1 => UdpSocket::bind(address)?,
+            of => bind_shared(address, of)?,
+        };
         socket.set_nonblocking(true)?;
         // Without the right to exceed the limit, the kernel keeps as many bytes as the limit permits.
         if sockopt::set_socket_recv_buffer_size_force(&socket, KEPT).is_err() {
@@ -161,7 +218,7 @@ mod tests {
     use super::*;
 
     fn open(address: &str, batch: usize) -> (Datagrams, SocketAddr) {
-        let socket = Datagrams::bind(address.parse().unwrap(), batch).unwrap();
+        let socket = Datagrams::bind(address.parse().unwrap(), Share::ALL, batch).unwrap();
         let address = socket.socket.local_addr().unwrap();
         (socket, address)
     }
@@ -188,6 +245,33 @@ mod tests {
             let rest: Vec<_> = (8..10).map(|n| (message(n), from)).collect();
             assert_eq!(all(&mut two), rest);
             assert_eq!((one.lost(), one.has_more(), two.has_more()), (0, false, false));
+        }
+    }
+
+    /// Each socket gets the datagrams of the senders that it contains, whose number says where they belong.
+    #[test]
+    fn sockets_of_one_address_share_datagrams_by_sender() {
+        for (any, senders) in [("127.0.0.1:0", 1..9), ("[::1]:0", 1..2)] {
+            let (_, free) = open(any, 1);
+            let of = 3;
+            let open_share = |at| Datagrams::bind(free, Share { of, at }, 4).unwrap();
+            let mut shares: Vec<Datagrams> = (0..of).map(open_share).collect();
+            let sent = senders.clone().count();
+            for n in senders {
+                let local = any.replace("0.1", &format!("0.{n}"));
+                let (mut sender, _) = open(&local, 4);
+                sender.bytes().push(n);
+                sender.put(free);
+                sender.flush();
+            }
+            let mut arrived = 0;
+            for (at, socket) in shares.iter_mut().enumerate() {
+                for (_, source) in all(socket) {
+                    assert!(Share { of, at }.contains(source.ip()), "{source} at {at}");
+                    arrived += 1;
+                }
+            }
+            assert_eq!(arrived, sent);
         }
     }
 

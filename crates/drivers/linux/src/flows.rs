@@ -6,7 +6,7 @@
 //! after a while.
 
 use crate::command::{command, output};
-use std::fmt::Write;
+use std::fmt::{self, Display, Formatter, Write};
 use std::io;
 use std::net::IpAddr;
 use std::time::Duration;
@@ -32,6 +32,9 @@ pub struct Flow {
     /// The port of the receiver.
     pub dport: u16,
 }
+
+/// What is sent on a path, the path, and for how long.
+pub type OnPath<T> = (T, u16, Duration);
 
 /// The protocols whose flows are counted: TCP and UDP.
 pub const PROTOCOLS: [u8; 2] = [6, 17];
@@ -89,12 +92,23 @@ impl FlowRules {
         lists.collect::<Result<_, _>>().map_err(io::Error::other)
     }
 
-    /// Sends exactly these flows on paths, each for a time, and all others by default routes.
+    /// Sends exactly these flows on paths, other packets to these addresses, too, each for a time, and all others by
+    /// default routes.
     ///
     /// # Errors
     /// `nft` fails.
-    pub fn install(&self, flows: &[(Flow, u16, Duration)]) -> io::Result<()> {
-        command("nft", &["-f", "-"], &self.options.elements(flows)).map_err(io::Error::other)
+    pub fn install(&self, flows: &[OnPath<Flow>], addresses: &[OnPath<IpAddr>]) -> io::Result<()> {
+        let elements = self.options.elements(flows, addresses);
+        command("nft", &["-f", "-"], &elements).map_err(io::Error::other)
+    }
+
+    /// Sets the route to a router above again, which the kernel has removed if its interface was down. Returns whether
+    /// that was possible.
+    pub fn restore(&self, up: usize) -> bool {
+        let set = |family: Family| {
+            command("ip", &[family.flag(), "-batch", "-"], &self.options.route(family, up)).is_ok()
+        };
+        self.options.families().all(set)
     }
 
     /// Removes all rules, including those that a killed program left. There may be none.
@@ -209,13 +223,15 @@ impl FlowOptions {
             sets,
             "set hosts{digit} {{\ntype ipv{digit}_addr\nelements = {{ {hosts} }}\n}}\n\
              set flows{digit} {{\ntype {kind}\nflags dynamic, timeout\nsize {MOST}\ntimeout {idle}s\ncounter\n}}\n\
-             map paths{digit} {{\ntype {kind} : verdict\nflags timeout\nsize {MOST}\n}}\n"
+             map paths{digit} {{\ntype {kind} : verdict\nflags timeout\nsize {MOST}\n}}\n\
+             map detours{digit} {{\ntype ipv{digit}_addr : verdict\nflags timeout\nsize {MOST}\n}}\n"
         );
         let _ = write!(
             rules,
             "{word} saddr @hosts{digit} {word} dscp set 0\n\
              {word} saddr @hosts{digit} meta l4proto {{ 6, 17 }} update @flows{digit} {{ {key} }}\n\
-             {word} saddr @hosts{digit} meta l4proto {{ 6, 17 }} {key} vmap @paths{digit}\n"
+             {word} saddr @hosts{digit} meta l4proto {{ 6, 17 }} {key} vmap @paths{digit}\n\
+             {word} saddr @hosts{digit} {word} daddr vmap @detours{digit}\n"
         );
     }
 
@@ -238,42 +254,60 @@ impl FlowOptions {
     /// destination.
     fn routes(&self, family: Family) -> String {
         let mut text = format!("rule add pref {PREFERENCE} lookup main suppress_prefixlength 0\n");
-        for (mark, up) in (self.mark..).zip(&self.up) {
-            for address in up.iter().filter(|address| Family::of(**address) == family) {
-                let _ = write!(
-                    text,
-                    "route replace default via {address} table {mark}\n\
-                     rule add pref {} fwmark {mark} lookup {mark}\n",
-                    PREFERENCE + 1
-                );
+        for (mark, up) in (self.mark..).zip(0..self.up.len()) {
+            let route = self.route(family, up);
+            if !route.is_empty() {
+                let preference = PREFERENCE + 1;
+                let _ =
+                    writeln!(text, "{route}rule add pref {preference} fwmark {mark} lookup {mark}");
             }
         }
         text
     }
 
+    /// The route of packets with the mark of a router above.
+    fn route(&self, family: Family, up: usize) -> String {
+        let own = |address: &&IpAddr| Family::of(**address) == family;
+        let mark = self.mark + up as u32;
+        match self.up[up].iter().find(own) {
+            Some(address) => format!("route replace default via {address} table {mark}\n"),
+            None => String::new(),
+        }
+    }
+
     /// The elements of the maps of paths.
-    fn elements(&self, flows: &[(Flow, u16, Duration)]) -> String {
+    fn elements(&self, flows: &[OnPath<Flow>], addresses: &[OnPath<IpAddr>]) -> String {
         let (table, mut text) = (self.name(), String::new());
         for family in Family::ALL {
             if self.hosts_of(family).next().is_none() {
                 continue;
             }
-            let map = format!("inet {table} paths{}", family.digit());
-            let _ = writeln!(text, "flush map {map}");
+            let mut fill = |name: &str, elements: Vec<String>| {
+                let map = format!("inet {table} {name}{}", family.digit());
+                let _ = writeln!(text, "flush map {map}");
+                if !elements.is_empty() {
+                    let _ = writeln!(text, "add element {map} {{ {} }}", elements.join(", "));
+                }
+            };
             let own = flows.iter().filter(|(flow, ..)| Family::of(flow.src) == family);
-            let own: Vec<String> = own.map(element).collect();
-            if !own.is_empty() {
-                let _ = writeln!(text, "add element {map} {{ {} }}", own.join(", "));
-            }
+            fill("paths", own.map(|(flow, path, time)| element(flow, *path, *time)).collect());
+            let own = addresses.iter().filter(|(address, ..)| Family::of(*address) == family);
+            fill("detours", own.map(|(to, path, time)| element(to, *path, *time)).collect());
         }
         text
     }
 }
 
-fn element((flow, path, time): &(Flow, u16, Duration)) -> String {
-    let Flow { src, dst, protocol, sport, dport } = flow;
-    let ms = time.as_millis().max(1);
-    format!("{src} . {dst} . {protocol} . {sport} . {dport} timeout {ms}ms : goto path{path}")
+fn element(key: &impl Display, path: u16, time: Duration) -> String {
+    format!("{key} timeout {}ms : goto path{path}", time.as_millis().max(1))
+}
+
+impl Display for Flow {
+    /// Writes it as an element of a set of nftables.
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Flow { src, dst, protocol, sport, dport } = self;
+        write!(f, "{src} . {dst} . {protocol} . {sport} . {dport}")
+    }
 }
 
 #[cfg(test)]
@@ -302,6 +336,7 @@ mod tests {
                 "ip6 saddr . ip6 daddr . meta l4proto . th sport . th dport vmap @paths6"
             )
         );
+        assert!(text.contains("ip daddr vmap @detours4\n"));
         assert!(text.contains("map { 1 : 1280, 2 : 1281, 3 : 1280, 4 : 1281 }"));
         let upper = FlowOptions { hosts: Vec::new(), ..options() }.ruleset();
         assert!(!upper.contains("flows4") && upper.contains("1 : 1280"));
@@ -316,6 +351,11 @@ mod tests {
              route replace default via 10.81.0.3 table 1281\nrule add pref 7078 fwmark 1281 lookup 1281\n"
         );
         assert!(options().routes(Family::V6).contains("via fd81::1 table 1280"));
+        assert_eq!(
+            options().route(Family::V4, 1),
+            "route replace default via 10.81.0.3 table 1281\n"
+        );
+        assert_eq!(options().route(Family::V6, 1), "");
     }
 
     #[test]
@@ -329,12 +369,17 @@ mod tests {
             dport: 5_201,
         };
         assert_eq!(
-            options().elements(&[(flow, 2, Duration::from_millis(1_500))]),
+            options().elements(
+                &[(flow, 2, Duration::from_millis(1_500))],
+                &[(address("fd80::9"), 1, Duration::from_millis(20))]
+            ),
             "flush map inet slotline-7 paths4\n\
              add element inet slotline-7 paths4 { 10.80.0.1 . 10.80.3.2 . 6 . 40000 . 5201 timeout 1500ms : goto path2 }\n\
-             flush map inet slotline-7 paths6\n"
+             flush map inet slotline-7 detours4\nflush map inet slotline-7 paths6\n\
+             flush map inet slotline-7 detours6\n\
+             add element inet slotline-7 detours6 { fd80::9 timeout 20ms : goto path1 }\n"
         );
         let upper = FlowOptions { hosts: Vec::new(), ..options() };
-        assert_eq!(upper.elements(&[]), "");
+        assert_eq!(upper.elements(&[], &[]), "");
     }
 }

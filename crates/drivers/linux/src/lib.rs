@@ -1,6 +1,6 @@
 //! The parts of Linux that drivers use: packets that the kernel holds for a program ([`nfqueue`]), those that leave a
-//! host ([`gate`]) and those that a host forwards ([`crossing`]), paths of flows ([`flows`]), segments that are
-//! held as one packet ([`segments`]), datagrams in batches ([`datagrams`]), programs that
+//! host ([`gate`]) and those that a host forwards ([`crossing`]), paths of flows ([`flows`]), notices of links
+//! ([`link_events`]), segments that are held as one packet ([`segments`]), datagrams in batches ([`datagrams`]), programs that
 //! configure the kernel ([`command`]), and waiting for several files ([`wait`]).
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
@@ -10,6 +10,7 @@ pub mod crossing;
 pub mod datagrams;
 pub mod flows;
 pub mod gate;
+pub mod link_events;
 pub mod nfqueue;
 mod rules;
 pub mod segments;

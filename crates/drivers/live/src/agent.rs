@@ -383,6 +383,7 @@ impl Agent {
         }
         seat.start(time);
         self.seat = Some(seat);
+        self.tell_links(time);
         self.directed = now;
         self.counts.joined += 1;
         let (host, epoch) = (self.setup.me.0, self.clocks[self.leader].epoch());
@@ -420,6 +421,11 @@ impl Agent {
                     self.grip.release(packet, mark);
                 }
                 Departure::Order(conn, path) => self.grip.order(conn, path, now),
+                Departure::Detour(host, path) => {
+                    if let Role::Switch(role) = role {
+                        self.grip.detour(&role.hosts, host, path, now);
+                    }
+                }
             }
         }
         for (_, what) in seat.handovers() {

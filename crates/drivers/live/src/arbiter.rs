@@ -6,7 +6,7 @@ use crate::clock::{Local, NetworkClock, TimeReply};
 use crate::config::{ClockOptions, ClockSource, span};
 use crate::election::{Election, Standby};
 use crate::hook::Hook;
-use crate::line::{Line, Open};
+use crate::line::{Line, Open, peers_of};
 use crate::links::Links;
 use crate::message::Message;
 use crate::quotas::Quotas;
@@ -17,6 +17,7 @@ use crate::running::{Running, unique, waiting_list};
 use crate::seat::{Io, Seat};
 use crate::status::{ArbiterStatus, Shared};
 use slotline_envelope::KeyPair;
+use slotline_linux::datagrams::Share;
 use slotline_linux::wait;
 use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::HostId;
@@ -74,7 +75,7 @@ pub struct ArbiterSetup {
     pub clock: ClockOptions,
     /// Messages that are handled per second.
     pub quotas: Quotas,
-    /// Threads: 1, or 2 where sockets and encryption have a thread of their own.
+    /// Threads: all but the first have sockets and encryption, each for a share of the peers. One does everything.
     pub threads: u8,
     /// The scenario with all its values, and the name of the scheme. Both are written to the log.
     pub scenario: (String, String),
@@ -177,12 +178,13 @@ fn time_of_node(
 }
 
 impl ArbiterSetup {
-    /// Opens the channel, in the thread that calls the result.
-    fn opening(&self) -> Open {
-        let (address, key) = (self.address, self.key.clone());
-        let (peers, quotas) = (self.peers.clone(), self.quotas.clone());
+    /// Opens a share of the channel, in the thread that calls the result.
+    fn opening(&self, share: Share) -> Open {
+        let (address, key) = ((self.address, share), self.key.clone());
+        let peers = peers_of(share, &self.peers);
+        let quotas = self.quotas.part(|number| peers.iter().any(|peer| peer.number == number));
         Box::new(move |now| {
-            let mut channel = Channel::open(address, key, &peers, now)?;
+            let mut channel = Channel::open_share(address, key, &peers, now)?;
             channel.limit(quotas);
             Ok(channel)
         })
@@ -195,7 +197,7 @@ impl Arbiter {
     /// # Errors
     /// The address cannot be used.
     pub fn open(setup: ArbiterSetup, now: Local) -> io::Result<Arbiter> {
-        let channel = setup.opening()(now)?;
+        let channel = setup.opening(Share::ALL)(now)?;
         let standby = setup.standby.clone();
         let mut arbiter = Arbiter {
             election: standby.map(|standby| Election::new(setup.rank, standby, now)),
@@ -226,7 +228,9 @@ impl Arbiter {
         if self.setup.threads > 1 {
             // Another socket cannot have the address as long as this one is open.
             drop(self.line);
-            self.line = Line::there(self.setup.opening(), running, PRESENT)?;
+            let of = usize::from(self.setup.threads) - 1;
+            let opens = (0..of).map(|at| self.setup.opening(Share { of, at })).collect();
+            self.line = Line::there(opens, &self.setup.peers, running, PRESENT)?;
         }
         let list = waiting_list(&[self.line.readable()])?;
         while !running.stopped() {

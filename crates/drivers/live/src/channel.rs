@@ -6,7 +6,7 @@ use crate::quotas::{Meter, Quotas};
 use slotline_envelope::{
     Counters, Endpoint, Event, KeyPair, OpenError, PeerError, PublicKey, Sealed, Settings, Start,
 };
-use slotline_linux::datagrams::Datagrams;
+use slotline_linux::datagrams::{Datagrams, Share};
 use slotline_net::time::Time;
 use std::collections::{HashSet, VecDeque};
 use std::hash::BuildHasher;
@@ -95,12 +95,24 @@ impl Channel {
         peers: &[Peer],
         now: Local,
     ) -> io::Result<Channel> {
+        Channel::open_share((address, Share::ALL), own, peers, now)
+    }
+    /// Opens one of several sockets of the daemon. The peers are those whose datagrams arrive at this one.
+    ///
+    /// # Errors
+    /// As for [`Channel::open`].
+    pub(crate) fn open_share(
+        (address, share): (SocketAddr, Share),
+        own: KeyPair,
+        peers: &[Peer],
+        now: Local,
+    ) -> io::Result<Channel> {
         let sources = RandomState::new();
         let keys: Vec<_> = peers.iter().map(|peer| (peer.number, vec![peer.key])).collect();
         let endpoint = endpoint(&own, &keys, &sources)
             .map_err(|error| io::Error::new(ErrorKind::InvalidInput, error))?;
         let mut channel = Channel {
-            socket: Datagrams::bind(address, BATCH)?,
+            socket: Datagrams::bind(address, share, BATCH)?,
             endpoint,
             own,
             base: now,

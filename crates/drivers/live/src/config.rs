@@ -169,6 +169,8 @@ impl Default for CircuitOptions {
 
 /// The most agents that are asked for a lease: each costs an arbiter four messages per lease.
 pub const MOST_WITNESSES: usize = 9;
+/// The most threads of an arbiter.
+pub const MOST_THREADS: u8 = 64;
 
 /// How the second of two arbiters replaces the first, and the first the second.
 #[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
@@ -440,7 +442,7 @@ mod tests {
         let device =
             parsed(&TEXT.replace("[agent]", "[clock]\nsource = '/dev/ptp3'\n[agent]")).unwrap();
         assert_eq!(device.clock.source, ClockSource::Device("/dev/ptp3".into()));
-        assert!(error("key = 'h0.key'", "threads = 3").contains("must be 1 or 2"));
+        assert!(error("key = 'h0.key'", "threads = 0").contains("must be 1 to 64"));
         let tenant = |hosts: &str| {
             let tenants = format!("[[tenant]]\nname = 'a'\nhosts = {hosts}\nquota = 9\n[agent]");
             parsed(&TEXT.replace("[agent]", &tenants))

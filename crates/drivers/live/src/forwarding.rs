@@ -1,12 +1,14 @@
 //! What an agent on a switch knows of the flows that the kernel forwards: their counts, their numbers, their paths.
 
 use crate::clock::Local;
-use slotline_linux::flows::{Flow, FlowOptions, FlowRules, PROTOCOLS};
+use crate::uplinks::Uplinks;
+use slotline_linux::flows::{Flow, FlowOptions, FlowRules, OnPath, PROTOCOLS};
 use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::{HostId, PortId};
 use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::net::IpAddr;
+use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
 /// The most bytes that a packet of the node stands for.
@@ -42,6 +44,8 @@ struct Flows {
     free: Vec<u32>,
     /// The paths of flows, and until when they take them.
     paths: BTreeMap<Flow, (u16, Local)>,
+    /// Paths of packets to addresses that have no other path.
+    detours: BTreeMap<IpAddr, (u16, Local)>,
     /// Whether the kernel has other paths than these.
     stale: bool,
 }
@@ -55,6 +59,7 @@ pub struct Forwarding {
     /// How long a path is used after its order.
     expire: Duration,
     flows: Flows,
+    uplinks: Uplinks,
 }
 
 impl Forwarding {
@@ -65,7 +70,8 @@ impl Forwarding {
     pub fn open(options: FlowOptions, expire: Duration) -> io::Result<Forwarding> {
         let count = options.paths.len();
         let flows = Flows { stale: true, ..Flows::default() };
-        Ok(Forwarding { rules: FlowRules::open(options)?, count, expire, flows })
+        let uplinks = Uplinks::open(options.up.clone())?;
+        Ok(Forwarding { rules: FlowRules::open(options)?, count, expire, flows, uplinks })
     }
 
     /// Reads the kernel's counts. Returns packets that stand for the bytes since the last call, with the ports of the
@@ -83,13 +89,37 @@ impl Forwarding {
         self.flows.forget(now, self.expire);
         Ok(packets)
     }
+    /// A file descriptor that is readable when links may have changed.
+    pub fn fd(&self) -> BorrowedFd<'_> {
+        self.uplinks.fd()
+    }
+    /// Looks at the links to routers above if any may have changed. Returns those that have, and whether they work.
+    ///
+    /// # Errors
+    /// `ip` fails.
+    pub fn changed_links(&mut self) -> io::Result<Vec<(usize, bool)>> {
+        let rules = &self.rules;
+        self.uplinks.changed(|up| rules.restore(up))
+    }
+    /// Whether the link to each router above works.
+    pub fn links(&self) -> &[bool] {
+        self.uplinks.work()
+    }
+    /// Notes the order to send packets to a host that have no other path on this one, or to spread them.
+    pub fn detour(&mut self, hosts: &Hosts, to: HostId, path: Option<u16>, now: Local) {
+        let path = path.filter(|path| usize::from(*path) < self.count);
+        let addresses = hosts.all.iter().filter(|(_, host)| **host == to);
+        for (address, _) in addresses {
+            self.flows.detour(*address, path.map(|path| (path, now.after(self.expire))));
+        }
+    }
     /// Notes the order to send a connection on a path.
     pub fn order(&mut self, conn: u32, path: u16, now: Local) {
         if usize::from(path) < self.count {
             self.flows.order(conn, path, now.after(self.expire));
         }
     }
-    /// Gives no flow a path until further orders.
+    /// Gives no flow a path until further orders. Detours end by themselves: their links are broken without orders, too.
     pub fn clear(&mut self) {
         self.flows.stale |= !self.flows.paths.is_empty();
         self.flows.paths.clear();
@@ -103,10 +133,15 @@ impl Forwarding {
             return Ok(());
         }
         self.flows.paths.retain(|_, (_, until)| *until > now);
-        let entry =
-            |(flow, (path, until)): (&Flow, &(u16, Local))| (*flow, *path, until.since(now));
-        self.rules.install(&self.flows.paths.iter().map(entry).collect::<Vec<_>>())
+        self.flows.detours.retain(|_, (_, until)| *until > now);
+        self.rules.install(&entries(&self.flows.paths, now), &entries(&self.flows.detours, now))
     }
+}
+
+/// What the kernel gets of paths, and the times until which they are used.
+fn entries<T: Copy>(paths: &BTreeMap<T, (u16, Local)>, now: Local) -> Vec<OnPath<T>> {
+    let entry = |(key, (path, until)): (&T, &(u16, Local))| (*key, *path, until.since(now));
+    paths.iter().map(entry).collect()
 }
 
 impl Flows {
@@ -163,6 +198,12 @@ impl Flows {
             }
             keep
         });
+    }
+    fn detour(&mut self, to: IpAddr, path: Option<(u16, Local)>) {
+        self.stale |= match path {
+            Some(path) => self.detours.insert(to, path) != Some(path),
+            None => self.detours.remove(&to).is_some(),
+        };
     }
     fn order(&mut self, conn: u32, path: u16, until: Local) {
         if let Some(flow) = self.numbers.get(&conn) {

@@ -2,10 +2,11 @@
 //! forwards.
 
 use crate::clock::Local;
-use crate::forwarding::Forwarding;
+use crate::forwarding::{Forwarding, Hosts};
 use slotline_linux::gate::Gate;
 use slotline_linux::nfqueue::Ticket;
 use slotline_linux::segments::Segments;
+use slotline_net::id::HostId;
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
@@ -74,11 +75,11 @@ impl From<Gate> for Grip {
 }
 
 impl Grip {
-    /// A file descriptor that is readable while packets wait.
+    /// A file descriptor that is readable while packets wait, or when links have changed.
     pub fn fd(&self) -> Option<BorrowedFd<'_>> {
         match self {
             Grip::Packets(packets) => Some(packets.gate.queue_fd()),
-            Grip::Flows(_) => None,
+            Grip::Flows(flows) => Some(flows.fd()),
         }
     }
     /// Reads packets that wait.
@@ -127,6 +128,12 @@ impl Grip {
     pub(crate) fn order(&mut self, conn: u32, path: u16, now: Local) {
         if let Grip::Flows(flows) = self {
             flows.order(conn, path, now);
+        }
+    }
+    /// Sends packets to a host that have no other path on this one, or spreads them.
+    pub(crate) fn detour(&mut self, hosts: &Hosts, to: HostId, path: Option<u16>, now: Local) {
+        if let Grip::Flows(flows) = self {
+            flows.detour(hosts, to, path, now);
         }
     }
     /// Gives no flow a path until further orders.

@@ -14,6 +14,7 @@
 pub mod agent;
 pub mod arbiter;
 pub mod bump;
+pub mod cabling;
 pub mod channel;
 pub mod clock;
 pub mod config;
@@ -45,5 +46,6 @@ pub mod seat;
 pub mod status;
 pub mod timeslots;
 mod udp;
+pub mod uplinks;
 
 pub use driver::{LiveError, Options, Outcome, Report, run};

@@ -1,6 +1,7 @@
-//! How an arbiter reaches its channel: in its own thread, or in another one that has the socket and the encryption.
+//! How an arbiter reaches its channel: in its own thread, or in others that have the sockets and the encryption. Each of
+//! these threads has a share of the peers.
 //!
-//! Messages cross between the two threads in lock-free rings, as bytes. A full ring loses messages, as a full socket does.
+//! Messages cross between threads in lock-free rings, as bytes. A full ring loses messages, as a full socket does.
 
 use crate::channel::{Channel, Peer};
 use crate::clock::Local;
@@ -10,7 +11,9 @@ use crate::running::{Running, waiting_list};
 use rtrb::{Consumer, Producer, RingBuffer};
 use rustix::event::{EventfdFlags, eventfd};
 use slotline_envelope::KeyPair;
+use slotline_linux::datagrams::Share;
 use slotline_linux::wait;
+use std::collections::HashMap;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -57,10 +60,21 @@ enum Order {
 /// Opens a channel in the thread that will have it.
 pub(crate) type Open = Box<dyn FnOnce(Local) -> io::Result<Channel> + Send>;
 
-/// A channel of this thread or of another one.
+/// A channel of this thread, or those of others.
 pub(crate) enum Line {
     Here(Box<Channel>),
-    There(Box<Remote>),
+    There(Threads),
+}
+
+/// The threads of the network.
+pub(crate) struct Threads {
+    remotes: Vec<Remote>,
+    /// Readable while one of them has something for this thread.
+    bell: Arc<Bell>,
+    /// The thread of each peer.
+    places: HashMap<u32, usize>,
+    /// The thread whose messages are next.
+    next: usize,
 }
 
 /// One end of two rings, and the means to wake the thread at the other end.
@@ -113,10 +127,11 @@ impl Bell {
 }
 
 impl Rings {
-    fn pair() -> io::Result<(Rings, Rings)> {
+    /// Two ends, of which the first is woken by `one`.
+    fn pair(one: Arc<Bell>) -> io::Result<(Rings, Rings)> {
         let ((to, from_one), (back, from_two)) =
             (RingBuffer::new(CAPACITY), RingBuffer::new(CAPACITY));
-        let (one, two) = (Bell::new()?, Bell::new()?);
+        let two = Bell::new()?;
         let rings = |out, into, bell: &Arc<Bell>, other: &Arc<Bell>| Rings {
             out,
             into,
@@ -175,9 +190,153 @@ fn word(bytes: &[u8]) -> u32 {
 }
 
 impl Line {
-    /// Opens a channel in a thread of its own. Peers that were heard `within` this time are present.
-    pub fn there(open: Open, running: &Arc<Running>, within: Duration) -> io::Result<Line> {
-        let (rings, other) = Rings::pair()?;
+    /// Opens the channels of these shares, each in a thread of its own. Peers that were heard `within` this time are
+    /// present.
+    pub fn there(
+        opens: Vec<Open>,
+        peers: &[Peer],
+        running: &Arc<Running>,
+        within: Duration,
+    ) -> io::Result<Line> {
+        let bell = Bell::new()?;
+        let begin = |open| Remote::begin(open, Arc::clone(&bell), running, within);
+        let remotes = opens.into_iter().map(begin).collect::<io::Result<Vec<_>>>()?;
+        let mut threads = Threads { remotes, bell, places: HashMap::new(), next: 0 };
+        threads.place(peers);
+        Ok(Line::There(threads))
+    }
+    /// A file that is readable while there may be messages.
+    pub fn readable(&self) -> BorrowedFd<'_> {
+        match self {
+            Line::Here(channel) => channel.readable(),
+            Line::There(threads) => threads.bell.file.as_fd(),
+        }
+    }
+    /// See [`Channel::receive`].
+    pub fn receive(&mut self, now: Local) -> io::Result<Option<(u32, Message<'_>)>> {
+        match self {
+            Line::Here(channel) => channel.receive(now),
+            Line::There(threads) => Ok(threads.receive()),
+        }
+    }
+    /// See [`Channel::send`].
+    pub fn send(&mut self, to: u32, message: &Message<'_>, now: Local) -> bool {
+        match self {
+            Line::Here(channel) => channel.send(to, message, now),
+            Line::There(threads) => {
+                threads.of(to).is_some_and(|remote| remote.rings.send(to, message))
+            }
+        }
+    }
+    /// See [`Channel::expect`].
+    pub fn expect(&mut self, peer: u32, now: Local) {
+        match self {
+            Line::Here(channel) => channel.expect(peer, now),
+            Line::There(threads) => {
+                threads.of(peer).iter().for_each(|remote| remote.order(Order::Expect(peer)));
+            }
+        }
+    }
+    /// See [`Channel::limit`].
+    pub fn limit(&mut self, quotas: Quotas) {
+        match self {
+            Line::Here(channel) => channel.limit(quotas),
+            Line::There(threads) => threads.limit(&quotas),
+        }
+    }
+    /// See [`Channel::renew`].
+    pub fn renew(&mut self, own: KeyPair, peers: Vec<Peer>, now: Local) -> Result<(), String> {
+        match self {
+            Line::Here(channel) => {
+                channel.renew(&own, &peers, now).map_err(|error| error.to_string())
+            }
+            Line::There(threads) => threads.renew(&own, &peers),
+        }
+    }
+    /// See [`Channel::attend`]. With other threads, an error is the reason why one has ended.
+    pub fn attend(&mut self, now: Local) -> io::Result<Duration> {
+        match self {
+            Line::Here(channel) => Ok(channel.attend(now)),
+            Line::There(threads) => threads.attend(),
+        }
+    }
+    pub fn report(&self, within: Duration, now: Local) -> LineReport {
+        match self {
+            Line::Here(channel) => LineReport::of(channel, within, now),
+            Line::There(threads) => threads.report(),
+        }
+    }
+}
+
+/// The peers of a share.
+pub(crate) fn peers_of(share: Share, peers: &[Peer]) -> Vec<Peer> {
+    peers.iter().filter(|peer| share.contains(peer.address.ip())).cloned().collect()
+}
+
+impl Threads {
+    fn shares(&self) -> impl Iterator<Item = Share> + use<> {
+        let of = self.remotes.len();
+        (0..of).map(move |at| Share { of, at })
+    }
+    /// Notes the thread of each peer.
+    fn place(&mut self, peers: &[Peer]) {
+        let of =
+            |share: Share| peers_of(share, peers).into_iter().map(move |p| (p.number, share.at));
+        self.places = self.shares().flat_map(of).collect();
+    }
+    fn of(&mut self, peer: u32) -> Option<&mut Remote> {
+        self.remotes.get_mut(*self.places.get(&peer)?)
+    }
+    /// The next message, of each thread in turn.
+    fn receive(&mut self) -> Option<(u32, Message<'_>)> {
+        let count = self.remotes.len();
+        let mut turns = (self.next..self.next + count).map(|at| at % count);
+        let at = turns.find(|at| self.remotes[*at].rings.has_more())?;
+        self.next = at + 1;
+        self.remotes[at].rings.receive()
+    }
+    fn limit(&self, quotas: &Quotas) {
+        for (at, remote) in self.remotes.iter().enumerate() {
+            let own = |peer: u32| self.places.get(&peer) == Some(&at);
+            remote.order(Order::Limit(quotas.part(own)));
+        }
+    }
+    fn renew(&mut self, own: &KeyPair, peers: &[Peer]) -> Result<(), String> {
+        for (share, remote) in self.shares().zip(&self.remotes) {
+            let (sender, answer) = mpsc::channel();
+            remote.order(Order::Renew(own.clone(), peers_of(share, peers), sender));
+            let ended = || Err("the thread of the network has ended".into());
+            answer.recv().unwrap_or_else(|_| ended())?;
+        }
+        self.place(peers);
+        Ok(())
+    }
+    fn attend(&mut self) -> io::Result<Duration> {
+        self.remotes.iter_mut().try_for_each(Remote::attend)?;
+        self.bell.reset();
+        let more = self.remotes.iter().any(|remote| remote.rings.has_more());
+        Ok(if more { Duration::ZERO } else { Duration::MAX })
+    }
+    fn report(&self) -> LineReport {
+        let add = |all: LineReport, of: LineReport| LineReport {
+            present: all.present + of.present,
+            refused: all.refused + of.refused,
+            over_quota: all.over_quota + of.over_quota,
+            lost: all.lost + of.lost,
+        };
+        self.remotes.iter().map(Remote::report).fold(LineReport::default(), add)
+    }
+}
+
+impl Remote {
+    /// Opens a channel in a thread of its own, which wakes this one by `bell`.
+    fn begin(
+        open: Open,
+        bell: Arc<Bell>,
+        running: &Arc<Running>,
+        within: Duration,
+    ) -> io::Result<Remote> {
+        let (rings, other) = Rings::pair(bell)?;
         let (orders, given) = mpsc::channel();
         let (report, stop) = (Arc::default(), Arc::new(AtomicBool::new(false)));
         let (opened, ready) = mpsc::channel();
@@ -196,88 +355,24 @@ impl Line {
         let thread = Some(std::thread::Builder::new().name("network".into()).spawn(work)?);
         let remote = Remote { rings, orders, report, stop, thread };
         ready.recv().unwrap_or_else(|_| Err(io::Error::other("the thread has ended")))?;
-        Ok(Line::There(Box::new(remote)))
+        Ok(remote)
     }
-    /// A file that is readable while there may be messages.
-    pub fn readable(&self) -> BorrowedFd<'_> {
-        match self {
-            Line::Here(channel) => channel.readable(),
-            Line::There(remote) => remote.rings.bell.file.as_fd(),
-        }
-    }
-    /// See [`Channel::receive`].
-    pub fn receive(&mut self, now: Local) -> io::Result<Option<(u32, Message<'_>)>> {
-        match self {
-            Line::Here(channel) => channel.receive(now),
-            Line::There(remote) => Ok(remote.rings.receive()),
-        }
-    }
-    /// See [`Channel::send`].
-    pub fn send(&mut self, to: u32, message: &Message<'_>, now: Local) -> bool {
-        match self {
-            Line::Here(channel) => channel.send(to, message, now),
-            Line::There(remote) => remote.rings.send(to, message),
-        }
-    }
-    /// See [`Channel::expect`].
-    pub fn expect(&mut self, peer: u32, now: Local) {
-        match self {
-            Line::Here(channel) => channel.expect(peer, now),
-            Line::There(remote) => remote.order(Order::Expect(peer)),
-        }
-    }
-    /// See [`Channel::limit`].
-    pub fn limit(&mut self, quotas: Quotas) {
-        match self {
-            Line::Here(channel) => channel.limit(quotas),
-            Line::There(remote) => remote.order(Order::Limit(quotas)),
-        }
-    }
-    /// See [`Channel::renew`].
-    pub fn renew(&mut self, own: KeyPair, peers: Vec<Peer>, now: Local) -> Result<(), String> {
-        match self {
-            Line::Here(channel) => {
-                channel.renew(&own, &peers, now).map_err(|error| error.to_string())
-            }
-            Line::There(remote) => {
-                let (sender, answer) = mpsc::channel();
-                remote.order(Order::Renew(own, peers, sender));
-                answer.recv().unwrap_or_else(|_| Err("the thread of the network has ended".into()))
-            }
-        }
-    }
-    /// See [`Channel::attend`]. With another thread, an error is the reason why that has ended.
-    pub fn attend(&mut self, now: Local) -> io::Result<Duration> {
-        match self {
-            Line::Here(channel) => Ok(channel.attend(now)),
-            Line::There(remote) => remote.attend(),
-        }
-    }
-    pub fn report(&self, within: Duration, now: Local) -> LineReport {
-        match self {
-            Line::Here(channel) => LineReport::of(channel, within, now),
-            Line::There(remote) => {
-                let report = *remote.report.lock().unwrap_or_else(PoisonError::into_inner);
-                LineReport { lost: report.lost + remote.rings.lost, ..report }
-            }
-        }
-    }
-}
-
-impl Remote {
     fn order(&self, order: Order) {
         // If the thread has ended, `attend` says why.
         let _ = self.orders.send(order);
         self.rings.other.ring();
     }
-    fn attend(&mut self) -> io::Result<Duration> {
+    fn attend(&mut self) -> io::Result<()> {
         if self.thread.as_ref().is_some_and(JoinHandle::is_finished) {
             self.end()?;
             return Err(io::Error::other("the thread of the network has ended"));
         }
         self.rings.wake();
-        self.rings.bell.reset();
-        Ok(if self.rings.has_more() { Duration::ZERO } else { Duration::MAX })
+        Ok(())
+    }
+    fn report(&self) -> LineReport {
+        let report = *self.report.lock().unwrap_or_else(PoisonError::into_inner);
+        LineReport { lost: report.lost + self.rings.lost, ..report }
     }
     fn end(&mut self) -> io::Result<()> {
         self.stop.store(true, Ordering::Release);
@@ -369,7 +464,7 @@ mod tests {
     /// More messages than fit, so that some are lost, and those that arrive wrap around the end of the ring.
     #[test]
     fn messages_cross_in_order_and_entirely() {
-        let (mut one, mut two) = Rings::pair().unwrap();
+        let (mut one, mut two) = Rings::pair(Bell::new().unwrap()).unwrap();
         let (mut next, mut lost) = (0, 0);
         for _ in 0..3 {
             let sent: Vec<u64> =
@@ -396,7 +491,7 @@ mod tests {
     #[test]
     fn a_thread_is_woken_for_each_message() {
         const MESSAGES: u64 = 1_000;
-        let (mut one, mut two) = Rings::pair().unwrap();
+        let (mut one, mut two) = Rings::pair(Bell::new().unwrap()).unwrap();
         let answers = std::thread::spawn(move || {
             let list = waiting_list(&[two.bell.file.as_fd()]).unwrap();
             let mut answered = 0;

@@ -55,6 +55,8 @@ pub enum Departure {
     Packet(u32, Option<u32>),
     /// The connection is sent on this path.
     Order(u32, u16),
+    /// Packets to the host without a path of their own are sent on this path, or are spread again.
+    Detour(HostId, Option<u16>),
 }
 
 /// The machine on which an agent runs.
@@ -99,6 +101,8 @@ pub struct SwitchRole {
     pub hosts: Hosts,
     /// What the kernel counts, and its paths.
     pub flows: FlowOptions,
+    /// The ports of the node towards the switches above.
+    pub ports: Vec<PortId>,
     /// How long a path is used after its order.
     pub expire: Duration,
     /// The framing of packets.
@@ -124,6 +128,10 @@ impl Role {
         match self {
             Role::Host(_) => None,
             Role::Rack(role) => Some(Departure::Packet(packet.stamp, role.mark(far))),
+            Role::Switch(_) if packet.flow == u32::MAX => {
+                let path = Some(packet.entropy).filter(|path| *path != u16::MAX);
+                Some(Departure::Detour(packet.dst, path))
+            }
             Role::Switch(_) => Some(Departure::Order(packet.flow, packet.entropy)),
         }
     }

@@ -2,7 +2,7 @@
 
 use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::{NodeId, PortId};
-use slotline_net::node::{Cx, DropReason, Effects, Handover, Node, Note, Payloads, Sink};
+use slotline_net::node::{Change, Cx, DropReason, Effects, Handover, Node, Note, Payloads, Sink};
 use slotline_net::time::Time;
 use slotline_net::topology::{End, Wire};
 use slotline_net::units::InverseRate;
@@ -212,6 +212,11 @@ impl Seat {
             packet.seq = self.effects.payloads().keep(payload.into());
         }
         self.call(now, |node, cx| node.receive(port, packet, cx));
+    }
+
+    /// Tells the node of a change in its surroundings.
+    pub fn change(&mut self, change: &Change, now: Time) {
+        self.call(now, |node, cx| node.change(change, cx));
     }
 
     /// The time of the node's next wake-up; [`Time::MAX`] if there is none.

@@ -10,6 +10,7 @@ pub mod flow_log;
 pub mod frame_bytes;
 mod json;
 mod lines;
+pub mod lldp;
 pub mod pcap;
 pub mod pcapng_writer;
 pub mod topology;

@@ -13,7 +13,10 @@ const PORT: u16 = 7_000;
 
 /// The goodput of a TCP connection between two hosts during `span`, in Mbit/s.
 pub(crate) fn goodput(mtu: u32, span: Duration) -> Result<f64, Box<dyn Error + Send + Sync>> {
-    let bridge = Bridge::new(&ADDRESSES, &BridgeOptions { mtu, limit: None, one_by_one: true })?;
+    let bridge = Bridge::new(
+        &ADDRESSES,
+        &BridgeOptions { mtu, limit: None, families: Default::default(), one_by_one: true },
+    )?;
     transfer(&bridge, span)
 }
 

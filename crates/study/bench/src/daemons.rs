@@ -8,7 +8,7 @@ use rustix::time::{ClockId, clock_gettime};
 use slotline_envelope::KeyPair;
 use slotline_lab::live::LiveNetwork;
 use slotline_live::agent::AgentSetup;
-use slotline_live::arbiter::Arbiter;
+use slotline_live::arbiter::{Arbiter, ArbiterSetup};
 use slotline_live::channel::Channel;
 use slotline_live::clock::{Local, NetworkClock};
 use slotline_live::config::{ClockOptions, Config};
@@ -50,7 +50,16 @@ const QUESTIONS: usize = 5_000;
 
 fn names(choice: &Choice<'_>) -> Vec<String> {
     let long = ["agents:10000", "soak:600"].into_iter().filter(|_| choice.large);
-    let all = ["messages:16", "messages:64", "answer", "agents:1000"].into_iter().chain(long);
+    let short = [
+        "messages:16",
+        "messages:64",
+        "answer",
+        "agents:1000",
+        "threads:1",
+        "threads:2",
+        "threads:3",
+    ];
+    let all = short.into_iter().chain(long);
     all.map(String::from).collect()
 }
 
@@ -58,9 +67,13 @@ fn run_named(case: &str, _scenarios: &Path) -> Outcome {
     match case.split_once(':') {
         Some(("messages", hosts)) => messages(case, hosts.parse()?),
         Some(("agents", count)) => crowd(case, count.parse()?),
+        Some(("threads", threads)) => spread(case, threads.parse()?),
         Some(("soak", seconds)) => soak(case, seconds.parse()?),
         None if case == "answer" => answer(case),
-        _ => Err("a case is messages:HOSTS, agents:COUNT, soak:SECONDS or answer".into()),
+        _ => {
+            Err("a case is messages:HOSTS, agents:COUNT, soak:SECONDS, threads:COUNT or answer"
+                .into())
+        }
     }
 }
 
@@ -283,6 +296,104 @@ fn answer(case: &str) -> Outcome {
         row(case, "answer_p50", value(0.5)?, "us"),
         row(case, "answer_p99", value(0.99)?, "us"),
     ])
+}
+
+/// Measures the threads of an arbiter beside 64 hosts that ask without a pause, in real time: how many pairs of messages all
+/// have processed, and what a pair takes of the thread with the node, and of all threads with sockets. The hosts have a
+/// thread on the same processors, so with more threads than processors the sum does not grow.
+fn spread(case: &str, threads: u8) -> Outcome {
+    const HOSTS: u32 = 64;
+    let network = network(HOSTS, 1)?;
+    let (running, shared) = (Arc::new(Running::default()), Shared::default());
+    std::thread::scope(|scope| {
+        let run = || -> Result<(), Fault> {
+            let setup = ArbiterSetup { threads, ..network.arbiter(0, key(HOSTS))? };
+            Ok(Arbiter::open(setup, running.now())?.run(&running, &shared)?)
+        };
+        let named = std::thread::Builder::new().name("node".into());
+        let arbiter = named.spawn_scoped(scope, run)?;
+        let measured = ask_without_pause(&network, HOSTS, &running, &shared);
+        running.stop();
+        arbiter.join().map_err(|_| "the arbiter's thread failed")??;
+        Ok(measured?.rows(case, threads))
+    })
+}
+
+/// What threads did: pairs of messages, the time, and the processor time of the node's thread and of those with sockets.
+struct Spread {
+    pairs: f64,
+    seconds: f64,
+    node: f64,
+    sockets: f64,
+}
+
+impl Spread {
+    /// What was done until now.
+    fn now(running: &Running, shared: &Shared<ArbiterStatus>) -> Result<Spread, Fault> {
+        Ok(Spread {
+            pairs: shared.latest().as_ref().map_or(0, pairs) as f64,
+            seconds: running.now().0 as f64 / 1e9,
+            node: cpu_of("node")?,
+            sockets: cpu_of("network")?,
+        })
+    }
+    fn since(&self, before: &Spread) -> Spread {
+        Spread {
+            pairs: self.pairs - before.pairs,
+            seconds: self.seconds - before.seconds,
+            node: self.node - before.node,
+            sockets: self.sockets - before.sockets,
+        }
+    }
+    fn rows(&self, case: &str, threads: u8) -> Vec<Row> {
+        let row =
+            |name, value, unit| Row { threads: threads.into(), ..row(case, name, value, unit) };
+        vec![
+            row("pairs_per_second", self.pairs / self.seconds, "pairs/s"),
+            row("node_us_per_pair", self.node / self.pairs * 1e6, "us"),
+            row("sockets_us_per_pair", self.sockets / self.pairs * 1e6, "us"),
+        ]
+    }
+}
+
+fn ask_without_pause(
+    network: &LiveNetwork,
+    hosts: u32,
+    running: &Running,
+    shared: &Shared<ArbiterStatus>,
+) -> Result<Spread, Fault> {
+    let new = |n| Host::new(network, n, running.now());
+    let mut all = (0..hosts).map(new).collect::<Result<Vec<Host>, Fault>>()?;
+    ask_for(Duration::from_secs(2), &mut all, running)?;
+    let before = Spread::now(running, shared)?;
+    ask_for(Duration::from_secs(4), &mut all, running)?;
+    Ok(Spread::now(running, shared)?.since(&before))
+}
+
+/// Lets hosts ask for timeslots for this time.
+fn ask_for(span: Duration, hosts: &mut [Host], running: &Running) -> io::Result<()> {
+    let until = running.now().after(span);
+    while running.now() < until {
+        hosts.iter_mut().try_for_each(|host| host.round(running.now(), 32).map(drop))?;
+    }
+    Ok(())
+}
+
+/// The processor time of this process' threads with a name, in seconds.
+fn cpu_of(name: &str) -> Result<f64, Fault> {
+    let mut sum = 0.0;
+    for task in std::fs::read_dir("/proc/self/task")? {
+        sum += cpu_if_named(&task?.path(), name)?;
+    }
+    Ok(sum)
+}
+
+fn cpu_if_named(task: &Path, name: &str) -> Result<f64, Fault> {
+    if std::fs::read_to_string(task.join("comm"))?.trim() != name {
+        return Ok(0.0);
+    }
+    let text = std::fs::read_to_string(task.join("schedstat"))?;
+    Ok(text.split(' ').next().unwrap_or_default().parse::<f64>()? / 1e9)
 }
 
 #[cfg(test)]

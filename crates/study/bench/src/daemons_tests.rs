@@ -1,6 +1,5 @@
 use super::*;
 use slotline_lab::live::recorded_controller;
-use slotline_live::arbiter::ArbiterSetup;
 use slotline_live::record::Recorder;
 use slotline_live::renewal::{Renewal, Request};
 use slotline_live::replay::{Log, replay};
@@ -90,16 +89,20 @@ impl Drop for Stop<'_> {
     }
 }
 
-/// An arbiter whose sockets have a thread of their own sends what the node of one thread sends from its log: the same
+/// An arbiter whose sockets have threads of their own sends what the node of one thread sends from its log: the same
 /// grants, bit by bit.
 #[test]
-fn two_threads_decide_as_one() {
+fn any_number_of_threads_decides_as_one() {
+    [1, 2, 3, 5].into_iter().for_each(recorded_equals_replayed);
+}
+
+fn recorded_equals_replayed(threads: u8) {
     let folder = std::env::temp_dir().join(format!("slotline-threads-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let file = folder.join("log");
     let recorder = Recorder::create(&file).unwrap();
     let change = |setup: &mut ArbiterSetup| {
-        (setup.threads, setup.recorder) = (2, Some(recorder));
+        (setup.threads, setup.recorder) = (threads, Some(recorder));
     };
     with_arbiter(change, |bed| bed.send(HOSTS as usize, 500));
     let bytes = std::fs::read(&file).unwrap();
@@ -114,7 +117,7 @@ fn two_threads_decide_as_one() {
 /// Hosts join, are drained, come back and leave, while others send.
 #[test]
 fn the_network_changes_while_hosts_send() {
-    for threads in [1, 2] {
+    for threads in [1, 2, 4] {
         let last = HOSTS as usize - 1;
         let change = |setup: &mut ArbiterSetup| {
             setup.threads = threads;

@@ -43,8 +43,10 @@ pub(crate) fn measure(slot: &str) -> Outcome {
         _ => Some(slot.parse::<slotline_net::time::Time>()?.as_ps() / 1_000).filter(|ns| *ns > 0),
     };
     let slots = Slots { ns: schedule };
-    let bridge =
-        Bridge::new(&ADDRESSES, &BridgeOptions { mtu: 1_500, limit: None, one_by_one: false })?;
+    let bridge = Bridge::new(
+        &ADDRESSES,
+        &BridgeOptions { mtu: 1_500, limit: None, families: Default::default(), one_by_one: false },
+    )?;
     let free = transfer(&bridge, SPAN)?;
     let mut rows = vec![row(&case, "none", "goodput", free, "Mbit/s")];
     let ways = [("queue", Way::Joined), ("queue, split", Way::Split)].into_iter();

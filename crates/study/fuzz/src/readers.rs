@@ -27,7 +27,7 @@ const LOGS: &str = "crates/study/scenario/tests/data/logs";
 const GRAPHS: &str = "crates/model/formats/tests/data";
 
 /// The folders with files of each kind of import.
-const SOURCES: [(&str, &str, &str); 14] = [
+const SOURCES: [(&str, &str, &str); 15] = [
     ("htsim-cm", HTSIM, ".cm"),
     ("hpcc-flows", HPCC, "flow.txt"),
     ("hpcc-fct", HPCC, "fct.txt"),
@@ -37,6 +37,7 @@ const SOURCES: [(&str, &str, &str); 14] = [
     ("flow-log", LOGS, ".csv"),
     ("zeek", LOGS, ".log"),
     ("netflow", LOGS, "flow"),
+    ("lldp", "crates/model/formats/src", ".json"),
     ("node-link", GRAPHS, ".json"),
     ("graphml", GRAPHS, ".graphml"),
     ("htsim-topo", GRAPHS, ".topo"),

@@ -88,7 +88,10 @@ fn hedera_messages() -> Vec<Vec<u8>> {
     use hedera::{Body, Message};
     let paths = Body::Paths(vec![(ConnId(1), 0), (ConnId(70), 3)]);
     let flows = Body::Flows { report: 1, part: 0, parts: 1, span: Time::ms(5), flows: vec![] };
-    [paths, flows].map(|body| Message { host: HostId(1), seq: 5, body }.emit()).to_vec()
+    let (ports, broken) = (Body::Ports(vec![2, 3]), Body::Broken(vec![48, 49, 300]));
+    [paths, flows, ports, broken]
+        .map(|body| Message { host: HostId(1), seq: 5, body }.emit())
+        .to_vec()
 }
 
 fn hybrid_messages() -> Vec<Vec<u8>> {

@@ -51,7 +51,7 @@ pub(super) fn points(
     wanted: impl Fn(u32) -> bool,
 ) -> Result<Vec<Point>, ScenarioError> {
     if !Study::has_sweep(file, text)? {
-        let loaded = Scenario::parse_single_with(file, text.into(), replaced)?;
+        let loaded = Scenario::parse_single_with(file, text.into(), replaced, "--set")?;
         return Ok(vec![Point { x: 0, setup: String::new(), loaded }]);
     }
     let study = Study::parse_with(file, text.into(), replaced)?;

@@ -262,7 +262,7 @@ impl Study {
         }
         let at = |&x: &u32| {
             let (file, text) = (Path::new(self.file), self.text.into());
-            let mut loaded = Scenario::parse_single_with(file, text, &replaced)?;
+            let mut loaded = Scenario::parse_single_with(file, text, &replaced, "--set")?;
             // Expectations are about the file as it is, whose schemes may be missing here.
             loaded.scenario.expect.clear();
             let setup = (self.set)(&mut loaded.scenario, x);

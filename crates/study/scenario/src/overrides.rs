@@ -11,6 +11,9 @@ use super::spec::Scenario;
 use std::path::Path;
 use std::sync::Arc;
 
+/// The option that replaces values, where no other is named.
+const SET: &str = "--set";
+
 impl Scenario {
     /// Checks `text` as the content of the file at `path`, with values replaced: `fabric.hosts=9` or
     /// `scheme.dctcp.queue.threshold=20KB`. A value that is not TOML is a text. Reports every error that is independent of
@@ -21,11 +24,12 @@ impl Scenario {
         replaced: &[String],
     ) -> Result<Loaded, Vec<ScenarioError>> {
         let document = Document::new(path, text);
-        let document = with(document, replaced).map_err(|error| vec![error])?;
+        let document = with(document, replaced, SET).map_err(|error| vec![error])?;
         Loaded::all_of(document, &Extensions::new())
     }
 
-    /// As [`Scenario::parse_single`], with values replaced as in [`Scenario::parse_all`].
+    /// As [`Scenario::parse_single`], with values replaced as in [`Scenario::parse_all`]. Errors name the `option` that gave
+    /// them.
     ///
     /// # Errors
     /// The first error.
@@ -33,13 +37,14 @@ impl Scenario {
         path: &Path,
         text: String,
         replaced: &[String],
+        option: &str,
     ) -> Result<Loaded, ScenarioError> {
-        let document = with(super::extends::single(Document::new(path, text))?, replaced)?;
+        let document = with(super::extends::single(Document::new(path, text))?, replaced, option)?;
         Loaded::of(document, &Extensions::new())
     }
 }
 
-fn with(document: Document, replaced: &[String]) -> Result<Document, ScenarioError> {
+fn with(document: Document, replaced: &[String], option: &str) -> Result<Document, ScenarioError> {
     if replaced.is_empty() {
         return super::extends::resolved(document);
     }
@@ -47,7 +52,7 @@ fn with(document: Document, replaced: &[String]) -> Result<Document, ScenarioErr
     if let Some(sweep) = tree.take("sweep") {
         return Err(sweep.fault_of_key(super::extends::HAS_SWEEP.into()));
     }
-    set_all(&mut tree, replaced)?;
+    replaced.iter().try_for_each(|setting| set(&mut tree, setting, option))?;
     Ok(Document { notices, ..tree.document() })
 }
 
@@ -56,10 +61,10 @@ fn with(document: Document, replaced: &[String]) -> Result<Document, ScenarioErr
 /// # Errors
 /// The first value that has no place in the tree, or is no value.
 pub fn set_all(tree: &mut Node, replaced: &[String]) -> Result<(), ScenarioError> {
-    replaced.iter().try_for_each(|setting| set(tree, setting))
+    replaced.iter().try_for_each(|setting| set(tree, setting, SET))
 }
 
-fn set(tree: &mut Node, setting: &str) -> Result<(), ScenarioError> {
+fn set(tree: &mut Node, setting: &str, option: &str) -> Result<(), ScenarioError> {
     let (key, value) = setting.split_once('=').unwrap_or((setting, ""));
     let (key, value) = (key.trim(), value.trim());
     let literal = match toml::from_str::<toml::Table>(&format!("value = {value}")) {
@@ -67,7 +72,7 @@ fn set(tree: &mut Node, setting: &str) -> Result<(), ScenarioError> {
         Err(_) => toml::Value::String(value.into()).to_string(),
     };
     let quoted = toml::Value::String(key.into()).to_string();
-    let document = Arc::new(Document::new(Path::new("--set"), format!("{quoted} = {literal}")));
+    let document = Arc::new(Document::new(Path::new(option), format!("{quoted} = {literal}")));
     let wrong = |why: String| document.fault_at("", why);
     if !setting.contains('=') {
         return Err(wrong(format!("`{setting}` has no value: write, for example, fabric.hosts=9")));
@@ -121,6 +126,15 @@ queue = { kind = "ecn", threshold = "30KB" }
         let same = Scenario::parse_all(Path::new("a.toml"), BASE.into(), &[]).unwrap();
         let plain = Scenario::parse(Path::new("a.toml"), BASE.into()).unwrap();
         assert_eq!(same.resolved(), plain.resolved());
+    }
+
+    #[test]
+    fn errors_name_the_option() {
+        let path = Path::new("a.toml");
+        let replaced = ["fabric.host=9".to_string()];
+        let error = Scenario::parse_single_with(path, BASE.into(), &replaced, "--with").err();
+        let error = error.unwrap().to_string();
+        assert!(error.starts_with("--with:") && error.contains("`host`"), "{error}");
     }
 
     #[test]

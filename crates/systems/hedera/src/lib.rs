@@ -8,6 +8,7 @@
 //! - `scheduler.rs` has [`Scheduler`], which turns reports of large flows into paths; `spec.rs` has the options.
 //! - [`node`] has the flow table of an edge switch and the host of the scheduler, which exchange the messages of
 //!   [`wire`]; `system.rs` puts them into a network.
+//! - [`Survivors`] has the paths that are left where real switches report links that do not work.
 //! - [`flow_scheduler`] is the older scheduler of the fat-tree, with the same nodes and messages.
 //!
 //! Each poll, edge switches report their large flows, the scheduler estimates demands and places all flows, and edge
@@ -22,8 +23,10 @@ pub mod node;
 pub mod placement;
 mod scheduler;
 mod spec;
+mod survivors;
 mod system;
 pub mod wire;
 
 pub use scheduler::Scheduler;
 pub use spec::{Hedera, HederaSpec, PlacementKind};
+pub use survivors::Survivors;

@@ -227,6 +227,35 @@ mod tests {
         assert_eq!((paths.len(), fullest(&broken, &paths)), (8, 1));
     }
 
+    /// The numbers of paths stay those of the whole network.
+    #[test]
+    fn flows_avoid_links_that_switches_report() {
+        use PlacementKind::{Annealing, AnnealingPerFlow, Best, FirstFit};
+        let graph = graph();
+        let routes = Arc::new(Routes::build(&graph, RoutingSpec::Pinned, &Down::default(), 1));
+        let map = Map::new(graph.nodes.len(), 16, &graph.wiring(), &routes, 1);
+        let cable = map.cable(graph.links[graph.link_named("agg1.0-core0").unwrap()].a).unwrap();
+        let survivors = crate::Survivors::new(map.network(), cable.into());
+        for kind in [FirstFit, Annealing, AnnealingPerFlow, Best] {
+            let mut scheduler = scheduler(kind);
+            stride(&mut scheduler, 0..8, Time::s(5));
+            decided(&mut scheduler, Time::s(5));
+            scheduler.rewire(&survivors.network(), Time::s(6));
+            stride(&mut scheduler, 0..8, Time::s(6));
+            let paths = decided(&mut scheduler, Time::s(6));
+            let working = |(conn, (src, dst, path)): (u32, (u32, u32, u16))| {
+                let path = survivors.working(HostId(src), HostId(dst), path).unwrap();
+                (conn, (src, dst, path))
+            };
+            let paths: BTreeMap<u32, (u32, u32, u16)> = paths.into_iter().map(working).collect();
+            // Three links lead to pod 1, and from it, for four flows each.
+            // First fit leaves flows to their hash for which there is no room.
+            let expected = if kind == FirstFit { (6, 1) } else { (8, 2) };
+            let found = (paths.len(), fullest(&map.network(), &paths));
+            assert_eq!(found, expected, "{kind:?} {paths:?}");
+        }
+    }
+
     #[test]
     fn a_host_that_is_gone_is_removed() {
         let mut scheduler = scheduler(PlacementKind::FirstFit);

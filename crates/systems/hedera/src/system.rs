@@ -3,6 +3,7 @@
 
 use super::scheduler::Scheduler;
 use super::spec::Hedera;
+use super::survivors::Survivors;
 use crate::node::{EdgeAgent, EdgeSwitch, SchedulerNode, TableConfig};
 use slotline_net::error::SpecError;
 use slotline_net::id::HostId;
@@ -60,9 +61,16 @@ impl System for Hedera {
     fn path_life(&self) -> Option<Time> {
         Some(self.expire())
     }
-    fn edge(&self, hosts: &[HostId], around: &Surroundings<'_>) -> Option<Box<dyn Node>> {
+    fn edge(
+        &self,
+        (me, hosts): (HostId, &[HostId]),
+        around: &Surroundings<'_>,
+    ) -> Option<Box<dyn Node>> {
         let tables = hosts.iter().map(|host| self.table(*host, around)).collect();
-        Some(Box::new(EdgeSwitch::new(self.clone(), tables, around.stations[0])))
+        let whole = around.network().first(around.hosts());
+        let survivors = Survivors::new(whole, Default::default());
+        let ends = (me, around.stations[0]);
+        Some(Box::new(EdgeSwitch::new(self.clone(), tables, ends, survivors)))
     }
     fn routing(&self) -> Option<RoutingSpec> {
         Some(RoutingSpec::Pinned)

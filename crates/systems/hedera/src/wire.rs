@@ -1,11 +1,11 @@
-//! Messages between edge switches and Hedera's scheduler (thesis §4.1, §4.4.4): large flows with their counted bytes,
-//! and the paths that they take. `docs/hedera.md` describes them.
+//! Messages between switches and Hedera's scheduler (thesis §4.1, §4.4.4): large flows with their counted bytes,
+//! the paths that they take, and links that do not work. `docs/hedera.md` describes them.
 //! Big-endian:
 //!
 //! ```text
 //! 0         1         2         3         4
 //! | version |  type   |      length       |   of the whole message
-//! |              host                     |   the host of the flows
+//! |              host                     |   the host of the flows, or the switch
 //! |            sequence                   |   counts the sender's messages about this host
 //! | body ...
 //! ```
@@ -14,9 +14,11 @@
 //! |---|---|---|---|
 //! | 1 | flows | edge switch | report: u32, part: u16, parts: u16, span: u64 (ns), count: u16, count of (connection, destination, bytes) |
 //! | 2 | paths | scheduler | count: u16, count of (connection, path) |
+//! | 3 | ports | switch | count: u16, count of ports that do not work |
+//! | 4 | broken | scheduler | count: u16, count of directed links that do not work |
 //!
-//! Connections, destinations, bytes and paths are numbers in groups of seven bits, the lowest group first, in as few
-//! bytes as they need. All bytes but the last have their highest bit set. A connection is encoded as its
+//! Connections, destinations, bytes, paths, ports and links are numbers in groups of seven bits, the lowest group first, in as few
+//! bytes as they need. All bytes but the last have their highest bit set. A connection, port or link is encoded as its
 //! difference from the one before it in the list (the first: from 0), modulo 2³², because the connections of a
 //! host mostly have successive numbers.
 
@@ -31,6 +33,8 @@ pub const VERSION: u8 = 1;
 pub const MAX_FLOWS: usize = 73;
 /// Flows that fit into one [`Body::Paths`].
 pub const MAX_PATHS: usize = 185;
+/// Ports or links that fit into one message.
+pub const MAX_LINKS: usize = 280;
 
 const HEADER: usize = 12;
 
@@ -63,6 +67,10 @@ pub enum Body {
     },
     /// To the edge switch: paths of connections; at most [`MAX_PATHS`].
     Paths(Vec<(ConnId, u16)>),
+    /// To the scheduler: the ports of a switch towards other switches that do not work; at most [`MAX_LINKS`].
+    Ports(Vec<u32>),
+    /// To switches: the directed links that do not work, by their numbers in the network; at most [`MAX_LINKS`].
+    Broken(Vec<u32>),
 }
 
 impl Message {
@@ -95,6 +103,14 @@ impl Message {
                 }
                 2
             }
+            Body::Ports(ports) => {
+                put_links(&mut out, ports);
+                3
+            }
+            Body::Broken(links) => {
+                put_links(&mut out, links);
+                4
+            }
         };
         let length = (out.len() as u16).to_be_bytes();
         out[2..4].copy_from_slice(&length);
@@ -118,6 +134,8 @@ impl Message {
         let body = match kind {
             1 => flows(&mut reader)?,
             2 => Body::Paths(paths(&mut reader)?),
+            3 => Body::Ports(links(&mut reader)?),
+            4 => Body::Broken(links(&mut reader)?),
             _ => return field("type", kind.into()),
         };
         reader.end()?;
@@ -156,6 +174,11 @@ fn paths(reader: &mut Reader<'_>) -> Result<Vec<(ConnId, u16)>, ParseError> {
     })
 }
 
+fn links(reader: &mut Reader<'_>) -> Result<Vec<u32>, ParseError> {
+    let mut last = 0;
+    list(reader, MAX_LINKS, |r| conn(r, &mut last).map(|link| link.0))
+}
+
 /// Reads a connection, which is encoded as the difference from `last`.
 fn conn(reader: &mut Reader<'_>, last: &mut u32) -> Result<ConnId, ParseError> {
     *last = last.wrapping_add(reader.number32("connection")?);
@@ -165,6 +188,12 @@ fn conn(reader: &mut Reader<'_>, last: &mut u32) -> Result<ConnId, ParseError> {
 fn put_conn(out: &mut Vec<u8>, last: &mut u32, conn: ConnId) {
     put_number(out, conn.0.wrapping_sub(*last).into());
     *last = conn.0;
+}
+
+fn put_links(out: &mut Vec<u8>, links: &[u32]) {
+    out.extend((links.len() as u16).to_be_bytes());
+    let mut last = 0;
+    links.iter().for_each(|link| put_conn(out, &mut last, ConnId(*link)));
 }
 
 fn list<T>(
@@ -202,7 +231,9 @@ mod tests {
         );
         let path = (any::<u32>(), any::<u16>()).prop_map(|(conn, path)| (ConnId(conn), path));
         let paths = prop::collection::vec(path, 0..=MAX_PATHS).prop_map(Body::Paths);
-        (any::<u32>(), any::<u32>(), prop_oneof![flows, paths])
+        let links = || prop::collection::vec(any::<u32>(), 0..=MAX_LINKS);
+        let (ports, broken) = (links().prop_map(Body::Ports), links().prop_map(Body::Broken));
+        (any::<u32>(), any::<u32>(), prop_oneof![flows, paths, ports, broken])
             .prop_map(|(host, seq, body)| Message { host: HostId(host), seq, body })
     }
 
@@ -224,6 +255,8 @@ mod tests {
         let bytes = Message { host: HostId(30), seq: 9, body }.emit();
         let entries = [0xac, 2, 0xbf, 4, 2, 4, 0xff, 0xff, 0xff, 0xff, 0xf, 4];
         assert_eq!(bytes[14..], entries);
+        let bytes = Message { host: HostId(40), seq: 1, body: Body::Broken(vec![48, 64]) }.emit();
+        assert_eq!(bytes, [1, 4, 0, 16, 0, 0, 0, 40, 0, 0, 0, 1, 0, 2, 48, 16]);
         // Numbers in more bytes than they need, or too large, are refused.
         for strange in [&[0x80, 0][..], &[0xff, 0xff, 0xff, 0xff, 0x1f]] {
             let mut message = vec![VERSION, 2, 0, 15 + strange.len() as u8];

@@ -27,7 +27,8 @@ fn with_hosts(work: impl FnOnce(&Bridge) -> io::Result<()> + Send) {
         Ok(space) => space,
         Err(error) => return println!("skipped: {error}"),
     };
-    let options = BridgeOptions { mtu: MTU, limit: None, one_by_one: false };
+    let options =
+        BridgeOptions { mtu: MTU, limit: None, families: Default::default(), one_by_one: false };
     let all = || {
         let bridge = Bridge::new(&ADDRESSES, &options).map_err(io::Error::other)?;
         work(&bridge)

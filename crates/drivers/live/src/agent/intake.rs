@@ -7,6 +7,8 @@ use crate::ip;
 use crate::role::Role;
 use slotline_net::frame::Packet;
 use slotline_net::id::PortId;
+use slotline_net::node::Change;
+use slotline_net::time::Time;
 use std::io;
 
 impl Agent {
@@ -14,7 +16,37 @@ impl Agent {
     pub(super) fn take_in(&mut self, now: Local) -> io::Result<()> {
         match &self.grip {
             Grip::Packets(_) => self.take_packets(now),
-            Grip::Flows(_) => self.take_counts(now),
+            Grip::Flows(_) => {
+                self.watch_links(now)?;
+                self.take_counts(now)
+            }
+        }
+    }
+
+    /// Tells the node which links have changed.
+    fn watch_links(&mut self, now: Local) -> io::Result<()> {
+        let Grip::Flows(flows) = &mut self.grip else { return Ok(()) };
+        let changed = flows.changed_links()?;
+        match self.clocks[self.leader].now(now) {
+            Some(time) if !changed.is_empty() => self.tell_changes(&changed, time),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Tells a new node the state of all links.
+    pub(super) fn tell_links(&mut self, time: Time) {
+        if let Grip::Flows(flows) = &self.grip {
+            let all: Vec<_> = flows.links().iter().copied().enumerate().collect();
+            self.tell_changes(&all, time);
+        }
+    }
+
+    fn tell_changes(&mut self, changed: &[(usize, bool)], time: Time) {
+        let (Role::Switch(role), Some(seat)) = (&self.setup.role, &mut self.seat) else { return };
+        for &(up, works) in changed {
+            let port = role.ports[up];
+            seat.change(&if works { Change::Up(port) } else { Change::Down(port) }, time);
         }
     }
 

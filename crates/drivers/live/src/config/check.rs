@@ -1,6 +1,6 @@
 //! Checks of a configuration, and of its changes.
 
-use super::{Config, MOST_WITNESSES, Tenant};
+use super::{Config, MOST_THREADS, MOST_WITNESSES, Tenant};
 use crate::role::Prefix;
 use slotline_envelope::PublicKey;
 use slotline_net::time::Time;
@@ -36,8 +36,8 @@ impl Config {
         if self.quota == 0 {
             return wrong("quota", "must be at least 1 message per second, such as 20000");
         }
-        if !(1..=2).contains(&self.threads) {
-            return wrong("threads", "must be 1 or 2");
+        if !(1..=MOST_THREADS).contains(&self.threads) {
+            return wrong("threads", &format!("must be 1 to {MOST_THREADS}"));
         }
         if self.standby.timeout < Time::ms(5) {
             return wrong("standby.timeout", "must be at least 5ms: beats have a fifth of it");

@@ -42,6 +42,16 @@ impl Map {
     pub fn link(&self, node: NodeId, port: PortId) -> u32 {
         self.first[node.at()] + u32::from(port.0)
     }
+    /// The number of hosts, stations included.
+    pub fn hosts(&self) -> usize {
+        self.hosts
+    }
+    /// The numbers of both directed links of the cable at a port; `None` if there is no such port.
+    pub fn cable(&self, end: End) -> Option<[u32; 2]> {
+        let known = end.node.at() + 1 < self.first.len();
+        let far = known.then(|| self.wiring.of(end.node).get(end.port.at())).flatten()?.far;
+        Some([end, far].map(|end| self.link(end.node, end.port)))
+    }
     /// Replaces the routes.
     pub fn reroute(&mut self, routes: &Arc<Routes>) {
         self.routes = Arc::clone(routes);

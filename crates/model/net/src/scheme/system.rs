@@ -157,10 +157,16 @@ pub trait System {
     fn path_life(&self) -> Option<Time> {
         None
     }
-    /// The node of a real switch, which reports the flows of its hosts and orders their paths; `None` if the scheme has
-    /// no such nodes. Bytes that the kernel has counted for host n arrive at port 1 + n, messages of the scheduler at port
-    /// 0. A datagram that leaves is an order to send the connection `flow` on the path `entropy`.
-    fn edge(&self, _hosts: &[HostId], _around: &Surroundings<'_>) -> Option<Box<dyn Node>> {
+    /// The node of a real switch, which reports its links and the flows of its hosts, and orders their paths; `None` if the
+    /// scheme has no such nodes. The machine is the number of the switch in messages, and its hosts. Bytes that the kernel
+    /// has counted for host n arrive at port 1 + n, messages of the scheduler at port 0. A datagram of 0 bytes that leaves
+    /// is an order to send the connection `flow` on the path `entropy`. If `flow` is `u32::MAX`, it is an order for all
+    /// packets to the host `dst` that have no other path, and the path `u16::MAX` ends it.
+    fn edge(
+        &self,
+        _machine: (HostId, &[HostId]),
+        _around: &Surroundings<'_>,
+    ) -> Option<Box<dyn Node>> {
         None
     }
     /// How packets are spread over equal paths. `by_routing` is the choice of the routing; `None` if the routing leaves

@@ -72,8 +72,9 @@ pub struct EdgePart {
     pub wires: Vec<Wire>,
     /// The framing of packets.
     pub plan: Arc<Plan>,
-    /// The switches above.
+    /// The switches above, and the ports of the switch towards them.
     pub up: Vec<NodeId>,
+    pub ports: Vec<PortId>,
     /// By path, the one of `up` to which its packets go.
     pub paths: Vec<usize>,
 }
@@ -83,19 +84,20 @@ pub struct EdgePart {
 pub fn edge(loaded: &Loaded, scheme: usize, node: NodeId) -> Result<Option<EdgePart>, SpecError> {
     let builder = of_machine(loaded, scheme, None, 0)?;
     let wires = builder.wiring.of(node).to_vec();
-    let Some((up, paths)) = builder.ways(node) else { return Ok(None) };
-    let up = up.into_iter().map(|port| wires[port.at()].far.node).collect();
-    Ok(Some(EdgePart { wires, plan: builder.plan, up, paths }))
+    let Some((ports, paths)) = builder.ways(node) else { return Ok(None) };
+    let up = ports.iter().map(|port| wires[port.at()].far.node).collect();
+    Ok(Some(EdgePart { wires, plan: builder.plan, up, ports, paths }))
 }
 
-/// The node of a switch that chooses paths, for the hosts of which it counts flows.
+/// The node of a switch that chooses paths: machine `me`, which counts the flows of these hosts.
 pub fn edge_node(
     loaded: &Loaded,
     scheme: usize,
+    me: HostId,
     hosts: &[HostId],
 ) -> Result<Box<dyn Node>, SpecError> {
     let builder = of_machine(loaded, scheme, None, 0)?;
-    let node = builder.system.as_ref().and_then(|s| s.edge(hosts, &builder.surroundings()));
+    let node = builder.system.as_ref().and_then(|s| s.edge((me, hosts), &builder.surroundings()));
     node.ok_or_else(|| SpecError::new("control", "the scheme has no nodes for switches"))
 }
 

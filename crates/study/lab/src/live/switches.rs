@@ -175,20 +175,22 @@ impl LiveNetwork {
         let node = self.node(&part, name)?;
         let (own, edge) = (self.own(&part, switch, node)?, self.edge(switch, node)?);
         let (loaded, scheme, hosts) = (Arc::clone(&self.loaded), self.scheme, own.clone());
+        let me = HostId(self.switch_number(&part, name)?);
         Ok(AgentSetup {
-            me: HostId(self.switch_number(&part, name)?),
+            me,
             key,
             address: self.config.socket(switch.address),
             arbiters: self.arbiters(&part),
             role: Role::Switch(SwitchRole {
                 flows: self.flows(&part, switch, &edge, life)?,
                 hosts: Hosts { all: self.addresses(&part)?, own },
+                ports: edge.ports,
                 expire: span(life),
                 plan: edge.plan,
                 links: self.acting(&part)?,
             }),
             wires: edge.wires,
-            make: Box::new(move |_| live::edge_node(&loaded, scheme, &hosts)),
+            make: Box::new(move |_| live::edge_node(&loaded, scheme, me, &hosts)),
             agent: self.config.agent.clone(),
             clock: self.config.clock.clone(),
             timeslots: None,

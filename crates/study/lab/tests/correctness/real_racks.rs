@@ -163,7 +163,7 @@ impl Outlet<'_> {
     fn packet(&mut self, packet: &Packet, far: End, role: &Role) {
         match role.leaves(packet, far).unwrap() {
             Departure::Packet(_, None) => self.world.by_packet_switch += 1,
-            Departure::Order(..) => panic!("a rack orders no paths"),
+            Departure::Order(..) | Departure::Detour(..) => panic!("a rack orders no paths"),
             Departure::Packet(_, Some(mark)) => {
                 assert_eq!(mark, 1_280);
                 // The switch of a rack is the last node of the rack.

@@ -10,6 +10,7 @@ pub mod hpcc;
 mod htsim_cm;
 mod job;
 pub mod lines;
+mod lldp;
 mod logs;
 mod pcap;
 mod rows;
@@ -48,7 +49,7 @@ enum Reader {
 }
 
 /// The importers of files that are not networks.
-const OWN: [Importer; 11] = [
+const OWN: [Importer; 12] = [
     htsim_cm::IMPORTER,
     rows::HPCC_FLOWS,
     rows::HPCC_FCT,
@@ -60,6 +61,7 @@ const OWN: [Importer; 11] = [
     logs::NETFLOW,
     rows::CSV,
     schedule::IMPORTER,
+    lldp::IMPORTER,
 ];
 
 /// The options of networks. Readers refuse those that do not fit a format.

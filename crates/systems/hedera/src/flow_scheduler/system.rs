@@ -37,8 +37,12 @@ impl System for FlowScheduling {
     fn path_life(&self) -> Option<Time> {
         self.messages.path_life()
     }
-    fn edge(&self, hosts: &[HostId], around: &Surroundings<'_>) -> Option<Box<dyn Node>> {
-        self.messages.edge(hosts, around)
+    fn edge(
+        &self,
+        machine: (HostId, &[HostId]),
+        around: &Surroundings<'_>,
+    ) -> Option<Box<dyn Node>> {
+        self.messages.edge(machine, around)
     }
     fn routing(&self) -> Option<RoutingSpec> {
         Some(RoutingSpec::Pinned)

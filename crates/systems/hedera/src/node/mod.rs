@@ -10,7 +10,7 @@ mod tests;
 
 pub use edge::EdgeAgent;
 pub use scheduler::SchedulerNode;
-pub use switch::EdgeSwitch;
+pub use switch::{ANY, EdgeSwitch, SPREAD};
 pub use table::{FlowTable, TableConfig};
 
 use slotline_net::node::agent::AGENT_TOKENS;
@@ -18,3 +18,5 @@ use slotline_net::node::agent::AGENT_TOKENS;
 /// The tokens of wake-ups of an edge switch's agent.
 const POLL: u32 = AGENT_TOKENS;
 const INSTALL: u32 = AGENT_TOKENS + 1;
+/// The token of a report of ports.
+const PORTS: u32 = AGENT_TOKENS + 2;

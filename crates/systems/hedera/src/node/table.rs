@@ -202,6 +202,26 @@ impl FlowTable {
             }
         }
     }
+    /// Moves connections from paths that do not work, and passes their new paths to `each`. `working` has the path to
+    /// a destination that is used instead of a path, if there is one.
+    pub fn avoid(
+        &mut self,
+        now: Time,
+        working: impl Fn(HostId, u16) -> Option<u16>,
+        mut each: impl FnMut(ConnId, u16),
+    ) {
+        for &place in &self.active {
+            let entry = &mut self.table[place as usize];
+            let path = working(self.config.destinations[place as usize], entry.path);
+            if let Some(path) = path.filter(|path| now < entry.expires && *path != entry.path) {
+                entry.path = path;
+                self.rerouted += 1;
+                let late = place.checked_sub(self.config.conns.len() as u32);
+                let late = late.map(|late| self.late_conns[late as usize]);
+                each(ConnId(late.unwrap_or(self.config.conns.start + place)), path);
+            }
+        }
+    }
     /// Adds its counters.
     pub fn add_counters(&self, counters: &mut Counters) {
         counters.add(counters::LARGE_FLOWS, self.large_flows);

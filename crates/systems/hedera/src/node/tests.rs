@@ -8,11 +8,11 @@ use proptest::prelude::*;
 use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::{ConnId, HostId, PortId};
 use slotline_net::node::agent::Agent;
-use slotline_net::node::{Collected, Cx, Effects, Node};
+use slotline_net::node::{Change, Collected, Cx, Effects, Node};
 use slotline_net::route::{Routes, RoutingSpec};
 use slotline_net::scheme::{Control, Decision, Map, News, Plan};
 use slotline_net::time::Time;
-use slotline_net::topology::{Down, FatTreeSpec, TopologySpec};
+use slotline_net::topology::{Down, FatTreeSpec, Graph, TopologySpec};
 use slotline_net::units::Rate;
 use std::sync::Arc;
 
@@ -142,11 +142,16 @@ impl Control for Seven {
     }
 }
 
-fn scheduler() -> SchedulerNode {
+fn fat_tree() -> (Graph, Map) {
     let graph = TopologySpec::FatTree(FatTreeSpec::new(4)).build().unwrap();
     let routes = Arc::new(Routes::build(&graph, RoutingSpec::Pinned, &Down::default(), 1));
     let (nodes, hosts) = (graph.nodes.len(), graph.hosts.len());
     let map = Map::new(nodes, hosts, &graph.wiring(), &routes, 1);
+    (graph, map)
+}
+
+fn scheduler() -> SchedulerNode {
+    let (_, map) = fat_tree();
     SchedulerNode::new(HostId(16), spec().build().unwrap(), Box::<Seven>::default(), map)
 }
 
@@ -175,7 +180,7 @@ fn sent(effects: &mut Effects, now: Time) -> (usize, Vec<(ConnId, u16)>) {
     });
     let paths = bodies.flat_map(|body| match body {
         Body::Paths(paths) => paths,
-        Body::Flows { .. } => panic!("a report from the scheduler"),
+        other => panic!("{other:?} from the scheduler"),
     });
     (messages, paths.collect())
 }
@@ -217,12 +222,129 @@ fn reports_and_plans_have_parts() {
     );
 }
 
+/// The first edge switch of a real fat-tree (k = 4), whose scheduler is on host 16.
+fn switch(tables: Vec<TableConfig>) -> EdgeSwitch {
+    let (graph, map) = fat_tree();
+    let me = HostId(16 + graph.node_named("edge0.0").unwrap().0);
+    let survivors = crate::Survivors::new(map.network(), Default::default());
+    EdgeSwitch::new(spec().build().unwrap(), tables, (me, HostId(16)), survivors)
+}
+
+/// An order: the connection, the host if it is about all packets to one, and the path.
+type Order = (u32, HostId, u16);
+
+/// The messages that a node has sent, with their destinations, and its orders.
+fn what_left(effects: &mut Effects) -> (Vec<(HostId, Body)>, Vec<Order>) {
+    let sends = Collected::of(effects).sends;
+    let mut cx = Cx::new(Time::ZERO, effects);
+    let (mut messages, mut orders) = (Vec::new(), Vec::new());
+    for (_, packet) in sends {
+        match packet.kind {
+            Kind::Control => {
+                messages.push((packet.dst, Message::parse(&cx.detach(&packet)).unwrap().body))
+            }
+            _ => orders.push((packet.flow, packet.dst, packet.entropy)),
+        }
+    }
+    (messages, orders)
+}
+
+/// A switch reports a port that fails, the scheduler tells all switches, and these move their packets at once.
+#[test]
+fn broken_links_are_avoided_until_they_work_again() {
+    let (graph, map) = fat_tree();
+    let (mut scheduler, mut effects) = (scheduler(), Effects::default());
+    let link = &graph.links[graph.link_named("agg1.0-core0").unwrap()];
+    let lower = if graph.nodes[link.a.node.at()].name == "agg1.0" { link.a } else { link.b };
+    let number = |name: &str| HostId(16 + graph.node_named(name).unwrap().0);
+    let tell = |node: &mut SchedulerNode, effects: &mut Effects, from: HostId, ports: Vec<u32>| {
+        let message = Message { host: from, seq: 1, body: Body::Ports(ports) };
+        let mut cx = Cx::new(Time::ms(1), effects);
+        let packet = cx.attach((from, HostId(16)), message.emit(), 38, 7);
+        node.receive(PortId(0), packet, &mut cx);
+        what_left(effects).0
+    };
+    let [agg, edge] = ["agg1.0", "edge0.0"].map(number);
+    for switch in [agg, edge] {
+        assert!(tell(&mut scheduler, &mut effects, switch, vec![]).is_empty(), "all links work");
+    }
+    let broken = map.cable(lower).unwrap();
+    let body = Body::Broken(std::collections::BTreeSet::from(broken).into_iter().collect());
+    let told = tell(&mut scheduler, &mut effects, agg, vec![lower.port.0.into()]);
+    assert_eq!(told, [edge, agg].map(|switch| (switch, body.clone())));
+    assert_eq!(tell(&mut scheduler, &mut effects, edge, vec![]), [(edge, body.clone())]);
+    // Port 99 does not exist, and number 3 belongs to a host.
+    for (from, ports) in [(edge, vec![99]), (HostId(3), vec![])] {
+        assert!(tell(&mut scheduler, &mut effects, from, ports).is_empty());
+    }
+
+    let late = TableConfig { conns: 0..0, destinations: Vec::new(), ..table(HostId(0)) };
+    let mut node = switch(vec![late]);
+    let hear = |node: &mut EdgeSwitch, effects: &mut Effects, host: HostId, body: Body, ms: u64| {
+        let bytes = Message { host, seq: 1, body }.emit();
+        let mut cx = Cx::new(Time::ms(ms), effects);
+        let packet = cx.attach((HostId(16), host), bytes, 38, 7);
+        node.receive(PortId(0), packet, &mut cx);
+    };
+    // Connections 1 and 2 to pod 1 have paths 0 and 1, connection 3 to pod 2 has path 0.
+    for (conn, dst) in [(1, 4), (2, 5), (3, 8)] {
+        let packet = Packet { dst: HostId(dst), kind: Kind::Datagram, ..data(conn) };
+        node.receive(PortId(1), packet, &mut Cx::new(Time::ZERO, &mut effects));
+    }
+    let paths = [(1, 0), (2, 1), (3, 0)].map(|(conn, path)| (ConnId(conn), path));
+    hear(&mut node, &mut effects, HostId(0), Body::Paths(paths.into()), 1);
+    node.expire(INSTALL, &mut Cx::new(Time::ms(2), &mut effects));
+    assert_eq!(what_left(&mut effects).1.len(), 3);
+    hear(&mut node, &mut effects, edge, body, 3);
+    let (mut links, network) = (Vec::new(), map.network());
+    let mut avoids = |dst: HostId, path: u16| {
+        network.numbered_path(HostId(0), dst, path, &mut links);
+        !links.iter().any(|link| broken.contains(link))
+    };
+    assert!(!avoids(HostId(4), 0) && avoids(HostId(4), 1) && avoids(HostId(8), 0));
+    let (_, orders) = what_left(&mut effects);
+    let (of_hosts, of_conns): (Vec<_>, Vec<_>) =
+        orders.into_iter().partition(|order| order.0 == ANY);
+    assert_eq!(of_conns.len(), 1, "{of_conns:?}");
+    assert!(of_conns[0].0 == 1 && avoids(HostId(4), of_conns[0].2), "{of_conns:?}");
+    // All packets to pod 1 are told to avoid the link.
+    let hosts: Vec<u32> = of_hosts.iter().map(|order| order.1.0).collect();
+    assert_eq!(hosts, [4, 5, 6, 7]);
+    assert!(of_hosts.iter().all(|order| avoids(order.1, order.2)), "{of_hosts:?}");
+    hear(&mut node, &mut effects, edge, Body::Broken(Vec::new()), 4);
+    let (_, orders) = what_left(&mut effects);
+    assert_eq!(orders.iter().map(|order| order.2).collect::<Vec<_>>(), [SPREAD; 4]);
+    // The link works again, and the scheduler says so to all switches.
+    let told = tell(&mut scheduler, &mut effects, agg, vec![]);
+    assert_eq!(told, [edge, agg].map(|switch| (switch, Body::Broken(Vec::new()))));
+}
+
+/// Ports that change at the same time are in one report.
+#[test]
+fn a_switch_reports_its_ports_when_they_change_and_at_polls() {
+    let (mut node, mut effects) = (switch(Vec::new()), Effects::default());
+    node.start(&mut Cx::new(Time::ms(7), &mut effects));
+    for change in [Change::Down(PortId(3)), Change::Down(PortId(2)), Change::Down(PortId(3))] {
+        node.change(&change, &mut Cx::new(Time::ms(7), &mut effects));
+    }
+    let wakes = Collected::of(&mut effects).wakes;
+    assert_eq!(wakes.iter().filter(|(at, _)| *at == Time::ms(7)).count(), 3);
+    for token in [PORTS, super::POLL] {
+        node.expire(token, &mut Cx::new(Time::ms(7), &mut effects));
+        let (messages, _) = what_left(&mut effects);
+        assert_eq!(messages, [(HostId(16), Body::Ports(vec![2, 3]))]);
+    }
+    node.change(&Change::Up(PortId(3)), &mut Cx::new(Time::ms(8), &mut effects));
+    node.expire(PORTS, &mut Cx::new(Time::ms(8), &mut effects));
+    assert_eq!(what_left(&mut effects).0, [(HostId(16), Body::Ports(vec![2]))]);
+}
+
 /// A real switch with hosts 2 and 3, whose connections are not known before.
 #[test]
 fn a_switch_reports_what_its_kernel_counted_and_orders_paths() {
     let late = |host| TableConfig { conns: 0..0, destinations: Vec::new(), ..table(host) };
     let tables = vec![late(HostId(2)), late(HostId(3))];
-    let mut node = EdgeSwitch::new(spec().build().unwrap(), tables, HostId(16));
+    let mut node = switch(tables);
     let mut effects = Effects::default();
     let start = Time::s(7);
     node.start(&mut Cx::new(start, &mut effects));
@@ -241,13 +363,14 @@ fn a_switch_reports_what_its_kernel_counted_and_orders_paths() {
     node.expire(super::POLL, &mut Cx::new(polled, &mut effects));
     let sends = Collected::of(&mut effects).sends;
     let mut cx = Cx::new(polled, &mut effects);
-    let reports = sends.into_iter().map(|(port, packet)| {
+    assert_eq!(sends.len(), 3, "its ports, and a report for each host");
+    let reports = sends.into_iter().skip(1).map(|(port, packet)| {
         assert_eq!((port, packet.dst), (PortId(0), HostId(16)));
         let message = Message::parse(&cx.detach(&packet)).unwrap();
         assert_eq!(packet.flow, message.host.0, "the source is the host of the flows");
         match message.body {
             Body::Flows { span, flows, .. } => (message.host, span, flows),
-            Body::Paths(_) => panic!("paths from a switch"),
+            other => panic!("{other:?} from a switch"),
         }
     });
     let reports: Vec<_> = reports.collect();
@@ -271,7 +394,7 @@ fn a_switch_reports_what_its_kernel_counted_and_orders_paths() {
     let orders = Collected::of(&mut effects).sends;
     let order = |(_, packet): &(PortId, Packet)| (packet.kind, packet.flow, packet.entropy);
     assert_eq!(orders.iter().map(order).collect::<Vec<_>>(), [(Kind::Datagram, 4, 3)]);
-    assert_eq!(node.account().created, 3);
+    assert_eq!(node.account().created, 4);
 }
 
 /// Nobody reports for another host.

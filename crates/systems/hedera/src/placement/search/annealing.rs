@@ -102,14 +102,19 @@ impl PartsByHost {
     }
 }
 
+/// The number of path numbers, and the difference of two of them that lead to the same aggregation switch.
+fn numbers(fabric: &Fabric) -> (u32, u32) {
+    match &fabric.shape {
+        Shape::Tiers(tiers) => (tiers.paths().max(1), tiers.aggs.max(1)),
+        Shape::Listed(listed) => (listed.widest(), 1),
+    }
+}
+
 impl Annealing {
     /// The first map for `fabric`.
     pub fn new(fabric: &Fabric) -> Annealing {
         let locations = &*fabric.locations;
-        let (numbers, stride) = match &fabric.shape {
-            Shape::Tiers(tiers) => (tiers.paths().max(1), tiers.aggs.max(1)),
-            Shape::Listed(listed) => (listed.widest(), 1),
-        };
+        let (numbers, stride) = numbers(fabric);
         let groups = if locations.edges.len() > 1 {
             by_pod(locations, stride)
         } else {
@@ -158,6 +163,10 @@ impl Annealing {
         stream: &mut Stream,
     ) -> i64 {
         fabric.prepare(flows);
+        if numbers(fabric).0 != self.numbers {
+            // Where paths are listed, their number is known when flows are.
+            *self = Annealing::new(fabric);
+        }
         self.parts.reset(self.slot.len(), flows);
         let excess = match &fabric.shape {
             Shape::Tiers(tiers) => self.search(tiers, flows, iterations, c, stream),
