@@ -74,7 +74,8 @@ fn run_named(case: &str, _scenarios: &Path) -> Outcome {
 }
 
 fn measure(name: &str, queue: Option<&str>, rate: Rate) -> Outcome {
-    let options = BridgeOptions { mtu: 1_500, limit: None, one_by_one: true };
+    let options =
+        BridgeOptions { mtu: 1_500, limit: None, families: Default::default(), one_by_one: true };
     let bridge = Bridge::new(&ADDRESSES, &options)?;
     let _bump = queue.map(Bump::start).transpose()?;
     let (sent, mut latencies) = stream(&bridge, rate)?;
