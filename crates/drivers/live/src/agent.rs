@@ -22,6 +22,7 @@ use crate::seat::{Io, Seat};
 use crate::status::{AgentStatus, Shared};
 use crate::timeslots::TimeslotLog;
 use slotline_envelope::KeyPair;
+use slotline_linux::hold::Leave;
 use slotline_linux::wait;
 use slotline_net::error::SpecError;
 use slotline_net::frame::{Kind, Packet};
@@ -72,6 +73,9 @@ pub struct AgentSetup {
     pub clock: ClockOptions,
     /// The log of the host's timeslots.
     pub timeslots: Option<TimeslotLog>,
+    /// How far ahead of network time its node runs where packets can be released before they leave. Then they leave in time
+    /// although this daemon may be late.
+    pub lead: Duration,
     /// How controllers are shared out between two arbiters, and the time after which a silent one is replaced.
     pub elected: Option<(Controllers, Duration)>,
 }
@@ -131,6 +135,10 @@ pub struct Agent {
     buffer: Vec<u8>,
     /// What follows from packets that the node has sent.
     left: Vec<Departure>,
+    /// How far ahead the node runs, the latest time that it was shown, and what the monotonic clock shows at local time zero.
+    lead: Time,
+    shown: Time,
+    origin: u64,
 }
 
 /// Sends the messages of the node, and lists the packets that it sends.
@@ -168,7 +176,11 @@ impl Agent {
     pub fn open(setup: AgentSetup, mut grip: Grip, now: Local) -> io::Result<Agent> {
         grip.exempt_below(setup.agent.exempt_below);
         let channel = Channel::open(setup.address, setup.key.clone(), &setup.arbiters, now)?;
+        let lead = if grip.is_timed() { setup.lead } else { Duration::ZERO };
         Ok(Agent {
+            lead: Time::ns(lead.as_nanos() as u64),
+            shown: Time::ZERO,
+            origin: 0,
             clocks: vec![NetworkClock::new(&setup.clock); setup.arbiters.len()],
             out: vec![false; setup.arbiters.len()],
             links: setup.role.links(),
@@ -203,6 +215,7 @@ impl Agent {
     pub fn run(mut self, running: &Running, shared: &Shared<AgentStatus>) -> io::Result<()> {
         let files: Vec<_> = [self.channel.readable()].into_iter().chain(self.grip.fd()).collect();
         let list = waiting_list(&files)?;
+        self.origin = running.monotonic_origin();
         while !running.stopped() {
             let now = running.now();
             self.drain(shared.is_drained(), now);
@@ -249,6 +262,10 @@ impl Agent {
 
     /// Does everything that is due. Returns the time until there is more to do.
     fn round(&mut self, clock: &impl Fn() -> Local) -> io::Result<Duration> {
+        if self.lead > Time::ZERO {
+            // What is due comes before what has arrived since.
+            self.step(clock())?;
+        }
         self.hear(clock)?;
         let began = clock();
         self.take_in(began)?;
@@ -369,9 +386,7 @@ impl Agent {
 
     /// Starts to obey an arbiter.
     fn join(&mut self, now: Local) {
-        let (Ok(node), Some(time)) =
-            ((self.setup.make)(unique()), self.clocks[self.leader].now(now))
-        else {
+        let (Ok(node), Some(time)) = ((self.setup.make)(unique()), self.time(now)) else {
             return;
         };
         let notes_until = if self.setup.timeslots.is_some() { Time::MAX } else { Time::ZERO };
@@ -382,11 +397,18 @@ impl Agent {
             seat.limit_catching_up(self.setup.clock.guard);
         }
         seat.start(time);
-        self.seat = Some(seat);
+        (self.seat, self.shown) = (Some(seat), time);
         self.directed = now;
         self.counts.joined += 1;
         let (host, epoch) = (self.setup.me.0, self.clocks[self.leader].epoch());
         self.setup.timeslots.iter_mut().for_each(|log| log.join(host, epoch));
+    }
+
+    /// The time of the node, which runs ahead.
+    fn time(&mut self, now: Local) -> Option<Time> {
+        let time = self.clocks[self.leader].now(now)? + self.lead;
+        self.shown = self.shown.max(time);
+        Some(time)
     }
 
     /// Releases all packets, now and until an arbiter is obeyed again.
@@ -396,38 +418,47 @@ impl Agent {
         }
         for packet in self.held.take_all(now) {
             self.counts.unscheduled += 1;
-            self.grip.release(packet, None);
+            self.grip.release(packet, Leave::Now);
         }
         self.grip.clear();
     }
 
     /// Runs the node as far as something is due.
     fn step(&mut self, now: Local) -> io::Result<Duration> {
+        let (before, time) = (self.shown, self.time(now));
         let clock = &mut self.clocks[self.leader];
-        let (Some(seat), Some(time)) = (&mut self.seat, clock.now(now)) else { return Ok(NAP) };
+        let (Some(seat), Some(time)) = (&mut self.seat, time) else { return Ok(NAP) };
         let (me, links, role) = (self.setup.me, &self.links, &self.setup.role);
         let (channel, left) = (&mut self.channel, &mut self.left);
         let number = self.setup.arbiters[self.leader].number;
         let one = self.setup.elected.is_some_and(|(of, _)| of == Controllers::One);
         let elected = self.leadership.map(|of| (of.term, one.then_some(number)));
         let outlet = &mut Outlet { channel, now, me, links, role, elected, left };
-        let next = seat.step(time, outlet)?;
+        let next = match self.lead {
+            Time::ZERO => seat.step(time, outlet)?,
+            _ => seat.step_through(before.min(time), time, outlet)?,
+        };
         for departure in self.left.drain(..) {
             match departure {
                 Departure::Packet(stamp, mark) => {
                     let Some(packet) = self.held.take(stamp, now) else { continue };
                     self.counts.scheduled += 1;
-                    self.grip.release(packet, mark);
+                    self.grip.release(packet, mark.map_or(Leave::Now, Leave::Marked));
                 }
                 Departure::Order(conn, path) => self.grip.order(conn, path, now),
             }
         }
-        for (_, what) in seat.handovers() {
+        for (at, what) in seat.handovers() {
             if let Handover::Left(packet) = what
                 && let Some(packet) = self.held.take(packet.stamp, now)
             {
                 self.counts.scheduled += 1;
-                self.grip.release(packet, None);
+                let ahead = clock.until(at, now).as_nanos() as u64;
+                let how = match self.lead {
+                    Time::ZERO => Leave::Now,
+                    _ => Leave::At(self.origin + now.0 + ahead),
+                };
+                self.grip.release(packet, how);
             }
         }
         for stamp in seat.lost_frames() {
@@ -439,7 +470,7 @@ impl Agent {
             seat.notes().for_each(|(_, note)| log.note(note));
             log.set_waiting(!self.held.is_empty());
         }
-        Ok(clock.until(next, now))
+        Ok(clock.until(next.since(self.lead), now))
     }
 
     fn status(&self, now: Local) -> AgentStatus {

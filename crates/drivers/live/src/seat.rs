@@ -242,6 +242,22 @@ impl Seat {
         Ok(self.around.next())
     }
 
+    /// Does everything that is due from `from` to `until`, each at its own time. Returns the time of the next call, as
+    /// [`Seat::step`].
+    ///
+    /// # Errors
+    /// The error of `io`.
+    pub fn step_through(&mut self, from: Time, until: Time, io: &mut impl Io) -> io::Result<Time> {
+        let mut at = from;
+        loop {
+            let next = self.step(at, io)?;
+            if next > until {
+                return Ok(next);
+            }
+            at = next.max(at);
+        }
+    }
+
     /// Sends from a port while it is free and has packets.
     fn transmit(&mut self, port: usize, now: Time, io: &mut impl Io) -> io::Result<()> {
         for _ in 0..self.burst {

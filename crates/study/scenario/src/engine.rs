@@ -67,6 +67,8 @@ pub enum GateSpec {
     Interface,
     /// As `interface`, by a packet socket with a ring in shared memory, which has room for some 250 packets of the kernel.
     Packet,
+    /// As `interface`, by a socket of AF_XDP, packet by packet. Packets may have 3570 bytes.
+    Xdp,
 }
 
 /// How the kernel's TCP of an emulated host learns of circuits.

@@ -27,7 +27,8 @@ impl Fabric<'_> {
         }
         let host = packet.dst.at();
         let bytes = &self.frames.slots[packet.stamp as usize].bytes;
-        if !self.seats[host].arrived.continues(&self.frames, bytes) {
+        let seat = &self.seats[host];
+        if !(seat.host.port.joins() && seat.arrived.continues(&self.frames, bytes)) {
             self.deliver(host, clock);
         }
         if self.seats[host].arrived.is_empty() {

@@ -5,6 +5,7 @@ use slotline_emulate::bridge::{Bridge, BridgeOptions};
 use slotline_emulate::namespace;
 use slotline_linux::command::{command, output};
 use slotline_linux::gate::{Gate, Held, Joined, Origin, Room};
+use slotline_linux::hold::{Hold, Leave};
 use slotline_linux::wait;
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};
@@ -43,6 +44,7 @@ fn held() -> Held {
         exempt_ports: vec![],
         queue: QUEUE,
         joined: Joined::Within(Room { hosts, bytes: ROOM, framing: 38 }),
+        timed: vec![],
     }
 }
 
@@ -79,15 +81,15 @@ fn keep(ready: &AtomicBool, stop: &AtomicBool) -> io::Result<Vec<u32>> {
     ready.store(true, Ordering::Release);
     let (mut head, mut lengths) = (Vec::new(), Vec::new());
     let list = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-    epoll::add(&list, &gate.queue, epoll::EventData::new_u64(0), epoll::EventFlags::IN)?;
+    epoll::add(&list, &gate, epoll::EventData::new_u64(0), epoll::EventFlags::IN)?;
     while !stop.load(Ordering::Acquire) {
-        gate.queue.fill()?;
-        while let Some(packet) = gate.queue.next(&mut head) {
+        gate.fill()?;
+        while let Some(packet) = gate.next(&mut head) {
             lengths.push(u32::from(u16::from_be_bytes([head[2], head[3]])));
             head.clear();
-            gate.queue.release(packet);
+            gate.release(packet, Leave::Now);
         }
-        gate.queue.flush()?;
+        gate.flush()?;
         wait::sleep(&list, Duration::from_millis(5))?;
     }
     Ok(lengths)
