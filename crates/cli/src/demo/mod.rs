@@ -16,6 +16,7 @@ use outage::Outage;
 use serde::Serialize;
 use serde_json::Value;
 use slotline_emulate::isolation;
+use slotline_guest::inside;
 use slotline_live::timeslots::Accepted;
 use slotline_net::units::{Bytes, Rate};
 use std::collections::BTreeMap;
@@ -71,6 +72,9 @@ pub struct DemoOptions {
     /// Print the measured values as JSON.
     #[arg(long)]
     pub json: bool,
+    /// Run in a guest machine with virtual time (needs QEMU and a kernel; see `slotline probe`).
+    #[arg(long, conflicts_with = "record")]
+    pub exact: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -142,6 +146,9 @@ impl From<Accepted> for Timeslots {
 
 /// The demonstration, in namespaces of its own.
 pub fn demo(options: &DemoOptions) -> Result<ExitCode> {
+    if options.exact && !inside::is_inside() {
+        return crate::exact::run_alone();
+    }
     if !isolation::is_inside() {
         return Ok(isolation::run_inside()?);
     }

@@ -104,7 +104,13 @@ impl Port {
         self.wire.read(buffer)
     }
 
-    /// Gives a packet with its prefix, in parts, to the host. Returns whether the kernel accepted it.
+    /// Gives the host what it does not have yet.
+    pub fn flush_delivered(&mut self) {
+        self.wire.flush();
+    }
+
+    /// Gives a packet with its prefix, in parts, to the host. Returns whether the kernel accepted it. It takes effect with
+    /// [`Port::flush_delivered`] at the latest.
     pub fn deliver(&mut self, parts: &[IoSlice<'_>]) -> bool {
         self.wire.deliver(parts)
     }

@@ -21,8 +21,11 @@ pub(crate) trait Wire: AsFd + Send + Sync {
     /// Reads the next packet that has left by the interface, with its prefix, into `buffer`. Returns its length; `None`
     /// if there is none.
     fn read(&mut self, buffer: &mut Vec<u8>) -> io::Result<Option<usize>>;
-    /// Gives a packet with its prefix, in parts, to the host. Returns whether the kernel accepted it.
+    /// Gives a packet with its prefix, in parts, to the host. Returns whether the kernel accepted it. It takes effect with
+    /// [`Wire::flush`] at the latest.
     fn deliver(&mut self, parts: &[IoSlice<'_>]) -> bool;
+    /// Gives the host what it does not have yet.
+    fn flush(&mut self) {}
     /// The number of packets of the host for which the interface's own memory had no room since the last call.
     fn dropped(&self) -> io::Result<u64>;
     /// Whether the host takes several segments as one packet.

@@ -8,7 +8,7 @@ use std::process::Command;
 
 /// The modules that an emulation and the congestion controls of Linux need. Those that a kernel does not have as modules
 /// are built in, or missing; the emulation says so when it needs them.
-pub const NETWORK: [&str; 16] = [
+pub const NETWORK: [&str; 17] = [
     "tun",
     "veth",
     "bridge",
@@ -25,6 +25,7 @@ pub const NETWORK: [&str; 16] = [
     "sch_fq",
     "sch_fq_codel",
     "sch_netem",
+    "sch_tbf",
 ];
 /// The modules of the port that takes the result.
 pub const PORT: [&str; 2] = ["virtio_pci", "virtio_console"];

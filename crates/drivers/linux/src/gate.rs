@@ -17,7 +17,6 @@ use std::fmt::Write;
 use std::io;
 use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The number of bytes copied of each packet, enough for the headers of IP and of its payload's protocol.
 const COPIED: u16 = 96;
@@ -122,7 +121,7 @@ impl Gate {
             queue.also_split(held.next_queue())?;
         }
         let departures = Departures::towards(&held.timed).ok();
-        let opening = Opening::new(&format!("{}-{}", held.queue, unique())).ok();
+        let opening = Opening::new(held.queue).ok();
         let (passing, told, counted, exempt_below) = (false, 0, 0, 0);
         let mut gate =
             Gate { queue, held, departures, opening, passing, told, counted, exempt_below, limits };
@@ -254,12 +253,6 @@ impl Hold for Gate {
     fn flush(&mut self) -> io::Result<()> {
         self.queue.flush()
     }
-}
-
-/// A number that no other gate of this process has.
-fn unique() -> u32 {
-    static NEXT: AtomicU32 = AtomicU32::new(0);
-    NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
 impl Drop for Gate {

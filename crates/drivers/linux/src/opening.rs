@@ -6,6 +6,7 @@ use slotline_rings::bpf::code::{self, function};
 use slotline_rings::bpf::{Instruction, Kind, Map, Program};
 use std::fs;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// The file system in which rules find programs.
@@ -20,12 +21,16 @@ pub(crate) struct Opening {
 }
 
 impl Opening {
-    /// A condition that does not hold. `name` distinguishes it from others of this process.
+    /// A condition that does not hold, for the queue with this number of the present network namespace. One that a killed
+    /// program has left is replaced.
     ///
     /// # Errors
     /// The kernel lacks BPF, or this user lacks the permission.
-    pub fn new(name: &str) -> io::Result<Opening> {
-        let path = Path::new(FOLDER).join(format!("slotline-{}-{name}", std::process::id()));
+    pub fn new(queue: u16) -> io::Result<Opening> {
+        let space = fs::metadata("/proc/thread-self/ns/net")?.ino();
+        let path = Path::new(FOLDER).join(format!("slotline-{space}-{queue}"));
+        // Usually there is none.
+        let _ = fs::remove_file(&path);
         let until = Map::of_value(BYTES)?;
         let program = Program::load(Kind::Filter, &before(&until))?;
         let pinned = program.pin(&path.to_string_lossy());

@@ -307,3 +307,51 @@ impl Seat {
         result
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use slotline_net::node::PacketAccount;
+
+    /// Wakes up every 10 us, and hands a packet over each time.
+    struct Ticker;
+
+    impl Node for Ticker {
+        fn start(&mut self, cx: &mut Cx<'_>) {
+            cx.wake(cx.now() + Time::us(10), 0);
+        }
+        fn receive(&mut self, _port: PortId, _packet: Packet, _cx: &mut Cx<'_>) {}
+        fn transmit(&mut self, _port: PortId, _cx: &mut Cx<'_>) -> Option<Packet> {
+            None
+        }
+        fn expire(&mut self, _token: u32, cx: &mut Cx<'_>) {
+            cx.hand_over(Handover::Left(Packet::default()));
+            cx.wake(cx.now() + Time::us(10), 0);
+        }
+        fn account(&self) -> PacketAccount {
+            PacketAccount::default()
+        }
+    }
+
+    struct Nowhere;
+
+    impl Io for Nowhere {
+        fn send(&mut self, _far: End, _packet: &Packet, _payload: &[u8]) -> io::Result<bool> {
+            Ok(false)
+        }
+    }
+
+    #[test]
+    fn what_is_due_happens_at_its_own_time() {
+        let times = |seat: &mut Seat| seat.handovers().map(|(at, _)| at).collect::<Vec<_>>();
+        let mut seat = Seat::new(Box::new(Ticker), &[], Time::ZERO);
+        seat.start(Time::ZERO);
+        let next = seat.step_through(Time::ZERO, Time::us(35), &mut Nowhere).unwrap();
+        assert_eq!((next, times(&mut seat)), (Time::us(40), [10, 20, 30].map(Time::us).into()));
+        let next = seat.step_through(Time::us(35), Time::us(36), &mut Nowhere).unwrap();
+        assert_eq!((next, times(&mut seat)), (Time::us(40), vec![]));
+        // One step does all at the time of the call.
+        seat.step(Time::us(45), &mut Nowhere).unwrap();
+        assert_eq!(times(&mut seat), [Time::us(45)]);
+    }
+}

@@ -37,6 +37,8 @@ const IN_KERNEL: u32 = 2;
 const DROP: i32 = 1;
 /// The place of the queue's number in the context of a program.
 const QUEUE_NUMBER: i16 = 16;
+/// The most frames that the kernel sends in one call.
+const AT_ONCE: usize = 32;
 /// Room for sent frames that the kernel has not passed on, in bytes.
 const SEND_BUFFER: i32 = 4 << 20;
 
@@ -84,6 +86,8 @@ pub struct XdpSocket {
     done: Queue<u64>,
     /// Chunks for frames to be sent.
     spare: Vec<u64>,
+    /// Frames since the last call of the kernel.
+    waiting: usize,
     told: AtomicU64,
 }
 
@@ -139,6 +143,7 @@ impl XdpSocket {
             sent,
             done,
             spare,
+            waiting: 0,
             told,
         })
     }
@@ -153,15 +158,15 @@ impl XdpSocket {
         true
     }
 
-    /// Sends a frame, in parts. Returns whether the kernel took it.
+    /// Sends a frame, in parts. Returns whether there was room for it. It leaves with [`XdpSocket::flush`].
     pub fn send(&mut self, parts: &[IoSlice<'_>]) -> bool {
-        while let Some(at) = self.done.next() {
-            self.done.advance();
-            self.spare.push(at);
-        }
         let length = parts.iter().map(|part| part.len()).sum();
         if length > LONGEST_FRAME {
             return false;
+        }
+        if self.spare.is_empty() {
+            self.flush();
+            self.reclaim();
         }
         let Some(at) = self.spare.pop() else { return false };
         let Some(mut room) = self.memory.part(at as usize, length) else { return false };
@@ -171,15 +176,25 @@ impl XdpSocket {
             room = rest;
         }
         self.sent.put(Frame { at, length: length as u32, options: 0 });
-        self.wake();
+        self.waiting += 1;
         true
     }
 
-    /// Lets the kernel send what it has not sent yet. If it is busy, it does so at the next call.
-    fn wake(&self) {
+    /// Takes back the chunks of frames that have left.
+    fn reclaim(&mut self) {
+        while let Some(at) = self.done.next() {
+            self.done.advance();
+            self.spare.push(at);
+        }
+    }
+
+    /// Lets the kernel send the frames. If it is busy, it sends the rest at the next call.
+    pub fn flush(&mut self) {
         let (file, none) = (self.socket.as_raw_fd(), std::ptr::null());
-        // SAFETY: there is no message and no address.
-        unsafe { libc::sendto(file, none, 0, libc::MSG_DONTWAIT, none.cast(), 0) };
+        for _ in 0..std::mem::take(&mut self.waiting).div_ceil(AT_ONCE) {
+            // SAFETY: there is no message and no address.
+            unsafe { libc::sendto(file, none, 0, libc::MSG_DONTWAIT, none.cast(), 0) };
+        }
     }
 
     /// The number of frames that found no room since the last call.

@@ -124,9 +124,11 @@ fn hosts(names: &[String], tcp: &KernelTcp, gate: GateSpec) -> Result<Vec<Host>,
         GateSpec::Interface => make(GateKind::Interface),
         GateSpec::Packet => make(GateKind::Packet),
         GateSpec::Xdp => make(GateKind::Xdp),
-        GateSpec::Auto => make(GateKind::Queue)
-            .or_else(|_| make(GateKind::Interface))
-            .or_else(|why| make(GateKind::Packet).map_err(|_| why)),
+        GateSpec::Auto => {
+            make(GateKind::Queue).or_else(|_| make(GateKind::Interface)).or_else(|why| {
+                make(GateKind::Packet).or_else(|_| make(GateKind::Xdp)).map_err(|_| why)
+            })
+        }
     };
     made.map_err(failed)
 }

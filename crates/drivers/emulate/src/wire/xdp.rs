@@ -57,6 +57,10 @@ impl Wire for Xdp {
         self.socket.send(&[IoSlice::new(&ETHERNET), IoSlice::new(&self.frame[PREFIX..])])
     }
 
+    fn flush(&mut self) {
+        self.socket.flush();
+    }
+
     fn dropped(&self) -> io::Result<u64> {
         self.socket.dropped()
     }
