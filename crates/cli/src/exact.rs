@@ -168,12 +168,13 @@ fn files(loaded: &Loaded, more: &[PathBuf], job: &Job) -> io::Result<Files> {
     Ok(files)
 }
 
-/// The extensions of `iptables` that rules here need: built-in chains, queues of packets, and BPF. The program loads them by name.
+/// The extensions of `iptables` that rules here need. The program loads them by name.
 fn extensions() -> Vec<PathBuf> {
     let below = fs::read_dir("/usr/lib").into_iter().flatten().flatten().map(|entry| entry.path());
     let folders = below.chain(["/usr/lib", "/usr/lib64", "/lib64"].map(PathBuf::from));
     let files = folders.flat_map(|folder| {
-        ["standard", "NFQUEUE", "bpf"].map(|name| folder.join(format!("xtables/libxt_{name}.so")))
+        ["standard", "tcp", "udp", "length", "NFQUEUE", "bpf"]
+            .map(|name| folder.join(format!("xtables/libxt_{name}.so")))
     });
     files.filter(|file| file.is_file()).collect()
 }

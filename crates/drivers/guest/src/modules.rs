@@ -8,7 +8,7 @@ use std::process::Command;
 
 /// The modules that an emulation and the congestion controls of Linux need. Those that a kernel does not have as modules
 /// are built in, or missing; the emulation says so when it needs them.
-pub const NETWORK: [&str; 17] = [
+pub const NETWORK: [&str; 19] = [
     "tun",
     "veth",
     "bridge",
@@ -17,6 +17,8 @@ pub const NETWORK: [&str; 17] = [
     "iptable_mangle",
     "xt_NFQUEUE",
     "xt_bpf",
+    "xt_length",
+    "xt_tcpudp",
     "sch_ingress",
     "cls_bpf",
     "tcp_cubic",

@@ -120,15 +120,17 @@ impl Gate {
         if limits.is_some() {
             queue.also_split(held.next_queue())?;
         }
-        let departures = Departures::towards(&held.timed).ok();
+        let timed = (!held.timed.is_empty()).then(|| Departures::towards(&held.timed));
+        let departures = timed.and_then(Result::ok);
         let opening = Opening::new(held.queue).ok();
         let (passing, told, counted, exempt_below) = (false, 0, 0, 0);
         let mut gate =
             Gate { queue, held, departures, opening, passing, told, counted, exempt_below, limits };
         let added = gate.add_rules();
-        if added.is_err() && gate.opening.take().is_some() {
+        if added.is_err() && gate.opening.is_some() {
             // `iptables` may lack the condition.
             gate.held.remove_rules();
+            gate.opening = None;
             return gate.add_rules().map(|()| gate);
         }
         added.map(|()| gate)

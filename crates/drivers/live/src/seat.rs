@@ -318,7 +318,7 @@ mod tests {
 
     impl Node for Ticker {
         fn start(&mut self, cx: &mut Cx<'_>) {
-            cx.wake(cx.now() + Time::us(10), 0);
+            cx.wake(cx.now + Time::us(10), 0);
         }
         fn receive(&mut self, _port: PortId, _packet: Packet, _cx: &mut Cx<'_>) {}
         fn transmit(&mut self, _port: PortId, _cx: &mut Cx<'_>) -> Option<Packet> {
@@ -326,7 +326,7 @@ mod tests {
         }
         fn expire(&mut self, _token: u32, cx: &mut Cx<'_>) {
             cx.hand_over(Handover::Left(Packet::default()));
-            cx.wake(cx.now() + Time::us(10), 0);
+            cx.wake(cx.now + Time::us(10), 0);
         }
         fn account(&self) -> PacketAccount {
             PacketAccount::default()
