@@ -90,7 +90,7 @@ pub fn run_alone() -> Result<ExitCode> {
     let arguments = env::args_os().skip(1).collect();
     let job = Job { arguments, returned: None, folder: "/root".into() };
     let mut files = Files::default();
-    let usual = isolation::PROGRAMS.into_iter().filter_map(which);
+    let usual = isolation::PROGRAMS.into_iter().chain(["iptables-legacy-save"]).filter_map(which);
     let mut usual = usual.chain(extensions());
     usual.try_for_each(|program| files.program(&program)).context("cannot fill the guest")?;
     progress::on_interrupt(|| STOP.store(true, Ordering::Relaxed))?;

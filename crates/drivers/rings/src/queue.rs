@@ -90,7 +90,7 @@ impl<T: Copy> Queue<T> {
     pub fn map(socket: &OwnedFd, at: u64, places: Places, entries: u32) -> io::Result<Queue<T>> {
         let Places { producer, consumer, entries: first, .. } = places;
         let bytes = first as usize + entries as usize * size_of::<T>();
-        let inside = |place: u64| place % 4 == 0 && place as usize + 4 <= bytes;
+        let inside = |place: u64| place.is_multiple_of(4) && place as usize + 4 <= bytes;
         if !(inside(producer)
             && inside(consumer)
             && (first as usize).is_multiple_of(align_of::<T>()))
