@@ -26,7 +26,7 @@ pub fn bench(options: &BenchOptions) -> Result<ExitCode> {
     }
     #[cfg(target_os = "linux")]
     if options.exact && !slotline_guest::inside::is_inside() {
-        return crate::exact::run_alone();
+        return crate::exact::run_alone(&["iptables-legacy-save"]);
     }
     match benchmark.work {
         Work::Here(rows) => here(options, benchmark.name, rows)?,

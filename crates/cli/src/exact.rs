@@ -84,13 +84,14 @@ pub fn run(
     }
 }
 
-/// Runs the present command line, which needs no files, in a guest, and prints what it prints.
-pub fn run_alone() -> Result<ExitCode> {
+/// Runs the present command line, which needs no files, in a guest, and prints what it prints. It needs these `programs`
+/// besides those that emulations need.
+pub fn run_alone(programs: &[&str]) -> Result<ExitCode> {
     let machine = Machine::find().context("--exact cannot run here")?;
     let arguments = env::args_os().skip(1).collect();
     let job = Job { arguments, returned: None, folder: "/root".into() };
     let mut files = Files::default();
-    let usual = isolation::PROGRAMS.into_iter().chain(["iptables-legacy-save"]).filter_map(which);
+    let usual = isolation::PROGRAMS.iter().chain(programs).filter_map(|name| which(name));
     let mut usual = usual.chain(extensions());
     usual.try_for_each(|program| files.program(&program)).context("cannot fill the guest")?;
     progress::on_interrupt(|| STOP.store(true, Ordering::Relaxed))?;

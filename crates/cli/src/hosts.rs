@@ -79,7 +79,7 @@ pub struct ProbeOptions {
 /// Shows which features for emulation this machine has, and which it lacks.
 pub fn probe(options: &ProbeOptions) -> Result<ExitCode> {
     if options.exact && !inside::is_inside() {
-        return exact::run_alone();
+        return exact::run_alone(&[]);
     }
     // An ordinary user has the necessary rights only inside namespaces.
     if !isolation::is_inside() && isolation::permitted().is_ok() {

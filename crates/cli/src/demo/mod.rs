@@ -26,6 +26,9 @@ use std::process::ExitCode;
 use std::sync::mpsc;
 use testbed::Testbed;
 
+/// The programs that the demonstration and its daemons run besides those that emulations need.
+const PROGRAMS: [&str; 3] = ["iptables-legacy-save", "iperf3", "ping"];
+
 #[derive(Args)]
 pub struct DemoOptions {
     /// The central scheduler of the demonstration.
@@ -147,7 +150,7 @@ impl From<Accepted> for Timeslots {
 /// The demonstration, in namespaces of its own.
 pub fn demo(options: &DemoOptions) -> Result<ExitCode> {
     if options.exact && !inside::is_inside() {
-        return crate::exact::run_alone();
+        return crate::exact::run_alone(&PROGRAMS);
     }
     if !isolation::is_inside() {
         return Ok(isolation::run_inside()?);
