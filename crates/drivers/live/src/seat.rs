@@ -242,14 +242,21 @@ impl Seat {
         Ok(self.around.next())
     }
 
-    /// Does everything that is due from `from` to `until`, each at its own time. Returns the time of the next call, as
-    /// [`Seat::step`].
+    /// Does everything that is due from `from` to `until`, each at its own time. What is done for a time that is more than
+    /// `lead` before `until` is late. Returns the time of the next call, as [`Seat::step`].
     ///
     /// # Errors
     /// The error of `io`.
-    pub fn step_through(&mut self, from: Time, until: Time, io: &mut impl Io) -> io::Result<Time> {
+    pub fn step_through(
+        &mut self,
+        [from, until]: [Time; 2],
+        lead: Time,
+        io: &mut impl Io,
+    ) -> io::Result<Time> {
         let mut at = from;
         loop {
+            let late = until.since(self.next_wake().after(lead));
+            self.around.report.latest = self.around.report.latest.max(late);
             let next = self.step(at, io)?;
             if next > until {
                 return Ok(next);
@@ -346,9 +353,14 @@ mod tests {
         let times = |seat: &mut Seat| seat.handovers().map(|(at, _)| at).collect::<Vec<_>>();
         let mut seat = Seat::new(Box::new(Ticker), &[], Time::ZERO);
         seat.start(Time::ZERO);
-        let next = seat.step_through(Time::ZERO, Time::us(35), &mut Nowhere).unwrap();
+        let next = seat.step_through([0, 35].map(Time::us), Time::us(10), &mut Nowhere).unwrap();
         assert_eq!((next, times(&mut seat)), (Time::us(40), [10, 20, 30].map(Time::us).into()));
-        let next = seat.step_through(Time::us(35), Time::us(36), &mut Nowhere).unwrap();
+        assert_eq!(
+            seat.report().latest,
+            Time::us(15),
+            "the first wake-up, of 10 us, had a lead of 10"
+        );
+        let next = seat.step_through([35, 36].map(Time::us), Time::us(10), &mut Nowhere).unwrap();
         assert_eq!((next, times(&mut seat)), (Time::us(40), vec![]));
         // One step does all at the time of the call.
         seat.step(Time::us(45), &mut Nowhere).unwrap();

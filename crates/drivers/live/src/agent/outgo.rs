@@ -65,7 +65,7 @@ impl Agent {
         let outlet = &mut Outlet { channel, now, me, links, role, elected, left };
         let next = match self.lead {
             Time::ZERO => seat.step(time, outlet)?,
-            _ => seat.step_through(before.min(time), time, outlet)?,
+            _ => seat.step_through([before.min(time), time], self.lead, outlet)?,
         };
         for departure in self.left.drain(..) {
             match departure {
