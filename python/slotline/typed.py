@@ -755,7 +755,7 @@ class EngineEmulate(Table):
     circuit_signal: Literal["map", "ecn-echo"] | None = None
     dilation: float | None = None
     exact: bool | None = None
-    gate: Literal["auto", "queue", "interface", "packet"] | None = None
+    gate: Literal["auto", "queue", "interface", "packet", "xdp"] | None = None
     stay: bool | None = None
 
 

@@ -49,7 +49,7 @@ pub enum Command {
     Clean,
     /// Show which features for emulation this machine has, and which it lacks.
     #[cfg(target_os = "linux")]
-    Probe,
+    Probe(crate::hosts::ProbeOptions),
     /// Show what a central scheduler does for an incast of real hosts, which are created on this machine.
     #[cfg(target_os = "linux")]
     Demo(crate::demo::DemoOptions),
@@ -255,6 +255,10 @@ pub struct BenchOptions {
     #[cfg(target_os = "linux")]
     #[arg(long, value_name = "htsim:PATH")]
     pub compare: Option<Peer>,
+    /// With `emulate`: measure in a guest machine with virtual time (needs QEMU and a kernel; see `slotline probe`).
+    #[cfg(target_os = "linux")]
+    #[arg(long, conflicts_with_all = ["compare", "large"])]
+    pub exact: bool,
     /// Run one case in this process, given as scenario:scheme:threads.
     #[arg(long, hide = true)]
     pub case: Option<String>,

@@ -20,6 +20,14 @@ pub fn bench(options: &BenchOptions) -> Result<ExitCode> {
     if let Some(peer) = &options.compare {
         return compare(options, peer);
     }
+    #[cfg(target_os = "linux")]
+    if options.exact && benchmark.name != "emulate" {
+        bail!("--exact is only valid with `bench emulate`: omit it");
+    }
+    #[cfg(target_os = "linux")]
+    if options.exact && !slotline_guest::inside::is_inside() {
+        return crate::exact::run_alone(&["iptables-legacy-save"]);
+    }
     match benchmark.work {
         Work::Here(rows) => here(options, benchmark.name, rows)?,
         Work::Separate(work) => separate(options, benchmark, &work)?,

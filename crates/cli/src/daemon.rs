@@ -109,11 +109,12 @@ pub fn agent(options: &AgentOptions) -> Result<ExitCode> {
     setup.timeslots = options.timeslots.as_deref().map(timeslots).transpose()?;
     let running = stoppable()?;
     let grip = grip(&network, &host, &setup.role)?;
-    let address = setup.address;
+    let (address, timed) = (setup.address, grip.is_timed());
     let agent = Agent::open(setup, grip, running.now())
         .with_context(|| format!("cannot use the address {address}"))?;
     let service = options.common.service.open(&format!("agent-{host}"), &running)?;
-    say(&format!("agent of {host} at {address}, scheme {}", network.scheme()));
+    let timed = if timed { "; the kernel keeps packets until they leave" } else { "" };
+    say(&format!("agent of {host} at {address}, scheme {}{timed}", network.scheme()));
     let shared = Shared::default();
     let command = |line: &str| match line {
         "drain" | "resume" => {
@@ -160,6 +161,7 @@ fn grip(network: &LiveNetwork, machine: &str, role: &Role) -> Result<Grip> {
         exempt_ports: [&config.agent.exempt_ports[..], &[config.port]].concat(),
         queue: config.agent.queue,
         joined,
+        timed: network.timed(role),
     };
     let gate = Gate::open(held).context("cannot hold packets of this machine (netfilter's queue)");
     Ok(gate?.into())

@@ -23,6 +23,8 @@ pub enum Gate {
     Interface,
     /// The same, by a packet socket with a ring.
     Packet,
+    /// The same, by a socket of AF_XDP.
+    Xdp,
 }
 
 #[derive(Args)]
@@ -151,6 +153,7 @@ fn loaded(options: &EmulateOptions) -> Result<Loaded> {
         Gate::Queue => GateSpec::Queue,
         Gate::Interface => GateSpec::Interface,
         Gate::Packet => GateSpec::Packet,
+        Gate::Xdp => GateSpec::Xdp,
     });
     let spec = EmulateSpec {
         dilation: options.dilation.unwrap_or(dilation),

@@ -38,6 +38,9 @@ pub struct Destination<'a> {
     pub force: bool,
 }
 
+/// The longest time that a command without a scenario may take.
+const ALONE: Duration = Duration::from_secs(3_600);
+
 /// Set by Ctrl-C.
 static STOP: AtomicBool = AtomicBool::new(false);
 
@@ -71,6 +74,40 @@ pub fn run(
     };
     let files = files(loaded, &options.exact_file, &job).context("cannot fill the guest")?;
     progress::on_interrupt(|| STOP.store(true, Ordering::Relaxed))?;
+    let time_out = Duration::from_nanos(options.exact_timeout.as_ns());
+    match guest(&machine, &job, files, time_out) {
+        Ok(result) => finish(result, place),
+        Err(error @ GuestError::TimedOut(_)) => {
+            Err(anyhow!("{error}: raise --exact-timeout, or shorten the scenario"))
+        }
+        Err(error) => failed(error),
+    }
+}
+
+/// Runs the present command line, which needs no files, in a guest, and prints what it prints. It needs these `programs`
+/// besides those that emulations need.
+pub fn run_alone(programs: &[&str]) -> Result<ExitCode> {
+    let machine = Machine::find().context("--exact cannot run here")?;
+    let arguments = env::args_os().skip(1).collect();
+    let job = Job { arguments, returned: None, folder: "/root".into() };
+    let mut files = Files::default();
+    let usual = isolation::PROGRAMS.iter().chain(programs).filter_map(|name| which(name));
+    let mut usual = usual.chain(extensions());
+    usual.try_for_each(|program| files.program(&program)).context("cannot fill the guest")?;
+    progress::on_interrupt(|| STOP.store(true, Ordering::Relaxed))?;
+    match guest(&machine, &job, files, ALONE) {
+        Ok(result) => finish(result, None),
+        Err(error) => failed(error),
+    }
+}
+
+/// Runs a job in a guest with these files.
+fn guest(
+    machine: &Machine,
+    job: &Job,
+    files: Files,
+    time_out: Duration,
+) -> Result<JobResult, GuestError> {
     let bar = progress::bar();
     bar.set_message(format!("in a guest with Linux {}", machine.release()));
     bar.tick();
@@ -78,19 +115,18 @@ pub fn run(
         Some(steps) => bar.set_position(steps),
         None => bar.suspend(|| warn(line)),
     };
-    let time_out = Duration::from_nanos(options.exact_timeout.as_ns());
-    let result = machine.run(&job, files, time_out, &STOP, on_line);
+    let result = machine.run(job, files, time_out, &STOP, on_line);
     bar.finish_and_clear();
-    match result {
-        Ok(result) => finish(result, place),
-        Err(GuestError::Stopped) => {
+    result
+}
+
+fn failed(error: GuestError) -> Result<ExitCode> {
+    match error {
+        GuestError::Stopped => {
             warn("interrupted: the guest was ended, and nothing is stored");
             Ok(ExitCode::from(INTERRUPTED))
         }
-        Err(error @ GuestError::TimedOut(_)) => {
-            Err(anyhow!("{error}: raise --exact-timeout, or shorten the scenario"))
-        }
-        Err(error) => Err(error.into()),
+        error => Err(error.into()),
     }
 }
 
@@ -127,15 +163,19 @@ fn files(loaded: &Loaded, more: &[PathBuf], job: &Job) -> io::Result<Files> {
     }
     let named = loaded.scenario.app.iter().flat_map(|app| named_in(&app.run, &job.folder));
     let usual = isolation::PROGRAMS.into_iter().filter_map(which);
-    for program in usual.chain(named).chain(packet_queue()) {
+    for program in usual.chain(named).chain(extensions()) {
         files.program(&program)?;
     }
     Ok(files)
 }
 
-/// The extension of `iptables` for queues of packets, which the program loads when it needs it.
-fn packet_queue() -> Option<PathBuf> {
+/// The extensions of `iptables` that rules here need. The program loads them by name.
+fn extensions() -> Vec<PathBuf> {
     let below = fs::read_dir("/usr/lib").into_iter().flatten().flatten().map(|entry| entry.path());
     let folders = below.chain(["/usr/lib", "/usr/lib64", "/lib64"].map(PathBuf::from));
-    folders.map(|folder| folder.join("xtables/libxt_NFQUEUE.so")).find(|file| file.is_file())
+    let files = folders.flat_map(|folder| {
+        ["standard", "tcp", "udp", "length", "NFQUEUE", "bpf"]
+            .map(|name| folder.join(format!("xtables/libxt_{name}.so")))
+    });
+    files.filter(|file| file.is_file()).collect()
 }

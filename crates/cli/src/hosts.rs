@@ -1,11 +1,13 @@
 //! `slotline exec`, `slotline shell` and `slotline probe`: the hosts of a running emulation, and the features of this
 //! machine.
 
+use crate::exact;
 use crate::out::say;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use slotline_emulate::registry::{self, Entry, Running};
 use slotline_emulate::{isolation, probe, probe::Probed};
+use slotline_guest::inside;
 use slotline_guest::machine::Machine;
 use std::process::{Command, ExitCode};
 
@@ -67,8 +69,18 @@ pub fn clean() -> ExitCode {
 /// The feature that `--exact` needs.
 const EXACT: &str = "exact emulation: a guest with virtual time (QEMU, a kernel with its modules)";
 
+#[derive(Args)]
+pub struct ProbeOptions {
+    /// Show what a guest machine has in which `slotline emulate --exact` runs.
+    #[arg(long)]
+    pub exact: bool,
+}
+
 /// Shows which features for emulation this machine has, and which it lacks.
-pub fn probe() -> Result<ExitCode> {
+pub fn probe(options: &ProbeOptions) -> Result<ExitCode> {
+    if options.exact && !inside::is_inside() {
+        return exact::run_alone(&[]);
+    }
     // An ordinary user has the necessary rights only inside namespaces.
     if !isolation::is_inside() && isolation::permitted().is_ok() {
         return Ok(isolation::run_inside()?);

@@ -139,7 +139,7 @@ fn dispatch(command: &Command) -> anyhow::Result<ExitCode> {
         #[cfg(target_os = "linux")]
         Command::Clean => Ok(hosts::clean()),
         #[cfg(target_os = "linux")]
-        Command::Probe => hosts::probe(),
+        Command::Probe(options) => hosts::probe(options),
         Command::Crosscheck(options) => crosscheck::crosscheck(options),
         Command::Why(options) => why::why(options),
         Command::Sweep(options) => sweep::sweep(options),

@@ -17,6 +17,7 @@ use serde::Serialize;
 use serde_json::Value;
 use slotline_emulate::families::{Families, twin, twin_prefix};
 use slotline_emulate::isolation;
+use slotline_guest::inside;
 use slotline_live::timeslots::Accepted;
 use slotline_net::units::{Bytes, Rate};
 use std::collections::BTreeMap;
@@ -27,6 +28,9 @@ use std::process::ExitCode;
 use std::sync::mpsc;
 use std::time::Duration;
 use testbed::Testbed;
+
+/// The programs that the demonstration and its daemons run besides those that emulations need.
+const PROGRAMS: [&str; 3] = ["iptables-legacy-save", "iperf3", "ping"];
 
 #[derive(Args)]
 pub struct DemoOptions {
@@ -80,6 +84,9 @@ pub struct DemoOptions {
     /// Print the measured values as JSON.
     #[arg(long)]
     pub json: bool,
+    /// Run in a guest machine with virtual time (needs QEMU and a kernel; see `slotline probe`).
+    #[arg(long, conflicts_with = "record")]
+    pub exact: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -153,6 +160,9 @@ impl From<Accepted> for Timeslots {
 
 /// The demonstration, in namespaces of its own.
 pub fn demo(options: &DemoOptions) -> Result<ExitCode> {
+    if options.exact && !inside::is_inside() {
+        return crate::exact::run_alone(&PROGRAMS);
+    }
     if !isolation::is_inside() {
         return Ok(isolation::run_inside()?);
     }

@@ -104,6 +104,18 @@ fn two_runs_in_a_guest_are_equal() {
     assert!(stderr(&again).contains("already holds a result"), "{}", stderr(&again));
 }
 
+/// The guest's kernel has what this machine's may lack.
+#[test]
+fn a_guest_says_what_it_has() {
+    let Some(folder) = guest_folder("exact-probe") else { return };
+    let output = folder.run(&["probe", "--exact"]);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    for feature in ["gate `queue`", "gate `xdp`", "packets leave at given times"] {
+        let line = text.lines().find(|line| line.contains(feature));
+        assert!(line.is_some_and(|line| line.starts_with("yes")), "{feature}: {text}");
+    }
+}
+
 #[test]
 fn a_guest_that_takes_too_long_is_ended() {
     let Some(folder) = guest_folder("exact-hangs") else { return };

@@ -213,7 +213,9 @@ impl<'a> Fabric<'a> {
                     burst.write(n, &mut self.shown);
                     let packet = &self.shown[PREFIX..];
                     if let Ok(seen) = self.classifier.classify(HostId(at as u32), packet) {
-                        self.seats[seen.dst.at()].host.port.deliver(&[IoSlice::new(&self.shown)]);
+                        let port = &mut self.seats[seen.dst.at()].host.port;
+                        port.deliver(&[IoSlice::new(&self.shown)]);
+                        port.flush_delivered();
                     }
                 }
             }

@@ -68,6 +68,8 @@ pub enum GateKind {
     Interface,
     /// The same, by a packet socket with a ring in shared memory (`AF_PACKET`).
     Packet,
+    /// The same, by a socket of AF_XDP, packet by packet.
+    Xdp,
 }
 
 /// The reason why a host cannot be created.

@@ -5,8 +5,9 @@
 //! acknowledgements without data, which it does not hold.
 
 use crate::namespace::GateKind;
-use crate::wire::Wire;
-use slotline_linux::nfqueue::{NfQueue, Settings, Verdict};
+use crate::wire::{self, Wire};
+use slotline_linux::hold::{Hold, Leave};
+use slotline_linux::nfqueue::{NfQueue, Settings, Ticket, Verdict};
 use std::io::{self, IoSlice};
 use std::os::fd::{AsFd, BorrowedFd};
 
@@ -28,7 +29,8 @@ const QUEUE: Settings = Settings {
 pub(crate) struct Port {
     // This field is dropped before the interface, which would wait for the packets that the queue holds.
     queue: Option<NfQueue>,
-    wire: Wire,
+    wire: Box<dyn Wire>,
+    gate: GateKind,
     /// The longest packet of the interface. The kernel leaves longer ones to be split.
     pub mtu: usize,
 }
@@ -36,19 +38,9 @@ impl Port {
     /// Makes the interface in the present network namespace. The error says what failed.
     pub fn open(mtu: u16, gate: GateKind) -> Result<Port, (&'static str, io::Error)> {
         // The queue is opened before the interface, so that it is also closed first if the process is killed.
-        let queue = match gate {
-            GateKind::Interface | GateKind::Packet => None,
-            GateKind::Queue => {
-                Some(NfQueue::open(QUEUE).map_err(|e| ("queue its packets (netfilter)", e))?)
-            }
-        };
-        let wire = match gate {
-            GateKind::Packet => {
-                Wire::ring(mtu).map_err(|e| ("make its interface (veth, AF_PACKET)", e))?
-            }
-            _ => Wire::tun(mtu).map_err(|e| ("make its interface (/dev/net/tun)", e))?,
-        };
-        Ok(Port { queue, wire, mtu: mtu.into() })
+        let queue = (gate == GateKind::Queue).then(|| NfQueue::open(QUEUE)).transpose();
+        let queue = queue.map_err(|error| ("queue its packets (netfilter)", error))?;
+        Ok(Port { queue, wire: wire::open(mtu, gate)?, gate, mtu: mtu.into() })
     }
 
     /// Whether the kernel holds packets.
@@ -58,11 +50,12 @@ impl Port {
 
     /// How packets enter the network.
     pub fn gate(&self) -> GateKind {
-        match (&self.queue, &self.wire) {
-            (Some(_), _) => GateKind::Queue,
-            (None, Wire::Tun(_)) => GateKind::Interface,
-            (None, Wire::Ring(_)) => GateKind::Packet,
-        }
+        self.gate
+    }
+
+    /// Whether the host takes several segments as one packet.
+    pub fn joins(&self) -> bool {
+        self.wire.joins()
     }
 
     /// The number of packets for which the interface's own memory had no room since the last call.
@@ -92,12 +85,12 @@ impl Port {
 
     /// Lets a held packet leave by the interface. It takes effect with [`Port::flush`].
     pub fn release(&mut self, number: u32) {
-        self.queue.iter_mut().for_each(|queue| queue.release(number));
+        self.queue.iter_mut().for_each(|queue| queue.release(Ticket::from(number), Leave::Now));
     }
 
     /// Drops a held packet. It takes effect with [`Port::flush`].
     pub fn discard(&mut self, number: u32) {
-        self.queue.iter_mut().for_each(|queue| queue.discard(number));
+        self.queue.iter_mut().for_each(|queue| queue.discard(Ticket::from(number)));
     }
 
     /// Tells the kernel what happens to held packets.
@@ -111,8 +104,14 @@ impl Port {
         self.wire.read(buffer)
     }
 
-    /// Gives a packet with its prefix, in parts, to the host. Returns whether the kernel accepted it.
-    pub fn deliver(&self, parts: &[IoSlice<'_>]) -> bool {
+    /// Gives the host what it does not have yet.
+    pub fn flush_delivered(&mut self) {
+        self.wire.flush();
+    }
+
+    /// Gives a packet with its prefix, in parts, to the host. Returns whether the kernel accepted it. It takes effect with
+    /// [`Port::flush_delivered`] at the latest.
+    pub fn deliver(&mut self, parts: &[IoSlice<'_>]) -> bool {
         self.wire.deliver(parts)
     }
 }

@@ -3,9 +3,9 @@
 use crate::classify::Addresses;
 use crate::namespace::{self, GateKind, Host, KernelTcp};
 use crate::{isolation, registry};
-use rustix::net::{AddressFamily, SocketType};
 use slotline_congestion::{Algorithm, Control, Signal};
 use slotline_linux::command::command;
+use slotline_linux::departures::Departures;
 use slotline_net::id::HostId;
 use std::io;
 use std::os::fd::AsFd;
@@ -48,15 +48,11 @@ pub fn probe() -> Vec<Probed> {
             false,
             host(GateKind::Packet),
         ),
-        absent(
-            "gate by AF_XDP",
-            socket(AddressFamily::XDP),
-            "it copies each packet, and senders do not notice a busy card",
-        ),
-        absent(
-            "gate by departure times (EDT, fq), also with marks of `queue`",
+        tried("gate `xdp`: a socket of AF_XDP (veth)", false, host(GateKind::Xdp)),
+        tried(
+            "agents: packets leave at given times (EDT: tc, BPF, `fq`)",
+            false,
             departure_times(),
-            "when a packet leaves a modelled card is not known when it is queued",
         ),
         tried("cubic", false, namespace::available("cubic")),
         tried("dctcp", false, namespace::available("dctcp")),
@@ -65,29 +61,15 @@ pub fn probe() -> Vec<Probed> {
     ]
 }
 
-/// A way for packets to enter the network that emulations do not have, whatever this kernel has: what the kernel lacks,
-/// or the reason `why`.
-fn absent(what: &'static str, kernel: Result<(), String>, why: &str) -> Probed {
-    let why = match kernel {
-        Ok(()) => format!("this kernel has it, emulations do not use it: {why}"),
-        Err(lacks) => format!("emulations do not use it: {why}; this kernel: {lacks}"),
-    };
-    Probed { what, needed: false, works: Err(why) }
-}
-
-fn socket(family: AddressFamily) -> Result<(), String> {
-    let opened = rustix::net::socket(family, SocketType::RAW, None);
-    opened.map(drop).map_err(|error| error.to_string())
-}
-
-/// Tries the queue discipline that releases packets at their departure times, in a network namespace of its own.
+/// Sets up the queue discipline that keeps packets until their departure times, in a network namespace of its own.
 fn departure_times() -> Result<(), String> {
     let space = namespace::empty("probe").map_err(|error| error.to_string())?;
-    let add = || {
-        let arguments: Vec<&str> = "qdisc add dev lo root fq".split(' ').collect();
-        command("tc", &arguments, "").map_err(io::Error::other)
+    let set = || {
+        let pair = ["link", "add", "probe0", "type", "veth", "peer", "name", "probe1"];
+        command("ip", &pair, "").map_err(io::Error::other)?;
+        Departures::at(&["probe0".into()]).map(drop)
     };
-    namespace::inside(space.as_fd(), add).map_err(|error| error.to_string())
+    namespace::inside(space.as_fd(), set).map_err(|error| error.to_string())
 }
 
 /// Loads a congestion control, and removes it again.

@@ -54,6 +54,7 @@ fn prepare() -> io::Result<()> {
         mount(kind, folder, kind, MountFlags::empty(), None)
             .map_err(|error| io::Error::other(format!("cannot mount {folder}: {error}")))?;
     }
+    fs::create_dir_all("/dev/shm")?;
     load(FIRST_MODULES)?;
     let settings = "/proc/sys/net/ipv4/tcp";
     let available = fs::read_to_string(format!("{settings}_available_congestion_control"))?;

@@ -8,7 +8,7 @@ use std::process::Command;
 
 /// The modules that an emulation and the congestion controls of Linux need. Those that a kernel does not have as modules
 /// are built in, or missing; the emulation says so when it needs them.
-pub const NETWORK: [&str; 13] = [
+pub const NETWORK: [&str; 19] = [
     "tun",
     "veth",
     "bridge",
@@ -16,12 +16,18 @@ pub const NETWORK: [&str; 13] = [
     "ip_tables",
     "iptable_mangle",
     "xt_NFQUEUE",
+    "xt_bpf",
+    "xt_length",
+    "xt_tcpudp",
+    "sch_ingress",
+    "cls_bpf",
     "tcp_cubic",
     "tcp_dctcp",
     "tcp_bbr",
     "sch_fq",
     "sch_fq_codel",
     "sch_netem",
+    "sch_tbf",
 ];
 /// The modules of the port that takes the result.
 pub const PORT: [&str; 2] = ["virtio_pci", "virtio_console"];

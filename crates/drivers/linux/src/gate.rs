@@ -1,10 +1,16 @@
 //! Holds packets of this machine's applications until a program releases them: a queue of netfilter and the rules that
 //! direct packets into it.
 //!
+//! Where the kernel has what that needs, a packet is released before its time and leaves at it ([`departures`]), and a gate
+//! that is open lets packets pass without the queue.
+//!
 //! If no program listens on the queue, packets pass (`--queue-bypass`). A killed program therefore does not cut off its
 //! host.
 
-use crate::nfqueue::{NfQueue, Settings, Verdict};
+use crate::departures::{self, Departures};
+use crate::hold::{Hold, Leave};
+use crate::nfqueue::{NfQueue, Settings, Ticket, Verdict};
+use crate::opening::Opening;
 use crate::rules::{Chain, Family};
 use crate::segments::{Limits, Segments};
 use std::fmt::Write;
@@ -40,6 +46,9 @@ pub struct Held {
     pub queue: u16,
     /// Which segments are held as one packet.
     pub joined: Joined,
+    /// Hosts of the network, if packets are to be released before the times at which they leave: the interfaces by which
+    /// they are reached get the discipline `fq`. Empty: packets leave when they are released.
+    pub timed: Vec<IpAddr>,
 }
 
 /// Which segments, that TCP joins for the card, are held as one packet. The kernel splits others before they are held.
@@ -68,10 +77,14 @@ pub struct Room {
 /// The queue and its rules. Dropping the gate removes the rules.
 #[derive(Debug)]
 pub struct Gate {
-    /// The queue.
-    pub queue: NfQueue,
+    queue: NfQueue,
     held: Held,
+    departures: Option<Departures>,
+    opening: Option<Opening>,
     passing: bool,
+    /// The packets that had passed when all were last held again, and when they were last counted.
+    told: u64,
+    counted: u64,
     /// Packets of fewer bytes pass without the queue.
     exempt_below: u32,
     /// The limits of interfaces; `None` if they have no limit of the gate's.
@@ -107,11 +120,20 @@ impl Gate {
         if limits.is_some() {
             queue.also_split(held.next_queue())?;
         }
-        let gate = Gate { queue, held, passing: false, exempt_below: 0, limits };
-        for family in Family::ALL {
-            gate.add_rules(family).map_err(io::Error::other)?;
+        let timed = (!held.timed.is_empty()).then(|| Departures::towards(&held.timed));
+        let departures = timed.and_then(Result::ok);
+        let opening = Opening::new(held.queue).ok();
+        let (passing, told, counted, exempt_below) = (false, 0, 0, 0);
+        let mut gate =
+            Gate { queue, held, departures, opening, passing, told, counted, exempt_below, limits };
+        let added = gate.add_rules();
+        if added.is_err() && gate.opening.is_some() {
+            // `iptables` may lack the condition.
+            gate.held.remove_rules();
+            gate.opening = None;
+            return gate.add_rules().map(|()| gate);
         }
-        Ok(gate)
+        added.map(|()| gate)
     }
 
     /// The segments that are held as one packet, where they have a limit.
@@ -119,9 +141,24 @@ impl Gate {
         self.limits.as_ref().map(Limits::segments)
     }
 
-    /// A file descriptor that is readable while packets wait.
-    pub fn queue_fd(&self) -> BorrowedFd<'_> {
-        self.queue.as_fd()
+    /// Whether [`Leave::At`] is kept to, so that packets can be released before their time.
+    pub fn is_timed(&self) -> bool {
+        self.departures.is_some()
+    }
+
+    /// Slots for packets that pass the queue, or no queue, without a time. `None`: they leave at once.
+    ///
+    /// # Errors
+    /// The gate has no departure times, or the kernel refuses.
+    pub fn keep(&self, slots: Option<departures::Slots>) -> io::Result<()> {
+        let missing = || io::Error::other("this gate has no departure times");
+        self.departures.as_ref().ok_or_else(missing)?.keep(slots)
+    }
+
+    /// Lets packets pass without the queue until a time of the monotonic clock, in ns, and not later; 0: they no longer
+    /// pass. Packets that are held remain so, and those that pass overtake them. Returns whether the kernel can do that.
+    pub fn open_until(&self, at: u64) -> bool {
+        self.opening.as_ref().is_some_and(|opening| opening.until(at).is_ok())
     }
 
     /// Lets all packets pass without the queue, or holds them again. Packets that are held remain so.
@@ -129,11 +166,16 @@ impl Gate {
     /// # Errors
     /// What `iptables` refuses.
     pub fn pass(&mut self, pass: bool) -> io::Result<()> {
-        if pass != self.passing {
+        if pass == self.passing {
+            return Ok(());
+        }
+        if !self.open_until(if pass { u64::MAX } else { 0 }) {
             let change = |family| self.held.chain().pass(family, pass);
             self.held.families().into_iter().try_for_each(change).map_err(io::Error::other)?;
-            self.passing = pass;
         }
+        self.passing = pass;
+        // A rule that is added again counts anew.
+        self.told = if self.opening.is_some() && !pass { self.counted } else { self.told };
         Ok(())
     }
 
@@ -160,17 +202,58 @@ impl Gate {
     ///
     /// # Errors
     /// `iptables` cannot tell.
-    pub fn passed(&self) -> io::Result<u64> {
-        let passed =
-            self.held.families().into_iter().map(|family| self.held.chain().passed(family));
-        passed.sum::<Result<u64, String>>().map_err(io::Error::other)
+    pub fn passed(&mut self) -> io::Result<u64> {
+        let condition = self.condition();
+        let passed = self.held.families().into_iter();
+        let passed = passed.map(|family| self.held.chain().passed(family, &condition));
+        self.counted = passed.sum::<Result<u64, String>>().map_err(io::Error::other)?;
+        Ok(self.counted.saturating_sub(self.told))
     }
 
-    fn add_rules(&self, family: Family) -> Result<(), String> {
-        match self.held.rules(family, self.segments()) {
-            Some(lines) => self.held.chain().install(family, &lines),
-            None => Ok(()),
+    /// The condition of the rule by which packets pass, with a space before it.
+    fn condition(&self) -> String {
+        self.opening.as_ref().map_or(String::new(), |opening| format!(" {}", opening.condition()))
+    }
+
+    fn add_rules(&self) -> io::Result<()> {
+        let open = self.opening.as_ref().map(|_| self.condition() + " -j RETURN\n");
+        let open = open.map_or(String::new(), |rest| self.held.chain().line() + &rest);
+        for family in self.held.families() {
+            let lines = self.held.rules(family, self.segments()).unwrap_or_default();
+            self.held
+                .chain()
+                .install(family, &(open.clone() + &lines))
+                .map_err(io::Error::other)?;
         }
+        Ok(())
+    }
+}
+
+impl AsFd for Gate {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.queue.as_fd()
+    }
+}
+
+impl Hold for Gate {
+    fn fill(&mut self) -> io::Result<()> {
+        self.queue.fill()
+    }
+    fn next(&mut self, head: &mut Vec<u8>) -> Option<Ticket> {
+        self.queue.next(head)
+    }
+    fn release(&mut self, packet: Ticket, how: Leave) {
+        let how = match (how, &self.departures) {
+            (Leave::At(at), Some(_)) => Leave::Marked(departures::mark(at)),
+            (how, _) => how,
+        };
+        self.queue.release(packet, how);
+    }
+    fn discard(&mut self, packet: Ticket) {
+        self.queue.discard(packet);
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        self.queue.flush()
     }
 }
 
@@ -272,6 +355,7 @@ mod tests {
             exempt_ports: vec![22],
             queue: 7,
             joined: Joined::No,
+            timed: vec![],
         };
         let rules = held.rules(Family::V4, None).unwrap();
         assert!(rules.starts_with("-A SLOTLINE-7 -o lo -j RETURN\n"));
@@ -295,7 +379,14 @@ mod tests {
         let prefixes = |of: &[&str]| of.iter().map(|prefix| prefix.to_string()).collect();
         let origin = Origin::Hosts(prefixes(&["10.1.0.0/24", "fd00:1::/64"]));
         let network = prefixes(&["10.2.0.0/24", "10.3.0.0/24", "fd00:2::/64"]);
-        let held = Held { origin, network, exempt_ports: Vec::new(), queue: 7, joined: Joined::No };
+        let held = Held {
+            origin,
+            network,
+            exempt_ports: Vec::new(),
+            queue: 7,
+            joined: Joined::No,
+            timed: vec![],
+        };
         assert_eq!(held.chain().hook, "PREROUTING");
         assert_eq!(
             held.rules(Family::V4, None).unwrap(),

@@ -1,17 +1,22 @@
-//! The parts of Linux that drivers use: packets that the kernel holds for a program ([`nfqueue`]), those that leave a
-//! host ([`gate`]) and those that a host forwards ([`crossing`]), paths of flows ([`flows`]), notices of links
-//! ([`link_events`]), segments that are held as one packet ([`segments`]), datagrams in batches ([`datagrams`]), programs that
+//! The parts of Linux that drivers use: packets that the kernel holds for a program ([`hold`], [`nfqueue`]), those that
+//! leave a host ([`gate`]) and those that a host forwards ([`crossing`]), times at which packets leave ([`departures`]),
+//! paths of flows ([`flows`]), notices of links ([`link_events`]), segments that are held as one packet ([`segments`]),
+//! datagrams in batches ([`datagrams`]), programs that
 //! configure the kernel ([`command`]), and waiting for several files ([`wait`]).
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+mod classifier;
 pub mod command;
 pub mod crossing;
 pub mod datagrams;
+pub mod departures;
 pub mod flows;
 pub mod gate;
+pub mod hold;
 pub mod link_events;
 pub mod nfqueue;
+mod opening;
 mod rules;
 pub mod segments;
 pub mod wait;

@@ -3,6 +3,7 @@
 //!
 //! A held packet stays charged to its socket, so TCP notices that the card is busy (TCP small queues).
 
+use crate::hold::{Hold, Leave};
 use nix::errno::Errno;
 use nix::sys::socket::{MsgFlags, MultiHeaders, recvmmsg};
 use rustix::net::netlink::{self, SocketAddrNetlink};
@@ -169,24 +170,9 @@ impl NfQueue {
                 None => {
                     if let Some((queue, number, _)) = packet_of(answer) {
                         let split = self.splitting == Some(queue);
-                        self.release(Ticket { number, split });
+                        self.release(Ticket { number, split }, Leave::Now);
                     }
                 }
-            }
-        }
-    }
-
-    /// Reads the packets that the kernel has queued, a limited number at once, for [`NfQueue::next`].
-    ///
-    /// # Errors
-    /// The socket has failed.
-    pub fn fill(&mut self) -> io::Result<()> {
-        loop {
-            match self.read() {
-                Ok(()) | Err(Errno::EAGAIN) => return Ok(()),
-                // Messages were lost; the kernel drops their packets or lets them pass.
-                Err(Errno::ENOBUFS | Errno::EINTR) => {}
-                Err(error) => return Err(error.into()),
             }
         }
     }
@@ -203,39 +189,9 @@ impl NfQueue {
         Ok(())
     }
 
-    /// Appends the next packet that was read to `packet`; `None` if there is none. All packets must be taken before
-    /// [`NfQueue::fill`] reads others.
-    pub fn next(&mut self, packet: &mut Vec<u8>) -> Option<Ticket> {
-        while let Some(length) = self.lengths.get(self.used) {
-            let message = &self.buffer[self.used * self.room..][..*length];
-            self.used += 1;
-            if let Some((queue, number, payload)) = packet_of(message) {
-                packet.extend_from_slice(payload);
-                return Some(Ticket { number, split: self.splitting == Some(queue) });
-            }
-        }
-        None
-    }
-
-    /// Releases a packet, which frees room in its socket. It takes effect with [`NfQueue::flush`].
-    pub fn release(&mut self, packet: impl Into<Ticket>) {
-        self.decide(packet.into(), self.settings.verdict, None);
-    }
-
-    /// Releases a packet with a mark, by which rules of routing can choose its way. It takes effect with
-    /// [`NfQueue::flush`].
-    pub fn release_marked(&mut self, packet: impl Into<Ticket>, mark: u32) {
-        self.decide(packet.into(), self.settings.verdict, Some((MARK, &mark.to_be_bytes())));
-    }
-
-    /// Releases a packet with other content. It takes effect with [`NfQueue::flush`].
+    /// Releases a packet with other content. It takes effect with [`Hold::flush`].
     pub fn release_as(&mut self, packet: impl Into<Ticket>, content: &[u8]) {
         self.decide(packet.into(), self.settings.verdict, Some((PAYLOAD, content)));
-    }
-
-    /// Drops a packet. It takes effect with [`NfQueue::flush`].
-    pub fn discard(&mut self, packet: impl Into<Ticket>) {
-        self.decide(packet.into(), Verdict::Drop, None);
     }
 
     /// `change` is an attribute of the packet that gets another value.
@@ -248,9 +204,47 @@ impl NfQueue {
         let attributes = &all[..if change.is_some() { 2 } else { 1 }];
         message(&mut self.verdicts, queue, [VERDICT, REQUEST], attributes);
     }
+}
 
-    /// Sends the verdicts to the kernel.
-    pub fn flush(&mut self) -> io::Result<()> {
+impl Hold for NfQueue {
+    fn fill(&mut self) -> io::Result<()> {
+        loop {
+            match self.read() {
+                Ok(()) | Err(Errno::EAGAIN) => return Ok(()),
+                // Messages were lost; the kernel drops their packets or lets them pass.
+                Err(Errno::ENOBUFS | Errno::EINTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    fn next(&mut self, head: &mut Vec<u8>) -> Option<Ticket> {
+        while let Some(length) = self.lengths.get(self.used) {
+            let message = &self.buffer[self.used * self.room..][..*length];
+            self.used += 1;
+            if let Some((queue, number, payload)) = packet_of(message) {
+                head.extend_from_slice(payload);
+                return Some(Ticket { number, split: self.splitting == Some(queue) });
+            }
+        }
+        None
+    }
+
+    fn release(&mut self, packet: Ticket, how: Leave) {
+        let verdict = self.settings.verdict;
+        match how {
+            Leave::Now | Leave::At(_) => self.decide(packet, verdict, None),
+            Leave::Marked(mark) => {
+                self.decide(packet, verdict, Some((MARK, &mark.to_be_bytes())));
+            }
+        }
+    }
+
+    fn discard(&mut self, packet: Ticket) {
+        self.decide(packet, Verdict::Drop, None);
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
         if !self.verdicts.is_empty() {
             rustix::net::send(&self.socket, &self.verdicts, SendFlags::empty())?;
             self.verdicts.clear();

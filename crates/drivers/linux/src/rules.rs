@@ -86,9 +86,9 @@ impl Chain {
         let changes: String = remove.into_iter().chain(add).collect();
         family.restore(&format!("*mangle\n{changes}COMMIT\n"))
     }
-    /// The packets that have passed since they do so without the queue.
-    pub fn passed(self, family: Family) -> Result<u64, String> {
-        Ok(packets(&family.save()?, &format!("-A {} -j RETURN", self.name())))
+    /// The packets that have passed by the rule with this condition.
+    pub fn passed(self, family: Family, condition: &str) -> Result<u64, String> {
+        Ok(packets(&family.save()?, &format!("-A {}{condition} -j RETURN", self.name())))
     }
     /// Removes the chain if it exists, and returns whether it did. A killed program may have left it.
     pub fn remove(self, family: Family) -> bool {

@@ -138,8 +138,8 @@ impl Interface {
     }
 }
 
-/// The interfaces by which this host reaches others.
-fn interfaces(destinations: &[IpAddr]) -> io::Result<Vec<Interface>> {
+/// The names of the interfaces by which this host reaches others.
+pub(crate) fn interface_names(destinations: &[IpAddr]) -> io::Result<Vec<String>> {
     let lines = |four: bool| {
         let of = destinations.iter().filter(move |address| address.is_ipv4() == four);
         of.map(|address| format!("route get {address}\n")).collect::<String>()
@@ -151,13 +151,18 @@ fn interfaces(destinations: &[IpAddr]) -> io::Result<Vec<Interface>> {
         let routes = output("sh", &ask, &lines).map_err(io::Error::other)?;
         names.extend(routes.lines().filter_map(interface_of).map(str::to_owned));
     }
+    Ok(names.into_iter().collect())
+}
+
+/// The interfaces by which this host reaches others.
+fn interfaces(destinations: &[IpAddr]) -> io::Result<Vec<Interface>> {
     let shown = |name: &String| {
         let arguments = ["-details", "-oneline", "link", "show", "dev", name];
         let shown = output("ip", &arguments, "").map_err(io::Error::other)?;
         Interface::read(name, &shown)
             .ok_or_else(|| io::Error::other(format!("`ip` does not show the limits of {name}")))
     };
-    names.iter().map(shown).collect()
+    interface_names(destinations)?.iter().map(shown).collect()
 }
 
 /// The interface of a route that `ip route get` shows; `None` if it does not leave the host.

@@ -18,17 +18,17 @@ use crate::message::Message;
 use crate::renewal::{Renewal, Request};
 use crate::role::{Departure, Role};
 use crate::running::{Running, unique, waiting_list};
-use crate::seat::{Io, Seat};
+use crate::seat::Seat;
 use crate::status::{AgentStatus, Shared};
 use crate::timeslots::TimeslotLog;
 use slotline_envelope::KeyPair;
+use slotline_linux::hold::Leave;
 use slotline_linux::wait;
 use slotline_net::error::SpecError;
-use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::HostId;
-use slotline_net::node::{Counters, Handover, Node};
+use slotline_net::node::{Counters, Node};
 use slotline_net::time::Time;
-use slotline_net::topology::{End, Wire};
+use slotline_net::topology::Wire;
 use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
@@ -36,6 +36,7 @@ use std::time::Duration;
 
 mod intake;
 mod lead;
+mod outgo;
 
 /// The largest number of messages handled before other work has its turn.
 const BURST: usize = 64;
@@ -72,6 +73,9 @@ pub struct AgentSetup {
     pub clock: ClockOptions,
     /// The log of the host's timeslots.
     pub timeslots: Option<TimeslotLog>,
+    /// How far ahead of network time its node runs where packets can be released before they leave. Then they leave in time
+    /// although this daemon may be late.
+    pub lead: Duration,
     /// How controllers are shared out between two arbiters, and the time after which a silent one is replaced.
     pub elected: Option<(Controllers, Duration)>,
 }
@@ -131,33 +135,10 @@ pub struct Agent {
     buffer: Vec<u8>,
     /// What follows from packets that the node has sent.
     left: Vec<Departure>,
-}
-
-/// Sends the messages of the node, and lists the packets that it sends.
-struct Outlet<'a> {
-    channel: &'a mut Channel,
-    now: Local,
-    me: HostId,
-    links: &'a Links,
-    role: &'a Role,
-    /// The highest term if arbiters are elected, and the number of its arbiter if that is not the one of its controller.
-    elected: Option<(u64, Option<u32>)>,
-    left: &'a mut Vec<Departure>,
-}
-
-impl Io for Outlet<'_> {
-    fn send(&mut self, far: End, packet: &Packet, payload: &[u8]) -> io::Result<bool> {
-        if packet.kind != Kind::Control {
-            // The kernel sends the packet when it is released.
-            self.left.extend(self.role.leaves(packet, far));
-            return Ok(true);
-        }
-        let addressed = self.links.addressed(packet, far, self.me);
-        let Some((to, packet)) = addressed else { return Ok(false) };
-        let to = self.elected.and_then(|(_, number)| number).unwrap_or(to);
-        let term = self.elected.map(|(term, _)| term);
-        Ok(self.channel.send(to, &Message::control(term, packet, payload), self.now))
-    }
+    /// How far ahead the node runs, the latest time that it was shown, and what the monotonic clock shows at local time zero.
+    lead: Time,
+    shown: Time,
+    origin: u64,
 }
 
 impl Agent {
@@ -168,7 +149,11 @@ impl Agent {
     pub fn open(setup: AgentSetup, mut grip: Grip, now: Local) -> io::Result<Agent> {
         grip.exempt_below(setup.agent.exempt_below);
         let channel = Channel::open(setup.address, setup.key.clone(), &setup.arbiters, now)?;
+        let lead = if grip.is_timed() { setup.lead } else { Duration::ZERO };
         Ok(Agent {
+            lead: Time::ns(lead.as_nanos() as u64),
+            shown: Time::ZERO,
+            origin: 0,
             clocks: vec![NetworkClock::new(&setup.clock); setup.arbiters.len()],
             out: vec![false; setup.arbiters.len()],
             links: setup.role.links(),
@@ -203,6 +188,7 @@ impl Agent {
     pub fn run(mut self, running: &Running, shared: &Shared<AgentStatus>) -> io::Result<()> {
         let files: Vec<_> = [self.channel.readable()].into_iter().chain(self.grip.fd()).collect();
         let list = waiting_list(&files)?;
+        self.origin = running.monotonic_origin();
         while !running.stopped() {
             let now = running.now();
             self.drain(shared.is_drained(), now);
@@ -249,6 +235,10 @@ impl Agent {
 
     /// Does everything that is due. Returns the time until there is more to do.
     fn round(&mut self, clock: &impl Fn() -> Local) -> io::Result<Duration> {
+        if self.lead > Time::ZERO {
+            // What is due comes before what has arrived since.
+            self.step(clock())?;
+        }
         self.hear(clock)?;
         let began = clock();
         self.take_in(began)?;
@@ -369,9 +359,7 @@ impl Agent {
 
     /// Starts to obey an arbiter.
     fn join(&mut self, now: Local) {
-        let (Ok(node), Some(time)) =
-            ((self.setup.make)(unique()), self.clocks[self.leader].now(now))
-        else {
+        let (Ok(node), Some(time)) = ((self.setup.make)(unique()), self.time(now)) else {
             return;
         };
         let notes_until = if self.setup.timeslots.is_some() { Time::MAX } else { Time::ZERO };
@@ -382,7 +370,7 @@ impl Agent {
             seat.limit_catching_up(self.setup.clock.guard);
         }
         seat.start(time);
-        self.seat = Some(seat);
+        (self.seat, self.shown) = (Some(seat), time);
         self.tell_links(time);
         self.directed = now;
         self.counts.joined += 1;
@@ -397,55 +385,9 @@ impl Agent {
         }
         for packet in self.held.take_all(now) {
             self.counts.unscheduled += 1;
-            self.grip.release(packet, None);
+            self.grip.release(packet, Leave::Now);
         }
         self.grip.clear();
-    }
-
-    /// Runs the node as far as something is due.
-    fn step(&mut self, now: Local) -> io::Result<Duration> {
-        let clock = &mut self.clocks[self.leader];
-        let (Some(seat), Some(time)) = (&mut self.seat, clock.now(now)) else { return Ok(NAP) };
-        let (me, links, role) = (self.setup.me, &self.links, &self.setup.role);
-        let (channel, left) = (&mut self.channel, &mut self.left);
-        let number = self.setup.arbiters[self.leader].number;
-        let one = self.setup.elected.is_some_and(|(of, _)| of == Controllers::One);
-        let elected = self.leadership.map(|of| (of.term, one.then_some(number)));
-        let outlet = &mut Outlet { channel, now, me, links, role, elected, left };
-        let next = seat.step(time, outlet)?;
-        for departure in self.left.drain(..) {
-            match departure {
-                Departure::Packet(stamp, mark) => {
-                    let Some(packet) = self.held.take(stamp, now) else { continue };
-                    self.counts.scheduled += 1;
-                    self.grip.release(packet, mark);
-                }
-                Departure::Order(conn, path) => self.grip.order(conn, path, now),
-                Departure::Detour(host, path) => {
-                    if let Role::Switch(role) = role {
-                        self.grip.detour(&role.hosts, host, path, now);
-                    }
-                }
-            }
-        }
-        for (_, what) in seat.handovers() {
-            if let Handover::Left(packet) = what
-                && let Some(packet) = self.held.take(packet.stamp, now)
-            {
-                self.counts.scheduled += 1;
-                self.grip.release(packet, None);
-            }
-        }
-        for stamp in seat.lost_frames() {
-            let Some(packet) = self.held.take(stamp, now) else { continue };
-            self.counts.dropped += 1;
-            self.grip.discard(packet);
-        }
-        if let Some(log) = &mut self.setup.timeslots {
-            seat.notes().for_each(|(_, note)| log.note(note));
-            log.set_waiting(!self.held.is_empty());
-        }
-        Ok(clock.until(next, now))
     }
 
     fn status(&self, now: Local) -> AgentStatus {
@@ -463,6 +405,7 @@ impl Agent {
             clock_bound_ns: clock.bound(now).map(|bound| bound.as_nanos() as u64),
             epoch: clock.epoch(),
             held: self.held.len(),
+            departure_times: self.lead > Time::ZERO,
             joined_segments: self.grip.segments().map(|segments| segments.most),
             counts: self.counts,
             refused: self.channel.refused(),

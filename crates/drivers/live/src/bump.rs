@@ -10,6 +10,7 @@ use rustix::time::Timespec;
 use slotline_bump::pipeline::{Action, Others};
 use slotline_bump::{ByDestination, Own, Pipeline};
 use slotline_linux::crossing::Crossing;
+use slotline_linux::hold::{Hold, Leave};
 use slotline_linux::nfqueue::Ticket;
 use slotline_net::aqm::{Counts, Discipline};
 use slotline_net::time::Time;
@@ -98,12 +99,12 @@ impl<D: Discipline> LiveBump<D> {
         self.crossing.queue.fill()?;
         let mut idle = true;
         self.frame.resize(ETHERNET, 0);
-        while let Some(Ticket { number, .. }) = self.crossing.queue.next(&mut self.frame) {
+        while let Some(packet) = self.crossing.queue.next(&mut self.frame) {
             idle = false;
-            self.count_unseen(number);
+            self.count_unseen(packet.number);
             match drained {
-                true => self.pass(number),
-                false => self.judge(number, now(running)),
+                true => self.pass(packet),
+                false => self.judge(packet, now(running)),
             }
             self.frame.resize(ETHERNET, 0);
         }
@@ -126,21 +127,21 @@ impl<D: Discipline> LiveBump<D> {
         self.latest = Some(number);
     }
 
-    fn pass(&mut self, number: u32) {
+    fn pass(&mut self, packet: Ticket) {
         self.passed.drained += 1;
-        self.crossing.queue.release(number);
+        self.crossing.queue.release(packet, Leave::Now);
     }
 
-    fn judge(&mut self, number: u32, now: Time) {
+    fn judge(&mut self, packet: Ticket, now: Time) {
         let six = self.frame.get(ETHERNET).is_some_and(|byte| byte >> 4 == 6);
         self.frame[ETHERNET - 2..ETHERNET].copy_from_slice(if six { &IPV6 } else { &IPV4 });
         let length = self.frame.len() as u32;
         let action = self.pipeline.pass(&mut self.frame, length, now).action;
         let queue = &mut self.crossing.queue;
         match action {
-            Action::Mark => queue.release_as(number, &self.frame[ETHERNET..]),
-            action if action.forwards() => queue.release(number),
-            _ => queue.discard(number),
+            Action::Mark => queue.release_as(packet, &self.frame[ETHERNET..]),
+            action if action.forwards() => queue.release(packet, Leave::Now),
+            _ => queue.discard(packet),
         }
     }
 

@@ -204,6 +204,9 @@ pub struct AgentOptions {
     pub queue: u16,
     /// Whether segments that TCP joins are held as one packet, as far as they fit into a slot.
     pub join_segments: bool,
+    /// Whether packets are released before their slots, and the kernel keeps them until these begin (`fq`), where the
+    /// scheme plans ahead and the kernel has what that needs.
+    pub departure_times: bool,
 }
 
 impl Default for AgentOptions {
@@ -215,6 +218,7 @@ impl Default for AgentOptions {
             exempt_below: 0,
             queue: 7_077,
             join_segments: true,
+            departure_times: true,
         }
     }
 }

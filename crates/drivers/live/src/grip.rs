@@ -4,11 +4,12 @@
 use crate::clock::Local;
 use crate::forwarding::{Forwarding, Hosts};
 use slotline_linux::gate::Gate;
+use slotline_linux::hold::{Hold, Leave};
 use slotline_linux::nfqueue::Ticket;
 use slotline_linux::segments::Segments;
 use slotline_net::id::HostId;
 use std::io;
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
 /// The traffic of a machine.
@@ -78,14 +79,14 @@ impl Grip {
     /// A file descriptor that is readable while packets wait, or when links have changed.
     pub fn fd(&self) -> Option<BorrowedFd<'_>> {
         match self {
-            Grip::Packets(packets) => Some(packets.gate.queue_fd()),
+            Grip::Packets(packets) => Some(packets.gate.as_fd()),
             Grip::Flows(flows) => Some(flows.fd()),
         }
     }
     /// Reads packets that wait.
     pub(crate) fn fill(&mut self) -> io::Result<()> {
         match self {
-            Grip::Packets(packets) => packets.gate.queue.fill(),
+            Grip::Packets(packets) => packets.gate.fill(),
             Grip::Flows(_) => Ok(()),
         }
     }
@@ -106,22 +107,24 @@ impl Grip {
     /// The next packet, whose bytes are appended to `buffer`.
     pub(crate) fn next(&mut self, buffer: &mut Vec<u8>) -> Option<Ticket> {
         match self {
-            Grip::Packets(packets) => packets.gate.queue.next(buffer),
+            Grip::Packets(packets) => packets.gate.next(buffer),
             Grip::Flows(_) => None,
         }
     }
+    /// Whether packets can be released before the time at which they leave.
+    pub fn is_timed(&self) -> bool {
+        matches!(self, Grip::Packets(packets) if packets.gate.is_timed())
+    }
     /// Lets a packet leave.
-    pub(crate) fn release(&mut self, packet: Ticket, mark: Option<u32>) {
-        let Grip::Packets(packets) = self else { return };
-        match mark {
-            Some(mark) => packets.gate.queue.release_marked(packet, mark),
-            None => packets.gate.queue.release(packet),
+    pub(crate) fn release(&mut self, packet: Ticket, how: Leave) {
+        if let Grip::Packets(packets) = self {
+            packets.gate.release(packet, how);
         }
     }
     /// Drops a packet.
     pub(crate) fn discard(&mut self, packet: Ticket) {
         if let Grip::Packets(packets) = self {
-            packets.gate.queue.discard(packet);
+            packets.gate.discard(packet);
         }
     }
     /// Sends a connection on a path.
@@ -153,7 +156,7 @@ impl Grip {
     /// Passes everything to the kernel.
     pub(crate) fn flush(&mut self, now: Local) -> io::Result<()> {
         match self {
-            Grip::Packets(packets) => packets.gate.queue.flush(),
+            Grip::Packets(packets) => packets.gate.flush(),
             Grip::Flows(flows) => flows.flush(now),
         }
     }

@@ -2,6 +2,7 @@
 
 use crate::clock::Local;
 use rustix::event::epoll::{self, EventData, EventFlags};
+use rustix::time::{ClockId, clock_gettime};
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -27,6 +28,15 @@ impl Running {
     /// The present local time, which is later than zero.
     pub fn now(&self) -> Local {
         Local(self.origin.elapsed().as_nanos() as u64 + 1)
+    }
+    /// What the kernel's monotonic clock, in ns, shows at the local time zero.
+    pub(crate) fn monotonic_origin(&self) -> u64 {
+        let read = || {
+            let (local, time) = (self.now(), clock_gettime(ClockId::Monotonic));
+            (time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64).saturating_sub(local.0)
+        };
+        // Between the two readings this thread may have to wait.
+        (0..8).map(|_| read()).min().unwrap_or_default()
     }
     /// Requests the daemon to stop.
     pub fn stop(&self) {

@@ -247,6 +247,29 @@ impl Seat {
         Ok(self.around.next())
     }
 
+    /// Does everything that is due from `from` to `until`, each at its own time. What is done for a time that is more than
+    /// `lead` before `until` is late. Returns the time of the next call, as [`Seat::step`].
+    ///
+    /// # Errors
+    /// The error of `io`.
+    pub fn step_through(
+        &mut self,
+        [from, until]: [Time; 2],
+        lead: Time,
+        io: &mut impl Io,
+    ) -> io::Result<Time> {
+        let mut at = from;
+        loop {
+            let late = until.since(self.next_wake().after(lead));
+            self.around.report.latest = self.around.report.latest.max(late);
+            let next = self.step(at, io)?;
+            if next > until {
+                return Ok(next);
+            }
+            at = next.max(at);
+        }
+    }
+
     /// Sends from a port while it is free and has packets.
     fn transmit(&mut self, port: usize, now: Time, io: &mut impl Io) -> io::Result<()> {
         for _ in 0..self.burst {
@@ -294,5 +317,58 @@ impl Seat {
         let result = call(self.node.as_mut(), &mut cx);
         self.effects.drain(&mut self.around);
         result
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use slotline_net::node::PacketAccount;
+
+    /// Wakes up every 10 us, and hands a packet over each time.
+    struct Ticker;
+
+    impl Node for Ticker {
+        fn start(&mut self, cx: &mut Cx<'_>) {
+            cx.wake(cx.now + Time::us(10), 0);
+        }
+        fn receive(&mut self, _port: PortId, _packet: Packet, _cx: &mut Cx<'_>) {}
+        fn transmit(&mut self, _port: PortId, _cx: &mut Cx<'_>) -> Option<Packet> {
+            None
+        }
+        fn expire(&mut self, _token: u32, cx: &mut Cx<'_>) {
+            cx.hand_over(Handover::Left(Packet::default()));
+            cx.wake(cx.now + Time::us(10), 0);
+        }
+        fn account(&self) -> PacketAccount {
+            PacketAccount::default()
+        }
+    }
+
+    struct Nowhere;
+
+    impl Io for Nowhere {
+        fn send(&mut self, _far: End, _packet: &Packet, _payload: &[u8]) -> io::Result<bool> {
+            Ok(false)
+        }
+    }
+
+    #[test]
+    fn what_is_due_happens_at_its_own_time() {
+        let times = |seat: &mut Seat| seat.handovers().map(|(at, _)| at).collect::<Vec<_>>();
+        let mut seat = Seat::new(Box::new(Ticker), &[], Time::ZERO);
+        seat.start(Time::ZERO);
+        let next = seat.step_through([0, 35].map(Time::us), Time::us(10), &mut Nowhere).unwrap();
+        assert_eq!((next, times(&mut seat)), (Time::us(40), [10, 20, 30].map(Time::us).into()));
+        assert_eq!(
+            seat.report().latest,
+            Time::us(15),
+            "the first wake-up, of 10 us, had a lead of 10"
+        );
+        let next = seat.step_through([35, 36].map(Time::us), Time::us(10), &mut Nowhere).unwrap();
+        assert_eq!((next, times(&mut seat)), (Time::us(40), vec![]));
+        // One step does all at the time of the call.
+        seat.step(Time::us(45), &mut Nowhere).unwrap();
+        assert_eq!(times(&mut seat), [Time::us(45)]);
     }
 }

@@ -40,6 +40,8 @@ pub struct AgentStatus {
     pub held: usize,
     /// The most segments that are held as one packet; none if each is held alone.
     pub joined_segments: Option<u32>,
+    /// Whether packets are released before their slots, and the kernel keeps them until these begin.
+    pub departure_times: bool,
     /// Counts of packets.
     #[serde(flatten)]
     pub counts: AgentCounts,

@@ -102,7 +102,9 @@ fn switch(mtu: &str) -> Outcome {
     let case = format!("switch:{mtu}");
     let kernel = bridged::goodput(mtu.parse()?, SPAN)?;
     let mut rows = vec![row(&case, "bridge", "goodput", kernel, "Mbit/s")];
-    for gate in ["queue", "interface", "packet"] {
+    let all = ["queue", "interface", "packet", "xdp"].into_iter();
+    // A frame of AF_XDP is in one page.
+    for gate in all.filter(|gate| *gate != "xdp" || mtu == "1500") {
         rows.extend(through(&case, gate, mtu, kernel)?);
     }
     Ok(rows)
@@ -222,7 +224,8 @@ fn hosts(number: &str) -> Outcome {
     let number = number.parse()?;
     let mut rows = Vec::new();
     let (queue, interface) = ((GateKind::Queue, "queue"), (GateKind::Interface, "interface"));
-    for (gate, name) in [queue, interface, (GateKind::Packet, "packet")] {
+    let (packet, xdp) = ((GateKind::Packet, "packet"), (GateKind::Xdp, "xdp"));
+    for (gate, name) in [queue, interface, packet, xdp] {
         let case = format!("hosts:{number}");
         let make = || (0..number).map(|n| host(n, gate)).collect::<Result<Vec<_>, _>>();
         let (made, up) = timed(make);

@@ -1,6 +1,7 @@
 //! Measures the gate of a daemon (`NFQUEUE`) alone: a program holds the packets that a host sends over the kernel's bridge,
 //! and releases them at once or in every second slot of the clock. TCP's segments are held as it joins them, split, and
-//! joined as far as they fit into a slot, as daemons hold them.
+//! joined as far as they fit into a slot, as daemons hold them. Beside it, where the kernel can, packets leave at given times
+//! ([`slotline_linux::departures`]), or pass without the queue in the rest of an open slot.
 
 use crate::bridged::{ADDRESSES, transfer};
 use crate::emulate::{SPAN, row};
@@ -13,7 +14,9 @@ use rustix::time::{ClockId, clock_gettime};
 use slotline_emulate::bridge::{Bridge, BridgeOptions};
 use slotline_emulate::isolation;
 use slotline_lab::live::TURN_PARTS;
+use slotline_linux::departures::{Departures, Slots as OpenSlots};
 use slotline_linux::gate::{Gate, Held, Joined, Origin, Room};
+use slotline_linux::hold::{Hold, Leave};
 use slotline_live::agent::RELEASED;
 use slotline_net::wire::ETHERNET_OVERHEAD;
 use std::collections::VecDeque;
@@ -33,6 +36,11 @@ const LINKS: [(&str, u64); 2] = [("agent, 10 Gbit/s", 10_000), ("agent, 1 Gbit/s
 /// The rate of datagrams, which is less than half of what a bridge carries here, and their bytes.
 const PACED: u64 = 400_000_000;
 const DATAGRAM: usize = 1_400;
+/// The time that 1,024 bytes take at 10 Gbit/s, ns, and the interface at which packets get departure times.
+const PACE: u64 = 819;
+const INTERFACE: &str = "veth0";
+/// The time for which a gate without slots stays open, ns.
+const OPENED: u64 = 20_000_000;
 const PORT: u16 = 7_002;
 
 /// Measures a gate that is always open, or open in every second slot.
@@ -49,11 +57,14 @@ pub(crate) fn measure(slot: &str) -> Outcome {
     )?;
     let free = transfer(&bridge, SPAN)?;
     let mut rows = vec![row(&case, "none", "goodput", free, "Mbit/s")];
-    let ways = [("queue", Way::Joined), ("queue, split", Way::Split)].into_iter();
+    let ways = [("queue", Way::Joined), ("queue, split", Way::Split), ("opened", Way::Opened)];
     let open = slots.ns.is_none().then_some(("passing", Way::Passing));
+    let missing = bridge.inside(0, || Departures::at(&[INTERFACE.into()]).map(drop)).err();
+    let timed = [("marks, fq", Way::Marks), ("slots, fq", Way::Times)].into_iter();
+    let timed: Vec<_> = timed.filter(|_| slots.ns.is_some() && missing.is_none()).collect();
     let agents = LINKS.map(|(name, rate)| (name, Way::Agent(rate)));
     let agents = agents.into_iter().filter(|_| slots.ns.is_some());
-    for (name, way) in ways.chain(open).chain(agents) {
+    for (name, way) in ways.into_iter().chain(open).chain(agents).chain(timed.clone()) {
         let (held, cpu) = beside(&bridge, slots, way, || transfer(&bridge, SPAN))?;
         let held = held?;
         rows.extend([
@@ -62,13 +73,14 @@ pub(crate) fn measure(slot: &str) -> Outcome {
             row(&case, name, "cpu", cpu * 100.0, "% of a core"),
         ]);
     }
-    if slots.ns.is_some() {
-        let (arrived, _) = beside(&bridge, slots, Way::Split, || paced(&bridge))?;
+    let datagrams = [("queue", Way::Split), ("opened", Way::Opened)].into_iter().chain(timed);
+    for (name, way) in datagrams.filter(|_| slots.ns.is_some()) {
+        let (arrived, _) = beside(&bridge, slots, way, || paced(&bridge))?;
         let arrived = arrived?;
         let outside = arrived.iter().filter(|at| !slots.contains(**at)).count();
         let share = outside as f64 / arrived.len().max(1) as f64;
-        rows.push(row(&case, "queue", "datagrams", arrived.len() as f64, "packets"));
-        rows.push(row(&case, "queue", "outside", share * 100.0, "% of datagrams"));
+        rows.push(row(&case, name, "datagrams", arrived.len() as f64, "packets"));
+        rows.push(row(&case, name, "outside", share * 100.0, "% of datagrams"));
     }
     Ok(rows)
 }
@@ -84,14 +96,20 @@ enum Way {
     Agent(u64),
     /// None is held: the gate lets packets pass, as an agent does that obeys no arbiter.
     Passing,
+    /// Joined segments are held between slots, and pass without the queue in a slot once none is held any more.
+    Opened,
+    /// Each packet is released at once, with a mark, and `fq` keeps it until its slot.
+    Marks,
+    /// No packet is held by a queue: a program at the interface computes its slot, and `fq` keeps it until then.
+    Times,
 }
 
 impl Way {
     fn joined(self, slots: Slots) -> Joined {
         let bytes = |rate: u64| rate * slots.ns.unwrap_or(u64::MAX / rate) / 8_000 / TURN_PARTS;
         match self {
-            Way::Joined => Joined::All,
-            Way::Split | Way::Passing => Joined::No,
+            Way::Joined | Way::Opened | Way::Marks => Joined::All,
+            Way::Split | Way::Passing | Way::Times => Joined::No,
             Way::Agent(rate) => Joined::Within(Room {
                 hosts: ADDRESSES[1..].iter().map(|address| IpAddr::from(*address)).collect(),
                 bytes: bytes(rate),
@@ -115,8 +133,30 @@ impl Slots {
 
     /// Whether packets are released at a time.
     fn is_open(self, at: u64) -> bool {
-        let guarded = |ns: u64| at % ns + LEAST_GUARD_NS.max(ns / 10) < ns;
+        let guarded = |ns: u64| at % ns + Slots::guard(ns) < ns;
         self.contains(at) && self.ns.is_none_or(guarded)
+    }
+
+    /// The last part of a slot, in which nothing is released.
+    fn guard(ns: u64) -> u64 {
+        LEAST_GUARD_NS.max(ns / 10)
+    }
+
+    /// The time of the end of the open slot of a time.
+    fn end(self, at: u64) -> u64 {
+        self.ns.map_or(at + OPENED, |ns| at - at % ns + ns - Slots::guard(ns))
+    }
+
+    /// The slots for a program at the interface. The monotonic clock differs from that of slots by `offset`.
+    fn of_program(self, offset: u64) -> Option<OpenSlots> {
+        let network = (ADDRESSES[0], 24);
+        self.ns.map(|ns| OpenSlots {
+            origin: offset.wrapping_neg().next_multiple_of(2 * ns).wrapping_add(offset),
+            period: 2 * ns,
+            open: ns - Slots::guard(ns),
+            pace: PACE,
+            network,
+        })
     }
 
     /// The number of packets that are released before the clock is read again.
@@ -165,29 +205,48 @@ fn keep(slots: Slots, way: Way, ready: &AtomicBool, stop: &AtomicBool) -> io::Re
         exempt_ports: vec![],
         queue: 1,
         joined: way.joined(slots),
+        timed: match way {
+            Way::Marks | Way::Times => vec![ADDRESSES[1].into()],
+            _ => vec![],
+        },
     };
     let mut gate = Gate::open(held)?;
-    gate.pass(way == Way::Passing)?;
+    gate.pass(matches!(way, Way::Passing | Way::Times))?;
+    let offset = monotonic().wrapping_sub(now());
+    if way == Way::Times {
+        gate.keep(slots.of_program(offset))?;
+    }
     isolation::serve_first();
     ready.store(true, Ordering::Release);
     let (began, cpu) = (now(), cpu_ns());
     let (mut waiting, mut head) = (VecDeque::new(), Vec::new());
     while !stop.load(Ordering::Acquire) {
-        gate.queue.fill()?;
-        while let Some(number) = gate.queue.next(&mut head) {
-            waiting.push_back(number);
+        gate.fill()?;
+        while let Some(packet) = gate.next(&mut head) {
             head.clear();
+            match way {
+                Way::Marks => {
+                    let at = now();
+                    let leaves = at + slots.until_open(at);
+                    gate.release(packet, Leave::At(leaves.wrapping_add(offset)));
+                }
+                _ => waiting.push_back(packet),
+            }
         }
+        gate.flush()?;
         while !waiting.is_empty() && slots.is_open(now()) {
             let some = waiting.len().min(slots.at_once());
-            waiting.drain(..some).for_each(|packet| gate.queue.release(packet));
-            gate.queue.flush()?;
+            waiting.drain(..some).for_each(|packet| gate.release(packet, Leave::Now));
+            gate.flush()?;
+        }
+        if way == Way::Opened && waiting.is_empty() && slots.is_open(now()) {
+            gate.open_until(slots.end(now()).wrapping_add(offset));
         }
         let at = now();
         rest(&gate, slots.until_open(at), waiting.is_empty())?;
     }
-    waiting.drain(..).for_each(|number| gate.queue.release(number));
-    gate.queue.flush()?;
+    waiting.drain(..).for_each(|packet| gate.release(packet, Leave::Now));
+    gate.flush()?;
     Ok((cpu_ns() - cpu) as f64 / (now() - began).max(1) as f64)
 }
 
@@ -199,8 +258,13 @@ fn rest(gate: &Gate, until_open: u64, idle: bool) -> io::Result<()> {
     };
     let timeout = Timespec { tv_sec: 0, tv_nsec: span as i64 };
     let watched = if idle { PollFlags::IN } else { PollFlags::empty() };
-    poll(&mut [PollFd::new(&gate.queue, watched)], Some(&timeout))?;
+    poll(&mut [PollFd::new(gate, watched)], Some(&timeout))?;
     Ok(())
+}
+
+fn monotonic() -> u64 {
+    let time = clock_gettime(ClockId::Monotonic);
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
 fn cpu_ns() -> u64 {
@@ -274,6 +338,12 @@ mod tests {
         assert_eq!(open(479_999), (true, true, 0));
         assert_eq!(open(480_000), (true, false, 120_000));
         assert_eq!(open(500_000), (false, false, 100_000));
+        assert_eq!(slots.end(412_345), 480_000);
+        // The monotonic clock may be behind that of slots.
+        for behind in [0, 1, 1_234_567, 1_700_000_000_000_000_000] {
+            let own = slots.of_program(0u64.wrapping_sub(behind)).unwrap();
+            assert!((own.origin + behind).is_multiple_of(200_000) && own.origin < 200_000);
+        }
         let always = Slots { ns: None };
         assert!(always.is_open(500_000) && always.until_open(500_000) == 0);
     }

@@ -66,6 +66,7 @@ pub fn record(
     let gate = match hosts.first().map(Host::gate) {
         Some(GateKind::Interface) => Gate::Interface,
         Some(GateKind::Packet) => Gate::Packet,
+        Some(GateKind::Xdp) => Gate::Xdp,
         _ => Gate::Queue,
     };
     let end = loaded.scenario.end.at.filter(|_| !spec.stay).unwrap_or(Time::MAX);
@@ -122,9 +123,12 @@ fn hosts(names: &[String], tcp: &KernelTcp, gate: GateSpec) -> Result<Vec<Host>,
         GateSpec::Queue => make(GateKind::Queue),
         GateSpec::Interface => make(GateKind::Interface),
         GateSpec::Packet => make(GateKind::Packet),
-        GateSpec::Auto => make(GateKind::Queue)
-            .or_else(|_| make(GateKind::Interface))
-            .or_else(|why| make(GateKind::Packet).map_err(|_| why)),
+        GateSpec::Xdp => make(GateKind::Xdp),
+        GateSpec::Auto => {
+            make(GateKind::Queue).or_else(|_| make(GateKind::Interface)).or_else(|why| {
+                make(GateKind::Packet).or_else(|_| make(GateKind::Xdp)).map_err(|_| why)
+            })
+        }
     };
     made.map_err(failed)
 }

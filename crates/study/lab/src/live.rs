@@ -20,11 +20,18 @@ use slotline_net::id::HostId;
 use slotline_net::scheme::system::System;
 use slotline_net::time::Time;
 use slotline_scenario::{EngineSpec, Loaded, Scenario, ScenarioError, SchemeSpec};
+use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Segments that are held together take at most this part of the time for which a host may send: where a turn begins late,
 /// or other packets leave first, they may have to wait for the next one, and what they leave unused is lost.
 pub const TURN_PARTS: u64 = 4;
+
+/// The node of a host runs ahead of network time by this part of a slot, and at most by this time. An agent is rarely
+/// later than that, and each packet takes so much longer.
+const LEAD_PARTS: u64 = 8;
+const MOST_LEAD: Time = Time::us(100);
 
 /// Why daemons cannot run a network.
 #[derive(Debug, thiserror::Error)]
@@ -163,8 +170,26 @@ impl LiveNetwork {
             agent: self.config.agent.clone(),
             clock: self.config.clock.clone(),
             timeslots: None,
+            lead: self.lead(),
             elected: self.elected(all.stations.len()),
         })
+    }
+
+    /// How far ahead of network time the node of a host runs where the kernel keeps packets until they leave. Zero if its
+    /// scheme may decide later than that.
+    fn lead(&self) -> Duration {
+        let system = system(&self.loaded, self.scheme);
+        let system = system.filter(|of| of.knows_slots() && self.config.agent.departure_times);
+        let turn = system.and_then(|system| system.turn()).unwrap_or(Time::ZERO);
+        Duration::from_nanos((turn.as_ns() / LEAD_PARTS).min(MOST_LEAD.as_ns()))
+    }
+
+    /// The hosts by whose interfaces packets leave at given times where the kernel can keep them until then.
+    pub fn timed(&self, role: &Role) -> Vec<IpAddr> {
+        match role {
+            Role::Host(role) if !self.lead().is_zero() => role.hosts.keys().copied().collect(),
+            _ => Vec::new(),
+        }
     }
 
     /// The room for segments that a host's agent holds as one packet: [a part](TURN_PARTS) of the shortest time for which

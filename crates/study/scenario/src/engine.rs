@@ -56,7 +56,7 @@ impl Default for EmulateSpec {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum GateSpec {
-    /// The first of `queue`, `interface` and `packet` that this machine has.
+    /// The first of `queue`, `interface`, `packet` and `xdp` that this machine has.
     #[default]
     Auto,
     /// The kernel holds packets until they leave the modelled network card (netfilter's queue), so that sockets notice
@@ -67,6 +67,8 @@ pub enum GateSpec {
     Interface,
     /// As `interface`, by a packet socket with a ring in shared memory, which has room for some 250 packets of the kernel.
     Packet,
+    /// As `interface`, by a socket of AF_XDP, packet by packet. Packets may have at most 3570 bytes.
+    Xdp,
 }
 
 /// How the kernel's TCP of an emulated host learns of circuits.

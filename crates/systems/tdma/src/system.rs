@@ -115,6 +115,10 @@ impl System for Tdma {
     fn turn(&self) -> Option<Time> {
         Some(self.spec().min_slot.unwrap_or(self.spec().slot))
     }
+    /// Rounds are planned ahead.
+    fn knows_slots(&self) -> bool {
+        true
+    }
     fn controls(&self, host: HostId) -> bool {
         self.takes_part(host)
     }

@@ -27,7 +27,8 @@ impl Fabric<'_> {
         }
         let host = packet.dst.at();
         let bytes = &self.frames.slots[packet.stamp as usize].bytes;
-        if !self.seats[host].arrived.continues(&self.frames, bytes) {
+        let seat = &self.seats[host];
+        if !(seat.host.port.joins() && seat.arrived.continues(&self.frames, bytes)) {
             self.deliver(host, clock);
         }
         if self.seats[host].arrived.is_empty() {
@@ -41,7 +42,10 @@ impl Fabric<'_> {
     /// Gives the segments that have arrived to the kernels of their hosts.
     pub(super) fn deliver_all(&mut self, clock: &Clock) {
         let mut receiving = std::mem::take(&mut self.receiving);
-        receiving.drain(..).for_each(|host| self.deliver(host, clock));
+        for host in receiving.drain(..) {
+            self.deliver(host, clock);
+            self.seats[host].host.port.flush_delivered();
+        }
         self.receiving = receiving;
     }
 

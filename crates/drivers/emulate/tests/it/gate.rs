@@ -1,10 +1,12 @@
 //! The gate of a daemon between two hosts at the kernel's bridge. Where this user may not make hosts, the tests say so.
 
 use rustix::event::epoll;
+use rustix::time::{ClockId, clock_gettime};
 use slotline_emulate::bridge::{Bridge, BridgeOptions};
 use slotline_emulate::namespace;
 use slotline_linux::command::{command, output};
 use slotline_linux::gate::{Gate, Held, Joined, Origin, Room};
+use slotline_linux::hold::{Hold, Leave};
 use slotline_linux::wait;
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};
@@ -44,6 +46,7 @@ fn held() -> Held {
         exempt_ports: vec![],
         queue: QUEUE,
         joined: Joined::Within(Room { hosts, bytes: ROOM, framing: 38 }),
+        timed: vec![],
     }
 }
 
@@ -80,15 +83,15 @@ fn keep(ready: &AtomicBool, stop: &AtomicBool) -> io::Result<Vec<u32>> {
     ready.store(true, Ordering::Release);
     let (mut head, mut lengths) = (Vec::new(), Vec::new());
     let list = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-    epoll::add(&list, &gate.queue, epoll::EventData::new_u64(0), epoll::EventFlags::IN)?;
+    epoll::add(&list, &gate, epoll::EventData::new_u64(0), epoll::EventFlags::IN)?;
     while !stop.load(Ordering::Acquire) {
-        gate.queue.fill()?;
-        while let Some(packet) = gate.queue.next(&mut head) {
+        gate.fill()?;
+        while let Some(packet) = gate.next(&mut head) {
             lengths.push(u32::from(u16::from_be_bytes([head[2], head[3]])));
             head.clear();
-            gate.queue.release(packet);
+            gate.release(packet, Leave::Now);
         }
-        gate.queue.flush()?;
+        gate.flush()?;
         wait::sleep(&list, Duration::from_millis(5))?;
     }
     Ok(lengths)
@@ -167,6 +170,56 @@ fn datagrams_pass_and_limits_of_a_killed_program_end() {
         // The kernel makes fragments of the first one after the gate. The second one is shorter than the limit.
         assert_eq!(lengths, [30_028, SHORT]);
         assert_eq!(bridge.inside(0, limits)?[1], 65_535, "the kernel's own limit");
+        Ok(())
+    });
+}
+
+/// The number of packets that the gate holds, which it releases.
+fn count_held(gate: &mut Gate) -> io::Result<usize> {
+    let (mut head, mut count) = (Vec::new(), 0);
+    gate.fill()?;
+    while let Some(packet) = gate.next(&mut head) {
+        gate.release(packet, Leave::Now);
+        count += 1;
+    }
+    gate.flush()?;
+    Ok(count)
+}
+
+#[test]
+fn an_open_gate_passes_packets_and_counts_them() {
+    with_hosts(|bridge| {
+        let receiver = bridge.inside(1, || UdpSocket::bind((ADDRESSES[1], 7_001)))?;
+        receiver.set_read_timeout(Some(Duration::from_secs(5)))?;
+        bridge.inside(0, || {
+            let sender = UdpSocket::bind((ADDRESSES[0], 7_001))?;
+            let send =
+                || (0..9).try_for_each(|n| sender.send_to(&[n], (ADDRESSES[1], 7_001)).map(drop));
+            let mut gate = Gate::open(held())?;
+            send()?;
+            assert_eq!(count_held(&mut gate)?, 9);
+            for _ in 0..2 {
+                gate.pass(true)?;
+                send()?;
+                assert_eq!((count_held(&mut gate)?, gate.passed()?), (0, 9));
+                gate.pass(false)?;
+            }
+            if !gate.open_until(1) {
+                println!("skipped: gates cannot be opened for a time here");
+                return Ok(());
+            }
+            send()?;
+            assert_eq!(count_held(&mut gate)?, 9, "the time is over");
+            let now = clock_gettime(ClockId::Monotonic);
+            gate.open_until((now.tv_sec as u64 + 60) * 1_000_000_000);
+            send()?;
+            assert_eq!((count_held(&mut gate)?, gate.passed()?), (0, 9));
+            Ok(())
+        })?;
+        let mut room = [0; 9];
+        for n in 0..5 * 9 {
+            assert_eq!((receiver.recv(&mut room)?, room[0]), (1, n % 9));
+        }
         Ok(())
     });
 }

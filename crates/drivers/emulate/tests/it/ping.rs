@@ -42,6 +42,7 @@ fn pings(gate: GateKind, dilation: f64) {
 fn the_delay_of_the_network_is_what_ping_sees() {
     pings(GateKind::Interface, 1.0);
     pings(GateKind::Packet, 1.0);
+    pings(GateKind::Xdp, 1.0);
     pings(GateKind::Queue, 1.0);
     pings(GateKind::Queue, 10.0);
 }

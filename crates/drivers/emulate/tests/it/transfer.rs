@@ -89,4 +89,5 @@ fn bytes_arrive_as_they_were_sent() {
     transfer(GateKind::Queue);
     transfer(GateKind::Interface);
     transfer(GateKind::Packet);
+    transfer(GateKind::Xdp);
 }

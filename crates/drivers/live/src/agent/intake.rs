@@ -5,6 +5,7 @@ use crate::clock::Local;
 use crate::grip::Grip;
 use crate::ip;
 use crate::role::Role;
+use slotline_linux::hold::Leave;
 use slotline_net::frame::Packet;
 use slotline_net::id::PortId;
 use slotline_net::node::Change;
@@ -52,7 +53,7 @@ impl Agent {
 
     /// Reads the kernel's counts if the node is about to report.
     fn take_counts(&mut self, now: Local) -> io::Result<()> {
-        let time = self.clocks[self.leader].now(now);
+        let time = self.time(now);
         let (Some(seat), Some(time)) = (&mut self.seat, time) else { return Ok(()) };
         let (Grip::Flows(flows), Role::Switch(role)) = (&mut self.grip, &self.setup.role) else {
             return Ok(());
@@ -72,7 +73,7 @@ impl Agent {
         while let Some(ticket) = self.grip.next(&mut self.buffer) {
             let packet = self.classify();
             self.buffer.clear();
-            let time = self.clocks[self.leader].now(now);
+            let time = self.time(now);
             match (packet, &mut self.seat, time) {
                 (Some(packet), Some(seat), Some(time)) => {
                     let stamp = self.held.put(ticket, now);
@@ -82,7 +83,7 @@ impl Agent {
                 (Some(_), ..) => self.counts.unscheduled += 1,
                 (None, ..) => self.counts.exempt += 1,
             }
-            self.grip.release(ticket, None);
+            self.grip.release(ticket, Leave::Now);
         }
         Ok(())
     }

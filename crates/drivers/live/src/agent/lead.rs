@@ -13,7 +13,7 @@ impl Agent {
         let from = self.setup.arbiters[if one { 0 } else { at }].number;
         let own = self.links.accepts(&packet, from, self.setup.me);
         let port = self.links.port(packet.flow).filter(|_| own);
-        let time = self.clocks[self.leader].now(now);
+        let time = self.time(now);
         if let (Some(port), Some(seat), Some(time)) = (port, &mut self.seat, time) {
             (self.leader, self.heard, self.directed) = (at, now, now);
             seat.receive(port, packet, &self.inbox, time);

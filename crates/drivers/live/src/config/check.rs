@@ -147,6 +147,11 @@ impl Config {
             ("circuits", self.circuits != new.circuits, "the program for circuit switches runs"),
             ("agent.exempt-ports", agent.exempt_ports != other.exempt_ports, rules),
             ("agent.queue", agent.queue != other.queue, rules),
+            (
+                "agent.departure-times",
+                agent.departure_times != other.departure_times,
+                "interfaces are set up with it",
+            ),
         ]
         .into_iter()
         .find_map(|(key, changed, why)| changed.then_some((key, why)))

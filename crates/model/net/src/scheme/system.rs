@@ -152,6 +152,10 @@ pub trait System {
     fn turn(&self) -> Option<Time> {
         None
     }
+    /// Whether hosts know their slots some time before these begin.
+    fn knows_slots(&self) -> bool {
+        false
+    }
     /// How long a real switch sends a flow on a path after the scheduler last chose it ([`System::edge`]); `None` if the
     /// scheme has no nodes for real switches.
     fn path_life(&self) -> Option<Time> {

@@ -17,6 +17,7 @@ use slotline_net::topology::{End, HybridSpec, Roles, Wire};
 use slotline_scenario::{Loaded, SchemeSpec};
 use slotline_schemes::ControlSpec;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The number of errors of a clock that fit into a night: a circuit stays up for a quarter of a night after its day, in
 /// which two clocks may be wrong.
@@ -144,6 +145,7 @@ impl LiveNetwork {
             agent: self.config.agent.clone(),
             clock: self.config.clock.clone(),
             timeslots: None,
+            lead: Duration::ZERO,
             elected: self.elected(1),
         })
     }

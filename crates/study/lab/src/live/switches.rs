@@ -15,6 +15,7 @@ use slotline_net::time::Time;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 impl LiveNetwork {
     /// How long switches use a path after the scheduler last chose it, if the scheme decides on paths.
@@ -194,6 +195,7 @@ impl LiveNetwork {
             agent: self.config.agent.clone(),
             clock: self.config.clock.clone(),
             timeslots: None,
+            lead: Duration::ZERO,
             elected: self.elected(part.stations.len()),
         })
     }

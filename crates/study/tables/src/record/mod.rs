@@ -179,6 +179,8 @@ pub enum Gate {
     Interface,
     /// The same, by a packet socket with a ring.
     Packet,
+    /// The same, by a socket of AF_XDP.
+    Xdp,
 }
 
 impl Gate {
@@ -188,6 +190,7 @@ impl Gate {
             Gate::Queue => "queue",
             Gate::Interface => "interface",
             Gate::Packet => "packet",
+            Gate::Xdp => "xdp",
         }
     }
 }
