@@ -159,13 +159,18 @@ fn dropped_by_interface(table: &str) -> u64 {
     line.and_then(|line| line.split_whitespace().nth(11)?.parse().ok()).unwrap_or_default()
 }
 
-/// An empty network namespace. `name` is used in messages.
+/// An empty network namespace. `name` is used in messages. Interfaces use their IPv6 addresses at once: a router whose
+/// own address is still being checked answers nobody for a second or two.
 ///
 /// # Errors
 /// This user may not create network namespaces.
 pub fn empty(name: &str) -> Result<OwnedFd, HostError> {
     let make = || {
         unshare(CloneFlags::CLONE_NEWNET)?;
+        for interfaces in ["all", "default"] {
+            // A kernel without IPv6 has no such setting.
+            let _ = fs::write(format!("/proc/sys/net/ipv6/conf/{interfaces}/accept_dad"), "0");
+        }
         File::open("/proc/thread-self/ns/net")
     };
     let made = std::thread::scope(|scope| scope.spawn(make).join());
