@@ -218,6 +218,9 @@ fn measured(
     let mut points = study.points_with(sizes.filter(|_| emulates(options)))?;
     points.iter_mut().for_each(|point| options.end.iter().for_each(|end| point.shorten(*end)));
     let (spec, emulates) = (emulation(options), emulates(options));
+    if emulates {
+        points.iter_mut().for_each(Point::keep_one_fabric);
+    }
     // Points that cannot be emulated are refused before anything runs.
     let real = points.iter().filter(|_| emulates).map(|point| point.emulated(&spec));
     let real = real.collect::<Result<Vec<Point>, _>>()?;

@@ -468,5 +468,7 @@ mod tests {
         assert_eq!(changed("10.1.0.0/24", "10.0.0.0/8"), Some("network"));
         assert_eq!(changed("key = 'h0.key'", "port = 7078"), Some("port"));
         assert_eq!(changed("[agent]", "[agent]\nqueue = 9"), Some("agent.queue"));
+        let segments = "[agent]\njoin-segments = false";
+        assert_eq!(changed("[agent]", segments), Some("agent.join-segments"));
     }
 }

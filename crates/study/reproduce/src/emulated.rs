@@ -17,18 +17,22 @@ pub struct Emulated {
 }
 
 impl Point {
-    /// The same point with real hosts, which are on one fabric: schemes with a fabric of their own are left out.
-    ///
-    /// # Errors
-    /// The point cannot be emulated.
-    pub fn emulated(&self, spec: &EmulateSpec) -> Result<Point, ScenarioError> {
-        let mut loaded = self.loaded.clone();
-        let scenario = &mut loaded.scenario;
+    /// Leaves out schemes with a fabric of their own, because real hosts are on one fabric.
+    pub fn keep_one_fabric(&mut self) {
+        let scenario = &mut self.loaded.scenario;
         scenario.scheme.retain(|scheme| scheme.fabric.is_none());
         let schemes: Vec<&String> = scenario.scheme.iter().map(|scheme| &scheme.name).collect();
         let is_there =
             |name: &Option<String>| name.as_ref().is_none_or(|name| schemes.contains(&name));
         scenario.expect.retain(|expect| is_there(&expect.scheme) && is_there(&expect.relative_to));
+    }
+
+    /// The same point with real hosts.
+    ///
+    /// # Errors
+    /// The point cannot be emulated.
+    pub fn emulated(&self, spec: &EmulateSpec) -> Result<Point, ScenarioError> {
+        let mut loaded = self.loaded.clone();
         loaded.use_engine(EngineSpec::Emulate(spec.clone()))?;
         Ok(Point { x: self.x, setup: self.setup.clone(), loaded })
     }

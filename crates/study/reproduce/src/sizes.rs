@@ -165,8 +165,10 @@ mod tests {
             if !sizes.points.is_empty() {
                 assert_eq!(points.len(), sizes.points.len(), "{}", sizes.id);
             }
-            for point in points {
+            for mut point in points {
                 assert_eq!(point.loaded.scenario.repeat, sizes.repeat);
+                point.keep_one_fabric();
+                assert!(point.loaded.scenario.scheme.iter().all(|scheme| scheme.fabric.is_none()));
                 let real = point.emulated(&EmulateSpec::default());
                 real.unwrap_or_else(|e| panic!("{}: {e}", sizes.id));
             }

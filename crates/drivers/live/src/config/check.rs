@@ -148,6 +148,11 @@ impl Config {
             ("agent.exempt-ports", agent.exempt_ports != other.exempt_ports, rules),
             ("agent.queue", agent.queue != other.queue, rules),
             (
+                "agent.join-segments",
+                agent.join_segments != other.join_segments,
+                "interfaces are set up with it",
+            ),
+            (
                 "agent.departure-times",
                 agent.departure_times != other.departure_times,
                 "interfaces are set up with it",
