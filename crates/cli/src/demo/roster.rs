@@ -62,7 +62,7 @@ pub fn roster(demo: &Demo<'_>, folder: &Path) -> Result<Vec<Daemon>> {
         (Network::FatTree(tree), _) => in_fat_tree(demo, tree),
     };
     fs::write(folder.join("fabric.toml"), scenario(demo))?;
-    let mut text = String::from("scenario = \"fabric.toml\"\n");
+    let mut text = String::from("scenario = \"fabric.toml\"\nagent.departure-times = true\n");
     match &demo.testbed.network {
         Network::Star(_) => {
             _ = writeln!(text, "network = {:?}", demo.options.prefixes("10.79.0.0/24"))

@@ -218,7 +218,7 @@ impl Default for AgentOptions {
             exempt_below: 0,
             queue: 7_077,
             join_segments: true,
-            departure_times: true,
+            departure_times: false,
         }
     }
 }
