@@ -3,6 +3,7 @@
 use crate::check::CheckOptions;
 use crate::explain::ExplainOptions;
 use crate::export::ExportOptions;
+use crate::late::Late;
 use crate::list::ListOptions;
 use crate::manual::{CompletionsOptions, ManOptions};
 use crate::new::NewOptions;
@@ -27,41 +28,41 @@ pub struct Arguments {
 #[derive(Subcommand)]
 pub enum Command {
     /// Run a scenario, print the comparison and save the results.
-    Run(RunOptions),
+    Run(Late<RunOptions>),
     /// Run a scenario with real hosts on this machine, joined by the network that it describes.
     #[cfg(target_os = "linux")]
-    Emulate(crate::emulate::EmulateOptions),
+    Emulate(Late<crate::emulate::EmulateOptions>),
     /// Be the first process of a guest machine.
     #[cfg(target_os = "linux")]
     #[command(hide = true)]
     Guest,
     /// Run a program on a host of a running emulation: `slotline exec h3 -- ping h7`.
     #[cfg(target_os = "linux")]
-    Exec(crate::hosts::ExecOptions),
+    Exec(Late<crate::hosts::ExecOptions>),
     /// Run a shell on a host of a running emulation.
     #[cfg(target_os = "linux")]
-    Shell(crate::hosts::ShellOptions),
+    Shell(Late<crate::hosts::ShellOptions>),
     /// Show the state of a running emulation: links, queues, and what the scheme has counted.
     #[cfg(target_os = "linux")]
-    Top(crate::top::TopOptions),
+    Top(Late<crate::top::TopOptions>),
     /// Remove the files of emulations that were killed; their hosts are gone already.
     #[cfg(target_os = "linux")]
     Clean,
     /// Show which features for emulation this machine has, and which it lacks.
     #[cfg(target_os = "linux")]
-    Probe(crate::hosts::ProbeOptions),
+    Probe(Late<crate::hosts::ProbeOptions>),
     /// Show what a central scheduler does for an incast of real hosts, which are created on this machine.
     #[cfg(target_os = "linux")]
-    Demo(crate::demo::DemoOptions),
+    Demo(Late<crate::demo::DemoOptions>),
     /// Hold the packets of this machine until the arbiter of its network lets them leave: a daemon.
     #[cfg(target_os = "linux")]
-    Agent(crate::daemon::AgentOptions),
+    Agent(Late<crate::daemon::AgentOptions>),
     /// Decide when packets of a real network leave: a daemon.
     #[cfg(target_os = "linux")]
-    Arbiter(crate::daemon::ArbiterOptions),
+    Arbiter(Late<crate::daemon::ArbiterOptions>),
     /// Run an arbiter again from the log of a real one, and check that it decides the same.
     #[cfg(target_os = "linux")]
-    Replay(crate::replay::ReplayOptions),
+    Replay(Late<crate::replay::ReplayOptions>),
     /// Create the private key of a machine of a real network, or print its public key.
     #[cfg(target_os = "linux")]
     #[command(arg_required_else_help = true)]
@@ -70,55 +71,55 @@ pub enum Command {
     #[cfg(target_os = "linux")]
     Ctl(crate::ctl::CtlOptions),
     /// Run a scenario on two engines, packet by packet and flow by flow or with real hosts, and show where they differ.
-    Crosscheck(crate::crosscheck::CrosscheckOptions),
+    Crosscheck(Late<crate::crosscheck::CrosscheckOptions>),
     /// Show where the time of single flows was spent.
-    Why(crate::why::WhyOptions),
+    Why(Late<crate::why::WhyOptions>),
     /// Run all points of a scenario's `sweep`; points that already have a result are skipped.
-    Sweep(SweepOptions),
+    Sweep(Late<SweepOptions>),
     /// Run one point of a sweep, and print its record as a line of JSON: a unit of work for clusters.
-    Point(crate::sweep::point::PointOptions),
+    Point(Late<crate::sweep::point::PointOptions>),
     /// Join the parts of a sweep that ran on several machines or as several shards.
-    Collect(CollectOptions),
+    Collect(Late<CollectOptions>),
     /// List the results in a folder: name, label, date, version and verdict.
-    Results(crate::results::ResultsOptions),
+    Results(Late<crate::results::ResultsOptions>),
     /// Show what changed from one result to another.
-    Diff(crate::diff::DiffOptions),
+    Diff(Late<crate::diff::DiffOptions>),
     /// Rebuild the page of a result, or compare several results on one page.
-    Report(crate::report::ReportOptions),
+    Report(Late<crate::report::ReportOptions>),
     /// Draw a figure of a result for a paper, as PDF, SVG or PNG.
-    Figure(crate::figure::FigureOptions),
+    Figure(Late<crate::figure::FigureOptions>),
     /// Draw all figures of a result for a paper.
-    Figures(crate::figure::FiguresOptions),
+    Figures(Late<crate::figure::FiguresOptions>),
     /// Design a network: switches, cables, racks, cost, power and heat of fat-tree, tree and leaf-spine.
     #[command(alias = "plan")]
     Design(crate::design::DesignOptions),
     /// Run published experiments, print the paper's values beside ours, and write a page with the figures.
-    Reproduce(ReproduceOptions),
+    Reproduce(Late<ReproduceOptions>),
     /// Convert a file of another program (traffic, captures, networks) into a part of a scenario.
-    Import(crate::import::ImportOptions),
+    Import(Late<crate::import::ImportOptions>),
     /// Replay real traffic through virtual queues, with estimates, marks, drops and notifications.
     Bump(crate::bump::BumpOptions),
     /// Measure the speed and memory use of this program.
-    Bench(BenchOptions),
+    Bench(Late<BenchOptions>),
     /// Check scenario files for errors without running them.
-    Check(CheckOptions),
+    Check(Late<CheckOptions>),
     /// Describe what a scenario simulates, estimate how long that takes, and warn of likely mistakes.
-    Explain(ExplainOptions),
+    Explain(Late<ExplainOptions>),
     /// List every name that a scenario can use; with a kind, also every parameter with its unit and default.
-    List(ListOptions),
+    List(Late<ListOptions>),
     /// Print the JSON Schema of scenario files, for editors.
     Schema,
     /// Write the reference pages that are in docs/reference.
     #[command(hide = true)]
-    Reference(ReferenceOptions),
+    Reference(Late<ReferenceOptions>),
     /// Write a result in the format of another tool.
     Export(ExportOptions),
     /// Write a commented scenario as a starting point.
     New(NewOptions),
     /// Print the completion script of a shell.
-    Completions(CompletionsOptions),
+    Completions(Late<CompletionsOptions>),
     /// Write manual pages.
-    Man(ManOptions),
+    Man(Late<ManOptions>),
 }
 
 /// Checks that a label is one line that a list can show.

@@ -23,6 +23,7 @@ mod figure;
 #[cfg(target_os = "linux")]
 mod hosts;
 mod import;
+mod late;
 mod list;
 mod manual;
 mod new;

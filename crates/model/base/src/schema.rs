@@ -6,10 +6,8 @@
 
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
-use std::fmt;
 
 /// The schema of a text with a number and one of `units`. `what` is the name of the quantity ("time").
 pub fn quantity(what: &str, units: &[&str], example: &str, about: &str) -> Schema {
@@ -114,81 +112,106 @@ pub fn word_or<T: JsonSchema>(generator: &mut SchemaGenerator, word: &str) -> Sc
     json_schema!({ "anyOf": [{ "type": "string", "const": word }, other] })
 }
 
-/// Reads a schema. Of the properties of tables it reads only `kind` and those in `keys`, because skipping the others is
-/// much faster than reading them.
-///
-/// # Errors
-/// The text is not JSON.
-pub fn part_of(text: &str, keys: &BTreeSet<&str>) -> serde_json::Result<Value> {
-    let part = Part { keys, names_properties: false };
-    part.deserialize(&mut serde_json::Deserializer::from_str(text))
+/// A schema as lines of JSON, one for each table with properties; the last one is the whole. Other lines have
+/// `{"$ref": N}` in place of the table in line N, with its `kind` if it is a variant that has to be named. So a reader
+/// needs to read only the tables that it asks for, and equal tables are there once.
+pub fn to_lines(schema: &Value) -> String {
+    let mut lines = vec![];
+    let whole = outlined(schema, &mut lines);
+    if whole["$ref"] != json!(lines.len().wrapping_sub(1)) {
+        lines.push(whole.to_string());
+    }
+    lines.join("\n") + "\n"
 }
 
-/// A part of a schema that is being read.
-#[derive(Clone, Copy)]
+/// `schema` with references in place of its tables, which are added to `lines`.
+fn outlined(schema: &Value, lines: &mut Vec<String>) -> Value {
+    match schema {
+        Value::Array(items) => items.iter().map(|item| outlined(item, lines)).collect(),
+        Value::Object(table) => outlined_table(table, lines),
+        plain => plain.clone(),
+    }
+}
+
+fn outlined_table(table: &Map<String, Value>, lines: &mut Vec<String>) -> Value {
+    let mut line = Map::new();
+    for (key, value) in table {
+        let value = match value {
+            Value::Object(names) if key == "properties" => {
+                names.iter().map(|(name, value)| (name.clone(), outlined(value, lines))).collect()
+            }
+            value => outlined(value, lines),
+        };
+        line.insert(key.clone(), value);
+    }
+    let line = Value::Object(line);
+    let kind = line["properties"]["kind"]["const"].clone();
+    if !line["properties"].is_object() {
+        return line;
+    }
+    let is_named = line["required"].as_array().is_some_and(|keys| keys.contains(&json!("kind")));
+    let text = line.to_string();
+    let at = lines.iter().position(|known| *known == text).unwrap_or_else(|| {
+        lines.push(text);
+        lines.len() - 1
+    });
+    if is_named { json!({ "$ref": at, "kind": kind }) } else { json!({ "$ref": at }) }
+}
+
+/// The part of a schema that is needed to check a table: of properties only `kind` and those in `keys`, and of variants that
+/// have to be named only those in `kinds`. `lines` is what [`to_lines`] returned.
+///
+/// # Errors
+/// A line is not JSON, or refers to a line that is not there.
+pub fn part_of(
+    lines: &str,
+    keys: &BTreeSet<&str>,
+    kinds: &BTreeSet<&str>,
+) -> serde_json::Result<Value> {
+    let lines: Vec<&str> = lines.lines().collect();
+    let part = Part { lines: &lines, keys, kinds };
+    part.table(lines.len().wrapping_sub(1))
+}
+
+/// What is read of a schema.
 struct Part<'a> {
+    lines: &'a [&'a str],
     keys: &'a BTreeSet<&'a str>,
-    /// Whether it is a table of properties by name.
-    names_properties: bool,
+    kinds: &'a BTreeSet<&'a str>,
 }
 
 impl Part<'_> {
-    fn skips(self, key: &str) -> bool {
-        self.names_properties && key != "kind" && !self.keys.contains(key)
+    /// The table in a line.
+    fn table(&self, line: usize) -> serde_json::Result<Value> {
+        let mut table: Value = serde_json::from_str(self.lines.get(line).unwrap_or(&""))?;
+        if let Some(properties) = table["properties"].as_object_mut() {
+            properties.retain(|key, _| key == "kind" || self.keys.contains(key.as_str()));
+            properties.values_mut().try_for_each(|value| self.fill(value))?;
+        }
+        let others = table.as_object_mut().into_iter().flatten();
+        others.filter(|(key, _)| *key != "properties").try_for_each(|(_, v)| self.fill(v))?;
+        Ok(table)
     }
-}
 
-impl<'de> DeserializeSeed<'de> for Part<'_> {
-    type Value = Value;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Part<'_> {
-    type Value = Value;
-
-    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("a schema")
-    }
-    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
-        let mut table = Map::new();
-        while let Some(key) = entries.next_key::<String>()? {
-            if self.skips(&key) {
-                entries.next_value::<IgnoredAny>()?;
-                continue;
+    /// Puts tables in the place of references.
+    fn fill(&self, value: &mut Value) -> serde_json::Result<()> {
+        match value {
+            Value::Array(items) => {
+                items.retain(|item| self.is_asked_for(item));
+                items.iter_mut().try_for_each(|item| self.fill(item))
             }
-            let names_properties = !self.names_properties && key == "properties";
-            let value = entries.next_value_seed(Part { names_properties, ..self })?;
-            table.insert(key, value);
+            Value::Object(table) => match table.get("$ref").and_then(Value::as_u64) {
+                Some(line) => self.table(line as usize).map(|table| *value = table),
+                None => table.values_mut().try_for_each(|value| self.fill(value)),
+            },
+            _ => Ok(()),
         }
-        Ok(Value::Object(table))
     }
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
-        let mut list = vec![];
-        while let Some(item) = items.next_element_seed(Part { names_properties: false, ..self })? {
-            list.push(item);
-        }
-        Ok(Value::Array(list))
-    }
-    fn visit_str<E: Error>(self, text: &str) -> Result<Value, E> {
-        Ok(text.into())
-    }
-    fn visit_bool<E: Error>(self, value: bool) -> Result<Value, E> {
-        Ok(value.into())
-    }
-    fn visit_u64<E: Error>(self, number: u64) -> Result<Value, E> {
-        Ok(number.into())
-    }
-    fn visit_i64<E: Error>(self, number: i64) -> Result<Value, E> {
-        Ok(number.into())
-    }
-    fn visit_f64<E: Error>(self, number: f64) -> Result<Value, E> {
-        Ok(number.into())
-    }
-    fn visit_unit<E: Error>(self) -> Result<Value, E> {
-        Ok(Value::Null)
+
+    /// Whether an item of a list is not a variant that is to be left out.
+    fn is_asked_for(&self, item: &Value) -> bool {
+        let kind = item.get("$ref").and_then(|_| item.get("kind")?.as_str());
+        kind.is_none_or(|kind| self.kinds.contains(kind))
     }
 }
 
@@ -223,24 +246,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_part_of_a_schema_lacks_only_other_properties() {
-        let text = r#"{ "type": "object", "required": ["b"], "properties": {
+    fn a_part_of_a_schema_lacks_other_properties_and_variants() {
+        let variant = |kind: &str, required: Value| json!({ "properties": { "kind": { "const": kind }, "c": {} }, "required": required });
+        let schema = json!({ "type": "object", "required": ["b"], "properties": {
             "a": { "type": "object", "properties": { "b": { "minimum": -1.5 }, "c": [0] } },
-            "b": { "oneOf": [{ "properties": { "kind": { "const": "x" }, "c": {} } }, null] },
+            "b": { "oneOf": [variant("x", json!(["kind"])), variant("y", json!(["kind"])), variant("z", json!([])), null] },
             "properties": { "properties": { "b": true } },
-            "c": { "properties": { "a": { "maximum": 7 } } }
-        } }"#;
+            "c": { "properties": { "a": { "maximum": 7 } } },
+        } });
+        let lines = to_lines(&schema);
         let all = BTreeSet::from(["a", "b", "c", "properties"]);
-        let whole: Value = serde_json::from_str(text).expect("it is JSON");
-        assert_eq!(part_of(text, &all).expect("it is JSON"), whole);
+        let part = |keys, kinds: &[&'static str]| {
+            part_of(&lines, keys, &kinds.iter().copied().collect()).expect("it is a schema")
+        };
+        assert_eq!(part(&all, &["x", "y"]), schema);
         let some = BTreeSet::from(["a", "b", "properties"]);
-        let part = part_of(text, &some).expect("it is JSON");
+        let short = |kind: &str, required: Value| json!({ "properties": { "kind": { "const": kind } }, "required": required });
         let expected = json!({ "type": "object", "required": ["b"], "properties": {
             "a": { "type": "object", "properties": { "b": { "minimum": -1.5 } } },
-            "b": { "oneOf": [{ "properties": { "kind": { "const": "x" } } }, null] },
+            "b": { "oneOf": [short("y", json!(["kind"])), short("z", json!([])), null] },
             "properties": { "properties": { "b": true } },
         } });
-        assert_eq!(part, expected);
-        assert!(part_of("{", &some).is_err());
+        assert_eq!(part(&some, &["y"]), expected);
+        assert!(part_of("{", &some, &all).is_err());
+        assert!(part_of("{\"oneOf\": [{\"$ref\": 7}]}", &some, &all).is_err());
+        assert!(part_of("", &some, &all).is_err());
     }
 }

@@ -26,17 +26,18 @@ pub fn scenario() -> &'static Value {
     &SCENARIO
 }
 
-/// The part of the schema of a scenario file that is about `keys`, without its texts and defaults. The last part is kept,
-/// because the points of a sweep have the same keys.
-pub(crate) fn shape(keys: &BTreeSet<&str>) -> Arc<Value> {
-    static LAST: Mutex<Option<(Vec<String>, Arc<Value>)>> = Mutex::new(None);
+/// The part of the schema of a scenario file that is about `keys` and variants of these `kinds`, without its texts and
+/// defaults. The last part is kept, because the points of a sweep have the same keys.
+pub(crate) fn shape(keys: &BTreeSet<&str>, kinds: &BTreeSet<&str>) -> Arc<Value> {
+    static LAST: Mutex<Option<([Vec<String>; 2], Arc<Value>)>> = Mutex::new(None);
     let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
     match &*last {
-        Some((known, part)) if known.iter().eq(keys) => Arc::clone(part),
+        Some(([k, v], part)) if k.iter().eq(keys) && v.iter().eq(kinds) => Arc::clone(part),
         _ => {
-            let part = part_of(include_str!("schema/shape.json"), keys);
+            let part = part_of(include_str!("schema/shape.jsonl"), keys, kinds);
             let part = Arc::new(part.expect("the file is a schema"));
-            *last = Some((keys.iter().map(|key| (*key).to_owned()).collect(), Arc::clone(&part)));
+            let names = [keys, kinds].map(|names| names.iter().map(|&name| name.into()).collect());
+            *last = Some((names, Arc::clone(&part)));
             part
         }
     }

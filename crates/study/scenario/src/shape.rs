@@ -34,9 +34,9 @@ pub(super) enum Part {
 
 /// The unknown keys and wrong values of `root`, and the keys that it lacks.
 pub(super) fn findings(root: &DeTable<'_>) -> Vec<Finding> {
-    let mut keys = BTreeSet::new();
-    collect_keys(root, &mut keys);
-    let shape = schema::shape(&keys);
+    let mut names = Names::default();
+    names.add(root);
+    let shape = schema::shape(&names.keys, &names.kinds);
     let found = |schema| {
         let mut out = vec![];
         Walk { path: String::new(), out: &mut out }.table(root, schema);
@@ -46,21 +46,31 @@ pub(super) fn findings(root: &DeTable<'_>) -> Vec<Finding> {
     if found(&shape).is_empty() { vec![] } else { found(schema::scenario()) }
 }
 
-/// Adds the keys of a table, and of all tables in it.
-fn collect_keys<'t>(table: &'t DeTable<'_>, keys: &mut BTreeSet<&'t str>) {
-    for (key, value) in table {
-        keys.insert(key.get_ref());
-        collect_keys_of_value(value.get_ref(), keys);
-    }
+/// The keys of a file, and the values of those that are called `kind`.
+#[derive(Default)]
+struct Names<'t> {
+    keys: BTreeSet<&'t str>,
+    kinds: BTreeSet<&'t str>,
 }
 
-fn collect_keys_of_value<'t>(value: &'t DeValue<'_>, keys: &mut BTreeSet<&'t str>) {
-    match value {
-        DeValue::Table(table) => collect_keys(table, keys),
-        DeValue::Array(array) => {
-            array.iter().for_each(|value| collect_keys_of_value(value.get_ref(), keys));
+impl<'t> Names<'t> {
+    /// Adds the names in a table, and in all tables in it.
+    fn add(&mut self, table: &'t DeTable<'_>) {
+        for (key, value) in table {
+            self.keys.insert(key.get_ref());
+            match value.get_ref() {
+                DeValue::String(kind) if key.get_ref() == "kind" => drop(self.kinds.insert(kind)),
+                value => self.add_value(value),
+            }
         }
-        _ => {}
+    }
+
+    fn add_value(&mut self, value: &'t DeValue<'_>) {
+        match value {
+            DeValue::Table(table) => self.add(table),
+            DeValue::Array(array) => array.iter().for_each(|value| self.add_value(value.get_ref())),
+            _ => {}
+        }
     }
 }
 

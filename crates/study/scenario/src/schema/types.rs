@@ -5,6 +5,7 @@ use schemars::generate::SchemaSettings;
 use schemars::transform::transform_subschemas;
 use schemars::{JsonSchema, Schema};
 use serde_json::{Value, json};
+use slotline_net::schema::to_lines;
 use slotline_net::transport::TransportSpec;
 use std::collections::BTreeMap;
 
@@ -33,12 +34,12 @@ fn file() -> Value {
     schema
 }
 
-/// The content of `shape.json`: the schema of a scenario without its texts and defaults, and without the form of quantities,
-/// which half of it would be about.
+/// The content of `shape.jsonl`: the schema of a scenario as lines of tables, without its texts and defaults, and without the
+/// form of quantities, which half of it would be about.
 pub fn shape_text() -> String {
     let mut shape = scenario();
     strip(&mut shape);
-    format!("{shape}\n")
+    to_lines(&shape)
 }
 
 /// The content of `file.json`: the schema of files.

@@ -368,7 +368,7 @@ proptest! {
 fn the_files_with_the_schema_are_those_of_the_types() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/schema");
     let how = "SLOTLINE_WRITE_SCHEMA=1 cargo test -p slotline-scenario the_files_with_the_schema";
-    for (name, made) in [("shape.json", types::shape_text()), ("file.json", types::file_text())] {
+    for (name, made) in [("shape.jsonl", types::shape_text()), ("file.json", types::file_text())] {
         let file = folder.join(name);
         if std::env::var_os("SLOTLINE_WRITE_SCHEMA").is_some() {
             std::fs::write(&file, &made).expect("the source folder can be written");
