@@ -135,6 +135,9 @@ impl Drop for Breaker<'_> {
 
 /// Runs all shards to the end, one thread each (the caller's for the first).
 pub(crate) fn run(shards: &mut [Shard], windows: Windows, until: Until, watch: &Watch) {
+    if let [shard] = shards {
+        return alone(shard, windows, until, watch);
+    }
     let boards = [(); 2].map(|()| Board::new(shards.len()));
     let team = Team { boards, waiting: Waiting::default(), windows, until, watch };
     std::thread::scope(|scope| {
@@ -148,6 +151,17 @@ pub(crate) fn run(shards: &mut [Shard], windows: Windows, until: Until, watch: &
             thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         }
     });
+}
+
+/// Runs one shard, which has nobody to wait for.
+fn alone(shard: &mut Shard, windows: Windows, until: Until, watch: &Watch) {
+    let next = |shard: &Shard| shard.links.calendar.peek().unwrap_or(u64::MAX);
+    let cancelled = || watch.cancel.load(Ordering::Relaxed);
+    while let Some(window) =
+        until.agreed(next(shard), shard.links.reports.completed, cancelled(), windows, Some(watch))
+    {
+        shard.process(window, windows);
+    }
 }
 
 struct Team<'a> {
@@ -198,14 +212,31 @@ impl Team<'_> {
     fn agree(&self, board: &Board, me: usize) -> Option<u64> {
         let completed = board.cells.iter().map(|cell| cell.completed.load(Ordering::Relaxed)).sum();
         let next = board.cells.iter().map(|cell| cell.next.load(Ordering::Relaxed)).min()?;
-        let stopped =
-            completed >= self.until.completions || board.cells[0].cancelled.load(Ordering::Relaxed);
-        let over = next == u64::MAX || self.windows.start(next) >= self.until.end;
-        if me == 0 {
-            self.watch.completed.store(completed, Ordering::Relaxed);
-            let reached = if over { self.until.end } else { self.windows.start(next) };
+        let cancelled = board.cells[0].cancelled.load(Ordering::Relaxed);
+        let watch = (me == 0).then_some(self.watch);
+        self.until.agreed(next, completed, cancelled, self.windows, watch)
+    }
+}
+
+impl Until {
+    /// The window `next`, or `None` when the run is over. Tells `watch` how far it is.
+    #[inline]
+    fn agreed(
+        self,
+        next: u64,
+        completed: u64,
+        cancelled: bool,
+        windows: Windows,
+        watch: Option<&Watch>,
+    ) -> Option<u64> {
+        let stopped = completed >= self.completions || cancelled;
+        let begins = if next == u64::MAX { u64::MAX } else { windows.start(next) };
+        let over = begins >= self.end;
+        if let Some(watch) = watch {
+            watch.completed.store(completed, Ordering::Relaxed);
+            let reached = if over { self.end } else { begins };
             if !stopped && reached != u64::MAX {
-                self.watch.reached.store(reached, Ordering::Relaxed);
+                watch.reached.store(reached, Ordering::Relaxed);
             }
         }
         (!stopped && !over).then_some(next)

@@ -136,6 +136,19 @@ impl Body {
             Body::ShareGrant(_) => 11,
         }
     }
+    /// Bytes of the body.
+    const fn size(&self) -> usize {
+        match self {
+            Body::Hello | Body::Leave | Body::Alive => 0,
+            Body::Backlog(flows) => 2 + 8 * flows.len(),
+            Body::Release(_) | Body::ShareGrant(_) => 4,
+            Body::ShareRequest { .. } => 8,
+            Body::Window { .. } => 20,
+            Body::Rates(rates) => 2 + 12 * rates.len(),
+            Body::Load { loads, .. } => 10 + 12 * loads.len(),
+            Body::Controlled(destinations) => 2 + 4 * destinations.len(),
+        }
+    }
     fn emit(&self, out: &mut Vec<u8>) {
         match self {
             Body::Hello | Body::Leave | Body::Alive => {}
@@ -218,7 +231,8 @@ fn emit_all<T>(items: &[T], out: &mut Vec<u8>, each: impl Fn(&T, &mut Vec<u8>)) 
 impl Message {
     /// Writes the message as bytes.
     pub fn emit(&self) -> Vec<u8> {
-        let mut out = vec![VERSION, self.body.kind(), 0, 0];
+        let mut out = Vec::with_capacity(HEADER + self.body.size());
+        out.extend([VERSION, self.body.kind(), 0, 0]);
         out.extend(self.host.0.to_be_bytes());
         out.extend(self.seq.to_be_bytes());
         out.extend(self.heard.to_be_bytes());
@@ -290,6 +304,7 @@ mod tests {
         fn what_is_emitted_is_parsed(host in host(), seq: u32, heard: u32, level: u8, term: u16, body in body(), padding in 0usize..64) {
             let message = Message { host, seq, heard, level, term, body };
             let mut bytes = message.emit();
+            prop_assert_eq!(bytes.len(), HEADER + message.body.size());
             prop_assert!(bytes.len() <= 1_500);
             for cut in 0..bytes.len() {
                 prop_assert!(Message::parse(&bytes[..cut]).is_err());

@@ -22,7 +22,7 @@ pub(super) struct Clock {
     salt: u64,
 }
 
-const SECOND: i128 = Time::s(1).as_ps() as i128;
+const SECOND: i64 = Time::s(1).as_ps() as i64;
 
 impl Clock {
     pub fn new(common: &Common, host: HostId) -> Clock {
@@ -45,7 +45,12 @@ impl Clock {
         let exact = self.slot.times(slot);
         // The clock was also corrected one period before the first time.
         let since = exact.after(self.resync).since(self.first).as_ps() % self.resync.as_ps();
-        let late = self.offset + (i128::from(self.drift) * i128::from(since) / SECOND) as i64;
+        // Long divisions are slow, and a clock rarely needs one.
+        let drifted = match self.drift.checked_mul(since as i64) {
+            Some(product) => product / SECOND,
+            None => (i128::from(self.drift) * i128::from(since) / i128::from(SECOND)) as i64,
+        };
+        let late = self.offset + drifted;
         let off = Time::ps(late.unsigned_abs());
         if late < 0 { exact.since(off) } else { exact.after(off) }
     }
