@@ -10,7 +10,7 @@ use clap::{Args, ValueEnum};
 use slotline_emulate::{isolation, registry};
 use slotline_lab::calibrate;
 use slotline_lab::record::Emulation;
-use slotline_scenario::{EmulateSpec, EngineSpec, GateSpec, Loaded, Scenario};
+use slotline_scenario::{EmulateSpec, EngineSpec, GateSpec, Loaded};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -144,9 +144,13 @@ pub fn isolated(loaded: &Loaded) -> Result<Option<ExitCode>> {
     Ok(None)
 }
 
+fn source(options: &EmulateOptions) -> Source {
+    Source { file: options.file.clone(), set: vec![] }
+}
+
 /// The scenario, with the engine given on the command line.
 fn loaded(options: &EmulateOptions) -> Result<Loaded> {
-    let mut loaded = Scenario::load(&options.file)?;
+    let mut loaded = source(options).load()?;
     let own = loaded.scenario.engine.emulated().cloned().unwrap_or_default();
     let EmulateSpec { dilation, gate, stay, exact, .. } = own;
     let asked = options.gate.map(|gate| match gate {
@@ -168,7 +172,7 @@ fn loaded(options: &EmulateOptions) -> Result<Loaded> {
 
 fn run_options(options: &EmulateOptions) -> RunOptions {
     RunOptions {
-        source: Source { file: options.file.clone(), set: vec![] },
+        source: source(options),
         label: None,
         out: options.out.clone(),
         force: options.force,

@@ -24,9 +24,12 @@ impl Source {
         self.file == Path::new(STDIN)
     }
 
-    /// Reads and checks the scenario; reports the first error.
-    pub fn load(&self) -> Result<Loaded, ScenarioError> {
-        self.load_all().map_err(|errors| errors.into_iter().next().expect("refused for an error"))
+    /// Reads and checks the scenario. All of its errors are one text.
+    pub fn load(&self) -> anyhow::Result<Loaded> {
+        self.load_all().map_err(|errors| {
+            let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
+            anyhow::anyhow!(texts.join("\n\n"))
+        })
     }
 
     /// Reads and checks the scenario; reports all errors.
