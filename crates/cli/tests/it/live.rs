@@ -139,15 +139,14 @@ fn real_hosts_send_as_daemons_decide() {
     let drained = &outcome["daemons"]["h1"];
     assert!(drained["joined"].as_u64() > Some(1), "{drained}");
     assert!(drained["unscheduled"].as_u64() > Some(100), "{drained}");
-    // Switches count flows and send them on paths.
-    let outcome = demo(&folder, "hedera", &["--seconds", "6"]);
+    // Switches count flows and send them on paths. A link that fails is avoided, and used again when it works.
+    let outcome = demo(&folder, "hedera", &["--seconds", "9", "--cut", "--ipv6"]);
+    check_cut(&outcome);
     assert_eq!(agents(&outcome).count(), 16, "an agent for each router below the core");
     assert!(agents(&outcome).all(|agent| agent["obeys"] == 0), "{outcome}");
     let installed = |agent: &Value| agent["counters"]["installed_paths"].as_u64().unwrap_or(0);
     assert!(installed(&outcome["daemons"]["edge0.0"]) > 0, "{outcome}");
     assert_eq!(installed(&outcome["daemons"]["edge2.0"]), 0, "{outcome}");
-    // A link that fails is avoided, and used again when it works.
-    check_cut(&demo(&folder, "hedera", &["--seconds", "9", "--cut", "--ipv6"]));
     demo(&folder, "flow-scheduler", &["--seconds", "2"]);
     // Packets take the paths of their timeslots, so lost ones show which link loses them.
     let outcome = demo(&folder, "fastpass", &["--fat-tree", "--lossy", "50", "--seconds", "6"]);
