@@ -159,8 +159,15 @@ fn brief(status: &Value) -> String {
         let out: Vec<&str> = out.filter_map(Value::as_str).collect();
         let out =
             if out.is_empty() { String::new() } else { format!("drained: {}; ", out.join(", ")) };
+        let faults = status["faults"].as_array().into_iter().flatten();
+        let avoided = faults.filter(|fault| fault["cleared-ns"].is_null());
+        let avoided: Vec<&str> = avoided.filter_map(|fault| fault["part"].as_str()).collect();
+        let avoided = match avoided.is_empty() {
+            true => String::new(),
+            false => format!("avoids {}, where packets were lost; ", avoided.join(", ")),
+        };
         return format!(
-            "{out}{} peers, {} messages received, {} sent, latest wake-up {}",
+            "{out}{avoided}{} peers, {} messages received, {} sent, latest wake-up {}",
             status["peers"],
             status["received"],
             status["sent"],
@@ -179,6 +186,9 @@ fn brief(status: &Value) -> String {
         Some(paths) => {
             format!("{} large flows reported, {paths} paths installed", counters["large_flows"])
         }
+        None if counters["link_reports"].is_u64() => {
+            format!("forwards by tags, {} links reported as broken", counters["link_reports"])
+        }
         None => format!(
             "{} packets held, {} left as scheduled, {} at once",
             status["held"], status["scheduled"], status["unscheduled"]
@@ -193,4 +203,19 @@ fn bump(status: &Value) -> String {
         "{drained}{} packets, {} marked, {} dropped, {} without room",
         status["packets"], status["marked"], status["dropped"], status["no-room"]
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_names_what_an_arbiter_avoids() {
+        let status = r#"{"peers":3,"received":5,"sent":7,"latest-ns":9000,"faults":[{"part":"a-b","cleared-ns":null},
+            {"part":"c","cleared-ns":5}]}"#;
+        assert_eq!(
+            brief(&serde_json::from_str(status).unwrap()),
+            "avoids a-b, where packets were lost; 3 peers, 5 messages received, 7 sent, latest wake-up 9 us"
+        );
+    }
 }

@@ -7,12 +7,13 @@ use clap::{Args, Subcommand};
 use slotline_envelope::KeyPair;
 use slotline_lab::live::LiveNetwork;
 use slotline_linux::gate::{Gate, Held, Joined, Origin};
+use slotline_linux::tags::Tags;
 use slotline_live::agent::Agent;
 use slotline_live::arbiter::Arbiter;
 use slotline_live::cabling::{self, Cabling};
 use slotline_live::config::Config;
 use slotline_live::forwarding::Forwarding;
-use slotline_live::grip::Grip;
+use slotline_live::grip::{Grip, Packets};
 use slotline_live::keys;
 use slotline_live::record::Recorder;
 use slotline_live::reference;
@@ -155,16 +156,25 @@ fn grip(network: &LiveNetwork, machine: &str, role: &Role) -> Result<Grip> {
     }
     let joined = network.room(machine, role)?.map_or(Joined::No, Joined::Within);
     let (origin, prefixes) = held_by(config, machine);
+    let paths = match role {
+        Role::Host(role) => role.paths.as_ref(),
+        _ => None,
+    };
+    let tags = paths.map(|paths| Tags::open(paths.tags.clone())).transpose();
+    let tags = tags.context("cannot give packets the tags of their paths (nftables)")?;
+    let ports: Vec<u16> =
+        [config.port].into_iter().chain(paths.map(|paths| paths.tags.tagged)).collect();
     let held = Held {
         origin,
         network: prefixes,
-        exempt_ports: [&config.agent.exempt_ports[..], &[config.port]].concat(),
+        exempt_ports: [&config.agent.exempt_ports[..], &ports].concat(),
         queue: config.agent.queue,
         joined,
         timed: network.timed(role),
     };
-    let gate = Gate::open(held).context("cannot hold packets of this machine (netfilter's queue)");
-    Ok(gate?.into())
+    let gate =
+        Gate::open(held).context("cannot hold packets of this machine (netfilter's queue)")?;
+    Ok(Grip::Packets(Box::new(Packets::new(gate, tags))))
 }
 
 /// Whose packets the agent of a machine holds, and to which prefixes: those of its applications, or, on the switch of a
@@ -286,14 +296,13 @@ fn network(config: &Path) -> Result<LiveNetwork> {
 
 fn fine(config: &Path, network: &LiveNetwork) -> ExitCode {
     let Config { host, rack, switch, arbiter, .. } = network.config();
-    let (count, what) = match (rack.len(), switch.len()) {
-        (0, 0) => (host.len(), "hosts"),
-        (0, switches) => (switches, "switches"),
-        (racks, _) => (racks, "racks"),
-    };
+    let kinds = [(host.len(), "hosts"), (rack.len(), "racks"), (switch.len(), "switches")];
+    let given = kinds.into_iter().filter(|(count, _)| *count > 0);
+    let given: Vec<String> = given.map(|(count, what)| format!("{count} {what}")).collect();
     say(&format!(
-        "{}: ok, {count} {what} and {} arbiters, scheme {}",
+        "{}: ok, {} and {} arbiters, scheme {}",
         config.display(),
+        given.join(", "),
         arbiter.len(),
         network.scheme()
     ));

@@ -1,5 +1,6 @@
 //! The arbiter and the agents, or the bump, of the demonstration. They are processes of this program, as in a real network.
 
+use super::faults::Broken;
 use super::outage::Kill;
 use super::roster::{Daemon, Kind, TIMESLOTS, roster};
 use super::{Demo, Victim};
@@ -22,6 +23,16 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const ABSENCE: Duration = Duration::from_secs(1);
 /// The interval at which agents are checked.
 const PERIOD: Duration = Duration::from_millis(50);
+
+/// The interval at which a status is read until it is a new one.
+const FRESH: Duration = Duration::from_millis(2);
+
+/// What was done to daemons and the network while traffic ran.
+#[derive(Default)]
+pub struct Disturbed {
+    pub kills: Vec<Kill>,
+    pub broken: Option<Broken>,
+}
 
 /// Seconds from a kill to the next one.
 pub const BETWEEN: u16 = 3;
@@ -105,12 +116,32 @@ impl Daemons {
     }
 
     /// Does what the options say while traffic runs.
-    pub fn disturb(&mut self, demo: &Demo<'_>) -> Result<Vec<Kill>> {
+    pub fn disturb(&mut self, demo: &Demo<'_>) -> Result<Disturbed> {
         if demo.options.operate {
             self.operate(demo)?;
         }
-        demo.cut()?;
-        self.kill(demo)
+        let broken = match demo.break_link()? {
+            Some(times) => Some(self.by_network_time(times)?),
+            None => None,
+        };
+        Ok(Disturbed { kills: self.kill(demo)?, broken })
+    }
+
+    /// Times by the network's time, as the arbiter tells it.
+    fn by_network_time(&self, [from, broken, until]: [Instant; 3]) -> Result<Broken> {
+        let arbiter = self.children.iter().find(|(daemon, _)| daemon.kind == Kind::Arbiter);
+        let (arbiter, _) = arbiter.context("there is no arbiter")?;
+        let told =
+            || Ok::<_, anyhow::Error>(status(&self.file(arbiter, "sock"))?["time-ns"].as_f64());
+        let (before, since) = (told()?, Instant::now());
+        // A daemon shows its status at intervals, so a new one is recent.
+        while told()? == before && since.elapsed() < PATIENCE {
+            std::thread::sleep(FRESH);
+        }
+        let (now, here) = (told()?.context("the arbiter does not tell the time")?, Instant::now());
+        let at = |time: Instant| now - here.duration_since(time).as_nanos() as f64;
+        let change_ms = broken.duration_since(from).as_secs_f64() * 1e3;
+        Ok(Broken { from_ns: at(from), until_ns: at(until), change_ms })
     }
 
     /// Reloads all daemons twice, and takes the first sender out of the schedule for a third of the time.

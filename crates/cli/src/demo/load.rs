@@ -20,7 +20,7 @@ const START: Duration = Duration::from_millis(300);
 pub struct Load {
     /// The goodput of each sender in Mbit/s, as counted by the receiver.
     pub goodput: Vec<f64>,
-    /// The goodput of all senders together in each second, in Mbit/s, as counted by receivers, where a link is cut.
+    /// The goodput of all senders together in each second, in Mbit/s, as counted by receivers, where a link breaks.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub by_second: Vec<f64>,
     /// Segments that TCP sent again.
@@ -132,8 +132,12 @@ impl Demo<'_> {
     }
     fn client(&self, n: usize, (from, to): (usize, usize), seconds: u16) -> Result<Child> {
         let (to, port) = (self.options.target(self.testbed.addresses[to]), PORT + n);
-        let seen = if self.options.cut { " --get-server-output" } else { "" };
-        self.start(from, &format!("iperf3 -c {to} -p {port} -t {seconds} -J{seen}"))
+        let seen = if self.options.breaks_link() { " --get-server-output" } else { "" };
+        let connections = self.options.connections();
+        self.start(
+            from,
+            &format!("iperf3 -c {to} -p {port} -P {connections} -t {seconds} -J{seen}"),
+        )
     }
     fn pinger(&self, seconds: u16) -> Result<Child> {
         let (from, to) = self.testbed.ping;

@@ -1,124 +1,37 @@
 //! `slotline demo`: hosts send, first without an arbiter or a bump and then with it.
 
 mod daemons;
+mod faults;
 mod load;
+mod options;
 mod outage;
 mod repeated;
 mod roster;
 mod testbed;
 
 use crate::out::say;
-use anyhow::{Context, Result, anyhow, bail};
-use clap::{Args, ValueEnum};
-use daemons::Daemons;
+use anyhow::{Context, Result, anyhow};
+use daemons::{Daemons, Disturbed};
+use faults::FoundFault;
 use load::Load;
+pub use options::{DemoControl, DemoOptions, Victim};
 use outage::Outage;
 use serde::Serialize;
 use serde_json::Value;
-use slotline_emulate::families::{Families, twin, twin_prefix};
 use slotline_emulate::isolation;
 use slotline_guest::inside;
 use slotline_live::timeslots::Accepted;
-use slotline_net::units::{Bytes, Rate};
+use slotline_net::units::Rate;
 use std::collections::BTreeMap;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::mpsc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use testbed::Testbed;
 
 /// The programs that the demonstration and its daemons run besides those that emulations need.
 const PROGRAMS: [&str; 3] = ["iptables-legacy-save", "iperf3", "ping"];
-
-#[derive(Args)]
-pub struct DemoOptions {
-    /// The central scheduler of the demonstration.
-    #[arg(value_enum)]
-    pub control: DemoControl,
-    /// Hosts that send at the same time: to one host, with circuits to the next of four racks, with Hedera and
-    /// the flow scheduler to the next of four pods [default: 4, in pods 16].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=32))]
-    pub senders: Option<u8>,
-    /// Rate at which the switch sends to each host; rate of circuits, ten times that of the packet network between racks;
-    /// between pods the rate of all links [default: 200Mbps, between pods 20Mbps].
-    #[arg(long)]
-    pub rate: Option<Rate>,
-    /// Bytes that may wait at each port of a switch, or of the packet network.
-    #[arg(long, default_value = "150KB")]
-    pub buffer: Bytes,
-    /// Seconds of traffic, without and then with the arbiter.
-    #[arg(long, value_name = "S", default_value_t = 8, value_parser = clap::value_parser!(u16).range(2..=600))]
-    pub seconds: u16,
-    /// Leave out the part without the arbiter.
-    #[arg(long)]
-    pub skip_without: bool,
-    /// Let hosts join segments, as with cards that split them; the switch then forwards up to 16 KB as one packet (fastpass,
-    /// tdma, xco and bump).
-    #[arg(long)]
-    pub join_segments: bool,
-    /// Kill a daemon with SIGKILL when half of its traffic is over.
-    #[arg(long, value_enum, value_name = "WHICH")]
-    pub kill: Option<Victim>,
-    /// Repeat the part with the daemons, and print histograms: how long the longest ping took, and how soon another arbiter
-    /// took over.
-    #[arg(long, value_name = "N", default_value_t = 1, requires = "kill", value_parser = clap::value_parser!(u16).range(1..=1_000))]
-    pub repeat: u16,
-    /// With `--kill primary`: kill the arbiter that hosts obey N times in one run of the traffic, every three seconds, and
-    /// start it again after one second. Prints histograms of the outages.
-    #[arg(long, value_name = "N", requires = "kill", conflicts_with = "repeat", value_parser = clap::value_parser!(u16).range(1..=1_000))]
-    pub kills: Option<u16>,
-    /// While traffic runs, let all daemons reload their configuration, and take the first sender out of the schedule and back.
-    #[arg(long, conflicts_with = "kill")]
-    pub operate: bool,
-    /// Let hosts send over IPv6.
-    #[arg(long)]
-    pub ipv6: bool,
-    /// Cut a link between a pod and the core for the second third of the traffic (hedera and flow-scheduler).
-    #[arg(long, conflicts_with = "kill")]
-    pub cut: bool,
-    /// Write the logs of arbiters to this folder, for `slotline replay`.
-    #[arg(long, value_name = "FOLDER")]
-    pub record: Option<PathBuf>,
-    /// Print the measured values as JSON.
-    #[arg(long)]
-    pub json: bool,
-    /// Run in a guest machine with virtual time (needs QEMU and a kernel; see `slotline probe`).
-    #[arg(long, conflicts_with = "record")]
-    pub exact: bool,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum DemoControl {
-    /// Fastpass: an arbiter gives timeslots to packets.
-    Fastpass,
-    /// TDMA Ethernet: a controller gives slots to pairs of hosts, in rounds.
-    Tdma,
-    /// XCo: a controller decides which hosts send at a time.
-    Xco,
-    /// Hedera: switches report large flows, and a scheduler gives them paths that do not collide.
-    Hedera,
-    /// The flow scheduler of the fat-tree: large flows get the first path that is free.
-    FlowScheduler,
-    /// Circuits: a controller plans which racks an optical switch joins, and racks hold packets for their circuit.
-    Circuits,
-    /// A bump: virtual queues in front of the switch mark packets before its queues grow (ECN).
-    Bump,
-}
-
-/// The daemon to kill.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Victim {
-    /// The arbiter; it is started again after one second.
-    Arbiter,
-    /// The first of two arbiters; the other one takes over.
-    Primary,
-    /// The agent of the first sender; it is started again after one second.
-    Agent,
-    /// The bump; it is started again after one second.
-    Bump,
-}
 
 /// A demonstration.
 pub struct Demo<'a> {
@@ -137,6 +50,9 @@ struct Outcome {
     /// What followed from each kill of `--kills`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     kills: Vec<Outage>,
+    /// The links and switches that the arbiter found to lose packets.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    faults: Vec<FoundFault>,
     /// The timeslots that hosts accepted, where an arbiter is killed and the other one takes over.
     timeslots: Option<Timeslots>,
     /// The status of the daemons at the end.
@@ -192,107 +108,21 @@ pub fn demo(options: &DemoOptions) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-impl DemoOptions {
-    pub fn senders(&self) -> usize {
-        let default = if self.control.has_paths() { 16 } else { 4 };
-        self.senders.unwrap_or(default).into()
-    }
-    pub fn rate(&self) -> Rate {
-        let default = if self.control.has_paths() { 20_000_000 } else { 200_000_000 };
-        self.rate.unwrap_or(Rate(default))
-    }
-    /// The protocols of hosts.
-    pub fn families(&self) -> Families {
-        if self.ipv6 { Families::Both } else { Families::V4 }
-    }
-    /// The address to which hosts send.
-    pub fn target(&self, address: Ipv4Addr) -> IpAddr {
-        if self.ipv6 { twin(address).into() } else { address.into() }
-    }
-    /// The addresses of a machine, as a list of the configuration.
-    pub fn list(&self, address: Ipv4Addr) -> String {
-        let twin = self.ipv6.then(|| twin(address).to_string());
-        format!("{:?}", [Some(address.to_string()), twin].into_iter().flatten().collect::<Vec<_>>())
-    }
-    /// The prefixes of hosts, as those of IPv4 have them.
-    pub fn prefixes(&self, prefix: &str) -> Vec<String> {
-        [prefix.to_owned()].into_iter().chain(twin_prefix(prefix).filter(|_| self.ipv6)).collect()
-    }
-    /// Refuses to kill a daemon that does not run, and senders that do not exist.
-    fn check(&self) -> Result<()> {
-        let bump = self.control == DemoControl::Bump;
-        match self.kill {
-            _ if self.operate && !self.control.has_hosts() => {
-                bail!("`--operate` takes a host out of the schedule: use fastpass, tdma or xco")
-            }
-            Some(Victim::Arbiter | Victim::Agent | Victim::Bump) if self.kills.is_some() => {
-                bail!("`--kills` needs two arbiters: use `--kill primary`")
-            }
-            Some(Victim::Bump) if !bump => bail!("there is no bump here: use `--kill arbiter`"),
-            Some(Victim::Arbiter | Victim::Primary | Victim::Agent) if bump => {
-                bail!("there are no arbiters and no agents here: use `--kill bump`")
-            }
-            _ if self.cut && !self.control.has_paths() => {
-                bail!("`--cut` needs several paths: use hedera or flow-scheduler")
-            }
-            _ if self.control.has_paths() && self.senders() > 16 => {
-                bail!("the fat-tree has 16 hosts: use `--senders` of at most 16")
-            }
-            _ => Ok(()),
-        }
-    }
-}
-
-impl DemoControl {
-    /// Whether agents run on hosts.
-    fn has_hosts(self) -> bool {
-        matches!(self, DemoControl::Fastpass | DemoControl::Tdma | DemoControl::Xco)
-    }
-    /// Whether agents on switches send flows on paths.
-    fn has_paths(self) -> bool {
-        matches!(self, DemoControl::Hedera | DemoControl::FlowScheduler)
-    }
-    fn name(self) -> &'static str {
-        match self {
-            DemoControl::Fastpass => "fastpass",
-            DemoControl::Tdma => "tdma",
-            DemoControl::Xco => "xco",
-            DemoControl::Hedera => "hedera",
-            DemoControl::FlowScheduler => "flow-scheduler",
-            DemoControl::Circuits => "circuits",
-            DemoControl::Bump => "bump",
-        }
-    }
-    fn description(self) -> &'static str {
-        match self {
-            DemoControl::Fastpass => "Fastpass",
-            DemoControl::Tdma => "TDMA",
-            DemoControl::Xco => "XCo",
-            DemoControl::Hedera => "Hedera",
-            DemoControl::FlowScheduler => "the flow scheduler",
-            DemoControl::Circuits => "circuits",
-            DemoControl::Bump => "a bump",
-        }
-    }
-}
-
 impl Demo<'_> {
     /// The traffic under new daemons, one of which may be killed.
     fn with_daemons(&self) -> Result<Outcome> {
         let mut daemons = Daemons::start(self)?;
-        let (with, kills) = self.load_during(self.seconds_with(), || daemons.disturb(self))?;
+        let (with, done) = self.load_during(self.seconds_with(), || daemons.disturb(self))?;
         let (daemons, timeslots) = daemons.end()?;
-        let kills = kills
-            .unwrap_or_default()
-            .into_iter()
-            .map(|kill| kill.outage(&with, &timeslots))
-            .collect();
+        let Disturbed { kills, broken } = done.unwrap_or_default();
+        let kills = kills.into_iter().map(|kill| kill.outage(&with, &timeslots)).collect();
+        let faults = broken.map(|broken| faults::found(&daemons, &broken)).unwrap_or_default();
         let accepted = self.logs_timeslots().then(|| timeslots.accepted().into());
-        Ok(Outcome { without: None, with, kills, timeslots: accepted, daemons })
+        Ok(Outcome { without: None, with, kills, faults, timeslots: accepted, daemons })
     }
-    /// The traffic without daemons. A link is cut here, too.
+    /// The traffic without daemons. A link breaks here, too.
     fn without_daemons(&self) -> Result<Load> {
-        let (load, _) = self.load_during(self.options.seconds, || self.cut())?;
+        let (load, _) = self.load_during(self.options.seconds, || self.break_link())?;
         Ok(load)
     }
     /// Runs the traffic, and `work` once it has begun. There is no result of `work` if the traffic did not begin.
@@ -306,22 +136,32 @@ impl Demo<'_> {
             let working = scope.spawn(move || begins.recv().ok().map(|()| work()).transpose());
             let load = self.load(seconds, Some(begun));
             let done = working.join().map_err(|_| {
-                anyhow!("the thread that kills or operates daemons, or cuts a link, failed")
+                anyhow!("the thread that kills or operates daemons, or breaks a link, failed")
             })??;
             Ok((load?, done))
         })
     }
-    /// Cuts a link for the second third of the traffic, if options say so.
-    fn cut(&self) -> Result<()> {
-        if !self.options.cut {
-            return Ok(());
+    /// Breaks a link for the second third of the traffic, if options say so. Returns the times at which that began and had
+    /// happened, and at which the link worked again.
+    fn break_link(&self) -> Result<Option<[Instant; 3]>> {
+        if !self.options.breaks_link() {
+            return Ok(None);
         }
         let third = Duration::from_secs(self.options.seconds.into()) / 3;
-        for works in [false, true] {
-            std::thread::sleep(third);
-            self.testbed.set_cable(works).context("cannot cut or join the link")?;
+        std::thread::sleep(third);
+        let begun = Instant::now();
+        self.set_link(false)?;
+        let broken = Instant::now();
+        std::thread::sleep(third);
+        self.set_link(true)?;
+        Ok(Some([begun, broken, Instant::now()]))
+    }
+    fn set_link(&self, works: bool) -> Result<()> {
+        match self.options.lossy {
+            Some(percent) => self.testbed.set_loss(if works { 0 } else { percent }),
+            None => self.testbed.set_cable(works),
         }
-        Ok(())
+        .context("cannot change the link")
     }
     /// The duration of the traffic under daemons.
     fn seconds_with(&self) -> u16 {
@@ -395,10 +235,15 @@ impl Demo<'_> {
                 Rate(circuit)
             );
         }
-        if self.options.control.has_paths() {
+        if self.options.has_fat_tree() {
             let name = self.options.control.description();
+            let to = if self.options.fat_tree {
+                "each to another one drawn at random"
+            } else {
+                "to the next pod"
+            };
             return format!(
-                "{senders} hosts of a fat-tree (k = 4) send to the next pod by iperf3, and another pair of hosts exchanges \
+                "{senders} hosts of a fat-tree (k = 4) send {to} by iperf3, and another pair of hosts exchanges \
                  pings: {before}{with} s with {name}.\nThe hosts, the switches and the scheduler are network namespaces. \
                  Switches spread connections by hash. Each link has {rate}, and each port room for {buffer}."
             );
@@ -424,9 +269,9 @@ impl Outcome {
         row("Goodput, least sender    Mbit/s", Load::least, 1);
         row("Goodput, most sender     Mbit/s", Load::most, 1);
         if !self.with.by_second.is_empty() {
-            row("Goodput before the cut   Mbit/s", |load| load.third(0), 1);
-            row("Goodput while it is cut  Mbit/s", |load| load.third(1), 1);
-            row("Goodput after the cut    Mbit/s", |load| load.third(2), 1);
+            row("Goodput, all links work  Mbit/s", |load| load.third(0), 1);
+            row("Goodput, a link is bad   Mbit/s", |load| load.third(1), 1);
+            row("Goodput, it works again  Mbit/s", |load| load.third(2), 1);
         }
         row("Ping, median                 ms", |load| load.ping(0.5), 2);
         row("Ping, 99th percentile        ms", |load| load.ping(0.99), 2);
@@ -461,6 +306,7 @@ impl Outcome {
             let none = "-";
             lines.push(format!("{:36}{none:>12}{changed:>12}", "Paths that switches were told"));
         }
+        lines.extend(self.faults.iter().map(FoundFault::line));
         if let Some(bump) = self.daemons.get("bump") {
             let dropped = ["dropped", "no-room"].map(|key| bump[key].as_u64().unwrap_or_default());
             let (none, dropped) = ("-", dropped.iter().sum::<u64>());

@@ -47,6 +47,8 @@ struct Member {
     machine: usize,
     kind: Kind,
     address: Ipv4Addr,
+    /// The address of a host for traffic, if it has another one for daemons.
+    data: Option<Ipv4Addr>,
     /// The table of its entry.
     table: &'static str,
     /// The keys of its entry other than name, address and key.
@@ -62,20 +64,7 @@ pub fn roster(demo: &Demo<'_>, folder: &Path) -> Result<Vec<Daemon>> {
         (Network::FatTree(tree), _) => in_fat_tree(demo, tree),
     };
     fs::write(folder.join("fabric.toml"), scenario(demo))?;
-    let mut text = String::from("scenario = \"fabric.toml\"\nagent.departure-times = true\n");
-    match &demo.testbed.network {
-        Network::Star(_) => {
-            _ = writeln!(text, "network = {:?}", demo.options.prefixes("10.79.0.0/24"))
-        }
-        // Many daemons share few processors here.
-        Network::FatTree(_) => text += "agent.silence = \"400ms\"\nclock.guard = \"20ms\"\n",
-        Network::Racks(_) => {
-            let copy = format!("exec cat > {}", folder.join(PIPE).display());
-            let words = ["sh", "-c", &copy].map(str::to_owned);
-            let words: Vec<_> = isolation::first_served().map(str::to_owned).chain(words).collect();
-            let _ = writeln!(text, "circuits = {{ command = {words:?}, mark = {} }}", Racks::MARK);
-        }
-    }
+    let mut text = preamble(demo, folder);
     let (mut killed, mut rank) = (Vec::new(), 0);
     let mut daemons = Vec::new();
     for member in members {
@@ -115,6 +104,32 @@ pub fn roster(demo: &Demo<'_>, folder: &Path) -> Result<Vec<Daemon>> {
     Ok(daemons)
 }
 
+/// The configuration without its machines.
+fn preamble(demo: &Demo<'_>, folder: &Path) -> String {
+    let mut text = String::from("scenario = \"fabric.toml\"\nagent.departure-times = true\n");
+    match &demo.testbed.network {
+        Network::Star(_) => {
+            _ = writeln!(text, "network = {:?}", demo.options.prefixes("10.79.0.0/24"))
+        }
+        // Many daemons share few processors here.
+        Network::FatTree(_) if demo.options.fat_tree => {
+            let network = demo.options.prefixes("10.80.0.0/16");
+            let _ = write!(
+                text,
+                "network = {network:?}\nagent.silence = \"400ms\"\nclock.guard = \"20ms\"\n"
+            );
+        }
+        Network::FatTree(_) => text += "agent.silence = \"400ms\"\nclock.guard = \"20ms\"\n",
+        Network::Racks(_) => {
+            let copy = format!("exec cat > {}", folder.join(PIPE).display());
+            let words = ["sh", "-c", &copy].map(str::to_owned);
+            let words: Vec<_> = isolation::first_served().map(str::to_owned).chain(words).collect();
+            let _ = writeln!(text, "circuits = {{ command = {words:?}, mark = {} }}", Racks::MARK);
+        }
+    }
+    text
+}
+
 impl Member {
     /// Its entry in the configuration.
     fn text(&self, key: &str, options: &DemoOptions) -> String {
@@ -123,8 +138,9 @@ impl Member {
             Kind::Agent => format!("name = \"{name}\"\n"),
             _ => String::new(),
         };
-        let address = match *table {
-            "host" => options.list(*address),
+        let address = match (*table, &self.data) {
+            ("host", None) => options.list(*address),
+            ("host", Some(data)) => format!("[\"{address}\", {}", &options.list(*data)[1..]),
             _ => format!("\"{address}\""),
         };
         format!("[[{table}]]\n{name}address = {address}\nkey = \"{key}\"\n{entry}\n")
@@ -138,6 +154,7 @@ fn in_star(demo: &Demo<'_>) -> Vec<Member> {
         machine,
         kind: if machine < demo.hosts() { Kind::Agent } else { Kind::Arbiter },
         address: *address,
+        data: None,
         table: if machine < demo.hosts() { "host" } else { "arbiter" },
         entry: String::new(),
     };
@@ -151,6 +168,7 @@ fn in_racks(demo: &Demo<'_>, racks: &Racks) -> Vec<Member> {
         machine: racks.switch(rack),
         kind: Kind::Agent,
         address: Racks::control_address(rack),
+        data: None,
         table: "rack",
         entry: format!("hosts = {:?}", demo.options.prefixes(&Racks::prefix(rack))),
     };
@@ -158,7 +176,7 @@ fn in_racks(demo: &Demo<'_>, racks: &Racks) -> Vec<Member> {
     (0..racks.racks()).map(rack).chain(arbiters(demo, racks.arbiter(), addresses)).collect()
 }
 
-/// An agent on each router that chooses among paths, and an arbiter.
+/// An agent on each router that chooses among paths, on each host where these have agents, and an arbiter.
 fn in_fat_tree(demo: &Demo<'_>, tree: &FatTree) -> Vec<Member> {
     let routers = tree.routers().filter(|router| !matches!(router, Router::Core(_)));
     let member = |router: Router| Member {
@@ -166,11 +184,26 @@ fn in_fat_tree(demo: &Demo<'_>, tree: &FatTree) -> Vec<Member> {
         machine: tree.machine(router),
         kind: Kind::Agent,
         address: tree.control_address(tree.machine(router)),
+        data: None,
         table: "switch",
         entry: router_entry(demo.options, tree, router),
     };
+    let host = |host: usize| Member {
+        name: format!("h{host}"),
+        machine: host,
+        kind: Kind::Agent,
+        address: tree.control_address(host),
+        data: Some(tree.host_address(host)),
+        table: "host",
+        entry: String::new(),
+    };
+    let hosts = 0..if demo.options.fat_tree { tree.hosts() } else { 0 };
     let addresses = [tree.control_address(tree.arbiter()), FatTree::STANDBY];
-    routers.map(member).chain(arbiters(demo, tree.arbiter(), addresses)).collect()
+    hosts
+        .map(host)
+        .chain(routers.map(member))
+        .chain(arbiters(demo, tree.arbiter(), addresses))
+        .collect()
 }
 
 /// One or two arbiters, on one machine.
@@ -180,6 +213,7 @@ fn arbiters(demo: &Demo<'_>, machine: usize, addresses: [Ipv4Addr; 2]) -> Vec<Me
         machine,
         kind: Kind::Arbiter,
         address,
+        data: None,
         table: "arbiter",
         entry: String::new(),
     };
@@ -198,7 +232,7 @@ fn router_name(router: Router) -> String {
 /// The hosts of a router, and the routers above.
 fn router_entry(options: &DemoOptions, tree: &FatTree, router: Router) -> String {
     let hosts = match router {
-        Router::Edge(pod, n) => tree.hosts_of(pod, n),
+        Router::Edge(pod, n) if !options.fat_tree => tree.hosts_of(pod, n),
         _ => 0..0,
     };
     let hosts = hosts.map(|host| format!("h{host} = {}", options.list(tree.host_address(host))));
@@ -239,6 +273,11 @@ fn bump(demo: &Demo<'_>) -> Daemon {
 /// The scenario that describes the network to the arbiter.
 fn scenario(demo: &Demo<'_>) -> String {
     let control = match demo.options.control {
+        DemoControl::Fastpass if demo.options.fat_tree => {
+            "kind = \"fastpass\"\nmessages = \"first\"\nreserve = 0.06\nbatch = 8\nlead = \"5ms\"\nlate = \"10ms\"\n\
+             timeout = \"30ms\"\ngap = \"1ms\"\nwatchdog-timeout = \"20ms\"\nfault-window = \"100ms\"\n\
+             fault-share = 0.15\nprobe-interval = \"200ms\""
+        }
         DemoControl::Fastpass => {
             "kind = \"fastpass\"\nslot = \"500us\"\nbatch = 4\nlead = \"2ms\"\ntimeout = \"5ms\"\ngap = \"100us\"\n\
              watchdog-timeout = \"20ms\""

@@ -5,6 +5,7 @@ use anyhow::{Context, Result};
 use slotline_emulate::bridge::{Bridge, BridgeOptions, Limit};
 use slotline_emulate::fat_tree::{FatTree, FatTreeOptions, Router};
 use slotline_emulate::racks::{Racks, RacksOptions};
+use slotline_net::rng::Stream;
 use std::io;
 use std::net::Ipv4Addr;
 
@@ -44,7 +45,7 @@ impl Testbed {
     pub fn new(options: &DemoOptions, arbiters: usize) -> Result<Testbed> {
         let made = match options.control {
             DemoControl::Circuits => Testbed::racks(options),
-            _ if options.control.has_paths() => Testbed::fat_tree(options),
+            _ if options.has_fat_tree() => Testbed::fat_tree(options),
             _ => Testbed::star(options, arbiters),
         };
         made.context("cannot create the hosts; `slotline probe` shows what this machine lacks")
@@ -83,19 +84,34 @@ impl Testbed {
         Ok(Testbed { network: Network::Racks(racks), addresses, flows, ping })
     }
 
-    /// Hosts send to the host at the same place in the next pod, and a host pings one in another pod.
+    /// Hosts send to the host at the same place in the next pod, or under Fastpass to hosts drawn at random, and a host pings
+    /// one in another pod.
     fn fat_tree(options: &DemoOptions) -> Result<Testbed> {
         let limit = Limit { rate: options.rate().0, buffer: options.buffer.0 };
         let families = options.families();
-        let tree = FatTree::new(FatTreeOptions { k: PORTS, mtu: MTU, limit, families })?;
+        let host_daemons = options.fat_tree;
+        let tree =
+            FatTree::new(FatTreeOptions { k: PORTS, mtu: MTU, limit, families, host_daemons })?;
         let hosts = tree.hosts();
         let addresses = (0..hosts).map(|host| tree.host_address(host)).collect();
-        let next_pod = |host: usize| (host, (host + hosts / PORTS) % hosts);
-        let flows = (0..options.senders()).map(next_pod).collect();
+        let receivers = match options.fat_tree {
+            true => permutation(hosts),
+            false => (0..hosts).map(|host| (host + hosts / PORTS) % hosts).collect(),
+        };
+        let flows = receivers.into_iter().enumerate().take(options.senders()).collect();
         let ping = (hosts - 1, hosts / 2 - 1);
         Ok(Testbed { network: Network::FatTree(tree), addresses, flows, ping })
     }
 
+    /// Lets that link lose this share of its packets, in percent.
+    pub fn set_loss(&self, percent: u8) -> io::Result<()> {
+        match &self.network {
+            Network::FatTree(tree) => {
+                tree.set_loss(Router::Aggregation(1, 0), Router::Core(0), percent)
+            }
+            Network::Star(_) | Network::Racks(_) => Ok(()),
+        }
+    }
     /// Runs `work` on a thread in a machine's namespace.
     pub fn inside<T: Send>(
         &self,
@@ -144,4 +160,14 @@ impl Testbed {
     pub fn rates(options: &DemoOptions) -> (u64, u64) {
         (options.rate().0, options.rate().0 / PACKET_SHARE)
     }
+}
+
+/// A receiver for each host, another one each, drawn once for all demonstrations.
+fn permutation(hosts: usize) -> Vec<usize> {
+    let mut receivers: Vec<usize> = (0..hosts).collect();
+    let mut draws = Stream::named(1, "demo.permutation", 0);
+    while receivers.iter().enumerate().any(|(host, to)| host == *to) {
+        draws.shuffle(&mut receivers);
+    }
+    receivers
 }

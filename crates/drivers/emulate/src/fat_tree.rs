@@ -5,7 +5,9 @@
 
 use crate::bridge::{BURST, Limit, ip, run};
 use crate::families::Families;
+use crate::isolation::first_served;
 use crate::namespace::{self, HostError};
+use slotline_linux::command::command;
 use std::io;
 use std::net::Ipv4Addr;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -22,6 +24,8 @@ pub struct FatTreeOptions {
     pub limit: Limit,
     /// The protocols of hosts and routers.
     pub families: Families,
+    /// Whether hosts are in the network of the daemons, too.
+    pub host_daemons: bool,
 }
 
 /// The network. The present network namespace, which should belong to this process alone, has the network of the daemons.
@@ -29,6 +33,8 @@ pub struct FatTree {
     options: FatTreeOptions,
     /// The hosts, then the routers from the edge to the core, then the machine of the arbiter.
     machines: Vec<OwnedFd>,
+    /// The start of a command line for what must not wait for daemons.
+    first: Vec<&'static str>,
 }
 
 /// A router, by its place.
@@ -60,7 +66,8 @@ impl FatTree {
         let half = options.k / 2;
         let count = options.k * half * half + options.k * options.k + half * half + 1;
         let machines = (0..count).map(|n| namespace::empty(&format!("m{n}")));
-        let all = FatTree { options, machines: machines.collect::<Result<_, _>>()? };
+        let first = first_served().collect();
+        let all = FatTree { options, machines: machines.collect::<Result<_, _>>()?, first };
         let failed = |error: io::Error| HostError {
             host: "fat-tree".into(),
             what: "be joined".into(),
@@ -113,7 +120,10 @@ impl FatTree {
     }
     /// The address of a machine for daemons.
     pub fn control_address(&self, machine: usize) -> Ipv4Addr {
-        Ipv4Addr::new(10, 78, 0, (machine - self.hosts()) as u8 + 1)
+        match machine.checked_sub(self.hosts()) {
+            Some(router) => Ipv4Addr::new(10, 78, 0, router as u8 + 1),
+            None => Ipv4Addr::new(10, 78, 1, machine as u8 + 1),
+        }
     }
     /// The routers above a router, and the addresses by which it reaches them.
     pub fn above(&self, router: Router) -> Vec<(Router, Ipv4Addr)> {
@@ -157,11 +167,42 @@ impl FatTree {
     /// # Errors
     /// There is no such cable, or the kernel refuses.
     pub fn set_cable(&self, lower: Router, upper: Router, works: bool) -> io::Result<()> {
-        let at = self.cables().iter().position(|cable| *cable == (lower, upper));
-        let at = at.ok_or_else(|| io::Error::other("there is no such cable"))?;
+        let at = self.cable_between(lower, upper)?;
         let state = if works { "up" } else { "down" };
-        self.inside(self.machine(upper), || ip(&format!("link set down{at} {state}")))?;
+        let line = format!("ip link set down{at} {state}");
+        self.inside(self.machine(upper), || self.at_once(&line, ""))?;
         if works { self.route(upper) } else { Ok(()) }
+    }
+
+    /// Lets the cable between two routers lose this share of packets in both directions, in percent; 0: none.
+    ///
+    /// # Errors
+    /// There is no such cable, or the kernel refuses.
+    pub fn set_loss(&self, lower: Router, upper: Router, percent: u8) -> io::Result<()> {
+        let at = self.cable_between(lower, upper)?;
+        for (router, port) in [(lower, format!("up{at}")), (upper, format!("down{at}"))] {
+            let drop = match percent {
+                0 => String::new(),
+                _ => format!(
+                    "table inet lossy {{\nchain out {{\ntype filter hook forward priority 0; policy accept;\n\
+                     oifname \"{port}\" numgen random mod 100 < {percent} drop\n}}\n}}\n"
+                ),
+            };
+            let rules = format!("table inet lossy\ndelete table inet lossy\n{drop}");
+            self.inside(self.machine(router), || self.at_once("nft -f -", &rules))?;
+        }
+        Ok(())
+    }
+
+    /// Runs a command before daemons have their turn.
+    fn at_once(&self, line: &str, input: &str) -> io::Result<()> {
+        let words: Vec<&str> = self.first.iter().copied().chain(line.split(' ')).collect();
+        command(words[0], &words[1..], input).map_err(io::Error::other)
+    }
+
+    fn cable_between(&self, lower: Router, upper: Router) -> io::Result<usize> {
+        let at = self.cables().iter().position(|cable| *cable == (lower, upper));
+        at.ok_or_else(|| io::Error::other("there is no such cable"))
     }
 
     /// The packets that routers dropped because a queue was full.
@@ -193,10 +234,15 @@ impl FatTree {
         }
         self.routers().try_for_each(|router| self.route(router))?;
         let without_core = self.routers().filter(|router| !matches!(router, Router::Core(_)));
+        let hosts = 0..if self.options.host_daemons { self.hosts() } else { 0 };
         let machines = without_core.map(|router| self.machine(router)).chain([self.arbiter()]);
-        machines.into_iter().try_for_each(|machine| self.join_control(machine))?;
+        machines
+            .chain(hosts)
+            .collect::<Vec<_>>()
+            .into_iter()
+            .try_for_each(|machine| self.join_control(machine))?;
         let standby = FatTree::STANDBY;
-        self.inside(self.arbiter(), || ip(&format!("address add {standby}/24 dev control")))
+        self.inside(self.arbiter(), || ip(&format!("address add {standby}/16 dev control")))
     }
 
     fn join_host(&self, host: usize) -> io::Result<()> {
@@ -291,7 +337,7 @@ impl FatTree {
         self.inside(machine, || {
             ip("link set lo up")?;
             ip("link set control up")?;
-            ip(&format!("address add {address}/24 dev control"))
+            ip(&format!("address add {address}/16 dev control"))
         })
     }
 }

@@ -158,6 +158,19 @@ impl Datagrams {
         }
     }
 
+    /// Sends what waits, and gives later datagrams this value of the DSCP field; 0 is the usual one.
+    ///
+    /// # Errors
+    /// The kernel refuses the value.
+    pub fn set_dscp(&mut self, dscp: u8) -> io::Result<()> {
+        self.flush();
+        let octet = dscp << 2;
+        match self.socket.local_addr()? {
+            SocketAddr::V4(_) => sockopt::set_ip_tos(&self.socket, octet)?,
+            SocketAddr::V6(_) => sockopt::set_ipv6_tclass(&self.socket, octet.into())?,
+        }
+        Ok(())
+    }
     /// The bytes to which the next datagram is appended; [`Datagrams::put`] ends it.
     pub fn bytes(&mut self) -> &mut Vec<u8> {
         &mut self.bytes

@@ -113,13 +113,7 @@ impl FlowRules {
 
     /// Removes all rules, including those that a killed program left. There may be none.
     fn remove(&self) {
-        let table = self.options.name();
-        // The first line makes a table that the second one removes, so it is no error if there was none.
-        let _ = command(
-            "nft",
-            &["-f", "-"],
-            &format!("table inet {table}\ndelete table inet {table}\n"),
-        );
+        remove_table(&self.options.name());
         for family in Family::ALL {
             for (mark, _) in (self.options.mark..).zip(&self.options.up) {
                 let mark = mark.to_string();
@@ -139,6 +133,28 @@ impl Drop for FlowRules {
     fn drop(&mut self) {
         self.remove();
     }
+}
+
+/// The name of the table with a number.
+pub(crate) fn table_name(number: u16) -> String {
+    format!("slotline-{number}")
+}
+
+/// Removes a table of nftables. There may be none.
+pub(crate) fn remove_table(name: &str) {
+    // The first line makes a table that the second one removes, so it is no error if there was none.
+    let _ = command("nft", &["-f", "-"], &format!("table inet {name}\ndelete table inet {name}\n"));
+}
+
+/// The chains of nftables that give packets the tags of paths: `path0` the tag 1, and so on.
+pub(crate) fn tag_chains(paths: usize) -> String {
+    let chain = |path| {
+        let tag = path + 1;
+        format!(
+            "chain path{path} {{\nmeta nfproto ipv4 ip dscp set {tag}\nmeta nfproto ipv6 ip6 dscp set {tag}\n}}\n"
+        )
+    };
+    (0..paths).map(chain).collect()
 }
 
 /// The protocols that have rules of their own.
@@ -176,7 +192,7 @@ impl Family {
 
 impl FlowOptions {
     fn name(&self) -> String {
-        format!("slotline-{}", self.table)
+        table_name(self.table)
     }
     fn hosts_of(&self, family: Family) -> impl Iterator<Item = &IpAddr> {
         self.hosts.iter().filter(move |address| Family::of(**address) == family)
@@ -190,13 +206,7 @@ impl FlowOptions {
     /// The table of nftables.
     fn ruleset(&self) -> String {
         let mut text = format!("table inet {} {{\n", self.name());
-        for path in 0..self.paths.len() {
-            let tag = path + 1;
-            let _ = writeln!(
-                text,
-                "chain path{path} {{\nmeta nfproto ipv4 ip dscp set {tag}\nmeta nfproto ipv6 ip6 dscp set {tag}\n}}"
-            );
-        }
+        text += &tag_chains(self.paths.len());
         let mut flows = String::new();
         for family in Family::ALL {
             self.family(family, &mut text, &mut flows);

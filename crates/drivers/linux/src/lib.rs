@@ -1,6 +1,6 @@
 //! The parts of Linux that drivers use: packets that the kernel holds for a program ([`hold`], [`nfqueue`]), those that
 //! leave a host ([`gate`]) and those that a host forwards ([`crossing`]), times at which packets leave ([`departures`]),
-//! paths of flows ([`flows`]), notices of links ([`link_events`]), segments that are held as one packet ([`segments`]),
+//! paths of flows ([`flows`]) and of a host's packets ([`tags`]), notices of links ([`link_events`]), segments that are held as one packet ([`segments`]),
 //! datagrams in batches ([`datagrams`]), programs that
 //! configure the kernel ([`command`]), and waiting for several files ([`wait`]).
 #![forbid(unsafe_code)]
@@ -19,4 +19,5 @@ pub mod nfqueue;
 mod opening;
 mod rules;
 pub mod segments;
+pub mod tags;
 pub mod wait;

@@ -21,6 +21,7 @@ use crate::running::{Running, unique, waiting_list};
 use crate::seat::Seat;
 use crate::status::{AgentStatus, Shared};
 use crate::timeslots::TimeslotLog;
+use probes::Probes;
 use slotline_envelope::KeyPair;
 use slotline_linux::hold::Leave;
 use slotline_linux::wait;
@@ -37,6 +38,7 @@ use std::time::Duration;
 mod intake;
 mod lead;
 mod outgo;
+mod probes;
 
 /// The largest number of messages handled before other work has its turn.
 const BURST: usize = 64;
@@ -106,6 +108,8 @@ pub struct Agent {
     setup: AgentSetup,
     grip: Grip,
     channel: Channel,
+    /// The socket by which this host and others probe paths, where it knows paths.
+    probes: Option<Probes>,
     links: Links,
     /// The clock of each arbiter.
     clocks: Vec<NetworkClock>,
@@ -149,6 +153,7 @@ impl Agent {
     pub fn open(setup: AgentSetup, mut grip: Grip, now: Local) -> io::Result<Agent> {
         grip.exempt_below(setup.agent.exempt_below);
         let channel = Channel::open(setup.address, setup.key.clone(), &setup.arbiters, now)?;
+        let probes = Probes::of(&setup, now)?;
         let lead = if grip.is_timed() { setup.lead } else { Duration::ZERO };
         Ok(Agent {
             lead: Time::ns(lead.as_nanos() as u64),
@@ -166,6 +171,7 @@ impl Agent {
             setup,
             grip,
             channel,
+            probes,
             seat: None,
             leader: 0,
             heard: Local(0),
@@ -186,7 +192,9 @@ impl Agent {
     /// # Errors
     /// The socket or the queue has failed.
     pub fn run(mut self, running: &Running, shared: &Shared<AgentStatus>) -> io::Result<()> {
-        let files: Vec<_> = [self.channel.readable()].into_iter().chain(self.grip.fd()).collect();
+        let probes = self.probes.iter().map(Probes::readable);
+        let files = [self.channel.readable()].into_iter().chain(self.grip.fd()).chain(probes);
+        let files: Vec<_> = files.collect();
         let list = waiting_list(&files)?;
         self.origin = running.monotonic_origin();
         while !running.stopped() {
@@ -211,9 +219,12 @@ impl Agent {
         let Request::Renew(renewal) = request else {
             return Err("only an arbiter takes hosts out of the schedule".into());
         };
-        let Renewal { key, peers, hosts, agent, clock, .. } = *renewal;
+        let Renewal { key, peers, probes, hosts, agent, clock, .. } = *renewal;
         self.channel.renew(&key, &peers, now).map_err(|error| error.to_string())?;
         self.clocks.iter_mut().for_each(|of| of.configure(&clock));
+        if let Some(of) = &mut self.probes {
+            of.renew(&key, &probes, now).map_err(|error| error.to_string())?;
+        }
         let setup = &mut self.setup;
         (setup.arbiters, setup.agent, setup.clock) = (peers, agent, clock);
         self.grip.exempt_below(setup.agent.exempt_below);
@@ -240,6 +251,7 @@ impl Agent {
             self.step(clock())?;
         }
         self.hear(clock)?;
+        self.hear_probes(clock())?;
         let began = clock();
         self.take_in(began)?;
         let now = clock();
@@ -252,7 +264,8 @@ impl Agent {
         self.grip.flush(now)?;
         self.heard = self.heard.after(clock().since(now));
         let attend = self.channel.attend(now);
-        Ok(next.min(self.asks.since(now)).min(attend))
+        let probes = self.probes.as_mut().map_or(NAP, |probes| probes.attend(now));
+        Ok(next.min(self.asks.since(now)).min(attend).min(probes))
     }
 
     /// Handles messages from arbiters. The clock is read after each message, because the bound of an answer holds for

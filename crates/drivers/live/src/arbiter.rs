@@ -9,6 +9,7 @@ use crate::hook::Hook;
 use crate::line::{Line, Open, peers_of};
 use crate::links::Links;
 use crate::message::Message;
+use crate::parts::Parts;
 use crate::quotas::Quotas;
 use crate::record::{Header, Recorder, Sent};
 use crate::reference;
@@ -69,6 +70,8 @@ pub struct ArbiterSetup {
     pub command: Option<Vec<String>>,
     /// How one of two arbiters is elected.
     pub standby: Option<Standby>,
+    /// The names of links and switches that may be found to be faulty.
+    pub parts: Parts,
     /// Makes the station.
     pub make: MakeNode,
     /// Options of time transfer.
@@ -468,6 +471,7 @@ impl Arbiter {
             refused: line.refused,
             over_quota: line.over_quota,
             latest_ns: report.latest.as_ns(),
+            faults: counters.faults().iter().map(|fault| self.setup.parts.status(fault)).collect(),
             counters: self.counted(&counters),
         }
     }
@@ -488,6 +492,8 @@ impl Arbiter {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::parts::FaultStatus;
+    use crate::status::Status;
     use slotline_net::error::SpecError;
     use std::net::{Ipv4Addr, UdpSocket};
 
@@ -512,6 +518,7 @@ mod tests {
             hook: None,
             command: None,
             standby: None,
+            parts: Parts::default(),
             make: Box::new(|_| Err(SpecError::new("control", "no node here"))),
             clock: ClockOptions::default(),
             quotas: Quotas { each: 1_000, tenants: Vec::new() },
@@ -556,6 +563,22 @@ mod tests {
         assert!(arbiter.source.is_none());
         arbiter.seek_time(&|| late.after(PATIENCE[0] * 2));
         assert!(arbiter.source.is_some(), "nobody answers");
+    }
+
+    #[test]
+    fn metrics_name_what_is_avoided() {
+        let mut status = arbiter().status(NOW);
+        let (found_ns, avoided_ns) = (1, Some(2));
+        let fault = |part: &str, cleared_ns| FaultStatus {
+            part: part.into(),
+            found_ns,
+            avoided_ns,
+            cleared_ns,
+        };
+        status.faults = vec![fault("agg1.0-core0", None), fault("core1", Some(5))];
+        let text = status.metrics();
+        assert!(text.contains("slotline_avoided{part=\"agg1.0-core0\"} 1\n"), "{text}");
+        assert!(!text.contains("core1"), "it is used again: {text}");
     }
 
     #[test]

@@ -270,6 +270,24 @@ impl Channel {
         true
     }
 
+    /// The same at once, with a value of the DSCP field. Without a session with the peer, one is begun, and nothing is sent:
+    /// what waits for a session would leave without that value.
+    pub(crate) fn send_tagged(
+        &mut self,
+        to: u32,
+        message: &Message<'_>,
+        dscp: u8,
+        now: Local,
+    ) -> bool {
+        if !self.endpoint.is_ready(to, self.time(now)) {
+            // An agent does not answer it.
+            self.send(to, &Message::TimeRequest(now), now);
+            return false;
+        }
+        let tagged = self.socket.set_dscp(dscp).is_ok() && self.send(to, message, now);
+        self.socket.set_dscp(0).is_ok() && tagged
+    }
+
     /// The next message and its sender; `None` if there is none among the next datagrams. In that case more datagrams
     /// may follow, and the socket remains readable. A flood of datagrams therefore does not keep the daemon from its
     /// work.

@@ -368,6 +368,10 @@ impl Config {
     pub fn arbiter_here(&self) -> Option<usize> {
         self.arbiter.iter().position(|arbiter| is_local(arbiter.address))
     }
+    /// The UDP port by which hosts probe paths.
+    pub fn probe_port(&self) -> u16 {
+        self.port.wrapping_add(1)
+    }
     /// The socket address of a daemon on this address.
     pub fn socket(&self, address: IpAddr) -> SocketAddr {
         SocketAddr::new(address, self.port)

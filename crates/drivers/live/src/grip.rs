@@ -7,6 +7,7 @@ use slotline_linux::gate::Gate;
 use slotline_linux::hold::{Hold, Leave};
 use slotline_linux::nfqueue::Ticket;
 use slotline_linux::segments::Segments;
+use slotline_linux::tags::Tags;
 use slotline_net::id::HostId;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -23,6 +24,8 @@ pub enum Grip {
 /// The packets of a machine's applications, or those that it forwards.
 pub struct Packets {
     gate: Gate,
+    /// The rules that give packets the tags of their paths.
+    _tags: Option<Tags>,
     /// The time since which the agent obeys no arbiter.
     free_since: Option<Local>,
     /// Whether the rules can be changed. Otherwise the agent itself lets packets leave at once.
@@ -67,11 +70,11 @@ impl Packets {
     }
 }
 
-impl From<Gate> for Grip {
-    fn from(gate: Gate) -> Grip {
-        let packets =
-            Packets { gate, free_since: None, changeable: true, told: 0, asked: Local(0) };
-        Grip::Packets(Box::new(packets))
+impl Packets {
+    /// The packets at a gate, which get tags of their paths if there are such.
+    pub fn new(gate: Gate, tags: Option<Tags>) -> Packets {
+        let (free_since, told, asked) = (None, 0, Local(0));
+        Packets { gate, _tags: tags, free_since, changeable: true, told, asked }
     }
 }
 

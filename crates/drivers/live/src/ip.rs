@@ -1,5 +1,6 @@
-//! The destination and the length of IP packets, and of the packets into which they are split.
+//! The destination and the length of IP packets, the packets into which they are split, and segments of TCP.
 
+use slotline_net::rng::mix64;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// The destination and the length of the IP packet at the start of `bytes`; `None` for anything else.
@@ -43,6 +44,19 @@ pub fn split(bytes: &[u8], length: u16, mtu: u32) -> (u32, u32) {
     }
 }
 
+/// A number of the TCP segment with data at the start of `bytes`, of an IP packet of `length` bytes: by its ports and its
+/// sequence number, so a segment that is sent again has the same one. `None` for anything else.
+pub fn segment(bytes: &[u8], length: u16) -> Option<u32> {
+    let six = bytes.first()? >> 4 == 6;
+    let protocol = *bytes.get(if six { 6 } else { 9 })?;
+    let at = if six { 40 } else { usize::from(bytes[0] & 15) * 4 };
+    let header = usize::from(bytes.get(at + 12)? >> 4) * 4;
+    // A later fragment has no ports.
+    let first = six || u16::from_be_bytes([bytes[6], bytes[7]]) & 0x1fff == 0;
+    let name = u64::from_be_bytes(*bytes.get(at..)?.first_chunk()?);
+    (protocol == TCP && first && usize::from(length) > at + header).then(|| mix64(name) as u32)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -75,12 +89,31 @@ mod tests {
         assert_eq!(split(&[], 9_000, 20), (563, 0), "16 bytes in each fragment");
     }
 
+    #[test]
+    fn segments_have_numbers() {
+        let mut packet = vec![0; 96];
+        (packet[0], packet[9], packet[32], packet[27]) = (0x45, TCP, 0x80, 7);
+        let first = segment(&packet, 1_500);
+        assert!(first.is_some() && segment(&packet, 53) == first, "by its first byte");
+        assert_eq!(segment(&packet, 52), None, "an acknowledgement without data");
+        packet[27] = 8;
+        assert_ne!(segment(&packet, 1_500), first);
+        packet[7] = 1;
+        assert_eq!(segment(&packet, 1_500), None, "a fragment");
+        (packet[7], packet[9]) = (0, 17);
+        assert_eq!(segment(&packet, 1_500), None, "a datagram");
+        let mut six = vec![0; 96];
+        (six[0], six[6], six[52]) = (0x60, TCP, 0x50);
+        assert!(segment(&six, 61).is_some() && segment(&six, 60).is_none());
+    }
+
     proptest! {
         #[test]
         fn random_bytes_cause_no_panic(
             bytes in prop::collection::vec(any::<u8>(), 0..60), length: u16, mtu in 0u32..10_000,
         ) {
             destination(&bytes);
+            segment(&bytes, length);
             prop_assert!(split(&bytes, length, mtu).0 > 0);
         }
     }

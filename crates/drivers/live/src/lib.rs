@@ -35,6 +35,7 @@ pub mod message;
 mod metrics;
 pub mod notify;
 pub mod observe;
+pub mod parts;
 pub mod quotas;
 pub mod record;
 pub mod reference;

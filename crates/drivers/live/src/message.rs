@@ -183,9 +183,16 @@ mod tests {
     const VECTORS: &str = include_str!("message_vectors.txt");
 
     /// The contents of the accepted vectors.
+    /// Messages of Fastpass: a probe with token 42 of path 2, and a report of 7 packets lost on it.
+    const PROBE: &[u8] =
+        b"\x46\x03\0\0\0\0\0\x03\0\0\0\x05\0\0\0\x2a\0\x02\x01\x02\x03\x04\x05\x06\x07\x08";
+    const LOSSES: &[u8] =
+        b"\x46\x02\0\x01\0\0\0\x03\0\0\0\x08\0\0\0\x05\0\x02\0\x07\x01\x02\x03\x04\x05\x06\x07\x08";
+
     fn meanings() -> Vec<(&'static str, Message<'static>)> {
         let (dst, len, kind) = (HostId(8), 84, Kind::Control);
         let packet = Packet { dst, flow: 3, len, kind, ..Packet::default() };
+        let probe = Packet { dst: HostId(5), entropy: 2, ..packet };
         let (asked, drained) = (Local(258), false);
         let reply = TimeReply { asked, received: 1_000, sent: 1_500, epoch: 7, drained };
         let ask = Ask { term: 4, epoch: 7, from: 2_000_000, until: 17_000_000 };
@@ -204,6 +211,8 @@ mod tests {
             ("lease-request", Message::Ask(ask)),
             ("lease", Message::Answer(answer)),
             ("no-lease", Message::Answer(none)),
+            ("probe", Message::Control(probe, PROBE)),
+            ("losses", Message::Control(packet, LOSSES)),
         ]
     }
 

@@ -33,6 +33,8 @@ pub struct Renewal {
     pub key: KeyPair,
     /// The other daemons that it talks to.
     pub peers: Vec<Peer>,
+    /// The other hosts with which a host probes paths.
+    pub probes: Vec<Peer>,
     /// Quotas of an arbiter.
     pub quotas: Quotas,
     /// The host of each address, for the agent of a host or of a switch that sends flows on paths.
@@ -48,13 +50,13 @@ pub struct Renewal {
 impl From<AgentSetup> for Renewal {
     fn from(setup: AgentSetup) -> Renewal {
         let AgentSetup { key, arbiters: peers, role, agent, clock, .. } = setup;
-        let hosts = match role {
-            Role::Host(role) => role.hosts,
-            Role::Rack(_) => HashMap::new(),
-            Role::Switch(role) => role.hosts.all,
+        let (hosts, probes) = match role {
+            Role::Host(role) => (role.hosts, role.paths.map_or(Vec::new(), |paths| paths.peers)),
+            Role::Rack(_) => (HashMap::new(), Vec::new()),
+            Role::Switch(role) => (role.hosts.all, Vec::new()),
         };
         let (quotas, witnesses) = Default::default();
-        Renewal { key, peers, quotas, hosts, agent, clock, witnesses }
+        Renewal { key, peers, probes, quotas, hosts, agent, clock, witnesses }
     }
 }
 
@@ -62,7 +64,7 @@ impl From<ArbiterSetup> for Renewal {
     fn from(setup: ArbiterSetup) -> Renewal {
         let ArbiterSetup { key, peers, quotas, clock, standby, .. } = setup;
         let witnesses = standby.map(|standby| standby.witnesses).unwrap_or_default();
-        let (hosts, agent) = Default::default();
-        Renewal { key, peers, quotas, hosts, agent, clock, witnesses }
+        let (hosts, agent, probes) = Default::default();
+        Renewal { key, peers, probes, quotas, hosts, agent, clock, witnesses }
     }
 }

@@ -1,15 +1,17 @@
 //! The kinds of machines with an agent: hosts, the switches of racks, and switches that send flows on paths.
 
+use crate::channel::Peer;
 use crate::forwarding::Hosts;
 use crate::ip;
 use crate::links::Links;
 use slotline_linux::flows::FlowOptions;
-use slotline_net::frame::{Kind, Packet};
+use slotline_linux::tags::TagOptions;
+use slotline_net::frame::{Kind, Packet, RETRANSMITTED};
 use slotline_net::id::{HostId, NodeId, PortId};
 use slotline_net::node::host::Plan;
 use slotline_net::topology::End;
 use std::collections::HashMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -77,6 +79,19 @@ pub struct HostRole {
     pub flows: HashMap<HostId, u32>,
     /// Connections from this host to each other one, and the framing of packets.
     pub plan: Arc<Plan>,
+    /// How its packets take the paths that its scheme chooses, where switches know them.
+    pub paths: Option<HostPaths>,
+}
+
+/// How the packets of a host take paths.
+#[derive(Clone)]
+pub struct HostPaths {
+    /// The tags of packets.
+    pub tags: TagOptions,
+    /// The address from which it probes paths to other hosts.
+    pub address: SocketAddr,
+    /// The other hosts, and the addresses at which they answer.
+    pub peers: Vec<Peer>,
 }
 
 /// The switch of a rack: packets that it forwards to other racks are held, and leave when the node sends them.
@@ -121,7 +136,28 @@ impl Role {
             Role::Rack(role) => role.packet(destination, length),
             Role::Switch(_) => None,
         };
-        packet.map(|packet| (Packet { kind: Kind::Datagram, ..packet }, length))
+        let packet = packet.map(|packet| Packet { kind: Kind::Datagram, ..packet });
+        packet.map(|packet| (self.identified(packet, bytes, length), length))
+    }
+    /// Names the segment of a packet where losses tell about paths. Whether it was sent before shows in what was sent, so
+    /// each may be one that is sent again.
+    fn identified(&self, packet: Packet, bytes: &[u8], length: u16) -> Packet {
+        let Role::Host(HostRole { paths: Some(_), .. }) = self else { return packet };
+        let named = ip::segment(bytes, length);
+        named.map_or(packet, |seq| Packet {
+            kind: Kind::Data,
+            seq,
+            flags: packet.flags | RETRANSMITTED,
+            ..packet
+        })
+    }
+    /// The mark of a host's packet that leaves, by which it gets the tag of its path.
+    pub fn tag(&self, packet: &Packet) -> Option<u32> {
+        let Role::Host(HostRole { paths: Some(HostPaths { tags, .. }), .. }) = self else {
+            return None;
+        };
+        let path = usize::from(packet.entropy);
+        (path < tags.paths).then(|| tags.mark + u32::from(packet.entropy))
     }
     /// What follows from a packet that the node sends to `far`; `None` if it leaves later.
     pub fn leaves(&self, packet: &Packet, far: End) -> Option<Departure> {

@@ -2,6 +2,7 @@
 
 use crate::agent::AgentCounts;
 use crate::metrics::Exposition;
+use crate::parts::FaultStatus;
 use crate::renewal::Request;
 use slotline_net::node::Counters;
 use std::collections::BTreeMap;
@@ -87,8 +88,18 @@ pub struct ArbiterStatus {
     pub over_quota: u64,
     /// The longest time by which a wake-up came late.
     pub latest_ns: u64,
+    /// The links and switches that were found to be faulty since the node began, in order.
+    pub faults: Vec<FaultStatus>,
     /// The counters of the scheme.
     pub counters: BTreeMap<&'static str, u64>,
+}
+
+impl ArbiterStatus {
+    /// The links and switches that are avoided.
+    fn avoided(&self) -> impl Iterator<Item = &str> {
+        let open = self.faults.iter().filter(|fault| fault.cleared_ns.is_none());
+        open.map(|fault| fault.part.as_str())
+    }
 }
 
 /// A status that a daemon publishes.
@@ -166,6 +177,9 @@ impl Status for ArbiterStatus {
             "Messages dropped because their sender sent more than its quota.",
             self.over_quota,
         );
+        let avoided = self.avoided().map(|part| (part.to_owned(), 1));
+        let help = "Links and switches that are avoided because they lost packets.";
+        out.labelled("avoided", help, "part", avoided);
         common(&mut out, self.latest_ns, self.refused, self.lost_messages);
         out.scheme(&self.counters);
         out.end()

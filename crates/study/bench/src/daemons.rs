@@ -94,15 +94,20 @@ pub(crate) fn key(number: u32) -> KeyPair {
     KeyPair::from_private(private)
 }
 
-/// A network on the loopback interface.
+/// A network on the loopback interface, whose hosts are at one switch.
 pub(crate) fn network(hosts: u32, arbiters: u32) -> Result<LiveNetwork, Fault> {
+    network_in(&format!("kind = 'star', hosts = {hosts}, rate = '1Gbps'"), hosts, arbiters)
+}
+
+/// The same in another fabric.
+fn network_in(fabric: &str, hosts: u32, arbiters: u32) -> Result<LiveNetwork, Fault> {
     let path = std::env::temp_dir().join(format!("slotline-bench-{}.toml", std::process::id()));
     let secondary = match arbiters {
         1 => "",
         _ => ", secondary = true, watchdog-interval = '2ms', watchdog-timeout = '20ms'",
     };
     let scenario = format!(
-        "name = 'bench'\nend.at = '1s'\nfabric = {{ kind = 'star', hosts = {hosts}, rate = '1Gbps' }}\n\
+        "name = 'bench'\nend.at = '1s'\nfabric = {{ {fabric} }}\n\
          [[workload]]\nkind = 'bulk'\nsenders = '1'\nreceivers = '0'\n[[scheme]]\nname = 'fastpass'\n\
          control = {{ kind = 'fastpass', slot = '50us', batch = 8, lead = '2ms', timeout = '5ms', gap = '100us'{secondary} }}\n"
     );

@@ -9,6 +9,9 @@ use std::sync::{Mutex, PoisonError};
 /// The tests use the same addresses.
 static ADDRESSES: Mutex<()> = Mutex::new(());
 const HOSTS: u32 = 4;
+/// Hosts between which there are two paths.
+const FABRIC: &str = "kind = 'leaf-spine', leaves = 2, spines = 2, hosts-per-leaf = 2, \
+     host-rate = '1Gbps', uplink-rate = '1Gbps'";
 
 /// An arbiter in a thread of its own, with hosts.
 struct Bed<'a> {
@@ -57,7 +60,7 @@ impl Bed<'_> {
 /// Runs an arbiter with a changed setup, and `work` beside it.
 fn with_arbiter(change: impl FnOnce(&mut ArbiterSetup) + Send, work: impl FnOnce(&mut Bed<'_>)) {
     let _one = ADDRESSES.lock().unwrap_or_else(PoisonError::into_inner);
-    let network = &network(HOSTS, 1).unwrap();
+    let network = &network_in(FABRIC, HOSTS, 1).unwrap();
     let (running, shared) = (&Arc::new(Running::default()), &Shared::default());
     let mut setup = network.arbiter(0, key(HOSTS)).unwrap();
     change(&mut setup);
@@ -90,7 +93,7 @@ impl Drop for Stop<'_> {
 }
 
 /// An arbiter whose sockets have threads of their own sends what the node of one thread sends from its log: the same
-/// grants, bit by bit.
+/// grants with the same paths, bit by bit.
 #[test]
 fn any_number_of_threads_decides_as_one() {
     [1, 2, 3, 5].into_iter().for_each(recorded_equals_replayed);

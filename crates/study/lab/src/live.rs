@@ -12,6 +12,7 @@ use slotline_live::arbiter::ArbiterSetup;
 use slotline_live::channel::Peer;
 use slotline_live::config::Config;
 use slotline_live::links::Links;
+use slotline_live::parts::Parts;
 use slotline_live::quotas::Quotas;
 use slotline_live::record::Header;
 use slotline_live::role::{HostRole, Role};
@@ -89,15 +90,15 @@ impl LiveNetwork {
 
     /// Checks that the hosts and arbiters of the configuration are those of the scenario.
     fn check(&self, part: &Part) -> Result<(), LiveNetworkError> {
-        if self.config.host.is_empty()
-            || self.config.network.is_empty()
-            || !(self.config.rack.is_empty() && self.config.switch.is_empty())
-        {
+        let none = self.config.rack.is_empty() && (self.config.switch.is_empty() || self.chooses());
+        if self.config.host.is_empty() || self.config.network.is_empty() || !none {
+            let (scheme, switches) =
+                (self.scheme(), if self.chooses() { "" } else { " and [[switch]]" });
             return unfit(format!(
-                "scheme `{}` runs on hosts: give `network` and a [[host]] for each, and no [[rack]] and [[switch]]",
-                self.scheme()
+                "scheme `{scheme}` runs on hosts: give `network` and a [[host]] for each, and no [[rack]]{switches}"
             ));
         }
+        self.check_tags(part)?;
         for host in &self.config.host {
             self.number(part, &host.name)?;
         }
@@ -142,7 +143,8 @@ impl LiveNetwork {
         if let Some((fabric, _)) = racks::hybrid(&self.loaded, self.scheme) {
             return self.rack_agent(fabric, name, key);
         }
-        if let Some(life) = self.path_life() {
+        let is_switch = self.config.switch.iter().any(|switch| switch.name == name);
+        if let Some(life) = self.path_life().or(is_switch.then_some(switches::UNUSED)) {
             return self.switch_agent(life, name, key);
         }
         let all = self.part(None)?;
@@ -157,6 +159,7 @@ impl LiveNetwork {
             let number = self.number(&all, &host.name)?;
             hosts.extend(host.address.iter().map(|address| (*address, number)));
         }
+        let paths = self.host_paths(&all, host)?;
         let conns = &part.plan.traffic.conns;
         let flows = part.plan.sends(me).map(|conn| (conns[conn as usize].dst, conn)).collect();
         Ok(AgentSetup {
@@ -164,7 +167,7 @@ impl LiveNetwork {
             key,
             address: self.config.socket(host.address[0]),
             arbiters: self.arbiters(&part),
-            role: Role::Host(HostRole { hosts, flows, plan: part.plan }),
+            role: Role::Host(HostRole { hosts, flows, plan: part.plan, paths }),
             wires: part.wires,
             make: self.make(me)?,
             agent: self.config.agent.clone(),
@@ -256,6 +259,7 @@ impl LiveNetwork {
             hook: None,
             command: None,
             standby: self.standby(all.stations.len(), |name| self.host(name))?,
+            parts: Parts::from(&all.graph),
             make: self.make(me)?,
             clock: self.config.clock.clone(),
             quotas: self.quotas(&all)?,

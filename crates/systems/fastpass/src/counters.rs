@@ -26,6 +26,7 @@ slotline_net::counters! {
     TAKE_OVER_SILENCE_NS = "take_over_silence_ns", Nanoseconds, Maximum, "Longest silence of the other arbiter before a take-over.";
     TAKE_OVER_TO_GRANT_NS = "take_over_to_grant_ns", Nanoseconds, Maximum, "Longest time from a take-over to the first timeslot given out.";
     LOSS_REPORTS = "loss_reports", Count, Sum, "Reports of lost packets.", "reports of lost packets";
+    LINK_REPORTS = "link_reports", Count, Sum, "Links that a switch of a real network reported as broken.";
     FAULTS_FOUND = "faults_found", Count, Sum, "Links and switches that the arbiter stopped using.", "faults detected";
     FAULTS_CLEARED = "faults_cleared", Count, Sum, "Links and switches that the arbiter uses again.";
     LAST_FAULT_AT_NS = "last_fault_at_ns", Nanoseconds, Maximum, "Time at which the last faulty link or switch was found.";

@@ -103,6 +103,11 @@ impl Faults {
         self.losses.clear();
         self.suspected = None;
     }
+    /// A component is known to be faulty: it explains what was lost over it. Returns whether that is new.
+    pub fn name(&mut self, component: Component) -> bool {
+        self.losses.retain(|loss| !loss.path.contains(&component));
+        !std::mem::replace(&mut self.named[component as usize], true)
+    }
     /// A component works again.
     pub fn clear(&mut self, component: Component) {
         self.named[component as usize] = false;
@@ -114,8 +119,7 @@ impl Faults {
             if now.since(since) < self.confirmation_time() {
                 return;
             }
-            self.named[worst as usize] = true;
-            self.losses.retain(|loss| !loss.path.contains(&worst));
+            self.name(worst);
             out.push(worst);
         }
         self.suspected = None;

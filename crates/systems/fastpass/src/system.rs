@@ -4,9 +4,10 @@ use super::paths::Fabric;
 use super::schedule::Schedule;
 use super::spec::Fastpass;
 use super::timing::{Timing, lanes};
-use crate::node::{Arbiter, Common, Endpoint};
+use crate::node::{Arbiter, Common, Endpoint, PathSwitch};
 use slotline_net::error::SpecError;
 use slotline_net::id::{HostId, NodeId};
+use slotline_net::node::Node;
 use slotline_net::node::agent::Agent;
 use slotline_net::node::reserve::Reserve;
 use slotline_net::route::RoutingSpec;
@@ -26,6 +27,8 @@ impl Fastpass {
             seed: around.seed,
             incarnation: around.incarnation,
             elected: around.elected,
+            // A driver that elects runs real machines.
+            apart: around.elected,
             host_keys: around.graph.host_keys().into(),
         })
     }
@@ -80,6 +83,13 @@ impl System for Fastpass {
     fn agent(&self, host: HostId, around: &Surroundings<'_>) -> Result<Box<dyn Agent>, SpecError> {
         let lanes = lanes(around)?[host.at()];
         Ok(Box::new(Endpoint::new(self.common(around)?, host, lanes)))
+    }
+    fn edge(
+        &self,
+        (me, _): (HostId, &[HostId]),
+        around: &Surroundings<'_>,
+    ) -> Option<Box<dyn Node>> {
+        Some(Box::new(PathSwitch::new(self.common(around).ok()?, me)))
     }
     fn reserve(&self, around: &Surroundings<'_>) -> Result<Option<Reserve>, SpecError> {
         let (scheduled, messages) = self.classes();

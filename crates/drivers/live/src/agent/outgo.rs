@@ -1,5 +1,6 @@
 //! What the node of an agent sends: messages to arbiters, and packets that leave.
 
+use super::probes::Probes;
 use super::{Agent, NAP};
 use crate::channel::Channel;
 use crate::clock::Local;
@@ -20,6 +21,7 @@ use std::time::Duration;
 /// Sends the messages of the node, and lists the packets that it sends.
 struct Outlet<'a> {
     channel: &'a mut Channel,
+    probes: Option<&'a mut Probes>,
     now: Local,
     me: HostId,
     links: &'a Links,
@@ -35,6 +37,11 @@ impl Io for Outlet<'_> {
             // The kernel sends the packet when it is released.
             self.left.extend(self.role.leaves(packet, far));
             return Ok(true);
+        }
+        if let Some(probes) = &mut self.probes
+            && probes.knows(packet.dst.0)
+        {
+            return Ok(probes.send(packet, payload, self.now));
         }
         let addressed = self.links.addressed(packet, far, self.me);
         let Some((to, packet)) = addressed else { return Ok(false) };
@@ -59,10 +66,11 @@ impl Agent {
         let (Some(seat), Some(time)) = (&mut self.seat, time) else { return Ok(NAP) };
         let (me, links, role) = (self.setup.me, &self.links, &self.setup.role);
         let (channel, left) = (&mut self.channel, &mut self.left);
+        let probes = self.probes.as_mut();
         let number = self.setup.arbiters[self.leader].number;
         let one = self.setup.elected.is_some_and(|(of, _)| of == Controllers::One);
         let elected = self.leadership.map(|of| (of.term, one.then_some(number)));
-        let outlet = &mut Outlet { channel, now, me, links, role, elected, left };
+        let outlet = &mut Outlet { channel, probes, now, me, links, role, elected, left };
         let next = match self.lead {
             Time::ZERO => seat.step(time, outlet)?,
             _ => seat.step_through([before.min(time), time], self.lead, outlet)?,
@@ -84,15 +92,16 @@ impl Agent {
         }
         for (at, what) in seat.handovers() {
             if let Handover::Left(packet) = what
-                && let Some(packet) = self.held.take(packet.stamp, now)
+                && let Some(ticket) = self.held.take(packet.stamp, now)
             {
                 self.counts.scheduled += 1;
                 let ahead = clock.until(at, now).as_nanos() as u64;
-                let how = match self.lead {
-                    Time::ZERO => Leave::Now,
-                    _ => Leave::At(self.origin + now.0 + ahead),
+                let how = match (role.tag(&packet), self.lead) {
+                    (Some(mark), _) => Leave::Marked(mark),
+                    (None, Time::ZERO) => Leave::Now,
+                    (None, _) => Leave::At(self.origin + now.0 + ahead),
                 };
-                self.grip.release(packet, how);
+                self.grip.release(ticket, how);
             }
         }
         for stamp in seat.lost_frames() {

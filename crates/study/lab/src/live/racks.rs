@@ -200,6 +200,7 @@ impl LiveNetwork {
             self.config.rack.iter().map(peer).collect::<Result<_, LiveNetworkError>>()?;
         peers.extend(others);
         Ok(ArbiterSetup {
+            parts: Default::default(),
             me: HostId(roles.racks),
             rank,
             key,

@@ -4,20 +4,110 @@ use super::{LiveNetwork, LiveNetworkError, belongs, system, unfit};
 use crate::build::live::{self, EdgePart, Part};
 use slotline_envelope::KeyPair;
 use slotline_linux::flows::{FlowOptions, MOST_PATHS};
+use slotline_linux::tags::TagOptions;
 use slotline_live::agent::AgentSetup;
 use slotline_live::channel::Peer;
-use slotline_live::config::{Switch, span};
+use slotline_live::config::{Host, Switch, span};
 use slotline_live::forwarding::Hosts;
 use slotline_live::links::Links;
-use slotline_live::role::{Role, SwitchRole};
+use slotline_live::role::{HostPaths, Prefix, Role, SwitchRole};
 use slotline_net::id::{HostId, NodeId};
+use slotline_net::route::RoutingSpec;
+use slotline_net::scheme::system::System;
 use slotline_net::time::Time;
 use std::collections::BTreeMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
+/// A switch that only forwards by tags counts no flows that it could forget.
+pub(super) const UNUSED: Time = Time::s(1);
+
 impl LiveNetwork {
+    /// Whether agents of hosts choose the paths of packets, so that switches may forward by tags.
+    pub(super) fn chooses(&self) -> bool {
+        let system = system(&self.loaded, self.scheme);
+        let pinned = |of: &dyn System| of.routing() == Some(RoutingSpec::Pinned);
+        system.is_some_and(|of| of.times_packets() && pinned(&*of))
+    }
+
+    /// Checks that all switches that choose among paths forward by tags, if any does.
+    pub(super) fn check_tags(&self, part: &Part) -> Result<(), LiveNetworkError> {
+        if self.config.switch.is_empty() {
+            return Ok(());
+        }
+        if let Some(switch) = self.config.switch.iter().find(|switch| !switch.hosts.is_empty()) {
+            return unfit(format!(
+                "`{}` has `hosts`, but under `{}` hosts have agents of their own: give each a [[host]] instead",
+                switch.name,
+                self.scheme()
+            ));
+        }
+        self.check_rules(part)?;
+        self.config.host.iter().try_for_each(|host| self.in_network(host).map(drop))?;
+        let first = self.in_network(&self.config.host[0])?.is_ipv4();
+        let other = |host: &&Host| self.in_network(host).is_ok_and(|of| of.is_ipv4() != first);
+        if let Some(host) = self.config.host.iter().find(other) {
+            return unfit(format!(
+                "host `{}` has its first address within `network` in another family than `{}`: hosts probe paths to each \
+                 other by these addresses",
+                host.name, self.config.host[0].name
+            ));
+        }
+        let named = |name: &str| self.config.switch.iter().any(|switch| switch.name == name);
+        for (node, info) in (0..).map(NodeId).zip(&part.graph.nodes) {
+            let edge = live::edge(&self.loaded, self.scheme, node);
+            let chooses = info.tier > 0 && matches!(edge, Ok(Some(_)));
+            if chooses && !named(&info.name) {
+                return unfit(format!(
+                    "switch `{}` chooses among paths and has no [[switch]]: either all such switches forward by tags, or none",
+                    info.name
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// How the packets of a host take paths, if switches forward by tags.
+    pub(super) fn host_paths(
+        &self,
+        part: &Part,
+        own: &Host,
+    ) -> Result<Option<HostPaths>, LiveNetworkError> {
+        let Some(switch) = self.config.switch.first() else { return Ok(None) };
+        let paths = self.edge(switch, self.node(part, &switch.name)?)?.paths.len();
+        let port = self.config.probe_port();
+        let address = self.in_network(own)?;
+        let mut peers = Vec::new();
+        for host in self.config.host.iter().filter(|host| host.name != own.name) {
+            let number = self.number(part, &host.name)?.0;
+            let (address, key) = (SocketAddr::new(self.in_network(host)?, port), host.key);
+            peers.push(Peer { number, address, key });
+        }
+        let tags = TagOptions {
+            table: self.config.agent.queue,
+            network: self.config.network.clone(),
+            paths,
+            mark: self.config.paths.mark,
+            tagged: port,
+        };
+        Ok(Some(HostPaths { tags, address: SocketAddr::new(address, port), peers }))
+    }
+
+    /// The first address of a host within the network whose switches forward by tags.
+    fn in_network(&self, host: &Host) -> Result<IpAddr, LiveNetworkError> {
+        let networks: Vec<Prefix> =
+            self.config.network.iter().filter_map(|text| Prefix::parse(text)).collect();
+        let within = |of: &&IpAddr| networks.iter().any(|network| network.contains(**of));
+        match host.address.iter().find(within) {
+            Some(address) => Ok(*address),
+            None => unfit(format!(
+                "host `{}` has no address within `network`, through which its packets take paths",
+                host.name
+            )),
+        }
+    }
+
     /// How long switches use a path after the scheduler last chose it, if the scheme decides on paths.
     pub(super) fn path_life(&self) -> Option<Time> {
         system(&self.loaded, self.scheme)?.path_life()
@@ -34,12 +124,18 @@ impl LiveNetwork {
             ));
         }
         let part = self.part(None)?;
-        for switch in &config.switch {
-            let node = self.node(&part, &switch.name)?;
-            self.own(&part, switch, node)?;
-            self.flows(&part, switch, &self.edge(switch, node)?, Time::ZERO)?;
-        }
+        self.check_rules(&part)?;
         self.check_arbiters(&part)
+    }
+
+    /// Checks what the rules of switches are made of.
+    fn check_rules(&self, part: &Part) -> Result<(), LiveNetworkError> {
+        for switch in &self.config.switch {
+            let node = self.node(part, &switch.name)?;
+            self.own(part, switch, node)?;
+            self.flows(part, switch, &self.edge(switch, node)?, Time::ZERO)?;
+        }
+        Ok(())
     }
 
     fn node(&self, part: &Part, name: &str) -> Result<NodeId, LiveNetworkError> {

@@ -190,6 +190,9 @@ impl Arbiter {
             Body::Losses(losses) if spec.isolate_faults && source < self.common.hosts => {
                 isolation.lost(source, &losses, schedule, cx.now);
             }
+            Body::Down { port } if spec.isolate_faults => {
+                isolation.down(source, port, schedule, cx.now);
+            }
             Body::Echo { token, .. } => isolation.echo(token, schedule, cx.now),
             _ => {}
         }

@@ -114,7 +114,7 @@ impl Endpoint {
             queues: Queues::new(timing.capacity),
             slots: GrantedSlots::new((2 * ahead + AHEAD) * u64::from(lanes)),
             open: VecDeque::new(),
-            losses: LossTrace::new(spec.fault_window),
+            losses: LossTrace::new(spec.fault_window, common.apart),
             next_report: Time::ZERO,
             messages: VecDeque::new(),
             outbox: Outbox::new(&common, host),
@@ -317,14 +317,21 @@ impl Endpoint {
         let Some(source) = Message::source(bytes) else { return };
         let key = self.common.key(self.host.0, source);
         let Ok(Message { destination, body, .. }) = Message::parse(bytes, &key) else { return };
-        if let Body::Probe { token, path } = body
-            && destination == self.host.0
-        {
-            let echo = Body::Echo { token, path };
-            let packet = self.outbox.message(HostId(source), path, echo, &self.common, cx);
-            self.messages.push_back(packet);
-            cx.kick(PortId(0));
+        if destination != self.host.0 {
+            return;
         }
+        let (to, path, body) = match body {
+            Body::Probe { token, path } => (HostId(source), path, Body::Echo { token, path }),
+            Body::Trial { token, path, to } if self.common.arbiters.contains(&HostId(source)) => {
+                (HostId(to), path, Body::Probe { token, path })
+            }
+            // The echo of a trial.
+            Body::Echo { .. } => (self.peers.current().host, self.peers.current().path(), body),
+            _ => return,
+        };
+        let packet = self.outbox.message(to, path, body, &self.common, cx);
+        self.messages.push_back(packet);
+        cx.kick(PortId(0));
     }
 }
 

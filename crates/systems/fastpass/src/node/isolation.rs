@@ -10,10 +10,17 @@ use crate::wire::fastpass::Losses;
 use slotline_net::id::HostId;
 use slotline_net::node::Fault;
 use slotline_net::time::Time;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The number of successive probes that must succeed.
 const TRIES: u32 = 3;
+/// The largest number of trials that must succeed where the component has failed again and again.
+const MOST_TRIES: u32 = 96;
+/// A component that fails again within this number of probe intervals has not worked in between.
+const RELAPSE: u64 = 100;
+/// The number of trials of one pair of hosts that may fail. The first one begins a session between both.
+const OF_PAIR: u32 = 4;
 
 /// A component that is not used.
 struct Excluded {
@@ -22,6 +29,10 @@ struct Excluded {
     echoes: u32,
     /// Whether the last probe was answered.
     answered: bool,
+    /// The number of trials that were not answered.
+    failed: u32,
+    /// The number of successive probes that must succeed.
+    tries: u32,
 }
 
 /// Finds faulty components and makes the schedule avoid them.
@@ -34,12 +45,17 @@ pub(super) struct Isolation {
     /// Losses reported before this time may be of packets on earlier paths.
     valid_from: Time,
     window: Time,
+    /// Where hosts probe paths: how many trials each component has passed last, and when.
+    passed: BTreeMap<Component, (u32, Time)>,
+    apart: bool,
+    relapse: Time,
     components: Vec<Component>,
     named: Vec<Component>,
 }
 
 impl Isolation {
-    pub fn new(fabric: Arc<Fabric>, spec: &FastpassSpec) -> Isolation {
+    /// `apart`: hosts probe paths, see [`super::Common::apart`].
+    pub fn new(fabric: Arc<Fabric>, spec: &FastpassSpec, apart: bool) -> Isolation {
         let thresholds = Thresholds {
             share: spec.fault_share,
             losses: spec.fault_losses,
@@ -52,6 +68,9 @@ impl Isolation {
             found: Vec::new(),
             valid_from: Time::ZERO,
             window: spec.fault_window,
+            passed: BTreeMap::new(),
+            apart,
+            relapse: spec.probe_interval.times(RELAPSE),
             components: Vec::new(),
             named: Vec::new(),
         }
@@ -88,10 +107,32 @@ impl Isolation {
         }
         self.named.clear();
         self.faults.judge(now, &mut self.named);
-        for &component in &self.named {
-            self.found.push(Fault::new(now, self.fabric.part(component)));
-            self.excluded.push(Excluded { component, echoes: 0, answered: true });
-            schedule.set_works(component, false);
+        for component in std::mem::take(&mut self.named) {
+            self.exclude(component, schedule, now);
+        }
+    }
+    /// A switch, which is the machine with this number, reports that a link does not work.
+    pub fn down(&mut self, machine: u32, port: u16, schedule: &mut Schedule, now: Time) {
+        let Some(link) = self.fabric.link_of(machine, port) else { return };
+        if self.faults.name(link) {
+            self.exclude(link, schedule, now);
+        }
+        // The switch itself has sent packets another way, where they have delayed others.
+        self.faults.forget();
+        self.valid_from = now.after(self.window).after(self.window);
+    }
+    fn exclude(&mut self, component: Component, schedule: &mut Schedule, now: Time) {
+        self.found.push(Fault::new(now, self.fabric.part(component)));
+        let tries = self.tries(component, now);
+        self.excluded.push(Excluded { component, echoes: 0, answered: true, failed: 0, tries });
+        schedule.set_works(component, false);
+    }
+    /// A part of all probes succeeds over a link that loses a part of all packets. Where that would let it be used again and
+    /// again, twice as many must succeed each time.
+    fn tries(&self, component: Component, now: Time) -> u32 {
+        match self.passed.get(&component) {
+            Some((tries, at)) if now < at.after(self.relapse) => (2 * tries).min(MOST_TRIES),
+            _ => TRIES,
         }
     }
     /// Notes that timeslots from `at` on avoid all faults found.
@@ -130,14 +171,30 @@ impl Isolation {
         };
         excluded.iter_mut().filter_map(probe).collect()
     }
+    /// The trials to ask hosts for: the host that probes, the host that is to answer, the path, and the token.
+    pub fn trials(&mut self) -> Vec<(HostId, HostId, u16, u32)> {
+        let Isolation { fabric, faults, excluded, .. } = self;
+        let trial = |out: &mut Excluded| {
+            out.failed += u32::from(!out.answered);
+            out.echoes = if out.answered { out.echoes } else { 0 };
+            out.answered = false;
+            let found =
+                fabric.pair_over(out.failed / OF_PAIR, out.component, |at| faults.is_named(at));
+            found.map(|(from, to, path)| (from, to, path, out.component))
+        };
+        excluded.iter_mut().filter_map(trial).collect()
+    }
     /// Handles the answer to a probe.
     pub fn echo(&mut self, token: u32, schedule: &mut Schedule, now: Time) {
         let Some(at) = self.excluded.iter().position(|out| out.component == token) else { return };
         let out = &mut self.excluded[at];
         out.echoes += u32::from(!out.answered);
         out.answered = true;
-        if out.echoes < TRIES {
+        if out.echoes < out.tries {
             return;
+        }
+        if self.apart {
+            self.passed.insert(token, (out.tries, now));
         }
         self.excluded.remove(at);
         let part = self.fabric.part(token);

@@ -5,6 +5,7 @@ use crate::wire::fastpass::{Losses, MOST_LOSSES};
 use slotline_net::frame::{Kind, Packet, RETRANSMITTED, TIMED_OUT};
 use slotline_net::rng::mix64;
 use slotline_net::time::Time;
+use std::collections::BTreeMap;
 
 #[derive(Clone, Copy, Default)]
 struct Sent {
@@ -22,14 +23,20 @@ pub(super) struct LossTrace {
     sent: Vec<Sent>,
     /// A retransmission later than this shows no loss: the packet or its acknowledgement may have waited.
     within: Time,
+    /// Whether packets do not say if they are retransmitted after a time-out, as those of real machines.
+    unmarked: bool,
+    /// Connections whose retransmissions follow a time-out, if packets do not say so, and until when.
+    timed_out: BTreeMap<u32, Time>,
     losses: Vec<Losses>,
 }
 
 const PLACES: usize = 4_096;
 
 impl LossTrace {
-    pub fn new(within: Time) -> LossTrace {
-        LossTrace { sent: Vec::new(), within, losses: Vec::new() }
+    /// `unmarked`: packets do not say if they are retransmitted after a time-out.
+    pub fn new(within: Time, unmarked: bool) -> LossTrace {
+        let timed_out = BTreeMap::new();
+        LossTrace { sent: Vec::new(), within, unmarked, timed_out, losses: Vec::new() }
     }
     fn place(packet: &Packet) -> usize {
         mix64(u64::from(packet.flow) << 32 | u64::from(packet.seq)) as usize % PLACES
@@ -57,10 +64,19 @@ impl LossTrace {
         if sent.known && (sent.conn, sent.seq) == (packet.flow, packet.seq) {
             sent.known = false;
             let (dst, path, span) = (sent.dst, sent.path, now.since(sent.at));
-            if span <= self.within {
-                self.count(dst, path);
+            match span <= self.within {
+                true if self.unmarked && self.has_timed_out(packet.flow, now) => {}
+                true => self.count(dst, path),
+                // Transports wait longer for a time-out, and then send again what was not lost, too.
+                false if self.unmarked => {
+                    self.timed_out.insert(packet.flow, now.after(self.within));
+                }
+                false => {}
             }
         }
+    }
+    fn has_timed_out(&self, conn: u32, now: Time) -> bool {
+        self.timed_out.get(&conn).is_some_and(|until| now < *until)
     }
     fn count(&mut self, dst: u32, path: u16) {
         let known = self.losses.iter().position(|loss| (loss.dst, loss.path) == (dst, path));
@@ -89,7 +105,7 @@ mod tests {
     fn a_retransmission_names_the_path_of_the_first_one() {
         let packet =
             |seq, flags| Packet { dst: HostId(4), flow: 9, seq, flags, ..Packet::default() };
-        let mut trace = LossTrace::new(Time::ms(1));
+        let mut trace = LossTrace::new(Time::ms(1), false);
         trace.on_enqueue(&packet(1, RETRANSMITTED), Time::ZERO);
         (1..5).for_each(|seq| trace.on_send(&packet(seq, 0), seq as u16, Time::ZERO));
         for _ in 0..2 {
@@ -99,5 +115,23 @@ mod tests {
         }
         assert_eq!(trace.take(), [Losses { dst: 4, path: 2, packets: 1 }], "once, for number 2");
         assert!(!trace.has_losses());
+    }
+
+    #[test]
+    fn after_a_time_out_nothing_shows_a_loss_for_a_while() {
+        let packet = |flow, seq| Packet { flow, seq, flags: RETRANSMITTED, ..Packet::default() };
+        let mut trace = LossTrace::new(Time::ms(1), true);
+        let send = |trace: &mut LossTrace, at| {
+            (1..5).for_each(|seq| trace.on_send(&packet(9, seq), 0, Time::us(at)));
+            trace.on_send(&packet(8, 2), 1, Time::us(at));
+        };
+        send(&mut trace, 0);
+        trace.on_enqueue(&packet(9, 1), Time::us(1_100));
+        send(&mut trace, 1_200);
+        trace.on_enqueue(&packet(9, 2), Time::us(2_000));
+        trace.on_enqueue(&packet(8, 2), Time::us(2_000));
+        trace.on_enqueue(&packet(9, 3), Time::us(2_200));
+        let lost = |path| Losses { dst: 0, path, packets: 1 };
+        assert_eq!(trace.take(), [lost(1), lost(0)], "of the other connection, and later");
     }
 }

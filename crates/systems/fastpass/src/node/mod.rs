@@ -13,6 +13,7 @@ mod isolation;
 mod losses;
 mod message_budget;
 mod outbox;
+mod path_switch;
 mod peers;
 mod queues;
 mod service;
@@ -20,6 +21,7 @@ mod timer;
 
 pub use arbiter::Arbiter;
 pub use endpoint::Endpoint;
+pub use path_switch::PathSwitch;
 
 use crate::fcp::Config;
 use crate::spec::Fastpass;
@@ -47,6 +49,9 @@ pub struct Common {
     pub incarnation: u64,
     /// See [`slotline_net::scheme::Surroundings::elected`].
     pub elected: bool,
+    /// Whether messages to and from arbiters take other ways than packets, as those of real machines do. Then hosts
+    /// probe paths for their arbiter.
+    pub apart: bool,
     /// By host, the key of its name.
     pub host_keys: Arc<[u64]>,
 }

@@ -67,7 +67,7 @@ impl Service {
             sessions: (0..common.hosts).map(session).collect(),
             due: Deadlines::new(common.hosts as usize),
             schedule,
-            isolation: Isolation::new(Arc::clone(fabric), common.options.spec()),
+            isolation: Isolation::new(Arc::clone(fabric), common.options.spec(), common.apart),
             batch: None,
             first: 0,
             budget: MessageBudget::new(&common.timing),
@@ -207,8 +207,16 @@ impl Service {
             self.isolation.reroute(fabric, now);
         }
     }
-    /// Asks endpoints for echoes over excluded components.
+    /// Asks endpoints for echoes over excluded components, or for trials of them.
     pub fn probe(&mut self, out: &mut Outbox, cx: &mut Cx<'_>) {
+        if self.common.apart {
+            for (host, to, path, token) in self.isolation.trials() {
+                let trial = Body::Trial { token, path, to: to.0 };
+                let packet = out.message(host, path, trial, &self.common, cx);
+                cx.send(PortId(0), packet);
+            }
+            return;
+        }
         for (host, path, token) in self.isolation.probes(self.host) {
             let packet = out.message(host, path, Body::Probe { token, path }, &self.common, cx);
             cx.send(PortId(0), packet);

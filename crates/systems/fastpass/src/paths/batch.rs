@@ -180,6 +180,9 @@ impl Selector {
     /// Chooses paths for the packets of one slot and notes them by grant.
     fn select_slot(&mut self, slot: u32) -> Result<(), SelectError> {
         let (packets, numbers) = &self.slots[slot as usize];
+        if packets.is_empty() {
+            return Ok(());
+        }
         match &mut self.topology {
             Topology::TwoTiers(selector) => {
                 selector.select(packets, &mut self.choices)?;

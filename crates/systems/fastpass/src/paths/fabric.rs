@@ -281,6 +281,13 @@ impl Fabric {
     pub fn components(&self) -> usize {
         self.directed.len()
     }
+    /// The link at a port of a switch, which is the machine with this number: switches follow hosts and stations.
+    pub fn link_of(&self, machine: u32, port: u16) -> Option<Component> {
+        let node = (machine as usize).checked_sub(self.rack.len())?;
+        let wires = (node < self.directed.len() - self.links)
+            .then(|| self.wiring.of(NodeId(node as u32)))?;
+        wires.get(usize::from(port)).map(|wire| wire.link as Component)
+    }
     /// The link or switch that a component stands for.
     pub fn part(&self, component: Component) -> Part {
         let node = (component as usize).checked_sub(self.links);
@@ -391,9 +398,33 @@ impl Fabric {
         component: Component,
         avoid: impl Fn(Component) -> bool,
     ) -> Option<(HostId, u16)> {
-        let mut components = Vec::new();
-        let hosts = (0..self.hosts as u32).map(HostId);
-        let mut all = hosts.flat_map(|host| (0..self.paths).map(move |path| (host, path)));
+        self.path_from(from, 0, component, &avoid)
+    }
+    /// The same for any pair of hosts. The search begins with the pair number `first`, in a circle.
+    pub fn pair_over(
+        &self,
+        first: u32,
+        component: Component,
+        avoid: impl Fn(Component) -> bool,
+    ) -> Option<(HostId, HostId, u16)> {
+        let hosts = self.hosts as u32;
+        (0..hosts).find_map(|n| {
+            let from = (first + n) % hosts;
+            let to = self.path_from(from, first / hosts, component, &avoid);
+            to.map(|(to, path)| (HostId(from), to, path))
+        })
+    }
+    /// See [`Fabric::path_over`]; the search begins with the host number `first`.
+    fn path_from(
+        &self,
+        from: u32,
+        first: u32,
+        component: Component,
+        avoid: &impl Fn(Component) -> bool,
+    ) -> Option<(HostId, u16)> {
+        let (mut components, hosts) = (Vec::new(), self.hosts as u32);
+        let others = (0..hosts).map(|n| HostId((first + n) % hosts));
+        let mut all = others.flat_map(|host| (0..self.paths).map(move |path| (host, path)));
         all.find(|&(host, path)| {
             self.on_path(from, host.0, path, &mut components);
             components.contains(&component)

@@ -1,5 +1,7 @@
 //! The messages of Fastpass' nodes besides FCP: the watchdog of the arbiters (§5.1), reports of lost packets,
-//! and probes of paths (§5.2). Numbers are big-endian:
+//! and probes of paths (§5.2). On real machines, where messages
+//! of arbiters take other ways than packets, an arbiter lets an endpoint probe another one by a trial, and
+//! switches report their links. Numbers are big-endian:
 //!
 //! ```text
 //! magic: u8 = 0x46, type: u8, count: u16, source: u32, destination: u32, body, authentication: u64
@@ -11,6 +13,8 @@
 //! | 2 | losses | count entries of destination: u32, path: u16, packets: u16 |
 //! | 3 | probe | token: u32, path: u16 |
 //! | 4 | echo | token: u32, path: u16 |
+//! | 5 | trial | token: u32, path: u16, to: u32 |
+//! | 6 | down | port: u16 |
 //!
 //! The count is zero in messages without losses. The code at the end is SipHash-2-4 of all bytes before it,
 //! with the key of the two nodes. Nothing is acknowledged: every message is repeated, or may be lost.
@@ -50,6 +54,20 @@ pub enum Body {
     },
     /// An endpoint has found that packets were lost.
     Losses(Vec<Losses>),
+    /// Asks an endpoint to probe a path to another endpoint, and to pass the echo on.
+    Trial {
+        /// The probe has the same token.
+        token: u32,
+        /// The path.
+        path: u16,
+        /// The endpoint that is to be probed.
+        to: u32,
+    },
+    /// A link of the sending switch does not work.
+    Down {
+        /// The port of the link.
+        port: u16,
+    },
     /// Asks an endpoint for an echo over the same path.
     Probe {
         /// The echo has the same token.
@@ -85,6 +103,8 @@ impl Message {
             Body::Losses(losses) => (2, losses.len().min(MOST_LOSSES)),
             Body::Probe { .. } => (3, 0),
             Body::Echo { .. } => (4, 0),
+            Body::Trial { .. } => (5, 0),
+            Body::Down { .. } => (6, 0),
         };
         let mut out = vec![MAGIC, kind];
         out.extend((count as u16).to_be_bytes());
@@ -103,6 +123,12 @@ impl Message {
             Body::Probe { token, path } | Body::Echo { token, path } => {
                 out.extend(token.to_be_bytes());
                 out.extend(path.to_be_bytes());
+            }
+            Body::Down { port } => out.extend(port.to_be_bytes()),
+            Body::Trial { token, path, to } => {
+                out.extend(token.to_be_bytes());
+                out.extend(path.to_be_bytes());
+                out.extend(to.to_be_bytes());
             }
         }
         out.extend(siphash(key, &out).to_be_bytes());
@@ -133,6 +159,8 @@ impl Message {
             1 => 16,
             2 => 8 * usize::from(count),
             3 | 4 => 6,
+            5 => 10,
+            6 => 2,
             _ => return Ok(field("type", kind.into())?),
         };
         let signed = Reader(bytes).bytes(HEADER + body)?;
@@ -160,6 +188,8 @@ impl Body {
             }
             2 => Body::Losses((0..count).map(|_| Losses::parse(reader)).collect::<Result<_, _>>()?),
             3 => Body::Probe { token: reader.u32()?, path: reader.u16()? },
+            6 => Body::Down { port: reader.u16()? },
+            5 => Body::Trial { token: reader.u32()?, path: reader.u16()?, to: reader.u32()? },
             _ => Body::Echo { token: reader.u32()?, path: reader.u16()? },
         })
     }
@@ -185,6 +215,8 @@ mod tests {
             (any::<u64>(), 0..u64::MAX / 1_000)
                 .prop_map(|(term, ns)| Body::Watchdog { term, sent: Time::ns(ns) }),
             prop::collection::vec(loss, 0..MOST_LOSSES).prop_map(Body::Losses),
+            any::<(u32, u16, u32)>().prop_map(|(token, path, to)| Body::Trial { token, path, to }),
+            any::<u16>().prop_map(|port| Body::Down { port }),
             any::<(u32, u16)>().prop_map(|(token, path)| Body::Probe { token, path }),
             any::<(u32, u16)>().prop_map(|(token, path)| Body::Echo { token, path }),
         ]
@@ -214,12 +246,12 @@ mod tests {
         }
 
         #[test]
-        fn no_bytes_make_the_parser_panic(bytes in prop::collection::vec(any::<u8>(), 0..200), kind in 0u8..6, sign: bool) {
+        fn no_bytes_make_the_parser_panic(bytes in prop::collection::vec(any::<u8>(), 0..200), kind in 0u8..8, sign: bool) {
             let mut bytes = bytes;
             if sign && bytes.len() > HEADER + CODE {
                 (bytes[0], bytes[1], bytes[2]) = (MAGIC, kind, 0);
                 bytes[3] = bytes[3].min(8) * u8::from(kind == 2);
-                let body = match kind { 1 => 16, 2 => 8 * usize::from(bytes[3]), _ => 6 };
+                let body = match kind { 1 => 16, 2 => 8 * usize::from(bytes[3]), 5 => 10, 6 => 2, _ => 6 };
                 if bytes.len() >= HEADER + body + CODE {
                     let code = siphash(&KEY, &bytes[..HEADER + body]);
                     bytes[HEADER + body..][..CODE].copy_from_slice(&code.to_be_bytes());
