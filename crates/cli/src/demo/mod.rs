@@ -1,8 +1,10 @@
 //! `slotline demo`: hosts send, first without an arbiter or a bump and then with it.
 
+mod clock_faults;
 mod daemons;
 mod load;
 mod outage;
+mod outcome;
 mod repeated;
 mod roster;
 mod testbed;
@@ -10,17 +12,13 @@ mod testbed;
 use crate::out::say;
 use anyhow::{Context, Result, anyhow, bail};
 use clap::{Args, ValueEnum};
-use daemons::Daemons;
+use daemons::{Daemons, Disturbed};
 use load::Load;
-use outage::Outage;
-use serde::Serialize;
-use serde_json::Value;
+use outcome::Outcome;
 use slotline_emulate::families::{Families, twin, twin_prefix};
 use slotline_emulate::isolation;
 use slotline_guest::inside;
-use slotline_live::timeslots::Accepted;
 use slotline_net::units::{Bytes, Rate};
-use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
@@ -72,6 +70,10 @@ pub struct DemoOptions {
     /// While traffic runs, let all daemons reload their configuration, and take the first sender out of the schedule and back.
     #[arg(long, conflicts_with = "kill")]
     pub operate: bool,
+    /// While traffic runs, let the clock of the first sender's agent step by a second, forward and back, once each second. It is
+    /// slow by 100 parts per million all the time (fastpass).
+    #[arg(long, conflicts_with_all = ["kill", "operate"])]
+    pub faulty_clock: bool,
     /// Let hosts send over IPv6.
     #[arg(long)]
     pub ipv6: bool,
@@ -127,35 +129,6 @@ pub struct Demo<'a> {
     arbiters: usize,
     /// The folder for files of daemons.
     folder: PathBuf,
-}
-
-/// The measured values with and without the daemons.
-#[derive(Serialize)]
-struct Outcome {
-    without: Option<Load>,
-    with: Load,
-    /// What followed from each kill of `--kills`.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    kills: Vec<Outage>,
-    /// The timeslots that hosts accepted, where an arbiter is killed and the other one takes over.
-    timeslots: Option<Timeslots>,
-    /// The status of the daemons at the end.
-    daemons: BTreeMap<String, Value>,
-}
-
-/// The timeslots that hosts accepted.
-#[derive(Clone, Copy, Serialize)]
-#[serde(rename_all = "kebab-case")]
-struct Timeslots {
-    accepted: u64,
-    /// Those that were granted twice, to one source or to one destination.
-    granted_twice: u64,
-}
-
-impl From<Accepted> for Timeslots {
-    fn from(Accepted { timeslots: accepted, twice: granted_twice }: Accepted) -> Timeslots {
-        Timeslots { accepted, granted_twice }
-    }
 }
 
 /// The demonstration, in namespaces of its own.
@@ -232,6 +205,9 @@ impl DemoOptions {
             Some(Victim::Arbiter | Victim::Primary | Victim::Agent) if bump => {
                 bail!("there are no arbiters and no agents here: use `--kill bump`")
             }
+            _ if self.faulty_clock && self.control != DemoControl::Fastpass => {
+                bail!("`--faulty-clock` compares packets with timeslots: use fastpass")
+            }
             _ if self.cut && !self.control.has_paths() => {
                 bail!("`--cut` needs several paths: use hedera or flow-scheduler")
             }
@@ -280,15 +256,13 @@ impl Demo<'_> {
     /// The traffic under new daemons, one of which may be killed.
     fn with_daemons(&self) -> Result<Outcome> {
         let mut daemons = Daemons::start(self)?;
-        let (with, kills) = self.load_during(self.seconds_with(), || daemons.disturb(self))?;
+        let (with, done) = self.load_during(self.seconds_with(), || daemons.disturb(self))?;
+        let Disturbed { kills, clock_faults } = done.unwrap_or_default();
+        let clock_faults = daemons.consequences(clock_faults)?;
         let (daemons, timeslots) = daemons.end()?;
-        let kills = kills
-            .unwrap_or_default()
-            .into_iter()
-            .map(|kill| kill.outage(&with, &timeslots))
-            .collect();
+        let kills = kills.into_iter().map(|kill| kill.outage(&with, &timeslots)).collect();
         let accepted = self.logs_timeslots().then(|| timeslots.accepted().into());
-        Ok(Outcome { without: None, with, kills, timeslots: accepted, daemons })
+        Ok(Outcome { without: None, with, kills, timeslots: accepted, clock_faults, daemons })
     }
     /// The traffic without daemons. A link is cut here, too.
     fn without_daemons(&self) -> Result<Load> {
@@ -327,6 +301,7 @@ impl Demo<'_> {
     fn seconds_with(&self) -> u16 {
         match self.options.kills {
             Some(kills) => daemons::BETWEEN * (kills + 1),
+            None if self.options.faulty_clock => self.options.seconds.max(clock_faults::SECONDS),
             None => self.options.seconds,
         }
     }
@@ -369,9 +344,13 @@ impl Demo<'_> {
             _ => "standby".into(),
         }
     }
-    /// Whether hosts log their timeslots: those that two arbiters in turn granted.
-    fn logs_timeslots(&self) -> bool {
+    /// Whether two arbiters of Fastpass grant timeslots in turn.
+    fn has_secondary(&self) -> bool {
         self.options.control == DemoControl::Fastpass && self.arbiters == 2
+    }
+    /// Whether hosts log their timeslots.
+    fn logs_timeslots(&self) -> bool {
+        self.has_secondary() || self.options.faulty_clock
     }
     /// The number of hosts with agents in a star. Arbiters run on the others.
     fn hosts(&self) -> usize {
@@ -409,78 +388,5 @@ impl Demo<'_> {
              {buffer} of waiting packets for each.",
             self.options.control.description()
         )
-    }
-}
-
-impl Outcome {
-    fn table(&self, name: &str) -> String {
-        let mut lines = vec![format!("{:36}{:>12}{:>12}", "", "without", name)];
-        let mut row = |what: &str, of: fn(&Load) -> f64, digits: usize| {
-            let number = |load| format!("{:>12.digits$}", of(load));
-            let without = self.without.as_ref().map_or_else(|| format!("{:>12}", "-"), number);
-            lines.push(format!("{what:36}{without}{}", number(&self.with)));
-        };
-        row("Goodput, all senders     Mbit/s", Load::goodput, 1);
-        row("Goodput, least sender    Mbit/s", Load::least, 1);
-        row("Goodput, most sender     Mbit/s", Load::most, 1);
-        if !self.with.by_second.is_empty() {
-            row("Goodput before the cut   Mbit/s", |load| load.third(0), 1);
-            row("Goodput while it is cut  Mbit/s", |load| load.third(1), 1);
-            row("Goodput after the cut    Mbit/s", |load| load.third(2), 1);
-        }
-        row("Ping, median                 ms", |load| load.ping(0.5), 2);
-        row("Ping, 99th percentile        ms", |load| load.ping(0.99), 2);
-        row("Ping, longest                ms", |load| load.ping(1.0), 2);
-        row("Pings without answer", |load| load.pings_lost as f64, 0);
-        row("Segments sent again", |load| load.retransmits as f64, 0);
-        if self.with.lost_in_nights.is_some() {
-            row("Packets lost in nights", |load| load.lost_in_nights.unwrap_or_default() as f64, 0);
-        }
-        row("Packets dropped by the switch", |load| load.dropped as f64, 0);
-        if self.with.most_waiting.is_some() {
-            row(
-                "Most bytes seen in the switch KB",
-                |load| load.most_waiting.unwrap_or_default() as f64 / 1e3,
-                1,
-            );
-        }
-        if let Some(Timeslots { accepted, granted_twice }) = self.timeslots {
-            let mut line = |what: &str, count: u64| {
-                lines.push(format!("{what:36}{:>12}{count:>12}", "-"));
-            };
-            line("Timeslots that hosts accepted", accepted);
-            line("Timeslots granted twice", granted_twice);
-        }
-        if let Some(share) = self.share_of_circuits() {
-            lines.push(format!(
-                "{:36}{:>12}{share:>12.1}",
-                "Bytes that left by circuits       %", "-"
-            ));
-        }
-        if let Some(changed) = self.changed_paths() {
-            let none = "-";
-            lines.push(format!("{:36}{none:>12}{changed:>12}", "Paths that switches were told"));
-        }
-        if let Some(bump) = self.daemons.get("bump") {
-            let dropped = ["dropped", "no-room"].map(|key| bump[key].as_u64().unwrap_or_default());
-            let (none, dropped) = ("-", dropped.iter().sum::<u64>());
-            lines.push(format!("{:36}{none:>12}{dropped:>12}", "Packets dropped by the bump"));
-        }
-        lines.join("\n")
-    }
-    /// How often a switch was told another path for a flow.
-    fn changed_paths(&self) -> Option<u64> {
-        let of = |status: &Value| status["counters"]["changed_paths"].as_u64();
-        let counts: Vec<u64> = self.daemons.values().filter_map(of).collect();
-        (!counts.is_empty()).then(|| counts.iter().sum())
-    }
-    /// The share of circuits among all bytes that left racks, in percent.
-    fn share_of_circuits(&self) -> Option<f64> {
-        let sum = |name: &str| {
-            let of = |status: &Value| status["counters"][name].as_f64();
-            self.daemons.values().filter_map(of).sum::<f64>()
-        };
-        let (circuits, packets) = (sum("circuit_bytes"), sum("packet_switch_bytes"));
-        (circuits > 0.0).then(|| 100.0 * circuits / (circuits + packets))
     }
 }

@@ -62,7 +62,12 @@ pub fn roster(demo: &Demo<'_>, folder: &Path) -> Result<Vec<Daemon>> {
         (Network::FatTree(tree), _) => in_fat_tree(demo, tree),
     };
     fs::write(folder.join("fabric.toml"), scenario(demo))?;
-    let mut text = String::from("scenario = \"fabric.toml\"\nagent.departure-times = true\n");
+    let mut text = String::from("scenario = \"fabric.toml\"\n");
+    text += match demo.options.faulty_clock {
+        // The kernel's own clock, by which it keeps packets, is not faulty.
+        true => "clock = { source = \"system\", bound = \"200us\" }\n",
+        false => "agent.departure-times = true\n",
+    };
     match &demo.testbed.network {
         Network::Star(_) => {
             _ = writeln!(text, "network = {:?}", demo.options.prefixes("10.79.0.0/24"))
@@ -258,7 +263,7 @@ fn scenario(demo: &Demo<'_>) -> String {
         }
         DemoControl::Bump => "kind = \"none\"",
     };
-    let secondary = match demo.logs_timeslots() {
+    let secondary = match demo.has_secondary() {
         true => "\nsecondary = true\nwatchdog-interval = \"2ms\"",
         false => "",
     };

@@ -135,6 +135,8 @@ pub struct Agent {
     buffer: Vec<u8>,
     /// What follows from packets that the node has sent.
     left: Vec<Departure>,
+    /// The latest local time.
+    latest: Local,
     /// How far ahead the node runs, the latest time that it was shown, and what the monotonic clock shows at local time zero.
     lead: Time,
     shown: Time,
@@ -154,6 +156,7 @@ impl Agent {
             lead: Time::ns(lead.as_nanos() as u64),
             shown: Time::ZERO,
             origin: 0,
+            latest: now,
             clocks: vec![NetworkClock::new(&setup.clock); setup.arbiters.len()],
             out: vec![false; setup.arbiters.len()],
             links: setup.role.links(),
@@ -235,6 +238,7 @@ impl Agent {
 
     /// Does everything that is due. Returns the time until there is more to do.
     fn round(&mut self, clock: &impl Fn() -> Local) -> io::Result<Duration> {
+        self.look_at(clock());
         if self.lead > Time::ZERO {
             // What is due comes before what has arrived since.
             self.step(clock())?;
@@ -253,6 +257,17 @@ impl Agent {
         self.heard = self.heard.after(clock().since(now));
         let attend = self.channel.attend(now);
         Ok(next.min(self.asks.since(now)).min(attend))
+    }
+
+    /// Begins anew if the local clock has been put back. The kernel's monotonic clock never is, but a machine may be resumed from
+    /// a copy.
+    fn look_at(&mut self, now: Local) {
+        if now < self.latest {
+            self.clocks.iter_mut().for_each(NetworkClock::put_back);
+            (self.asks, self.retries, self.heard, self.directed) = (now, now, now, now);
+            self.open_up(now);
+        }
+        self.latest = now;
     }
 
     /// Handles messages from arbiters. The clock is read after each message, because the bound of an answer holds for
@@ -401,6 +416,7 @@ impl Agent {
             drained_by_arbiter: self.out[self.leader],
             clock: clock.state(now).name(),
             clock_disciplined: clock.is_disciplined(now),
+            clock_steps: self.clocks.iter().map(NetworkClock::steps).max().unwrap_or(0),
             clock_offset_ns: clock.offset(now),
             clock_bound_ns: clock.bound(now).map(|bound| bound.as_nanos() as u64),
             epoch: clock.epoch(),

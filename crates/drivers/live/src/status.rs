@@ -32,6 +32,8 @@ pub struct AgentStatus {
     pub clock_offset_ns: Option<i64>,
     /// The largest possible error of the offset.
     pub clock_bound_ns: Option<u64>,
+    /// How often network time has begun anew because the own clock had stepped.
+    pub clock_steps: u64,
     /// Whether network time comes from the system's clock.
     pub clock_disciplined: bool,
     /// The epoch of network time, which changes if arbiters begin anew.
@@ -139,6 +141,11 @@ impl Status for AgentStatus {
             "clock_losses",
             "How often the agent stopped because network time was not known.",
             clock_losses,
+        );
+        out.counter(
+            "clock_steps",
+            "How often network time began anew because this machine's clock had stepped.",
+            self.clock_steps,
         );
         common(&mut out, self.latest_ns, self.refused, self.lost_messages);
         out.scheme(&self.counters);
