@@ -251,6 +251,8 @@ fn scenario(demo: &Demo<'_>) -> String {
         DemoControl::Tdma => {
             "kind = \"tdma\"\nslot = \"2ms\"\nguard = \"200us\"\nround = \"20ms\"\nlead = \"3ms\"\nplanning-time = \"1ms\""
         }
+        // Its two controllers choose between themselves.
+        DemoControl::Xco if demo.arbiters == 2 => "kind = \"xco\"\ncontrollers = \"standby\"",
         DemoControl::Xco => "kind = \"xco\"",
         DemoControl::Hedera => {
             "kind = \"hedera\"\npoll = \"500ms\"\ngather = \"50ms\"\ncomputing = \"1ms\"\ninstall = \"0s\""

@@ -87,7 +87,7 @@ fn check_kills(outcome: &Value) {
 /// An agent noticed steps of the clock that it uses, and not those of the time of day. Others noticed nothing. Once it had
 /// measured the time again, its packets left in their timeslots.
 fn check_clock(outcome: &Value) {
-    let faults = outcome["clock-faults"].as_array().expect("faults of a clock");
+    let faults = outcome["clock_faults"].as_array().expect("faults of a clock");
     assert_eq!(faults.len(), 4);
     for (fault, noticed) in faults.iter().zip([0, 0, 1, 1]) {
         let count = |key: &str| fault[key].as_u64().expect("a count");
@@ -132,9 +132,15 @@ fn real_hosts_send_as_daemons_decide() {
     if !makes_hosts(&folder) {
         return;
     }
-    for control in ["tdma", "xco"] {
-        check_joined(&demo(&folder, control, &["--seconds", "2", "--join-segments", "--ipv6"]));
-    }
+    let joined = ["--seconds", "2", "--join-segments", "--ipv6"];
+    check_joined(&demo(&folder, "tdma", &joined));
+    let killed = ["--seconds", "4", "--join-segments", "--kill", "primary"];
+    let outcome = demo(&folder, "xco", &killed);
+    check_joined(&outcome);
+    // XCo's other controller has taken over.
+    assert!(agents(&outcome).all(|agent| agent["obeys"] == 1), "{outcome}");
+    let standby = &outcome["daemons"]["h5"]["counters"];
+    assert!(standby["take_overs"] == 1 && standby["directives"].as_u64() > Some(10), "{standby}");
     // A quarter of these timeslots has no room for two segments.
     let outcome = demo(&folder, "fastpass", &["--faulty-clock", "--ipv6", "--seconds", "2"]);
     assert!(agents(&outcome).all(|agent| agent["scheduled"].as_u64() > Some(0)), "{outcome}");

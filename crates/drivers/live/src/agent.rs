@@ -298,7 +298,7 @@ impl Agent {
                     let fresh = self.clocks[at].answered(&reply, now);
                     self.clocks[at].compare(clock);
                     self.out[at] = reply.drained;
-                    if self.leadership.is_none() && (at == self.leader || self.seat.is_none()) {
+                    if self.leadership.is_none() && self.takes_time_of(at, now) {
                         (self.leader, self.heard) = (at, now);
                     }
                     if (fresh || reply.drained) && at == self.leader {
@@ -317,6 +317,14 @@ impl Agent {
             }
         }
         Ok(())
+    }
+
+    /// Whether network time comes from arbiter `at` from now on: it is obeyed, or none is, or the one that is obeyed no longer tells
+    /// the same time.
+    fn takes_time_of(&self, at: usize, now: Local) -> bool {
+        let (own, other) = (&self.clocks[self.leader], &self.clocks[at]);
+        let silent = own.state(now) != ClockState::Locked && own.epoch() == other.epoch();
+        at == self.leader || self.seat.is_none() || silent
     }
 
     /// Asks all arbiters for the time. It asks more often if packets wait and the arbiter is silent.
