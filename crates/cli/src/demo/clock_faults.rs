@@ -101,7 +101,8 @@ impl Faulty {
         let of = |step: Observed| {
             ahead += if step.clock == Clock::Realtime { i64::from(step.ms) * 1_000 } else { 0 };
             // The log has the time of day that the agent saw.
-            let right = |us: i64| us - ahead + (us - ahead - self.begins) * i64::from(SLOW) / 1_000_000;
+            let right =
+                |us: i64| us - ahead + (us - ahead - self.begins) * i64::from(SLOW) / 1_000_000;
             let [from, until] = step.at;
             let settled = from + SETTLED.as_micros() as i64;
             let distances = distances(log, right)?;
@@ -177,13 +178,26 @@ pub fn lines(faults: &[Consequence]) -> Vec<String> {
     let row = |fault: &Consequence| {
         format!(
             "{:22}{:>9}{:>9}{:>12}{:>12}{:>9}{:>11}",
-            fault.step, fault.noticed, fault.joined, fault.clock, fault.others, fault.used, fault.misplaced
+            fault.step,
+            fault.noticed,
+            fault.joined,
+            fault.clock,
+            fault.others,
+            fault.used,
+            fault.misplaced
         )
     };
     let head = format!(
         "\nThe clock of the first sender's agent is slow by {SLOW} ppm, and steps. Timeslots are those from {} ms after a step on.\n\
          {:22}{:>9}{:>9}{:>12}{:>12}{:>9}{:>11}",
-        SETTLED.as_millis(), "", "noticed", "joined", "clock", "in others", "used", "misplaced"
+        SETTLED.as_millis(),
+        "",
+        "noticed",
+        "joined",
+        "clock",
+        "in others",
+        "used",
+        "misplaced"
     );
     match faults {
         [] => Vec::new(),

@@ -73,7 +73,8 @@ impl Daemons {
         command.args(words).args(&daemon.arguments);
         command.arg("--control").arg(self.file(daemon, "sock"));
         command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
-        let faulty = self.faulty.as_ref().filter(|_| daemon.kind == Kind::Agent && daemon.is_victim);
+        let faulty =
+            self.faulty.as_ref().filter(|_| daemon.kind == Kind::Agent && daemon.is_victim);
         command.envs(faulty.into_iter().flat_map(Faulty::variables));
         let child = match daemon.machine {
             Some(machine) => demo.testbed.inside(machine, || command.spawn()),

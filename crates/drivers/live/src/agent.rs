@@ -6,6 +6,7 @@
 //! It fails open: without an arbiter, or without network time, packets leave at once. If the daemon ends, the kernel
 //! lets packets pass.
 
+use crate::cabling::WrongCables;
 use crate::channel::{Channel, Peer};
 use crate::clock::{ClockState, Local, NetworkClock};
 use crate::config::{AgentOptions, ClockOptions, span};
@@ -32,6 +33,7 @@ use slotline_net::topology::Wire;
 use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 mod intake;
@@ -76,6 +78,8 @@ pub struct AgentSetup {
     /// How far ahead of network time its node runs where packets can be released before they leave. Then they leave in time
     /// although this daemon may be late.
     pub lead: Duration,
+    /// The links of this switch that lead elsewhere.
+    pub wrong_cables: Arc<WrongCables>,
     /// How controllers are shared out between two arbiters, and the time after which a silent one is replaced.
     pub elected: Option<(Controllers, Duration)>,
 }
@@ -428,6 +432,7 @@ impl Agent {
             clock_offset_ns: clock.offset(now),
             clock_bound_ns: clock.bound(now).map(|bound| bound.as_nanos() as u64),
             epoch: clock.epoch(),
+            wrong_cables: self.setup.wrong_cables.now(),
             held: self.held.len(),
             departure_times: self.lead > Time::ZERO,
             joined_segments: self.grip.segments().map(|segments| segments.most),

@@ -606,7 +606,11 @@ mod tests {
         arbiter.learn_time(9, &reply(later, time), later).unwrap();
         assert!(arbiter.seat.is_none());
         let network = arbiter.source.as_mut().and_then(|source| source.now(later));
-        assert_eq!(network, Some(Time::ns(time)), "time is that of the other arbiter, although it goes back");
+        assert_eq!(
+            network,
+            Some(Time::ns(time)),
+            "time is that of the other arbiter, although it goes back"
+        );
     }
 
     #[test]

@@ -328,7 +328,8 @@ mod tests {
             // The local clock is `begins` later at the same network time.
             let answer = |begins: i64| {
                 let asked = Local(5_000_000_000u64.saturating_add_signed(begins));
-                let reply = TimeReply { asked, received: there, sent: there, epoch: 1, drained: false };
+                let reply =
+                    TimeReply { asked, received: there, sent: there, epoch: 1, drained: false };
                 (reply, asked.after(Duration::from_micros(40)))
             };
             let (before, now) = answer(0);

@@ -281,7 +281,9 @@ fn plans(network: &LiveNetwork, messages: &[(u32, Vec<u8>)]) -> Vec<Vec<u8>> {
     impl Io for Heard {
         fn send(&mut self, far: End, _packet: &Packet, payload: &[u8]) -> io::Result<bool> {
             let told = slotline_hybrid::wire::Message::parse(payload);
-            if far.node.0 < RACKS * 3 && matches!(told, Ok(slotline_hybrid::wire::Message::Plan { .. })) {
+            if far.node.0 < RACKS * 3
+                && matches!(told, Ok(slotline_hybrid::wire::Message::Plan { .. }))
+            {
                 self.0.push(payload.to_vec());
             }
             Ok(true)
