@@ -154,10 +154,9 @@ fn watch_cables(config: &Config, host: &str, cables: &WrongCables, running: &Run
             continue;
         }
         looked = Instant::now();
-        match cabling::here(config, host) {
-            Ok(Some(cabling)) => note_cables(cables, cabling),
-            // lldpd has ended: what was known remains.
-            Ok(None) | Err(_) => {}
+        // If lldpd has ended, what was known remains.
+        if let Ok(Some(cabling)) = cabling::here(config, host) {
+            note_cables(cables, cabling);
         }
     }
 }

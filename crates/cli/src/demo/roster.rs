@@ -62,25 +62,7 @@ pub fn roster(demo: &Demo<'_>, folder: &Path) -> Result<Vec<Daemon>> {
         (Network::FatTree(tree), _) => in_fat_tree(demo, tree),
     };
     fs::write(folder.join("fabric.toml"), scenario(demo))?;
-    let mut text = String::from("scenario = \"fabric.toml\"\n");
-    text += match demo.options.faulty_clock {
-        // The kernel's own clock, by which it keeps packets, is not faulty.
-        true => "clock = { source = \"system\", bound = \"200us\" }\n",
-        false => "agent.departure-times = true\n",
-    };
-    match &demo.testbed.network {
-        Network::Star(_) => {
-            _ = writeln!(text, "network = {:?}", demo.options.prefixes("10.79.0.0/24"))
-        }
-        // Many daemons share few processors here.
-        Network::FatTree(_) => text += "agent.silence = \"400ms\"\nclock.guard = \"20ms\"\n",
-        Network::Racks(_) => {
-            let copy = format!("exec cat > {}", folder.join(PIPE).display());
-            let words = ["sh", "-c", &copy].map(str::to_owned);
-            let words: Vec<_> = isolation::first_served().map(str::to_owned).chain(words).collect();
-            let _ = writeln!(text, "circuits = {{ command = {words:?}, mark = {} }}", Racks::MARK);
-        }
-    }
+    let mut text = head(demo, folder);
     let (mut killed, mut rank) = (Vec::new(), 0);
     let mut daemons = Vec::new();
     for member in members {
@@ -118,6 +100,30 @@ pub fn roster(demo: &Demo<'_>, folder: &Path) -> Result<Vec<Daemon>> {
     // Arbiters start first.
     daemons.reverse();
     Ok(daemons)
+}
+
+/// The configuration without its machines.
+fn head(demo: &Demo<'_>, folder: &Path) -> String {
+    let mut text = String::from("scenario = \"fabric.toml\"\n");
+    text += match demo.options.faulty_clock {
+        // The kernel's own clock, by which it keeps packets, is not faulty.
+        true => "clock = { source = \"system\", bound = \"200us\" }\n",
+        false => "agent.departure-times = true\n",
+    };
+    match &demo.testbed.network {
+        Network::Star(_) => {
+            _ = writeln!(text, "network = {:?}", demo.options.prefixes("10.79.0.0/24"))
+        }
+        // Many daemons share few processors here.
+        Network::FatTree(_) => text += "agent.silence = \"400ms\"\nclock.guard = \"20ms\"\n",
+        Network::Racks(_) => {
+            let copy = format!("exec cat > {}", folder.join(PIPE).display());
+            let words = ["sh", "-c", &copy].map(str::to_owned);
+            let words: Vec<_> = isolation::first_served().map(str::to_owned).chain(words).collect();
+            let _ = writeln!(text, "circuits = {{ command = {words:?}, mark = {} }}", Racks::MARK);
+        }
+    }
+    text
 }
 
 impl Member {

@@ -173,7 +173,17 @@ impl Host {
         let (interval, guard) = (Time::ms(100), Time::ms(50));
         let clock = NetworkClock::new(&ClockOptions { interval, guard, ..ClockOptions::default() });
         let seat = Seat::new((setup.make)(1)?, &setup.wires, Time::ZERO);
-        Ok(Host { setup, channel, clock, seat, held: 0, asks: now, exact: false, stepped: Time::ZERO, given: 0 })
+        Ok(Host {
+            setup,
+            channel,
+            clock,
+            seat,
+            held: 0,
+            asks: now,
+            exact: false,
+            stepped: Time::ZERO,
+            given: 0,
+        })
     }
 
     /// Does what is due, and gives packets to the node until it has `backlog` packets. Returns how many have left.

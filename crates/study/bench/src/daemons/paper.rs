@@ -19,8 +19,7 @@ const BACKLOG: u32 = 4_096;
 /// and gap.
 const PACKET: f64 = 1_538.0;
 const FRAMING: f64 = 24.0;
-const OPTIONS: &str =
-    "slot = '1250ns', batch = 64, lead = '400us', timeout = '2ms', gap = '80us'";
+const OPTIONS: &str = "slot = '1250ns', batch = 64, lead = '400us', timeout = '2ms', gap = '80us'";
 
 /// Measures hosts that always have packets for each other. They and the arbiter take turns on one thread.
 pub(super) fn busy(case: &str, hosts: u32) -> Outcome {
