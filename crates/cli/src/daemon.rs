@@ -10,7 +10,7 @@ use slotline_linux::gate::{Gate, Held, Joined, Origin};
 use slotline_linux::tags::Tags;
 use slotline_live::agent::Agent;
 use slotline_live::arbiter::Arbiter;
-use slotline_live::cabling::{self, Cabling};
+use slotline_live::cabling::{self, Cabling, WrongCables};
 use slotline_live::config::Config;
 use slotline_live::forwarding::Forwarding;
 use slotline_live::grip::{Grip, Packets};
@@ -19,11 +19,17 @@ use slotline_live::record::Recorder;
 use slotline_live::reference;
 use slotline_live::renewal::{Renewal, Request};
 use slotline_live::role::Role;
+use slotline_live::running::Running;
 use slotline_live::status::{ArbiterStatus, Shared, Status};
 use slotline_live::timeslots::TimeslotLog;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// The interval at which a switch compares its links with its neighbours.
+const CABLES: Duration = Duration::from_secs(5);
 
 #[derive(Args)]
 pub struct AgentOptions {
@@ -104,12 +110,12 @@ pub fn agent(options: &AgentOptions) -> Result<ExitCode> {
         check_cabling(cabling)?;
         return Ok(fine(&options.config, &network));
     }
-    for wrong in cabling.into_iter().flat_map(|cabling| cabling.wrong) {
-        crate::out::warn(format_args!("a link leads elsewhere, says LLDP: {wrong}"));
-    }
+    let cables = Arc::clone(&setup.wrong_cables);
+    let heard = cabling.map(|cabling| note_cables(&cables, cabling)).is_some();
     setup.timeslots = options.timeslots.as_deref().map(timeslots).transpose()?;
     let running = stoppable()?;
     let grip = grip(&network, &host, &setup.role)?;
+    grip.lacks().iter().for_each(|lack| crate::out::warn(format_args!("{lack}")));
     let (address, timed) = (setup.address, grip.is_timed());
     let agent = Agent::open(setup, grip, running.now())
         .with_context(|| format!("cannot use the address {address}"))?;
@@ -129,7 +135,40 @@ pub fn agent(options: &AgentOptions) -> Result<ExitCode> {
         })),
         _ => None,
     };
-    service.run(&shared, command, || agent.run(&running, &shared).context("the agent failed"))
+    std::thread::scope(|scope| {
+        if heard {
+            scope.spawn(|| watch_cables(config, &host, &cables, &running));
+        }
+        let run = || agent.run(&running, &shared).context("the agent failed");
+        let ended = service.run(&shared, command, run);
+        running.stop();
+        ended
+    })
+}
+
+/// Looks at the links of this switch at intervals, until the daemon is to stop.
+fn watch_cables(config: &Config, host: &str, cables: &WrongCables, running: &Running) {
+    let mut looked = Instant::now();
+    while !running.stopped() {
+        std::thread::sleep(Duration::from_millis(100));
+        if looked.elapsed() < CABLES {
+            continue;
+        }
+        looked = Instant::now();
+        // If lldpd has ended, what was known remains.
+        if let Ok(Some(cabling)) = cabling::here(config, host) {
+            note_cables(cables, cabling);
+        }
+    }
+}
+
+/// Notes which links lead elsewhere, and says what has changed.
+fn note_cables(cables: &WrongCables, cabling: Cabling) {
+    let [more, fewer] = cables.replace(cabling.wrong);
+    more.iter().for_each(|wrong| {
+        crate::out::warn(format_args!("a link leads elsewhere, says LLDP: {wrong}"));
+    });
+    fewer.iter().for_each(|wrong| say(&format!("no longer, says LLDP: {wrong}")));
 }
 
 /// Says what LLDP has heard, if lldpd runs on this switch.

@@ -43,6 +43,8 @@ mod source;
 mod sweep;
 #[cfg(target_os = "linux")]
 mod top;
+#[cfg(target_os = "linux")]
+mod what_if;
 mod why;
 
 use anyhow::Context;

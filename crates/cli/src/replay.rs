@@ -1,11 +1,11 @@
 //! `slotline replay`: runs an arbiter again from the log of a real one.
 
 use crate::out::say;
+use crate::what_if::{self, Seen};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use slotline_lab::live::recorded_controller;
-use slotline_live::replay::{Log, Replayed, replay};
-use slotline_net::node::{Counter, Counters};
+use slotline_live::replay::{Log, Replayed, ReplayedStep, replay_watched};
 use slotline_scenario::{Loaded, Scenario};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,8 +16,8 @@ pub struct ReplayOptions {
     /// The log that `slotline arbiter --record` has written.
     pub log: PathBuf,
     /// Replay with another scenario, or with another value of a key of the scheme's `control`, such as
-    /// `policy=shortest-first`; keys that begin with `scheme` or `fabric` are those of the scenario. Shows how the
-    /// arbiter's counts change. The hosts' messages remain the same. May be repeated.
+    /// `policy=shortest-first`; keys that begin with `scheme` or `fabric` are those of the scenario. Shows how decisions, waiting
+    /// and the arbiter's counts change. The hosts' messages remain the same. May be repeated.
     #[arg(long, value_name = "SCENARIO|KEY=VALUE")]
     pub with: Vec<String>,
     /// Print the scenario in the log, and do not replay it.
@@ -35,12 +35,12 @@ pub fn run(options: &ReplayOptions) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let own = Scenario::parse(file, log.header.scenario.clone())?;
-    let (done, then) = again(&log, &own, true).with_context(name)?;
-    say(&summary(&done));
+    let then = again(&log, &own, true).with_context(name)?;
+    say(&summary(&then.done));
     if !options.with.is_empty() {
         let other = changed(file, &log, &options.with)?;
-        let (done, now) = again(&log, &other, false).with_context(name)?;
-        say(&comparison(&options.with.join(", "), &done, &then, &now));
+        let now = again(&log, &other, false).with_context(name)?;
+        say(&what_if::comparison(&options.with.join(", "), &then, &now));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -70,13 +70,15 @@ fn changed(file: &Path, log: &Log<'_>, with: &[String]) -> Result<Loaded> {
     }
 }
 
-/// Runs the arbiter in the network of a scenario, and returns its counts.
-fn again(log: &Log<'_>, loaded: &Loaded, compare: bool) -> Result<(Replayed, Counters)> {
+/// Runs the arbiter in the network of a scenario, and returns what was seen.
+fn again(log: &Log<'_>, loaded: &Loaded, compare: bool) -> Result<Seen> {
     let (mut seat, links) = recorded_controller(loaded, &log.header)?;
-    let done = replay(&mut log.clone(), &mut seat, &links, compare)?;
-    let mut counters = Counters::default();
-    seat.node().add_counters(&mut counters);
-    Ok((done, counters))
+    let mut seen = Seen::default();
+    let watch = |step: &ReplayedStep<'_>| seen.step(step);
+    let done = replay_watched(&mut log.clone(), &mut seat, &links, compare, watch)?;
+    seen.done = done;
+    seat.node().add_counters(&mut seen.counters);
+    Ok(seen)
 }
 
 fn summary(done: &Replayed) -> String {
@@ -90,18 +92,4 @@ fn summary(done: &Replayed) -> String {
         done.sent,
         done.span.as_secs_f64()
     )
-}
-
-fn comparison(with: &str, done: &Replayed, then: &Counters, now: &Counters) -> String {
-    let mut lines = vec![
-        format!("With {with}:"),
-        format!("{:32}{:>14}{:>14}", "", "recorded", "replayed"),
-        format!("{:32}{:>14}{:>14}", "messages sent", done.recorded, done.sent),
-    ];
-    let row = |(counter, then): (Counter, u64)| {
-        let now = now.get(counter).unwrap_or_default();
-        (then != now).then(|| format!("{:32}{then:>14}{now:>14}", counter.name))
-    };
-    lines.extend(then.all().filter_map(row));
-    lines.join("\n")
 }

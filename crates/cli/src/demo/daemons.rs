@@ -1,5 +1,6 @@
 //! The arbiter and the agents, or the bump, of the demonstration. They are processes of this program, as in a real network.
 
+use super::clock_faults::{Consequence, Faulty, Observed};
 use super::faults::Broken;
 use super::outage::Kill;
 use super::roster::{Daemon, Kind, TIMESLOTS, roster};
@@ -32,6 +33,7 @@ const FRESH: Duration = Duration::from_millis(2);
 pub struct Disturbed {
     pub kills: Vec<Kill>,
     pub broken: Option<Broken>,
+    pub clock_faults: Vec<Observed>,
 }
 
 /// Seconds from a kill to the next one.
@@ -43,6 +45,8 @@ pub struct Daemons {
     children: Vec<(Daemon, Child)>,
     /// The optical switch between racks.
     optical: Option<OpticalSwitch>,
+    /// The clock of the first sender's agent, if it is faulty.
+    faulty: Option<Faulty>,
 }
 
 impl Daemons {
@@ -52,7 +56,8 @@ impl Daemons {
         fs::create_dir_all(&folder)?;
         let roster = roster(demo, &folder)?;
         let optical = demo.optical_switch(&folder)?;
-        let mut daemons = Daemons { folder, children: Vec::new(), optical };
+        let faulty = demo.options.faulty_clock.then(|| Faulty::new(&folder)).transpose()?;
+        let mut daemons = Daemons { folder, children: Vec::new(), optical, faulty };
         for daemon in roster {
             let child = daemons.spawn(demo, &daemon)?;
             daemons.children.push((daemon, child));
@@ -73,6 +78,9 @@ impl Daemons {
         command.args(words).args(&daemon.arguments);
         command.arg("--control").arg(self.file(daemon, "sock"));
         command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
+        let faulty =
+            self.faulty.as_ref().filter(|_| daemon.kind == Kind::Agent && daemon.is_victim);
+        command.envs(faulty.into_iter().flat_map(Faulty::variables));
         let child = match daemon.machine {
             Some(machine) => demo.testbed.inside(machine, || command.spawn()),
             None => command.spawn(),
@@ -124,7 +132,15 @@ impl Daemons {
             Some(times) => Some(self.by_network_time(times)?),
             None => None,
         };
-        Ok(Disturbed { kills: self.kill(demo)?, broken })
+        let clock_faults = match self.faulty.take() {
+            None => Vec::new(),
+            Some(mut faulty) => {
+                let observed = faulty.steps(|| self.agents());
+                self.faulty = Some(faulty);
+                observed?
+            }
+        };
+        Ok(Disturbed { kills: self.kill(demo)?, broken, clock_faults })
     }
 
     /// Times by the network's time, as the arbiter tells it.
@@ -142,6 +158,31 @@ impl Daemons {
         let at = |time: Instant| now - here.duration_since(time).as_nanos() as f64;
         let change_ms = broken.duration_since(from).as_secs_f64() * 1e3;
         Ok(Broken { from_ns: at(from), until_ns: at(until), change_ms })
+    }
+
+    /// The status of the agent that may be disturbed, and those of the others.
+    fn agents(&self) -> Result<(Value, Vec<Value>)> {
+        let (mut own, mut others) = (Value::Null, Vec::new());
+        for (agent, _) in self.children.iter().filter(|(of, _)| of.kind == Kind::Agent) {
+            let status = status(&self.file(agent, "sock"))?;
+            match agent.is_victim {
+                true => own = status,
+                false => others.push(status),
+            }
+        }
+        Ok((own, others))
+    }
+
+    /// What followed from faults of a clock for the timeslots of its host.
+    pub fn consequences(&self, faults: Vec<Observed>) -> Result<Vec<Consequence>> {
+        let Some(faulty) = &self.faulty else { return Ok(Vec::new()) };
+        let agents = self.children.iter().filter(|(of, _)| of.kind == Kind::Agent);
+        let (agent, _) = agents.into_iter().find(|(of, _)| of.is_victim).context("no agent")?;
+        let file = self.file(agent, TIMESLOTS);
+        let text = fs::read_to_string(&file)?;
+        faulty
+            .consequences(faults, &text)
+            .with_context(|| format!("cannot read the log of timeslots {}", file.display()))
     }
 
     /// Reloads all daemons twice, and takes the first sender out of the schedule for a third of the time.

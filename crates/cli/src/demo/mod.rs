@@ -1,10 +1,12 @@
 //! `slotline demo`: hosts send, first without an arbiter or a bump and then with it.
 
+mod clock_faults;
 mod daemons;
 mod faults;
 mod load;
 mod options;
 mod outage;
+mod outcome;
 mod repeated;
 mod roster;
 mod testbed;
@@ -12,17 +14,12 @@ mod testbed;
 use crate::out::say;
 use anyhow::{Context, Result, anyhow};
 use daemons::{Daemons, Disturbed};
-use faults::FoundFault;
 use load::Load;
 pub use options::{DemoControl, DemoOptions, Victim};
-use outage::Outage;
-use serde::Serialize;
-use serde_json::Value;
+use outcome::Outcome;
 use slotline_emulate::isolation;
 use slotline_guest::inside;
-use slotline_live::timeslots::Accepted;
 use slotline_net::units::Rate;
-use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -40,38 +37,6 @@ pub struct Demo<'a> {
     arbiters: usize,
     /// The folder for files of daemons.
     folder: PathBuf,
-}
-
-/// The measured values with and without the daemons.
-#[derive(Serialize)]
-struct Outcome {
-    without: Option<Load>,
-    with: Load,
-    /// What followed from each kill of `--kills`.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    kills: Vec<Outage>,
-    /// The links and switches that the arbiter found to lose packets.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    faults: Vec<FoundFault>,
-    /// The timeslots that hosts accepted, where an arbiter is killed and the other one takes over.
-    timeslots: Option<Timeslots>,
-    /// The status of the daemons at the end.
-    daemons: BTreeMap<String, Value>,
-}
-
-/// The timeslots that hosts accepted.
-#[derive(Clone, Copy, Serialize)]
-#[serde(rename_all = "kebab-case")]
-struct Timeslots {
-    accepted: u64,
-    /// Those that were granted twice, to one source or to one destination.
-    granted_twice: u64,
-}
-
-impl From<Accepted> for Timeslots {
-    fn from(Accepted { timeslots: accepted, twice: granted_twice }: Accepted) -> Timeslots {
-        Timeslots { accepted, granted_twice }
-    }
 }
 
 /// The demonstration, in namespaces of its own.
@@ -113,12 +78,13 @@ impl Demo<'_> {
     fn with_daemons(&self) -> Result<Outcome> {
         let mut daemons = Daemons::start(self)?;
         let (with, done) = self.load_during(self.seconds_with(), || daemons.disturb(self))?;
+        let Disturbed { kills, broken, clock_faults } = done.unwrap_or_default();
+        let clock_faults = daemons.consequences(clock_faults)?;
         let (daemons, timeslots) = daemons.end()?;
-        let Disturbed { kills, broken } = done.unwrap_or_default();
         let kills = kills.into_iter().map(|kill| kill.outage(&with, &timeslots)).collect();
         let faults = broken.map(|broken| faults::found(&daemons, &broken)).unwrap_or_default();
-        let accepted = self.logs_timeslots().then(|| timeslots.accepted().into());
-        Ok(Outcome { without: None, with, kills, faults, timeslots: accepted, daemons })
+        let timeslots = self.logs_timeslots().then(|| timeslots.accepted().into());
+        Ok(Outcome { without: None, with, kills, faults, timeslots, clock_faults, daemons })
     }
     /// The traffic without daemons. A link breaks here, too.
     fn without_daemons(&self) -> Result<Load> {
@@ -167,6 +133,7 @@ impl Demo<'_> {
     fn seconds_with(&self) -> u16 {
         match self.options.kills {
             Some(kills) => daemons::BETWEEN * (kills + 1),
+            None if self.options.faulty_clock => self.options.seconds.max(clock_faults::SECONDS),
             None => self.options.seconds,
         }
     }
@@ -209,9 +176,13 @@ impl Demo<'_> {
             _ => "standby".into(),
         }
     }
-    /// Whether hosts log their timeslots: those that two arbiters in turn granted.
-    fn logs_timeslots(&self) -> bool {
+    /// Whether two arbiters of Fastpass grant timeslots in turn.
+    fn has_secondary(&self) -> bool {
         self.options.control == DemoControl::Fastpass && self.arbiters == 2
+    }
+    /// Whether hosts log their timeslots.
+    fn logs_timeslots(&self) -> bool {
+        self.has_secondary() || self.options.faulty_clock
     }
     /// The number of hosts with agents in a star. Arbiters run on the others.
     fn hosts(&self) -> usize {
@@ -254,79 +225,5 @@ impl Demo<'_> {
              {buffer} of waiting packets for each.",
             self.options.control.description()
         )
-    }
-}
-
-impl Outcome {
-    fn table(&self, name: &str) -> String {
-        let mut lines = vec![format!("{:36}{:>12}{:>12}", "", "without", name)];
-        let mut row = |what: &str, of: fn(&Load) -> f64, digits: usize| {
-            let number = |load| format!("{:>12.digits$}", of(load));
-            let without = self.without.as_ref().map_or_else(|| format!("{:>12}", "-"), number);
-            lines.push(format!("{what:36}{without}{}", number(&self.with)));
-        };
-        row("Goodput, all senders     Mbit/s", Load::goodput, 1);
-        row("Goodput, least sender    Mbit/s", Load::least, 1);
-        row("Goodput, most sender     Mbit/s", Load::most, 1);
-        if !self.with.by_second.is_empty() {
-            row("Goodput, all links work  Mbit/s", |load| load.third(0), 1);
-            row("Goodput, a link is bad   Mbit/s", |load| load.third(1), 1);
-            row("Goodput, it works again  Mbit/s", |load| load.third(2), 1);
-        }
-        row("Ping, median                 ms", |load| load.ping(0.5), 2);
-        row("Ping, 99th percentile        ms", |load| load.ping(0.99), 2);
-        row("Ping, longest                ms", |load| load.ping(1.0), 2);
-        row("Pings without answer", |load| load.pings_lost as f64, 0);
-        row("Segments sent again", |load| load.retransmits as f64, 0);
-        if self.with.lost_in_nights.is_some() {
-            row("Packets lost in nights", |load| load.lost_in_nights.unwrap_or_default() as f64, 0);
-        }
-        row("Packets dropped by the switch", |load| load.dropped as f64, 0);
-        if self.with.most_waiting.is_some() {
-            row(
-                "Most bytes seen in the switch KB",
-                |load| load.most_waiting.unwrap_or_default() as f64 / 1e3,
-                1,
-            );
-        }
-        if let Some(Timeslots { accepted, granted_twice }) = self.timeslots {
-            let mut line = |what: &str, count: u64| {
-                lines.push(format!("{what:36}{:>12}{count:>12}", "-"));
-            };
-            line("Timeslots that hosts accepted", accepted);
-            line("Timeslots granted twice", granted_twice);
-        }
-        if let Some(share) = self.share_of_circuits() {
-            lines.push(format!(
-                "{:36}{:>12}{share:>12.1}",
-                "Bytes that left by circuits       %", "-"
-            ));
-        }
-        if let Some(changed) = self.changed_paths() {
-            let none = "-";
-            lines.push(format!("{:36}{none:>12}{changed:>12}", "Paths that switches were told"));
-        }
-        lines.extend(self.faults.iter().map(FoundFault::line));
-        if let Some(bump) = self.daemons.get("bump") {
-            let dropped = ["dropped", "no-room"].map(|key| bump[key].as_u64().unwrap_or_default());
-            let (none, dropped) = ("-", dropped.iter().sum::<u64>());
-            lines.push(format!("{:36}{none:>12}{dropped:>12}", "Packets dropped by the bump"));
-        }
-        lines.join("\n")
-    }
-    /// How often a switch was told another path for a flow.
-    fn changed_paths(&self) -> Option<u64> {
-        let of = |status: &Value| status["counters"]["changed_paths"].as_u64();
-        let counts: Vec<u64> = self.daemons.values().filter_map(of).collect();
-        (!counts.is_empty()).then(|| counts.iter().sum())
-    }
-    /// The share of circuits among all bytes that left racks, in percent.
-    fn share_of_circuits(&self) -> Option<f64> {
-        let sum = |name: &str| {
-            let of = |status: &Value| status["counters"][name].as_f64();
-            self.daemons.values().filter_map(of).sum::<f64>()
-        };
-        let (circuits, packets) = (sum("circuit_bytes"), sum("packet_switch_bytes"));
-        (circuits > 0.0).then(|| 100.0 * circuits / (circuits + packets))
     }
 }

@@ -47,6 +47,10 @@ pub struct DemoOptions {
     /// While traffic runs, let all daemons reload their configuration, and take the first sender out of the schedule and back.
     #[arg(long, conflicts_with = "kill")]
     pub operate: bool,
+    /// While traffic runs, let the clock of the first sender's agent step by a second, forward and back, once each second. It is
+    /// slow by 100 parts per million all the time (fastpass).
+    #[arg(long, conflicts_with_all = ["kill", "operate", "fat_tree"])]
+    pub faulty_clock: bool,
     /// Let hosts send over IPv6.
     #[arg(long)]
     pub ipv6: bool,
@@ -161,6 +165,9 @@ impl DemoOptions {
             }
             _ if self.fat_tree && self.operate => {
                 bail!("`--operate` is for the network with one switch: leave out `--fat-tree`")
+            }
+            _ if self.faulty_clock && self.control != DemoControl::Fastpass => {
+                bail!("`--faulty-clock` compares packets with timeslots: use fastpass")
             }
             _ if self.breaks_link() && !self.has_fat_tree() => {
                 bail!(

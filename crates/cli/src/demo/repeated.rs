@@ -2,7 +2,7 @@
 
 use super::load::Load;
 use super::outage::Outage;
-use super::{Outcome, Timeslots};
+use super::outcome::{Outcome, Timeslots};
 
 /// Lines of a histogram.
 const BINS: usize = 10;

@@ -106,7 +106,12 @@ pub fn roster(demo: &Demo<'_>, folder: &Path) -> Result<Vec<Daemon>> {
 
 /// The configuration without its machines.
 fn preamble(demo: &Demo<'_>, folder: &Path) -> String {
-    let mut text = String::from("scenario = \"fabric.toml\"\nagent.departure-times = true\n");
+    let mut text = String::from("scenario = \"fabric.toml\"\n");
+    text += match demo.options.faulty_clock {
+        // The kernel's own clock, by which it keeps packets, is not faulty.
+        true => "clock = { source = \"system\", bound = \"200us\" }\n",
+        false => "agent.departure-times = true\n",
+    };
     match &demo.testbed.network {
         Network::Star(_) => {
             _ = writeln!(text, "network = {:?}", demo.options.prefixes("10.79.0.0/24"))
@@ -285,6 +290,8 @@ fn scenario(demo: &Demo<'_>) -> String {
         DemoControl::Tdma => {
             "kind = \"tdma\"\nslot = \"2ms\"\nguard = \"200us\"\nround = \"20ms\"\nlead = \"3ms\"\nplanning-time = \"1ms\""
         }
+        // Its two controllers choose between themselves.
+        DemoControl::Xco if demo.arbiters == 2 => "kind = \"xco\"\ncontrollers = \"standby\"",
         DemoControl::Xco => "kind = \"xco\"",
         DemoControl::Hedera => {
             "kind = \"hedera\"\npoll = \"500ms\"\ngather = \"50ms\"\ncomputing = \"1ms\"\ninstall = \"0s\""
@@ -297,7 +304,7 @@ fn scenario(demo: &Demo<'_>) -> String {
         }
         DemoControl::Bump => "kind = \"none\"",
     };
-    let secondary = match demo.logs_timeslots() {
+    let secondary = match demo.has_secondary() {
         true => "\nsecondary = true\nwatchdog-interval = \"2ms\"",
         false => "",
     };

@@ -60,7 +60,7 @@ fn check_cut(outcome: &Value) {
     assert!(arbiter["rewirings"].as_u64() > Some(1), "{arbiter}");
     assert_eq!(arbiter["broken_links"], 0, "{arbiter}");
     let seconds = outcome["with"]["by_second"].as_array().expect("goodput by second");
-    assert!(seconds.len() >= 9, "{seconds:?}");
+    assert!(seconds.len() >= 6, "{seconds:?}");
     let idle = seconds.iter().filter(|second| second.as_f64() < Some(1.0)).count();
     assert!(idle <= 2, "{seconds:?}");
 }
@@ -76,33 +76,11 @@ fn check_paths(outcome: &Value) {
     assert_eq!(outcome["with"]["dropped"], 0, "no queue was full: {arbiter}");
 }
 
-/// The demonstrations run one after another, because concurrent ones would be late.
-#[test]
-fn real_hosts_send_as_daemons_decide() {
-    let folder = Folder::new("live", &[]);
-    let probed = folder.run(&["probe"]);
-    if !probed.status.success() {
-        println!(
-            "skipped: this machine cannot make hosts:\n{}",
-            String::from_utf8_lossy(&probed.stdout)
-        );
-        return;
-    }
-    for control in ["tdma", "xco"] {
-        let options = ["--seconds", "2", "--join-segments"];
-        let outcome = demo(&folder, control, &options);
-        check_joined(&outcome);
-        check_joined(&demo(&folder, control, &[&options[..], &["--ipv6"]].concat()));
-    }
-    // A quarter of these timeslots has no room for two segments.
-    let outcome = demo(&folder, "fastpass", &["--seconds", "2", "--ipv6"]);
-    assert!(agents(&outcome).all(|agent| agent["scheduled"].as_u64() > Some(0)), "{outcome}");
-    let outcome = demo(&folder, "fastpass", &["--seconds", "2", "--kill", "primary"]);
-    for agent in agents(&outcome) {
+/// Each of the arbiters was killed while the other one was there.
+fn check_kills(outcome: &Value) {
+    for agent in agents(outcome) {
         assert!(agent["counters"]["arbiter_changes"].as_u64() > Some(0), "{agent}");
     }
-    // Each of the arbiters is killed while the other one is there.
-    let outcome = demo(&folder, "fastpass", &["--kill", "primary", "--kills", "2"]);
     let kills = outcome["kills"].as_array().expect("kills");
     assert_eq!(kills.len(), 2);
     for kill in kills {
@@ -116,6 +94,70 @@ fn real_hosts_send_as_daemons_decide() {
     let timeslots = &outcome["timeslots"];
     assert!(timeslots["accepted"].as_u64() > Some(1_000), "{timeslots}");
     assert_eq!(timeslots["granted-twice"], 0, "{timeslots}");
+}
+
+/// An agent noticed steps of the clock that it uses, and not those of the time of day. Others noticed nothing. Once it had
+/// measured the time again, its packets left in their timeslots.
+fn check_clock(outcome: &Value) {
+    let faults = outcome["clock_faults"].as_array().expect("faults of a clock");
+    assert_eq!(faults.len(), 4);
+    for (fault, noticed) in faults.iter().zip([0, 0, 1, 1]) {
+        let count = |key: &str| fault[key].as_u64().expect("a count");
+        assert_eq!((count("noticed"), count("others")), (noticed, 0), "{fault}");
+        assert!(count("joined") >= noticed && fault["clock"] == "locked", "{fault}");
+        // An agent on a busy machine may be late.
+        assert!(count("used") > 20 && count("misplaced") * 20 <= count("used"), "{fault}");
+    }
+}
+
+/// The second arbiter has taken over, racks obey it, and it drives the optical switch.
+fn check_racks(outcome: &Value) {
+    assert_eq!(agents(outcome).count(), 4, "an agent for each rack");
+    let counted =
+        |daemon: &Value, name: &str| daemon["counters"][name].as_u64().unwrap_or_default();
+    for rack in agents(outcome) {
+        assert_eq!((&rack["obeys"], &rack["counters"]["arbiter_changes"]), (&1.into(), &1.into()));
+    }
+    assert!(agents(outcome).any(|rack| counted(rack, "circuit_bytes") > 0), "{outcome}");
+    let standby = &outcome["daemons"]["standby"];
+    assert!(standby["active"] == true, "{standby}");
+    for name in ["switch_changes", "weeks_planned"] {
+        assert!(counted(standby, name) > 0, "{name}: {standby}");
+    }
+    assert_eq!(counted(standby, "take_overs"), 1, "{standby}");
+}
+
+/// Whether this machine can make hosts. Says why if it cannot.
+fn makes_hosts(folder: &Folder) -> bool {
+    let probed = folder.run(&["probe"]);
+    if !probed.status.success() {
+        let why = String::from_utf8_lossy(&probed.stdout).into_owned();
+        println!("skipped: this machine cannot make hosts:\n{why}");
+    }
+    probed.status.success()
+}
+
+/// The demonstrations run one after another, because concurrent ones would be late. Each shows several things.
+#[test]
+fn real_hosts_send_as_daemons_decide() {
+    let folder = Folder::new("live", &[]);
+    if !makes_hosts(&folder) {
+        return;
+    }
+    let joined = ["--seconds", "2", "--join-segments", "--ipv6"];
+    check_joined(&demo(&folder, "tdma", &joined));
+    let killed = ["--seconds", "4", "--join-segments", "--kill", "primary"];
+    let outcome = demo(&folder, "xco", &killed);
+    check_joined(&outcome);
+    // XCo's other controller has taken over.
+    assert!(agents(&outcome).all(|agent| agent["obeys"] == 1), "{outcome}");
+    let standby = &outcome["daemons"]["h5"]["counters"];
+    assert!(standby["take_overs"] == 1 && standby["directives"].as_u64() > Some(10), "{standby}");
+    // A quarter of these timeslots has no room for two segments.
+    let outcome = demo(&folder, "fastpass", &["--faulty-clock", "--ipv6", "--seconds", "2"]);
+    assert!(agents(&outcome).all(|agent| agent["scheduled"].as_u64() > Some(0)), "{outcome}");
+    check_clock(&outcome);
+    check_kills(&demo(&folder, "fastpass", &["--kill", "primary", "--kills", "2"]));
     // Without an arbiter packets leave at once. After its restart they are held again.
     let outcome = demo(&folder, "fastpass", &["--seconds", "5", "--kill", "arbiter"]);
     for agent in agents(&outcome) {
@@ -127,11 +169,11 @@ fn real_hosts_send_as_daemons_decide() {
     }
     // A restarted agent finds the arbiter again.
     let outcome =
-        demo(&folder, "fastpass", &["--seconds", "5", "--kill", "agent", "--join-segments"]);
+        demo(&folder, "fastpass", &["--seconds", "4", "--kill", "agent", "--join-segments"]);
     assert!(agents(&outcome).all(|agent| agent["scheduled"].as_u64() > Some(0)), "{outcome}");
     // Daemons reload while packets wait, and lose neither packets nor sessions. A host that its arbiter has taken out of
     // the schedule sends at once, and returns.
-    let outcome = demo(&folder, "fastpass", &["--seconds", "12", "--operate"]);
+    let outcome = demo(&folder, "fastpass", &["--seconds", "6", "--operate"]);
     for agent in agents(&outcome) {
         assert_eq!(agent["obeys"], 0, "{agent}");
         assert!(agent["scheduled"].as_u64() > Some(100), "{agent}");
@@ -139,50 +181,41 @@ fn real_hosts_send_as_daemons_decide() {
     let drained = &outcome["daemons"]["h1"];
     assert!(drained["joined"].as_u64() > Some(1), "{drained}");
     assert!(drained["unscheduled"].as_u64() > Some(100), "{drained}");
-    // Switches count flows and send them on paths. A link that fails is avoided, and used again when it works.
-    let outcome = demo(&folder, "hedera", &["--seconds", "9", "--cut", "--ipv6"]);
-    check_cut(&outcome);
-    assert_eq!(agents(&outcome).count(), 16, "an agent for each router below the core");
-    assert!(agents(&outcome).all(|agent| agent["obeys"] == 0), "{outcome}");
-    let installed = |agent: &Value| agent["counters"]["installed_paths"].as_u64().unwrap_or(0);
-    assert!(installed(&outcome["daemons"]["edge0.0"]) > 0, "{outcome}");
-    assert_eq!(installed(&outcome["daemons"]["edge2.0"]), 0, "{outcome}");
-    demo(&folder, "flow-scheduler", &["--seconds", "2"]);
-    // Packets take the paths of their timeslots, so lost ones show which link loses them.
-    let outcome = demo(&folder, "fastpass", &["--fat-tree", "--lossy", "50", "--seconds", "6"]);
-    check_paths(&outcome);
-    // Without an arbiter flows are spread by hash, and connections go on.
-    let outcome = demo(&folder, "hedera", &["--seconds", "6", "--kill", "arbiter"]);
-    assert!(agents(&outcome).all(|agent| agent["silences"].as_u64() > Some(0)), "{outcome}");
-    // Racks hold packets for their circuits, and the arbiter drives the optical switch.
+    packets_take_paths(&folder);
+    // Racks hold packets for their circuits, and the second of two arbiters drives the optical switch after the first.
+    check_racks(&demo(&folder, "circuits", &["--seconds", "4", "--kill", "primary"]));
     demo(&folder, "circuits", &["--seconds", "2", "--ipv6"]);
-    let outcome = demo(&folder, "circuits", &["--seconds", "3"]);
-    assert_eq!(agents(&outcome).count(), 4, "an agent for each rack");
-    assert!(agents(&outcome).all(|rack| rack["obeys"] == 0), "{outcome}");
-    let counted =
-        |daemon: &Value, name: &str| daemon["counters"][name].as_u64().unwrap_or_default();
-    assert!(agents(&outcome).any(|rack| counted(rack, "circuit_bytes") > 0), "{outcome}");
-    let arbiter = &outcome["daemons"]["arbiter"];
-    for name in ["switch_changes", "weeks_planned"] {
-        assert!(counted(arbiter, name) > 0, "{name}: {arbiter}");
-    }
-    // The second of two arbiters drives the switch after the first, and racks obey it.
-    let outcome = demo(&folder, "circuits", &["--seconds", "4", "--kill", "primary"]);
-    for rack in agents(&outcome) {
-        assert_eq!((&rack["obeys"], &rack["counters"]["arbiter_changes"]), (&1.into(), &1.into()));
-    }
-    let standby = &outcome["daemons"]["standby"];
-    assert!(standby["active"] == true && counted(standby, "switch_changes") > 0, "{standby}");
-    assert_eq!(counted(standby, "take_overs"), 1, "{standby}");
     for control in ["tdma", "xco", "fastpass", "hedera", "flow-scheduler", "circuits"] {
         replay_all(&folder, control);
     }
-    // The virtual queue is slower than the switch, so it is full first.
-    let outcome = demo(&folder, "bump", &["--seconds", "2"]);
+    bump_marks_and_fails_open(&folder);
+}
+
+/// A link that fails is avoided, and used again when it works.
+fn packets_take_paths(folder: &Folder) {
+    // Switches count flows and send them on paths.
+    let installed = |agent: &Value| agent["counters"]["installed_paths"].as_u64().unwrap_or(0);
+    let outcome = demo(folder, "hedera", &["--seconds", "6", "--cut", "--ipv6"]);
+    check_cut(&outcome);
+    assert_eq!(agents(&outcome).count(), 16, "an agent for each router below the core");
+    assert!(agents(&outcome).all(|agent| agent["obeys"] == 0), "{outcome}");
+    assert!(installed(&outcome["daemons"]["edge0.0"]) > 0, "{outcome}");
+    assert_eq!(installed(&outcome["daemons"]["edge2.0"]), 0, "{outcome}");
+    demo(folder, "flow-scheduler", &["--seconds", "2"]);
+    // Packets take the paths of their timeslots, so lost ones show which link loses them.
+    let outcome = demo(folder, "fastpass", &["--fat-tree", "--lossy", "50", "--seconds", "6"]);
+    check_paths(&outcome);
+    // Without an arbiter flows are spread by hash, and connections go on.
+    let outcome = demo(folder, "hedera", &["--seconds", "4", "--kill", "arbiter"]);
+    assert!(agents(&outcome).all(|agent| agent["silences"].as_u64() > Some(0)), "{outcome}");
+}
+
+/// The virtual queue of a bump is slower than the switch, so it is full first. Packets pass without a bump.
+fn bump_marks_and_fails_open(folder: &Folder) {
+    let outcome = demo(folder, "bump", &["--seconds", "2"]);
     assert_eq!(outcome["with"]["dropped"], 0, "{outcome}");
     assert!(outcome["daemons"]["bump"]["marked"].as_u64() > Some(0), "{outcome}");
-    // Packets pass without a bump.
-    let kills = ["--skip-without", "--seconds", "3", "--kill", "bump", "--repeat", "2"];
+    let kills = ["--skip-without", "--seconds", "2", "--kill", "bump", "--repeat", "2"];
     let output = folder.run(&[&["demo", "bump"], &kills[..]].concat());
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(text.contains("2 kills; no connection broke"), "{text}{}", stderr(&output));
@@ -193,8 +226,7 @@ fn real_hosts_send_as_daemons_decide() {
 #[test]
 fn a_bump_between_interfaces_passes_packets_on() {
     let folder = Folder::new("interface", &[]);
-    if !folder.run(&["probe"]).status.success() {
-        println!("skipped: this machine cannot make hosts");
+    if !makes_hosts(&folder) {
         return;
     }
     let measured = |discipline: &str| {

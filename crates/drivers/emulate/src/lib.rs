@@ -18,6 +18,7 @@ mod datagrams;
 pub mod fabric;
 pub mod families;
 pub mod fat_tree;
+pub mod faulty_clock;
 mod frames;
 pub mod ipv4;
 pub mod isolation;

@@ -5,6 +5,7 @@
 //! A packet stays charged to its socket until it leaves. A mark of another program gives no time, and without a mark packets
 //! leave at once, so a killed program does not cut off its host.
 
+use crate::capability::check_bpf;
 use crate::classifier::{self, Filter};
 use crate::command::{command, output};
 use crate::segments::interface_names;
@@ -101,6 +102,7 @@ impl Departures {
     /// # Errors
     /// As for [`Departures::towards`].
     pub fn at(interfaces: &[String]) -> io::Result<Departures> {
+        check_bpf()?;
         if interfaces.is_empty() {
             return Err(io::Error::other("no interface leads to the network"));
         }

@@ -74,6 +74,16 @@ pub struct Room {
     pub framing: u32,
 }
 
+/// What a gate needs BPF for.
+const TIMES: &str = "the kernel does not keep packets until their time";
+const PASSING: &str =
+    "packets that leave at once go through the agent, where a program in BPF would let them pass";
+
+/// The value; or notes what is lacking without it.
+fn lacking<T>(what: &str, tried: io::Result<T>, lacks: &mut Vec<String>) -> Option<T> {
+    tried.map_err(|why| lacks.push(format!("{what}: {why}"))).ok()
+}
+
 /// The queue and its rules. Dropping the gate removes the rules.
 #[derive(Debug)]
 pub struct Gate {
@@ -81,6 +91,8 @@ pub struct Gate {
     held: Held,
     departures: Option<Departures>,
     opening: Option<Opening>,
+    /// What the kernel does not do for the gate, and why.
+    lacks: Vec<String>,
     passing: bool,
     /// The packets that had passed when all were last held again, and when they were last counted.
     told: u64,
@@ -121,16 +133,27 @@ impl Gate {
             queue.also_split(held.next_queue())?;
         }
         let timed = (!held.timed.is_empty()).then(|| Departures::towards(&held.timed));
-        let departures = timed.and_then(Result::ok);
-        let opening = Opening::new(held.queue).ok();
-        let (passing, told, counted, exempt_below) = (false, 0, 0, 0);
-        let mut gate =
-            Gate { queue, held, departures, opening, passing, told, counted, exempt_below, limits };
+        let mut lacks = Vec::new();
+        let departures = timed.and_then(|tried| lacking(TIMES, tried, &mut lacks));
+        let opening = lacking(PASSING, Opening::new(held.queue), &mut lacks);
+        let mut gate = Gate {
+            queue,
+            held,
+            departures,
+            opening,
+            lacks,
+            passing: false,
+            told: 0,
+            counted: 0,
+            exempt_below: 0,
+            limits,
+        };
         let added = gate.add_rules();
         if added.is_err() && gate.opening.is_some() {
             // `iptables` may lack the condition.
             gate.held.remove_rules();
             gate.opening = None;
+            gate.lacks.push(format!("{PASSING}: `iptables` has no match `bpf`"));
             return gate.add_rules().map(|()| gate);
         }
         added.map(|()| gate)
@@ -144,6 +167,11 @@ impl Gate {
     /// Whether [`Leave::At`] is kept to, so that packets can be released before their time.
     pub fn is_timed(&self) -> bool {
         self.departures.is_some()
+    }
+
+    /// What the kernel does not do for this gate, and why.
+    pub fn lacks(&self) -> &[String] {
+        &self.lacks
     }
 
     /// Slots for packets that pass the queue, or no queue, without a time. `None`: they leave at once.

@@ -1,6 +1,7 @@
 //! Opens a gate for a time: a rule of iptables whose BPF program compares the clock with the end of that time, so packets pass
 //! without the queue until then, and not later, however late this process runs. To open or close it takes one system call.
 
+use crate::capability::check_bpf;
 use crate::command::command;
 use slotline_rings::bpf::code::{self, function};
 use slotline_rings::bpf::{Instruction, Kind, Map, Program};
@@ -27,6 +28,7 @@ impl Opening {
     /// # Errors
     /// The kernel lacks BPF, or this user lacks the permission.
     pub fn new(queue: u16) -> io::Result<Opening> {
+        check_bpf()?;
         let space = fs::metadata("/proc/thread-self/ns/net")?.ino();
         let path = Path::new(FOLDER).join(format!("slotline-{space}-{queue}"));
         // Usually there is none.

@@ -6,6 +6,7 @@
 //! It fails open: without an arbiter, or without network time, packets leave at once. If the daemon ends, the kernel
 //! lets packets pass.
 
+use crate::cabling::WrongCables;
 use crate::channel::{Channel, Peer};
 use crate::clock::{ClockState, Local, NetworkClock};
 use crate::config::{AgentOptions, ClockOptions, span};
@@ -33,6 +34,7 @@ use slotline_net::topology::Wire;
 use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 mod intake;
@@ -78,6 +80,8 @@ pub struct AgentSetup {
     /// How far ahead of network time its node runs where packets can be released before they leave. Then they leave in time
     /// although this daemon may be late.
     pub lead: Duration,
+    /// The links of this switch that lead elsewhere.
+    pub wrong_cables: Arc<WrongCables>,
     /// How controllers are shared out between two arbiters, and the time after which a silent one is replaced.
     pub elected: Option<(Controllers, Duration)>,
 }
@@ -139,6 +143,8 @@ pub struct Agent {
     buffer: Vec<u8>,
     /// What follows from packets that the node has sent.
     left: Vec<Departure>,
+    /// The latest local time.
+    latest: Local,
     /// How far ahead the node runs, the latest time that it was shown, and what the monotonic clock shows at local time zero.
     lead: Time,
     shown: Time,
@@ -159,6 +165,7 @@ impl Agent {
             lead: Time::ns(lead.as_nanos() as u64),
             shown: Time::ZERO,
             origin: 0,
+            latest: now,
             clocks: vec![NetworkClock::new(&setup.clock); setup.arbiters.len()],
             out: vec![false; setup.arbiters.len()],
             links: setup.role.links(),
@@ -246,6 +253,7 @@ impl Agent {
 
     /// Does everything that is due. Returns the time until there is more to do.
     fn round(&mut self, clock: &impl Fn() -> Local) -> io::Result<Duration> {
+        self.look_at(clock());
         if self.lead > Time::ZERO {
             // What is due comes before what has arrived since.
             self.step(clock())?;
@@ -266,6 +274,17 @@ impl Agent {
         let attend = self.channel.attend(now);
         let probes = self.probes.as_mut().map_or(NAP, |probes| probes.attend(now));
         Ok(next.min(self.asks.since(now)).min(attend).min(probes))
+    }
+
+    /// Begins anew if the local clock has been put back. The kernel's monotonic clock never is, but a machine may be resumed from
+    /// a copy.
+    fn look_at(&mut self, now: Local) {
+        if now < self.latest {
+            self.clocks.iter_mut().for_each(NetworkClock::put_back);
+            (self.asks, self.retries, self.heard, self.directed) = (now, now, now, now);
+            self.open_up(now);
+        }
+        self.latest = now;
     }
 
     /// Handles messages from arbiters. The clock is read after each message, because the bound of an answer holds for
@@ -296,7 +315,7 @@ impl Agent {
                     let fresh = self.clocks[at].answered(&reply, now);
                     self.clocks[at].compare(clock);
                     self.out[at] = reply.drained;
-                    if self.leadership.is_none() && (at == self.leader || self.seat.is_none()) {
+                    if self.leadership.is_none() && self.takes_time_of(at, now) {
                         (self.leader, self.heard) = (at, now);
                     }
                     if (fresh || reply.drained) && at == self.leader {
@@ -315,6 +334,14 @@ impl Agent {
             }
         }
         Ok(())
+    }
+
+    /// Whether network time comes from arbiter `at` from now on: it is obeyed, or none is, or the one that is obeyed no longer tells
+    /// the same time.
+    fn takes_time_of(&self, at: usize, now: Local) -> bool {
+        let (own, other) = (&self.clocks[self.leader], &self.clocks[at]);
+        let silent = own.state(now) != ClockState::Locked && own.epoch() == other.epoch();
+        at == self.leader || self.seat.is_none() || silent
     }
 
     /// Asks all arbiters for the time. It asks more often if packets wait and the arbiter is silent.
@@ -414,9 +441,11 @@ impl Agent {
             drained_by_arbiter: self.out[self.leader],
             clock: clock.state(now).name(),
             clock_disciplined: clock.is_disciplined(now),
+            clock_steps: self.clocks.iter().map(NetworkClock::steps).max().unwrap_or(0),
             clock_offset_ns: clock.offset(now),
             clock_bound_ns: clock.bound(now).map(|bound| bound.as_nanos() as u64),
             epoch: clock.epoch(),
+            wrong_cables: self.setup.wrong_cables.now(),
             held: self.held.len(),
             departure_times: self.lead > Time::ZERO,
             joined_segments: self.grip.segments().map(|segments| segments.most),

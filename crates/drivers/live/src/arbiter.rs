@@ -4,7 +4,7 @@ use crate::agent::MakeNode;
 use crate::channel::{Channel, LONGEST, Peer};
 use crate::clock::{Local, NetworkClock, TimeReply};
 use crate::config::{ClockOptions, ClockSource, span};
-use crate::election::{Election, Standby};
+use crate::election::{Election, Standby, Turn};
 use crate::hook::Hook;
 use crate::line::{Line, Open, peers_of};
 use crate::links::Links;
@@ -354,7 +354,7 @@ impl Arbiter {
             Message::Answer(answer) => {
                 self.election.iter_mut().for_each(|of| of.answered(from, &answer, now));
             }
-            Message::TimeReply(reply) => self.learn_time(from, &reply, now),
+            Message::TimeReply(reply) => self.learn_time(from, &reply, now)?,
             Message::Standing(..) | Message::Ask(_) => {}
         }
         Ok(true)
@@ -370,10 +370,11 @@ impl Arbiter {
         let _ = self.line.send(to, &Message::TimeReply(reply), now);
     }
 
-    /// Handles an answer to a time request. Only the time of other arbiters counts.
-    fn learn_time(&mut self, from: u32, reply: &TimeReply, now: Local) {
+    /// Handles an answer to a time request. Only the time of other arbiters counts. If this machine's clock has stepped, the node
+    /// begins anew.
+    fn learn_time(&mut self, from: u32, reply: &TimeReply, now: Local) -> io::Result<()> {
         if !self.setup.arbiters.contains(&from) {
-            return;
+            return Ok(());
         }
         match &mut self.source {
             None => {
@@ -383,10 +384,15 @@ impl Arbiter {
             }
             // Another epoch belongs to an arbiter that has restarted and asked this one, so it does not count here.
             Some(Source::Other { clock, of }) if *of == from && clock.epoch() == reply.epoch => {
-                clock.answered(reply, now);
+                if clock.answered(reply, now) {
+                    self.end_node("this machine's clock has stepped: the log is complete");
+                    let turn = self.election.as_mut().map_or(Turn::Stay, |of| of.resign(now));
+                    self.apply(turn, now)?;
+                }
             }
             Some(_) => {}
         }
+        Ok(())
     }
 
     /// Begins network time anew before its picoseconds, which have 64 bits, are over. Agents notice the new epoch, let
@@ -397,10 +403,17 @@ impl Arbiter {
         if time.is_none_or(|time| time.as_ns() <= LONGEST.as_nanos() as u64) {
             return;
         }
-        (self.seat, self.seeks, self.asks) = (None, now, now);
+        (self.seeks, self.asks) = (now, now);
         let own = matches!(self.source, Some(Source::Own { .. }));
         self.source = own.then(|| Source::begin(&self.setup.clock.source, clock));
-        let why = "network time has begun anew, as it does after 200 days: the log is complete";
+        self.end_node(
+            "network time has begun anew, as it does after 200 days: the log is complete",
+        );
+    }
+
+    /// Ends the node and its log. Another one begins when it may.
+    fn end_node(&mut self, why: &str) {
+        self.seat = None;
         self.setup.recorder.iter_mut().for_each(|recorder| recorder.end(why));
     }
 
@@ -495,9 +508,25 @@ mod tests {
     use crate::parts::FaultStatus;
     use crate::status::Status;
     use slotline_net::error::SpecError;
+    use slotline_net::id::PortId;
+    use slotline_net::node::{Cx, PacketAccount};
     use std::net::{Ipv4Addr, UdpSocket};
 
     const NOW: Local = Local(1_000);
+
+    struct Idle;
+
+    impl Node for Idle {
+        fn start(&mut self, _: &mut Cx<'_>) {}
+        fn transmit(&mut self, _: PortId, _: &mut Cx<'_>) -> Option<Packet> {
+            None
+        }
+        fn expire(&mut self, _: u32, _: &mut Cx<'_>) {}
+        fn receive(&mut self, _: PortId, _: Packet, _: &mut Cx<'_>) {}
+        fn account(&self) -> PacketAccount {
+            PacketAccount::default()
+        }
+    }
 
     /// An arbiter with number 8 that knows arbiter 9 and host 1, and that has no network time yet.
     fn arbiter() -> Arbiter {
@@ -533,9 +562,9 @@ mod tests {
     fn a_host_does_not_say_what_time_it_is() {
         let mut arbiter = arbiter();
         let reply = TimeReply { asked: NOW, received: 5, sent: 5, epoch: 7, drained: false };
-        arbiter.learn_time(1, &reply, NOW);
+        arbiter.learn_time(1, &reply, NOW).unwrap();
         assert!(arbiter.source.is_none());
-        arbiter.learn_time(9, &reply, NOW);
+        arbiter.learn_time(9, &reply, NOW).unwrap();
         assert_eq!(arbiter.source.map(|source| source.epoch()), Some(7));
     }
 
@@ -579,6 +608,32 @@ mod tests {
         let text = status.metrics();
         assert!(text.contains("slotline_avoided{part=\"agg1.0-core0\"} 1\n"), "{text}");
         assert!(!text.contains("core1"), "it is used again: {text}");
+    }
+
+    #[test]
+    fn an_arbiter_whose_clock_has_stepped_begins_anew() {
+        let mut arbiter = arbiter();
+        let reply = |asked: Local, received| TimeReply {
+            asked,
+            received,
+            sent: received,
+            epoch: 7,
+            drained: false,
+        };
+        let time = 5_000_000_000;
+        arbiter.learn_time(9, &reply(NOW, time), NOW).unwrap();
+        arbiter.seat = Some(Seat::new(Box::new(Idle), &[], Time::ZERO));
+        let later = NOW.after(Duration::from_secs(1));
+        arbiter.learn_time(9, &reply(later, time + 1_000_000_000), later).unwrap();
+        assert!(arbiter.seat.is_some(), "time has gone on");
+        arbiter.learn_time(9, &reply(later, time), later).unwrap();
+        assert!(arbiter.seat.is_none());
+        let network = arbiter.source.as_mut().and_then(|source| source.now(later));
+        assert_eq!(
+            network,
+            Some(Time::ns(time)),
+            "time is that of the other arbiter, although it goes back"
+        );
     }
 
     #[test]

@@ -6,6 +6,7 @@ use slotline_formats::lldp::{Neighbour, neighbours};
 use slotline_linux::command::output;
 use std::collections::BTreeSet;
 use std::net::IpAddr;
+use std::sync::{Mutex, PoisonError};
 
 /// What LLDP says about the links of a switch to those above.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -16,6 +17,27 @@ pub struct Cabling {
     pub unknown: Vec<String>,
     /// What is wrong, in words.
     pub wrong: Vec<String>,
+}
+
+/// The links of this switch that lead elsewhere, as they were when it was last looked.
+#[derive(Debug, Default)]
+pub struct WrongCables(Mutex<Vec<String>>);
+
+impl WrongCables {
+    /// What is wrong now, in words.
+    pub fn now(&self) -> Vec<String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+    /// Notes what is wrong from now on. Returns what was not wrong before, and what no longer is.
+    pub fn replace(&self, wrong: Vec<String>) -> [Vec<String>; 2] {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let missing = |from: &[String], of: &[String]| {
+            of.iter().filter(|one| !from.contains(one)).cloned().collect::<Vec<_>>()
+        };
+        let changed = [missing(&known, &wrong), missing(&wrong, &known)];
+        *known = wrong;
+        changed
+    }
 }
 
 /// Compares the links of the switch `name` of this machine with its neighbours by LLDP. `None` if there is no such switch, or
@@ -103,6 +125,21 @@ mod tests {
         let Cabling { confirmed, unknown, wrong } =
             compared(&config, &config.switch[0], &ports, heard);
         (confirmed.len(), unknown.len(), wrong)
+    }
+
+    /// Two cables are exchanged while the daemon runs, and put back.
+    #[test]
+    fn exchanged_cables_are_noticed_once() {
+        let own = [neighbour("up0", "agg0.0", &[]), neighbour("up1", "agg0.1", &[])];
+        let other = [neighbour("up0", "agg0.1", &[]), neighbour("up1", "agg0.0", &[])];
+        let known = WrongCables::default();
+        let look = |heard: &[Neighbour]| known.replace(check(heard).2).map(|list| list.len());
+        assert_eq!(look(&own), [0, 0]);
+        assert_eq!((look(&other), look(&other)), ([2, 0], [0, 0]));
+        assert!(known.now()[0].contains("`agg0.0` should be at up0, but `agg0.1` is there"));
+        // One of them is pulled, so nothing is heard there.
+        assert_eq!((look(&other[..1]), look(&own)), ([0, 1], [0, 1]));
+        assert!(known.now().is_empty());
     }
 
     #[test]

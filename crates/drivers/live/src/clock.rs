@@ -60,6 +60,14 @@ struct Sample {
 }
 
 impl Sample {
+    /// The measurement of an answer that arrived at `now`.
+    fn new(reply: &TimeReply, now: Local) -> Sample {
+        let there = Duration::from_nanos(reply.sent.saturating_sub(reply.received));
+        let error = now.since(reply.asked).saturating_sub(there) / 2;
+        let apart = |network: u64, local: Local| network as i64 - local.0 as i64;
+        let offset = i64::midpoint(apart(reply.received, reply.asked), apart(reply.sent, now));
+        Sample { offset, error, at: now }
+    }
     fn bound(&self, now: Local) -> Duration {
         self.error + now.since(self.at).mul_f64(DRIFT)
     }
@@ -92,13 +100,15 @@ pub struct NetworkClock {
     reference: Option<i64>,
     /// The last time that was returned, so that time never goes back.
     last: Time,
+    /// How often it has begun anew because the local clock had stepped.
+    steps: u64,
 }
 
 impl NetworkClock {
     /// A clock that is measured every `interval`. It is accurate enough while its error is at most `guard`.
     pub fn new(options: &ClockOptions) -> NetworkClock {
         let (options, samples, last) = (options.clone(), Vec::new(), Time::ZERO);
-        NetworkClock { options, epoch: 0, samples, next: 0, reference: None, last }
+        NetworkClock { options, epoch: 0, samples, next: 0, reference: None, last, steps: 0 }
     }
 
     /// Uses other options from now on.
@@ -113,19 +123,24 @@ impl NetworkClock {
         }
     }
 
-    /// Processes an answer that arrived at `now`. Returns whether another epoch has begun. Of answers that come more often
-    /// than every interval, those that say nothing new do not displace older ones.
+    /// Processes an answer that arrived at `now`. Returns whether network time begins anew: in another epoch, or because the
+    /// answer contradicts earlier ones, so that the local clock has stepped since. Of answers that come more often than every
+    /// interval, those that say nothing new do not displace older ones. An answer to a later question than the present time
+    /// is from before a step.
     pub fn answered(&mut self, reply: &TimeReply, now: Local) -> bool {
-        let fresh = self.epoch != reply.epoch;
+        if reply.asked > now {
+            return false;
+        }
+        let sample = Sample::new(reply, now);
+        let other = self.epoch != reply.epoch;
+        let stepped = !other && self.contradicts(&sample, now);
+        let fresh = other || stepped;
         if fresh {
             let (epoch, reference) = (reply.epoch, self.reference);
-            *self = NetworkClock { epoch, reference, ..NetworkClock::new(&self.options) };
+            let steps = self.steps + u64::from(stepped);
+            *self = NetworkClock { epoch, reference, steps, ..NetworkClock::new(&self.options) };
         }
-        let there = Duration::from_nanos(reply.sent.saturating_sub(reply.received));
-        let error = now.since(reply.asked).saturating_sub(there) / 2;
-        let apart = |network: u64, local: Local| network as i64 - local.0 as i64;
-        let offset = i64::midpoint(apart(reply.received, reply.asked), apart(reply.sent, now));
-        let sample = Sample { offset, error, at: now };
+        let error = sample.error;
         let lately = self.latest().is_some_and(|at| now.since(at) < span(self.options.interval));
         if lately && self.measured(now).is_some_and(|best| best.bound(now) <= error) {
             return fresh;
@@ -136,6 +151,25 @@ impl NetworkClock {
         }
         self.next = (self.next + 1) % KEPT;
         fresh
+    }
+
+    /// Whether a measurement and the best earlier one cannot both be right. The time of an arbiter that follows another one may
+    /// differ by up to the guard.
+    fn contradicts(&self, sample: &Sample, now: Local) -> bool {
+        let guard = span(self.options.guard);
+        self.measured(now).is_some_and(|best| {
+            let apart = Duration::from_nanos(best.offset.abs_diff(sample.offset));
+            apart > best.bound(now) + sample.error + guard
+        })
+    }
+    /// The local clock has been put back: what was measured before does not hold any more.
+    pub fn put_back(&mut self) {
+        self.samples.clear();
+        (self.next, self.last, self.steps) = (0, Time::ZERO, self.steps + 1);
+    }
+    /// How often it has begun anew because the local clock had stepped.
+    pub fn steps(&self) -> u64 {
+        self.steps
     }
 
     fn latest(&self) -> Option<Local> {
@@ -286,6 +320,42 @@ mod tests {
         assert_eq!(clock.state(later), ClockState::Holdover);
     }
 
+    #[test]
+    fn after_a_step_of_the_local_clock_time_begins_anew() {
+        let (there, second) = (AHEAD + 5_000_000, 1_000_000_000);
+        for step in [-second, second, -second / 500, second / 500] {
+            let mut clock = NetworkClock::new(&options());
+            // The local clock is `begins` later at the same network time.
+            let answer = |begins: i64| {
+                let asked = Local(5_000_000_000u64.saturating_add_signed(begins));
+                let reply =
+                    TimeReply { asked, received: there, sent: there, epoch: 1, drained: false };
+                (reply, asked.after(Duration::from_micros(40)))
+            };
+            let (before, now) = answer(0);
+            assert!(clock.answered(&before, now), "an epoch begins");
+            clock.now(now);
+            let (after, now) = answer(step);
+            assert!(clock.answered(&after, now), "{step}");
+            assert_eq!((clock.steps(), clock.state(now)), (1, ClockState::Locked), "{step}");
+            let network = clock.now(now).unwrap().as_ns();
+            assert!(network.abs_diff(there) <= 40_000, "{step}: {network}");
+            assert!(!clock.answered(&after, now), "{step}: the same again is no step");
+        }
+    }
+
+    #[test]
+    fn a_question_of_later_is_of_before_a_step() {
+        let mut clock = NetworkClock::new(&options());
+        let (answer, _) = reply(1_000_000, 20_000, 20_000);
+        assert!(!clock.answered(&answer, Local(900_000)));
+        assert_eq!((clock.epoch(), clock.state(Local(900_000))), (0, ClockState::Free));
+        let (answer, now) = reply(1_000_000, 20_000, 20_000);
+        clock.answered(&answer, now);
+        clock.put_back();
+        assert_eq!((clock.steps(), clock.now(Local(0))), (1, None));
+    }
+
     proptest! {
         /// The error is never larger than the bound, and time never goes back.
         #[test]
@@ -307,6 +377,7 @@ mod tests {
                 before = network;
                 at += 250_000_000;
             }
+            prop_assert_eq!(clock.steps(), 0);
         }
     }
 }

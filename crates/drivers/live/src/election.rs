@@ -257,6 +257,14 @@ impl Election {
         }
         Turn::Stay
     }
+    /// The moment of this arbiter was wrong, so what it has decided may belong to moments that are still to come. If it is active,
+    /// it steps back: of another term, a later lease begins after all that was promised.
+    pub fn resign(&mut self, now: Local) -> Turn {
+        match self.phase {
+            Phase::Active => self.step_back(self.term, now),
+            Phase::Listens | Phase::Asks { .. } => Turn::Stay,
+        }
+    }
     fn step_back(&mut self, term: u64, now: Local) -> Turn {
         (self.term, self.lapsed) = (term, None);
         self.listen(now.after(self.standby.timeout));

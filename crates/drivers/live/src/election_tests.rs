@@ -146,6 +146,19 @@ fn a_witness_that_lies_changes_nothing() {
 }
 
 #[test]
+fn an_arbiter_that_resigns_makes_room() {
+    let mut world = World::new(4);
+    world.run(600);
+    let now = at(world.now);
+    let first = world.both[0].as_mut().unwrap();
+    assert_eq!((first.active(), first.resign(now)), (Some(2), Turn::StepBack));
+    assert_eq!((first.active(), first.resign(now)), (None, Turn::Stay));
+    let ran = world.run(1_000);
+    assert!(ran[0] + ran[1] >= 900, "{ran:?}");
+    assert!(world.both.iter().flatten().any(|of| of.active() > Some(2)), "a later term");
+}
+
+#[test]
 fn only_the_other_arbiter_says_that_it_is_active() {
     let mut first = Election::new(0, standby(4), at(0));
     assert_eq!(first.hear(4, Standing::Active, at(1)), Turn::Stay);

@@ -118,6 +118,13 @@ impl Grip {
     pub fn is_timed(&self) -> bool {
         matches!(self, Grip::Packets(packets) if packets.gate.is_timed())
     }
+    /// What the kernel does not do for this daemon, and why.
+    pub fn lacks(&self) -> &[String] {
+        match self {
+            Grip::Packets(packets) => packets.gate.lacks(),
+            Grip::Flows(_) => &[],
+        }
+    }
     /// Lets a packet leave.
     pub(crate) fn release(&mut self, packet: Ticket, how: Leave) {
         if let Grip::Packets(packets) = self {

@@ -4,6 +4,7 @@ use crate::links::Links;
 use crate::record::{HEARD, Header, MAGIC, STEP, Sent};
 use crate::seat::{Io, Seat};
 use slotline_net::frame::Packet;
+use slotline_net::node::Node;
 use slotline_net::time::Time;
 use slotline_net::topology::End;
 use slotline_net::wire::packet;
@@ -164,6 +165,32 @@ pub fn replay(
     links: &Links,
     compare: bool,
 ) -> Result<Replayed, ReplayError> {
+    replay_watched(log, seat, links, compare, |_| {})
+}
+
+/// A step of a replay.
+pub struct ReplayedStep<'a> {
+    /// Network time since the log began.
+    pub at: Time,
+    /// The node after the step.
+    pub node: &'a dyn Node,
+    /// What it sent.
+    pub sent: Sent,
+    /// Whether that equals what is in the log.
+    pub same: bool,
+}
+
+/// The same, and shows each step.
+///
+/// # Errors
+/// As for [`replay`].
+pub fn replay_watched(
+    log: &mut Log<'_>,
+    seat: &mut Seat,
+    links: &Links,
+    compare: bool,
+    mut watch: impl FnMut(&ReplayedStep<'_>),
+) -> Result<Replayed, ReplayError> {
     let began = Time::ps(log.header.began);
     let mut done = Replayed::default();
     seat.start(began);
@@ -190,6 +217,8 @@ pub fn replay(
                     let (then, sent) = (then.messages, outlet.0.messages);
                     return Err(ReplayError::Different { at: now, then, now: sent });
                 }
+                let (at, same) = (now.since(began), outlet.0 == then);
+                watch(&ReplayedStep { at, node: seat.node(), sent: outlet.0, same });
             }
         }
     }

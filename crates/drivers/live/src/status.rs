@@ -33,10 +33,14 @@ pub struct AgentStatus {
     pub clock_offset_ns: Option<i64>,
     /// The largest possible error of the offset.
     pub clock_bound_ns: Option<u64>,
+    /// How often network time has begun anew because the own clock had stepped.
+    pub clock_steps: u64,
     /// Whether network time comes from the system's clock.
     pub clock_disciplined: bool,
     /// The epoch of network time, which changes if arbiters begin anew.
     pub epoch: u64,
+    /// The links of this switch that lead elsewhere than the configuration says, by LLDP.
+    pub wrong_cables: Vec<String>,
     /// Packets held now.
     pub held: usize,
     /// The most segments that are held as one packet; none if each is held alone.
@@ -129,6 +133,8 @@ impl Status for AgentStatus {
             self.counts;
         out.gauge("obeys", "Whether an arbiter is obeyed.", u8::from(self.obeys.is_some()));
         out.gauge("held_packets", "Packets held now.", self.held);
+        let wrong = self.wrong_cables.len();
+        out.gauge("wrong_cables", "Links that lead elsewhere than the configuration says.", wrong);
         let bound = self.clock_bound_ns.map_or(f64::INFINITY, seconds);
         let bound = if bound.is_finite() { bound.to_string() } else { "+Inf".into() };
         out.gauge("clock_bound_seconds", "The largest possible error of network time.", bound);
@@ -150,6 +156,11 @@ impl Status for AgentStatus {
             "clock_losses",
             "How often the agent stopped because network time was not known.",
             clock_losses,
+        );
+        out.counter(
+            "clock_steps",
+            "How often network time began anew because this machine's clock had stepped.",
+            self.clock_steps,
         );
         common(&mut out, self.latest_ns, self.refused, self.lost_messages);
         out.scheme(&self.counters);

@@ -4,7 +4,8 @@ use crate::PreloadError;
 use crate::error::at;
 use rustix::time::{ClockId, clock_gettime};
 use std::fmt;
-use std::fs;
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf, absolute};
 
 const MAGIC: [u8; 8] = *b"SLOTTIME";
@@ -81,12 +82,14 @@ fn read(clock: ClockId) -> i64 {
     now.tv_sec * 1_000_000_000 + now.tv_nsec
 }
 
-/// The virtual time of the programs of one emulation, in a file that each of them maps. It does not change.
+/// The virtual time of the programs of one emulation, in a file that each of them maps.
 #[derive(Clone, Debug)]
 pub struct SharedTime {
     path: PathBuf,
     dilation: Dilation,
     origin: Now,
+    /// What the virtual clocks showed at the origin, with the steps that they have made since.
+    shown: Now,
 }
 
 impl SharedTime {
@@ -97,9 +100,24 @@ impl SharedTime {
     /// [`PreloadError::File`] if the file cannot be written.
     pub fn create(path: &Path, dilation: Dilation, now: Now) -> Result<Self, PreloadError> {
         let path = absolute(path).map_err(at(path))?;
-        let time = Self { path, dilation, origin: now };
+        let time = Self { path, dilation, origin: now, shown: now };
         fs::write(&time.path, time.to_bytes()).map_err(at(&time.path))?;
         Ok(time)
+    }
+    /// Puts a virtual clock forward by so many nanoseconds, or back if they are negative, also in programs that run. A clock
+    /// that would show more than 64 bits does not change.
+    ///
+    /// # Errors
+    /// [`PreloadError::File`] if the file cannot be written.
+    pub fn step(&mut self, clock: Clock, by_ns: i64) -> Result<(), PreloadError> {
+        let shown = match clock {
+            Clock::Realtime => &mut self.shown.realtime,
+            Clock::Monotonic => &mut self.shown.monotonic,
+        };
+        *shown = shown.checked_add(by_ns).unwrap_or(*shown);
+        // In place: programs have mapped this file.
+        let file = File::options().write(true).open(&self.path).map_err(at(&self.path))?;
+        file.write_all_at(&self.to_bytes(), 0).map_err(at(&self.path))
     }
     /// The file.
     pub fn path(&self) -> &Path {
@@ -113,16 +131,16 @@ impl SharedTime {
     pub fn virtual_ns(&self, clock: Clock, real: i64) -> i64 {
         let origin = i128::from(self.origin.of(clock));
         let elapsed = (i128::from(real) - origin) * i128::from(self.dilation.denominator);
-        let shown = origin + elapsed.div_euclid(i128::from(self.dilation.numerator));
-        i64::try_from(shown)
-            .expect("between two numbers of 64 bits, since the dilation is at least 1")
+        let since = elapsed.div_euclid(i128::from(self.dilation.numerator));
+        let shown = i128::from(self.shown.of(clock)) + since;
+        shown.clamp(i64::MIN.into(), i64::MAX.into()) as i64
     }
 
     /// The bytes of `struct time_file` in `c/virtual.c`: each origin is a real and a virtual moment.
     fn to_bytes(&self) -> Vec<u8> {
-        let Now { realtime, monotonic } = self.origin;
+        let (real, shown) = (self.origin, self.shown);
         let numbers = [VERSION, self.dilation.numerator, self.dilation.denominator];
-        let origins = [realtime, realtime, monotonic, monotonic];
+        let origins = [real.realtime, shown.realtime, real.monotonic, shown.monotonic];
         let mut bytes = MAGIC.to_vec();
         bytes.extend(numbers.iter().flat_map(|number| number.to_ne_bytes()));
         bytes.extend(origins.iter().flat_map(|origin| origin.to_ne_bytes()));
@@ -150,7 +168,7 @@ mod tests {
     fn virtual_time_is_slower_on_both_sides_of_its_origin() {
         let now = Now { realtime: 1_000_000, monotonic: 5_000 };
         let dilation = Dilation::new(20, 1).unwrap();
-        let time = SharedTime { path: PathBuf::new(), dilation, origin: now };
+        let time = SharedTime { path: PathBuf::new(), dilation, origin: now, shown: now };
         for (real, shown) in
             [(5_000, 5_000), (5_019, 5_000), (5_020, 5_001), (4_999, 4_999), (4_000, 4_950)]
         {

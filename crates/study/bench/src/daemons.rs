@@ -27,6 +27,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+mod paper;
+
 pub(crate) type Fault = Box<dyn Error + Send + Sync>;
 
 /// The benchmark for the command line.
@@ -53,6 +55,7 @@ fn names(choice: &Choice<'_>) -> Vec<String> {
     let short = [
         "messages:16",
         "messages:64",
+        "paper:32",
         "answer",
         "agents:1000",
         "threads:1",
@@ -66,14 +69,16 @@ fn names(choice: &Choice<'_>) -> Vec<String> {
 fn run_named(case: &str, _scenarios: &Path) -> Outcome {
     match case.split_once(':') {
         Some(("messages", hosts)) => messages(case, hosts.parse()?),
+        Some(("paper", hosts)) => paper::busy(case, hosts.parse()?),
         Some(("agents", count)) => crowd(case, count.parse()?),
         Some(("threads", threads)) => spread(case, threads.parse()?),
         Some(("soak", seconds)) => soak(case, seconds.parse()?),
         None if case == "answer" => answer(case),
-        _ => {
-            Err("a case is messages:HOSTS, agents:COUNT, soak:SECONDS, threads:COUNT or answer"
-                .into())
-        }
+        _ => Err(
+            "a case is messages:HOSTS, paper:HOSTS, agents:COUNT, soak:SECONDS, threads:COUNT or \
+                 answer"
+                .into(),
+        ),
     }
 }
 
@@ -96,11 +101,23 @@ pub(crate) fn key(number: u32) -> KeyPair {
 
 /// A network on the loopback interface, whose hosts are at one switch.
 pub(crate) fn network(hosts: u32, arbiters: u32) -> Result<LiveNetwork, Fault> {
-    network_in(&format!("kind = 'star', hosts = {hosts}, rate = '1Gbps'"), hosts, arbiters)
+    network_of(&star(hosts, "1Gbps"), hosts, arbiters, OPTIONS)
 }
 
-/// The same in another fabric.
-fn network_in(fabric: &str, hosts: u32, arbiters: u32) -> Result<LiveNetwork, Fault> {
+/// The options of Fastpass where a case has none of its own.
+const OPTIONS: &str = "slot = '50us', batch = 8, lead = '2ms', timeout = '5ms', gap = '100us'";
+
+fn star(hosts: u32, rate: &str) -> String {
+    format!("kind = 'star', hosts = {hosts}, rate = '{rate}'")
+}
+
+/// The same in another fabric, with these options of Fastpass.
+fn network_of(
+    fabric: &str,
+    hosts: u32,
+    arbiters: u32,
+    options: &str,
+) -> Result<LiveNetwork, Fault> {
     let path = std::env::temp_dir().join(format!("slotline-bench-{}.toml", std::process::id()));
     let secondary = match arbiters {
         1 => "",
@@ -109,7 +126,7 @@ fn network_in(fabric: &str, hosts: u32, arbiters: u32) -> Result<LiveNetwork, Fa
     let scenario = format!(
         "name = 'bench'\nend.at = '1s'\nfabric = {{ {fabric} }}\n\
          [[workload]]\nkind = 'bulk'\nsenders = '1'\nreceivers = '0'\n[[scheme]]\nname = 'fastpass'\n\
-         control = {{ kind = 'fastpass', slot = '50us', batch = 8, lead = '2ms', timeout = '5ms', gap = '100us'{secondary} }}\n"
+         control = {{ kind = 'fastpass', {options}{secondary} }}\n"
     );
     std::fs::write(&path, scenario)?;
     let (high, low) = (|n: u32| n / 250, |n: u32| n % 250 + 1);
@@ -140,6 +157,11 @@ pub(crate) struct Host {
     /// The number of packets that the node holds.
     held: u32,
     asks: Local,
+    /// Whether what is due since the last turn is done at its own time, and the time of that turn.
+    exact: bool,
+    stepped: Time,
+    /// The packets that it was given so far, where all other hosts get as many of them.
+    given: u32,
 }
 
 struct Outlet<'a>(&'a mut Channel, Local);
@@ -162,7 +184,17 @@ impl Host {
         let (interval, guard) = (Time::ms(100), Time::ms(50));
         let clock = NetworkClock::new(&ClockOptions { interval, guard, ..ClockOptions::default() });
         let seat = Seat::new((setup.make)(1)?, &setup.wires, Time::ZERO);
-        Ok(Host { setup, channel, clock, seat, held: 0, asks: now })
+        Ok(Host {
+            setup,
+            channel,
+            clock,
+            seat,
+            held: 0,
+            asks: now,
+            exact: false,
+            stepped: Time::ZERO,
+            given: 0,
+        })
     }
 
     /// Does what is due, and gives packets to the node until it has `backlog` packets. Returns how many have left.
@@ -188,7 +220,12 @@ impl Host {
             for number in self.held..backlog {
                 self.hand_over(number, time);
             }
-            self.seat.step(time, &mut Outlet(&mut self.channel, now))?;
+            let (outlet, from) = (&mut Outlet(&mut self.channel, now), self.stepped.min(time));
+            match self.exact {
+                true => self.seat.step_through([from, time], Time::ZERO, outlet)?,
+                false => self.seat.step(time, outlet)?,
+            };
+            self.stepped = time;
             let leaves = |(_, what): &(Time, Handover)| matches!(what, Handover::Left(_));
             left = self.seat.handovers().filter(leaves).count() as u32;
             self.held -= left;
@@ -202,7 +239,11 @@ impl Host {
         let (plan, me) = (self.setup.role.plan(), self.setup.me);
         let conns = plan.sends(me);
         let count = conns.clone().count() as u32;
-        let pick = (number.wrapping_mul(7) ^ me.0.wrapping_mul(13)) % count.max(1);
+        let pick = match self.exact {
+            true => self.given % count.max(1),
+            false => (number.wrapping_mul(7) ^ me.0.wrapping_mul(13)) % count.max(1),
+        };
+        self.given += 1;
         let Some(flow) = conns.clone().nth(pick as usize) else { return };
         let dst: HostId = plan.traffic.conns[flow as usize].dst;
         let (len, entropy) = (plan.transport.datagram_len(1_500), plan.entropy(flow));

@@ -60,7 +60,7 @@ impl Bed<'_> {
 /// Runs an arbiter with a changed setup, and `work` beside it.
 fn with_arbiter(change: impl FnOnce(&mut ArbiterSetup) + Send, work: impl FnOnce(&mut Bed<'_>)) {
     let _one = ADDRESSES.lock().unwrap_or_else(PoisonError::into_inner);
-    let network = &network_in(FABRIC, HOSTS, 1).unwrap();
+    let network = &network_of(FABRIC, HOSTS, 1, OPTIONS).unwrap();
     let (running, shared) = (&Arc::new(Running::default()), &Shared::default());
     let mut setup = network.arbiter(0, key(HOSTS)).unwrap();
     change(&mut setup);

@@ -101,6 +101,7 @@ fn hybrid_messages() -> Vec<Vec<u8>> {
         Message::Report { week: 3, rack: 1, bytes: vec![0, 5_000, 70] },
         Message::Plan { week: 3, days: vec![day; 2] },
         Message::Port { rack: 2, uplink: 1, works: false },
+        Message::Told { uplink: 1, until: Time::us(70) },
     ];
     messages.iter().map(Message::emit).collect()
 }

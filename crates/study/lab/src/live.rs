@@ -21,6 +21,7 @@ use slotline_net::id::HostId;
 use slotline_net::scheme::system::System;
 use slotline_net::time::Time;
 use slotline_scenario::{EngineSpec, Loaded, Scenario, ScenarioError, SchemeSpec};
+pub use slotline_schemes::waiting;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -173,6 +174,7 @@ impl LiveNetwork {
             agent: self.config.agent.clone(),
             clock: self.config.clock.clone(),
             timeslots: None,
+            wrong_cables: Default::default(),
             lead: self.lead(),
             elected: self.elected(all.stations.len()),
         })

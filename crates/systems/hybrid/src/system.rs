@@ -145,6 +145,7 @@ impl HybridSystem {
             executor,
             weekly,
             estimator: self.estimator(rack, plan),
+            waits_for_switch: false,
         }
     }
 
@@ -244,6 +245,7 @@ impl SchemeSwitches for HybridSystem {
             (Role::Rack(rack), Some(_), _) => {
                 let mut config = self.tor(rack, place.plan);
                 config.weekly.iter_mut().for_each(WeekTracker::leave_out_late_weeks);
+                config.waits_for_switch = true;
                 Ok(Box::new(Tor::new(config)))
             }
             (Role::Scheduler, Some(program), Some(scheduler)) => {

@@ -18,6 +18,12 @@
 //! ```text
 //! kind: u8 = 3, rack: u64, uplink: u8, works: u8
 //! ```
+//!
+//! The controller of real circuits tells racks that a circuit switch has been told its circuits until some time:
+//!
+//! ```text
+//! kind: u8 = 4, until: u64, uplink: u8
+//! ```
 
 use crate::RackDay;
 use slotline_net::time::Time;
@@ -51,6 +57,13 @@ pub enum Message {
         /// Whether the port works.
         works: bool,
     },
+    /// A circuit switch has been told the circuits of all days that end by some time.
+    Told {
+        /// The circuit switch.
+        uplink: u8,
+        /// The end of the last of these days.
+        until: Time,
+    },
 }
 
 impl Message {
@@ -69,6 +82,11 @@ impl Message {
                 out.push(3);
                 out.extend(u64::from(*rack).to_be_bytes());
                 out.extend([*uplink, u8::from(*works)]);
+            }
+            Message::Told { uplink, until } => {
+                out.push(4);
+                out.extend(until.as_ps().to_be_bytes());
+                out.push(*uplink);
             }
             Message::Plan { week, days } => {
                 out.push(2);
@@ -114,6 +132,7 @@ impl Message {
                 }
                 Message::Port { rack, uplink, works: works == 1 }
             }
+            4 => Message::Told { uplink: reader.u8()?, until: Time::ps(week) },
             _ => return Err(ParseError::Field { field: "kind", value: kind.into() }),
         };
         reader.end()?;
@@ -147,7 +166,8 @@ mod tests {
             });
             let plan = Message::Plan { week, days: days.collect() };
             let port = Message::Port { rack, uplink: rack as u8, works: week % 2 == 1 };
-            for message in [Message::Report { week, rack, bytes }, plan, port] {
+            let told = Message::Told { uplink: rack as u8, until: Time::ps(week) };
+            for message in [Message::Report { week, rack, bytes }, plan, port, told] {
                 let bytes = message.emit();
                 prop_assert_eq!(Message::parse(&bytes), Ok(message));
                 prop_assert!(Message::parse(&bytes[..bytes.len() - 1]).is_err());

@@ -7,6 +7,8 @@ mod custom;
 
 pub use custom::{CustomControl, Supplied};
 
+pub mod waiting;
+
 use serde::de::value::{MapAccessDeserializer, MapDeserializer};
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};

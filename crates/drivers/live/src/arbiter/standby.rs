@@ -39,7 +39,7 @@ impl Arbiter {
         Some((source.epoch(), source.now(now)?.as_ns()))
     }
 
-    fn apply(&mut self, turn: Turn, now: Local) -> io::Result<()> {
+    pub(super) fn apply(&mut self, turn: Turn, now: Local) -> io::Result<()> {
         match turn {
             Turn::Stay => {}
             Turn::TakeOver => self.begins = now.after(self.pause()),

@@ -1,6 +1,8 @@
 //! Unmodified programs under virtual time.
 
 use crate::{Virtual, installed, run, text};
+use slotline_preload::Clock;
+use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -228,4 +230,26 @@ fn a_wrong_file_of_time_ends_the_program() {
     }
     let done = time.command("date").env_remove("SLOTLINE_TIME").output().unwrap();
     assert!(done.status.success(), "without the variable, time is real");
+}
+
+#[test]
+fn a_program_that_runs_sees_a_step() {
+    if !installed("bash", "--version") {
+        return;
+    }
+    let mut of = Virtual::new("steps", 1);
+    let mut bash = of.command("bash");
+    let read = "printf '%(%s)T\\n'; read wait; printf '%(%s)T\\n'";
+    bash.args(["-c", read]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut bash = bash.spawn().unwrap();
+    let mut out = BufReader::new(bash.stdout.take().unwrap()).lines();
+    let mut time = || out.next().unwrap().unwrap().parse::<i64>().unwrap();
+    let before = time();
+    of.time.step(Clock::Realtime, -1_000 * 1_000_000_000).unwrap();
+    let shown = of.now() / 1_000_000_000;
+    drop(bash.stdin.take());
+    let after = time();
+    assert!((900..=1_000).contains(&(before - after)), "{before} {after}");
+    assert!((0..100).contains(&(after - shown)), "{shown} {after}");
+    bash.wait().unwrap();
 }

@@ -145,6 +145,7 @@ impl LiveNetwork {
             agent: self.config.agent.clone(),
             clock: self.config.clock.clone(),
             timeslots: None,
+            wrong_cables: Default::default(),
             lead: Duration::ZERO,
             elected: self.elected(1),
         })

@@ -2,6 +2,7 @@
 
 mod arbiter;
 mod control;
+mod daemons;
 mod fairness;
 mod isolation;
 
@@ -20,6 +21,7 @@ pub(super) static PAPER: Paper = Paper {
         data!("fp-B", "Figure 8: a ping every 10 ms beside the same transfer"),
         fairness::FAIRNESS,
         arbiter::COMMUNICATION,
+        daemons::DAEMONS,
         control::CONTROL,
         arbiter::ALLOCATION,
         arbiter::PATHS,

@@ -96,6 +96,10 @@ impl Arbiter {
     pub fn is_active(&self) -> bool {
         self.service.is_some()
     }
+    /// By host, the timeslots that it has demanded and not been granted; `None` if this arbiter is not active.
+    pub fn waiting(&self) -> Option<Vec<u64>> {
+        self.service.as_ref().map(Service::waiting)
+    }
     /// Its take-overs, in order.
     pub fn take_overs(&self) -> impl Iterator<Item = TakeOver> {
         let last = self.take_overs.len().wrapping_sub(1);

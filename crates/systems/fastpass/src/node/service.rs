@@ -91,6 +91,12 @@ impl Service {
             self.poll(peer, out, cx);
         }
     }
+    /// By host, the timeslots that it has demanded and not been granted.
+    pub fn waiting(&self) -> Vec<u64> {
+        let all = || 0..self.common.hosts;
+        let of = |session: &ArbiterSession| all().map(|dst| u64::from(session.pending(dst))).sum();
+        self.sessions.iter().map(of).collect()
+    }
     /// Sends the messages of a session that are due.
     fn poll(&mut self, peer: u32, out: &mut Outbox, cx: &mut Cx<'_>) {
         let session = &mut self.sessions[peer as usize];

@@ -8,13 +8,14 @@
 //! ```
 //!
 //! The present circuits of `switch` may go down at once, and `circuits`, from rack to rack, must be up in `in-us`
-//! microseconds.
+//! microseconds. After that it tells racks until when these circuits stay up. A rack uses no circuit that its switch has not been
+//! told, so if the controller ends, racks end with the circuits that are up.
 //!
 //! Racks are machines with keys of their own. A rack is heard only about itself, once in each week, and only about weeks
 //! that are near.
 
-use super::CircuitScheduler;
 use super::scheduler::SchedulerConfig;
+use super::{CircuitScheduler, message};
 use crate::control::CircuitProgram;
 use crate::counters;
 use crate::schedule::{SwitchChange, SwitchProgram};
@@ -47,6 +48,8 @@ pub struct CircuitController {
     scheduler: CircuitScheduler,
     source: Source,
     programs: Vec<SwitchProgram>,
+    /// By circuit switch, until when racks may use its circuits.
+    told: Vec<Time>,
     /// By rack, the week of its latest report.
     reported: Vec<u64>,
     /// The earliest wake-up that was requested and has not come.
@@ -73,6 +76,7 @@ impl CircuitController {
         CircuitController {
             scheduler: CircuitScheduler::new(scheduler),
             source,
+            told: vec![Time::ZERO; roles.uplinks as usize],
             programs: (0..roles.uplinks).map(|_| SwitchProgram::new(night)).collect(),
             reported: vec![0; roles.racks as usize],
             roles,
@@ -142,6 +146,7 @@ impl CircuitController {
             while let Some(change) = self.programs[switch].due(cx.now) {
                 self.change(switch, &change, cx);
             }
+            self.tell_racks(switch, cx);
         }
         let next = self.programs.iter().map(SwitchProgram::next).min().unwrap_or(Time::MAX);
         let next = next.min(self.learns());
@@ -160,6 +165,21 @@ impl CircuitController {
         cx.send(PortId((self.roles.seats() as usize + switch) as u16), packet);
     }
 
+    /// Tells racks until when the circuits of a switch stay up, if that has changed.
+    fn tell_racks(&mut self, switch: usize, cx: &mut Cx<'_>) {
+        let until = self.programs[switch].told_until();
+        if until <= self.told[switch] {
+            return;
+        }
+        self.told[switch] = until;
+        for rack in 0..self.roles.racks {
+            let told = Message::Told { uplink: switch as u8, until };
+            let packet = message(told.emit(), cx);
+            self.account.created += 1;
+            cx.send(PortId(rack as u16), packet);
+        }
+    }
+
     /// Whether a message is one that the rack at `port` may send now.
     fn accepts(&mut self, port: PortId, message: &Message, now: Time) -> bool {
         match message {
@@ -170,7 +190,7 @@ impl CircuitController {
                 last.is_some_and(|last| std::mem::replace(last, *week) < *week)
             }
             Message::Port { rack, .. } => self.roles.seat_of((*rack).into()) == u32::from(port.0),
-            Message::Plan { .. } => false,
+            Message::Plan { .. } | Message::Told { .. } => false,
         }
     }
 }

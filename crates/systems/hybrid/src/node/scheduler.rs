@@ -159,7 +159,7 @@ impl CircuitScheduler {
         match message {
             Message::Report { week, rack, bytes } => self.report(week, rack.into(), &bytes, cx),
             Message::Port { rack, uplink, works } => self.port(rack, uplink, works, cx),
-            Message::Plan { .. } => {}
+            Message::Plan { .. } | Message::Told { .. } => {}
         }
     }
 }

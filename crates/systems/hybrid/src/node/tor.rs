@@ -67,6 +67,9 @@ pub struct TorConfig {
     pub weekly: Option<WeekTracker>,
     /// The demand that its hosts have announced, where that counts as demand.
     pub estimator: Option<DemandEstimator>,
+    /// Whether a circuit is used only as far as the controller says that its switch was told. Simulated switches follow the
+    /// schedule by themselves.
+    pub waits_for_switch: bool,
 }
 
 /// The switch of a rack.
@@ -85,6 +88,8 @@ pub struct Tor {
     open: Vec<Option<(u16, Time)>>,
     /// By uplink, where its circuit would lead if all ports worked.
     days: Vec<Option<(u16, Time)>>,
+    /// By uplink, until when its switch has been told its circuits.
+    told: Vec<Time>,
     /// By uplink, the rate of its port.
     paces: Vec<InverseRate>,
     /// The earliest wake-up that was requested and has not come.
@@ -112,6 +117,7 @@ impl Tor {
                 .map(|spec| Notifications::new(spec, racks, config.roles.hosts.count(config.rack))),
             open: vec![None; uplinks],
             days: vec![None; uplinks],
+            told: vec![if config.waits_for_switch { Time::ZERO } else { Time::MAX }; uplinks],
             paces: config.circuits.map_or(vec![], |circuits| vec![circuits.pace; uplinks]),
             wake: Time::MAX,
             account: PacketAccount::default(),
@@ -367,9 +373,14 @@ impl Tor {
         }
     }
 
-    /// The circuit of the day is up, if its ports work.
+    /// The circuit of the day is up, if its ports work, as far as its switch has been told.
     fn open(&mut self, uplink: u8, cx: &mut Cx<'_>) {
         let Some((to, until)) = self.days[usize::from(uplink)] else { return };
+        let told = self.told[usize::from(uplink)];
+        let until = until.min(told);
+        if told <= cx.now || self.open[usize::from(uplink)] == Some((to, until)) {
+            return;
+        }
         if !self.conditions.works(to.into(), uplink.into()) {
             self.counters.days_without_port += 1;
             return;
@@ -433,6 +444,13 @@ impl Tor {
                 if u32::from(uplink) < self.config.roles.uplinks =>
             {
                 self.set_port(rack.into(), uplink, works, cx);
+            }
+            (Ok(Message::Told { uplink, until }), _)
+                if self.config.waits_for_switch
+                    && u32::from(uplink) < self.config.roles.uplinks =>
+            {
+                self.told[usize::from(uplink)] = until;
+                self.open(uplink, cx);
             }
             _ => {}
         }

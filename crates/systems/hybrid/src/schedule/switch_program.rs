@@ -81,6 +81,11 @@ impl SwitchProgram {
         }
     }
 
+    /// The end of the last day whose circuits are up, or will be by the latest change.
+    pub fn told_until(&self) -> Time {
+        self.stays.since(self.margin)
+    }
+
     /// When the next change is due; [`Time::MAX`] if none is known.
     pub fn next(&self) -> Time {
         if self.days.is_empty() { Time::MAX } else { self.stays }
@@ -127,7 +132,7 @@ mod tests {
         let second = program.due(Time::us(1_185)).unwrap();
         assert_eq!(second.up_by, Time::us(1_195));
         assert_ne!(second.circuits, first.circuits);
-        assert_eq!(program.next(), Time::MAX);
+        assert_eq!((program.next(), program.told_until()), (Time::MAX, Time::us(1_380)));
     }
 
     #[test]
