@@ -6,13 +6,12 @@ use super::{EmulateSpec, GateSpec};
 use slotline_net::aqm::spec::QueueSpec;
 use slotline_net::error::SpecError;
 use slotline_net::route::RoutingSpec;
-use slotline_net::time::Time;
-use slotline_net::topology::Graph;
+use slotline_net::topology::{Graph, LinkParams};
 use slotline_net::transport::congestion::AlgorithmKind;
 use slotline_schemes::ControlSpec;
 
-/// The longest delay of a link, in real time. A longer one would be missed.
-const LONGEST_DELAY: Time = Time::us(100);
+/// A packet of 1500 bytes. A link may have a delay of at most its time, because a longer one would be missed.
+const FULL_PACKET_BITS: f64 = 12_000.0;
 
 /// The errors of a scenario whose hosts are joined by real switches.
 pub(super) fn faults(
@@ -30,7 +29,7 @@ pub(super) fn faults(
         let why = "circuit switches are modelled only: leave `switches` out";
         faults.push(SpecError::new("fabric", why));
     }
-    faults.extend(graph.and_then(|graph| links(graph, spec)));
+    faults.extend(graph.and_then(links));
     for (at, scheme) in scenario.scheme.iter().enumerate() {
         let in_scheme =
             |(key, why): (&str, &str)| SpecError::new(format!("scheme[{at}].{key}"), why);
@@ -77,19 +76,20 @@ fn measure(measure: &MeasureSpec) -> Vec<SpecError> {
 }
 
 /// A host with several cards, or a link with a delay that would be missed.
-fn links(graph: &Graph, spec: &EmulateSpec) -> Option<SpecError> {
+fn links(graph: &Graph) -> Option<SpecError> {
     let ports = graph.ports();
     let host = graph.hosts.iter().find(|node| ports[node.at()] != 1);
     let cards = host.map(|node| {
         let name = &graph.nodes[node.at()].name;
         format!("host `{name}` has {} links; with real switches each has one", ports[node.at()])
     });
-    let longest = graph.links.iter().flat_map(|link| [link.ab.delay, link.ba.delay]).max();
-    let late =
-        longest.filter(|delay| delay.as_secs_f64() * spec.dilation > LONGEST_DELAY.as_secs_f64());
-    let delay = late.map(|delay| {
+    let mut lanes = graph.links.iter().flat_map(|link| [link.ab, link.ba]);
+    let packet = |lane: &LinkParams| FULL_PACKET_BITS / lane.rate.0 as f64;
+    let late = lanes.find(|lane| lane.delay.as_secs_f64() > packet(lane));
+    let delay = late.map(|lane| {
         format!(
-            "a link has a delay of {delay}; links of real switches have none, so at most {LONGEST_DELAY} of real time"
+            "a link of {} has a delay of {}; links of real switches have none, so at most the time of a packet of 1500 bytes",
+            lane.rate, lane.delay
         )
     });
     cards.or(delay).map(|why| SpecError::new("fabric", why))
@@ -153,11 +153,21 @@ mod tests {
     }
 
     #[test]
+    fn a_delay_longer_than_a_packet_is_refused() {
+        let graph = |delay: &str| {
+            let spec = format!("kind = 'star'\nhosts = 2\nrate = '10Mbps'\ndelay = '{delay}'");
+            toml::from_str::<slotline_net::topology::TopologySpec>(&spec).unwrap().build().unwrap()
+        };
+        assert_eq!(links(&graph("1200us")), None);
+        let said = links(&graph("2ms")).map(|error| error.to_string()).unwrap_or_default();
+        assert!(said.contains("a delay of 2ms"), "{said}");
+    }
+
+    #[test]
     fn what_real_switches_lack_is_refused_by_its_key() {
         for (engine, rest, key) in [
             (", exact = true", "", "exact"),
             (", gate = \"queue\"", "", "gate"),
-            (", dilation = 1000", "", "delay"),
             ("", "routing = \"spray\"", "routing"),
             ("", "control = \"fastpass\"", "control"),
             ("", "queue = { kind = \"ecn\", threshold = \"20KB\" }", "queue"),

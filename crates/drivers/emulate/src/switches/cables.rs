@@ -6,7 +6,7 @@ use crate::classify::Addresses;
 use crate::namespace::{self, INTERFACE};
 use slotline_linux::command::{command, output};
 use slotline_net::id::{HostId, NodeId, PortId};
-use slotline_net::topology::{End, Graph, LinkParams, Wiring};
+use slotline_net::topology::{End, Graph, LinkParams, Wire, Wiring};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::io;
@@ -27,7 +27,8 @@ pub(super) struct Cables<'a> {
     pub options: &'a SwitchOptions,
 }
 
-/// The links between switches. Dropping this removes them; links to hosts vanish with the hosts.
+/// The interfaces in the present namespace: those next to hosts, and those of switches, which Open vSwitch keeps when it
+/// is killed. Dropping this removes them.
 pub(super) struct Kept(Vec<String>);
 
 impl Drop for Kept {
@@ -38,9 +39,17 @@ impl Drop for Kept {
     }
 }
 
-/// The interface of a switch's port.
-pub(super) fn interface(end: End) -> String {
-    format!("s{}p{}", end.node.0, end.port.0)
+/// The interface at an end of a link in the namespace of switches. Its queue is that of the port at the other end.
+pub(super) fn interface(graph: &Graph, end: End) -> String {
+    match graph.hosts.iter().position(|host| *host == end.node) {
+        Some(host) => near_host(host),
+        None => format!("s{}p{}", end.node.0, end.port.0),
+    }
+}
+
+/// The interface next to a host.
+fn near_host(host: usize) -> String {
+    format!("host{host}")
 }
 
 /// The number of a port for OpenFlow, where 0 is no port.
@@ -67,67 +76,71 @@ impl Cables<'_> {
     /// The interfaces of a switch, and their numbers.
     pub fn ports(&self, node: NodeId) -> Vec<(String, u32)> {
         let ports = (0..self.wiring.of(node).len() as u16).map(PortId);
-        ports.map(|port| (interface(End { node, port }), number(port))).collect()
+        ports.map(|port| (self.interface(End { node, port }), number(port))).collect()
     }
 
-    /// Makes all links, and configures hosts.
-    pub fn join(&self) -> io::Result<Kept> {
+    /// Makes the links to hosts, configures these, and opens the ports of switches, which exist.
+    pub fn open(&self) -> io::Result<Kept> {
         // Only packets that the network knows may be on its links.
-        let _ = std::fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1");
-        let (lines, kept) = self.links();
-        command("ip", &["-batch", "-"], &lines).map_err(io::Error::other)?;
-        let queues: String = self.shaped().map(|(end, lane)| self.queue(end, lane)).collect();
-        command("tc", &["-batch", "-"], &queues).map_err(io::Error::other)?;
+        let _ = std::fs::write("/proc/sys/net/ipv6/conf/all/disable_ipv6", "1");
+        command("ip", &["-batch", "-"], &self.interfaces()).map_err(io::Error::other)?;
+        let ports = super::switches(self.graph).flat_map(|node| self.ports(node));
+        let near = (0..self.hosts.len()).map(near_host);
+        let kept = Kept(near.chain(ports.map(|(port, _)| port)).collect());
         (0..self.hosts.len()).try_for_each(|host| self.configure(host))?;
         Ok(kept)
     }
 
-    /// The input of `ip` that makes all pairs, and what it makes in the present namespace alone.
-    fn links(&self) -> (String, Kept) {
-        let (mtu, mut lines, mut kept) = (self.options.tcp.mtu, String::new(), Kept(Vec::new()));
-        for link in &self.graph.links {
-            let (near, far) = match self.host(link.a.node) {
-                Some(_) => (link.b, link.a),
-                None => (link.a, link.b),
-            };
-            let name = interface(near);
-            let other = match self.host(far.node) {
-                Some(host) => self.card(host),
-                None => interface(far),
-            };
-            let _ =
-                writeln!(lines, "link add {name} mtu {mtu} type veth peer name {other} mtu {mtu}");
-            let _ = writeln!(lines, "link set {name} up");
-            match self.host(far.node) {
-                Some(host) => {
-                    let process = std::process::id();
-                    let file = self.hosts[host].as_raw_fd();
-                    let _ = writeln!(lines, "link set {other} netns /proc/{process}/fd/{file}");
-                }
-                None => {
-                    let _ = writeln!(lines, "link set {other} up");
-                    kept.0.push(name);
-                }
-            }
+    /// Joins the ends of links. After that no interface may change: Open vSwitch would remove what joins them.
+    pub fn join(&self) -> io::Result<()> {
+        let joints: String = self.directions().map(|(end, to)| self.joint(end, to)).collect();
+        command("tc", &["-batch", "-"], &joints).map_err(io::Error::other)
+    }
+
+    /// The input of `ip` that makes the links to hosts, and opens the ports of switches.
+    fn interfaces(&self) -> String {
+        let (mtu, process) = (self.options.tcp.mtu, std::process::id());
+        let mut lines = String::new();
+        for (host, namespace) in self.hosts.iter().enumerate() {
+            let (near, file) = (near_host(host), namespace.as_raw_fd());
+            let _ = writeln!(
+                lines,
+                "link add {near} mtu {mtu} type veth peer name {INTERFACE} mtu {mtu} address {} \
+                 netns /proc/{process}/fd/{file}\nlink set {near} up",
+                hardware(host)
+            );
         }
-        (lines, kept)
+        for (port, _) in super::switches(self.graph).flat_map(|node| self.ports(node)) {
+            let _ = writeln!(lines, "link set {port} mtu {mtu} up");
+        }
+        lines
     }
 
-    /// The interface of a host before it moves to its namespace.
-    fn card(&self, host: usize) -> String {
-        format!("card{host}")
-    }
-
-    /// The ports of switches, with their links.
-    fn shaped(&self) -> impl Iterator<Item = (End, LinkParams)> + '_ {
-        super::switches(self.graph).flat_map(|node| {
+    /// All directions of links in the present namespace, from an end to the other.
+    fn directions(&self) -> impl Iterator<Item = (End, Wire)> + '_ {
+        (0..self.graph.nodes.len() as u32).map(NodeId).flat_map(|node| {
             let wires = (0..).map(PortId).zip(self.wiring.of(node));
-            wires.map(move |(port, wire)| (End { node, port }, wire.lane))
+            wires.map(move |(port, wire)| (End { node, port }, *wire))
         })
     }
 
-    fn queue(&self, end: End, lane: LinkParams) -> String {
-        format!("{}\n", self.shape(&interface(end), lane, self.options.buffer))
+    /// The interface at an end of a link in the present namespace.
+    fn interface(&self, end: End) -> String {
+        interface(self.graph, end)
+    }
+
+    /// The input of `tc` that sends what arrives at an end into the queue of the other. The queues of hosts' cards are those
+    /// of the hosts.
+    fn joint(&self, end: End, wire: Wire) -> String {
+        let (from, to) = (self.interface(end), self.interface(wire.far));
+        let queue = match self.host(end.node) {
+            Some(_) => String::new(),
+            None => self.shape(&to, wire.lane, self.options.buffer) + "\n",
+        };
+        format!(
+            "{queue}qdisc add dev {from} ingress\nfilter add dev {from} parent ffff: protocol all u32 match u32 0 0 action \
+             mirred egress redirect dev {to}\n"
+        )
     }
 
     /// The arguments of `tc` for the queue of an interface.
@@ -147,10 +160,7 @@ impl Cables<'_> {
     fn configure(&self, host: usize) -> io::Result<()> {
         let all = Addresses { hosts: self.hosts.len() as u32 };
         let address = all.of(HostId(host as u32));
-        let card = self.card(host);
-        let mac = hardware(host);
-        let mut lines = format!("link set {card} name {INTERFACE} address {mac}\n");
-        lines += &namespace::interface_commands(address, &self.options.tcp);
+        let mut lines = namespace::interface_commands(address, &self.options.tcp);
         for other in (0..self.hosts.len()).filter(|other| *other != host) {
             let (to, mac) = (all.of(HostId(other as u32)), hardware(other));
             let _ =

@@ -87,6 +87,8 @@ impl Channel {
                     let echo = Message { xid: message.xid, body: Body::EchoReply(data) };
                     self.socket.write_all(&echo.encode())?;
                 }
+                // It comes by itself, with a number of the switch.
+                Body::Hello => {}
                 body if message.xid == xid => {
                     let more = matches!(
                         body,

@@ -13,7 +13,6 @@ use slotline_net::id::{ConnId, HostId, NodeId, PortId};
 use slotline_net::node::Counter;
 use slotline_net::scheme::FlowCount;
 use slotline_net::time::Time;
-use slotline_net::topology::End;
 use slotline_openflow::message::Body;
 use slotline_openflow::statistics::{FlowFilter, FlowStats};
 use slotline_sim::flow::Scheduled;
@@ -55,6 +54,8 @@ pub struct Controller<'a> {
     moves: u64,
     lateness: Lateness,
     probes: usize,
+    /// What switches had received before they had entries.
+    arrived: Vec<(u64, u64)>,
 }
 
 /// What happened in a network of real switches.
@@ -99,12 +100,14 @@ impl<'a> Controller<'a> {
             moves: 0,
             lateness,
             probes: 0,
+            arrived: Vec::new(),
         };
         controller.begin().map_err(failed("give switches their entries"))?;
         Ok(controller)
     }
 
     fn begin(&mut self) -> io::Result<()> {
+        self.arrived = self.arrived()?;
         for (node, channel) in &mut self.network.channels {
             for body in self.entries.of_switch(*node) {
                 channel.send(body);
@@ -137,12 +140,7 @@ impl<'a> Controller<'a> {
     ///
     /// # Errors
     /// A connection to a switch fails.
-    pub fn run(
-        self,
-        dilation: Dilation,
-        end: Time,
-        shared: &Shared,
-    ) -> Result<Ended, SwitchError> {
+    pub fn run(self, dilation: Dilation, end: Time, shared: &Shared) -> Result<Ended, SwitchError> {
         while !shared.begun() && !shared.stopped() {
             std::thread::sleep(PROBE);
         }
@@ -167,7 +165,8 @@ impl<'a> Controller<'a> {
             counted.bytes -= earlier.bytes.min(counted.bytes);
             counted.dropped -= earlier.dropped.min(counted.dropped);
         }
-        let lost = self.lost()?;
+        let arrived = std::mem::take(&mut self.arrived);
+        let lost = self.lost(&arrived)?;
         let counters = self.chooser.as_ref().map_or(vec![], |own| own.scheme.counts());
         let Controller { lateness, moves, .. } = self;
         let cpu_share = cpu.as_secs_f64() / real.as_secs_f64();
@@ -281,44 +280,54 @@ impl<'a> Controller<'a> {
 
     /// What the queues of switches and of hosts' cards have counted.
     fn port_counts(&self) -> io::Result<BTreeMap<Place, Counted>> {
-        let counts = cables::counts()?;
-        let wiring = self.entries.wiring;
-        let ends = self.network.channels.iter().flat_map(move |(node, _)| {
-            let ports = 0..wiring.of(*node).len() as u16;
-            ports.map(|port| (*node, PortId(port)))
+        let (counts, Entries { graph, wiring, .. }) = (cables::counts()?, &self.entries);
+        let ends = self.network.channels.iter().flat_map(|(node, _)| {
+            let wires = (0..).map(PortId).zip(wiring.of(*node));
+            wires.map(|(port, wire)| ((*node, port), wire.far))
         });
-        let known =
-            |(node, port)| Some(((node, port), *counts.get(&interface(End { node, port }))?));
+        let known = |(place, far)| Some((place, *counts.get(&interface(graph, far))?));
         let mut all: BTreeMap<Place, Counted> = ends.filter_map(known).collect();
-        for (host, node) in self.network.hosts.iter().zip(self.entries.routes.host_nodes()) {
+        for (host, node) in self.network.hosts.iter().zip(&graph.hosts) {
             let counts = namespace::inside(host.as_fd(), cables::counts)?;
             all.extend(counts.get(INTERFACE).map(|counted| ((*node, PortId(0)), *counted)));
         }
         Ok(all)
     }
 
-    /// The packets that arrived at switches and matched no entry: Open vSwitch had no room for them. Packets are counted
-    /// when they have arrived, and entries a while later, when these counts include them.
-    fn lost(&mut self) -> io::Result<u64> {
-        let mut arrived = Vec::new();
+    /// The packets that each switch has received, and those for which it had no room.
+    fn arrived(&mut self) -> io::Result<Vec<(u64, u64)>> {
+        let mut all = Vec::new();
         for (_, channel) in &mut self.network.channels {
             let parts = channel.request(Body::all_ports())?;
-            let mut sum = 0;
+            let (mut received, mut dropped) = (0, 0);
             for part in &parts {
                 let Body::PortStats(ports, _) = part else {
                     return Err(channel.unexpected(&parts));
                 };
-                let known = ports.iter().filter(|port| port.port <= u32::from(u16::MAX));
-                sum += known.map(|port| port.rx_packets).sum::<u64>();
+                // Higher numbers are those of the switch itself.
+                for port in ports.iter().filter(|port| port.port <= u32::from(u16::MAX)) {
+                    received += port.rx_packets;
+                    dropped += port.rx_dropped;
+                }
             }
-            arrived.push(sum);
+            all.push((received, dropped));
         }
+        Ok(all)
+    }
+
+    /// The packets that switches had no room to receive, or received and did not forward, since `before`. Packets are counted
+    /// when they have arrived, and entries a while later, when their counts include these packets.
+    fn lost(&mut self, before: &[(u64, u64)]) -> io::Result<u64> {
+        let arrived = self.arrived()?;
         std::thread::sleep(COUNTS_ARE_OLD * 4);
         let mut lost = 0;
-        for ((_, channel), arrived) in self.network.channels.iter_mut().zip(arrived) {
+        let channels = self.network.channels.iter_mut();
+        for ((_, channel), ((received, dropped), (earlier, lost_earlier))) in
+            channels.zip(arrived.iter().zip(before))
+        {
             let entries = flows(channel, FlowFilter::cookie(0, 0))?;
             let matched = entries.iter().map(|entry| entry.packets).sum::<u64>();
-            lost += arrived.saturating_sub(matched);
+            lost += (received - earlier).saturating_sub(matched) + (dropped - lost_earlier);
         }
         Ok(lost)
     }

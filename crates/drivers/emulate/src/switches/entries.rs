@@ -6,7 +6,7 @@ use crate::classify::{Addresses, FIRST_PORT, SERVER_PORT};
 use slotline_net::id::{HostId, NodeId};
 use slotline_net::node::host::Plan;
 use slotline_net::route::Routes;
-use slotline_net::topology::{End, Wiring};
+use slotline_net::topology::{End, Graph, Wiring};
 use slotline_net::workload::Carrier;
 use slotline_openflow::action::{Action, Instruction};
 use slotline_openflow::matching::{Field, IPV4, TCP, UDP};
@@ -23,6 +23,8 @@ pub(super) const COUNTED: u64 = 1 << 32;
 
 /// What entries are made from.
 pub struct Entries<'a> {
+    /// The network.
+    pub graph: &'a Graph,
     /// The links.
     pub wiring: &'a Wiring,
     /// Routes. Those that number paths have the same numbers as the decisions of schemes.
@@ -142,4 +144,47 @@ pub(super) fn moved(mut entries: Vec<Placed>) -> (Vec<Placed>, Option<Placed>) {
     }
     let (node, entry) = entries.remove(0);
     (entries, Some((node, FlowMod { command: Command::ModifyStrict, ..entry })))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use slotline_net::node::host::Spread;
+    use slotline_net::route::RoutingSpec;
+    use slotline_net::topology::{Down, FatTreeSpec, TopologySpec};
+    use slotline_net::transport::congestion::AlgorithmKind::NewReno as NEW_RENO;
+
+    /// The routes of a switch lead to each host, by a group where several ports do.
+    #[test]
+    fn each_switch_has_a_route_to_each_host() {
+        let graph = TopologySpec::FatTree(FatTreeSpec::new(4)).build().unwrap();
+        let wiring = graph.wiring();
+        for (routing, spreads) in [(RoutingSpec::Ecmp, true), (RoutingSpec::TwoLevel, false)] {
+            let routes = Routes::build(&graph, routing, &Down::default(), 1);
+            let traffic = slotline_net::workload::Traffic::default();
+            let transport = slotline_net::transport::TransportSpec::of(NEW_RENO).build().unwrap();
+            let plan =
+                Plan::new(traffic, transport, Spread::PerFlow, graph.host_keys(), 1).unwrap();
+            let entries = Entries {
+                graph: &graph,
+                wiring: &wiring,
+                routes: &routes,
+                plan: &plan,
+                spreads,
+                counts: true,
+            };
+            for node in super::super::switches(&graph) {
+                let bodies = entries.of_switch(node);
+                let changes = |body: &Body| match body {
+                    Body::FlowMod(change) => change.priority == ROUTE,
+                    _ => false,
+                };
+                assert_eq!(bodies.iter().filter(|body| changes(body)).count(), 16);
+                let groups = bodies.iter().filter(|body| matches!(body, Body::GroupMod(_)));
+                let is_core = graph.nodes[node.at()].name.starts_with("core");
+                // One of them deletes all groups.
+                assert_eq!(groups.count(), 1 + usize::from(spreads && !is_core));
+            }
+        }
+    }
 }

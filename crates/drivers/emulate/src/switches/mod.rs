@@ -84,11 +84,13 @@ impl RealNetwork {
         let hosts = graph.hosts.iter().map(|node| namespace::empty(name(node)));
         let hosts = hosts.collect::<Result<Vec<OwnedFd>, _>>()?;
         let cables = Cables { graph, wiring, hosts: &hosts, options };
-        let kept = cables.join().map_err(failed("join hosts and switches by links"))?;
         let vswitch = OpenVswitch::start(folder).map_err(failed("start Open vSwitch"))?;
         let switches: Vec<NodeId> = switches(graph).collect();
         let bridges = switches.iter().map(|node| (bridge(*node), cables.ports(*node)));
         vswitch.add_bridges(&bridges.collect::<Vec<_>>()).map_err(failed("make switches"))?;
+        let kept = cables.open().map_err(failed("make links"))?;
+        vswitch.settle().map_err(failed("make switches"))?;
+        cables.join().map_err(failed("join hosts and switches by links"))?;
         let open = |node: &NodeId| {
             let (socket, name) = (vswitch.socket(&bridge(*node)), name(node).to_owned());
             Ok((*node, Channel::open(&socket, name)?))

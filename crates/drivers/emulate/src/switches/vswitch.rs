@@ -62,21 +62,37 @@ impl OpenVswitch {
         }
     }
 
-    /// Makes bridges, each with ports that are interfaces of the present network namespace and have the numbers given.
+    /// Makes bridges, each with ports of these names and numbers. A port is an interface (TAP) of the present network
+    /// namespace: what the bridge sends arrives there, and what leaves by the interface reaches the bridge.
     ///
     /// # Errors
     /// The switch refuses them.
     pub fn add_bridges(&self, bridges: &[(String, Vec<(String, u32)>)]) -> io::Result<()> {
-        let mut words: Vec<String> = vec!["--timeout=30".into()];
+        // Without this type Open vSwitch removes the queues of interfaces.
+        let mut words: Vec<String> =
+            split("--timeout=30 -- --id=@none create qos type=linux-noop").collect();
         for (bridge, ports) in bridges {
             let settings = "datapath_type=netdev fail-mode=secure protocols=OpenFlow13";
             words.extend(split(&format!("-- add-br {bridge} -- set bridge {bridge} {settings}")));
             for (port, number) in ports {
                 words.extend(split(&format!("-- add-port {bridge} {port}")));
-                words.extend(split(&format!("-- set interface {port} ofport_request={number}")));
+                words.extend(split(&format!("-- set port {port} qos=@none")));
+                words.extend(split(&format!(
+                    "-- set interface {port} type=tap ofport_request={number}"
+                )));
             }
         }
         control(&self.folder, &words)
+    }
+
+    /// Waits until the switch has noticed all changes of interfaces. It then removes filters of packets that arrive, and does
+    /// not look again before the next change.
+    ///
+    /// # Errors
+    /// The switch does not answer.
+    pub fn settle(&self) -> io::Result<()> {
+        let words = "--timeout=30 set Open_vSwitch . external_ids:settled=yes";
+        control(&self.folder, &split(words).collect::<Vec<_>>())
     }
 
     /// The socket at which a bridge listens for controllers.

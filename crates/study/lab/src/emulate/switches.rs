@@ -4,9 +4,7 @@ use super::{Work, WorkDone, fill, follow_progress, kernel, programs};
 use crate::build;
 use crate::build_flow::{self, Parts};
 use crate::collect::{Scene, control_row, planned};
-use crate::record::{
-    Conservation, Emulation, EngineStats, FlowRow, Gate, PortRow, RunRecord,
-};
+use crate::record::{Conservation, Emulation, EngineStats, FlowRow, Gate, PortRow, RunRecord};
 use crate::run::Job;
 use slotline_emulate::classify::Addresses;
 use slotline_emulate::clock::Dilation;
@@ -96,7 +94,9 @@ fn run(
     let namespaces = network.namespaces().map_err(super::failed)?;
     let named = named(parts);
     let environment = Environment::new(registered.folder(), dilation).map_err(super::failed)?;
-    registered.tell(&loaded.scenario.name, &named, &namespaces, &environment).map_err(super::failed)?;
+    registered
+        .tell(&loaded.scenario.name, &named, &namespaces, &environment)
+        .map_err(super::failed)?;
     let chooser = chooser(parts, job.seed)?;
     let entries = entries(parts, scheme.routing, chooser.is_some());
     let controller = Controller::new(network, entries, chooser, framing).map_err(super::failed)?;
@@ -132,6 +132,7 @@ fn named(parts: &Parts) -> Vec<(String, Ipv4Addr)> {
 fn entries(parts: &Parts, own: RoutingSpec, counts: bool) -> Entries<'_> {
     let routing = parts.system.as_ref().and_then(|system| system.routing()).unwrap_or(own);
     Entries {
+        graph: &parts.graph,
         wiring: &parts.wiring,
         routes: &parts.routes,
         plan: &parts.plan,
