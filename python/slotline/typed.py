@@ -748,8 +748,9 @@ class EngineEmulate(Table):
     :param dilation: How many times slower than real time the network runs, 1 to 100000. Default: 1.0.
     :param exact: Whether the hosts are in a guest machine with virtual time (QEMU, without KVM), where runs repeat
         themselves.
-    :param gate: How packets of applications reach the network. Default: "auto".
+    :param gate: How packets of applications reach the modelled network. Default: "auto".
     :param stay: Whether the hosts stay up until the run is stopped, regardless of `end`.
+    :param switches: What joins the hosts.
     """
     KIND: ClassVar[str] = "emulate"
     circuit_signal: Literal["map", "ecn-echo"] | None = None
@@ -757,6 +758,7 @@ class EngineEmulate(Table):
     exact: bool | None = None
     gate: Literal["auto", "queue", "interface", "packet", "xdp"] | None = None
     stay: bool | None = None
+    switches: Literal["modelled", "open-vswitch"] | None = None
 
 
 class Engine:

@@ -230,6 +230,10 @@ pub struct ReproduceOptions {
     /// With `emulate`: how many times slower than real time the network runs.
     #[arg(long, value_name = "FACTOR")]
     pub dilation: Option<f64>,
+    /// With `emulate`: what joins the hosts.
+    #[cfg(target_os = "linux")]
+    #[arg(long, value_enum)]
+    pub switches: Option<crate::emulate::Switches>,
     /// End each run at this network time, if the experiment does not end before, for example 200ms.
     #[arg(long, value_name = "TIME")]
     pub end: Option<Time>,

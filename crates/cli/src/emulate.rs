@@ -10,7 +10,7 @@ use clap::{Args, ValueEnum};
 use slotline_emulate::{isolation, registry};
 use slotline_lab::calibrate;
 use slotline_lab::record::Emulation;
-use slotline_scenario::{EmulateSpec, EngineSpec, GateSpec, Loaded};
+use slotline_scenario::{EmulateSpec, EngineSpec, GateSpec, Loaded, SwitchesSpec};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -27,6 +27,25 @@ pub enum Gate {
     Xdp,
 }
 
+/// What joins the hosts.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Switches {
+    /// The modelled network.
+    Modelled,
+    /// Open vSwitch, controlled by OpenFlow 1.3.
+    OpenVswitch,
+}
+
+impl Switches {
+    /// The same in a scenario.
+    pub fn spec(self) -> SwitchesSpec {
+        match self {
+            Switches::Modelled => SwitchesSpec::Modelled,
+            Switches::OpenVswitch => SwitchesSpec::OpenVswitch,
+        }
+    }
+}
+
 #[derive(Args)]
 pub struct EmulateOptions {
     /// The scenario file.
@@ -34,7 +53,10 @@ pub struct EmulateOptions {
     /// How many times slower than real time the network runs, instead of the file's.
     #[arg(long, value_name = "FACTOR")]
     pub dilation: Option<f64>,
-    /// How packets of applications enter the network, instead of the file's.
+    /// What joins the hosts, instead of the file's.
+    #[arg(long, value_enum)]
+    pub switches: Option<Switches>,
+    /// How packets of applications enter the modelled network, instead of the file's.
     #[arg(long, value_enum)]
     pub gate: Option<Gate>,
     /// Find the dilation that the scenario needs on this machine, and run nothing else.
@@ -152,7 +174,7 @@ fn source(options: &EmulateOptions) -> Source {
 fn loaded(options: &EmulateOptions) -> Result<Loaded> {
     let mut loaded = source(options).load()?;
     let own = loaded.scenario.engine.emulated().cloned().unwrap_or_default();
-    let EmulateSpec { dilation, gate, stay, exact, .. } = own;
+    let EmulateSpec { dilation, switches, gate, stay, exact, .. } = own;
     let asked = options.gate.map(|gate| match gate {
         Gate::Queue => GateSpec::Queue,
         Gate::Interface => GateSpec::Interface,
@@ -161,6 +183,7 @@ fn loaded(options: &EmulateOptions) -> Result<Loaded> {
     });
     let spec = EmulateSpec {
         dilation: options.dilation.unwrap_or(dilation),
+        switches: options.switches.map_or(switches, Switches::spec),
         gate: asked.unwrap_or(gate),
         stay: stay || options.stay,
         exact: (exact && !options.calibrate) || options.exact,

@@ -87,7 +87,7 @@ pub fn probe(options: &ProbeOptions) -> Result<ExitCode> {
     }
     let mut found = probe::probe();
     let guest = Machine::find().map(drop).map_err(|error| error.to_string());
-    found.push(Probed { what: EXACT, needed: false, works: guest });
+    found.push(Probed { what: EXACT.into(), needed: false, works: guest });
     let lines: Vec<String> = found
         .iter()
         .map(|one| {

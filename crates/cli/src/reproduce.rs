@@ -13,7 +13,7 @@ use slotline_reproduce::{
     Emulated, Experiment, Findings, Measured, PAPERS, Paper, Point, Sizes, Stored, StoredTable,
     Study, Work, with_stored_tables,
 };
-use slotline_scenario::{EmulateSpec, Loaded};
+use slotline_scenario::{EmulateSpec, Loaded, SwitchesSpec};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::ExitCode;
@@ -56,14 +56,30 @@ fn emulates(options: &ReproduceOptions) -> bool {
 /// The options of the emulation.
 fn emulation(options: &ReproduceOptions) -> EmulateSpec {
     let spec = EmulateSpec::default();
-    EmulateSpec { dilation: options.dilation.unwrap_or(spec.dilation), ..spec }
+    EmulateSpec {
+        dilation: options.dilation.unwrap_or(spec.dilation),
+        switches: switches(options),
+        ..spec
+    }
+}
+
+/// What joins real hosts.
+#[cfg(target_os = "linux")]
+fn switches(options: &ReproduceOptions) -> SwitchesSpec {
+    options.switches.map_or_else(SwitchesSpec::default, crate::emulate::Switches::spec)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn switches(_options: &ReproduceOptions) -> SwitchesSpec {
+    SwitchesSpec::default()
 }
 
 /// Refuses options that would have no effect.
 fn refuse_without_effect(options: &ReproduceOptions) -> Result<()> {
     let emulates = emulates(options);
-    if !emulates && (options.dilation.is_some() || options.accept_late) {
-        bail!("--dilation and --accept-late are only valid with --engine emulate");
+    let modelled = switches(options) == SwitchesSpec::default();
+    if !emulates && (options.dilation.is_some() || options.accept_late || !modelled) {
+        bail!("--dilation, --switches and --accept-late are only valid with --engine emulate");
     }
     if emulates && options.markdown {
         bail!("--markdown has no column for real hosts: omit it, or use --json");
@@ -165,8 +181,12 @@ fn write_emulated(
     findings: &Findings,
     options: &ReproduceOptions,
 ) -> Result<()> {
+    let spec = emulation(options);
     let mut made = format!("slotline reproduce {} --engine emulate", experiment.id);
-    made += &format!(" --dilation {}", emulation(options).dilation);
+    made += &format!(" --dilation {}", spec.dilation);
+    if spec.switches == SwitchesSpec::OpenVswitch {
+        made += " --switches open-vswitch";
+    }
     made += &options.end.map_or(String::new(), |end| format!(" --end {end}"));
     let table = StoredTable::emulated(experiment, findings, &made);
     let file = StoredTable::path(pages, &table.table);
@@ -219,7 +239,7 @@ fn measured(
     points.iter_mut().for_each(|point| options.end.iter().for_each(|end| point.shorten(*end)));
     let (spec, emulates) = (emulation(options), emulates(options));
     if emulates {
-        points.iter_mut().for_each(Point::keep_one_fabric);
+        points.iter_mut().for_each(|point| point.keep_emulated(&spec));
     }
     // Points that cannot be emulated are refused before anything runs.
     let real = points.iter().filter(|_| emulates).map(|point| point.emulated(&spec));

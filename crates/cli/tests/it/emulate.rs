@@ -137,6 +137,51 @@ fn long_datagrams_wait_for_the_card() {
     assert!(metric(&summary, "goodput") > 5e8, "{summary}");
 }
 
+const SWITCHES: &str = r#"
+name = "switches"
+end = { at = "1500ms", when = "time" }
+engine = { kind = "emulate", switches = "open-vswitch", dilation = 2 }
+
+[fabric]
+kind = "leaf-spine"
+leaves = 2
+spines = 2
+hosts-per-leaf = 2
+host-rate = "4Mbps"
+uplink-rate = "4Mbps"
+
+[[workload]]
+kind = "stride"
+by = 2
+size = "100KB"
+duration = "1s"
+
+[[scheme]]
+name = "reno"
+control = { kind = "hedera", poll = "100ms", gather = "1ms", computing = "1ms", install = "0s" }
+"#;
+
+/// Open vSwitch forwards what hosts send, its counts of flows reach the scheduler, and what that decides is installed.
+/// Nothing leaves faster than links are.
+#[test]
+fn real_switches_follow_the_scheduler() {
+    let Some(folder) = folder("emulate-switches", &[SWITCHES]) else { return };
+    let probed = folder.run(&["probe"]);
+    let probed = String::from_utf8_lossy(&probed.stdout).into_owned();
+    if !probed.lines().any(|line| line.starts_with("yes") && line.contains("Open vSwitch")) {
+        return println!("skipped: this machine has no Open vSwitch:\n{probed}");
+    }
+    let output = folder.run(&["emulate", "s.toml", "--accept-late", "--json"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let summary: Value = serde_json::from_slice(&output.stdout).expect("a summary");
+    assert_eq!(summary["engine"]["emulation"]["gate"], "open-vswitch");
+    assert_eq!(summary["engine"]["emulation"]["lost_outside"], 0);
+    let goodput = metric(&summary, "goodput");
+    assert!((2e6..16e6).contains(&goodput), "{goodput}: four links of 4 Mbit/s");
+    let decisions = &summary["schemes"]["reno"]["control"]["flow-decisions"];
+    assert!(decisions.as_f64().is_some_and(|count| count > 0.0), "{summary}");
+}
+
 #[test]
 fn programs_run_on_hosts() {
     let capture = "[measure]\ncapture = [\"h2-s0\"]\n";

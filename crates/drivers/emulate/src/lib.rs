@@ -35,5 +35,6 @@ pub mod registry;
 pub mod replay;
 pub mod seat;
 pub mod shared;
+pub mod switches;
 pub mod virtual_time;
 mod wire;

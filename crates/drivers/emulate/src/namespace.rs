@@ -221,7 +221,7 @@ fn host_here(
 }
 
 /// The input of `ip -batch`.
-fn interface_commands(address: Ipv4Addr, tcp: &KernelTcp) -> String {
+pub(crate) fn interface_commands(address: Ipv4Addr, tcp: &KernelTcp) -> String {
     let prefix = Addresses::PREFIX;
     let network = u32::from(address) >> (32 - prefix) << (32 - prefix);
     let quick = if tcp.quick_acks { " quickack 1" } else { "" };
@@ -237,7 +237,7 @@ fn interface_commands(address: Ipv4Addr, tcp: &KernelTcp) -> String {
 }
 
 /// Changes settings of the present network namespace.
-fn set_kernel(tcp: &KernelTcp) -> Result<(), String> {
+pub(crate) fn set_kernel(tcp: &KernelTcp) -> Result<(), String> {
     let set = |key: &str, value: &str| {
         fs::write(format!("/proc/sys/net/{key}"), value)
             .map_err(|error| format!("net.{} = {value}: {error}", key.replace('/', ".")))

@@ -2,6 +2,7 @@
 
 use crate::classify::Addresses;
 use crate::namespace::{self, GateKind, Host, KernelTcp};
+use crate::switches::vswitch;
 use crate::{isolation, registry};
 use slotline_congestion::{Algorithm, Control, Signal};
 use slotline_linux::command::command;
@@ -14,7 +15,7 @@ use std::process::{self, Command};
 /// A feature that an emulation can use.
 pub struct Probed {
     /// The name of the feature.
-    pub what: &'static str,
+    pub what: String,
     /// Whether every emulation needs it.
     pub needed: bool,
     /// Whether it is available, or the reason why not.
@@ -23,7 +24,11 @@ pub struct Probed {
 
 /// Tries all features and leaves nothing behind.
 pub fn probe() -> Vec<Probed> {
-    let tried = |what, needed, works| Probed { what, needed, works };
+    let tried = |what: &str, needed, works| Probed { what: what.into(), needed, works };
+    let (switches, version) = match vswitch::version() {
+        Ok(version) => (version, Ok(())),
+        Err(why) => ("Open vSwitch".into(), Err(why)),
+    };
     let host = |gate| {
         let address = Addresses { hosts: 1 }.of(HostId(0));
         Host::new("probe", address, &KernelTcp::default(), gate)
@@ -57,6 +62,7 @@ pub fn probe() -> Vec<Probed> {
         tried("cubic", false, namespace::available("cubic")),
         tried("dctcp", false, namespace::available("dctcp")),
         tried("retcp and dctcp as BPF programs (struct_ops, clang)", false, congestion()),
+        tried(&format!("switches by OpenFlow 1.3 ({switches})"), false, version),
         tried("first place on a processor (chrt --fifo)", false, first_place()),
     ]
 }

@@ -159,7 +159,7 @@ fn builder<'a>(
     let transport = scheme.transport.build().map_err(|e| in_scheme(e.within("transport")))?;
     let changing = changing_links(&graph, &scenario.event)?;
     let system = system(scenario, scheme, seed).map_err(|e| in_scheme(e.within("control")))?;
-    let attached = system.as_deref().filter(|_| scenario.engine.is_packet());
+    let attached = system.as_deref().filter(|_| has_stations(scenario));
     let stations = attach_stations(&mut graph, attached).map_err(in_scheme)?;
     let control = attach_control(&mut graph, attached, &stations, outside).map_err(in_scheme)?;
     let routing = system.as_ref().and_then(|s| s.routing()).unwrap_or(scheme.routing);
@@ -199,6 +199,11 @@ fn builder<'a>(
         control,
         graph,
     })
+}
+
+/// Whether a scheme's stations are in the network. The scheduler of real switches is their controller, outside of it.
+fn has_stations(scenario: &Scenario) -> bool {
+    scenario.engine.is_packet() && !scenario.engine.has_real_switches()
 }
 
 /// The central scheme on the scenario's fabric.

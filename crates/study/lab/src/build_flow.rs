@@ -89,7 +89,11 @@ fn without_repeated_routes(timeline: Vec<(Time, NodeId, Change)>) -> Vec<(Time, 
     timeline.into_iter().filter(|change| is_new(change)).collect()
 }
 
-fn scheduler(parts: &Parts, seed: u64) -> Result<Option<PerFlow>, SpecError> {
+/// The central scheme, asked about flows by their counts.
+///
+/// # Errors
+/// It decides about packets.
+pub(crate) fn scheduler(parts: &Parts, seed: u64) -> Result<Option<PerFlow>, SpecError> {
     let Some(system) = &parts.system else { return Ok(None) };
     let (nodes, hosts) = (parts.graph.nodes.len(), parts.graph.hosts.len());
     let network = Map::new(nodes, hosts, &parts.wiring, &parts.routes, seed).network();

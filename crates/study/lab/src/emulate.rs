@@ -32,6 +32,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 mod congestion;
+mod switches;
 
 /// Network time advances in windows of at most this real time. A packet can be late by one window.
 const RESOLUTION_US: u64 = 20;
@@ -46,6 +47,9 @@ pub fn record(
         return Err(failed(
             "its engine is `emulate`: only `slotline emulate` and `slotline crosscheck` have real hosts",
         ));
+    }
+    if loaded.scenario.engine.has_real_switches() {
+        return switches::record(loaded, job, spec);
     }
     let assembly = build::build(&loaded.scenario, job.scheme, job.seed, loaded);
     let assembly = assembly.map_err(|error| loaded.blame(error))?;
@@ -331,6 +335,7 @@ fn of(
         late_p99_ns: ns(late.per_mille(990)),
         late_p999_ns: ns(late.per_mille(999)),
         late_most_ns: ns(late.most()),
+        late_limit_ns: Emulation::LATEST_NS,
         cpu_share: fidelity.cpu_share,
         lost_outside: counts.refused,
         foreign: counts.foreign,

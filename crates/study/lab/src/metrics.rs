@@ -8,7 +8,7 @@ pub use busiest::busiest_port;
 pub use facts::Chosen;
 use slotline_schemes::counters;
 
-use crate::record::{RunRecord, Window};
+use crate::record::{Gate, RunRecord, Window};
 use facts::{Facts, count, exact, jain, mean, percentile, ratio};
 use slotline_scenario::metric::Metric;
 
@@ -56,10 +56,22 @@ pub fn measure_all(run: &RunRecord, window: Window) -> Vec<Option<Measured>> {
     Metric::ALL.iter().map(|metric| value(*metric, &facts)).collect()
 }
 
+/// Whether a metric is not known with real hosts: time-outs of each flow, and with real switches also its retransmissions
+/// and what waits in queues.
+fn is_unknown(metric: Metric, gate: Gate) -> bool {
+    let of_model = [
+        Metric::Retransmissions,
+        Metric::QueueP50,
+        Metric::QueueP99,
+        Metric::QueueMax,
+        Metric::Marks,
+    ];
+    metric == Metric::Timeouts || gate == Gate::OpenVswitch && of_model.contains(&metric)
+}
+
 fn value(metric: Metric, facts: &Facts<'_>) -> Option<Measured> {
     let run = facts.run;
-    // Time-outs of real hosts are not known for each flow.
-    let unknown = run.engine.emulation.is_some() && metric == Metric::Timeouts;
+    let unknown = run.engine.emulation.is_some_and(|emulation| is_unknown(metric, emulation.gate));
     if unknown || run.engine.flow_level && metric.is_of_packets() {
         return None;
     }

@@ -13,7 +13,7 @@ const MEDIAN_FUNCTION: usize = 10;
 const MANY_FUNCTIONS: usize = 50;
 
 /// Crates that use neither time nor the outside world.
-const PURE: [&str; 5] = ["circuits", "envelope", "formats", "net", "sim"];
+const PURE: [&str; 6] = ["circuits", "envelope", "formats", "net", "openflow", "sim"];
 const OUTSIDE_WORLD: [&str; 10] = [
     "Instant",
     "SystemTime",
@@ -26,7 +26,7 @@ const OUTSIDE_WORLD: [&str; 10] = [
     "HashMap",
     "HashSet",
 ];
-const SAFE: [&str; 29] = [
+const SAFE: [&str; 30] = [
     "arbiter",
     "xco",
     "tdma",
@@ -48,6 +48,7 @@ const SAFE: [&str; 29] = [
     "lab",
     "live",
     "net",
+    "openflow",
     "preload",
     "py",
     "report",

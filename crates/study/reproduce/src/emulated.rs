@@ -5,7 +5,8 @@ use crate::{Measured, Point, Row, Study};
 use slotline_lab::record::Emulation;
 use slotline_lab::statistics::Estimate;
 use slotline_net::time::Time;
-use slotline_scenario::{EmulateSpec, EngineSpec, ScenarioError};
+use slotline_scenario::real_switches::routes_by;
+use slotline_scenario::{EmulateSpec, EngineSpec, ScenarioError, SchemeSpec, SwitchesSpec};
 
 /// The results of real hosts at the points of a study.
 #[derive(Debug)]
@@ -17,10 +18,13 @@ pub struct Emulated {
 }
 
 impl Point {
-    /// Leaves out schemes with a fabric of their own, because real hosts are on one fabric.
-    pub fn keep_one_fabric(&mut self) {
+    /// Leaves out schemes with a fabric of their own, because real hosts are on one fabric, and those whose routing real
+    /// switches do not have, if there are real switches.
+    pub fn keep_emulated(&mut self, spec: &EmulateSpec) {
         let scenario = &mut self.loaded.scenario;
-        scenario.scheme.retain(|scheme| scheme.fabric.is_none());
+        let modelled = spec.switches == SwitchesSpec::Modelled;
+        let has = |scheme: &SchemeSpec| modelled || routes_by(scheme.routing);
+        scenario.scheme.retain(|scheme| scheme.fabric.is_none() && has(scheme));
         let schemes: Vec<&String> = scenario.scheme.iter().map(|scheme| &scheme.name).collect();
         let is_there =
             |name: &Option<String>| name.as_ref().is_none_or(|name| schemes.contains(&name));

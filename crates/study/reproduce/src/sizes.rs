@@ -167,7 +167,7 @@ mod tests {
             }
             for mut point in points {
                 assert_eq!(point.loaded.scenario.repeat, sizes.repeat);
-                point.keep_one_fabric();
+                point.keep_emulated(&EmulateSpec::default());
                 assert!(point.loaded.scenario.scheme.iter().all(|scheme| scheme.fabric.is_none()));
                 let real = point.emulated(&EmulateSpec::default());
                 real.unwrap_or_else(|e| panic!("{}: {e}", sizes.id));

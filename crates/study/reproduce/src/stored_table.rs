@@ -5,6 +5,7 @@ use super::table::{emulated, estimate, stated};
 use super::{Experiment, Findings, Row};
 use serde::{Deserialize, Serialize};
 use slotline_lab::output::format::emulated as emulation_line;
+use slotline_lab::record::Gate;
 use std::fs;
 use std::io::{Error, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -43,8 +44,13 @@ impl StoredTable {
         };
         let rows = findings.rows.iter().enumerate().map(&mut line).collect();
         let how = findings.emulated.as_ref().map(|found| emulation_line(&found.emulation));
+        let switches = findings.emulated.as_ref().map(|found| found.emulation.gate);
+        let kind = match switches {
+            Some(Gate::OpenVswitch) => Gate::OpenVswitch.name(),
+            _ => "emulated",
+        };
         StoredTable {
-            table: format!("{}-emulated", experiment.id),
+            table: format!("{}-{kind}", experiment.id),
             made: [Some(made.into()), how].into_iter().flatten().collect::<Vec<_>>().join("; "),
             columns: ["", "quantity", "paper", "simulated", "real hosts"].map(String::from).into(),
             rows,

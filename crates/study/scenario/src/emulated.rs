@@ -87,6 +87,10 @@ pub(super) fn faults(scenario: &Scenario, graph: Option<&Graph>) -> Vec<SpecErro
         let why = format!("`dilation` = {}: from 1 to {MOST_DILATION}", spec.dilation);
         refuse("engine.dilation".into(), why);
     }
+    if scenario.engine.has_real_switches() {
+        faults.extend(super::real_switches::faults(scenario, spec, graph));
+    }
+    let mut refuse = |key: String, why: String| faults.push(SpecError::new(key, why));
     if spec.exact && spec.stay {
         let why = "`stay`: nothing outside can reach the hosts of an exact emulation: leave it out";
         refuse("engine.stay".into(), why.into());

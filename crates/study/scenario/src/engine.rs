@@ -32,7 +32,10 @@ pub struct EmulateSpec {
     /// How many times slower than real time the network runs, 1 to 100000.
     #[schemars(range(min = 1, max = 100_000))]
     pub dilation: f64,
-    /// How packets of applications reach the network.
+    /// What joins the hosts.
+    #[serde(skip_serializing_if = "SwitchesSpec::are_modelled")]
+    pub switches: SwitchesSpec,
+    /// How packets of applications reach the modelled network.
     pub gate: GateSpec,
     /// How hosts with the transport `retcp` learn of circuits.
     #[serde(skip_serializing_if = "SignalSpec::is_usual")]
@@ -47,8 +50,28 @@ pub struct EmulateSpec {
 
 impl Default for EmulateSpec {
     fn default() -> EmulateSpec {
-        let (gate, circuit_signal) = Default::default();
-        EmulateSpec { dilation: 1.0, gate, circuit_signal, stay: false, exact: false }
+        let (switches, gate, circuit_signal) = Default::default();
+        EmulateSpec { dilation: 1.0, switches, gate, circuit_signal, stay: false, exact: false }
+    }
+}
+
+/// What joins emulated hosts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SwitchesSpec {
+    /// The modelled network.
+    #[default]
+    Modelled,
+    /// Open vSwitch in user space, a bridge for each switch, controlled by OpenFlow 1.3. Links send at their rates, and have
+    /// no delays of their own. For schemes that choose paths of flows, and for routing by hash or by tables, with links of
+    /// at most some 10 Mbit/s of real time.
+    OpenVswitch,
+}
+
+impl SwitchesSpec {
+    /// Whether they are the default.
+    fn are_modelled(&self) -> bool {
+        *self == SwitchesSpec::Modelled
     }
 }
 
@@ -149,6 +172,10 @@ impl EngineSpec {
     /// Whether it is the engine of scenarios that do not name one.
     pub fn is_default(&self) -> bool {
         *self == EngineSpec::Packet {}
+    }
+    /// Whether its switches are real ones.
+    pub fn has_real_switches(&self) -> bool {
+        self.emulated().is_some_and(|spec| spec.switches == SwitchesSpec::OpenVswitch)
     }
     /// The options of emulation, if the engine is emulation.
     pub fn emulated(&self) -> Option<&EmulateSpec> {

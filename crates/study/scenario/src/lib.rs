@@ -39,6 +39,7 @@ mod paths;
 pub mod port_names;
 pub mod quantity;
 mod queue_text;
+pub mod real_switches;
 pub mod reference;
 pub mod renamed;
 pub mod schema;
@@ -50,7 +51,9 @@ mod traffic;
 
 pub use app::AppSpec;
 pub use check::Files;
-pub use engine::{EmulateSpec, EngineSpec, FlowSpec, GateSpec, RatesSpec, SignalSpec};
+pub use engine::{
+    EmulateSpec, EngineSpec, FlowSpec, GateSpec, RatesSpec, SignalSpec, SwitchesSpec,
+};
 pub use error::{Fault, ScenarioError};
 pub use event::{EventKind, EventSpec};
 pub use extensions::{Extensions, provide};

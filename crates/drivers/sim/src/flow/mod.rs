@@ -38,4 +38,5 @@ pub use flow_paths::FlowPath;
 pub use maxmin::{Effort, FlowKey, MaxMin};
 pub use network::{FlowNetwork, FlowOutcome, Passage, Volume};
 pub use rates::Model;
+pub use scheduled::Scheduled;
 pub use shares::{Parts, Whole};

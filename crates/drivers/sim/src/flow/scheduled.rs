@@ -1,4 +1,4 @@
-//! A central scheme that chooses paths, driven without packets.
+//! A central scheme that chooses paths, driven by counts of flows instead of packets.
 
 use super::applications::Due;
 use super::engine::Engine;
@@ -10,10 +10,11 @@ use slotline_net::time::Time;
 use slotline_net::topology::End;
 use slotline_net::units::Rate;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// A running scheme.
-pub(super) struct Scheduled {
+pub struct Scheduled {
     scheme: PerFlow,
     map: Map,
     next_poll: u64,
@@ -28,6 +29,7 @@ pub(super) struct Scheduled {
 }
 
 impl Scheduled {
+    /// A scheme that begins to poll, in the network of `map`.
     pub fn new(scheme: PerFlow, map: Map) -> Scheduled {
         let next_poll = scheme.poll.as_ps().max(1);
         let (large, paths, decided) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
@@ -53,8 +55,32 @@ impl Scheduled {
         ]
     }
 
-    /// Gives the scheme the counters, and asks for its decisions. Returns when they take effect.
-    fn decide(&mut self, large: BTreeMap<HostId, Vec<FlowCount>>, now: Time) -> (u64, usize) {
+    /// Whether a poll is due at `now`, in picoseconds. The next one is then due a whole period later.
+    pub fn begin_poll(&mut self, now: u64) -> bool {
+        let due = self.next_poll <= now;
+        if due {
+            self.next_poll = now.saturating_add(self.scheme.poll.as_ps().max(1));
+        }
+        due
+    }
+
+    /// Whether a flow is large that sent `bytes` on the wire in `span` over its host's link with the rate `line`.
+    pub fn is_large(&self, bytes: f64, line: f64, span: Time) -> bool {
+        bytes >= self.scheme.threshold * line / 8.0 * span.as_secs_f64() && bytes > 0.0
+    }
+
+    /// A decision: a connection, and the number of its path.
+    pub fn decision(&self, at: usize) -> (ConnId, u16) {
+        self.decided[at]
+    }
+
+    /// Gives the scheme the large flows since the last poll, and asks for its decisions. Returns when they take effect, and
+    /// the places of its decisions.
+    pub fn decide(
+        &mut self,
+        large: BTreeMap<HostId, Vec<FlowCount>>,
+        now: Time,
+    ) -> (u64, Range<usize>) {
         let control = &mut self.scheme.control;
         let span = self.scheme.poll;
         let before = std::mem::take(&mut self.large);
@@ -76,7 +102,10 @@ impl Scheduled {
         }
         self.polls += 1;
         self.large = large;
-        (now.after(self.scheme.computing).after(self.scheme.install).as_ps(), first)
+        (
+            now.after(self.scheme.computing).after(self.scheme.install).as_ps(),
+            first..self.decided.len(),
+        )
     }
 }
 
@@ -84,25 +113,23 @@ impl Engine {
     /// Polls the switches for large flows, and the scheme for decisions, if the poll is due.
     pub(super) fn poll(&mut self) {
         let Some(mut scheduled) = self.scheduled.take() else { return };
-        if scheduled.next_poll <= self.now {
-            scheduled.next_poll = self.now.saturating_add(scheduled.scheme.poll.as_ps().max(1));
-            let large = self.large(&scheduled.scheme);
-            let (at, first) = scheduled.decide(large, Time::ps(self.now));
-            let new = first as u32..scheduled.decided.len() as u32;
-            new.for_each(|decision| self.applications.later(at, Due::Install(decision)));
+        if scheduled.begin_poll(self.now) {
+            let large = self.large(&scheduled);
+            let (at, new) = scheduled.decide(large, Time::ps(self.now));
+            new.for_each(|decision| self.applications.later(at, Due::Install(decision as u32)));
         }
         self.scheduled = Some(scheduled);
     }
 
     /// The flows that sent more than a share of their host's link rate since the last poll.
-    fn large(&mut self, scheme: &PerFlow) -> BTreeMap<HostId, Vec<FlowCount>> {
+    fn large(&mut self, scheduled: &Scheduled) -> BTreeMap<HostId, Vec<FlowCount>> {
         let mut large: BTreeMap<HostId, Vec<FlowCount>> = BTreeMap::new();
         let mut path = Vec::new();
         for (key, conn) in self.senders.all() {
             let bytes = self.senders.count(key, self.rates.left(key));
             self.rates.path(key, &mut path);
-            let line = self.fabric.rate(path[0]).0 as f64 / 8.0;
-            if bytes >= scheme.threshold * line * scheme.poll.as_secs_f64() && bytes > 0.0 {
+            let line = self.fabric.rate(path[0]).0 as f64;
+            if scheduled.is_large(bytes, line, scheduled.scheme.poll) {
                 let info = &self.plan.traffic.conns[conn as usize];
                 let count = FlowCount { conn: ConnId(conn), dst: info.dst, bytes: bytes as u64 };
                 large.entry(info.src).or_default().push(count);
@@ -114,7 +141,7 @@ impl Engine {
     /// Puts a decision into effect.
     pub(super) fn install(&mut self, decision: u32) {
         let Some(scheduled) = &mut self.scheduled else { return };
-        let (conn, path) = scheduled.decided[decision as usize];
+        let (conn, path) = scheduled.decision(decision as usize);
         scheduled.paths.insert(conn.0, path);
         if let Some(key) = self.senders.key_of(conn.0) {
             self.reroute(key, conn.0);

@@ -10,7 +10,7 @@ crate::counters! {
     SILENT_HOSTS = "silent_hosts", Count, Sum, "Hosts removed from the schedule, because nothing was heard from them for too long.", "hosts that stopped reporting";
     REWIRINGS = "rewirings", Count, Sum, "Changes of the network that the central scheduler learned of.";
     TAKE_OVERS = "take_overs", Count, Sum, "Times that a standby controller or arbiter took over.", "take-overs by another arbiter or controller";
-    FLOW_DECISIONS = "flow-decisions", Count, Sum, "Decisions about paths in the flow-level engine.";
-    FLOW_POLLS = "flow-polls", Count, Sum, "Polls of the switches in the flow-level engine.";
-    LARGE_FLOWS_SEEN = "large-flows-seen", Count, Sum, "Large flows reported in the flow-level engine, summed over polls.";
+    FLOW_DECISIONS = "flow-decisions", Count, Sum, "Decisions about paths in the flow-level engine, and with real switches.";
+    FLOW_POLLS = "flow-polls", Count, Sum, "Polls of the switches in the flow-level engine, and of real switches.";
+    LARGE_FLOWS_SEEN = "large-flows-seen", Count, Sum, "Large flows reported in the flow-level engine and by real switches, summed over polls.";
 }

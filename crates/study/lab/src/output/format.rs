@@ -1,6 +1,6 @@
 //! Formats numbers and comparisons as text.
 
-use crate::record::{Emulation, FlowRow, Part, PortRow, WhyRow};
+use crate::record::{Emulation, FlowRow, Gate, Part, PortRow, WhyRow};
 use crate::statistics::{Comparison, Estimate, Ratio, Verdict};
 use crate::summary::EngineTotal;
 use slotline_scenario::metric::{Metric, Unit};
@@ -129,17 +129,23 @@ pub fn emulated(emulation: &Emulation) -> String {
     let valid = if emulation.is_valid() {
         "Emulation: valid".to_owned()
     } else {
-        format!("Emulation: NOT VALID (at most {} and no loss outside)", span(Emulation::LATEST_NS))
+        format!(
+            "Emulation: NOT VALID (at most {} and no loss outside)",
+            span(emulation.late_limit_ns)
+        )
+    };
+    let (late, gate) = match emulation.gate {
+        Gate::OpenVswitch => ("switches answered after", "Open vSwitch".to_owned()),
+        gate => ("deliveries late by", format!("gate `{}`", gate.name())),
     };
     format!(
-        "{valid}; deliveries late by {} (median), {} (99 %), {} (99.9 %), {} (most); {} packets lost outside of \
-         the network; gate `{}`; dilation {}; the network took {:.0} % of a processor",
+        "{valid}; {late} {} (median), {} (99 %), {} (99.9 %), {} (most); {} packets lost outside of the network; \
+         {gate}; dilation {}; the network took {:.0} % of a processor",
         span(emulation.late_p50_ns),
         span(emulation.late_p99_ns),
         span(emulation.late_p999_ns),
         span(emulation.late_most_ns),
         grouped(emulation.lost_outside),
-        emulation.gate.name(),
         emulation.dilation,
         emulation.cpu_share * 100.0,
     )
