@@ -1,10 +1,10 @@
 //! The daemon on the machine of a controller: runs a station of the scheme, and provides network time to hosts.
 
 use crate::agent::MakeNode;
-use crate::channel::{Channel, LONGEST, Peer};
-use crate::clock::{Local, NetworkClock, TimeReply};
-use crate::config::{ClockOptions, ClockSource, span};
-use crate::election::{Election, Standby, Turn};
+use crate::channel::{Channel, Peer};
+use crate::clock::Local;
+use crate::config::ClockOptions;
+use crate::election::{Election, Standby};
 use crate::hook::Hook;
 use crate::line::{Line, Open, peers_of};
 use crate::links::Links;
@@ -12,9 +12,8 @@ use crate::message::Message;
 use crate::parts::Parts;
 use crate::quotas::Quotas;
 use crate::record::{Header, Recorder, Sent};
-use crate::reference;
 use crate::renewal::{Renewal, Request};
-use crate::running::{Running, unique, waiting_list};
+use crate::running::{Running, waiting_list};
 use crate::seat::{Io, Seat};
 use crate::status::{ArbiterStatus, Shared};
 use slotline_envelope::KeyPair;
@@ -30,15 +29,13 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
+use time::{ASKS, Source, time_of_node};
 
 mod standby;
+mod time;
 
 /// The longest sleep. It bounds the time until a request to stop is noticed.
 const NAP: Duration = Duration::from_millis(20);
-/// The time for which a starting arbiter waits for the time of another one, by rank.
-const PATIENCE: [Duration; 2] = [Duration::from_millis(300), Duration::from_millis(1_500)];
-/// The interval between its requests meanwhile.
-const ASKS: Duration = Duration::from_millis(50);
 /// The interval at which the log is written to the disk.
 const WRITES: Duration = Duration::from_millis(200);
 /// An agent that was heard within this time counts as present.
@@ -84,14 +81,6 @@ pub struct ArbiterSetup {
     pub scenario: (String, String),
     /// The log of all messages heard and digests of messages sent.
     pub recorder: Option<Recorder>,
-}
-
-/// The source of network time.
-enum Source {
-    /// Network time began here, at this local time.
-    Own { epoch: u64, began: Local },
-    /// Network time comes from the arbiter with the number `of`.
-    Other { clock: Box<NetworkClock>, of: u32 },
 }
 
 /// A running arbiter.
@@ -142,42 +131,6 @@ impl Io for Outlet<'_> {
             (None, None) => Ok(false),
         }
     }
-}
-
-impl Source {
-    /// Network time that begins now.
-    fn begin(of: &ClockSource, clock: &impl Fn() -> Local) -> Source {
-        let began = clock();
-        // Without a good comparison, the epoch is a number like any other, and agents notice that their system's clocks
-        // do not fit it.
-        let ahead = reference::ahead(of, clock);
-        let epoch = ahead.and_then(|ahead| began.0.checked_add_signed(ahead));
-        Source::Own { epoch: epoch.unwrap_or_else(unique), began }
-    }
-    fn now(&mut self, now: Local) -> Option<Time> {
-        match self {
-            Source::Own { began, .. } => Some(Time::ns(now.since(*began).as_nanos() as u64)),
-            Source::Other { clock, .. } => clock.now(now),
-        }
-    }
-    fn epoch(&self) -> u64 {
-        match self {
-            Source::Own { epoch, .. } => *epoch,
-            Source::Other { clock, .. } => clock.epoch(),
-        }
-    }
-}
-
-/// Network time, if the node of the scheme may run now.
-fn time_of_node(
-    source: &mut Option<Source>,
-    election: &Option<Election>,
-    now: Local,
-) -> Option<Time> {
-    let source = source.as_mut()?;
-    let time = source.now(now)?;
-    let moment = (source.epoch(), time.as_ns());
-    election.as_ref().is_none_or(|election| election.runs(moment)).then_some(time)
 }
 
 impl ArbiterSetup {
@@ -360,84 +313,10 @@ impl Arbiter {
         Ok(true)
     }
 
-    fn tell_time(&mut self, to: u32, asked: Local, now: Local) {
-        let Some(source) = &mut self.source else { return };
-        let Some(time) = source.now(now) else { return };
-        let (time, epoch) = (time.as_ns(), source.epoch());
-        let drained = self.drained.contains_key(&to);
-        let reply = TimeReply { asked, received: time, sent: time, epoch, drained };
-        // If the reply is lost, the sender asks again.
-        let _ = self.line.send(to, &Message::TimeReply(reply), now);
-    }
-
-    /// Handles an answer to a time request. Only the time of other arbiters counts. If this machine's clock has stepped, the node
-    /// begins anew.
-    fn learn_time(&mut self, from: u32, reply: &TimeReply, now: Local) -> io::Result<()> {
-        if !self.setup.arbiters.contains(&from) {
-            return Ok(());
-        }
-        match &mut self.source {
-            None => {
-                let mut clock = NetworkClock::new(&self.setup.clock);
-                clock.answered(reply, now);
-                self.source = Some(Source::Other { clock: Box::new(clock), of: from });
-            }
-            // Another epoch belongs to an arbiter that has restarted and asked this one, so it does not count here.
-            Some(Source::Other { clock, of }) if *of == from && clock.epoch() == reply.epoch => {
-                if clock.answered(reply, now) {
-                    self.end_node("this machine's clock has stepped: the log is complete");
-                    let turn = self.election.as_mut().map_or(Turn::Stay, |of| of.resign(now));
-                    self.apply(turn, now)?;
-                }
-            }
-            Some(_) => {}
-        }
-        Ok(())
-    }
-
-    /// Begins network time anew before its picoseconds, which have 64 bits, are over. Agents notice the new epoch, let
-    /// their packets leave, and obey again. An arbiter with the time of another one asks that one again.
-    fn renew_epoch(&mut self, clock: &impl Fn() -> Local) {
-        let now = clock();
-        let time = self.source.as_mut().and_then(|source| source.now(now));
-        if time.is_none_or(|time| time.as_ns() <= LONGEST.as_nanos() as u64) {
-            return;
-        }
-        (self.seeks, self.asks) = (now, now);
-        let own = matches!(self.source, Some(Source::Own { .. }));
-        self.source = own.then(|| Source::begin(&self.setup.clock.source, clock));
-        self.end_node(
-            "network time has begun anew, as it does after 200 days: the log is complete",
-        );
-    }
-
     /// Ends the node and its log. Another one begins when it may.
     fn end_node(&mut self, why: &str) {
         self.seat = None;
         self.setup.recorder.iter_mut().for_each(|recorder| recorder.end(why));
-    }
-
-    /// Asks other arbiters for the time, and begins network time if no arbiter answers.
-    fn seek_time(&mut self, clock: &impl Fn() -> Local) {
-        let now = clock();
-        let patience = PATIENCE[self.setup.rank.min(PATIENCE.len() - 1)];
-        let alone = self.setup.arbiters.len() < 2;
-        if self.source.is_none() && (alone || now.since(self.seeks) > patience) {
-            self.source = Some(Source::begin(&self.setup.clock.source, clock));
-        }
-        if self.seat.is_none() && self.is_active() && now >= self.begins {
-            self.begin(now);
-        }
-        let follows = !matches!(self.source, Some(Source::Own { .. }));
-        if follows && now >= self.asks {
-            for &arbiter in self.setup.arbiters.iter().filter(|&&number| number != self.setup.me.0)
-            {
-                self.line.expect(arbiter, now);
-                self.line.send(arbiter, &Message::TimeRequest(now), now);
-            }
-            let interval = span(self.setup.clock.interval);
-            self.asks = now.after(if self.source.is_none() { ASKS } else { interval });
-        }
     }
 
     fn begin(&mut self, now: Local) {
@@ -504,7 +383,10 @@ impl Arbiter {
 
 #[cfg(test)]
 mod tests {
+    use super::time::PATIENCE;
     use super::*;
+    use crate::channel::LONGEST;
+    use crate::clock::{NetworkClock, TimeReply};
     use crate::parts::FaultStatus;
     use crate::status::Status;
     use slotline_net::error::SpecError;

@@ -26,21 +26,27 @@ pub fn scenario() -> &'static Value {
     &SCENARIO
 }
 
+/// A part of the schema, and the keys and the kinds that it is about.
+struct Kept {
+    names: [Vec<String>; 2],
+    part: Arc<Value>,
+}
+
 /// The part of the schema of a scenario file that is about `keys` and variants of these `kinds`, without its texts and
 /// defaults. The last part is kept, because the points of a sweep have the same keys.
 pub(crate) fn shape(keys: &BTreeSet<&str>, kinds: &BTreeSet<&str>) -> Arc<Value> {
-    static LAST: Mutex<Option<([Vec<String>; 2], Arc<Value>)>> = Mutex::new(None);
+    static LAST: Mutex<Option<Kept>> = Mutex::new(None);
     let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
-    match &*last {
-        Some(([k, v], part)) if k.iter().eq(keys) && v.iter().eq(kinds) => Arc::clone(part),
-        _ => {
-            let part = part_of(include_str!("schema/shape.jsonl"), keys, kinds);
-            let part = Arc::new(part.expect("the file is a schema"));
-            let names = [keys, kinds].map(|names| names.iter().map(|&name| name.into()).collect());
-            *last = Some((names, Arc::clone(&part)));
-            part
-        }
+    let asked = [keys, kinds];
+    let is_same = |kept: &Kept| kept.names.iter().zip(asked).all(|(a, b)| a.iter().eq(b));
+    if let Some(kept) = last.as_ref().filter(|kept| is_same(kept)) {
+        return Arc::clone(&kept.part);
     }
+    let part = part_of(include_str!("schema/shape.jsonl"), keys, kinds);
+    let part = Arc::new(part.expect("the file is a schema"));
+    let names = asked.map(|names| names.iter().map(|&name| name.into()).collect());
+    *last = Some(Kept { names, part: Arc::clone(&part) });
+    part
 }
 
 /// The schema of a file without the keys that merge files, or make many scenarios of one.
