@@ -161,15 +161,25 @@ name = "reno"
 control = { kind = "hedera", poll = "100ms", gather = "1ms", computing = "1ms", install = "0s" }
 "#;
 
+/// Whether this machine has Open vSwitch; if not, says that a test is skipped.
+fn has_open_vswitch(folder: &Folder) -> bool {
+    let probed = folder.run(&["probe"]);
+    let probed = String::from_utf8_lossy(&probed.stdout).into_owned();
+    let is_there = |line: &str| line.starts_with("yes") && line.contains("Open vSwitch");
+    let found = probed.lines().any(is_there);
+    if !found {
+        println!("skipped: this machine has no Open vSwitch:\n{probed}");
+    }
+    found
+}
+
 /// Open vSwitch forwards what hosts send, its counts of flows reach the scheduler, and what that decides is installed.
 /// Nothing leaves faster than links are.
 #[test]
 fn real_switches_follow_the_scheduler() {
     let Some(folder) = folder("emulate-switches", &[SWITCHES]) else { return };
-    let probed = folder.run(&["probe"]);
-    let probed = String::from_utf8_lossy(&probed.stdout).into_owned();
-    if !probed.lines().any(|line| line.starts_with("yes") && line.contains("Open vSwitch")) {
-        return println!("skipped: this machine has no Open vSwitch:\n{probed}");
+    if !has_open_vswitch(&folder) {
+        return;
     }
     let output = folder.run(&["emulate", "s.toml", "--accept-late", "--json"]);
     assert!(output.status.success(), "{}", stderr(&output));
@@ -180,6 +190,43 @@ fn real_switches_follow_the_scheduler() {
     assert!((2e6..16e6).contains(&goodput), "{goodput}: four links of 4 Mbit/s");
     let decisions = &summary["schemes"]["reno"]["control"]["flow-decisions"];
     assert!(decisions.as_f64().is_some_and(|count| count > 0.0), "{summary}");
+}
+
+/// While both links of a leaf are down nothing passes, and what switches drop there is counted. A link that is down alone is
+/// avoided once routes have changed.
+#[test]
+fn real_switches_fail() {
+    let down = |at: &str, link: &str| {
+        format!(
+            "[[event]]\nkind = \"link-down\"\nat = \"{at}\"\nlink = \"{link}\"\nreroute-after = \"50ms\"\n"
+        )
+    };
+    let events = [
+        down("300ms", "leaf0-spine0"),
+        down("600ms", "leaf0-spine1"),
+        down("700ms", "h3-leaf1"),
+        "[[event]]\nkind = \"switch-up\"\nat = \"900ms\"\nswitch = \"leaf0\"\n".into(),
+        "[[event]]\nkind = \"link-up\"\nat = \"900ms\"\nlink = \"h3-leaf1\"\n".into(),
+        "[[event]]\nkind = \"rate\"\nat = \"900ms\"\nlink = \"leaf0-spine0\"\nrate = \"2Mbps\"\n"
+            .into(),
+    ];
+    let Some(folder) = folder("emulate-failures", &[SWITCHES, &events.concat()]) else { return };
+    if !has_open_vswitch(&folder) {
+        return;
+    }
+    let output = folder.run(&["emulate", "s.toml", "--accept-late", "--json"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let summary: Value = serde_json::from_slice(&output.stdout).expect("a summary");
+    assert_eq!(summary["engine"]["emulation"]["lost_outside"], 0);
+    let dropped = summary["engine"]["dropped"]["link_down"].as_u64();
+    assert!(dropped.is_some_and(|count| count > 0), "{summary}");
+    let flows = std::fs::read_to_string(folder.results()[0].join("flows.csv")).expect("flows");
+    let ends = flows.lines().skip(1).filter_map(|line| line.split(',').nth(8)?.parse::<u64>().ok());
+    let ends: Vec<u64> = ends.filter(|end| *end > 0).map(|end| end / 1_000_000_000).collect();
+    let between = |from, to| ends.iter().filter(|end| (from..to).contains(*end)).count();
+    assert!(between(380, 600) > 0, "the other link is used: {ends:?}");
+    assert_eq!(between(650, 900), 0, "no link is left: {ends:?}");
+    assert!(between(900, 1500) > 0, "links work again: {ends:?}");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Refuses settings that real switches do not have, with the key and the reason.
 
+use super::event::{EventKind, EventSpec};
 use super::flow_level::decides_about_flows;
 use super::spec::{MeasureSpec, Scenario, SchemeSpec};
 use super::{EmulateSpec, GateSpec};
@@ -21,8 +22,11 @@ pub(super) fn faults(
 ) -> Vec<SpecError> {
     let mut faults = engine(spec);
     faults.extend(measure(&scenario.measure));
-    if !scenario.event.is_empty() {
-        let why = "`event`: links and switches cannot fail here: leave it out";
+    let of_controller = |event: &&EventSpec| {
+        matches!(event.kind, EventKind::ControllerDown { .. } | EventKind::ControllerUp { .. })
+    };
+    if scenario.event.iter().any(|event| of_controller(&event)) {
+        let why = "`event`: the controller of real switches does not stop: leave `controller-down` and `controller-up` out";
         faults.push(SpecError::new("event", why));
     }
     if scenario.fabric.hybrid().is_some() {
@@ -105,6 +109,11 @@ fn of_scheme(scheme: &SchemeSpec) -> Vec<(&'static str, &'static str)> {
             "`routing`: real switches have shortest, ecmp, ecmp-destination, pinned and two-level",
         ),
         ("queue", *queue == plain, "`queue`: real switches have drop-tail queues with a `limit`"),
+        (
+            "recovery",
+            scheme.recovery.is_none(),
+            "`recovery`: real switches get their routes from the controller: leave it out, and say `reroute-after` in events",
+        ),
         ("bump", scheme.bump.is_none(), "`bump`: there are no bumps at real switches"),
         ("voq", scheme.voq.is_none(), "`voq`: real switches have no circuits"),
         (
@@ -146,6 +155,7 @@ mod tests {
             "control = \"hedera\"",
             "control = \"flow-scheduler\"",
             "routing = \"two-level\"",
+            "[[event]]\nat = \"1ms\"\nkind = \"link-down\"\nlink = \"agg0.0-core0\"",
             "routing = \"ecmp-destination\"\nqueue = { kind = \"drop-tail\", limit = \"30KB\" }",
         ] {
             assert_eq!(errors("", rest), "", "{rest}");
@@ -172,7 +182,12 @@ mod tests {
             ("", "control = \"fastpass\"", "control"),
             ("", "queue = { kind = \"ecn\", threshold = \"20KB\" }", "queue"),
             ("", "[measure]\nsample = \"1ms\"", "sample"),
-            ("", "[[event]]\nat = \"1ms\"\nkind = \"link-down\"\nlink = \"agg0.0-core0\"", "event"),
+            (
+                "",
+                "control = \"hedera\"\n[[event]]\nat = \"1ms\"\nkind = \"controller-down\"\ncontroller = \"x\"",
+                "event",
+            ),
+            ("", "recovery = {}", "recovery"),
         ] {
             let said = errors(engine, rest);
             assert!(said.contains(key), "{engine} {rest}: {said}");

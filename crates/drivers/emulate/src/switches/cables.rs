@@ -6,7 +6,8 @@ use crate::classify::Addresses;
 use crate::namespace::{self, INTERFACE};
 use slotline_linux::command::{command, output};
 use slotline_net::id::{HostId, NodeId, PortId};
-use slotline_net::topology::{End, Graph, LinkParams, Wire, Wiring};
+use slotline_net::topology::{End, Graph, Wire, Wiring};
+use slotline_net::units::Rate;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::io;
@@ -135,7 +136,7 @@ impl Cables<'_> {
         let (from, to) = (self.interface(end), self.interface(wire.far));
         let queue = match self.host(end.node) {
             Some(_) => String::new(),
-            None => self.shape(&to, wire.lane, self.options.buffer) + "\n",
+            None => self.shape("add", &to, wire.lane.rate, self.options.buffer) + "\n",
         };
         format!(
             "{queue}qdisc add dev {from} ingress\nfilter add dev {from} parent ffff: protocol all u32 match u32 0 0 action \
@@ -143,15 +144,28 @@ impl Cables<'_> {
         )
     }
 
-    /// The arguments of `tc` for the queue of an interface.
-    fn shape(&self, interface: &str, lane: LinkParams, buffer: u64) -> String {
+    /// Gives the direction of a link that leaves by `end` another rate. Packets that wait there stay.
+    pub fn set_rate(&self, end: End, rate: Rate) -> io::Result<()> {
+        match self.host(end.node) {
+            Some(host) => namespace::inside(self.hosts[host].as_fd(), || {
+                bridge::run("tc", &self.shape("change", INTERFACE, rate, CARD))
+            }),
+            None => {
+                let to = self.interface(self.wiring.of(end.node)[end.port.at()].far);
+                bridge::run("tc", &self.shape("change", &to, rate, self.options.buffer))
+            }
+        }
+    }
+
+    /// The arguments of `tc` that add or change the queue of an interface.
+    fn shape(&self, verb: &str, interface: &str, rate: Rate, buffer: u64) -> String {
         let SwitchOptions { framing, dilation, tcp, .. } = self.options;
         let overhead = framing.saturating_sub(COUNTED);
-        let rate = lane.rate.0 as f64 / dilation.factor();
+        let rate = rate.0 as f64 / dilation.factor();
         let burst = (rate / 8.0 * BURST).max(f64::from(2 * (tcp.mtu + framing)));
         let limit = bridge::Limit { rate: rate.round() as u64, buffer };
         format!(
-            "qdisc add dev {interface} root stab overhead {overhead} linklayer ethernet tbf {}",
+            "qdisc {verb} dev {interface} root stab overhead {overhead} linklayer ethernet tbf {}",
             limit.shape(burst as u64)
         )
     }
@@ -167,7 +181,7 @@ impl Cables<'_> {
                 writeln!(lines, "neighbour add {to} lladdr {mac} dev {INTERFACE} nud permanent");
         }
         let lane = self.wiring.of(self.graph.hosts[host])[0].lane;
-        let queue = self.shape(INTERFACE, lane, CARD);
+        let queue = self.shape("add", INTERFACE, lane.rate, CARD);
         namespace::inside(self.hosts[host].as_fd(), || {
             namespace::set_kernel(&self.options.tcp).map_err(io::Error::other)?;
             command("ip", &["-batch", "-"], &lines).map_err(io::Error::other)?;

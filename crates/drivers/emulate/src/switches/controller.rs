@@ -1,8 +1,10 @@
 //! The controller of real switches.
 
+mod changes;
+
 use super::cables::{self, Counted, interface};
 use super::channel::Channel;
-use super::entries::{COUNTED, Entries, Placed, moved};
+use super::entries::{COUNTED, CUT, Entries, LINKS, Placed, moved};
 use super::vswitch::COUNTS_ARE_OLD;
 use super::{RealNetwork, SwitchError, failed};
 use crate::clock::{Clock, Dilation};
@@ -10,9 +12,11 @@ use crate::lateness::Lateness;
 use crate::namespace::{self, INTERFACE};
 use crate::shared::Shared;
 use slotline_net::id::{ConnId, HostId, NodeId, PortId};
-use slotline_net::node::Counter;
+use slotline_net::node::{Change, Counter};
 use slotline_net::scheme::FlowCount;
 use slotline_net::time::Time;
+use slotline_net::topology::End;
+use slotline_net::units::Rate;
 use slotline_openflow::message::Body;
 use slotline_openflow::statistics::{FlowFilter, FlowStats};
 use slotline_sim::flow::Scheduled;
@@ -52,6 +56,12 @@ pub struct Controller<'a> {
     /// The paths of connections, and until when they hold.
     paths: BTreeMap<u32, (u16, Time)>,
     moves: u64,
+    /// What will change, in the order of time.
+    changes: VecDeque<&'a (Time, NodeId, Change)>,
+    /// How often routes have changed.
+    rounds: u16,
+    /// The rates of links that have changed.
+    rates: BTreeMap<Place, Rate>,
     lateness: Lateness,
     probes: usize,
     /// What switches had received before they had entries.
@@ -70,6 +80,8 @@ pub struct Ended {
     pub cpu_share: f64,
     /// Packets that arrived at switches and that these did not process.
     pub lost: u64,
+    /// Packets dropped because a link was down.
+    pub cut: u64,
     /// Counters of the scheme.
     pub counters: Vec<(Counter, u64)>,
     /// How often connections were moved to other paths.
@@ -77,7 +89,7 @@ pub struct Ended {
 }
 
 impl<'a> Controller<'a> {
-    /// Gives all switches their entries.
+    /// Gives all switches their entries. `timeline` says what changes in the run, at which node, and when.
     ///
     /// # Errors
     /// A switch refuses them.
@@ -86,8 +98,11 @@ impl<'a> Controller<'a> {
         entries: Entries<'a>,
         chooser: Option<Chooser>,
         framing: u32,
+        timeline: &'a [(Time, NodeId, Change)],
     ) -> Result<Controller<'a>, SwitchError> {
         let (counted, pending, paths, lateness) = Default::default();
+        let mut changes: Vec<_> = timeline.iter().collect();
+        changes.sort_by_key(|(at, ..)| *at);
         let mut controller = Controller {
             network,
             entries,
@@ -98,6 +113,9 @@ impl<'a> Controller<'a> {
             pending,
             paths,
             moves: 0,
+            changes: changes.into(),
+            rounds: 0,
+            rates: BTreeMap::new(),
             lateness,
             probes: 0,
             arrived: Vec::new(),
@@ -166,23 +184,25 @@ impl<'a> Controller<'a> {
             counted.dropped -= earlier.dropped.min(counted.dropped);
         }
         let arrived = std::mem::take(&mut self.arrived);
-        let lost = self.lost(&arrived)?;
+        let (lost, cut) = self.lost(&arrived)?;
         let counters = self.chooser.as_ref().map_or(vec![], |own| own.scheme.counts());
         let Controller { lateness, moves, .. } = self;
         let cpu_share = cpu.as_secs_f64() / real.as_secs_f64();
-        Ok(Ended { reached, ports, lateness, cpu_share, lost, counters, moves })
+        Ok(Ended { reached, ports, lateness, cpu_share, lost, cut, counters, moves })
     }
 
     /// When there is more to do.
     fn next(&self, end: Time) -> Option<Time> {
         let poll = self.chooser.as_ref().map(|own| Time::ps(own.scheme.next_poll()));
         let decision = self.pending.front().map(|(at, ..)| *at);
-        poll.into_iter().chain(decision).chain([end]).min()
+        let change = self.changes.front().map(|(at, ..)| *at);
+        poll.into_iter().chain(decision).chain(change).chain([end]).min()
     }
 
     /// Does everything that is due, and measures how late a switch is.
     fn attend(&mut self, clock: &Clock) -> io::Result<()> {
         let now = clock.now();
+        self.change(now)?;
         if self.chooser.as_mut().is_some_and(|own| own.scheme.begin_poll(now.as_ps())) {
             self.poll(clock)?;
         }
@@ -202,14 +222,17 @@ impl<'a> Controller<'a> {
         let now = clock.now();
         let Some(chooser) = &mut self.chooser else { return Ok(()) };
         let (scheme, span) = (&mut chooser.scheme, now.since(self.last_poll));
+        let rate = |node: NodeId| {
+            let changed = self.rates.get(&(node, PortId(0))).copied();
+            changed.unwrap_or(self.entries.wiring.of(node)[0].lane.rate)
+        };
         let mut large: BTreeMap<HostId, Vec<FlowCount>> = BTreeMap::new();
         for (conn, total) in counts {
             let before = self.counted.insert(conn, total).unwrap_or_default();
             let bytes = total.saturating_sub(before);
             let info = &self.entries.plan.traffic.conns[conn as usize];
             let node = self.entries.routes.host_nodes()[info.src.at()];
-            let line = self.entries.wiring.of(node)[0].lane.rate.0 as f64;
-            if scheme.is_large(bytes as f64, line, span) {
+            if scheme.is_large(bytes as f64, rate(node).0 as f64, span) {
                 let count = FlowCount { conn: ConnId(conn), dst: info.dst, bytes };
                 large.entry(info.src).or_default().push(count);
             }
@@ -315,21 +338,27 @@ impl<'a> Controller<'a> {
         Ok(all)
     }
 
-    /// The packets that switches had no room to receive, or received and did not forward, since `before`. Packets are counted
-    /// when they have arrived, and entries a while later, when their counts include these packets.
-    fn lost(&mut self, before: &[(u64, u64)]) -> io::Result<u64> {
+    /// The packets that switches had no room to receive, or received and did not process, since `before`; and those that they
+    /// dropped because a link was down. Packets are counted when they have arrived, and entries a while later, when their
+    /// counts include these packets.
+    fn lost(&mut self, before: &[(u64, u64)]) -> io::Result<(u64, u64)> {
         let arrived = self.arrived()?;
         std::thread::sleep(COUNTS_ARE_OLD * 4);
-        let mut lost = 0;
+        let (mut lost, mut cut) = (0, 0);
         let channels = self.network.channels.iter_mut();
         for ((_, channel), ((received, dropped), (earlier, lost_earlier))) in
             channels.zip(arrived.iter().zip(before))
         {
             let entries = flows(channel, FlowFilter::cookie(0, 0))?;
-            let matched = entries.iter().map(|entry| entry.packets).sum::<u64>();
+            let packets = |table: fn(&&FlowStats) -> bool| -> u64 {
+                entries.iter().filter(table).map(|entry| entry.packets).sum()
+            };
+            let matched = packets(|entry| entry.table == LINKS);
+            let followed = packets(|entry| entry.table != LINKS && entry.cookie & CUT == 0);
             lost += (received - earlier).saturating_sub(matched) + (dropped - lost_earlier);
+            cut += matched.saturating_sub(followed);
         }
-        Ok(lost)
+        Ok((lost, cut))
     }
 }
 

@@ -1,9 +1,9 @@
-//! The entries of switches: routes for all packets, and the port of each connection where several lead to its
-//! destination.
+//! The entries of switches. The first table has an entry for each port, which drops what arrives by a link that is down. The
+//! second has routes for all packets, and the port of each connection where several lead to its destination.
 
 use super::cables::number;
 use crate::classify::{Addresses, FIRST_PORT, SERVER_PORT};
-use slotline_net::id::{HostId, NodeId};
+use slotline_net::id::{HostId, NodeId, PortId};
 use slotline_net::node::host::Plan;
 use slotline_net::route::Routes;
 use slotline_net::topology::{End, Graph, Wiring};
@@ -14,12 +14,19 @@ use slotline_openflow::message::Body;
 use slotline_openflow::modify::{Command, FlowMod, GroupMod};
 use std::collections::BTreeMap;
 
-/// The priorities of entries: of connections, and of routes. Other packets are dropped with the lowest one.
+/// The table of links, in which each packet meets one entry, and that of paths.
+pub(super) const LINKS: u8 = 0;
+const PATHS: u8 = 1;
+/// The priorities of entries: of hosts whose link is down, of connections, and of routes. Other packets are dropped with the
+/// lowest one.
+const DOWN: u16 = 200;
 const CONNECTION: u16 = 100;
 const ROUTE: u16 = 10;
 const REST: u16 = 0;
 /// This bit of a cookie says that the first switch counts a connection there. The lower ones are the connection's number.
 pub(super) const COUNTED: u64 = 1 << 32;
+/// This bit says that an entry drops packets for a host whose link is down.
+pub(super) const CUT: u64 = 1 << 33;
 
 /// What entries are made from.
 pub struct Entries<'a> {
@@ -51,27 +58,67 @@ impl Entries<'_> {
         conns.filter(|(_, conn)| conn.count > 0).map(|(number, _)| number)
     }
 
-    /// The messages that give a switch its routes, instead of all that it has.
+    /// The messages that give a switch its links and routes, instead of all that it has.
     pub(super) fn of_switch(&self, node: NodeId) -> Vec<Body> {
+        let (groups, routes) = self.routes(node, 0);
+        let ports = (0..self.wiring.of(node).len() as u16).map(PortId);
+        let links = ports.map(|port| link(Command::Add, port, true));
+        let rest = at_paths(REST, Vec::new(), Vec::new());
+        let first = [Body::FlowMod(FlowMod::delete_all()), Body::GroupMod(GroupMod::delete_all())];
+        let entries = links.chain(routes).chain([rest]).map(Body::FlowMod);
+        first.into_iter().chain(groups.into_iter().map(Body::GroupMod)).chain(entries).collect()
+    }
+
+    /// The messages that change the routes of a switch to the present ones. `round` is another number each time; earlier groups
+    /// remain without effect.
+    pub(super) fn new_routes(&self, node: NodeId, round: u16) -> Vec<Body> {
+        let (groups, routes) = self.routes(node, u32::from(round) << 16);
+        let routes =
+            routes.into_iter().map(|entry| FlowMod { command: Command::ModifyStrict, ..entry });
+        groups.into_iter().map(Body::GroupMod).chain(routes.map(Body::FlowMod)).collect()
+    }
+
+    /// The groups of a switch, which have numbers above `before`, and its route to each host. Without a way to a host it drops
+    /// packets.
+    fn routes(&self, node: NodeId, before: u32) -> (Vec<GroupMod>, Vec<FlowMod>) {
         let (mut groups, mut routes) = (BTreeMap::new(), Vec::new());
         for host in (0..self.addresses().hosts).map(HostId) {
             let ports = self.ports(node, host);
-            let action = match ports[..] {
-                [] => continue,
-                [port] => Action::Output(port),
+            let does = match ports[..] {
+                [] => Vec::new(),
+                [port] => vec![Instruction::output(port)],
                 _ => {
-                    let next = groups.len() as u32 + 1;
-                    Action::Group(*groups.entry(ports).or_insert(next))
+                    let next = before + groups.len() as u32 + 1;
+                    let group = *groups.entry(ports).or_insert(next);
+                    vec![Instruction::Apply(vec![Action::Group(group)])]
                 }
             };
-            let to = vec![Field::EthType(IPV4), Field::to(self.addresses().of(host))];
-            routes.push(FlowMod::add(ROUTE, to, vec![Instruction::Apply(vec![action])]));
+            routes.push(at_paths(ROUTE, self.to(host), does));
         }
-        let groups = groups.into_iter().map(|(ports, group)| GroupMod::select(group, ports));
-        let rest = FlowMod::add(REST, Vec::new(), Vec::new());
-        let first = [Body::FlowMod(FlowMod::delete_all()), Body::GroupMod(GroupMod::delete_all())];
-        let entries = routes.into_iter().chain([rest]).map(Body::FlowMod);
-        first.into_iter().chain(groups.map(Body::GroupMod)).chain(entries).collect()
+        (groups.into_iter().map(|(ports, group)| GroupMod::select(group, ports)).collect(), routes)
+    }
+
+    /// What all packets for a host have.
+    fn to(&self, host: HostId) -> Vec<Field> {
+        vec![Field::EthType(IPV4), Field::to(self.addresses().of(host))]
+    }
+
+    /// The changes at an end of a link that goes down, or works again. A host's end has none: its switch drops what
+    /// comes from it, and what goes to it.
+    pub(super) fn link(&self, end: End, works: bool) -> Vec<Placed> {
+        let hosts = self.routes.host_nodes();
+        if hosts.contains(&end.node) {
+            return Vec::new();
+        }
+        let far = self.wiring.of(end.node)[end.port.at()].far.node;
+        let host = hosts.iter().position(|node| *node == far).map(|host| HostId(host as u32));
+        let command = if works { Command::DeleteStrict } else { Command::Add };
+        let cut = host.map(|host| {
+            let entry = at_paths(DOWN, self.to(host), Vec::new());
+            FlowMod { command, cookie: CUT, ..entry }
+        });
+        let changes = [link(Command::ModifyStrict, end.port, works)].into_iter().chain(cut);
+        changes.map(|change| (end.node, change)).collect()
     }
 
     /// The ports of a switch that lead to a host.
@@ -85,6 +132,27 @@ impl Entries<'_> {
     /// The entries of a connection on the path with this number, or on that of its hash. The first is the one of its first
     /// switch, which counts it, if switches count.
     pub(super) fn connection(&self, conn: u32, path: Option<u16>) -> Vec<Placed> {
+        self.there(conn, path).into_iter().filter(|(needed, _)| *needed).map(|(_, at)| at).collect()
+    }
+
+    /// The entries of what the receiver of a connection sends.
+    pub(super) fn answers(&self, conn: u32) -> Vec<Placed> {
+        self.back(conn).into_iter().filter(|(needed, _)| *needed).map(|(_, at)| at).collect()
+    }
+
+    /// The entries of both directions of a connection at all switches of its paths, of which some may have entries of earlier
+    /// paths. Counts stay.
+    pub(super) fn rerouted(&self, conn: u32, path: Option<u16>) -> Vec<Placed> {
+        let all = self.there(conn, path).into_iter().chain(self.back(conn));
+        let command = |entry: &FlowMod| match entry.cookie & COUNTED {
+            0 => Command::Add,
+            _ => Command::ModifyStrict,
+        };
+        all.map(|(_, (node, entry))| (node, FlowMod { command: command(&entry), ..entry }))
+            .collect()
+    }
+
+    fn there(&self, conn: u32, path: Option<u16>) -> Vec<(bool, Placed)> {
         let entropy = path.unwrap_or_else(|| self.plan.entropy(conn));
         let info = &self.plan.traffic.conns[conn as usize];
         let counted = if self.counts { COUNTED } else { 0 };
@@ -92,8 +160,7 @@ impl Entries<'_> {
         self.along((info.src, info.dst), entropy, (from, to), u64::from(conn) | counted)
     }
 
-    /// The entries of what the receiver of a connection sends.
-    pub(super) fn answers(&self, conn: u32) -> Vec<Placed> {
+    fn back(&self, conn: u32) -> Vec<(bool, Placed)> {
         let info = &self.plan.traffic.conns[conn as usize];
         let [from, to] = self.ends(conn);
         self.along((info.dst, info.src), self.plan.entropy_back(conn), (to, from), u64::from(conn))
@@ -108,31 +175,41 @@ impl Entries<'_> {
         [(protocol, info.src, port), (protocol, info.dst, SERVER_PORT)]
     }
 
-    /// Entries at the switches of a path where they are needed: where several ports lead to the destination, and at the
-    /// first switch if it counts.
+    /// Entries at the switches of a path, and whether they are needed: where several ports lead to the destination, and at
+    /// the first switch if it counts.
     fn along(
         &self,
         (src, dst): (HostId, HostId),
         entropy: u16,
         (from, to): ((u8, HostId, u16), (u8, HostId, u16)),
         cookie: u64,
-    ) -> Vec<Placed> {
+    ) -> Vec<(bool, Placed)> {
         let address = |(_, host, port): (u8, HostId, u16)| (self.addresses().of(host), port);
         let fields = Field::connection(from.0, address(from), address(to));
         let path = self.routes.path(self.wiring, src, dst, entropy).unwrap_or_default();
         // The first link is the one that leaves the host.
         let switches = path.into_iter().skip(1).enumerate();
-        let needed = switches.filter(|(at, end)| {
-            let several = self.spreads && self.routes.choices(end.node, dst).len() > 1;
-            several || *at == 0 && cookie & COUNTED != 0
-        });
         let entry = |(at, End { node, port }): (usize, End)| {
+            let several = self.spreads && self.routes.choices(node, dst).len() > 1;
             let cookie = if at == 0 { cookie } else { cookie & !COUNTED };
             let output = vec![Instruction::output(number(port))];
-            (node, FlowMod { cookie, ..FlowMod::add(CONNECTION, fields.clone(), output) })
+            let entry = FlowMod { cookie, ..at_paths(CONNECTION, fields.clone(), output) };
+            (several || cookie & COUNTED != 0, (node, entry))
         };
-        needed.map(entry).collect()
+        switches.map(entry).collect()
     }
+}
+
+/// An entry of the table of paths.
+fn at_paths(priority: u16, fields: Vec<Field>, instructions: Vec<Instruction>) -> FlowMod {
+    FlowMod { table: PATHS, ..FlowMod::add(priority, fields, instructions) }
+}
+
+/// The entry of a link, by which packets get to the table of paths while it works.
+fn link(command: Command, port: PortId, works: bool) -> FlowMod {
+    let does = if works { vec![Instruction::Goto(PATHS)] } else { Vec::new() };
+    let entry = FlowMod::add(ROUTE, vec![Field::InPort(number(port))], does);
+    FlowMod { command, table: LINKS, ..entry }
 }
 
 /// The changes that move a connection to other entries: first those of later switches, then that of its first switch, whose

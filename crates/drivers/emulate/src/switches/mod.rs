@@ -43,6 +43,7 @@ pub struct SwitchOptions {
 pub struct RealNetwork {
     vswitch: OpenVswitch,
     hosts: Vec<OwnedFd>,
+    options: SwitchOptions,
     _cables: Kept,
     channels: Vec<(NodeId, Channel)>,
 }
@@ -97,7 +98,13 @@ impl RealNetwork {
         };
         let channels = switches.iter().map(open).collect::<io::Result<Vec<_>>>();
         let channels = channels.map_err(failed("connect to a switch"))?;
-        Ok(RealNetwork { vswitch, hosts, _cables: kept, channels })
+        let options = options.clone();
+        Ok(RealNetwork { vswitch, hosts, options, _cables: kept, channels })
+    }
+
+    /// The links of the network.
+    fn cables<'a>(&'a self, graph: &'a Graph, wiring: &'a Wiring) -> Cables<'a> {
+        Cables { graph, wiring, hosts: &self.hosts, options: &self.options }
     }
 
     /// The network namespaces of the hosts, in their order.

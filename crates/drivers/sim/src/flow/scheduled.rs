@@ -69,6 +69,18 @@ impl Scheduled {
         bytes >= self.scheme.threshold * line / 8.0 * span.as_secs_f64() && bytes > 0.0
     }
 
+    /// Tells the scheme of changed routes.
+    pub fn reroute(&mut self, routes: &Arc<Routes>, now: Time) {
+        self.map.reroute(routes);
+        self.scheme.control.rewire(&self.map.network(), now);
+    }
+
+    /// Tells the scheme of a link's changed rate.
+    pub fn set_rate(&mut self, end: End, rate: Rate, now: Time) {
+        self.map.set_rate(end, rate);
+        self.scheme.control.rewire(&self.map.network(), now);
+    }
+
     /// A decision: a connection, and the number of its path.
     pub fn decision(&self, at: usize) -> (ConnId, u16) {
         self.decided[at]
@@ -151,16 +163,14 @@ impl Engine {
     /// Notifies the scheme of changed routes.
     pub(super) fn notify_routes(&mut self, routes: &Arc<Routes>) {
         if let Some(scheduled) = &mut self.scheduled {
-            scheduled.map.reroute(routes);
-            scheduled.scheme.control.rewire(&scheduled.map.network(), Time::ps(self.now));
+            scheduled.reroute(routes, Time::ps(self.now));
         }
     }
 
     /// Notifies the scheme of a link's changed rate.
     pub(super) fn notify_rate(&mut self, end: End, rate: Rate) {
         if let Some(scheduled) = &mut self.scheduled {
-            scheduled.map.set_rate(end, rate);
-            scheduled.scheme.control.rewire(&scheduled.map.network(), Time::ps(self.now));
+            scheduled.set_rate(end, rate, Time::ps(self.now));
         }
     }
 }

@@ -99,7 +99,8 @@ fn run(
         .map_err(super::failed)?;
     let chooser = chooser(parts, job.seed)?;
     let entries = entries(parts, scheme.routing, chooser.is_some());
-    let controller = Controller::new(network, entries, chooser, framing).map_err(super::failed)?;
+    let controller = Controller::new(network, entries, chooser, framing, &parts.timeline);
+    let controller = controller.map_err(super::failed)?;
     let names: Vec<String> = named.into_iter().map(|(name, _)| name).collect();
     let (end, shared) = (loaded.scenario.end.at.filter(|_| !spec.stay), Shared::default());
     let work = Work {
@@ -228,7 +229,9 @@ fn census(scene: &Scene, ended: &Ended) -> Conservation {
     }
     let mut census = Conservation { delivered, ..Conservation::default() };
     census.dropped[DropReason::Full as usize] = full;
-    census.sent = sent.max(delivered + full);
-    census.in_flight = census.sent - delivered - full;
+    census.dropped[DropReason::LinkDown as usize] = ended.cut;
+    let known = delivered + full + ended.cut;
+    census.sent = sent.max(known);
+    census.in_flight = census.sent - known;
     census
 }
