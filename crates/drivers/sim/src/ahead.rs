@@ -11,10 +11,9 @@ use crate::links::{Links, own};
 use crate::network::Place;
 use crate::node_events::NodeEvent;
 use crate::shard::{Item, NONE, Shard};
-use slotline_net::aqm::Feedback;
 use slotline_net::frame::{ECT, Packet};
 use slotline_net::id::PortId;
-use slotline_net::node::egress::{Leaving, Passage, Stored};
+use slotline_net::node::egress::{Leaving, Passage, Sends, Stored};
 use slotline_net::node::switch::Switch;
 use slotline_net::node::{Cx, DropReason, Node, Payloads};
 use slotline_net::time::Time;
@@ -44,7 +43,7 @@ enum Source {
 }
 
 impl Source {
-    #[inline]
+    #[inline(always)]
     fn packet<'a>(&'a self, calendar: &'a Calendar) -> &'a Packet {
         match self {
             Source::At(position) => &calendar.get(*position).packet,
@@ -110,15 +109,9 @@ impl Links {
 /// The departure of a packet from a pulled port.
 #[derive(Clone, Copy)]
 struct Departure {
-    out: PortId,
     /// The index of the port among those of the shard.
     at: usize,
-    /// Whether another packet is being sent.
-    busy: bool,
-    /// When its first bit leaves, ps.
-    start: u64,
-    /// When its last bit has left, ps.
-    end: u64,
+    sends: Sends,
     /// When and where it arrives.
     arrival: (u64, u32),
 }
@@ -126,33 +119,34 @@ struct Departure {
 impl Links {
     /// The departure of a packet of `len` bytes that arrives at `now`, if its arrival can be put into the calendar, where
     /// it must stay in its place until it has started.
-    #[inline]
-    fn departure(&self, (out, index): (PortId, u32), len: u16, now: u64) -> Option<Departure> {
-        let at = (index - self.first_port) as usize;
+    #[inline(always)]
+    fn departure(&self, at: usize, len: u16, now: u64) -> Option<Departure> {
         let line = &self.lines[at];
         let (busy, start) = (line.is_busy(now), line.free_at.max(now));
         let end = start + line.time_for(len);
         let arrival = line.arrival(end);
         let stays = line.discipline() == Discipline::Pulled
             && (!busy || (self.is_mine(arrival.1) && self.calendar.is_near(arrival.0)));
-        stays.then_some(Departure { out, at, busy, start, end, arrival })
+        let sends = Sends { start: Time::ps(start), end: Time::ps(end), waits: busy };
+        stays.then_some(Departure { at, sends, arrival })
     }
 
-    /// Puts a packet that was admitted into the calendar.
-    #[inline]
+    /// Puts a packet that was admitted into the calendar. Its departure is reported to the switch later, if it waits.
+    #[inline(always)]
     fn send_ahead(
         &mut self,
-        switch: &mut Switch,
+        (switch, out): (&mut Switch, PortId),
         departure: &Departure,
         source: &Source,
         flags: u8,
         leaving: Leaving,
         payloads: &mut Payloads,
     ) {
-        let Departure { out, at, busy, start, end, arrival: (time, to) } = *departure;
-        self.lines[at].free_at = end;
+        let Departure { at, sends, arrival: (time, to) } = *departure;
+        self.lines[at].free_at = sends.end.as_ps();
         if self.recorder.is_some() {
-            self.record_ahead(departure, source, flags, leaving.since.as_ps());
+            let packet = *source.packet(&self.calendar);
+            self.record_ahead(departure, packet, flags, leaving.since.as_ps());
         }
         let position = match source {
             Source::At(position) if self.is_mine(to) => {
@@ -164,28 +158,35 @@ impl Links {
                 self.deliver(time, to, &packet, payloads)
             }
         };
-        if !busy {
-            self.lines[at].count(leaving.len);
-            return switch.left(out, std::iter::once((leaving, leaving.since)));
+        if !sends.waits {
+            return self.lines[at].count(leaving.len);
         }
-        // What has started is forgotten when there is no space for more.
         if self.ahead[at].len() == self.ahead[at].capacity() {
-            let base = self.first_port + at as u32 - u32::from(out.0);
-            self.report_departures(switch, base, out, leaving.since.as_ps());
+            self.make_space(switch, out, at, leaving.since.as_ps());
         }
-        self.ahead[at].push_back(Ahead { start, position, leaving });
+        self.ahead[at].push_back(Ahead { start: sends.start.as_ps(), position, leaving });
+    }
+
+    /// Forgets what has started, because there is no space for more.
+    #[inline(never)]
+    fn make_space(&mut self, switch: &mut Switch, out: PortId, at: usize, now: u64) {
+        let base = self.first_port + at as u32 - u32::from(out.0);
+        self.report_departures(switch, base, out, now);
     }
 }
 
 impl Links {
     /// Records a packet that was admitted, if it is followed.
     #[cold]
-    fn record_ahead(&mut self, departure: &Departure, source: &Source, flags: u8, now: u64) {
-        let Departure { at, busy, arrival: (time, _), .. } = *departure;
-        let packet = source.packet(&self.calendar);
-        let packet = Packet { flags: packet.flags | flags, ..*packet };
+    fn record_ahead(&mut self, departure: &Departure, packet: Packet, flags: u8, now: u64) {
+        let Departure { at, sends, arrival: (time, _) } = *departure;
+        let packet = Packet { flags: packet.flags | flags, ..packet };
         let port = self.first_port + at as u32;
-        if busy { self.expect(port, &packet, time, now) } else { self.record(port, &packet, time) }
+        if sends.waits {
+            self.expect(port, &packet, time, now)
+        } else {
+            self.record(port, &packet, time)
+        }
     }
 }
 
@@ -204,6 +205,7 @@ impl Shard {
     pub fn handle_switch(&mut self, at: usize, switch: &mut Switch, items: &mut [Item]) {
         let id = self.first_node + at;
         let own_slot = self.links.shared.layout.own(id);
+        let base = self.links.shared.layout.first[id];
         self.look_up(id, switch, items);
         for item in &*items {
             let entry = self.links.calendar.get(item.position);
@@ -217,7 +219,7 @@ impl Shard {
                 let event = self.links.node_events.pop();
                 self.switch_event(at, switch, event);
             }
-            self.switch_arrival(at, switch, (time, to), item);
+            self.switch_arrival((at, base), switch, (time, to), item);
         }
         while self.links.node_events.any_before(u64::MAX) {
             let event = self.links.node_events.pop();
@@ -299,21 +301,23 @@ impl Shard {
         }
     }
 
+    /// A packet arrives at the node `at`, whose first port is `base`.
+    #[inline(always)]
     fn switch_arrival(
         &mut self,
-        at: usize,
+        (at, base): (usize, u32),
         switch: &mut Switch,
         (time, to): (u64, u32),
         item: &Item,
     ) {
         let (id, index, position) = (self.first_node + at, to & PORT_MASK, item.position);
-        let from = PortId((index - self.links.shared.layout.first[id]) as u16);
+        let from = PortId((index - base) as u16);
         let arrives = time < self.links.shared.end && u32::from(self.epoch(index)) == to >> 24;
         let out = match item.out {
             NONE => switch.certain_exit(&self.links.calendar.get(position).packet),
             out => Some(PortId(out as u16)),
         };
-        if arrives && self.pass(id, switch, (from, out), &Source::At(position), time) {
+        if arrives && self.pass((id, base), switch, (from, out), &Source::At(position), time) {
             self.hops += 1;
             return;
         }
@@ -322,10 +326,10 @@ impl Shard {
 
     /// Handles a packet that arrives by `from` if its departure, by `out` if that is certain, is certain. Otherwise prepares
     /// the switch to receive it, and returns false.
-    #[inline]
+    #[inline(always)]
     fn pass(
         &mut self,
-        id: usize,
+        (id, base): (usize, u32),
         switch: &mut Switch,
         (from, out): (PortId, Option<PortId>),
         source: &Source,
@@ -336,37 +340,52 @@ impl Shard {
             self.ask(id, switch, from, now);
             return false;
         };
-        let base = self.links.shared.layout.first[id];
-        let index = base + u32::from(out.0);
+        let port = (base + u32::from(out.0) - self.links.first_port) as usize;
         let packet = source.packet(&self.links.calendar);
         let (len, class, ect) = (packet.len, packet.class, packet.has(ECT));
         let leaving = Leaving { len, class, ect, from, since: Time::ps(now) };
-        let Some(departure) = self.links.departure((out, index), len, now) else {
+        let Some(departure) = self.links.departure(port, len, now) else {
             self.prepare(id, switch, out, now);
             return false;
         };
-        let wait = Time::ps(departure.start - now);
-        let mut passage = switch.pass(out, &leaving, wait, false);
+        let mut passage = switch.pass(out, &leaving, &departure.sends, false);
         if passage == Passage::NoRoom {
-            self.report_all_departures(id, switch, now);
-            passage = switch.pass(out, &leaving, wait, true);
+            passage = self.pass_reported(id, switch, out, leaving, departure.sends);
         }
-        let flags = if let Passage::Sent(flags) = passage { flags } else { 0 };
-        match passage {
+        let flags = match passage {
+            Passage::Sent(flags) => flags,
+            Passage::Notified => 0,
+            Passage::Refused(reason) => {
+                let packet = *source.packet(&self.links.calendar);
+                self.refuse(id, switch, out, &packet, reason, now);
+                return true;
+            }
             Passage::Uncertain | Passage::NoRoom => {
                 self.prepare(id, switch, out, now);
                 return false;
             }
-            Passage::Refused(reason) => self.refuse(id, switch, out, source, reason, now),
-            Passage::Sent(_) | Passage::Notified(_) => {
-                let payloads = self.effects.payloads();
-                self.links.send_ahead(switch, &departure, source, flags, leaving, payloads);
-                if let Passage::Notified(what) = passage {
-                    self.notify(id, switch, out, source, what, now);
-                }
-            }
+        };
+        let payloads = self.effects.payloads();
+        self.links.send_ahead((switch, out), &departure, source, flags, leaving, payloads);
+        if passage == Passage::Notified {
+            let packet = *source.packet(&self.links.calendar);
+            self.notify(id, switch, out, &packet, now);
         }
         true
+    }
+
+    /// As [`Switch::pass`], when all departures have been reported.
+    #[inline(never)]
+    fn pass_reported(
+        &mut self,
+        id: usize,
+        switch: &mut Switch,
+        out: PortId,
+        leaving: Leaving,
+        sends: Sends,
+    ) -> Passage {
+        self.report_all_departures(id, switch, leaving.since.as_ps());
+        switch.pass(out, &leaving, &sends, true)
     }
 
     /// Prepares the switch to receive a packet that goes to port `out`.
@@ -380,20 +399,13 @@ impl Shard {
     }
 
     #[cold]
-    fn notify(
-        &mut self,
-        id: usize,
-        switch: &mut Switch,
-        out: PortId,
-        source: &Source,
-        what: Feedback,
-        now: u64,
-    ) {
-        let packet = *source.packet(&self.links.calendar);
+    fn notify(&mut self, id: usize, switch: &mut Switch, out: PortId, packet: &Packet, now: u64) {
+        let what = switch.feedback(out);
         let mut cx = Cx::new(Time::ps(now), &mut self.effects);
-        let Some(notice) = switch.notice(out, &packet, what, &mut cx) else { return };
-        let ports = (out, switch.certain_exit(&notice));
-        if !self.pass(id, switch, ports, &Source::Made(notice), now) {
+        let Some(notice) = switch.notice(out, packet, what, &mut cx) else { return };
+        let (ports, base) =
+            ((out, switch.certain_exit(&notice)), self.links.shared.layout.first[id]);
+        if !self.pass((id, base), switch, ports, &Source::Made(notice), now) {
             switch.forward(out, notice, &mut Cx::new(Time::ps(now), &mut self.effects));
             self.carry_out(switch, id, now);
         }
@@ -405,12 +417,11 @@ impl Shard {
         id: usize,
         switch: &mut Switch,
         out: PortId,
-        source: &Source,
+        packet: &Packet,
         reason: DropReason,
         now: u64,
     ) {
-        let packet = *source.packet(&self.links.calendar);
-        switch.lose(out, &packet, reason, &mut Cx::new(Time::ps(now), &mut self.effects));
+        switch.lose(out, packet, reason, &mut Cx::new(Time::ps(now), &mut self.effects));
         self.carry_out(switch, id, now);
     }
 
