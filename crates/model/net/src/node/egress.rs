@@ -1,11 +1,12 @@
 //! The sending side of a switch port: its queues, the packets in them, and its counters.
 
 use super::class_queues::ClassQueues;
+use super::load::Load;
 use super::reserve::Reserve;
 use super::{Cx, DropReason};
 use crate::aqm::spec::QueueSpec;
 use crate::aqm::{
-    Arrival, Backlog, Departure, Discipline, Failure, Feedback, Left, Marker, Verdict, queue_stream,
+    Arrival, Departure, Discipline, Failure, Feedback, Left, Marker, Verdict, queue_stream,
 };
 use crate::frame::{CE, CLASSES, ECT, Packet};
 use crate::id::PortId;
@@ -107,66 +108,6 @@ pub enum Passage {
     Notified,
     /// It is to be dropped.
     Refused(DropReason),
-}
-
-/// The backlog as time. The arithmetic is that of a FIFO port that only knows when it will be free, so both accept,
-/// mark and drop the same packets.
-#[derive(Clone, Copy, Default)]
-struct Load {
-    /// The time to send the waiting packets, without those that wait outside of the queues.
-    queued: Time,
-    /// The time at which the present transmission, and those of packets outside of the queues, end.
-    until: Time,
-    peak: Time,
-    /// The time until which other classes are sent, if packets outside of the queues follow them.
-    begins: Time,
-    /// `until` before these packets.
-    before: Time,
-}
-
-impl Load {
-    #[inline]
-    fn backlog(&self, now: Time) -> Backlog {
-        let wait = self.queued + self.until.since(now.max(self.begins));
-        Backlog { wait, idle_since: (wait == Time::ZERO).then_some(self.until) }
-    }
-    /// Adds a packet that waits outside of the queues and starts at `start`, after all others.
-    #[inline]
-    fn follow(&mut self, time: Time, now: Time, start: Time) {
-        if start > self.until.max(now) {
-            (self.begins, self.before) = (start, self.until);
-        }
-        self.until = start + time;
-        self.peak = self.peak.max(self.until.since(now.max(self.begins)));
-    }
-    /// A packet that waited outside of the queues now waits in them.
-    fn take_back(&mut self, time: Time) {
-        self.queued += time;
-        self.until = self.until - time;
-        if self.until <= self.begins {
-            self.until = self.before;
-        }
-    }
-    fn push(&mut self, time: Time, now: Time) {
-        self.queued += time;
-        self.peak = self.peak.max(self.backlog(now).wait);
-    }
-    fn pop(&mut self, time: Time, now: Time) {
-        self.queued = self.queued - time;
-        self.until = now + time;
-    }
-    /// Removes a waiting packet that is not sent after all.
-    fn forget(&mut self, time: Time) {
-        self.queued = self.queued - time;
-    }
-    fn cut(&mut self, now: Time) {
-        (self.queued, self.until) = (Time::ZERO, self.until.min(now));
-    }
-    /// The packets take other times from now on. The caller computes `queued` again.
-    fn repace(&mut self, from: InverseRate, to: InverseRate) {
-        self.queued = Time::ZERO;
-        self.peak = to.time_for(from.bytes_in(self.peak));
-    }
 }
 
 /// One port's queues. What every packet needs comes first, in few cache lines.
@@ -325,7 +266,7 @@ impl Egress {
             return Passage::NoRoom;
         }
         let passage = match self.marks_above {
-            None => self.judge_ahead(queue, leaving, has_room),
+            None => self.judge_ahead(queue, *leaving, has_room),
             Some(above) if has_room => {
                 let load = self.load(queue);
                 let wait = load.until.since(now.max(load.begins));
@@ -341,8 +282,8 @@ impl Egress {
 
     /// The verdict of the queue's policy on a packet whose departure is certain.
     #[inline]
-    fn judge_ahead(&mut self, queue: usize, leaving: &Leaving, has_room: bool) -> Passage {
-        let Leaving { len, class, ect, since: now, .. } = *leaving;
+    fn judge_ahead(&mut self, queue: usize, leaving: Leaving, has_room: bool) -> Passage {
+        let Leaving { len, class, ect, since: now, .. } = leaving;
         let backlog = self.load(queue).backlog(now);
         let arrival = Arrival { now, backlog, pace: self.pace, len: len.into(), ect };
         match self.markers[queue].arrive(&arrival) {
@@ -365,7 +306,8 @@ impl Egress {
         if let Some(load) = self.loads.get_mut(queue) {
             load.follow(time, now, sends.start);
         }
-        self.whole.follow(time, now, sends.start);
+        self.whole.until = sends.end;
+        self.whole.peak = self.whole.peak.max(sends.end - now);
         if sends.waits {
             self.ahead += u64::from(leaving.len);
         } else {

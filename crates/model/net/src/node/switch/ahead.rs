@@ -39,12 +39,6 @@ impl Switch {
         !self.obeys_pause && self.classifier.is_none()
     }
 
-    /// Whether ports share a buffer, so that departures from one port matter to others.
-    #[inline]
-    pub fn shares(&self) -> bool {
-        self.shares
-    }
-
     /// Whether senders are notified of queues.
     pub fn notifies(&self) -> bool {
         self.notifies
