@@ -5,207 +5,36 @@
 //! a FIFO port. If the order may change, packets that have not started are taken back into the switch. Results are those
 //! of a port that asks.
 
-use crate::calendar::{Calendar, Entry};
-use crate::line::{Discipline, PORT_MASK};
-use crate::links::{Links, own};
+use crate::departure::{Source, Waiting, leaving};
+use crate::line::PORT_MASK;
+use crate::links::own;
 use crate::network::Place;
 use crate::node_events::NodeEvent;
 use crate::shard::{Item, NONE, Shard};
-use slotline_net::aqm::Feedback;
-use slotline_net::frame::{ECT, Packet};
+use slotline_net::frame::Packet;
 use slotline_net::id::PortId;
-use slotline_net::node::egress::{Leaving, Passage, Stored};
+use slotline_net::node::egress::{Leaving, Passage, Sends};
 use slotline_net::node::switch::Switch;
-use slotline_net::node::{Cx, DropReason, Node, Payloads};
+use slotline_net::node::{Cx, DropReason, Node};
 use slotline_net::time::Time;
 use std::any::Any;
-use std::collections::VecDeque;
-
-/// A packet in the calendar that had not started when it was put there.
-#[derive(Clone, Copy)]
-pub(crate) struct Ahead {
-    /// When its first bit leaves, ps.
-    start: u64,
-    /// Its place in the calendar.
-    position: u32,
-    leaving: Leaving,
-}
-
-/// The packets of a port that have not started, in order.
-pub(crate) type Waiting = VecDeque<Ahead>;
-
-/// Where a packet is while it is handled.
-#[derive(Clone, Copy)]
-enum Source {
-    /// In the calendar.
-    At(u32),
-    /// The switch has made it.
-    Made(Packet),
-}
-
-impl Source {
-    #[inline]
-    fn packet<'a>(&'a self, calendar: &'a Calendar) -> &'a Packet {
-        match self {
-            Source::At(position) => &calendar.get(*position).packet,
-            Source::Made(packet) => packet,
-        }
-    }
-}
-
-impl Links {
-    /// The packets of `port` that have not started.
-    #[inline]
-    fn waiting(&mut self, port: u32) -> &mut Waiting {
-        &mut self.ahead[(port - self.first_port) as usize]
-    }
-
-    /// When the present transmission of `port` ends.
-    pub fn sends_until(&self, port: u32) -> u64 {
-        let at = (port - self.first_port) as usize;
-        let next = self.ahead.get(at).and_then(|waiting| waiting.front());
-        next.map_or(self.lines[at].free_at, |next| next.start)
-    }
-
-    /// Reports the packets of `port` that started before `until` to the switch.
-    #[inline]
-    fn report_departures(&mut self, switch: &mut Switch, base: u32, port: PortId, until: u64) {
-        let at = (base + u32::from(port.0) - self.first_port) as usize;
-        let (waiting, line) = (&mut self.ahead[at], &mut self.lines[at]);
-        if waiting.front().is_some_and(|first| first.start < until) {
-            let next = || {
-                let first = waiting.front().filter(|first| first.start < until)?;
-                let departure = (first.leaving, Time::ps(first.start));
-                line.count(first.leaving.len);
-                waiting.pop_front();
-                Some(departure)
-            };
-            switch.left(port, std::iter::from_fn(next));
-        }
-    }
-
-    /// Takes the packets of `port` that start at `now` or later back into the switch. Returns whether there were any.
-    fn take_back(&mut self, switch: &mut Switch, base: u32, port: PortId, now: u64) -> bool {
-        self.report_departures(switch, base, port, now);
-        let index = base + u32::from(port.0);
-        if let Some(recorder) = &mut self.recorder {
-            recorder.take_back((index - self.first_port) as usize, now);
-        }
-        let mut waiting = std::mem::take(self.waiting(index));
-        if let Some(first) = waiting.front() {
-            self.line(index).0.free_at = first.start;
-        }
-        let any = !waiting.is_empty();
-        let own = self.shared.layout.own(self.shared.layout.node[index as usize] as usize);
-        for Ahead { position, leaving, .. } in waiting.drain(..) {
-            let packet = self.calendar.void(position, own);
-            let Leaving { from, since, .. } = leaving;
-            switch.take_back(port, Stored { packet, from, since });
-        }
-        *self.waiting(index) = waiting;
-        any
-    }
-}
-
-/// The departure of a packet from a pulled port.
-#[derive(Clone, Copy)]
-struct Departure {
-    out: PortId,
-    /// The index of the port among those of the shard.
-    at: usize,
-    /// Whether another packet is being sent.
-    busy: bool,
-    /// When its first bit leaves, ps.
-    start: u64,
-    /// When its last bit has left, ps.
-    end: u64,
-    /// When and where it arrives.
-    arrival: (u64, u32),
-}
-
-impl Links {
-    /// The departure of a packet of `len` bytes that arrives at `now`, if its arrival can be put into the calendar, where
-    /// it must stay in its place until it has started.
-    #[inline]
-    fn departure(&self, (out, index): (PortId, u32), len: u16, now: u64) -> Option<Departure> {
-        let at = (index - self.first_port) as usize;
-        let line = &self.lines[at];
-        let (busy, start) = (line.is_busy(now), line.free_at.max(now));
-        let end = start + line.time_for(len);
-        let arrival = line.arrival(end);
-        let stays = line.discipline() == Discipline::Pulled
-            && (!busy || (self.is_mine(arrival.1) && self.calendar.is_near(arrival.0)));
-        stays.then_some(Departure { out, at, busy, start, end, arrival })
-    }
-
-    /// Puts a packet that was admitted into the calendar.
-    #[inline]
-    fn send_ahead(
-        &mut self,
-        switch: &mut Switch,
-        departure: &Departure,
-        source: &Source,
-        flags: u8,
-        leaving: Leaving,
-        payloads: &mut Payloads,
-    ) {
-        let Departure { out, at, busy, start, end, arrival: (time, to) } = *departure;
-        self.lines[at].free_at = end;
-        if self.recorder.is_some() {
-            self.record_ahead(departure, source, flags, leaving.since.as_ps());
-        }
-        let position = match source {
-            Source::At(position) if self.is_mine(to) => {
-                self.calendar.push_again(*position, time, to, flags)
-            }
-            _ => {
-                let packet = source.packet(&self.calendar);
-                let packet = Packet { flags: packet.flags | flags, ..*packet };
-                self.deliver(time, to, &packet, payloads)
-            }
-        };
-        if !busy {
-            self.lines[at].count(leaving.len);
-            return switch.left(out, std::iter::once((leaving, leaving.since)));
-        }
-        // What has started is forgotten when there is no space for more.
-        if self.ahead[at].len() == self.ahead[at].capacity() {
-            let base = self.first_port + at as u32 - u32::from(out.0);
-            self.report_departures(switch, base, out, leaving.since.as_ps());
-        }
-        self.ahead[at].push_back(Ahead { start, position, leaving });
-    }
-}
-
-impl Links {
-    /// Records a packet that was admitted, if it is followed.
-    #[cold]
-    fn record_ahead(&mut self, departure: &Departure, source: &Source, flags: u8, now: u64) {
-        let Departure { at, busy, arrival: (time, _), .. } = *departure;
-        let packet = source.packet(&self.calendar);
-        let packet = Packet { flags: packet.flags | flags, ..*packet };
-        let port = self.first_port + at as u32;
-        if busy { self.expect(port, &packet, time, now) } else { self.record(port, &packet, time) }
-    }
-}
-
-impl Calendar {
-    /// Turns the event at `position` into one that means nothing, of the node with the slot `own`. Returns its packet.
-    fn void(&mut self, position: u32, own: u32) -> Packet {
-        let entry = self.get_mut(position);
-        let packet = Packet { flow: own::NOTHING, ..Packet::default() };
-        let voided = Entry { time: entry.time, to: own, packet };
-        std::mem::replace(entry, voided).packet
-    }
-}
 
 impl Shard {
-    /// Calls a switch with its events of this window, in order.
+    /// Calls a switch with its events of this window, in order. It is not a part of the loop over nodes, so that plain
+    /// switches do not pay for its registers.
+    #[inline(never)]
     pub fn handle_switch(&mut self, at: usize, switch: &mut Switch, items: &mut [Item]) {
         let id = self.first_node + at;
         let own_slot = self.links.shared.layout.own(id);
+        let base = self.links.shared.layout.first[id];
         self.look_up(id, switch, items);
-        for item in &*items {
+        let (mut rest, is_quiet) = (&*items, self.is_quiet());
+        loop {
+            if is_quiet && !self.links.node_events.any_before(u64::MAX) {
+                rest = &rest[self.forward_certain(id, switch, rest)..];
+            }
+            let Some((item, after)) = rest.split_first() else { break };
+            rest = after;
             let entry = self.links.calendar.get(item.position);
             let (time, to) = (entry.time, entry.to);
             if to & PORT_MASK == own_slot {
@@ -217,12 +46,47 @@ impl Shard {
                 let event = self.links.node_events.pop();
                 self.switch_event(at, switch, event);
             }
-            self.switch_arrival(at, switch, (time, to), item);
+            self.switch_arrival((at, base), switch, (time, to), item);
         }
         while self.links.node_events.any_before(u64::MAX) {
             let event = self.links.node_events.pop();
             self.switch_event(at, switch, event);
         }
+    }
+
+    /// Forwards the first packets of this window whose departures are certain, in a loop without what they do not need.
+    /// Returns their number. A function of its own needs fewer registers.
+    #[inline(never)]
+    fn forward_certain(&mut self, id: usize, switch: &mut Switch, items: &[Item]) -> usize {
+        let links = &self.links;
+        let (base, own) = (links.shared.layout.first[id], links.shared.layout.own(id));
+        for (count, item) in items.iter().enumerate() {
+            if item.port() == own || item.out == NONE {
+                return count;
+            }
+            let from = PortId((item.port() - base) as u16);
+            let payloads = self.effects.payloads();
+            let passage = self.links.forward_ahead(switch, (from, base), item, payloads);
+            match passage {
+                Passage::Sent(_) => self.hops += 1,
+                Passage::Uncertain | Passage::NoRoom => return count,
+                Passage::Refused(_) | Passage::Notified => {
+                    self.hops += 1;
+                    let out = PortId(item.out as u16);
+                    let packet = self.links.calendar.get(item.position).packet;
+                    let now = item.time(self.links.window_start);
+                    self.finish_pass(id, switch, out, passage, &packet, now);
+                    return count + 1;
+                }
+            }
+        }
+        items.len()
+    }
+
+    /// Whether all packets of this window arrive by links that work, before the end of the run.
+    #[inline]
+    fn is_quiet(&self) -> bool {
+        !self.links.shared.changes && self.links.window_end <= self.links.shared.end
     }
 
     /// Looks up the ports by which packets of this window leave, and loads the state of all of them, so that cache misses
@@ -299,21 +163,23 @@ impl Shard {
         }
     }
 
+    /// A packet arrives at the node `at`, whose first port is `base`.
+    #[inline(always)]
     fn switch_arrival(
         &mut self,
-        at: usize,
+        (at, base): (usize, u32),
         switch: &mut Switch,
         (time, to): (u64, u32),
         item: &Item,
     ) {
         let (id, index, position) = (self.first_node + at, to & PORT_MASK, item.position);
-        let from = PortId((index - self.links.shared.layout.first[id]) as u16);
+        let from = PortId((index - base) as u16);
         let arrives = time < self.links.shared.end && u32::from(self.epoch(index)) == to >> 24;
         let out = match item.out {
             NONE => switch.certain_exit(&self.links.calendar.get(position).packet),
             out => Some(PortId(out as u16)),
         };
-        if arrives && self.pass(id, switch, (from, out), &Source::At(position), time) {
+        if arrives && self.pass((id, base), switch, (from, out), &Source::At(position), time) {
             self.hops += 1;
             return;
         }
@@ -322,10 +188,10 @@ impl Shard {
 
     /// Handles a packet that arrives by `from` if its departure, by `out` if that is certain, is certain. Otherwise prepares
     /// the switch to receive it, and returns false.
-    #[inline]
+    #[inline(always)]
     fn pass(
         &mut self,
-        id: usize,
+        (id, base): (usize, u32),
         switch: &mut Switch,
         (from, out): (PortId, Option<PortId>),
         source: &Source,
@@ -336,37 +202,69 @@ impl Shard {
             self.ask(id, switch, from, now);
             return false;
         };
-        let base = self.links.shared.layout.first[id];
-        let index = base + u32::from(out.0);
+        let port = (base + u32::from(out.0) - self.links.first_port) as usize;
         let packet = source.packet(&self.links.calendar);
-        let (len, class, ect) = (packet.len, packet.class, packet.has(ECT));
-        let leaving = Leaving { len, class, ect, from, since: Time::ps(now) };
-        let Some(departure) = self.links.departure((out, index), len, now) else {
+        let leaving = leaving(packet, from, now);
+        let Some(departure) = self.links.departure(port, leaving.len, now) else {
             self.prepare(id, switch, out, now);
             return false;
         };
-        let wait = Time::ps(departure.start - now);
-        let mut passage = switch.pass(out, &leaving, wait, false);
+        let mut passage = switch.pass(out, &leaving, &departure.sends, false);
         if passage == Passage::NoRoom {
-            self.report_all_departures(id, switch, now);
-            passage = switch.pass(out, &leaving, wait, true);
+            passage = self.pass_reported(id, switch, out, leaving, departure.sends);
         }
-        let flags = if let Passage::Sent(flags) = passage { flags } else { 0 };
-        match passage {
+        let flags = match passage {
+            Passage::Sent(flags) => flags,
+            Passage::Notified => 0,
+            Passage::Refused(_) => {
+                let packet = *source.packet(&self.links.calendar);
+                self.finish_pass(id, switch, out, passage, &packet, now);
+                return true;
+            }
             Passage::Uncertain | Passage::NoRoom => {
                 self.prepare(id, switch, out, now);
                 return false;
             }
-            Passage::Refused(reason) => self.refuse(id, switch, out, source, reason, now),
-            Passage::Sent(_) | Passage::Notified(_) => {
-                let payloads = self.effects.payloads();
-                self.links.send_ahead(switch, &departure, source, flags, leaving, payloads);
-                if let Passage::Notified(what) = passage {
-                    self.notify(id, switch, out, source, what, now);
-                }
-            }
+        };
+        let payloads = self.effects.payloads();
+        self.links.send_ahead((switch, out), &departure, source, flags, leaving, payloads);
+        if passage == Passage::Notified {
+            let packet = *source.packet(&self.links.calendar);
+            self.finish_pass(id, switch, out, passage, &packet, now);
         }
         true
+    }
+
+    /// What follows when a packet was refused, or when its sender is to be notified.
+    #[inline(never)]
+    fn finish_pass(
+        &mut self,
+        id: usize,
+        switch: &mut Switch,
+        out: PortId,
+        passage: Passage,
+        packet: &Packet,
+        now: u64,
+    ) {
+        match passage {
+            Passage::Refused(reason) => self.refuse(id, switch, out, packet, reason, now),
+            Passage::Notified => self.notify(id, switch, out, packet, now),
+            Passage::Uncertain | Passage::NoRoom | Passage::Sent(_) => {}
+        }
+    }
+
+    /// As [`Switch::pass`], when all departures have been reported.
+    #[inline(never)]
+    fn pass_reported(
+        &mut self,
+        id: usize,
+        switch: &mut Switch,
+        out: PortId,
+        leaving: Leaving,
+        sends: Sends,
+    ) -> Passage {
+        self.report_all_departures(id, switch, leaving.since.as_ps());
+        switch.pass(out, &leaving, &sends, true)
     }
 
     /// Prepares the switch to receive a packet that goes to port `out`.
@@ -380,20 +278,13 @@ impl Shard {
     }
 
     #[cold]
-    fn notify(
-        &mut self,
-        id: usize,
-        switch: &mut Switch,
-        out: PortId,
-        source: &Source,
-        what: Feedback,
-        now: u64,
-    ) {
-        let packet = *source.packet(&self.links.calendar);
+    fn notify(&mut self, id: usize, switch: &mut Switch, out: PortId, packet: &Packet, now: u64) {
+        let what = switch.feedback(out);
         let mut cx = Cx::new(Time::ps(now), &mut self.effects);
-        let Some(notice) = switch.notice(out, &packet, what, &mut cx) else { return };
-        let ports = (out, switch.certain_exit(&notice));
-        if !self.pass(id, switch, ports, &Source::Made(notice), now) {
+        let Some(notice) = switch.notice(out, packet, what, &mut cx) else { return };
+        let (ports, base) =
+            ((out, switch.certain_exit(&notice)), self.links.shared.layout.first[id]);
+        if !self.pass((id, base), switch, ports, &Source::Made(notice), now) {
             switch.forward(out, notice, &mut Cx::new(Time::ps(now), &mut self.effects));
             self.carry_out(switch, id, now);
         }
@@ -405,12 +296,11 @@ impl Shard {
         id: usize,
         switch: &mut Switch,
         out: PortId,
-        source: &Source,
+        packet: &Packet,
         reason: DropReason,
         now: u64,
     ) {
-        let packet = *source.packet(&self.links.calendar);
-        switch.lose(out, &packet, reason, &mut Cx::new(Time::ps(now), &mut self.effects));
+        switch.lose(out, packet, reason, &mut Cx::new(Time::ps(now), &mut self.effects));
         self.carry_out(switch, id, now);
     }
 

@@ -15,6 +15,7 @@
 mod ahead;
 mod calendar;
 mod carry_out;
+mod departure;
 mod engine;
 pub mod flow;
 mod journal;

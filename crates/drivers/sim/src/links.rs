@@ -1,7 +1,7 @@
 //! The objects on which effects of nodes act: links that leave a shard's nodes, the calendar, and other shards.
 
-use crate::ahead::Waiting;
 use crate::calendar::{Calendar, Entry, Windows};
+use crate::departure::Waiting;
 use crate::journal::{Hop, Recorder};
 use crate::line::{ColdState, Discipline, Line, Offer, PORT_MASK};
 use crate::network::Layout;

@@ -26,6 +26,19 @@ pub(crate) struct Item {
     pub out: u32,
 }
 
+impl Item {
+    /// The index of the port of arrival, or the node's own slot.
+    #[inline]
+    pub fn port(&self) -> u32 {
+        self.key as u32 & PORT_MASK
+    }
+    /// The time, in a window that begins at `start`.
+    #[inline]
+    pub fn time(&self, start: u64) -> u64 {
+        start + (self.key >> PORT_BITS)
+    }
+}
+
 const PORT_BITS: u32 = PORT_MASK.count_ones();
 /// No position, and no port.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -238,8 +251,8 @@ impl Shard {
     }
 
     fn only_packets(&self, id: usize, items: &[Item]) -> bool {
-        let own = u64::from(self.links.shared.layout.own(id));
-        items.iter().all(|item| item.key & u64::from(PORT_MASK) != own)
+        let own = self.links.shared.layout.own(id);
+        items.iter().all(|item| item.port() != own)
     }
 
     /// Calls a node with its events of this window, in order.
@@ -385,7 +398,7 @@ fn forward<const RECORDED: bool>(
             links.lose(&packet, DropReason::NoRoute, payloads);
             continue;
         }
-        let now = links.window_start + (item.key >> PORT_BITS);
+        let now = item.time(links.window_start);
         links.forward::<RECORDED>(item.out, item.position, now, payloads);
     }
 }

@@ -146,6 +146,13 @@ pub trait Discipline {
         !self.decides_on_departure()
     }
 
+    /// The wait above which it marks every packet that can be marked, if it does nothing else and has no state. Then
+    /// [`Discipline::arrive`] need not be called.
+    #[inline]
+    fn marks_above(&self) -> Option<Time> {
+        None
+    }
+
     /// The queue is drained at another rate from now on.
     fn set_pace(&mut self, _pace: InverseRate) {}
 

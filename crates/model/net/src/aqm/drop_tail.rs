@@ -2,6 +2,7 @@
 
 use super::discipline::{Arrival, Discipline, Verdict};
 use super::settings::{QueueParams, Settings};
+use crate::time::Time;
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
@@ -38,5 +39,9 @@ impl Discipline for DropTail {
     #[inline]
     fn decides_on_departure(&self) -> bool {
         false
+    }
+
+    fn marks_above(&self) -> Option<Time> {
+        Some(Time::MAX)
     }
 }

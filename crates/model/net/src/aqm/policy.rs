@@ -100,6 +100,9 @@ macro_rules! policies {
             fn passes(&self, wait: Time) -> bool {
                 match self { $(Marker::$name(it) => it.passes(wait),)* }
             }
+            fn marks_above(&self) -> Option<Time> {
+                match self { $(Marker::$name(it) => it.marks_above(),)* }
+            }
             fn set_pace(&mut self, pace: InverseRate) {
                 match self { $(Marker::$name(it) => it.set_pace(pace),)* }
             }

@@ -92,6 +92,10 @@ impl Discipline for Threshold {
     fn decides_on_departure(&self) -> bool {
         false
     }
+
+    fn marks_above(&self) -> Option<Time> {
+        (!self.drops_others).then_some(self.wait)
+    }
 }
 
 #[cfg(test)]
@@ -107,6 +111,7 @@ mod tests {
         assert_eq!(threshold.arrive(Time::us(18) + Time::ps(1), true), Verdict::Mark);
         assert_eq!(threshold.arrive(Time::us(19), false), Verdict::Pass);
         threshold.set_pace(Rate(1_000_000_000).inverse_rate());
+        assert_eq!(threshold.marks_above(), Some(Time::us(180)));
         assert_eq!(threshold.arrive(Time::us(180), true), Verdict::Pass);
         assert_eq!(threshold.arrive(Time::us(181), true), Verdict::Mark);
     }
@@ -115,6 +120,7 @@ mod tests {
     fn others_are_dropped_above_where_that_is_asked_for() {
         let pace = Rate(10_000_000_000).inverse_rate();
         let mut threshold = Threshold::new(Bytes(22_500), pace).dropping(true);
+        assert_eq!(threshold.marks_above(), None);
         assert_eq!(threshold.arrive(Time::us(18), false), Verdict::Pass);
         assert_eq!(threshold.arrive(Time::us(19), false), Verdict::Drop);
         assert_eq!(threshold.arrive(Time::us(19), true), Verdict::Mark);

@@ -14,14 +14,17 @@ pub struct Buffer {
 impl Buffer {
     /// An empty buffer. Without `spec` it is never full.
     pub fn new(spec: Option<SharedSpec>) -> Buffer {
-        let (total, alpha) = spec.map_or((u64::MAX, 1.0), |spec| (spec.total.0, spec.alpha));
+        let (total, alpha) = spec.map_or((i64::MAX as u64, 1.0), |spec| (spec.total.0, spec.alpha));
         Buffer { total, alpha, used: 0 }
     }
 
     /// Whether a queue that holds `queue` bytes may take `len` more.
+    #[inline]
     pub fn admits(&self, queue: u64, len: u64) -> bool {
         let free = self.total - self.used;
-        len <= free && (queue + len) as f64 <= self.alpha * free as f64
+        // Signed numbers are converted by one instruction.
+        let float = |bytes: u64| bytes as i64 as f64;
+        len <= free && float(queue + len) <= self.alpha * float(free)
     }
 
     /// Takes room for `len` bytes that were admitted.

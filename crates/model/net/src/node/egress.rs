@@ -1,11 +1,12 @@
 //! The sending side of a switch port: its queues, the packets in them, and its counters.
 
 use super::class_queues::ClassQueues;
+use super::load::Load;
 use super::reserve::Reserve;
 use super::{Cx, DropReason};
 use crate::aqm::spec::QueueSpec;
 use crate::aqm::{
-    Arrival, Backlog, Departure, Discipline, Failure, Feedback, Left, Marker, Verdict, queue_stream,
+    Arrival, Departure, Discipline, Failure, Feedback, Left, Marker, Verdict, queue_stream,
 };
 use crate::frame::{CE, CLASSES, ECT, Packet};
 use crate::id::PortId;
@@ -83,6 +84,17 @@ impl Leaving {
     }
 }
 
+/// When a packet that may wait outside of the queues is sent.
+#[derive(Clone, Copy, Debug)]
+pub struct Sends {
+    /// When its first bit leaves: when all packets that are here have left.
+    pub start: Time,
+    /// When its last bit has left.
+    pub end: Time,
+    /// Whether it waits. Otherwise it leaves as soon as it arrives.
+    pub waits: bool,
+}
+
 /// What becomes of a packet that may wait outside of the queues until it is sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Passage {
@@ -92,70 +104,10 @@ pub enum Passage {
     NoRoom,
     /// It is admitted, and leaves with these flags added.
     Sent(u8),
-    /// It is admitted as it is, and its sender is to be notified.
-    Notified(Feedback),
+    /// It is admitted as it is, and its sender is to be notified of [`Switch::feedback`](super::switch::Switch::feedback).
+    Notified,
     /// It is to be dropped.
     Refused(DropReason),
-}
-
-/// The backlog as time. The arithmetic is that of a FIFO port that only knows when it will be free, so both accept,
-/// mark and drop the same packets.
-#[derive(Clone, Copy, Default)]
-struct Load {
-    /// The time to send the waiting packets, without those that wait outside of the queues.
-    queued: Time,
-    /// The time at which the present transmission, and those of packets outside of the queues, end.
-    until: Time,
-    peak: Time,
-    /// The time until which other classes are sent, if packets outside of the queues follow them.
-    begins: Time,
-    /// `until` before these packets.
-    before: Time,
-}
-
-impl Load {
-    #[inline]
-    fn backlog(&self, now: Time) -> Backlog {
-        let wait = self.queued + self.until.since(now.max(self.begins));
-        Backlog { wait, idle_since: (wait == Time::ZERO).then_some(self.until) }
-    }
-    /// Adds a packet that waits outside of the queues and starts at `start`, after all others.
-    #[inline]
-    fn follow(&mut self, time: Time, now: Time, start: Time) {
-        if start > self.until.max(now) {
-            (self.begins, self.before) = (start, self.until);
-        }
-        self.until = start + time;
-        self.peak = self.peak.max(self.until.since(now.max(self.begins)));
-    }
-    /// A packet that waited outside of the queues now waits in them.
-    fn take_back(&mut self, time: Time) {
-        self.queued += time;
-        self.until = self.until - time;
-        if self.until <= self.begins {
-            self.until = self.before;
-        }
-    }
-    fn push(&mut self, time: Time, now: Time) {
-        self.queued += time;
-        self.peak = self.peak.max(self.backlog(now).wait);
-    }
-    fn pop(&mut self, time: Time, now: Time) {
-        self.queued = self.queued - time;
-        self.until = now + time;
-    }
-    /// Removes a waiting packet that is not sent after all.
-    fn forget(&mut self, time: Time) {
-        self.queued = self.queued - time;
-    }
-    fn cut(&mut self, now: Time) {
-        (self.queued, self.until) = (Time::ZERO, self.until.min(now));
-    }
-    /// The packets take other times from now on. The caller computes `queued` again.
-    fn repace(&mut self, from: InverseRate, to: InverseRate) {
-        self.queued = Time::ZERO;
-        self.peak = to.time_for(from.bytes_in(self.peak));
-    }
 }
 
 /// One port's queues. What every packet needs comes first, in few cache lines.
@@ -171,15 +123,19 @@ pub(super) struct Egress {
     pace: InverseRate,
     /// The time to send `limit`.
     room: Time,
-    markers: Vec<Marker>,
+    /// The wait above which packets are marked, if the discipline does nothing else.
+    marks_above: Option<Time>,
+    markers: Box<[Marker]>,
     /// One for each class; empty if there is one queue, whose load is `whole`.
-    loads: Vec<Load>,
+    loads: Box<[Load]>,
     /// The class that has a share of the port before all others.
     reserve: Option<Reserve>,
     pub up: bool,
     pub queues: ClassQueues<Stored>,
     limit: Bytes,
     pub stats: PortStats,
+    /// The feedback of the last packet that passed with [`Passage::Notified`].
+    pub feedback: Feedback,
 }
 
 /// The parts of the queues of a port.
@@ -198,11 +154,14 @@ impl Egress {
             let rng = queue_stream(place.seed, place.key, class);
             spec.marker(pace, place.mtu, rng)
         };
+        let markers: Box<[Marker]> = (0..count).map(marker).collect();
         Egress {
+            marks_above: markers[0].marks_above(),
+            markers,
+            feedback: Feedback::default(),
             queues: if spec.priorities { ClassQueues::strict() } else { ClassQueues::fifo() },
             reserve: place.reserve,
-            loads: vec![Load::default(); if spec.priorities { CLASSES } else { 0 }],
-            markers: (0..count).map(marker).collect(),
+            loads: vec![Load::default(); if spec.priorities { CLASSES } else { 0 }].into(),
             whole: Load::default(),
             pace,
             limit: spec.limit,
@@ -273,95 +232,123 @@ impl Egress {
     }
 
     /// Whether the departure of a packet of `queue` that arrives and is to wait for `wait` is certain already: it leaves
-    /// after all packets that are here, and before others of its class.
-    #[inline]
+    /// after all packets that are here, and before others of its class. Queues are never paused here.
+    #[inline(always)]
     fn foresees(&self, queue: usize, leaving: &Leaving, wait: Time) -> bool {
+        debug_assert!(!self.queues.is_paused(queue), "a switch without pause frames");
         self.up
             && self.queues.is_empty()
-            && !self.queues.is_paused(queue)
             && (self.last_start < leaving.since || self.ahead_queue == queue)
             && self.reserve.is_none_or(|reserve| reserve.class != leaving.class)
-            && self.markers[queue].passes(wait)
+            && (self.marks_above.is_some() || self.markers[queue].passes(wait))
     }
 
-    /// Admits a packet that arrives, and is to wait for `wait` outside of the queues until it is sent, if its departure is
+    /// Admits a packet that arrives, and is sent as `sends` says without entering the queues, if its departure is
     /// certain. `admits` says whether a queue of so many bytes may have it. If `all_reported`, departures up to now have
     /// been reported.
-    #[inline]
+    #[inline(always)]
     pub fn pass(
         &mut self,
         leaving: &Leaving,
-        wait: Time,
+        sends: &Sends,
         all_reported: bool,
         admits: impl FnOnce(u64) -> bool,
     ) -> Passage {
-        let Leaving { len, class, ect, since: now, .. } = *leaving;
+        let Leaving { class, ect, since: now, .. } = *leaving;
         let queue = self.queues.queue_of_class(class);
-        if !self.foresees(queue, leaving, wait) {
+        if !self.foresees(queue, leaving, sends.start - now) {
             return Passage::Uncertain;
         }
-        let time = self.time_for(len);
-        let whole = self.whole.backlog(now);
+        debug_assert_eq!(sends.start, now + self.whole.backlog(now).wait, "the port and its load");
         let held = if queue == self.ahead_queue { self.ahead } else { 0 };
-        let has_room = whole.wait + time <= self.room && admits(held);
+        let has_room = sends.end - now <= self.room && admits(held);
         if !has_room && !all_reported {
             return Passage::NoRoom;
         }
-        let backlog = self.loads.get(queue).map_or(whole, |load| load.backlog(now));
+        let passage = match self.marks_above {
+            None => self.judge_ahead(queue, *leaving, has_room),
+            Some(above) if has_room => {
+                let load = self.load(queue);
+                let wait = load.until.since(now.max(load.begins));
+                Passage::Sent(self.mark(class, (wait > above) & ect))
+            }
+            Some(_) => Passage::Refused(DropReason::Full),
+        };
+        if !matches!(passage, Passage::Refused(_)) {
+            self.push_ahead(queue, leaving, sends);
+        }
+        passage
+    }
+
+    /// The verdict of the queue's policy on a packet whose departure is certain.
+    #[inline]
+    fn judge_ahead(&mut self, queue: usize, leaving: Leaving, has_room: bool) -> Passage {
+        let Leaving { len, class, ect, since: now, .. } = leaving;
+        let backlog = self.load(queue).backlog(now);
         let arrival = Arrival { now, backlog, pace: self.pace, len: len.into(), ect };
         match self.markers[queue].arrive(&arrival) {
             Verdict::Drop => Passage::Refused(DropReason::Early),
             _ if !has_room => Passage::Refused(DropReason::Full),
-            verdict => {
-                self.push_ahead(queue, leaving, time);
-                match verdict {
-                    Verdict::Notify(what) => Passage::Notified(what),
-                    _ => Passage::Sent(self.mark(class, verdict == Verdict::Mark)),
-                }
+            Verdict::Notify(what) => {
+                self.feedback = what;
+                Passage::Notified
             }
+            verdict => Passage::Sent(self.mark(class, verdict == Verdict::Mark)),
         }
     }
 
-    /// Counts a packet that waits outside of the queues and takes `time` to send.
-    #[inline]
-    fn push_ahead(&mut self, queue: usize, leaving: &Leaving, time: Time) {
-        let now = leaving.since;
-        let start = self.whole.until.max(now);
-        self.ahead += u64::from(leaving.len);
+    /// Counts a packet that is sent without entering the queues.
+    #[inline(always)]
+    fn push_ahead(&mut self, queue: usize, leaving: &Leaving, sends: &Sends) {
+        let (now, time) = (leaving.since, sends.end - sends.start);
         self.ahead_queue = queue;
-        self.last_start = start;
+        self.last_start = sends.start;
         if let Some(load) = self.loads.get_mut(queue) {
-            load.follow(time, now, start);
+            load.follow(time, now, sends.start);
         }
-        self.whole.follow(time, now, start);
+        self.whole.until = sends.end;
+        self.whole.peak = self.whole.peak.max(sends.end - now);
+        if sends.waits {
+            self.ahead += u64::from(leaving.len);
+        } else {
+            let decides = self.marks_above.is_none() && self.markers[0].decides_on_departure();
+            self.depart(leaving, now, decides);
+        }
+    }
+
+    /// Counts a packet that leaves at `now` and did not enter the queues. The discipline hears of it if it `decides`.
+    #[inline(always)]
+    fn depart(&mut self, leaving: &Leaving, now: Time, decides: bool) {
+        let class = &mut self.stats.classes[usize::from(leaving.class)];
+        class.packets += 1;
+        class.bytes += u64::from(leaving.len);
+        if decides {
+            let marker = &mut self.markers[self.queues.queue_of_class(leaving.class)];
+            let (sojourn, left) = (now.since(leaving.since), Left::Bytes(self.ahead));
+            let verdict = marker.leave(&Departure { now, sojourn, left, ect: leaving.ect });
+            debug_assert_eq!(verdict, Verdict::Pass, "the discipline promised to pass it");
+        }
     }
 
     /// Loads what every packet needs.
     #[inline]
     pub fn touch(&self) -> u64 {
         let load = self.loads.get(self.ahead_queue).map_or(0, |load| load.until.as_ps());
-        let marker = u64::from(matches!(self.markers.first(), Some(Marker::DropTail(_))));
-        load ^ marker ^ self.whole.until.as_ps()
+        let is_called = self.marks_above.is_none();
+        let marker = is_called && matches!(self.markers.first(), Some(Marker::DropTail(_)));
+        load ^ u64::from(marker) ^ self.whole.until.as_ps()
     }
 
     /// Packets outside of the queues have left, each at a time. Returns their bytes.
     #[inline]
     pub fn pop_ahead(&mut self, departures: impl Iterator<Item = (Leaving, Time)>) -> u64 {
-        let decides = self.markers[0].decides_on_departure();
+        let decides = self.marks_above.is_none() && self.markers[0].decides_on_departure();
         let mut all = 0;
         for (leaving, now) in departures {
             let bytes = u64::from(leaving.len);
             self.ahead -= bytes;
             all += bytes;
-            let class = &mut self.stats.classes[usize::from(leaving.class)];
-            class.packets += 1;
-            class.bytes += bytes;
-            if decides {
-                let marker = &mut self.markers[self.queues.queue_of_class(leaving.class)];
-                let (sojourn, left) = (now.since(leaving.since), Left::Bytes(self.ahead));
-                let verdict = marker.leave(&Departure { now, sojourn, left, ect: leaving.ect });
-                debug_assert_eq!(verdict, Verdict::Pass, "the discipline promised to pass it");
-            }
+            self.depart(&leaving, now, decides);
         }
         all
     }
@@ -452,6 +439,7 @@ impl Egress {
         self.whole.repace(from, pace);
         self.loads.iter_mut().for_each(|load| load.repace(from, pace));
         self.markers.iter_mut().for_each(|marker| marker.set_pace(pace));
+        self.marks_above = self.markers[0].marks_above();
         for stored in self.queues.iter() {
             let time = pace.time_for(u64::from(stored.packet.len));
             if let Some(load) = self.loads.get_mut(self.queues.queue_of(&stored.packet)) {

@@ -20,6 +20,7 @@ pub mod fault;
 mod handover;
 pub mod host;
 pub mod intercept;
+mod load;
 mod note;
 pub mod notify;
 mod payloads;

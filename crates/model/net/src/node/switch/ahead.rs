@@ -10,7 +10,7 @@ use crate::aqm::Feedback;
 use crate::frame::{Kind, Packet};
 use crate::id::PortId;
 use crate::node::Cx;
-use crate::node::egress::{Leaving, Passage, Stored};
+use crate::node::egress::{Leaving, Passage, Sends, Stored};
 use crate::route::Row;
 use crate::time::Time;
 
@@ -39,34 +39,33 @@ impl Switch {
         !self.obeys_pause && self.classifier.is_none()
     }
 
-    /// Whether ports share a buffer, so that departures from one port matter to others.
-    #[inline]
-    pub fn shares(&self) -> bool {
-        self.shares
-    }
-
     /// Whether senders are notified of queues.
     pub fn notifies(&self) -> bool {
         self.notifies
     }
 
-    /// Admits a packet that leaves by `out` after a wait of `wait`, if that is certain. It waits outside of the switch. If
+    /// Admits a packet that leaves by `out` as `sends` says, if that is certain. It waits outside of the switch. If
     /// `all_reported`, all departures up to now have been reported; it matters only if ports share a buffer.
-    #[inline]
+    #[inline(always)]
     pub fn pass(
         &mut self,
         out: PortId,
         leaving: &Leaving,
-        wait: Time,
+        sends: &Sends,
         all_reported: bool,
     ) -> Passage {
         let (egress, len) = (&mut self.egress[out.at()], u64::from(leaving.len));
         let admits = |held| !self.shares || self.buffer.admits(held, len);
-        let passage = egress.pass(leaving, wait, all_reported || !self.shares, admits);
-        if let Passage::Sent(_) | Passage::Notified(_) = passage {
+        let passage = egress.pass(leaving, sends, all_reported || !self.shares, admits);
+        if sends.waits && matches!(passage, Passage::Sent(_) | Passage::Notified) {
             self.buffer.take(len);
         }
         passage
+    }
+
+    /// The feedback to the sender of the last packet that passed by `out` with [`Passage::Notified`].
+    pub fn feedback(&self, out: PortId) -> Feedback {
+        self.egress[out.at()].feedback
     }
 
     /// Loads the state of port `out`, so that it is in the cache when a packet is admitted.
