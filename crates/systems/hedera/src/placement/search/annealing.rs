@@ -75,6 +75,8 @@ impl PartsByHost {
         self.places.clear();
         self.places.resize(hosts, None);
         self.parts.clear();
+        // The first steps list most parts, and would copy them each time that memory is full.
+        self.parts.reserve(flows.len());
     }
     /// The range of a host's parts.
     #[inline]
