@@ -3,7 +3,7 @@
 use super::Permit;
 use super::message::{Receiver, Sender};
 use super::stage::{Stage, Step};
-use slotline_fastpass::{Choice, Grant, PathSelector, by_slot};
+use slotline_fastpass::{BySlot, Choice, Grant, PathSelector};
 
 /// One of the path selections. It handles every `stride`-th batch.
 pub(super) struct Selection<'a> {
@@ -23,8 +23,7 @@ pub(super) struct Selection<'a> {
 
 /// Buffers that all batches use, so that no batch allocates memory.
 struct Buffers {
-    grants: Vec<Grant>,
-    slots: Box<[Vec<(u16, u16)>; 64]>,
+    slots: BySlot,
     ends: Vec<(u16, u16)>,
     choices: Vec<Choice>,
 }
@@ -55,12 +54,8 @@ impl<'a> Selection<'a> {
         grants: Vec<Receiver>,
         permits: Vec<Sender>,
     ) -> Selection<'a> {
-        let buffers = Buffers {
-            grants: Vec::new(),
-            slots: Box::new(std::array::from_fn(|_| Vec::new())),
-            ends: Vec::new(),
-            choices: Vec::new(),
-        };
+        let buffers =
+            Buffers { slots: BySlot::new(racks.len()), ends: Vec::new(), choices: Vec::new() };
         Selection { selector, racks, port_of, grants, permits, batch, stride, buffers }
     }
     /// Handles the next batch, if it has arrived.
@@ -70,9 +65,7 @@ impl<'a> Selection<'a> {
         let Some(words) = receivers[self.batch % partitions].receive() else { return false };
         let grant =
             |&[ends, slots]: &[u64; 2]| Grant { src: (ends >> 16) as u16, dst: ends as u16, slots };
-        buffers.grants.clear();
-        buffers.grants.extend(words.as_chunks().0.iter().map(grant));
-        by_slot(&buffers.grants, &mut buffers.slots);
+        buffers.slots.sort(words.as_chunks().0.iter().map(grant));
         permits.iter_mut().for_each(|sender| {
             sender.begin();
         });
@@ -87,7 +80,7 @@ impl<'a> Selection<'a> {
     fn slot(&mut self, slot: usize) {
         let Selection { selector, racks, port_of, permits, buffers, .. } = self;
         let rack = |endpoint: u16| racks[usize::from(endpoint)];
-        let packets = &buffers.slots[slot];
+        let packets = buffers.slots.slot(slot);
         buffers.ends.clear();
         buffers.ends.extend(packets.iter().map(|&(src, dst)| (rack(src), rack(dst))));
         selector.select(&buffers.ends, &mut buffers.choices).expect("the racks were checked");

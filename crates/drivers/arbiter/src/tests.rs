@@ -1,8 +1,8 @@
 use super::run::run_with;
 use super::*;
 use proptest::prelude::*;
+use slotline_fastpass::{BySlot, Partitions};
 use slotline_fastpass::{Choice, DemandError, PathError, PathSelector, Policy};
-use slotline_fastpass::{Partitions, by_slot};
 use std::collections::{BTreeMap, BTreeSet};
 
 const HOSTS: u16 = 4;
@@ -81,10 +81,10 @@ fn plain(setup: &Setup, ports: &[Listed], rounds: usize) -> Vec<Vec<Vec<u64>>> {
             partitions.add_demand(demand.src, demand.dst, demand.slots).unwrap();
         }
         for grants in partitions.allocate_round() {
-            let mut slots = std::array::from_fn(|_| Vec::new());
-            by_slot(&grants, &mut slots);
+            let mut slots = BySlot::new(setup.racks.len());
+            slots.sort(grants);
             out.iter_mut().for_each(|port| port.push(Vec::new()));
-            for (slot, packets) in slots.iter().enumerate() {
+            for (slot, packets) in slots.slots().enumerate() {
                 let rack = |endpoint: u16| setup.racks[usize::from(endpoint)];
                 let ends: Vec<_> = packets.iter().map(|&(s, d)| (rack(s), rack(d))).collect();
                 let mut choices = Vec::new();

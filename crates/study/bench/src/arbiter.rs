@@ -2,7 +2,7 @@
 //! flows, and path selection on random matchings. CPU time of one thread.
 
 use crate::Row;
-use slotline_fastpass::{Allocator, PathSelector, Policy, by_slot};
+use slotline_fastpass::{Allocator, BySlot, PathSelector, Policy};
 use slotline_lab::usage;
 use slotline_net::rng::Stream;
 
@@ -151,7 +151,7 @@ struct Block {
 struct Allocation {
     arbiter: Allocator,
     /// The source and destination of each packet of a slot.
-    slots: [Vec<(u16, u16)>; 64],
+    slots: BySlot,
     uses: Uses,
     stream: Stream,
     endpoints: u32,
@@ -168,7 +168,7 @@ impl Allocation {
         let gap = FLOW_SLOTS / (load * f64::from(endpoints) * 64.0);
         Allocation {
             arbiter: arbiter.expect("these are few endpoints"),
-            slots: [const { Vec::new() }; 64],
+            slots: BySlot::new(endpoints as usize),
             uses: Uses::new(endpoints),
             stream: Stream::named(1, "bench.arbiter", 0),
             endpoints,
@@ -188,9 +188,9 @@ impl Allocation {
             for &(src, dst, size) in flows {
                 self.arbiter.add_demand(src, dst, size).expect("these endpoints exist");
             }
-            by_slot(self.arbiter.next_batch(), &mut self.slots);
+            self.slots.sort(self.arbiter.next_batch());
             cpu_ns += (usage::thread_cpu_s() - began) * 1e9;
-            let valid = self.slots.iter().all(|slot| self.uses.are_single(slot));
+            let valid = self.slots.slots().all(|slot| self.uses.are_single(slot));
             assert!(valid, "an endpoint is used twice in a slot");
         }
         let capacity = f64::from(self.endpoints) * f64::from(BATCHES * 64);

@@ -8,7 +8,7 @@ use slotline_fastpass::fcp::{
     receive_all, send_grants,
 };
 use slotline_fastpass::wire::fcp::{self, Key};
-use slotline_fastpass::{Allocator, Choice, Grant, PathSelector, Policy, by_slot};
+use slotline_fastpass::{Allocator, BySlot, Choice, Grant, PathSelector, Policy};
 use slotline_lab::usage;
 use slotline_net::rng::Stream;
 use slotline_net::time::Time;
@@ -289,7 +289,7 @@ impl Bench {
     fn select(&mut self, grants: &[Grant]) -> SessionGrants {
         let mut all: Vec<Over> = match &mut self.paths {
             None => grants.iter().map(|grant| (grant.src, grant.dst, 0, grant.slots)).collect(),
-            Some(paths) => over(paths, grants),
+            Some(paths) => over(paths, self.case.endpoints as usize, grants),
         };
         all.sort_unstable();
         let mut session_grants = SessionGrants::default();
@@ -319,10 +319,10 @@ impl Bench {
 }
 
 /// The granted slots by source, destination and chosen path, slot by slot.
-fn over(paths: &mut PathSelector, grants: &[Grant]) -> Vec<Over> {
-    let (mut slots, mut all, mut choices) = ([const { Vec::new() }; 64], Vec::new(), Vec::new());
-    by_slot(grants, &mut slots);
-    for (slot, packets) in slots.iter().enumerate() {
+fn over(paths: &mut PathSelector, endpoints: usize, grants: &[Grant]) -> Vec<Over> {
+    let (mut slots, mut all, mut choices) = (BySlot::new(endpoints), Vec::new(), Vec::new());
+    slots.sort(grants.iter().copied());
+    for (slot, packets) in slots.slots().enumerate() {
         let racks = packets.iter().map(|&(src, dst)| (src / RACK_HOSTS, dst / RACK_HOSTS));
         paths.select(&racks.collect::<Vec<_>>(), &mut choices).expect("these racks exist");
         let chosen =

@@ -32,8 +32,8 @@ pub use allocation::{
     partition_of,
 };
 pub use paths::{
-    Choice, FatTree, PathError, PathGrant, PathSelector, RouteError, RouteSelector, SelectError,
-    Selector, TierChoice, Tiers, Topology, by_slot,
+    BySlot, Choice, FatTree, PathError, PathGrant, PathSelector, RouteError, RouteSelector,
+    SelectError, Selector, TierChoice, Tiers, Topology,
 };
 pub use schedule::Schedule;
 pub use spec::{Fastpass, FastpassSpec, LEAST_RESERVE, MOST_RESERVE, Messages, SCHEDULED_CLASS};

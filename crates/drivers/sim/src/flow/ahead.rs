@@ -1,10 +1,15 @@
 //! The paths of flows that start soon. Several are looked up at a time.
 
 use super::engine::Engine;
+use super::maxmin::FlowKey;
+use super::prefetch::prefetch;
 use slotline_net::id::HostId;
 
 /// The number of flows that are looked up at a time.
 const BATCH: usize = 16;
+
+/// The number of flows that are remembered after they were prefetched.
+const RECENT: usize = 16;
 
 /// The paths of the next flows that start. They are valid until routes change.
 #[derive(Clone, Debug, Default)]
@@ -15,8 +20,12 @@ pub(super) struct Ahead {
     /// How many of them have started.
     passed: usize,
     pairs: Vec<(HostId, HostId, u16)>,
-    /// A combination of the prefetched values. It has no meaning, but keeps the reads.
-    read: u32,
+    /// The links of some flows.
+    links: Vec<u32>,
+    /// Flows that were likely to end soon. What they need was requested.
+    requested: [Option<FlowKey>; RECENT],
+    /// The index at which the next one is noted.
+    turn: usize,
 }
 
 impl Ahead {
@@ -39,10 +48,10 @@ impl Ahead {
 }
 
 impl Engine {
-    /// Looks up the paths of the next flows, unless a scheme chooses them. It also prefetches the state of their
+    /// Looks up the paths of the next flows, unless a scheme chooses them. It also requests the state of their
     /// links, so that the processor waits for the memory of all of them at once.
     pub(super) fn look_ahead(&mut self) {
-        let Engine { ahead, plan, fabric, path_choice, rates, .. } = self;
+        let Engine { ahead, plan, fabric, path_choice, rates, senders, flows, .. } = self;
         if ahead.passed < ahead.conns.len() || self.scheduled.is_some() || !path_choice.are_known()
         {
             return;
@@ -50,7 +59,7 @@ impl Engine {
         let next = self.starts[self.next_start..].iter().take(BATCH);
         ahead.passed = 0;
         ahead.conns.clear();
-        ahead.conns.extend(next.map(|&flow| plan.traffic.flows[flow as usize].conn.0));
+        ahead.conns.extend(next.map(|&(_, flow)| plan.traffic.flows[flow as usize].conn.0));
         ahead.paths.resize_with(ahead.conns.len(), Vec::new);
         ahead.pairs.clear();
         ahead.pairs.extend(ahead.conns.iter().map(|&conn| {
@@ -58,17 +67,51 @@ impl Engine {
             (info.src, info.dst, plan.entropy(conn))
         }));
         fabric.paths(&ahead.pairs, &mut ahead.paths);
-        let links = ahead.paths.iter().flatten();
-        ahead.read ^= links.fold(0, |read, &link| read ^ rates.glance(link));
+        let later = self.starts[self.next_start..].iter().take(2 * BATCH);
+        for (at, &(_, flow)) in later.enumerate() {
+            match ahead.conns.get(at) {
+                Some(&conn) => {
+                    prefetch(flows, flow);
+                    senders.prefetch_conn(conn);
+                }
+                None => prefetch(&plan.traffic.flows, flow),
+            }
+        }
+        if let Some(rates) = rates.ahead() {
+            ahead.links.clear();
+            ahead.links.extend(ahead.paths.iter().flatten());
+            rates.fetch_links(&ahead.links);
+        }
     }
 
-    /// Prefetches the state of the flows that may end next.
+    /// Requests the state of the flows that may end next.
     pub(super) fn look_at_next_sent(&mut self) {
-        let Engine { ahead, plan, senders, rates, .. } = self;
-        rates.glance_ahead(|key, read| {
-            let flow = senders.of(key).flow;
-            let conn = plan.traffic.flows[flow as usize].conn;
-            ahead.read ^= plan.traffic.conns[conn.at()].src.0 ^ read;
-        });
+        let Engine { ahead, plan, senders, rates, fabric, flows, .. } = self;
+        let Some(rates) = rates.ahead() else { return };
+        rates.fetch_soon();
+        let first = ahead.turn;
+        for key in rates.soon() {
+            if !ahead.requested.contains(&Some(key)) {
+                ahead.requested[ahead.turn % RECENT] = Some(key);
+                ahead.turn += 1;
+                rates.fetch_flow(key);
+                senders.prefetch(key);
+            }
+        }
+        ahead.links.clear();
+        for at in first.max(ahead.turn.saturating_sub(RECENT))..ahead.turn {
+            let Some(key) = ahead.requested[at % RECENT] else { continue };
+            let sender = senders.of(key);
+            senders.prefetch_conn(sender.conn);
+            prefetch(&plan.traffic.flows, sender.flow);
+            prefetch(&plan.traffic.conns, sender.conn);
+            prefetch(flows, sender.flow);
+            ahead.links.extend(rates.path(key));
+        }
+        for &link in &ahead.links {
+            fabric.prefetch(link);
+            prefetch(&senders.carried, link);
+        }
+        rates.fetch_links(&ahead.links);
     }
 }

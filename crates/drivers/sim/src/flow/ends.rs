@@ -1,11 +1,26 @@
 //! The end times of many items, which change often.
 
 use super::agenda::Agenda;
+use super::prefetch::prefetch;
+
+/// The times of an item.
+#[derive(Clone, Copy, Debug)]
+struct Item {
+    /// The time at which it ends.
+    due: u64,
+    /// Its time in the queue, which may be earlier; [`u64::MAX`] if it is not there. The queue itself is far away in
+    /// memory, and most changes need not touch it.
+    queued: u64,
+}
+
+impl Item {
+    const NEVER: Item = Item { due: u64::MAX, queued: u64::MAX };
+}
 
 /// By item, the time at which it ends.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ends {
-    due: Vec<u64>,
+    items: Vec<Item>,
     agenda: Agenda,
 }
 
@@ -13,11 +28,13 @@ impl Ends {
     /// Sets the end of an item to `due`; [`u64::MAX`] means never.
     #[inline]
     pub fn set(&mut self, item: u32, due: u64) {
-        if self.due.len() <= item as usize {
-            self.due.resize(item as usize + 1, u64::MAX);
+        if self.items.len() <= item as usize {
+            self.items.resize(item as usize + 1, Item::NEVER);
         }
-        self.due[item as usize] = due;
-        if due < u64::MAX {
+        let entry = &mut self.items[item as usize];
+        entry.due = due;
+        if due < entry.queued {
+            entry.queued = due;
             self.agenda.advance(item, due);
         }
     }
@@ -26,12 +43,22 @@ impl Ends {
     pub fn first(&mut self) -> Option<(u64, u32)> {
         loop {
             let (at, item) = self.agenda.first()?;
-            match self.due[item as usize] {
-                due if due <= at => return Some((due, item)),
+            let entry = &mut self.items[item as usize];
+            if entry.due <= at {
+                return Some((entry.due, item));
+            }
+            entry.queued = entry.due;
+            match entry.due {
                 u64::MAX => self.agenda.remove(item),
                 due => self.agenda.put_off_first(due),
             }
         }
+    }
+
+    /// Requests the times of an item.
+    #[inline]
+    pub fn prefetch(&self, item: u32) {
+        prefetch(&self.items, item);
     }
 
     /// The items of which one is likely to end soon.

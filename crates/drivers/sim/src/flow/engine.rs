@@ -58,8 +58,8 @@ pub(super) struct Engine {
     pub(super) samples: Vec<Sample>,
     store_and_forward: bool,
     weights: [f64; slotline_net::frame::CLASSES],
-    /// The flows that start at a given time, in order of time.
-    pub(super) starts: Vec<u32>,
+    /// The flows that start at a given time, with these times, in order.
+    pub(super) starts: Vec<(Time, u32)>,
     pub(super) next_start: usize,
     pub(super) ahead: Ahead,
     timeline: Vec<(u64, NodeId, Change)>,
@@ -159,7 +159,7 @@ impl Engine {
     fn next_time(&mut self) -> Option<u64> {
         let flow = self.rates.next_end().unwrap_or(u64::MAX);
         let start = self.starts.get(self.next_start);
-        let start = start.map_or(u64::MAX, |&flow| self.plan.start_time(flow).as_ps());
+        let start = start.map_or(u64::MAX, |(at, _)| at.as_ps());
         let change = self.timeline.get(self.next_change).map_or(u64::MAX, |(at, ..)| *at);
         let due = self.applications.next().unwrap_or(u64::MAX);
         let active = self.senders.active() > 0;
@@ -212,8 +212,8 @@ impl Engine {
 
     fn start(&mut self) -> bool {
         let next = self.starts.get(self.next_start).copied();
-        let due = next.filter(|&flow| self.plan.start_time(flow).as_ps() <= self.now);
-        let Some(flow) = due else { return false };
+        let due = next.filter(|(at, _)| at.as_ps() <= self.now);
+        let Some((_, flow)) = due else { return false };
         self.look_ahead();
         self.next_start += 1;
         self.start_flow(flow);
@@ -406,10 +406,10 @@ impl Engine {
     }
 }
 
-/// The flows that start at a given time, in order of time.
-fn starts(plan: &Plan) -> Vec<u32> {
-    let timed = |flow: &u32| plan.start_time(*flow) < Time::MAX;
-    let mut starts: Vec<u32> = (0..plan.traffic.flows.len() as u32).filter(timed).collect();
-    starts.sort_by_key(|&flow| plan.start_time(flow));
+/// The flows that start at a given time, with these times, in order.
+fn starts(plan: &Plan) -> Vec<(Time, u32)> {
+    let all = (0..plan.traffic.flows.len() as u32).map(|flow| (plan.start_time(flow), flow));
+    let mut starts: Vec<_> = all.filter(|(at, _)| *at < Time::MAX).collect();
+    starts.sort_unstable();
     starts
 }

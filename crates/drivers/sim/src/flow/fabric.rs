@@ -1,5 +1,6 @@
 //! The network as flows see it: directed links by number, and the path between two hosts.
 
+use super::prefetch::prefetch;
 use slotline_net::id::{HostId, NodeId, PortId};
 use slotline_net::route::Routes;
 use slotline_net::time::Time;
@@ -130,6 +131,11 @@ impl Fabric {
     pub fn capacity(&self, link: u32) -> f64 {
         let lane = &self.lanes[link as usize];
         if lane.down { 0.0 } else { lane.rate.0 as f64 / 8.0 }
+    }
+
+    /// Requests the properties of a link.
+    pub(super) fn prefetch(&self, link: u32) {
+        prefetch(&self.lanes, link);
     }
 
     /// Takes a link down or up.

@@ -1,6 +1,7 @@
 //! The paths of all flows: their links, the share of the flow that each link carries, and the flow's index in
 //! the list of each link.
 
+use super::prefetch::prefetch;
 use super::shares::Shares;
 
 /// The number of links of a path that fit with the flow's weight into half a cache line.
@@ -79,6 +80,13 @@ impl<S: Shares> FlowPaths<S> {
             }
             self.rows[at].hops += 1;
         }
+    }
+
+    /// Requests the path of a flow.
+    #[inline]
+    pub fn prefetch(&self, flow: u32) {
+        prefetch(&self.rows, flow);
+        prefetch(&self.places, flow);
     }
 
     #[inline]

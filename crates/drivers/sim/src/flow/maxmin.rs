@@ -27,6 +27,7 @@ use super::members::Members;
 use super::shares::{Parts, Shares, Whole};
 
 mod solve;
+mod soon;
 
 /// The key of a flow. It is used again after the flow is removed.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -43,8 +44,6 @@ impl FlowKey {
 const ROUNDING: f64 = 1e-13;
 /// Rates above a level by less than this share, and loads above a capacity by less than this share, are tolerated.
 const TIE: f64 = 1e-12;
-/// The number of flows of a link that are prefetched.
-const GLANCED: usize = 3;
 /// In place of a link: the flow is free, because no link limits it.
 const NOBODY: u32 = u32::MAX;
 
@@ -271,29 +270,6 @@ impl<S: Shares> MaxMin<S> {
     /// The flows on a link. Their order has no meaning, but is deterministic.
     pub fn flows(&self, link: u32) -> impl Iterator<Item = FlowKey> {
         self.members.of(link).iter().map(|&flow| FlowKey(flow))
-    }
-
-    /// The flows of which one is likely to end soon.
-    pub(super) fn soon(&self) -> impl Iterator<Item = FlowKey> {
-        self.ends
-            .soon()
-            .flat_map(|link| self.members.own(link).iter().take(2).copied().map(FlowKey))
-    }
-
-    /// Prefetches the state of the links of a flow. The value has no meaning.
-    pub(super) fn glance_at_flow(&self, key: FlowKey) -> u32 {
-        self.paths.of(key.0).fold(0, |read, link| read ^ self.glance(link))
-    }
-
-    /// Prefetches the state of a link, of its first flows, and of the links that limit them.
-    pub(super) fn glance(&self, link: u32) -> u32 {
-        let Levels { links, sums, .. } = &self.levels;
-        let read = |read: u32, &flow: &u32| {
-            let limit = links.get(self.flows[flow as usize].at as usize);
-            read ^ limit.map_or(0, |link| link.since as u32) ^ self.paths.hops(flow) as u32
-        };
-        let flows = self.members.of(link).iter().take(GLANCED);
-        flows.fold(links[link as usize].since as u32 ^ sums[link as usize].most.to_bits(), read)
     }
 
     /// The work of solving so far.

@@ -1,5 +1,7 @@
 //! The flows of each link. The flows that it limits come first. A short list fits into one cache line.
 
+use super::prefetch::prefetch;
+
 /// The number of flows that fit with their count into one cache line.
 const FEW: usize = 15;
 /// A long list becomes a short one again at this length.
@@ -45,6 +47,12 @@ impl Members {
     pub fn add_link(&mut self) -> u32 {
         self.lines.push(EMPTY);
         self.lines.len() as u32 - 1
+    }
+
+    /// Requests the flows of a link.
+    #[inline]
+    pub fn prefetch(&self, link: u32) {
+        prefetch(&self.lines, link);
     }
 
     /// All flows of a link.

@@ -23,6 +23,7 @@ mod members;
 mod network;
 mod paced;
 mod path_choice;
+mod prefetch;
 mod queue;
 mod rates;
 mod scheduled;

@@ -149,17 +149,11 @@ impl Rates {
             Rates::Aimd(rates) => out.extend_from_slice(rates.aimd.shares(key)),
         }
     }
-    /// Prefetches the state of a link. The value has no meaning.
-    pub fn glance(&self, link: u32) -> u32 {
+    /// The rates whose state is prefetched.
+    pub fn ahead(&self) -> Option<&MaxMin> {
         match self {
-            Rates::MaxMin(rates) => rates.glance(link),
-            Rates::Spread(_) | Rates::Aimd(_) => 0,
-        }
-    }
-    /// Visits flows of which one is likely to end soon, and prefetches their links.
-    pub fn glance_ahead(&self, mut each: impl FnMut(FlowKey, u32)) {
-        if let Rates::MaxMin(rates) = self {
-            rates.soon().for_each(|key| each(key, rates.glance_at_flow(key)));
+            Rates::MaxMin(rates) => Some(rates),
+            Rates::Spread(_) | Rates::Aimd(_) => None,
         }
     }
     pub fn effort(&self) -> Effort {

@@ -2,6 +2,7 @@
 
 use super::flow_paths::FlowPath;
 use super::maxmin::FlowKey;
+use super::prefetch::prefetch;
 
 /// Marks a key without a connection.
 const NOBODY: u32 = u32::MAX;
@@ -83,6 +84,16 @@ impl Senders {
     /// The sender under `key`, which is in use.
     pub fn of(&self, key: FlowKey) -> &Sender {
         &self.senders[key.at()]
+    }
+
+    /// Requests the sender under `key`.
+    pub fn prefetch(&self, key: FlowKey) {
+        prefetch(&self.senders, key.0);
+    }
+
+    /// Requests the state of a connection.
+    pub fn prefetch_conn(&self, conn: u32) {
+        prefetch(&self.conns, conn);
     }
 
     /// The keys in use with their connections, in order of keys.

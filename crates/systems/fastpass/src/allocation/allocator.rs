@@ -169,10 +169,10 @@ impl Allocator {
     }
     /// Allocates the next 64 timeslots and appends them to `out`.
     pub fn allocate_batch(&mut self, out: &mut Vec<Grant>) {
-        out.extend_from_slice(self.next_batch());
+        out.extend(self.next_batch());
     }
     /// Allocates the next 64 timeslots.
-    pub fn next_batch(&mut self) -> &[Grant] {
+    pub fn next_batch(&mut self) -> impl Iterator<Item = Grant> {
         self.free_all_slots();
         self.is_large &= self.active_pairs() > 0;
         let crowded = self.active_pairs() / self.endpoints >= MANY_PAIRS;

@@ -192,7 +192,7 @@ fn pairs_are_counted_again_after_a_crowd() {
     }
     let mut counted = Vec::new();
     while allocator.active_pairs() > 0 {
-        allocator.next_batch();
+        allocator.next_batch().for_each(drop);
         counted.push(allocator.ends.counts());
         assert!(allocator.counts_are_right());
     }
@@ -340,7 +340,7 @@ fn strict_turns_give_a_quantum_each_time() {
         for (src, dst) in [(0, 4), (1, 4), (2, 4), (3, 4)] {
             allocator.add_demand(src, dst, 64).unwrap();
         }
-        let grants = allocator.next_batch();
+        let grants: Vec<Grant> = allocator.next_batch().collect();
         let counts: Vec<u32> = grants.iter().map(|grant| grant.slots.count_ones()).collect();
         assert!(counts.iter().all(|count| count.abs_diff(16) < quantum), "{counts:?}");
         // The turns alternate: no pair has two neighbouring quanta.

@@ -102,7 +102,7 @@ impl Lanes {
     pub fn allocate_batch(&mut self, out: &mut Vec<Grant>) {
         let (owner, before) = (&self.owner, out.len());
         let owner = |lane: u16| owner[usize::from(lane)];
-        out.extend(self.allocator.next_batch().iter().map(|grant| Grant {
+        out.extend(self.allocator.next_batch().map(|grant| Grant {
             src: owner(grant.src),
             dst: owner(grant.dst),
             slots: grant.slots,

@@ -35,6 +35,7 @@ mod bits;
 mod ends;
 mod entry;
 mod lanes;
+mod pack;
 mod pair_filter;
 mod partition;
 pub mod partitions;

@@ -84,7 +84,7 @@ impl Partition {
         // again because demand was added come last.
         allocator.visit_first(&mut waiting, 0, &mut Vec::new(), *all / SHARE_FACTOR);
         allocator.finish_visits(&mut waiting);
-        out.extend_from_slice(allocator.served.granted());
+        out.extend(allocator.served.granted());
         lent.extend(
             waiting.drain(..).map(|entry| with_joined(entry, joined, &mut allocator.active)),
         );
@@ -107,7 +107,7 @@ impl Partition {
         rest.extend_from_slice(done);
         let done = allocator.served.at_once().chain(allocator.served.late());
         rest.extend(done.map(|key| Entry::new(key, 0).0));
-        out.extend_from_slice(allocator.served.granted());
+        out.extend(allocator.served.granted());
         rest.extend(borrowed.iter().map(|entry| entry.0));
     }
     /// Takes the lent pairs back and serves them with the free slots of the batch. Pairs that wait again because
@@ -125,7 +125,7 @@ impl Partition {
         leave(done, active, ends, resumed);
         resume(active, ends, &mut waiting, resumed);
         allocator.serve(&mut waiting, &mut Vec::new());
-        out.extend_from_slice(allocator.served.granted());
+        out.extend(allocator.served.granted());
         allocator.waiting[0] = waiting;
     }
 }

@@ -1,48 +1,97 @@
 //! The visits of a batch to waiting pairs. An allocator spends most of its time here.
 //!
-//! Hardly any branch depends on the data, as half of such branches would be mispredicted. The code writes a
-//! result to the end of each list that it may belong to, and then lengthens the lists that it does belong to.
-//! Where many pairs get nothing, these pairs are found first, 64 at a time.
+//! Hardly any branch depends on the data, as half of such branches would be mispredicted. Results are written to the
+//! end of each list that they may belong to, and then the lists to which they do belong become longer: one at a
+//! time, or four at a time ([`super::pack`]). Where many pairs get nothing, these pairs are found first, 64 at a time.
 
 use super::Grant;
 use super::active::ActivePairs;
 use super::ends::{Ends, join};
-use super::entry::{Entry, key};
+use super::entry::Entry;
+use super::pack::{pack, zeros};
 
 /// Pairs visited at a time.
 const CHUNK: usize = 64;
-/// Each list is longer than its used part by at least a chunk.
-const ROOM: &str = "there is room for a chunk";
+/// Each list is longer than its used part by at least this: a chunk, and what is written behind it with its last pairs.
+const ROOM: usize = CHUNK + 4;
+/// Why there is room.
+const GROWN: &str = "lists grow before visits";
 /// If at least this many of 64 pairs get slots at first visits, finding the blocked pairs first saves no time.
 const MANY: usize = 40;
 /// The same number for later visits, which cost less.
 const MANY_LATER: usize = 30;
 
-/// A pair and the slots that it got.
-#[derive(Clone, Copy, Debug, Default)]
-struct Pair {
-    entry: Entry,
-    granted: u64,
+/// Pairs, with the slots that they still wait for, and the slots that they got. The lists never become shorter, so that
+/// their memory is initialized once.
+#[derive(Clone, Debug, Default)]
+struct List {
+    pairs: Vec<Entry>,
+    slots: Vec<u64>,
 }
 
-impl From<Pair> for Entry {
-    fn from(pair: Pair) -> Entry {
-        pair.entry
+impl List {
+    /// Makes room for `used` pairs and a chunk.
+    fn grow(&mut self, used: usize) {
+        if self.pairs.len() < used + ROOM {
+            let length = used + used / 2 + ROOM;
+            self.pairs.resize(length, Entry::default());
+            self.slots.resize(length, 0);
+        }
+    }
+    /// The part behind the first `used` pairs.
+    #[inline(always)]
+    fn behind(&mut self, used: usize) -> End<'_> {
+        End {
+            pairs: self.pairs[used..].first_chunk_mut().expect(GROWN),
+            slots: self.slots[used..].first_chunk_mut().expect(GROWN),
+            added: 0,
+        }
+    }
+    fn grants(&self, used: usize) -> impl Iterator<Item = Grant> {
+        self.pairs[..used].iter().zip(&self.slots).map(|(pair, &slots)| pair.grant(slots))
     }
 }
 
-/// The results of visits. The lists never become shorter, so that their memory is initialized once.
+/// The end of a list while visits to a chunk of pairs write there.
+struct End<'a> {
+    pairs: &'a mut [Entry; ROOM],
+    slots: &'a mut [u64; ROOM],
+    added: usize,
+}
+
+impl End<'_> {
+    /// Adds a pair if it `belongs` there.
+    #[inline(always)]
+    fn add(&mut self, pair: Entry, slots: u64, belongs: bool) {
+        self.pairs[self.added % CHUNK] = pair;
+        self.slots[self.added % CHUNK] = slots;
+        self.added += usize::from(belongs);
+    }
+    /// Adds those of four pairs that belong there.
+    #[inline(always)]
+    fn add_some(&mut self, pairs: [u64; 4], slots: [u64; 4], which: u32) {
+        let at = self.added;
+        put(self.pairs, at, pack(pairs, which).map(Entry));
+        put(self.slots, at, pack(slots, which));
+        self.added += which.count_ones() as usize;
+    }
+}
+
+/// Writes four elements.
+#[inline(always)]
+fn put<T>(list: &mut [T; ROOM], at: usize, four: [T; 4]) {
+    *list[at % CHUNK..].first_chunk_mut().expect("four fit behind a chunk") = four;
+}
+
+/// The results of visits.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Served {
-    /// The grants: first those of active pairs that got all slots at their first visit, then those of requests
-    /// that got all slots, then the others in the order of last visits. While first visits are made, the last part
-    /// begins further behind ([`Lengths::rest`]).
-    grants: Vec<Grant>,
-    /// The pairs that still wait, in the order of last visits. While first visits are made, these are the pairs of
-    /// the last part of the grants.
-    wait: Vec<Entry>,
+    /// Pairs that got all slots at their first visit: active pairs, then requests.
+    ended: List,
+    /// The other pairs that got slots, in the order of last visits. Those that got all slots wait for none.
+    rest: List,
     /// The pairs that got slots at a later visit and may get more.
-    live: Vec<Pair>,
+    live: List,
     /// The pairs that got all slots at a later visit.
     late: Vec<u32>,
     ends: Lengths,
@@ -51,18 +100,15 @@ pub(super) struct Served {
 /// How much of the lists is in use.
 #[derive(Clone, Copy, Debug, Default)]
 struct Lengths {
-    /// The index at which the grants begin.
-    start: usize,
-    grants: usize,
-    /// The index at which the grants of these visits begin.
-    before: usize,
-    /// The index at which the grants of active pairs end that got all slots at their first visit.
-    done: usize,
-    /// The index at which the grants of pairs begin that did not get all slots at their first visit.
+    ended: usize,
+    /// The pairs of the first visits of a batch in `ended`. Those of further ones move to `rest`.
+    first: usize,
+    /// The indices in `ended` at which the active pairs of these visits begin and end.
+    active: [usize; 2],
     rest: usize,
-    wait: usize,
+    /// The index in `rest` at which the pairs of these visits begin.
+    from: usize,
     live: usize,
-    late: usize,
 }
 
 /// The first visits of a batch, or of a class in it.
@@ -85,156 +131,97 @@ impl FirstVisits<'_> {
         served.begin(waiting.len() - from + requests.len());
         served.visit_waiting(waiting, from, ends, &mut take);
         served.visit_requests(requests, waiting, ends, active, &mut take);
-        served.join_grants();
     }
 }
 
-/// The lists to which first visits to a chunk of pairs write. All are as long as a chunk, so that no index
-/// needs a check.
+/// Visits a pair. Returns it with the slots that it still waits for, and the slots that it got.
+#[inline(always)]
+fn visit(
+    entry: Entry,
+    ends: &mut Ends,
+    take: &mut impl FnMut(u64, Entry, &Ends) -> (u64, u32),
+) -> (Entry, u64) {
+    let (slots, count) = take(ends.free(entry), entry, ends);
+    ends.take(entry, slots);
+    (entry.less(count), slots)
+}
+
+/// The lists to which first visits to a chunk of active pairs write.
 struct FirstLists<'a> {
-    /// The grants of pairs that got all their slots.
-    grants: &'a mut [Grant; CHUNK],
-    /// The grants of pairs that got some slots, but not all.
-    rest: &'a mut [Grant; CHUNK],
-    /// The same pairs.
-    wait: &'a mut [Entry; CHUNK],
-    nothing: &'a mut [Entry; CHUNK],
     /// Pairs that got all their slots.
-    ended: usize,
+    ended: End<'a>,
     /// Pairs that got some slots, but not all.
-    want_more: usize,
-    /// Pairs that got nothing.
+    rest: End<'a>,
+    /// Pairs that got nothing, in order.
+    nothing: &'a mut [Entry; ROOM],
     got_nothing: usize,
 }
 
 impl FirstLists<'_> {
-    /// Visits a chunk of pairs most of which get nothing. Those without a free slot are found first.
+    /// Visits a chunk of pairs most of which get something.
     #[inline(always)]
-    fn visit_few(
+    fn visit_many(
         &mut self,
         chunk: &[Entry; CHUNK],
         ends: &mut Ends,
         take: &mut impl FnMut(u64, Entry, &Ends) -> (u64, u32),
     ) {
-        let cannot = blocked(chunk, ends);
-        if cannot == !0 {
-            *self.nothing = *chunk;
+        for four in chunk.as_chunks::<4>().0 {
+            let (mut pairs, mut slots) = ([0; 4], [0; 4]);
+            for (i, &entry) in four.iter().enumerate() {
+                let (after, got) = visit(entry, ends, take);
+                (pairs[i], slots[i]) = (after.0, got);
+            }
+            let (none, done) = (zeros(slots), zeros(pairs.map(|pair| pair << 32)));
+            self.keep(pairs, none);
+            self.ended.add_some(pairs, slots, done);
+            self.rest.add_some(pairs, slots, 15 & !(none | done));
+        }
+    }
+    /// Visits those of a chunk of pairs whose bits in `all` are set and most of which get nothing. Those without a
+    /// free slot are found first.
+    #[inline(always)]
+    fn visit_few(
+        &mut self,
+        chunk: &[Entry; CHUNK],
+        all: u64,
+        ends: &mut Ends,
+        take: &mut impl FnMut(u64, Entry, &Ends) -> (u64, u32),
+    ) {
+        let mut nothing = all & blocked(chunk, ends);
+        if nothing == !0 {
+            self.nothing[..CHUNK].copy_from_slice(chunk);
             self.got_nothing = CHUNK;
             return;
         }
-        let mut got = 0;
-        for i in ones(!cannot) {
-            let before = self.got_nothing;
-            self.visit(chunk[i % CHUNK], ends, take);
-            got |= u64::from(self.got_nothing == before).wrapping_shl(i as u32);
+        for i in ones(all & !nothing) {
+            let (after, slots) = visit(chunk[i % CHUNK], ends, take);
+            let (none, done) = (slots == 0, after.left() == 0);
+            self.ended.add(after, slots, done);
+            self.rest.add(after, slots, !none & !done);
+            nothing |= u64::from(none).wrapping_shl(i as u32);
         }
-        self.got_nothing = 0;
-        for (i, &entry) in chunk.iter().enumerate() {
-            self.nothing[self.got_nothing % CHUNK] = entry;
-            self.got_nothing = self.got_nothing.wrapping_add(usize::from(got >> i & 1 == 0));
+        for (i, four) in chunk.as_chunks::<4>().0.iter().enumerate() {
+            self.keep(four.map(|entry| entry.0), (nothing >> (4 * i)) as u32 & 15);
         }
     }
-    /// Visits a pair. Returns the number of slots that it still waits for.
+    /// Keeps those of four pairs that got nothing.
     #[inline(always)]
-    fn visit(
-        &mut self,
-        entry: Entry,
-        ends: &mut Ends,
-        take: &mut impl FnMut(u64, Entry, &Ends) -> (u64, u32),
-    ) -> u32 {
-        let (slots, count) = take(ends.free(entry), entry, ends);
-        ends.take(entry, slots);
-        let (after, grant) = (entry.less(count), entry.grant(slots));
-        let (none, done) = (usize::from(slots == 0), usize::from(after.left() == 0));
-        self.nothing[self.got_nothing % CHUNK] = entry;
-        self.grants[self.ended % CHUNK] = grant;
-        self.rest[self.want_more % CHUNK] = grant;
-        self.wait[self.want_more % CHUNK] = after;
-        self.got_nothing = self.got_nothing.wrapping_add(none);
-        self.ended = self.ended.wrapping_add(done);
-        self.want_more = self.want_more.wrapping_add((none + done) ^ 1);
-        after.left()
-    }
-    /// The pairs that got nothing, in order.
-    fn nothing(&self) -> &[Entry] {
-        &self.nothing[..self.got_nothing]
-    }
-}
-
-/// The lists while later visits to a chunk of pairs write to them.
-struct LaterLists<'a> {
-    live: &'a mut [Pair; CHUNK],
-    grants: &'a mut [Grant; CHUNK],
-    wait: &'a mut [Entry; CHUNK],
-    late: &'a mut [u32; CHUNK],
-    /// Pairs that may get more.
-    still_live: usize,
-    /// Pairs that cannot get more and still wait.
-    waiting: usize,
-    /// Pairs that got all their slots.
-    done: usize,
-}
-
-impl LaterLists<'_> {
-    #[inline(always)]
-    fn visit(
-        &mut self,
-        pair: Pair,
-        ends: &mut Ends,
-        take: &mut impl FnMut(u64, Entry) -> (u64, u32),
-    ) {
-        let (slots, count) = take(ends.free(pair.entry), pair.entry);
-        ends.take(pair.entry, slots);
-        let pair = Pair { entry: pair.entry.less(count), granted: pair.granted | slots };
-        let done = usize::from(pair.entry.left() == 0);
-        self.live[self.still_live % CHUNK] = pair;
-        self.still_live += usize::from(slots != 0) - done;
-        self.late[self.done % CHUNK] = pair.entry.key();
-        self.leave(pair);
-        self.waiting += usize::from(slots == 0);
-        self.done += done;
-    }
-    /// The pairs that may get more, those that still wait, and those that are done.
-    fn counts(&self) -> [usize; 3] {
-        [self.still_live, self.waiting, self.done]
-    }
-    /// Ends the visits to a pair for which no slot is free.
-    #[inline(always)]
-    fn give_up(&mut self, pair: Pair) {
-        self.leave(pair);
-        self.waiting += 1;
-    }
-    /// Writes the grant and the remaining demand of a pair that gets no more slots.
-    #[inline(always)]
-    fn leave(&mut self, pair: Pair) {
-        self.grants[(self.waiting + self.done) % CHUNK] = pair.entry.grant(pair.granted);
-        self.wait[self.waiting % CHUNK] = pair.entry;
+    fn keep(&mut self, pairs: [u64; 4], which: u32) {
+        put(self.nothing, self.got_nothing, pack(pairs, which).map(Entry));
+        self.got_nothing += which.count_ones() as usize;
     }
 }
 
 impl Served {
     /// Begins visits to this number of pairs. Earlier grants stay.
     fn begin(&mut self, pairs: usize) {
-        let Lengths { start, grants, .. } = self.ends;
-        let rest = grants + pairs + CHUNK;
-        grow(&mut self.grants, rest + pairs);
-        grow(&mut self.wait, pairs);
-        self.ends = Lengths { start, grants, before: grants, rest, ..Lengths::default() };
-    }
-    /// The lists behind their used parts.
-    #[inline(always)]
-    fn lists<'a>(&'a mut self, nothing: &'a mut [Entry; CHUNK]) -> FirstLists<'a> {
-        let Lengths { grants, rest, wait, .. } = self.ends;
-        let (ended, others) = self.grants.split_at_mut(rest);
-        FirstLists {
-            grants: ended[grants..].first_chunk_mut().expect(ROOM),
-            rest: others[wait..].first_chunk_mut().expect(ROOM),
-            wait: self.wait[wait..].first_chunk_mut().expect(ROOM),
-            nothing,
-            ended: 0,
-            want_more: 0,
-            got_nothing: 0,
-        }
+        let Lengths { first, rest, .. } = self.ends;
+        self.ended.grow(first + pairs);
+        // The pairs in `ended` may move here.
+        self.rest.grow(rest + pairs);
+        self.late.clear();
+        self.ends = Lengths { ended: first, active: [first; 2], from: rest, live: 0, ..self.ends };
     }
     /// Visits the pairs from index `from` on. Those that get nothing stay there, in order.
     #[inline(never)]
@@ -245,35 +232,32 @@ impl Served {
         ends: &mut Ends,
         mut take: impl FnMut(u64, Entry, &Ends) -> (u64, u32),
     ) {
+        let count = waiting.len() - from;
+        waiting.resize(waiting.len() + ROOM, Entry::default());
         let pairs = &mut waiting[from..];
-        let mut room = [Entry::default(); CHUNK];
         let (mut few, mut stay) = (false, 0);
-        for from in (0..pairs.len()).step_by(CHUNK) {
-            // Pairs that get nothing are written to their places, unless these are still to be read.
-            let (read, rest) = pairs.split_at_mut(from);
-            let place = read[stay..].first_chunk_mut();
-            let in_place = place.is_some();
-            let mut lists = self.lists(place.unwrap_or(&mut room));
-            match rest.first_chunk::<CHUNK>() {
-                Some(chunk) if few => lists.visit_few(chunk, ends, &mut take),
-                Some(chunk) => {
-                    chunk.iter().for_each(|&entry| _ = lists.visit(entry, ends, &mut take));
-                }
-                None => {
-                    rest.iter().for_each(|&entry| _ = lists.visit(entry, ends, &mut take));
-                }
+        for from in (0..count).step_by(CHUNK) {
+            let chunk: [Entry; CHUNK] = *pairs[from..].first_chunk().expect(GROWN);
+            let mut lists = FirstLists {
+                ended: self.ended.behind(self.ends.ended),
+                rest: self.rest.behind(self.ends.rest),
+                nothing: pairs[stay..].first_chunk_mut().expect(GROWN),
+                got_nothing: 0,
+            };
+            if few || from + CHUNK > count {
+                let all = !0 >> CHUNK.saturating_sub(count - from);
+                lists.visit_few(&chunk, all, ends, &mut take);
+            } else {
+                lists.visit_many(&chunk, ends, &mut take);
             }
-            let FirstLists { ended, want_more, got_nothing, .. } = lists;
-            few = ended + want_more < MANY;
-            self.ends.grants += ended;
-            self.ends.wait += want_more;
-            if !in_place {
-                pairs[stay..][..got_nothing].copy_from_slice(&room[..got_nothing]);
-            }
+            let FirstLists { ended, rest, got_nothing, .. } = lists;
+            few = ended.added + rest.added < MANY;
+            self.ends.ended += ended.added;
+            self.ends.rest += rest.added;
             stay += got_nothing;
         }
         waiting.truncate(from + stay);
-        self.ends.done = self.ends.grants;
+        self.ends.active[1] = self.ends.ended;
     }
     /// Visits the requests since the last batch. Pairs that get nothing are appended to `waiting`. Pairs that
     /// get all at once never become active; the others do after their chunk. If a pair requested twice in one
@@ -287,16 +271,18 @@ impl Served {
         active: &mut ActivePairs,
         mut take: impl FnMut(u64, Entry, &Ends) -> (u64, u32),
     ) {
-        let mut nothing = [Entry::default(); CHUNK];
+        let (mut pairs, mut slots) = ([Entry::default(); CHUNK], [0; CHUNK]);
         let mut again = Vec::new();
         for entries in requests.chunks(CHUNK) {
-            let mut lists = self.lists(&mut nothing);
-            for &entry in entries {
+            let mut all = !0 >> (CHUNK - entries.len());
+            for (i, &entry) in entries.iter().enumerate() {
                 if active.is_active(entry.key()) {
                     again.extend((!join(entry, active, ends)).then_some(entry));
+                    all ^= 1 << i;
                 } else {
-                    let left = lists.visit(entry, ends, &mut take);
-                    ends.leave_if(left == 0, entry);
+                    let (after, got) = visit(entry, ends, &mut take);
+                    (pairs[i % CHUNK], slots[i % CHUNK]) = (after, got);
+                    ends.leave_if(after.left() == 0, entry);
                 }
             }
             let mut begins = |entry: Entry| {
@@ -306,39 +292,23 @@ impl Served {
                 }
                 new
             };
-            waiting.extend(lists.nothing().iter().copied().filter(|&entry| begins(entry)));
-            let FirstLists { grants, rest, wait, mut ended, want_more, .. } = lists;
-            let mut still = 0;
-            for at in 0..want_more {
-                let (entry, grant) = (wait[at], rest[at]);
-                if begins(entry) {
-                    (wait[still], rest[still]) = (entry, grant);
-                    still += 1;
-                } else {
-                    grants[ended] = grant;
-                    ended += 1;
-                }
+            let none = all & bits(|i| slots[i] == 0);
+            let done = all & bits(|i| pairs[i].left() == 0);
+            let pair = |i: usize| pairs[i % CHUNK];
+            waiting.extend(ones(none).map(pair).filter(|&entry| begins(entry)));
+            let mut ended = self.ended.behind(self.ends.ended);
+            let mut rest = self.rest.behind(self.ends.rest);
+            ones(done).for_each(|i| ended.add(pair(i), slots[i % CHUNK], true));
+            for i in ones(all & !none & !done) {
+                let new = begins(pair(i));
+                rest.add(pair(i), slots[i % CHUNK], new);
+                ended.add(pair(i), slots[i % CHUNK], !new);
             }
-            self.ends.grants += ended;
-            self.ends.wait += still;
+            self.ends.ended += ended.added;
+            self.ends.rest += rest.added;
         }
         requests.clear();
         requests.append(&mut again);
-    }
-    /// Makes one list of the grants of pairs that got all slots and of the others, by moving the shorter part. The
-    /// others can move only if nothing was granted before.
-    fn join_grants(&mut self) {
-        let Lengths { start, grants, before, done, rest, wait, .. } = self.ends;
-        let ended = grants - before;
-        if before == start && ended <= wait {
-            self.grants.copy_within(before..grants, rest - ended);
-            let to = rest - ended;
-            let (start, before, done) = (to, to, to + (done - before));
-            self.ends = Lengths { start, before, done, grants: rest + wait, ..self.ends };
-        } else {
-            self.grants.copy_within(rest..rest + wait, grants);
-            self.ends = Lengths { rest: grants, grants: grants + wait, ..self.ends };
-        }
     }
     /// Visits the pairs that may get more, again and again, until none can.
     #[inline(never)]
@@ -347,134 +317,133 @@ impl Served {
         ends: &mut Ends,
         mut take: impl FnMut(u64, Entry) -> (u64, u32),
     ) {
-        self.second_visits(ends, &mut take);
+        let Lengths { from, rest: to, .. } = self.ends;
+        self.ends.rest = from;
+        self.live.grow(to - from);
+        let mut few = true;
+        for at in (from..to).step_by(CHUNK) {
+            let (pairs, slots) = copy(&self.rest, at);
+            few = self.visit_again(&pairs, &slots, CHUNK.min(to - at), ends, &mut take, few);
+        }
         while self.ends.live > 0 {
-            self.round(ends, &mut take);
-        }
-    }
-    /// Visits all pairs of the list once more. Grants and pairs that can get nothing more stay in their lists;
-    /// with many pairs, that is nearly all.
-    #[inline(always)]
-    fn second_visits(&mut self, ends: &mut Ends, take: &mut impl FnMut(u64, Entry) -> (u64, u32)) {
-        let pairs = std::mem::take(&mut self.ends.wait);
-        self.ends.grants = self.ends.rest;
-        grow(&mut self.live, pairs);
-        grow(&mut self.late, pairs);
-        let mut few = true;
-        for from in (0..pairs).step_by(CHUNK) {
-            let length = CHUNK.min(pairs - from);
-            let all = !0 >> (CHUNK - length);
-            let cannot = if few { blocked(&self.wait[from..][..length], ends) } else { 0 };
-            if cannot == all {
-                self.keep(from, length);
-                few = length > CHUNK - MANY_LATER;
-                continue;
+            let (live, mut few) = (std::mem::take(&mut self.ends.live), true);
+            for at in (0..live).step_by(CHUNK) {
+                let (pairs, slots) = copy(&self.live, at);
+                few = self.visit_again(&pairs, &slots, CHUNK.min(live - at), ends, &mut take, few);
             }
-            let entries: [Entry; CHUNK] = *self.wait[from..].first_chunk().expect(ROOM);
-            let at = self.ends.rest + from;
-            let grants: [Grant; CHUNK] = *self.grants[at..].first_chunk().expect(ROOM);
-            let pair =
-                |i: usize| Pair { entry: entries[i % CHUNK], granted: grants[i % CHUNK].slots };
-            let mut later = self.later();
-            ones(cannot).for_each(|i| later.give_up(pair(i)));
-            ones(!cannot & all).for_each(|i| later.visit(pair(i), ends, take));
-            let counts = later.counts();
-            few = self.end_chunk(counts);
         }
     }
-    /// Keeps a chunk of pairs and their grants, behind those that are kept already.
-    fn keep(&mut self, from: usize, length: usize) {
-        let Lengths { rest, grants, wait, .. } = self.ends;
-        if wait < from {
-            self.wait.copy_within(from..from + length, wait);
-        }
-        if grants < rest + from {
-            self.grants.copy_within(rest + from..rest + from + length, grants);
-        }
-        self.ends.wait += length;
-        self.ends.grants += length;
-    }
-    /// Lengthens the lists by the results of a chunk. Returns whether few of its pairs got something and may get more.
-    fn end_chunk(&mut self, [still_live, waiting, done]: [usize; 3]) -> bool {
-        self.ends.live += still_live;
-        self.ends.grants += waiting + done;
-        self.ends.wait += waiting;
-        self.ends.late += done;
-        waiting + done > CHUNK - MANY_LATER
-    }
+    /// Visits the first `count` of these pairs once more. Those that can get nothing more go to `rest`, first those
+    /// that are blocked already. Returns whether few got something and may get more.
     #[inline(always)]
-    fn round(&mut self, ends: &mut Ends, take: &mut impl FnMut(u64, Entry) -> (u64, u32)) {
-        let pairs = std::mem::take(&mut self.ends.live);
-        let mut few = true;
-        for from in (0..pairs).step_by(CHUNK) {
-            let chunk: [Pair; CHUNK] = *self.live[from..].first_chunk().expect(ROOM);
-            let length = CHUNK.min(pairs - from);
-            let mut later = self.later();
-            if few {
-                let cannot = blocked(&chunk[..length], ends);
-                let can = !cannot & (!0 >> (CHUNK - length));
-                ones(cannot).for_each(|i| later.give_up(chunk[i % CHUNK]));
-                ones(can).for_each(|i| later.visit(chunk[i % CHUNK], ends, take));
-            } else {
-                chunk[..length].iter().for_each(|&pair| later.visit(pair, ends, take));
+    fn visit_again(
+        &mut self,
+        pairs: &[Entry; CHUNK],
+        slots: &[u64; CHUNK],
+        count: usize,
+        ends: &mut Ends,
+        take: &mut impl FnMut(u64, Entry) -> (u64, u32),
+        few: bool,
+    ) -> bool {
+        let all = !0 >> (CHUNK - count);
+        let cannot = if few { all & blocked(pairs, ends) } else { 0 };
+        let mut live = self.live.behind(self.ends.live);
+        let mut rest = self.rest.behind(self.ends.rest);
+        if cannot != 0 {
+            for (i, (pairs, slots)) in
+                pairs.as_chunks::<4>().0.iter().zip(slots.as_chunks::<4>().0).enumerate()
+            {
+                let which = (cannot >> (4 * i)) as u32 & 15;
+                rest.add_some(pairs.map(|pair| pair.0), *slots, which);
             }
-            let counts = later.counts();
-            few = self.end_chunk(counts);
         }
-    }
-    /// The lists behind their used parts.
-    #[inline(always)]
-    fn later(&mut self) -> LaterLists<'_> {
-        let Lengths { grants, live, wait, late, .. } = self.ends;
-        LaterLists {
-            live: self.live[live..].first_chunk_mut().expect(ROOM),
-            grants: self.grants[grants..].first_chunk_mut().expect(ROOM),
-            wait: self.wait[wait..].first_chunk_mut().expect(ROOM),
-            late: self.late[late..].first_chunk_mut().expect(ROOM),
-            still_live: 0,
-            waiting: 0,
-            done: 0,
+        for i in ones(all & !cannot) {
+            let (after, got) =
+                visit(pairs[i % CHUNK], ends, &mut |free, entry, _| take(free, entry));
+            let may = (got != 0) & (after.left() != 0);
+            live.add(after, slots[i % CHUNK] | got, may);
+            rest.add(after, slots[i % CHUNK] | got, !may);
         }
+        let (live, rest) = (live.added, rest.added);
+        self.ends.live += live;
+        self.ends.rest += rest;
+        rest > CHUNK - MANY_LATER
     }
     /// Appends the pairs that still wait to `waiting`, in the order of service.
     pub(super) fn finish_visits(&mut self, waiting: &mut Vec<Entry>) {
         debug_assert!(self.ends.live == 0, "pairs may get more");
-        waiting.extend_from_slice(&self.wait[..self.ends.wait]);
+        let Lengths { ended, first, from, rest, .. } = self.ends;
+        let mut length = waiting.len();
+        waiting.resize(length + rest - from + 4, Entry::default());
+        for at in (from..rest).step_by(4) {
+            let four: [Entry; 4] = *self.rest.pairs[at..].first_chunk().expect(GROWN);
+            let words = four.map(|pair| pair.0);
+            let all = 15 >> 4usize.saturating_sub(rest - at);
+            let done = all & zeros(words.map(|pair| pair << 32));
+            self.late.extend(ones(done.into()).map(|i| four[i % 4].key()));
+            let packed = pack(words, all & !done).map(Entry);
+            waiting[length..][..4].copy_from_slice(&packed);
+            length += (all & !done).count_ones() as usize;
+        }
+        waiting.truncate(length);
+        if from == 0 && first == 0 {
+            self.ends.first = ended;
+        } else {
+            self.move_ended();
+        }
+    }
+    /// Moves the pairs that got all slots at first visits before the others of these visits.
+    fn move_ended(&mut self) {
+        let Lengths { ended, first, from, rest, .. } = self.ends;
+        let added = ended - first;
+        self.rest.grow(rest + added);
+        let List { pairs, slots } = &mut self.rest;
+        pairs.copy_within(from..rest, from + added);
+        slots.copy_within(from..rest, from + added);
+        pairs[from..][..added].copy_from_slice(&self.ended.pairs[first..ended]);
+        slots[from..][..added].copy_from_slice(&self.ended.slots[first..ended]);
+        self.ends.rest += added;
     }
     /// All grants since the last call.
-    pub(super) fn granted(&mut self) -> &[Grant] {
-        let Lengths { start, grants, .. } = std::mem::take(&mut self.ends);
-        &self.grants[start..grants]
+    pub(super) fn granted(&mut self) -> impl Iterator<Item = Grant> {
+        let Lengths { first, rest, .. } = std::mem::take(&mut self.ends);
+        self.ended.grants(first).chain(self.rest.grants(rest))
     }
     /// Active pairs that got all slots at their first visit.
     pub(super) fn at_once(&self) -> impl Iterator<Item = u32> {
-        self.grants[self.ends.before..self.ends.done].iter().map(|grant| key(grant.src, grant.dst))
+        let [from, to] = self.ends.active;
+        self.ended.pairs[from..to].iter().map(|pair| pair.key())
     }
     /// Pairs that got all slots at a later visit.
     pub(super) fn late(&self) -> impl Iterator<Item = u32> {
-        self.late[..self.ends.late].iter().copied()
+        self.late.iter().copied()
     }
     /// Memory in bytes.
     #[cfg(test)]
     pub(super) fn bytes(&self) -> usize {
-        self.grants.capacity() * size_of::<Grant>()
-            + self.live.capacity() * size_of::<Pair>()
-            + self.wait.capacity() * size_of::<Entry>()
+        let lists = [&self.ended, &self.rest, &self.live];
+        lists.iter().map(|list| list.pairs.capacity() * 16).sum::<usize>()
             + self.late.capacity() * 4
     }
 }
 
-/// Makes room for `used` elements and a chunk.
-fn grow<T: Clone + Default>(list: &mut Vec<T>, used: usize) {
-    if list.len() < used + CHUNK {
-        list.resize(used + used / 2 + CHUNK, T::default());
-    }
+/// A chunk of a list.
+#[inline(always)]
+fn copy(list: &List, at: usize) -> ([Entry; CHUNK], [u64; CHUNK]) {
+    let (pairs, slots) = (list.pairs[at..].first_chunk(), list.slots[at..].first_chunk());
+    (*pairs.expect(GROWN), *slots.expect(GROWN))
+}
+
+/// Bit `i` is set if the condition holds for `i`.
+#[inline(always)]
+fn bits(condition: impl Fn(usize) -> bool) -> u64 {
+    (0..CHUNK).fold(0, |bits, i| bits | u64::from(condition(i)) << i)
 }
 
 /// Bit `i` is set if no slot is free for pair `i`.
 #[inline(always)]
-fn blocked<T: Copy + Into<Entry>>(pairs: &[T], ends: &Ends) -> u64 {
-    let free = pairs.iter().rev().map(|&pair| ends.free(pair.into()));
+fn blocked(pairs: &[Entry; CHUNK], ends: &Ends) -> u64 {
+    let free = pairs.iter().rev().map(|&pair| ends.free(pair));
     free.fold(0, |cannot: u64, free| cannot.wrapping_add(cannot).wrapping_add((free == 0).into()))
 }
 

@@ -13,6 +13,7 @@
 //! tiers, for a fat-tree, or for any topology.
 
 mod batch;
+mod by_slot;
 mod colouring;
 mod fabric;
 mod fat_tree;
@@ -20,10 +21,11 @@ mod routes;
 mod two_tiers;
 
 pub use batch::{PathGrant, SelectError, Selector, Topology};
+pub use by_slot::BySlot;
 pub use fabric::Fabric;
 pub use fat_tree::{FatTree, TierChoice, Tiers};
 pub use routes::{RouteError, RouteSelector};
-pub use two_tiers::{PathSelector, by_slot};
+pub use two_tiers::PathSelector;
 
 /// Where a packet goes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -2,7 +2,6 @@
 
 use super::colouring::Colouring;
 use super::{Choice, PathError};
-use crate::allocation::{BATCH, Grant};
 
 const MOST_COLOURS: u32 = 4_096;
 
@@ -68,19 +67,6 @@ impl PathSelector {
     fn check(&self, rack: u16) -> Result<(), PathError> {
         let racks = self.racks;
         (rack < racks).then_some(()).ok_or(PathError::Rack { rack, racks })
-    }
-}
-
-/// Sorts grants by slot: `out[i]` has the source and destination of each packet of slot `i`. The old content
-/// is replaced.
-pub fn by_slot(grants: &[Grant], out: &mut [Vec<(u16, u16)>; BATCH as usize]) {
-    out.iter_mut().for_each(Vec::clear);
-    for grant in grants {
-        let mut slots = grant.slots;
-        while slots != 0 {
-            out[slots.trailing_zeros() as usize].push((grant.src, grant.dst));
-            slots &= slots - 1;
-        }
     }
 }
 

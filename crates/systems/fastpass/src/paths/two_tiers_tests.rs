@@ -1,5 +1,5 @@
 use super::*;
-use crate::{Allocator, Policy};
+use crate::{Allocator, BySlot, Policy};
 use proptest::prelude::*;
 use slotline_net::rng::Stream;
 use std::collections::BTreeMap;
@@ -126,11 +126,10 @@ fn grants_of_a_batch_get_paths() {
     for (src, dst) in (0..64).flat_map(|s| (0..64).map(move |d| (s, d))).filter(|(s, d)| s != d) {
         allocator.add_demand(src, dst, 5).unwrap();
     }
-    let (mut grants, mut slots) = (Vec::new(), std::array::from_fn(|_| Vec::new()));
-    allocator.allocate_batch(&mut grants);
-    by_slot(&grants, &mut slots);
+    let mut slots = BySlot::new(64);
+    slots.sort(allocator.next_batch());
     let mut selector = PathSelector::new(8, 8, 1).unwrap();
-    for slot in &slots {
+    for slot in slots.slots() {
         assert!(slot.len() > 48, "{} packets in a slot", slot.len());
         let packets: Vec<_> = slot.iter().map(|&(src, dst)| (src / 8, dst / 8)).collect();
         let mut out = Vec::new();

@@ -34,6 +34,15 @@ pub struct Load {
     excess: i64,
 }
 
+/// Changes of a load that can be taken back.
+#[derive(Debug, Default)]
+pub(in crate::placement) struct Changes {
+    /// The excess before the first of them.
+    excess: i64,
+    /// Each wire that was changed, and what it had before.
+    wires: Vec<(u32, i32)>,
+}
+
 impl Load {
     /// Wires of these capacities without load.
     pub(in crate::placement) fn new(capacities: &[i32]) -> Load {
@@ -95,6 +104,45 @@ impl Load {
             self.add(new, part.amount);
         }
     }
+    /// Moves parts to another path, and appends the changes to `changes`.
+    #[inline]
+    pub(in crate::placement) fn shift_all<T: PathModel>(
+        &mut self,
+        model: &T,
+        parts: &[FlowPart],
+        (from, to): (u32, u32),
+        changes: &mut Changes,
+    ) {
+        // The sum is in a register, because it would wait for memory after each wire.
+        let (over, mut excess) = (&mut *self.over, self.excess);
+        let mut add = |wire: u32, amount: i32| {
+            let over = &mut over[wire as usize];
+            changes.wires.push((wire, *over));
+            excess -= i64::from((*over).max(0));
+            *over += amount;
+            excess += i64::from((*over).max(0));
+        };
+        for part in parts {
+            for (old, new) in model.changed(part, from, to) {
+                add(old, -part.amount);
+                add(new, part.amount);
+            }
+        }
+        self.excess = excess;
+    }
+    /// Begins changes that may be taken back.
+    #[inline]
+    pub(in crate::placement) fn begin(&self, changes: &mut Changes) {
+        changes.excess = self.excess;
+        changes.wires.clear();
+    }
+    /// Takes changes back. There were no others since they began.
+    #[inline]
+    pub(in crate::placement) fn take_back(&mut self, changes: &Changes) {
+        // Where a wire was changed twice, the first value is written last.
+        changes.wires.iter().rev().for_each(|&(wire, over)| self.over[wire as usize] = over);
+        self.excess = changes.excess;
+    }
     /// Whether a part fits on a path.
     #[inline]
     pub(in crate::placement) fn fits<T: PathModel>(
@@ -118,5 +166,38 @@ impl Load {
             i64::from((over + part.amount).max(0) - over.max(0))
         };
         model.wires(part, path).map(more).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::placement::network::Tiers;
+    use proptest::prelude::*;
+    use slotline_net::id::HostId;
+
+    proptest! {
+        /// Parts that are moved together have the load of parts that are moved one by one, and the load before
+        /// can be restored. Few hosts share wires often.
+        #[test]
+        fn changes_are_those_of_single_parts_and_can_be_taken_back(
+            ends in prop::collection::vec((0u32..16, 0u32..16, 1i32..90_000), 1..40),
+            from in 0u32..4, to in 0u32..4, more in 0u32..4,
+        ) {
+            let tiers = Tiers::fat_tree(4);
+            let part = |&(src, dst, amount): &_| tiers.part_up(HostId(src), HostId(dst), amount);
+            let parts: Vec<FlowPart> = ends.iter().filter_map(part).collect();
+            let mut load = tiers.load(&[], &[0; 16]);
+            parts.iter().for_each(|part| load.put(&tiers, part, from));
+            let (before, mut single, mut changes) = (load.clone(), load.clone(), Changes::default());
+            load.begin(&mut changes);
+            for (old, new) in [(from, to), (to, more)] {
+                load.shift_all(&tiers, &parts, (old, new), &mut changes);
+                parts.iter().for_each(|part| single.shift(&tiers, part, old, new));
+            }
+            prop_assert_eq!(&load, &single);
+            load.take_back(&changes);
+            prop_assert_eq!(load, before);
+        }
     }
 }

@@ -10,6 +10,6 @@ pub use fabric::Fabric;
 pub(super) use fabric::Shape;
 pub use fair_rates::max_min;
 pub use load::Load;
-pub(super) use load::{FlowPart, PathModel};
+pub(super) use load::{Changes, FlowPart, PathModel};
 pub(super) use locations::HostLocations;
 pub(super) use tiers::Tiers;

@@ -94,9 +94,13 @@ impl Tiers {
     /// The part of a flow upwards; `None` if both hosts are at one edge switch.
     pub fn part_up(&self, src: HostId, dst: HostId, amount: i32) -> Option<FlowPart> {
         let (from, to, near) = self.locations.of(src, dst);
+        (from != to).then(|| self.part_from(from, near, amount))
+    }
+    /// The part of a flow upwards from an edge switch; `near` says that it stays in its pod.
+    fn part_from(&self, edge: u32, near: bool, amount: i32) -> FlowPart {
         let pod =
-            if near { self.spare() } else { self.of_pod(self.locations.pod[from as usize]).0 };
-        (from != to).then(|| FlowPart { edge: self.of_edge(from).0, pod, amount })
+            if near { self.spare() } else { self.of_pod(self.locations.pod[edge as usize]).0 };
+        FlowPart { edge: self.of_edge(edge).0, pod, amount }
     }
     /// The part of a flow downwards; `near` says that it stays in its pod.
     pub fn part_down(&self, dst: HostId, near: bool, amount: i32) -> FlowPart {
@@ -164,11 +168,12 @@ impl PathModel for Tiers {
     fn parts_to_host<'a>(&self, flows: impl Iterator<Item = &'a Flow>, out: &mut Vec<FlowPart>) {
         let mut down = (HostId(0), [0; 2]);
         for flow in flows {
-            if let Some(part) = self.part_up(flow.src, flow.dst, flow.amount()) {
-                let near = self.locations.of(flow.src, flow.dst).2;
+            let (from, to, near) = self.locations.of(flow.src, flow.dst);
+            if from != to {
+                let amount = flow.amount();
                 down.0 = flow.dst;
-                down.1[usize::from(near)] += part.amount;
-                out.push(part);
+                down.1[usize::from(near)] += amount;
+                out.push(self.part_from(from, near, amount));
             }
         }
         out.extend(self.parts_down(down.0, down.1));

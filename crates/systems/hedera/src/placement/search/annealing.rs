@@ -1,8 +1,8 @@
 //! Simulated annealing over maps from destination hosts to core switches (§4.2.4).
 
 use crate::placement::network::HostLocations;
+use crate::placement::network::{Changes, FlowPart, Load, PathModel};
 use crate::placement::network::{Fabric, Shape};
-use crate::placement::network::{FlowPart, Load, PathModel};
 use crate::placement::{Flow, UNIT};
 use slotline_net::rng::Stream;
 use std::num::NonZeroU32;
@@ -75,6 +75,8 @@ impl PartsByHost {
         self.places.clear();
         self.places.resize(hosts, None);
         self.parts.clear();
+        // The first steps list most parts, and would copy them each time that memory is full.
+        self.parts.reserve(flows.len());
     }
     /// The range of a host's parts.
     #[inline]
@@ -190,7 +192,7 @@ impl Annealing {
         c: f64,
         stream: &mut Stream,
     ) -> i64 {
-        let mut load = model.load(flows, &self.numbers());
+        let (mut load, mut changes) = (model.load(flows, &self.numbers()), Changes::default());
         let factor = c * f64::from(iterations) / f64::from(UNIT);
         // The swaps since the best map are undone in the end.
         let (mut best, mut since) = (load.excess(), Vec::new());
@@ -200,9 +202,10 @@ impl Annealing {
             }
             let Some((a, b)) = self.neighbour(stream) else { continue };
             let before = load.excess();
-            self.swap(model, flows, &mut load, a, b);
+            self.swap(model, flows, &mut load, (a, b), &mut changes);
             if !accepts(load.excess() - before, factor / f64::from(temperature), stream) {
-                self.swap(model, flows, &mut load, a, b);
+                load.take_back(&changes);
+                self.exchange(a, b);
             } else if load.excess() < best {
                 best = load.excess();
                 since.clear();
@@ -249,12 +252,20 @@ impl Annealing {
     }
     /// Swaps the hosts of two slots, and so the numbers of their paths.
     #[inline]
-    fn swap<T: PathModel>(&mut self, model: &T, flows: &[Flow], load: &mut Load, a: u32, b: u32) {
+    fn swap<T: PathModel>(
+        &mut self,
+        model: &T,
+        flows: &[Flow],
+        load: &mut Load,
+        (a, b): (u32, u32),
+        changes: &mut Changes,
+    ) {
         let (from, to) = (self.number_at(a), self.number_at(b));
         let [x, y] = [a, b].map(|slot| self.parts.of(model, flows, self.host[slot as usize]));
         let parts = &self.parts.parts;
-        parts[x].iter().for_each(|part| load.shift(model, part, from, to));
-        parts[y].iter().for_each(|part| load.shift(model, part, to, from));
+        load.begin(changes);
+        load.shift_all(model, &parts[x], (from, to), changes);
+        load.shift_all(model, &parts[y], (to, from), changes);
         self.exchange(a, b);
     }
     fn exchange(&mut self, a: u32, b: u32) {
