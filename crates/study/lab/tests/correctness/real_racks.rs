@@ -4,6 +4,7 @@
 use crate::common::Random;
 use proptest::prelude::*;
 use slotline_envelope::KeyPair;
+use slotline_hybrid::wire::ToldCircuit;
 use slotline_lab::live::{LiveNetwork, recorded_controller};
 use slotline_live::agent::AgentSetup;
 use slotline_live::arbiter::{Arbiter, ArbiterSetup};
@@ -154,7 +155,7 @@ impl Outlet<'_> {
     fn change(&mut self, line: &[u8]) {
         let line: serde_json::Value = serde_json::from_slice(line).unwrap();
         assert_eq!(line["switch"], 0);
-        let up = self.now.after(Time::us(line["in-us"].as_u64().unwrap()));
+        let up = self.now.after(Time::us(line["in-us"].as_u64().unwrap()).max(CHANGE));
         let number = |value: &serde_json::Value| value.as_u64().unwrap() as u32;
         let circuits = line["circuits"].as_array().unwrap().iter();
         let circuits = circuits.map(|pair| (number(&pair[0]), number(&pair[1]))).collect();
@@ -176,14 +177,19 @@ impl Outlet<'_> {
     }
 }
 
+/// The time that the circuit switch needs for a change, whatever it is told.
+const CHANGE: Time = Time::us(4_500);
+
 /// Runs racks for a while. `offsets` are the errors of their clocks in microseconds, and `joins` are when they begin. The
-/// controller is killed when so many milliseconds are over.
+/// controller is killed when so many milliseconds are over. Each machine is held back by others now and then, for up to so many
+/// milliseconds.
 fn run(
     scheduler: &str,
     offsets: &[i64],
     joins: &[u64],
     loss: u64,
     killed: u64,
+    held_back: u64,
     seed: u64,
 ) -> World {
     let network = network(scheduler);
@@ -192,12 +198,18 @@ fn run(
     setups.push(Setup::Controller(network.arbiter(0, key(RACKS)).unwrap()));
     let mut world = World { loss, random: Random(seed), ..World::default() };
     let mut seats: Vec<Option<Seat>> = (0..=RACKS).map(|_| None).collect();
-    let (mut given, mut dropped) = (0, 0);
+    let (mut given, mut dropped, mut resumes) = (0, 0, [Time::ZERO; RACKS as usize + 1]);
     for step in 1..30_000 {
         let now = Time::us(50).times(step);
         for (at, setup) in setups.iter().enumerate() {
             if at as u32 == RACKS && now >= Time::ms(killed) {
                 break;
+            }
+            if held_back > 0 && world.random.below(2_000) == 0 {
+                resumes[at] = now + Time::us(world.random.below(held_back * 1_000));
+            }
+            if resumes[at] > now {
+                continue;
             }
             let offset = offsets.get(at).copied().unwrap_or_default();
             let local = Time::us(now.as_ns().saturating_add_signed(offset * 1_000) / 1_000);
@@ -254,14 +266,14 @@ fn port(setup: &Setup, from: u32) -> PortId {
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 4, ..ProptestConfig::default() })]
-    /// Clocks may be wrong by an eighth of a night, messages may be lost, racks begin at any time, and the controller may be killed: a
-    /// packet on a circuit always finds the circuit up.
+    /// Clocks may be wrong by an eighth of a night, messages may be lost, racks begin at any time, machines are held back, and the
+    /// controller may be killed: a packet on a circuit always finds the circuit up.
     #[test]
     fn packets_on_circuits_find_them_up(
         at in 0usize..SCHEDULERS.len(), offsets in prop::collection::vec(-1_250i64..=1_250, 4),
-        joins in prop::collection::vec(0u64..400, 4), loss in 0u64..30, killed in 800u64..2_000, seed: u64
+        joins in prop::collection::vec(0u64..400, 4), loss in 0u64..30, killed in 800u64..2_000, held_back in 0u64..40, seed: u64
     ) {
-        let world = run(SCHEDULERS[at], &offsets, &joins, loss, killed, seed);
+        let world = run(SCHEDULERS[at], &offsets, &joins, loss, killed, held_back, seed);
         for &(now, from, to, takes) in &world.on_circuits {
             prop_assert!(world.is_up(now, now + takes, (from, to)), "{from} to {to} at {now}");
         }
@@ -310,12 +322,13 @@ fn nobody_speaks_for_another_rack() {
     let fine = (2, report(1, 2, [900_000, 0, 0, 0]));
     let honest = plans(&network, std::slice::from_ref(&fine));
     assert_eq!(honest.len(), RACKS as usize, "a plan for each rack");
+    let circuit = ToldCircuit { to: 2, from: Time::ZERO, until: Time::s(9) };
     let forged = [
         (1, report(1, 2, [0, 5_000_000, 0, 0])),
         (1, report(u64::MAX, 1, [5_000_000, 0, 0, 0])),
         (1, slotline_hybrid::wire::Message::Port { rack: 2, uplink: 0, works: false }.emit()),
         (1, slotline_hybrid::wire::Message::Plan { week: 1, days: vec![] }.emit()),
-        (1, slotline_hybrid::wire::Message::Told { uplink: 0, until: Time::s(9) }.emit()),
+        (1, slotline_hybrid::wire::Message::Told { uplink: 0, circuit }.emit()),
         (1, vec![1, 2, 3]),
     ];
     assert_eq!(plans(&network, &forged), Vec::<Vec<u8>>::new());

@@ -8,18 +8,21 @@
 //! ```
 //!
 //! The present circuits of `switch` may go down at once, and `circuits`, from rack to rack, must be up in `in-us`
-//! microseconds. After that it tells racks until when these circuits stay up. A rack uses no circuit that its switch has not been
-//! told, so if the controller ends, racks end with the circuits that are up.
+//! microseconds, at least half a night. After that it tells each rack its circuit, and from when until when that may be used. A rack uses
+//! no circuit that its switch has not been told. So if the controller ends, racks end with the circuits that are up; if it is late,
+//! racks wait until the switch has had its time; and a rack whose plan of a week is another one than that of the controller has
+//! only circuits that are in both.
 //!
 //! Racks are machines with keys of their own. A rack is heard only about itself, once in each week, and only about weeks
 //! that are near.
 
 use super::scheduler::SchedulerConfig;
 use super::{CircuitScheduler, message};
+use crate::NO_RACK;
 use crate::control::CircuitProgram;
 use crate::counters;
 use crate::schedule::{SwitchChange, SwitchProgram};
-use crate::wire::Message;
+use crate::wire::{Message, ToldCircuit};
 use slotline_circuits::Week;
 use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::{HostId, PortId};
@@ -50,6 +53,8 @@ pub struct CircuitController {
     programs: Vec<SwitchProgram>,
     /// By circuit switch, until when racks may use its circuits.
     told: Vec<Time>,
+    /// By rack, where its circuit leads; for the switch that is told.
+    leads: Vec<u16>,
     /// By rack, the week of its latest report.
     reported: Vec<u64>,
     /// The earliest wake-up that was requested and has not come.
@@ -78,6 +83,7 @@ impl CircuitController {
             source,
             told: vec![Time::ZERO; roles.uplinks as usize],
             programs: (0..roles.uplinks).map(|_| SwitchProgram::new(night)).collect(),
+            leads: Vec::with_capacity(roles.racks as usize),
             reported: vec![0; roles.racks as usize],
             roles,
             wake: Time::MAX,
@@ -165,18 +171,22 @@ impl CircuitController {
         cx.send(PortId((self.roles.seats() as usize + switch) as u16), packet);
     }
 
-    /// Tells racks until when the circuits of a switch stay up, if that has changed.
+    /// Tells each rack its circuit by a switch and when to use it, if that has changed.
     fn tell_racks(&mut self, switch: usize, cx: &mut Cx<'_>) {
-        let until = self.programs[switch].told_until();
+        let program = &self.programs[switch];
+        let (from, until) = program.use_of_present();
         if until <= self.told[switch] {
             return;
         }
         self.told[switch] = until;
-        for rack in 0..self.roles.racks {
-            let told = Message::Told { uplink: switch as u8, until };
-            let packet = message(told.emit(), cx);
+        self.leads.clear();
+        self.leads.resize(self.roles.racks as usize, NO_RACK);
+        program.present().iter().for_each(|(rack, to)| self.leads[usize::from(*rack)] = *to);
+        for (rack, &to) in (0..).zip(&self.leads) {
+            let circuit = ToldCircuit { to, from, until };
+            let packet = message(Message::Told { uplink: switch as u8, circuit }.emit(), cx);
             self.account.created += 1;
-            cx.send(PortId(rack as u16), packet);
+            cx.send(PortId(rack), packet);
         }
     }
 
