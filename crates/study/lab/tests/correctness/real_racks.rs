@@ -101,6 +101,8 @@ struct World {
     by_packet_switch: u64,
     /// The percentage of messages that are lost.
     loss: u64,
+    /// The longest time in ms for which machines and the program of the circuit switch are held back.
+    held_back: u64,
     random: Random,
 }
 
@@ -155,11 +157,18 @@ impl Outlet<'_> {
     fn change(&mut self, line: &[u8]) {
         let line: serde_json::Value = serde_json::from_slice(line).unwrap();
         assert_eq!(line["switch"], 0);
-        let up = self.now.after(Time::us(line["in-us"].as_u64().unwrap()).max(CHANGE));
+        // The program may be held back, too.
+        let begins = self.world.changes.last().map_or(self.now, |(_, up, _)| self.now.max(*up));
+        let begins = begins + Time::us(self.world.random.below(1 + self.world.held_back * 1_000));
+        let up = begins + Time::us(line["in-us"].as_u64().unwrap()).max(CHANGE);
         let number = |value: &serde_json::Value| value.as_u64().unwrap() as u32;
         let circuits = line["circuits"].as_array().unwrap().iter();
         let circuits = circuits.map(|pair| (number(&pair[0]), number(&pair[1]))).collect();
-        self.world.changes.push((self.now, up, circuits));
+        self.world.changes.push((begins, up, circuits));
+        let change = line["change"].to_string().into_bytes();
+        let packet = Packet { flow: RACKS + 2, kind: Kind::Control, ..Packet::default() };
+        self.world.sent += 1;
+        self.world.in_flight.insert((up, self.world.sent), (RACKS, packet, change));
     }
     fn packet(&mut self, packet: &Packet, far: End, role: &Role) {
         match role.leaves(packet, far).unwrap() {
@@ -196,7 +205,7 @@ fn run(
     let rack = |n| Setup::Rack(network.agent(&format!("tor{n}"), key(n)).unwrap());
     let mut setups: Vec<Setup> = (0..RACKS).map(rack).collect();
     setups.push(Setup::Controller(network.arbiter(0, key(RACKS)).unwrap()));
-    let mut world = World { loss, random: Random(seed), ..World::default() };
+    let mut world = World { loss, held_back, random: Random(seed), ..World::default() };
     let mut seats: Vec<Option<Seat>> = (0..=RACKS).map(|_| None).collect();
     let (mut given, mut dropped, mut resumes) = (0, 0, [Time::ZERO; RACKS as usize + 1]);
     for step in 1..30_000 {
@@ -339,10 +348,13 @@ fn nobody_speaks_for_another_rack() {
 /// The log of a controller is replayed with the same messages, those to the circuit switch included.
 #[test]
 fn a_log_is_replayed() {
-    struct Digest(Sent);
+    struct Digest(Sent, Option<Vec<u8>>);
     impl Io for Digest {
         fn send(&mut self, far: End, packet: &Packet, payload: &[u8]) -> io::Result<bool> {
             self.0.add(far, packet, payload);
+            if let Ok(line) = serde_json::from_slice::<serde_json::Value>(payload) {
+                self.1 = Some(line["change"].to_string().into_bytes());
+            }
             Ok(true)
         }
     }
@@ -371,10 +383,15 @@ fn a_log_is_replayed() {
             recorder.heard(&packet, &payload, now);
             seat.receive(arbiter.links.port(rack.into()).unwrap(), packet, &payload, now);
         }
-        let mut digest = Digest(Sent::default());
+        let mut digest = Digest(Sent::default(), None);
         seat.step(now, &mut digest).unwrap();
         sent += digest.0.messages;
         recorder.stepped(digest.0, now);
+        if let Some(change) = digest.1 {
+            let packet = Packet { flow: RACKS + 2, kind: Kind::Control, ..Packet::default() };
+            recorder.heard(&packet, &change, now);
+            seat.receive(arbiter.links.port(packet.flow).unwrap(), packet, &change, now);
+        }
     }
     assert!(sent > 20);
     let bytes = recorder.into_inner();
