@@ -17,6 +17,8 @@ use std::path::Path;
 
 /// The named pipe by which the arbiter commands the optical switch.
 const PIPE: &str = "optical.pipe";
+/// The file in which the optical switch says what it has carried out.
+const DONE: &str = "optical.done";
 /// The extension of a host's log of timeslots.
 pub const TIMESLOTS: &str = "timeslots";
 
@@ -126,13 +128,29 @@ fn preamble(demo: &Demo<'_>, folder: &Path) -> String {
         }
         Network::FatTree(_) => text += "agent.silence = \"400ms\"\nclock.guard = \"20ms\"\n",
         Network::Racks(_) => {
-            let copy = format!("exec cat > {}", folder.join(PIPE).display());
-            let words = ["sh", "-c", &copy].map(str::to_owned);
-            let words: Vec<_> = isolation::first_served().map(str::to_owned).chain(words).collect();
-            let _ = writeln!(text, "circuits = {{ command = {words:?}, mark = {} }}", Racks::MARK);
+            let words = program(folder);
+            let mark = Racks::MARK;
+            let _ = writeln!(
+                text,
+                "circuits = {{ command = {words:?}, confirms = true, mark = {mark} }}"
+            );
         }
     }
     text
+}
+
+/// The program that passes lines to the optical switch, and back.
+fn program(folder: &Path) -> Vec<String> {
+    let first: Vec<_> = isolation::first_served().map(str::to_owned).collect();
+    let (pipe, done) = (folder.join(PIPE), folder.join(DONE));
+    // A program in the background has no input but one that it is given.
+    let script = format!(
+        "exec 3<&0; {} cat <&3 > {} & exec tail -n 0 -f {}",
+        first.join(" "),
+        pipe.display(),
+        done.display()
+    );
+    first.into_iter().chain(["sh".into(), "-c".into(), script]).collect()
 }
 
 impl Member {
@@ -252,7 +270,10 @@ impl Demo<'_> {
     pub fn optical_switch(&self, folder: &Path) -> Result<Option<OpticalSwitch>> {
         match &self.testbed.network {
             Network::Star(_) | Network::FatTree(_) => Ok(None),
-            Network::Racks(racks) => Ok(Some(OpticalSwitch::new(&folder.join(PIPE), racks)?)),
+            Network::Racks(racks) => {
+                let (pipe, done) = (folder.join(PIPE), folder.join(DONE));
+                Ok(Some(OpticalSwitch::new(&pipe, &done, racks)?))
+            }
         }
     }
 }

@@ -1,5 +1,5 @@
 //! An emulated optical switch: what comes in at a port leaves by another one, as the latest command says. It is dark while
-//! it changes, and what is sent then is lost.
+//! it changes, and what is sent then is lost. It says when the circuits of a command are up.
 
 use crate::isolation;
 use crate::racks::Racks;
@@ -7,7 +7,7 @@ use serde::Deserialize;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -21,9 +21,9 @@ const STOP: &[u8] = b"stop\n";
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct Change {
     /// The term of the arbiter, if there are two.
-    #[serde(default)]
-    term: u64,
+    term: Option<u64>,
     switch: usize,
+    change: u64,
     in_us: u64,
     circuits: Vec<(usize, usize)>,
 }
@@ -35,18 +35,19 @@ pub struct OpticalSwitch {
 }
 
 impl OpticalSwitch {
-    /// A switch between these racks that reads commands from a new named pipe at `path`. It is dark.
+    /// A switch between these racks that reads commands from a new named pipe at `path`, and writes a line to the new file `done` when
+    /// it has carried out one. It is dark.
     ///
     /// # Errors
-    /// The pipe cannot be made, or `tc` cannot be started.
-    pub fn new(path: &Path, racks: &Racks) -> io::Result<OpticalSwitch> {
+    /// The pipe or the file cannot be made, or `tc` cannot be started.
+    pub fn new(path: &Path, done: &Path, racks: &Racks) -> io::Result<OpticalSwitch> {
         let made = Command::new("mkfifo").arg(path).status()?;
         if !made.success() {
             return Err(io::Error::other(format!("cannot make the pipe {}", path.display())));
         }
         // With this end open for writing too, the pipe has no end while nobody else writes.
         let pipe = File::options().read(true).write(true).open(path)?;
-        let mut mirrors = Mirrors::start(racks.racks())?;
+        let mut mirrors = Mirrors::start(racks.racks(), File::create(done)?)?;
         mirrors.darken()?;
         let commands = BufReader::new(pipe.try_clone()?);
         let thread = std::thread::spawn(move || {
@@ -78,14 +79,23 @@ impl Drop for OpticalSwitch {
     }
 }
 
+impl Change {
+    /// The line that says that its circuits are up.
+    fn confirmation(&self) -> String {
+        let term = self.term.map_or(String::new(), |term| format!("\"term\":{term},"));
+        format!("{{{term}\"switch\":{},\"change\":{}}}\n", self.switch, self.change)
+    }
+}
+
 /// Refuses changes of earlier terms: an arbiter that another one has replaced no longer changes circuits.
 #[derive(Default)]
 struct Fence(u64);
 
 impl Fence {
     fn admits(&mut self, change: &Change) -> bool {
-        self.0 = self.0.max(change.term);
-        change.term == self.0
+        let term = change.term.unwrap_or(0);
+        self.0 = self.0.max(term);
+        term == self.0
     }
 }
 
@@ -94,15 +104,19 @@ struct Mirrors {
     racks: usize,
     tc: Child,
     input: ChildStdin,
+    output: BufReader<ChildStdout>,
+    /// The file for what was carried out.
+    done: File,
 }
 
 impl Mirrors {
-    fn start(racks: usize) -> io::Result<Mirrors> {
+    fn start(racks: usize, done: File) -> io::Result<Mirrors> {
         let mut words = isolation::first_served().chain(["tc", "-force", "-batch", "-"]);
         let mut command = Command::new(words.next().unwrap_or_default());
-        let mut tc = command.args(words).stdin(Stdio::piped()).spawn()?;
-        let input = tc.stdin.take().ok_or_else(|| io::Error::other("tc has no input"))?;
-        Ok(Mirrors { racks, tc, input })
+        let mut tc = command.args(words).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+        let pipes = tc.stdin.take().zip(tc.stdout.take());
+        let (input, output) = pipes.ok_or_else(|| io::Error::other("tc has no pipes"))?;
+        Ok(Mirrors { racks, tc, input, output: BufReader::new(output), done })
     }
 
     /// Changes circuits as commands say.
@@ -125,6 +139,8 @@ impl Mirrors {
             let due = due + Duration::from_micros(change.in_us).saturating_sub(EARLY);
             std::thread::sleep(due.saturating_duration_since(Instant::now()));
             self.connect(&change.circuits)?;
+            self.wait()?;
+            self.done.write_all(change.confirmation().as_bytes())?;
             changes += 1;
         }
         Ok(changes)
@@ -135,6 +151,11 @@ impl Mirrors {
     }
     fn connect(&mut self, circuits: &[(usize, usize)]) -> io::Result<()> {
         circuits.iter().try_for_each(|(from, to)| self.turn(*from, &format!("optical{to}")))
+    }
+    /// Waits until `tc` has carried out all commands.
+    fn wait(&mut self) -> io::Result<()> {
+        writeln!(self.input, "qdisc show dev {}", Racks::DARK)?;
+        self.output.read_line(&mut String::new()).map(drop)
     }
     /// What comes from a rack leaves by another interface.
     fn turn(&mut self, rack: usize, to: &str) -> io::Result<()> {
@@ -161,21 +182,23 @@ mod tests {
     fn lines_of_a_replaced_arbiter_change_nothing() {
         let mut fence = Fence::default();
         let mut admits =
-            |term| fence.admits(&Change { term, switch: 0, in_us: 0, circuits: vec![] });
+            |term| fence.admits(&Change { term, switch: 0, change: 1, in_us: 0, circuits: vec![] });
         assert_eq!(
-            [0, 2, 2, 3, 2, 0, 3].map(&mut admits),
+            [None, Some(2), Some(2), Some(3), Some(2), None, Some(3)].map(&mut admits),
             [true, true, true, true, false, false, true]
         );
     }
 
     #[test]
     fn the_line_of_the_arbiter_is_read() {
-        let line = r#"{"switch":0,"in-us":5000,"circuits":[[0,1],[1,0]]}"#;
+        let line = r#"{"switch":0,"change":4,"in-us":5000,"circuits":[[0,1],[1,0]]}"#;
         let change: Change = serde_json::from_str(line).unwrap();
         assert_eq!((change.switch, change.in_us), (0, 5_000));
         assert_eq!(change.circuits, [(0, 1), (1, 0)]);
         let in_term = line.replace("{\"switch", "{\"term\":7,\"switch");
-        assert_eq!((change.term, serde_json::from_str::<Change>(&in_term).unwrap().term), (0, 7));
+        assert_eq!(change.confirmation(), "{\"switch\":0,\"change\":4}\n");
+        let change: Change = serde_json::from_str(&in_term).unwrap();
+        assert_eq!(change.confirmation(), "{\"term\":7,\"switch\":0,\"change\":4}\n");
         assert!(serde_json::from_str::<Change>(&line.replace("[0,1]", "[0]")).is_err());
     }
 }

@@ -354,6 +354,7 @@ impl Agent {
         for at in 0..self.setup.arbiters.len() {
             let number = self.setup.arbiters[at].number;
             self.channel.expect(number, now);
+            self.clocks[at].ask(now);
             self.channel.send(number, &Message::TimeRequest(now), now);
         }
         let interval = span(self.setup.clock.interval);

@@ -3,7 +3,7 @@
 use crate::agent::MakeNode;
 use crate::channel::{Channel, Peer};
 use crate::clock::Local;
-use crate::config::ClockOptions;
+use crate::config::{CircuitOptions, ClockOptions};
 use crate::election::{Election, Standby};
 use crate::hook::Hook;
 use crate::line::{Line, Open, peers_of};
@@ -63,8 +63,10 @@ pub struct ArbiterSetup {
     pub links: Links,
     /// The program that drives circuit switches. It gets the messages that go to none of the other machines.
     pub hook: Option<Hook>,
-    /// The name and the arguments of that program, where arbiters are elected.
-    pub command: Option<Vec<String>>,
+    /// That program, where arbiters are elected.
+    pub program: Option<CircuitOptions>,
+    /// The number of the first circuit switch among machines.
+    pub switches: u32,
     /// How one of two arbiters is elected.
     pub standby: Option<Standby>,
     /// The names of links and switches that may be found to be faulty.
@@ -250,6 +252,10 @@ impl Arbiter {
         self.seek_time(clock);
         self.setup.hook.as_mut().map_or(Ok(()), Hook::check)?;
         let next = self.step(now)?;
+        let next = match (self.hear_switches(now)?, &self.setup.hook) {
+            (true, _) => Duration::ZERO,
+            (false, hook) => next.min(hook.as_ref().map_or(NAP, Hook::pause)),
+        };
         let next = self.election.as_ref().map_or(next, |of| next.min(of.next(now)));
         Ok(next.min(self.line.attend(now)?))
     }
@@ -311,6 +317,27 @@ impl Arbiter {
             Message::Standing(..) | Message::Ask(_) => {}
         }
         Ok(true)
+    }
+
+    /// Passes the confirmations of circuit switches to the node. Returns whether there were any.
+    fn hear_switches(&mut self, now: Local) -> io::Result<bool> {
+        let mut heard = false;
+        let term = self.election.as_ref().and_then(Election::active);
+        let time = self.time_of_node(now);
+        let setup = &mut self.setup;
+        let (Some(hook), Some(seat), Some(time)) = (&mut setup.hook, &mut self.seat, time) else {
+            return Ok(false);
+        };
+        while let Some(done) = hook.confirmation()? {
+            let flow = setup.switches.saturating_add(done.switch);
+            let Some(port) = setup.links.port(flow).filter(|_| done.term == term) else { continue };
+            let text = done.change.to_string().into_bytes();
+            let packet = Packet { dst: setup.me, flow, kind: Kind::Control, ..Packet::default() };
+            setup.recorder.iter_mut().for_each(|recorder| recorder.heard(&packet, &text, time));
+            seat.receive(port, packet, &text, time);
+            heard = true;
+        }
+        Ok(heard)
     }
 
     /// Ends the node and its log. Another one begins when it may.
@@ -427,7 +454,8 @@ mod tests {
             wires: Vec::new(),
             links: Links::default(),
             hook: None,
-            command: None,
+            program: None,
+            switches: 0,
             standby: None,
             parts: Parts::default(),
             make: Box::new(|_| Err(SpecError::new("control", "no node here"))),

@@ -5,10 +5,13 @@
 use crate::config::{ClockOptions, ClockSource, span};
 use crate::reference;
 use slotline_net::time::Time;
+use std::collections::VecDeque;
 use std::time::Duration;
 
 /// The number of measurements that are kept. The one with the smallest bound is used.
 const KEPT: usize = 8;
+/// The number of latest questions whose answers count.
+const QUESTIONS: usize = 16;
 /// The maximum drift between two clocks (each within 100 parts per million).
 const DRIFT: f64 = 200e-6;
 
@@ -96,6 +99,8 @@ pub struct NetworkClock {
     epoch: u64,
     samples: Vec<Sample>,
     next: usize,
+    /// The questions of which answers count; `None` if those of all do.
+    questions: Option<VecDeque<Local>>,
     /// The clock of the source minus the local one, in nanoseconds.
     reference: Option<i64>,
     /// The last time that was returned, so that time never goes back.
@@ -108,7 +113,8 @@ impl NetworkClock {
     /// A clock that is measured every `interval`. It is accurate enough while its error is at most `guard`.
     pub fn new(options: &ClockOptions) -> NetworkClock {
         let (options, samples, last) = (options.clone(), Vec::new(), Time::ZERO);
-        NetworkClock { options, epoch: 0, samples, next: 0, reference: None, last, steps: 0 }
+        let (questions, reference) = (None, None);
+        NetworkClock { options, epoch: 0, samples, next: 0, questions, reference, last, steps: 0 }
     }
 
     /// Uses other options from now on.
@@ -123,12 +129,23 @@ impl NetworkClock {
         }
     }
 
+    /// A question is asked. From now on only answers to questions count that were asked since the local clock was seen to step: an
+    /// answer to an earlier one may come when the clock shows the time of the question again, and would seem to be very exact.
+    pub fn ask(&mut self, at: Local) {
+        let questions = self.questions.get_or_insert_default();
+        if questions.len() == QUESTIONS {
+            questions.pop_front();
+        }
+        questions.push_back(at);
+    }
+
     /// Processes an answer that arrived at `now`. Returns whether network time begins anew: in another epoch, or because the
     /// answer contradicts earlier ones, so that the local clock has stepped since. Of answers that come more often than every
     /// interval, those that say nothing new do not displace older ones. An answer to a later question than the present time
     /// is from before a step.
     pub fn answered(&mut self, reply: &TimeReply, now: Local) -> bool {
-        if reply.asked > now {
+        let asked = self.questions.as_ref().is_none_or(|all| all.contains(&reply.asked));
+        if reply.asked > now || !asked {
             return false;
         }
         let sample = Sample::new(reply, now);
@@ -136,9 +153,12 @@ impl NetworkClock {
         let stepped = !other && self.contradicts(&sample, now);
         let fresh = other || stepped;
         if fresh {
-            let (epoch, reference) = (reply.epoch, self.reference);
+            self.forget_questions();
+            let (epoch, reference, questions) =
+                (reply.epoch, self.reference, self.questions.take());
             let steps = self.steps + u64::from(stepped);
-            *self = NetworkClock { epoch, reference, steps, ..NetworkClock::new(&self.options) };
+            let new = NetworkClock::new(&self.options);
+            *self = NetworkClock { epoch, reference, steps, questions, ..new };
         }
         let error = sample.error;
         let lately = self.latest().is_some_and(|at| now.since(at) < span(self.options.interval));
@@ -165,7 +185,11 @@ impl NetworkClock {
     /// The local clock has been put back: what was measured before does not hold any more.
     pub fn put_back(&mut self) {
         self.samples.clear();
+        self.forget_questions();
         (self.next, self.last, self.steps) = (0, Time::ZERO, self.steps + 1);
+    }
+    fn forget_questions(&mut self) {
+        self.questions.iter_mut().for_each(VecDeque::clear);
     }
     /// How often it has begun anew because the local clock had stepped.
     pub fn steps(&self) -> u64 {
@@ -344,6 +368,34 @@ mod tests {
         }
     }
 
+    /// The local clock is put back by 20 ms while an answer is under way, which arrives 20 ms late: by the local clock it seems to have
+    /// taken no time.
+    #[test]
+    fn an_answer_from_before_a_step_does_not_count_after_it() {
+        let answer = |clock: &mut NetworkClock, asked: u64, there: u64, arrives: u64| {
+            let (received, asked, drained) = (AHEAD + there, Local(asked), false);
+            let reply = TimeReply { asked, received, sent: received, epoch: 1, drained };
+            clock.answered(&reply, Local(arrives));
+            clock.offset(Local(arrives)).unwrap()
+        };
+        let (before, after) = (AHEAD as i64, AHEAD as i64 + 20_000_000);
+        for (asks, last) in [(true, after), (false, before)] {
+            let mut clock = NetworkClock::new(&options());
+            let ask = |clock: &mut NetworkClock, at| {
+                if asks {
+                    clock.ask(Local(at))
+                }
+            };
+            ask(&mut clock, 50_000_000);
+            assert_eq!(answer(&mut clock, 50_000_000, 50_020_000, 50_040_000), before);
+            ask(&mut clock, 300_000_000);
+            clock.put_back();
+            ask(&mut clock, 280_100_000);
+            assert_eq!(answer(&mut clock, 280_100_000, 300_120_000, 280_140_000), after);
+            assert_eq!(answer(&mut clock, 300_000_000, 300_020_000, 300_040_000), last, "{asks}");
+        }
+    }
+
     #[test]
     fn a_question_of_later_is_of_before_a_step() {
         let mut clock = NetworkClock::new(&options());
@@ -378,6 +430,109 @@ mod tests {
                 at += 250_000_000;
             }
             prop_assert_eq!(clock.steps(), 0);
+        }
+    }
+
+    /// An agent that asks every interval, with a local clock that is slow by 100 ppm and steps. Each read of the clock is at another time, and
+    /// the agent may be held back between any two of them, and answers may be late.
+    struct Stepping {
+        clock: NetworkClock,
+        random: u64,
+        /// The true time, by how much the local clock is ahead, and the next steps: when, and by how much.
+        now: u64,
+        ahead: i64,
+        steps: Vec<(u64, i64)>,
+        latest: Local,
+        asks: Local,
+        /// Answers under way: when they arrive, when they were asked in true time, and the answers.
+        answers: Vec<(u64, u64, TimeReply)>,
+        stepped_at: u64,
+        /// The last step before the question of the latest good answer.
+        knows: u64,
+    }
+
+    impl Stepping {
+        fn below(&mut self, most: u64) -> u64 {
+            self.random = self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (self.random >> 33) % most.max(1)
+        }
+        /// The agent goes on, and reads its clock. Now and then it is held back.
+        fn read(&mut self) -> Local {
+            let held_back = match self.below(200_000) {
+                0 => self.below(2_000_000_000),
+                1..60 => self.below(60_000_000),
+                _ => 0,
+            };
+            self.now += 500 + self.below(40_000) + held_back;
+            while self.steps.first().is_some_and(|(at, _)| *at <= self.now) {
+                let (_, by) = self.steps.remove(0);
+                (self.ahead, self.stepped_at) = (self.ahead + by, self.now);
+            }
+            Local((self.now - self.now / 10_000).saturating_add_signed(self.ahead))
+        }
+        /// One round of the agent, as [`crate::agent`] has it.
+        fn round(&mut self) {
+            let now = self.read();
+            if now < self.latest {
+                self.clock.put_back();
+                self.asks = now;
+            }
+            self.latest = now;
+            let mut at = 0;
+            while at < self.answers.len() {
+                if self.answers[at].0 > self.now {
+                    at += 1;
+                    continue;
+                }
+                let (_, asked, reply) = self.answers.remove(at);
+                let now = self.read();
+                self.clock.answered(&reply, now);
+                if asked > self.stepped_at && self.now - asked < 400_000 {
+                    self.knows = self.stepped_at;
+                }
+            }
+            let asked = self.read();
+            if asked >= self.asks {
+                self.asks = asked.after(span(self.clock.options.interval));
+                let there = self.now + 5_000 + self.below(100_000);
+                let late = if self.below(5) == 0 { self.below(30_000_000) } else { 0 };
+                let (received, arrives) =
+                    (AHEAD + there, there + 5_000 + self.below(100_000) + late);
+                self.clock.ask(asked);
+                let reply = TimeReply { asked, received, sent: received, epoch: 1, drained: false };
+                self.answers.push((arrives, self.now, reply));
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 32, ..ProptestConfig::default() })]
+        /// Whenever the local clock steps, and however far: once an answer to a later question has come, an agent whose clock is locked has
+        /// network time within the errors of its measurements, until the next step.
+        #[test]
+        fn a_locked_clock_is_right_after_a_step(
+            seed: u64, steps in prop::collection::vec((0u64..900_000_000, -1_000i64..1_000), 1..5), unit in 30_000i64..1_500_000
+        ) {
+            let options = ClockOptions { guard: Time::ms(1), ..ClockOptions::default() };
+            let (clock, mut at) = (NetworkClock::new(&options), 500_000_000);
+            let at = |(gap, by)| { at += 400_000_000 + gap; (at, by * unit) };
+            let steps: Vec<_> = steps.into_iter().map(at).collect();
+            let mut agent = Stepping {
+                clock, random: seed, now: 0, ahead: 20_000_000_000, steps, latest: Local(0), asks: Local(0), answers: vec![],
+                stepped_at: 0, knows: u64::MAX
+            };
+            let mut checked = 0;
+            while (checked < 20_000 || !agent.steps.is_empty()) && agent.now < 60_000_000_000 {
+                agent.round();
+                let local = agent.read();
+                if agent.knows == agent.stepped_at && agent.clock.state(local) == ClockState::Locked {
+                    let network = agent.clock.now(local).unwrap().as_ns();
+                    let error = network.abs_diff(AHEAD + agent.now);
+                    prop_assert!(error <= 2_500_000, "wrong by {error} ns at {} ns", agent.now);
+                    checked += 1;
+                }
+            }
+            prop_assert!(checked >= 20_000 && agent.steps.is_empty(), "{checked}");
         }
     }
 }

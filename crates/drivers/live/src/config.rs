@@ -157,13 +157,15 @@ impl Default for PathOptions {
 pub struct CircuitOptions {
     /// The program that drives the circuit switches, with its arguments. The arbiter starts it.
     pub command: Vec<String>,
+    /// Whether the program says when the circuits of a change are up.
+    pub confirms: bool,
     /// The mark of packets that leave by a circuit of the first switch. Those of further switches follow.
     pub mark: u32,
 }
 
 impl Default for CircuitOptions {
     fn default() -> CircuitOptions {
-        CircuitOptions { command: Vec::new(), mark: 1_280 }
+        CircuitOptions { command: Vec::new(), confirms: false, mark: 1_280 }
     }
 }
 

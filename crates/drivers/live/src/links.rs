@@ -20,6 +20,11 @@ impl Links {
     pub fn new(links: Vec<(NodeId, PortId, u32)>) -> Links {
         Links { links, acting: BTreeMap::new() }
     }
+    /// Also hears machine `number`, which is no daemon, at `port`. Nothing is sent to it as a message.
+    pub fn hearing(mut self, port: PortId, number: u32) -> Links {
+        self.links.push((NodeId(u32::MAX), port, number));
+        self
+    }
     /// Machines that act for hosts: the numbers of hosts, and of their machines.
     pub fn acting(machines: BTreeMap<u32, u32>) -> Links {
         Links { links: Vec::new(), acting: machines }
@@ -63,6 +68,11 @@ mod tests {
         assert_eq!((to, sent.dst, sent.flow), (3, HostId(3), 1));
         assert_eq!(links.addressed(&sent, far(1), HostId(1)), None);
         assert_eq!((links.port(2), links.port(7)), (Some(PortId(4)), None));
+        let links = links.hearing(PortId(6), 7);
+        assert_eq!(
+            (links.port(7), links.addressed(&sent, far(1), HostId(1))),
+            (Some(PortId(6)), None)
+        );
     }
 
     #[test]

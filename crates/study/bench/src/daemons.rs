@@ -23,6 +23,7 @@ use slotline_net::time::Time;
 use slotline_net::topology::End;
 use std::error::Error;
 use std::io;
+use std::net::{Ipv4Addr, UdpSocket};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -139,13 +140,19 @@ fn network_of(
         format!("[[arbiter]]\naddress = '127.79.0.{address}'\nkey = '{key}'\n")
     };
     let text = format!(
-        "scenario = {path:?}\nport = 17077\nnetwork = ['127.78.0.0/16']\n{}{}",
+        "scenario = {path:?}\nport = {}\nnetwork = ['127.78.0.0/16']\n{}{}",
+        free_port()?,
         (0..hosts).map(host).collect::<String>(),
         (0..arbiters).map(arbiter).collect::<String>()
     );
     let network = LiveNetwork::new(Config::parse(&text, &path)?);
     std::fs::remove_file(&path)?;
     Ok(network?)
+}
+
+/// A UDP port that is free on the loopback interface. All daemons of a network use the same one, each at an address of its own.
+fn free_port() -> io::Result<u16> {
+    Ok(UdpSocket::bind((Ipv4Addr::new(127, 79, 0, 1), 0))?.local_addr()?.port())
 }
 
 /// A host without applications.

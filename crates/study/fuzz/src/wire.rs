@@ -97,11 +97,12 @@ fn hedera_messages() -> Vec<Vec<u8>> {
 fn hybrid_messages() -> Vec<Vec<u8>> {
     use hybrid::Message;
     let day = RackDay { uplink: 0, from: Time::us(1), until: Time::us(9), to: 1, source: 2 };
+    let circuit = hybrid::ToldCircuit { to: 2, from: Time::us(60), until: Time::us(70) };
     let messages = [
         Message::Report { week: 3, rack: 1, bytes: vec![0, 5_000, 70] },
         Message::Plan { week: 3, days: vec![day; 2] },
         Message::Port { rack: 2, uplink: 1, works: false },
-        Message::Told { uplink: 1, until: Time::us(70) },
+        Message::Told { uplink: 1, circuit },
     ];
     messages.iter().map(Message::emit).collect()
 }

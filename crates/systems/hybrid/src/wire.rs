@@ -19,15 +19,32 @@
 //! kind: u8 = 3, rack: u64, uplink: u8, works: u8
 //! ```
 //!
-//! The controller of real circuits tells racks that a circuit switch has been told its circuits until some time:
+//! The controller of real circuits tells a rack what it has told a circuit switch: where the rack's circuit leads, and from when
+//! until when the rack may use it:
 //!
 //! ```text
-//! kind: u8 = 4, until: u64, uplink: u8
+//! kind: u8 = 4, from: u64, until: u64, to: u16, uplink: u8
 //! ```
 
-use crate::RackDay;
+use crate::{NO_RACK, RackDay};
 use slotline_net::time::Time;
 use slotline_net::wire::{ParseError, Reader};
+
+/// A circuit of a rack that its circuit switch has been told.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ToldCircuit {
+    /// The rack to which it leads, or [`NO_RACK`].
+    pub to: u16,
+    /// From when on it may be used.
+    pub from: Time,
+    /// Until when it may be used.
+    pub until: Time,
+}
+
+impl ToldCircuit {
+    /// No circuit was told yet.
+    pub const NONE: ToldCircuit = ToldCircuit { to: NO_RACK, from: Time::ZERO, until: Time::ZERO };
+}
 
 /// A message between a rack and the scheduler of circuits.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -57,12 +74,12 @@ pub enum Message {
         /// Whether the port works.
         works: bool,
     },
-    /// A circuit switch has been told the circuits of all days that end by some time.
+    /// A circuit switch has been told its next circuits.
     Told {
         /// The circuit switch.
         uplink: u8,
-        /// The end of the last of these days.
-        until: Time,
+        /// The circuit of the rack.
+        circuit: ToldCircuit,
     },
 }
 
@@ -83,9 +100,11 @@ impl Message {
                 out.extend(u64::from(*rack).to_be_bytes());
                 out.extend([*uplink, u8::from(*works)]);
             }
-            Message::Told { uplink, until } => {
+            Message::Told { uplink, circuit: ToldCircuit { to, from, until } } => {
                 out.push(4);
+                out.extend(from.as_ps().to_be_bytes());
                 out.extend(until.as_ps().to_be_bytes());
+                out.extend(to.to_be_bytes());
                 out.push(*uplink);
             }
             Message::Plan { week, days } => {
@@ -132,7 +151,11 @@ impl Message {
                 }
                 Message::Port { rack, uplink, works: works == 1 }
             }
-            4 => Message::Told { uplink: reader.u8()?, until: Time::ps(week) },
+            4 => {
+                let (from, until) = (Time::ps(week), Time::ps(reader.u64()?));
+                let circuit = ToldCircuit { to: reader.u16()?, from, until };
+                Message::Told { uplink: reader.u8()?, circuit }
+            }
             _ => return Err(ParseError::Field { field: "kind", value: kind.into() }),
         };
         reader.end()?;
@@ -166,7 +189,8 @@ mod tests {
             });
             let plan = Message::Plan { week, days: days.collect() };
             let port = Message::Port { rack, uplink: rack as u8, works: week % 2 == 1 };
-            let told = Message::Told { uplink: rack as u8, until: Time::ps(week) };
+            let circuit = ToldCircuit { to: !rack, from: Time::ps(week), until: Time::ps(!week) };
+            let told = Message::Told { uplink: rack as u8, circuit };
             for message in [Message::Report { week, rack, bytes }, plan, port, told] {
                 let bytes = message.emit();
                 prop_assert_eq!(Message::parse(&bytes), Ok(message));

@@ -77,15 +77,15 @@ impl Arbiter {
     /// The time from a take-over to the begin of the node. The first line for a circuit switch ends the circuits that racks use
     /// until they have heard of the take-over, so it comes after the announcements.
     fn pause(&self) -> Duration {
-        let standby = self.setup.standby.as_ref().filter(|_| self.setup.command.is_some());
+        let standby = self.setup.standby.as_ref().filter(|_| self.setup.program.is_some());
         standby.map_or(Duration::ZERO, Standby::announcing)
     }
 
     /// Starts the operator's program where arbiters are elected. It runs before the arbiter is active: in the first days of
     /// circuits there is no time for that.
     pub(super) fn start_program(&mut self) -> io::Result<()> {
-        if let Some(command) = &self.setup.command {
-            self.setup.hook = Some(Hook::start(command)?);
+        if let Some(program) = &self.setup.program {
+            self.setup.hook = Some(Hook::start(program)?);
         }
         Ok(())
     }

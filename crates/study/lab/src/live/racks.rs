@@ -45,7 +45,16 @@ fn links_of_rack(roles: &Roles, rack: u32) -> Links {
 
 /// The machines at the far ends of the links of the controller.
 fn links_of_controller(roles: &Roles) -> Links {
-    Links::new((0..roles.racks).map(|rack| (roles.tor(rack), PortId(rack as u16), rack)).collect())
+    let rack = |rack| (roles.tor(rack), PortId(rack as u16), rack);
+    let racks = Links::new((0..roles.racks).map(rack).collect());
+    let port = |switch: u32| PortId((roles.seats() + switch) as u16);
+    (0..roles.uplinks)
+        .fold(racks, |all, switch| all.hearing(port(switch), switches(roles) + switch))
+}
+
+/// The number of the first circuit switch among machines: those of racks, of the controller and of another arbiter come before.
+fn switches(roles: &Roles) -> u32 {
+    roles.racks + 2
 }
 
 /// The controller. After its links to racks it has one to each circuit switch, which a simulated network does not need.
@@ -211,7 +220,8 @@ impl LiveNetwork {
             wires: controller(&self.loaded, self.scheme, roles)?.wires,
             links: links_of_controller(roles),
             hook: None,
-            command: Some(self.config.circuits.command.clone()),
+            program: Some(self.config.circuits.clone()),
+            switches: switches(roles),
             standby: self.standby(1, |name| self.rack_number(roles, name))?,
             make: self.make_switch(scheduler(roles)),
             clock: self.config.clock.clone(),
@@ -229,7 +239,7 @@ impl LiveNetwork {
     /// It cannot be started.
     pub fn start_hook(&self) -> std::io::Result<Option<Hook>> {
         let circuits = hybrid(&self.loaded, self.scheme).is_some() && !self.elects(1);
-        circuits.then(|| Hook::start(&self.config.circuits.command)).transpose()
+        circuits.then(|| Hook::start(&self.config.circuits)).transpose()
     }
 
     /// The function that makes the node of a switch. It has been called once for errors.

@@ -4,6 +4,7 @@
 use crate::common::Random;
 use proptest::prelude::*;
 use slotline_envelope::KeyPair;
+use slotline_hybrid::wire::ToldCircuit;
 use slotline_lab::live::{LiveNetwork, recorded_controller};
 use slotline_live::agent::AgentSetup;
 use slotline_live::arbiter::{Arbiter, ArbiterSetup};
@@ -100,6 +101,8 @@ struct World {
     by_packet_switch: u64,
     /// The percentage of messages that are lost.
     loss: u64,
+    /// The longest time in ms for which machines and the program of the circuit switch are held back.
+    held_back: u64,
     random: Random,
 }
 
@@ -154,11 +157,18 @@ impl Outlet<'_> {
     fn change(&mut self, line: &[u8]) {
         let line: serde_json::Value = serde_json::from_slice(line).unwrap();
         assert_eq!(line["switch"], 0);
-        let up = self.now.after(Time::us(line["in-us"].as_u64().unwrap()));
+        // The program may be held back, too.
+        let begins = self.world.changes.last().map_or(self.now, |(_, up, _)| self.now.max(*up));
+        let begins = begins + Time::us(self.world.random.below(1 + self.world.held_back * 1_000));
+        let up = begins + Time::us(line["in-us"].as_u64().unwrap()).max(CHANGE);
         let number = |value: &serde_json::Value| value.as_u64().unwrap() as u32;
         let circuits = line["circuits"].as_array().unwrap().iter();
         let circuits = circuits.map(|pair| (number(&pair[0]), number(&pair[1]))).collect();
-        self.world.changes.push((self.now, up, circuits));
+        self.world.changes.push((begins, up, circuits));
+        let change = line["change"].to_string().into_bytes();
+        let packet = Packet { flow: RACKS + 2, kind: Kind::Control, ..Packet::default() };
+        self.world.sent += 1;
+        self.world.in_flight.insert((up, self.world.sent), (RACKS, packet, change));
     }
     fn packet(&mut self, packet: &Packet, far: End, role: &Role) {
         match role.leaves(packet, far).unwrap() {
@@ -176,28 +186,39 @@ impl Outlet<'_> {
     }
 }
 
+/// The time that the circuit switch needs for a change, whatever it is told.
+const CHANGE: Time = Time::us(4_500);
+
 /// Runs racks for a while. `offsets` are the errors of their clocks in microseconds, and `joins` are when they begin. The
-/// controller is killed when so many milliseconds are over.
+/// controller is killed when so many milliseconds are over. Each machine is held back by others now and then, for up to so many
+/// milliseconds.
 fn run(
     scheduler: &str,
     offsets: &[i64],
     joins: &[u64],
     loss: u64,
     killed: u64,
+    held_back: u64,
     seed: u64,
 ) -> World {
     let network = network(scheduler);
     let rack = |n| Setup::Rack(network.agent(&format!("tor{n}"), key(n)).unwrap());
     let mut setups: Vec<Setup> = (0..RACKS).map(rack).collect();
     setups.push(Setup::Controller(network.arbiter(0, key(RACKS)).unwrap()));
-    let mut world = World { loss, random: Random(seed), ..World::default() };
+    let mut world = World { loss, held_back, random: Random(seed), ..World::default() };
     let mut seats: Vec<Option<Seat>> = (0..=RACKS).map(|_| None).collect();
-    let (mut given, mut dropped) = (0, 0);
+    let (mut given, mut dropped, mut resumes) = (0, 0, [Time::ZERO; RACKS as usize + 1]);
     for step in 1..30_000 {
         let now = Time::us(50).times(step);
         for (at, setup) in setups.iter().enumerate() {
             if at as u32 == RACKS && now >= Time::ms(killed) {
                 break;
+            }
+            if held_back > 0 && world.random.below(2_000) == 0 {
+                resumes[at] = now + Time::us(world.random.below(held_back * 1_000));
+            }
+            if resumes[at] > now {
+                continue;
             }
             let offset = offsets.get(at).copied().unwrap_or_default();
             let local = Time::us(now.as_ns().saturating_add_signed(offset * 1_000) / 1_000);
@@ -254,14 +275,14 @@ fn port(setup: &Setup, from: u32) -> PortId {
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 4, ..ProptestConfig::default() })]
-    /// Clocks may be wrong by an eighth of a night, messages may be lost, racks begin at any time, and the controller may be killed: a
-    /// packet on a circuit always finds the circuit up.
+    /// Clocks may be wrong by an eighth of a night, messages may be lost, racks begin at any time, machines are held back, and the
+    /// controller may be killed: a packet on a circuit always finds the circuit up.
     #[test]
     fn packets_on_circuits_find_them_up(
         at in 0usize..SCHEDULERS.len(), offsets in prop::collection::vec(-1_250i64..=1_250, 4),
-        joins in prop::collection::vec(0u64..400, 4), loss in 0u64..30, killed in 800u64..2_000, seed: u64
+        joins in prop::collection::vec(0u64..400, 4), loss in 0u64..30, killed in 800u64..2_000, held_back in 0u64..40, seed: u64
     ) {
-        let world = run(SCHEDULERS[at], &offsets, &joins, loss, killed, seed);
+        let world = run(SCHEDULERS[at], &offsets, &joins, loss, killed, held_back, seed);
         for &(now, from, to, takes) in &world.on_circuits {
             prop_assert!(world.is_up(now, now + takes, (from, to)), "{from} to {to} at {now}");
         }
@@ -310,12 +331,13 @@ fn nobody_speaks_for_another_rack() {
     let fine = (2, report(1, 2, [900_000, 0, 0, 0]));
     let honest = plans(&network, std::slice::from_ref(&fine));
     assert_eq!(honest.len(), RACKS as usize, "a plan for each rack");
+    let circuit = ToldCircuit { to: 2, from: Time::ZERO, until: Time::s(9) };
     let forged = [
         (1, report(1, 2, [0, 5_000_000, 0, 0])),
         (1, report(u64::MAX, 1, [5_000_000, 0, 0, 0])),
         (1, slotline_hybrid::wire::Message::Port { rack: 2, uplink: 0, works: false }.emit()),
         (1, slotline_hybrid::wire::Message::Plan { week: 1, days: vec![] }.emit()),
-        (1, slotline_hybrid::wire::Message::Told { uplink: 0, until: Time::s(9) }.emit()),
+        (1, slotline_hybrid::wire::Message::Told { uplink: 0, circuit }.emit()),
         (1, vec![1, 2, 3]),
     ];
     assert_eq!(plans(&network, &forged), Vec::<Vec<u8>>::new());
@@ -326,10 +348,13 @@ fn nobody_speaks_for_another_rack() {
 /// The log of a controller is replayed with the same messages, those to the circuit switch included.
 #[test]
 fn a_log_is_replayed() {
-    struct Digest(Sent);
+    struct Digest(Sent, Option<Vec<u8>>);
     impl Io for Digest {
         fn send(&mut self, far: End, packet: &Packet, payload: &[u8]) -> io::Result<bool> {
             self.0.add(far, packet, payload);
+            if let Ok(line) = serde_json::from_slice::<serde_json::Value>(payload) {
+                self.1 = Some(line["change"].to_string().into_bytes());
+            }
             Ok(true)
         }
     }
@@ -358,10 +383,15 @@ fn a_log_is_replayed() {
             recorder.heard(&packet, &payload, now);
             seat.receive(arbiter.links.port(rack.into()).unwrap(), packet, &payload, now);
         }
-        let mut digest = Digest(Sent::default());
+        let mut digest = Digest(Sent::default(), None);
         seat.step(now, &mut digest).unwrap();
         sent += digest.0.messages;
         recorder.stepped(digest.0, now);
+        if let Some(change) = digest.1 {
+            let packet = Packet { flow: RACKS + 2, kind: Kind::Control, ..Packet::default() };
+            recorder.heard(&packet, &change, now);
+            seat.receive(arbiter.links.port(packet.flow).unwrap(), packet, &change, now);
+        }
     }
     assert!(sent > 20);
     let bytes = recorder.into_inner();

@@ -40,8 +40,7 @@ fn measured() -> Result<Vec<Benched>, Box<dyn std::error::Error>> {
 }
 
 fn missing() -> Findings {
-    let remedy =
-        "Run `slotline bench daemons --case paper:32`, which says why: it needs port 17077.";
+    let remedy = "Run `slotline bench daemons --case paper:32`, which says why.";
     let figure = Err(Missing { title: "Messages of daemons", remedy });
     Findings { figures: vec![figure], ..Findings::default() }
 }

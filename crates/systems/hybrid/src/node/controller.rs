@@ -4,22 +4,25 @@
 //! a port for each circuit switch, after those of the racks, and sends a line of text by it for each change:
 //!
 //! ```text
-//! {"switch":0,"in-us":5000,"circuits":[[0,1],[1,2],[2,0]]}
+//! {"switch":0,"change":7,"in-us":5000,"circuits":[[0,1],[1,2],[2,0]]}
 //! ```
 //!
 //! The present circuits of `switch` may go down at once, and `circuits`, from rack to rack, must be up in `in-us`
-//! microseconds. After that it tells racks until when these circuits stay up. A rack uses no circuit that its switch has not been
-//! told, so if the controller ends, racks end with the circuits that are up.
+//! microseconds, at least half a night. The answer is the number of the change, as text. Then the controller tells each rack its
+//! circuit, and from when until when that may be used. A rack uses no circuit of which it was not told. So if the controller ends,
+//! racks end with the circuits that are up; if it or the switch is late, racks wait; and a rack whose plan of a week is another one
+//! than that of the controller has only circuits that are in both.
 //!
 //! Racks are machines with keys of their own. A rack is heard only about itself, once in each week, and only about weeks
 //! that are near.
 
 use super::scheduler::SchedulerConfig;
 use super::{CircuitScheduler, message};
+use crate::NO_RACK;
 use crate::control::CircuitProgram;
 use crate::counters;
 use crate::schedule::{SwitchChange, SwitchProgram};
-use crate::wire::Message;
+use crate::wire::{Message, ToldCircuit};
 use slotline_circuits::Week;
 use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::{HostId, PortId};
@@ -50,6 +53,10 @@ pub struct CircuitController {
     programs: Vec<SwitchProgram>,
     /// By circuit switch, until when racks may use its circuits.
     told: Vec<Time>,
+    /// By circuit switch, the change that it has not confirmed yet.
+    unconfirmed: Vec<Option<u64>>,
+    /// By rack, where its circuit leads; for the switch that is told.
+    leads: Vec<u16>,
     /// By rack, the week of its latest report.
     reported: Vec<u64>,
     /// The earliest wake-up that was requested and has not come.
@@ -77,7 +84,9 @@ impl CircuitController {
             scheduler: CircuitScheduler::new(scheduler),
             source,
             told: vec![Time::ZERO; roles.uplinks as usize],
+            unconfirmed: vec![None; roles.uplinks as usize],
             programs: (0..roles.uplinks).map(|_| SwitchProgram::new(night)).collect(),
+            leads: Vec::with_capacity(roles.racks as usize),
             reported: vec![0; roles.racks as usize],
             roles,
             wake: Time::MAX,
@@ -158,25 +167,37 @@ impl CircuitController {
 
     /// Tells a circuit switch its next circuits.
     fn change(&mut self, switch: usize, change: &SwitchChange, cx: &mut Cx<'_>) {
-        let line = line(switch, change, cx.now).into_bytes();
+        self.changes += 1;
+        self.unconfirmed[switch] = Some(self.changes);
+        let line = line(switch, self.changes, change, cx.now).into_bytes();
         let packet = cx.attach((HostId(0), HostId(0)), line, ETHERNET_OVERHEAD, 0);
         self.account.created += 1;
-        self.changes += 1;
         cx.send(PortId((self.roles.seats() as usize + switch) as u16), packet);
     }
 
-    /// Tells racks until when the circuits of a switch stay up, if that has changed.
+    /// A circuit switch confirms a change. Returns whether it is the latest one.
+    fn confirm(&mut self, switch: usize, text: &[u8]) -> bool {
+        let change = str::from_utf8(text).ok().and_then(|text| text.parse().ok());
+        let Some(latest) = self.unconfirmed.get_mut(switch) else { return false };
+        change.is_some() && latest.take_if(|latest| Some(*latest) == change).is_some()
+    }
+
+    /// Tells each rack its circuit by a switch and when to use it, if that has changed and the switch has confirmed it.
     fn tell_racks(&mut self, switch: usize, cx: &mut Cx<'_>) {
-        let until = self.programs[switch].told_until();
-        if until <= self.told[switch] {
+        let program = &self.programs[switch];
+        let (from, until) = program.use_of_present();
+        if until <= self.told[switch] || self.unconfirmed[switch].is_some() {
             return;
         }
         self.told[switch] = until;
-        for rack in 0..self.roles.racks {
-            let told = Message::Told { uplink: switch as u8, until };
-            let packet = message(told.emit(), cx);
+        self.leads.clear();
+        self.leads.resize(self.roles.racks as usize, NO_RACK);
+        program.present().iter().for_each(|(rack, to)| self.leads[usize::from(*rack)] = *to);
+        for (rack, &to) in (0..).zip(&self.leads) {
+            let circuit = ToldCircuit { to, from, until };
+            let packet = message(Message::Told { uplink: switch as u8, circuit }.emit(), cx);
             self.account.created += 1;
-            cx.send(PortId(rack as u16), packet);
+            cx.send(PortId(rack), packet);
         }
     }
 
@@ -201,9 +222,10 @@ fn number_of(now: Time, length: Time) -> u64 {
 }
 
 /// The line that tells a switch about a change.
-fn line(switch: usize, change: &SwitchChange, now: Time) -> String {
+fn line(switch: usize, number: u64, change: &SwitchChange, now: Time) -> String {
     let us = change.up_by.since(now).as_ns() / 1_000;
-    let mut line = format!("{{\"switch\":{switch},\"in-us\":{us},\"circuits\":[");
+    let mut line =
+        format!("{{\"switch\":{switch},\"change\":{number},\"in-us\":{us},\"circuits\":[");
     for (at, (from, to)) in change.circuits.iter().enumerate() {
         let comma = if at > 0 { "," } else { "" };
         // Text has room for everything.
@@ -218,6 +240,12 @@ impl Node for CircuitController {
     }
 
     fn receive(&mut self, port: PortId, packet: Packet, cx: &mut Cx<'_>) {
+        if let Some(switch) = port.at().checked_sub(self.roles.seats() as usize) {
+            self.account.consumed += 1;
+            let text = cx.detach(&packet);
+            self.refused += u64::from(!self.confirm(switch, &text));
+            return self.run(cx);
+        }
         let message = match packet.kind {
             Kind::Control => Message::parse(&cx.detach(&packet)).ok(),
             _ => None,

@@ -11,7 +11,7 @@ use super::round_robin::RoundRobin;
 use super::week_tracker::WeekTracker;
 use super::{message, rack_counters::RackCounters};
 use crate::schedule::{Condition, ScheduleAction, ScheduleExecutor};
-use crate::wire::Message;
+use crate::wire::{Message, ToldCircuit};
 use crate::{AtNight, DemandEstimator, Shrink, Voq, VoqSpec, VoqStats};
 use notifications::Notifications;
 use slotline_net::frame::{Kind, Packet};
@@ -88,8 +88,8 @@ pub struct Tor {
     open: Vec<Option<(u16, Time)>>,
     /// By uplink, where its circuit would lead if all ports worked.
     days: Vec<Option<(u16, Time)>>,
-    /// By uplink, until when its switch has been told its circuits.
-    told: Vec<Time>,
+    /// By uplink, the circuit that its switch has been told.
+    told: Vec<ToldCircuit>,
     /// By uplink, the rate of its port.
     paces: Vec<InverseRate>,
     /// The earliest wake-up that was requested and has not come.
@@ -117,7 +117,7 @@ impl Tor {
                 .map(|spec| Notifications::new(spec, racks, config.roles.hosts.count(config.rack))),
             open: vec![None; uplinks],
             days: vec![None; uplinks],
-            told: vec![if config.waits_for_switch { Time::ZERO } else { Time::MAX }; uplinks],
+            told: vec![ToldCircuit::NONE; uplinks],
             paces: config.circuits.map_or(vec![], |circuits| vec![circuits.pace; uplinks]),
             wake: Time::MAX,
             account: PacketAccount::default(),
@@ -373,12 +373,25 @@ impl Tor {
         }
     }
 
+    /// From when until when a circuit to `to` whose day ends at `until` may be used, as far as its switch has been told.
+    fn use_of(&self, uplink: u8, to: u16, until: Time, now: Time) -> Option<(Time, Time)> {
+        if !self.config.waits_for_switch {
+            return Some((now, until));
+        }
+        let told = self.told[usize::from(uplink)];
+        let until = until.min(told.until);
+        (told.to == to && until > told.from.max(now)).then_some((told.from, until))
+    }
+
     /// The circuit of the day is up, if its ports work, as far as its switch has been told.
     fn open(&mut self, uplink: u8, cx: &mut Cx<'_>) {
-        let Some((to, until)) = self.days[usize::from(uplink)] else { return };
-        let told = self.told[usize::from(uplink)];
-        let until = until.min(told);
-        if told <= cx.now || self.open[usize::from(uplink)] == Some((to, until)) {
+        let Some((to, day)) = self.days[usize::from(uplink)] else { return };
+        let Some((from, until)) = self.use_of(uplink, to, day, cx.now) else { return };
+        if from > cx.now {
+            let later = ScheduleAction::Open { uplink, to, until: day };
+            return self.config.executor.add_action(from, later);
+        }
+        if self.open[usize::from(uplink)] == Some((to, until)) {
             return;
         }
         if !self.conditions.works(to.into(), uplink.into()) {
@@ -445,15 +458,28 @@ impl Tor {
             {
                 self.set_port(rack.into(), uplink, works, cx);
             }
-            (Ok(Message::Told { uplink, until }), _)
+            (Ok(Message::Told { uplink, circuit }), _)
                 if self.config.waits_for_switch
                     && u32::from(uplink) < self.config.roles.uplinks =>
             {
-                self.told[usize::from(uplink)] = until;
-                self.open(uplink, cx);
+                self.learn_circuit(uplink, circuit, cx);
             }
             _ => {}
         }
+    }
+
+    /// The switch of an uplink has been told a circuit. Messages may overtake each other.
+    fn learn_circuit(&mut self, uplink: u8, circuit: ToldCircuit, cx: &mut Cx<'_>) {
+        let at = usize::from(uplink);
+        if circuit.until < self.told[at].until {
+            return;
+        }
+        self.told[at] = circuit;
+        if self.open[at].is_some_and(|(to, _)| to != circuit.to) {
+            self.open[at] = None;
+        }
+        self.open(uplink, cx);
+        self.run_schedule(cx);
     }
 
     /// The packet switch asks to hold packets, or to resume.

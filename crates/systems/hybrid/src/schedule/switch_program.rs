@@ -25,13 +25,16 @@ struct Day {
 /// The changes of a circuit switch that are to come.
 ///
 /// The clocks of racks differ. So the circuits of a day stay up for a quarter of a night after its end, and are up a
-/// quarter of a night before its beginning. The switch has the other half of the night to change them.
+/// quarter of a night before its beginning. The switch has the other half of the night to change them. If it is told late, it
+/// has the same time, and racks use its circuits later.
 pub struct SwitchProgram {
     margin: Time,
     /// The end of the last week that is known.
     known: Time,
     days: VecDeque<Day>,
     present: CircuitList,
+    /// From when on racks may use the present circuits.
+    usable: Time,
     /// Until when the present circuits stay up.
     stays: Time,
 }
@@ -44,6 +47,7 @@ impl SwitchProgram {
             known: Time::ZERO,
             days: VecDeque::new(),
             present: Vec::new(),
+            usable: Time::ZERO,
             stays: Time::ZERO,
         }
     }
@@ -81,9 +85,17 @@ impl SwitchProgram {
         }
     }
 
-    /// The end of the last day whose circuits are up, or will be by the latest change.
-    pub fn told_until(&self) -> Time {
-        self.stays.since(self.margin)
+    /// The circuits that are up, or will be by the latest change.
+    pub fn present(&self) -> &CircuitList {
+        &self.present
+    }
+    /// From when and until when racks may use these circuits.
+    pub fn use_of_present(&self) -> (Time, Time) {
+        (self.usable, self.stays.since(self.margin))
+    }
+    /// From when on racks could use the circuits of a day that begins at `from`, if the switch were told at `now`.
+    fn usable_from(&self, from: Time, now: Time) -> Time {
+        from.max(now.after(self.margin.times(3)))
     }
 
     /// When the next change is due; [`Time::MAX`] if none is known.
@@ -91,16 +103,19 @@ impl SwitchProgram {
         if self.days.is_empty() { Time::MAX } else { self.stays }
     }
 
-    /// The change that is due at `now`. Days that are over are left out.
+    /// The change that is due at `now`. Days that would be over before their circuits are up are left out.
     pub fn due(&mut self, now: Time) -> Option<SwitchChange> {
         if self.stays > now {
             return None;
         }
-        while self.days.pop_front_if(|day| day.until <= now).is_some() {}
+        let is_over = |day: &Day| day.until <= self.usable_from(day.from, now);
+        let over = self.days.iter().take_while(|day| is_over(day)).count();
+        self.days.drain(..over);
         let Day { from, until, circuits } = self.days.pop_front()?;
         self.present.clone_from(&circuits);
+        self.usable = self.usable_from(from, now);
         self.stays = until.after(self.margin);
-        Some(SwitchChange { up_by: from.since(self.margin), circuits })
+        Some(SwitchChange { up_by: self.usable.since(self.margin), circuits })
     }
 }
 
@@ -132,7 +147,26 @@ mod tests {
         let second = program.due(Time::us(1_185)).unwrap();
         assert_eq!(second.up_by, Time::us(1_195));
         assert_ne!(second.circuits, first.circuits);
-        assert_eq!((program.next(), program.told_until()), (Time::MAX, Time::us(1_380)));
+        assert_eq!(program.next(), Time::MAX);
+        assert_eq!(program.use_of_present(), (Time::us(1_200), Time::us(1_380)));
+    }
+
+    /// A switch that is told late has half a night, too, and a day of which nothing would be left has no circuits.
+    #[test]
+    fn a_switch_that_is_told_late_has_its_time() {
+        for (late, begins) in [(185, 1_200), (187, 1_202), (350, 1_365)] {
+            let mut program = SwitchProgram::new(NIGHT);
+            program.skip_to(Time::ms(1));
+            program.add_week(&rotor(3));
+            program.due(Time::us(900)).unwrap();
+            let change = program.due(Time::us(1_000 + late)).unwrap();
+            assert_eq!(change.up_by, Time::us(begins - 5), "{late}");
+            assert_eq!(program.use_of_present(), (Time::us(begins), Time::us(1_380)));
+        }
+        let mut program = SwitchProgram::new(NIGHT);
+        program.add_week(&rotor(3));
+        program.due(Time::ZERO).unwrap();
+        assert_eq!(program.due(Time::us(365)), None);
     }
 
     #[test]
@@ -150,11 +184,11 @@ mod tests {
         program.add_week(&Week::new(100, &slices).unwrap());
         assert_eq!(program.stays, Time::ps(202), "the circuits stay up");
         program.add_week(&Week::new(100, &[(100, circuit(2))]).unwrap());
-        assert_eq!(program.due(Time::ps(300)), None, "its day is over");
+        assert_eq!(program.due(Time::ps(294)), None, "its day is over before the switch is ready");
     }
 
     proptest! {
-        /// However late it is asked, circuits never change in a day, and those of a day that is not over are up.
+        /// However late it is asked, circuits never change in a day, and those of a day that is not nearly over are up.
         #[test]
         fn no_circuit_changes_in_its_day(racks in 2usize..6, steps in prop::collection::vec(1u64..90, 1..60)) {
             let week = rotor(racks);
@@ -167,7 +201,7 @@ mod tests {
                 if program.due(now).is_some() && racks > 2 {
                     let span = Time::ps(week.span());
                     let at = Time::ps(now.as_ps() % span.as_ps());
-                    let in_day = at.as_ps() % 200_000_000 < 180_000_000;
+                    let in_day = at.as_ps() % 200_000_000 < 165_000_000;
                     let slice = &week.slice(2 * (at.as_ps() / 200_000_000) as usize);
                     let pairs: CircuitList = slice.circuits.pairs().map(|(a, b)| (a as u16, b as u16)).collect();
                     prop_assert!(!in_day || before != pairs, "the circuits of this day were up already");
