@@ -216,10 +216,14 @@ impl GroupMod {
         let buckets = ports.into_iter().map(Bucket::output).collect();
         GroupMod { command: GroupCommand::Add, kind: GroupKind::Select, group, buckets }
     }
+    /// Deletes a group if there is one with this number, and the entries that use it.
+    pub fn delete(group: u32) -> GroupMod {
+        let (command, kind) = (GroupCommand::Delete, GroupKind::All);
+        GroupMod { command, kind, group, buckets: Vec::new() }
+    }
     /// Deletes all groups, and the entries that use them.
     pub fn delete_all() -> GroupMod {
-        let (command, kind) = (GroupCommand::Delete, GroupKind::All);
-        GroupMod { command, kind, group: ALL_GROUPS, buckets: Vec::new() }
+        GroupMod::delete(ALL_GROUPS)
     }
 
     pub(crate) fn encode(&self, out: &mut Vec<u8>) {

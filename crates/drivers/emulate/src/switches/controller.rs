@@ -58,8 +58,8 @@ pub struct Controller<'a> {
     moves: u64,
     /// What will change, in the order of time.
     changes: VecDeque<&'a (Time, NodeId, Change)>,
-    /// How often routes have changed.
-    rounds: u16,
+    /// Whether routes have changed an odd number of times.
+    again: bool,
     /// The rates of links that have changed.
     rates: BTreeMap<Place, Rate>,
     lateness: Lateness,
@@ -114,7 +114,7 @@ impl<'a> Controller<'a> {
             paths,
             moves: 0,
             changes: changes.into(),
-            rounds: 0,
+            again: false,
             rates: BTreeMap::new(),
             lateness,
             probes: 0,

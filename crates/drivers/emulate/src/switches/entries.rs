@@ -69,13 +69,15 @@ impl Entries<'_> {
         first.into_iter().chain(groups.into_iter().map(Body::GroupMod)).chain(entries).collect()
     }
 
-    /// The messages that change the routes of a switch to the present ones. `round` is another number each time; earlier groups
-    /// remain without effect.
-    pub(super) fn new_routes(&self, node: NodeId, round: u16) -> Vec<Body> {
-        let (groups, routes) = self.routes(node, u32::from(round) << 16);
+    /// The messages that change the routes of a switch to the present ones. `again` alternates, so that groups in use keep
+    /// their numbers until no entry uses them.
+    pub(super) fn new_routes(&self, node: NodeId, again: bool) -> Vec<Body> {
+        let (groups, routes) = self.routes(node, u32::from(again) << 16);
+        let replaced = |group: GroupMod| [GroupMod::delete(group.group), group];
+        let groups = groups.into_iter().flat_map(replaced).map(Body::GroupMod);
         let routes =
             routes.into_iter().map(|entry| FlowMod { command: Command::ModifyStrict, ..entry });
-        groups.into_iter().map(Body::GroupMod).chain(routes.map(Body::FlowMod)).collect()
+        groups.chain(routes.map(Body::FlowMod)).collect()
     }
 
     /// The groups of a switch, which have numbers above `before`, and its route to each host. Without a way to a host it drops

@@ -47,12 +47,12 @@ impl<'a> Controller<'a> {
             return Ok(());
         }
         self.entries.routes = routes;
-        self.rounds += 1;
+        self.again = !self.again;
         if let Some(own) = &mut self.chooser {
             own.scheme.reroute(routes, now);
         }
         for (node, channel) in &mut self.network.channels {
-            for body in self.entries.new_routes(*node, self.rounds) {
+            for body in self.entries.new_routes(*node, self.again) {
                 channel.send(body);
             }
         }
