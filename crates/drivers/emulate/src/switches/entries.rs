@@ -254,11 +254,14 @@ mod tests {
             };
             for node in super::super::switches(&graph) {
                 let bodies = entries.of_switch(node);
-                let changes = |body: &Body| match body {
-                    Body::FlowMod(change) => change.priority == ROUTE,
-                    _ => false,
+                let of_table = |wanted: u8| {
+                    let changes = |body: &&Body| match body {
+                        Body::FlowMod(FlowMod { table, priority: ROUTE, .. }) => *table == wanted,
+                        _ => false,
+                    };
+                    bodies.iter().filter(changes).count()
                 };
-                assert_eq!(bodies.iter().filter(|body| changes(body)).count(), 16);
+                assert_eq!((of_table(LINKS), of_table(PATHS)), (4, 16));
                 let groups = bodies.iter().filter(|body| matches!(body, Body::GroupMod(_)));
                 let is_core = graph.nodes[node.at()].name.starts_with("core");
                 // One of them deletes all groups.
