@@ -22,13 +22,7 @@ pub(super) fn faults(
 ) -> Vec<SpecError> {
     let mut faults = engine(spec);
     faults.extend(measure(&scenario.measure));
-    let of_controller = |event: &&EventSpec| {
-        matches!(event.kind, EventKind::ControllerDown { .. } | EventKind::ControllerUp { .. })
-    };
-    if scenario.event.iter().any(|event| of_controller(&event)) {
-        let why = "`event`: the controller of real switches does not stop: leave `controller-down` and `controller-up` out";
-        faults.push(SpecError::new("event", why));
-    }
+    faults.extend(scenario.event.iter().enumerate().filter_map(event));
     if scenario.fabric.hybrid().is_some() {
         let why = "circuit switches are modelled only: leave `switches` out";
         faults.push(SpecError::new("fabric", why));
@@ -67,6 +61,13 @@ fn engine(spec: &EmulateSpec) -> Vec<SpecError> {
         faults.push(SpecError::new("engine.gate", why));
     }
     faults
+}
+
+fn event((at, event): (usize, &EventSpec)) -> Option<SpecError> {
+    let of_controller =
+        matches!(event.kind, EventKind::ControllerDown { .. } | EventKind::ControllerUp { .. });
+    let why = "the controller of real switches does not stop: leave this event out";
+    of_controller.then(|| SpecError::new(format!("event[{at}].kind"), why))
 }
 
 fn measure(measure: &MeasureSpec) -> Vec<SpecError> {
