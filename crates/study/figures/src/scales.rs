@@ -116,8 +116,11 @@ pub fn log(unit: Measure, low: f64, high: f64, span: Span) -> Scale {
         .filter(|power| power.rem_euclid(every) == 0)
         .flat_map(|power| digits.iter().map(move |digit| digit * 10f64.powi(power)));
     let inside = values.filter(|v| *v >= low * (1.0 - 1e-9) && *v <= high * (1.0 + 1e-9));
-    let ticks = inside.map(|value| (value, quantity(unit, value, 4))).collect();
-    Scale { low, high, from: span.from, to: span.to, kind: Kind::Log, ticks, suffix: "" }
+    let ticks: Vec<_> = inside.map(|value| (value, quantity(unit, value, 4))).collect();
+    // Values that are close to each other have the labels of a linear scale.
+    let labels = linear(unit, low, high, span);
+    let (ticks, suffix) = if ticks.len() < 2 { (labels.ticks, labels.suffix) } else { (ticks, "") };
+    Scale { low, high, from: span.from, to: span.to, kind: Kind::Log, ticks, suffix }
 }
 
 /// Shares by the logarithm of their distance to 100 %: the steps from 90 % to 99 % to 99.9 % are equal.
@@ -268,6 +271,12 @@ mod tests {
         assert_eq!(labels(&scale), ["10\u{a0}µs", "100\u{a0}µs", "1\u{a0}ms", "10\u{a0}ms"]);
         assert_eq!((scale.at(0.0), scale.at(1e-5), scale.at(1e-2)), (100.0, 100.0, 300.0));
         assert!((scale.at(1e-4) - 100.0 - 200.0 / 3.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn close_values_have_labels_on_a_logarithmic_scale() {
+        let scale = log(Measure::Seconds, 0.00521, 0.00532, SPAN);
+        assert_eq!((labels(&scale), scale.suffix), (vec!["5.25", "5.30"], "ms"));
     }
 
     #[test]

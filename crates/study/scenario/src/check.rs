@@ -324,11 +324,12 @@ fn event(event: &EventSpec, graph: &Graph, stations: &[String], end: Option<Time
             known_switch(graph, switch)
         }
         EventKind::ControllerDown { controller } | EventKind::ControllerUp { controller } => {
-            ensure(stations.contains(controller), "controller", || {
-                format!(
+            ensure(stations.contains(controller), "controller", || match stations {
+                [] => "no scheme of this scenario has a controller".into(),
+                _ => format!(
                     "`controller` = \"{controller}\" is in no scheme; there are: {}",
                     stations.join(", ")
-                )
+                ),
             })
         }
         EventKind::Leave { host } | EventKind::Join { host } => known_host(graph, host),

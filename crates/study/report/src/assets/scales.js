@@ -48,8 +48,10 @@ function logScale(unit, low, high, from, to, parts) {
     }
   }
   const span = Math.log(high / low);
+  // Values that are close to each other have the labels of a linear scale.
+  const labels = ticks.length < 2 ? linearScale(unit, low, high, from, to, parts) : { ticks, suffix: '' };
   return {
-    unit, low, high, ticks, suffix: '',
+    unit, low, high, ticks: labels.ticks, suffix: labels.suffix,
     at: value => value <= low ? from : from + Math.log(value / low) / span * (to - from),
     inverse: pixel => low * Math.exp((pixel - from) / (to - from) * span),
   };
