@@ -256,6 +256,17 @@ fn programs_run_on_hosts() {
     }
 }
 
+/// The last output of a program may be in its pipe when the program has ended.
+#[test]
+fn output_is_awaited_after_a_program_has_ended() {
+    let app = "[[app]]\nhost = \"h0\"\nrun = \"(sleep 0.01; echo last) & echo first\"\n";
+    let Some(folder) = folder("output", &[PLAIN, app]) else { return };
+    emulated(&folder, &[]);
+    let table = std::fs::read_to_string(folder.results()[0].join("apps.csv"));
+    let table = table.expect("a table of programs");
+    assert!(table.contains("first\nlast"), "{table}");
+}
+
 /// In virtual time a program without the C library's clock is refused, and the others run.
 #[test]
 fn a_program_that_would_have_real_time_is_refused() {

@@ -10,7 +10,8 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 /// A program to run.
 #[derive(Clone, Debug)]
@@ -42,7 +43,7 @@ pub struct Ran {
 const MOST_OUTPUT: usize = 1 << 20;
 /// The interval at which programs are checked.
 const PERIOD: Duration = Duration::from_millis(2);
-/// The time that a program has to end after a request.
+/// The time that a program has to end after a request, and that processes which hold its output have afterwards.
 const GRACE: Duration = Duration::from_secs(1);
 
 /// Runs `programs` until all programs that are not in the background have ended and `others` says that nothing else is
@@ -73,12 +74,19 @@ pub fn run(
         std::thread::sleep(PERIOD);
     }
     states.iter().for_each(|state| state.signal(Signal::TERM));
-    let patience = std::time::Instant::now();
-    while patience.elapsed() < GRACE && states.iter_mut().any(State::runs) {
+    wait_while(|| states.iter_mut().any(State::runs));
+    states.iter().for_each(|state| state.signal(Signal::KILL));
+    // The last output may still be in the pipe.
+    wait_while(|| states.iter().any(State::prints));
+    Ok(states.into_iter().map(State::finish).collect())
+}
+
+/// Waits for at most [`GRACE`].
+fn wait_while(mut waits: impl FnMut() -> bool) {
+    let begin = Instant::now();
+    while waits() && begin.elapsed() < GRACE {
         std::thread::sleep(PERIOD);
     }
-    states.iter().for_each(|state| state.signal(Signal::KILL));
-    Ok(states.into_iter().map(State::finish).collect())
 }
 
 #[derive(Default)]
@@ -86,6 +94,8 @@ struct State {
     ran: Ran,
     child: Option<Child>,
     output: Arc<Mutex<Vec<u8>>>,
+    /// Reads the output until no process holds the pipe, possibly longer than the program runs.
+    collector: Option<JoinHandle<()>>,
 }
 
 impl State {
@@ -109,8 +119,7 @@ impl State {
         drop(command);
         self.ran.started = Some(now);
         let output = Arc::clone(&self.output);
-        // The thread ends when no process holds the pipe, possibly later than the program ends.
-        std::thread::spawn(move || collect(reader, &output));
+        self.collector = Some(std::thread::spawn(move || collect(reader, &output)));
         Ok(())
     }
 
@@ -127,6 +136,10 @@ impl State {
 
     fn runs(&mut self) -> bool {
         self.child.as_mut().is_some_and(|child| matches!(child.try_wait(), Ok(None)))
+    }
+
+    fn prints(&self) -> bool {
+        self.collector.as_ref().is_some_and(|collector| !collector.is_finished())
     }
 
     fn signal(&self, signal: Signal) {
