@@ -192,7 +192,8 @@ fn real_switches_follow_the_scheduler() {
     assert!(decisions.as_f64().is_some_and(|count| count > 0.0), "{summary}");
 }
 
-/// While both links of a leaf are down nothing passes, and what switches drop there is counted. A link that is down alone is
+/// While both links of a leaf are down nothing passes, and what switches drop there is counted, also after routes have
+/// changed. A link that is down alone is
 /// avoided once routes have changed.
 #[test]
 fn real_switches_fail() {
@@ -218,8 +219,10 @@ fn real_switches_fail() {
     assert!(output.status.success(), "{}", stderr(&output));
     let summary: Value = serde_json::from_slice(&output.stdout).expect("a summary");
     assert_eq!(summary["engine"]["emulation"]["lost_outside"], 0);
-    let dropped = summary["engine"]["dropped"]["link_down"].as_u64();
-    assert!(dropped.is_some_and(|count| count > 0), "{summary}");
+    for why in ["link_down", "no_route"] {
+        let dropped = summary["engine"]["dropped"][why].as_u64();
+        assert!(dropped.is_some_and(|count| count > 0), "{why}: {summary}");
+    }
     let flows = std::fs::read_to_string(folder.results()[0].join("flows.csv")).expect("flows");
     let ends = flows.lines().skip(1).filter_map(|line| line.split(',').nth(8)?.parse::<u64>().ok());
     let ends: Vec<u64> = ends.filter(|end| *end > 0).map(|end| end / 1_000_000_000).collect();

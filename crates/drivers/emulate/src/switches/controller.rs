@@ -4,7 +4,7 @@ mod changes;
 
 use super::cables::{self, Counted, interface};
 use super::channel::Channel;
-use super::entries::{COUNTED, CUT, Entries, LINKS, Placed, moved};
+use super::entries::{COUNTED, CUT, Entries, LINKS, NOWHERE, PATHS, Placed, moved};
 use super::vswitch::COUNTS_ARE_OLD;
 use super::{RealNetwork, SwitchError, failed};
 use crate::clock::{Clock, Dilation};
@@ -78,14 +78,23 @@ pub struct Ended {
     pub lateness: Lateness,
     /// Processor time of the switches, as a share of real time.
     pub cpu_share: f64,
-    /// Packets that arrived at switches and that these did not process.
-    pub lost: u64,
-    /// Packets dropped because a link was down.
-    pub cut: u64,
+    /// Packets that reached no other node.
+    pub lost: Lost,
     /// Counters of the scheme.
     pub counters: Vec<(Counter, u64)>,
     /// How often connections were moved to other paths.
     pub moves: u64,
+}
+
+/// The packets that switches have received and not sent on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Lost {
+    /// Those for which switches had no room, or that they did not process.
+    pub unprocessed: u64,
+    /// Those dropped because a link was down.
+    pub cut: u64,
+    /// Those for hosts to which there was no way.
+    pub nowhere: u64,
 }
 
 impl<'a> Controller<'a> {
@@ -184,11 +193,11 @@ impl<'a> Controller<'a> {
             counted.dropped -= earlier.dropped.min(counted.dropped);
         }
         let arrived = std::mem::take(&mut self.arrived);
-        let (lost, cut) = self.lost(&arrived)?;
+        let lost = self.lost(&arrived)?;
         let counters = self.chooser.as_ref().map_or(vec![], |own| own.scheme.counts());
         let Controller { lateness, moves, .. } = self;
         let cpu_share = cpu.as_secs_f64() / real.as_secs_f64();
-        Ok(Ended { reached, ports, lateness, cpu_share, lost, cut, counters, moves })
+        Ok(Ended { reached, ports, lateness, cpu_share, lost, counters, moves })
     }
 
     /// When there is more to do.
@@ -338,27 +347,28 @@ impl<'a> Controller<'a> {
         Ok(all)
     }
 
-    /// The packets that switches had no room to receive, or received and did not process, since `before`; and those that they
-    /// dropped because a link was down. Packets are counted when they have arrived, and entries a while later, when their
-    /// counts include these packets.
-    fn lost(&mut self, before: &[(u64, u64)]) -> io::Result<(u64, u64)> {
+    /// The packets that switches have lost since `before`. Packets are counted when they have arrived, and entries a while
+    /// later, when their counts include these packets.
+    fn lost(&mut self, before: &[(u64, u64)]) -> io::Result<Lost> {
         let arrived = self.arrived()?;
         std::thread::sleep(COUNTS_ARE_OLD * 4);
-        let (mut lost, mut cut) = (0, 0);
+        let mut lost = Lost::default();
         let channels = self.network.channels.iter_mut();
         for ((_, channel), ((received, dropped), (earlier, lost_earlier))) in
             channels.zip(arrived.iter().zip(before))
         {
             let entries = flows(channel, FlowFilter::cookie(0, 0))?;
-            let packets = |table: fn(&&FlowStats) -> bool| -> u64 {
-                entries.iter().filter(table).map(|entry| entry.packets).sum()
+            let packets = |of: fn(&&FlowStats) -> bool| -> u64 {
+                entries.iter().filter(of).map(|entry| entry.packets).sum()
             };
             let matched = packets(|entry| entry.table == LINKS);
-            let followed = packets(|entry| entry.table != LINKS && entry.cookie & CUT == 0);
-            lost += (received - earlier).saturating_sub(matched) + (dropped - lost_earlier);
-            cut += matched.saturating_sub(followed);
+            let followed = packets(|entry| entry.table == PATHS && entry.cookie & CUT == 0);
+            lost.unprocessed +=
+                (received - earlier).saturating_sub(matched) + (dropped - lost_earlier);
+            lost.cut += matched.saturating_sub(followed);
+            lost.nowhere += packets(|entry| entry.table == NOWHERE);
         }
-        Ok((lost, cut))
+        Ok(lost)
     }
 }
 

@@ -11,7 +11,7 @@ use slotline_emulate::clock::Dilation;
 use slotline_emulate::registry::Registered;
 use slotline_emulate::replay::Replayed;
 use slotline_emulate::shared::Shared;
-use slotline_emulate::switches::controller::{Chooser, Controller, Ended, Place};
+use slotline_emulate::switches::controller::{Chooser, Controller, Ended, Lost, Place};
 use slotline_emulate::switches::{Entries, RealNetwork, SwitchOptions};
 use slotline_emulate::virtual_time::Environment;
 use slotline_net::id::{HostId, NodeId, PortId};
@@ -163,7 +163,7 @@ fn emulation(ended: &Ended, dilation: Dilation, limit: Duration) -> Emulation {
         late_most_ns: ns(late.most()),
         late_limit_ns: ns(limit),
         cpu_share: ended.cpu_share,
-        lost_outside: ended.lost,
+        lost_outside: ended.lost.unprocessed,
         foreign: 0,
     }
 }
@@ -216,7 +216,8 @@ fn flows(scene: &Scene, replayed: &[Replayed]) -> Vec<FlowRow> {
 /// are left.
 fn census(scene: &Scene, ended: &Ended) -> Conservation {
     let is_host = |node: NodeId| scene.graph.hosts.contains(&node);
-    let (mut sent, mut delivered, mut full) = (0, 0, ended.lost);
+    let Lost { unprocessed, cut, nowhere } = ended.lost;
+    let (mut sent, mut delivered, mut full) = (0, 0, unprocessed);
     for ((node, port), counted) in &ended.ports {
         let far = scene.wiring.of(*node)[port.at()].far.node;
         match (is_host(*node), is_host(far)) {
@@ -229,8 +230,9 @@ fn census(scene: &Scene, ended: &Ended) -> Conservation {
     }
     let mut census = Conservation { delivered, ..Conservation::default() };
     census.dropped[DropReason::Full as usize] = full;
-    census.dropped[DropReason::LinkDown as usize] = ended.cut;
-    let known = delivered + full + ended.cut;
+    census.dropped[DropReason::LinkDown as usize] = cut;
+    census.dropped[DropReason::NoRoute as usize] = nowhere;
+    let known = delivered + full + cut + nowhere;
     census.sent = sent.max(known);
     census.in_flight = census.sent - known;
     census
