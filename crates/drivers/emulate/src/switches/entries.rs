@@ -240,7 +240,7 @@ mod tests {
     use super::*;
     use slotline_net::node::host::Spread;
     use slotline_net::route::RoutingSpec;
-    use slotline_net::topology::{Down, FatTreeSpec, TopologySpec};
+    use slotline_net::topology::{Down, FatTreeSpec, Link, TopologySpec};
     use slotline_net::transport::congestion::AlgorithmKind::NewReno as NEW_RENO;
 
     /// The routes of a switch lead to each host, by a group where several ports do.
@@ -277,6 +277,39 @@ mod tests {
                 // One of them deletes all groups.
                 assert_eq!(groups.count(), 1 + usize::from(spreads && !is_core));
             }
+        }
+    }
+
+    /// No switch knows a way to a host without a link, and the first one drops what a connection sends there.
+    #[test]
+    fn packets_without_a_way_are_counted() {
+        let graph = TopologySpec::FatTree(FatTreeSpec::new(4)).build().unwrap();
+        let wiring = graph.wiring();
+        let (lost, node) = (HostId(9), graph.hosts[9]);
+        let at_host = |link: &Link| link.ends().iter().any(|end| end.node == node);
+        let links = graph.links.iter().position(at_host).into_iter().collect();
+        let down = Down { links, ..Down::default() };
+        let routes = Routes::build(&graph, RoutingSpec::Ecmp, &down, 1);
+        let mut traffic = slotline_net::workload::Traffic::default();
+        slotline_net::node::external_host::add_shared_conns(&mut traffic, 16);
+        let transport = slotline_net::transport::TransportSpec::of(NEW_RENO).build().unwrap();
+        let plan = Plan::new(traffic, transport, Spread::PerFlow, graph.host_keys(), 1).unwrap();
+        let (graph, wiring, routes, plan) = (&graph, &wiring, &routes, &plan);
+        let entries = Entries { graph, wiring, routes, plan, spreads: true, counts: false };
+        let goes_nowhere = |entry: &FlowMod| entry.instructions == [Instruction::Goto(NOWHERE)];
+        let to_lost = Field::to(entries.addresses().of(lost));
+        for switch in super::super::switches(graph) {
+            for body in entries.new_routes(switch, true) {
+                let Body::FlowMod(entry) = body else { continue };
+                assert_eq!(goes_nowhere(&entry), entry.fields.contains(&to_lost), "{entry:?}");
+            }
+        }
+        for (conn, info) in (0..).zip(&plan.traffic.conns) {
+            let sent = entries.connection(conn, None);
+            let first = wiring.of(graph.hosts[info.src.at()])[0].far.node;
+            let is_dropped = sent.iter().any(|(_, entry)| goes_nowhere(entry));
+            assert_eq!(is_dropped, info.dst == lost || info.src == lost, "{conn}");
+            assert!(!is_dropped || sent.len() == 1 && sent[0].0 == first);
         }
     }
 }
