@@ -80,9 +80,11 @@ fn seconds(now: &Status) -> f64 {
 
 fn page(running: &Running, before: &Status, now: &Status, links: usize) -> String {
     let span = seconds(now) - seconds(before);
+    let outside =
+        now.lost_outside.map_or(String::new(), |lost| format!(", {} lost outside", grouped(lost)));
     let mut out = format!(
         "{}, {}: {:.3} s of network time, dilation {}\n\
-         {} packets entered, {} delivered, {} dropped, {} lost outside; late by {} us (99 %), {} us (most); CPU {:.0} %\n",
+         {} packets entered, {} delivered, {} dropped{outside}; late by {} us (99 %), {} us (most); CPU {:.0} %\n",
         running.scenario,
         now.scheme,
         seconds(now),
@@ -90,7 +92,6 @@ fn page(running: &Running, before: &Status, now: &Status, links: usize) -> Strin
         grouped(now.entered),
         grouped(now.delivered),
         grouped(now.dropped),
-        grouped(now.lost_outside),
         now.late_p99_ns / 1_000,
         now.late_most_ns / 1_000,
         now.cpu_share * 100.0,

@@ -4,7 +4,7 @@
 use crate::folder::{BAD_INPUT, Folder, stderr};
 use serde_json::Value;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 const PLAIN: &str = r#"
@@ -192,7 +192,8 @@ fn real_switches_follow_the_scheduler() {
     assert!(decisions.as_f64().is_some_and(|count| count > 0.0), "{summary}");
 }
 
-/// While both links of a leaf are down nothing passes, and what switches drop there is counted. A link that is down alone is
+/// While both links of a leaf are down nothing passes, and what switches drop there is counted, also after routes have
+/// changed. A link that is down alone is
 /// avoided once routes have changed.
 #[test]
 fn real_switches_fail() {
@@ -218,8 +219,10 @@ fn real_switches_fail() {
     assert!(output.status.success(), "{}", stderr(&output));
     let summary: Value = serde_json::from_slice(&output.stdout).expect("a summary");
     assert_eq!(summary["engine"]["emulation"]["lost_outside"], 0);
-    let dropped = summary["engine"]["dropped"]["link_down"].as_u64();
-    assert!(dropped.is_some_and(|count| count > 0), "{summary}");
+    for why in ["link_down", "no_route"] {
+        let dropped = summary["engine"]["dropped"][why].as_u64();
+        assert!(dropped.is_some_and(|count| count > 0), "{why}: {summary}");
+    }
     let flows = std::fs::read_to_string(folder.results()[0].join("flows.csv")).expect("flows");
     let ends = flows.lines().skip(1).filter_map(|line| line.split(',').nth(8)?.parse::<u64>().ok());
     let ends: Vec<u64> = ends.filter(|end| *end > 0).map(|end| end / 1_000_000_000).collect();
@@ -227,6 +230,86 @@ fn real_switches_fail() {
     assert!(between(380, 600) > 0, "the other link is used: {ends:?}");
     assert_eq!(between(650, 900), 0, "no link is left: {ends:?}");
     assert!(between(900, 1500) > 0, "links work again: {ends:?}");
+}
+
+/// What leaves ports of real switches and of hosts is captured, queues are sampled, and both agree with the ports' counts.
+#[test]
+fn real_switches_are_observed() {
+    let measure = "[measure]\nsample = \"5ms\"\ncapture = [\"h0-leaf0\", \"leaf0-h0\"]\n";
+    let slow = SWITCHES.replace("uplink-rate = \"4Mbps\"", "uplink-rate = \"2Mbps\"");
+    let Some(folder) = folder("emulate-observed", &[&slow, measure]) else { return };
+    if !has_open_vswitch(&folder) {
+        return;
+    }
+    let own = folder.0.join("run");
+    let command = |arguments: &[&str]| {
+        let mut command = folder.command(arguments);
+        command.env("SLOTLINE_RUN_DIR", &own).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.spawn().expect("it starts")
+    };
+    let running = command(&["emulate", "s.toml", "--accept-late", "--dilation", "4"]);
+    let mut top = String::new();
+    let patience = Instant::now();
+    while !top.contains("leaf0-spine") && patience.elapsed() < Duration::from_secs(60) {
+        let shown = command(&["top", "--once"]).wait_with_output().expect("it ends");
+        top = String::from_utf8_lossy(&shown.stdout).into_owned();
+    }
+    let output = running.wait_with_output().expect("it ends");
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(top.contains("switches, reno: ") && top.contains("packets entered"), "{top}");
+    let rates = top.lines().filter(|line| line.contains("leaf0-spine"));
+    let rates: Vec<f64> =
+        rates.filter_map(|line| line.split_whitespace().nth(1)?.parse().ok()).collect();
+    assert!(rates.iter().any(|rate| (0.2..2.2).contains(rate)), "a link has 2 Mbit/s: {top}");
+    let result = &folder.results()[0];
+    let table = |name: &str| {
+        let text = std::fs::read_to_string(result.join(name)).expect("a table");
+        let rows = text.lines().skip(1).map(|row| row.split(',').map(str::to_owned).collect());
+        rows.collect::<Vec<Vec<String>>>()
+    };
+    let number = |row: &Vec<String>, column: usize| row[column].parse::<u64>().expect("a number");
+    let (ports, samples) = (table("ports.csv"), table("samples.csv"));
+    let port = |node: &str, port: &str| {
+        let found = ports.iter().find(|row| row[2] == node && row[3] == port);
+        found.expect("a port")
+    };
+    let of_leaf: Vec<_> =
+        samples.iter().filter(|row| row[3] == "leaf0" && row[4] == "h0").collect();
+    assert!((100..300).contains(&of_leaf.len()), "{} of 299 samples", of_leaf.len());
+    let sent: Vec<u64> = of_leaf.iter().map(|row| number(row, 6)).collect();
+    assert!(
+        sent.is_sorted() && sent.last().is_some_and(|last| *last <= number(port("leaf0", "h0"), 6))
+    );
+    let longest = samples.iter().map(|row| number(row, 5)).max().expect("samples");
+    assert!((1_000..=128_000).contains(&longest), "{longest} bytes wait at an uplink");
+    assert_eq!(ports.iter().map(|row| number(row, 9)).max(), Some(longest));
+    let file = folder.0.join("captured.pcapng");
+    let names = [result, &file].map(|path| path.to_str().expect("a name"));
+    let export = folder.run(&["export", "pcapng", names[0], "-o", names[1]]);
+    assert!(export.status.success(), "{}", stderr(&export));
+    let [sent, received] = [0, 1].map(|interface| addresses(&file, interface));
+    let h0 = [10, 77, 0, 1];
+    assert!(sent.iter().all(|(src, _)| *src == h0) && received.iter().all(|(_, dst)| *dst == h0));
+    for (captured, port) in [(sent, port("h0", "leaf0")), (received, port("leaf0", "h0"))] {
+        let (captured, counted) = (captured.len() as u64, number(port, 5));
+        assert!(counted > 50 && captured.abs_diff(counted) < 10, "{captured} {counted}");
+    }
+}
+
+/// The source and the destination of each packet at an interface of a capture.
+fn addresses(file: &Path, interface: u32) -> Vec<([u8; 4], [u8; 4])> {
+    let bytes = std::fs::read(file).expect("a capture");
+    let word = |at: usize| bytes.get(at..)?.first_chunk().map(|four| u32::from_le_bytes(*four));
+    let address = |at: usize| *bytes[at..].first_chunk().expect("an IP header");
+    let (mut at, mut found) = (0, Vec::new());
+    while let (Some(kind), Some(length)) = (word(at), word(at + 4)) {
+        // A packet's block has 28 bytes before the packet, which has 14 bytes before its IP header.
+        if kind == 6 && word(at + 8) == Some(interface) {
+            found.push((address(at + 28 + 14 + 12), address(at + 28 + 14 + 16)));
+        }
+        at += length as usize;
+    }
+    found
 }
 
 #[test]

@@ -57,6 +57,10 @@ impl Clock {
     pub fn now(&self) -> Time {
         self.dilation.network(self.origin.elapsed())
     }
+    /// The network time at a real instant; `None` if that was before network time began.
+    pub fn at(&self, instant: Instant) -> Option<Time> {
+        instant.checked_duration_since(self.origin).map(|real| self.dilation.network(real))
+    }
     /// The real time until `at`; zero if `at` is in the past.
     pub fn until(&self, at: Time) -> Duration {
         self.dilation.real(at).saturating_sub(self.origin.elapsed())

@@ -8,7 +8,7 @@ use crate::frames::{Frames, State};
 use crate::port::PREFIX;
 use crate::processors::{Pinned, cpu_time, share};
 use crate::seat::Seat;
-use crate::shared::{Counts, Fidelity, Shared, Snapshot};
+use crate::shared::{Counts, Fidelity, SNAPSHOTS, Shared, Snapshot};
 use rustix::event::epoll::{self, EventData, EventFlags};
 use slotline_bump::frame as marks;
 use slotline_linux::wait::{self, sleep};
@@ -16,7 +16,7 @@ use slotline_net::frame::{CE, Kind, Packet};
 use slotline_net::id::HostId;
 use slotline_net::node::Handover;
 use slotline_net::time::Time;
-use slotline_sim::{Hop, Stepper};
+use slotline_sim::Stepper;
 use std::io::{self, IoSlice};
 use std::net::IpAddr;
 use std::os::fd::OwnedFd;
@@ -58,8 +58,10 @@ pub struct Fabric<'a> {
 pub struct CapturedFrame {
     /// The place of the port in [`slotline_sim::Follow::ports`].
     pub place: usize,
+    /// When its first bit left.
+    pub at: Time,
     /// The packet of the model.
-    pub hop: Hop,
+    pub packet: Packet,
     /// The first bytes of the IP packet, at most [`CAPTURED`], with the mark of the model.
     pub head: Vec<u8>,
 }
@@ -90,8 +92,6 @@ const LOOSE: u64 = 1;
 const BURST: usize = 32;
 /// If the next event is nearer than this, the thread does not sleep.
 const SPIN: Duration = Duration::from_micros(25);
-/// The interval between snapshots.
-const SNAPSHOTS: Duration = Duration::from_millis(500);
 /// The longest sleep. It bounds the time until a request to stop is noticed.
 const NAP: Duration = Duration::from_millis(5);
 
@@ -362,7 +362,8 @@ impl<'a> Fabric<'a> {
             if hop.packet.has(CE) {
                 mark(&mut head, self.addresses, hop.packet.dst);
             }
-            self.captured.push(CapturedFrame { place, hop, head });
+            let (at, packet) = (Time::ps(hop.start), hop.packet);
+            self.captured.push(CapturedFrame { place, at, packet, head });
         }
     }
 

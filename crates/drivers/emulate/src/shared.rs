@@ -26,6 +26,9 @@ pub struct Snapshot {
     pub counters: Counters,
 }
 
+/// The interval between snapshots.
+pub(crate) const SNAPSHOTS: Duration = Duration::from_millis(500);
+
 /// State that the threads of an emulation share.
 #[derive(Default)]
 pub struct Shared {

@@ -5,6 +5,8 @@ mod ring;
 mod tun;
 mod xdp;
 
+pub(crate) use ring::without_ethernet;
+
 use crate::namespace::GateKind;
 use crate::namespace::INTERFACE;
 use slotline_linux::command::command;

@@ -4,6 +4,7 @@
 //! A held packet stays charged to its socket, so TCP notices that the card is busy (TCP small queues).
 
 use crate::hold::{Hold, Leave};
+use crate::netlink::{HEADER, attribute, error_of, native16};
 use nix::errno::Errno;
 use nix::sys::socket::{MsgFlags, MultiHeaders, recvmmsg};
 use rustix::net::netlink::{self, SocketAddrNetlink};
@@ -15,7 +16,6 @@ const SUBSYSTEM: u16 = 3 << 8;
 const PACKET: u16 = SUBSYSTEM;
 const VERDICT: u16 = SUBSYSTEM | 1;
 const CONFIG: u16 = SUBSYSTEM | 2;
-const ERROR: u16 = 2;
 const REQUEST: u16 = 1;
 const ACKNOWLEDGE: u16 = 4;
 /// Attributes of configurations.
@@ -34,9 +34,8 @@ const MARK: u16 = 3;
 const PAYLOAD: u16 = 10;
 const BIND: u8 = 1;
 const COPY_PACKET: u8 = 2;
-const NETLINK_HEADER: usize = 16;
 /// The headers of a message: netlink's, and one with the number of the queue.
-const HEADERS: usize = NETLINK_HEADER + 4;
+const HEADERS: usize = HEADER + 4;
 /// Room for the kernel's attributes of a packet.
 const ATTRIBUTES: usize = 512;
 /// The most packets that are read at once.
@@ -283,37 +282,13 @@ fn message(out: &mut Vec<u8>, queue: u16, [kind, flags]: [u16; 2], attributes: &
     out[start..start + 4].copy_from_slice(&length.to_ne_bytes());
 }
 
-fn native16(bytes: &[u8], at: usize) -> Option<u16> {
-    Some(u16::from_ne_bytes(*bytes.get(at..)?.first_chunk()?))
-}
-
-/// The code of an error message; 0 is an acknowledgement.
-fn error_of(message: &[u8]) -> Option<i32> {
-    (native16(message, 4)? == ERROR).then_some(())?;
-    Some(i32::from_ne_bytes(*message.get(NETLINK_HEADER..)?.first_chunk()?))
-}
-
 /// The queue, the number and the bytes of the packet that a message is about.
 fn packet_of(message: &[u8]) -> Option<(u16, u32, &[u8])> {
     (native16(message, 4)? == PACKET).then_some(())?;
     let queue = message.get(HEADERS - 2..)?.first_chunk().map(|b| u16::from_be_bytes(*b))?;
-    let number =
-        attribute(message, PACKET_HEADER)?.first_chunk().map(|b| u32::from_be_bytes(*b))?;
-    Some((queue, number, attribute(message, PAYLOAD)?))
-}
-
-/// The value of an attribute.
-fn attribute(message: &[u8], wanted: u16) -> Option<&[u8]> {
-    let mut at = HEADERS;
-    loop {
-        let length = usize::from(native16(message, at)?);
-        let kind = native16(message, at + 2)? & 0x3fff;
-        let value = message.get(at + 4..at + length)?;
-        if kind == wanted {
-            return Some(value);
-        }
-        at += length.max(4).next_multiple_of(4);
-    }
+    let list = message.get(HEADERS..)?;
+    let number = attribute(list, PACKET_HEADER)?.first_chunk().map(|b| u32::from_be_bytes(*b))?;
+    Some((queue, number, attribute(list, PAYLOAD)?))
 }
 
 #[cfg(test)]

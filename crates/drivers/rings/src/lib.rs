@@ -1,4 +1,4 @@
-//! What drivers share with the kernel by memory or as programs: packet sockets with a ring ([`PacketSocket`]), sockets of
+//! What drivers share with the kernel by memory or as programs: packet sockets with a ring ([`PacketSocket`], [`CaptureSocket`]), sockets of
 //! AF_XDP ([`XdpSocket`]), and BPF programs with their maps ([`bpf`]).
 //!
 //! Mapped memory is written by the kernel, and system calls of BPF take addresses, so the compiler can check neither. All
@@ -6,12 +6,16 @@
 #![warn(missing_docs)]
 
 pub mod bpf;
+mod capture;
 mod layout;
 mod packet;
 mod queue;
+mod ring;
 mod xdp;
 
-pub use packet::{LONGEST, PREFIX, PacketSocket};
+pub use capture::{CaptureSocket, Direction};
+pub use packet::PacketSocket;
+pub use ring::{LONGEST, PREFIX};
 pub use xdp::{LONGEST_FRAME, XdpSocket};
 
 use std::ffi::CString;

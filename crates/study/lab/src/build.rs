@@ -80,14 +80,14 @@ pub fn build(
     Ok(Assembly { network, plan, routes, wiring, flows, times_packets })
 }
 
-/// The parts of a run that the flow-level engine needs. No nodes are attached to the network.
+/// The parts of a run that the flow-level engine and real switches need. No nodes are attached to the network.
 pub(crate) fn parts(
     scenario: &Scenario,
     at: usize,
     seed: u64,
     files: &Files<'_>,
 ) -> Result<Parts, SpecError> {
-    let builder = builder(scenario, at, seed, files, Outside::None)?;
+    let builder = builder(scenario, at, seed, files, Outside::of(scenario))?;
     let timeline = builder.timeline(scenario)?;
     let sampled = builder.sampled(&scenario.measure);
     let Builder { graph, wiring, routes, plan, system, .. } = builder;

@@ -77,7 +77,7 @@ impl Scene {
         let counters = counters(outcome);
         assert!(census.holds(), "packets were lost or invented: {census:?}");
         RunRecord {
-            samples: self.samples(outcome, &self.rows()),
+            samples: self.samples(&outcome.samples),
             estimates: self.estimates(outcome, &self.rows()),
             limits: self.limits(outcome, &self.rows()),
             stopped: self.stopped(&counters, &self.rows()),
@@ -185,14 +185,16 @@ impl Scene {
         rows
     }
 
-    fn samples(&self, outcome: &Outcome, row_of: &RowOf) -> Vec<SampleRow> {
+    /// The rows of samples.
+    pub(crate) fn samples(&self, samples: &[slotline_sim::Sample]) -> Vec<SampleRow> {
+        let row_of = self.rows();
         let row = |sample: &slotline_sim::Sample| SampleRow {
             t_ps: sample.time,
             port: row_of[&self.sampled[sample.series as usize]],
             queue_bytes: sample.queued,
             tx_bytes: sample.sent,
         };
-        outcome.samples.iter().map(row).collect()
+        samples.iter().map(row).collect()
     }
 }
 

@@ -25,7 +25,7 @@ use slotline_net::transport::TransportSpec;
 use slotline_net::units::Rate;
 use slotline_scenario::emulated::kernel_name;
 use slotline_scenario::{AppSpec, EmulateSpec, EndWhen, GateSpec, Loaded, ScenarioError};
-use slotline_sim::{Journal, Stepper};
+use slotline_sim::Stepper;
 use std::net::Ipv4Addr;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -218,9 +218,7 @@ impl Run {
         let (ended, done) = std::thread::scope(|scope| {
             let work = scope.spawn(|| work.run());
             let show = |taken: &Snapshot| {
-                let status = Status::of(taken, &scene, scheme, self.dilation);
-                // If this fails, readers see the previous state.
-                let _ = serde_json::to_string(&status).map(|text| registered.show(&text));
+                publish(&registered, &Status::of(taken, &scene, scheme, self.dilation));
             };
             let shared = &shared;
             scope.spawn(move || follow_progress(job, shared, show));
@@ -291,6 +289,11 @@ impl Work<'_> {
     }
 }
 
+/// Publishes the state of a run. If this fails, readers see the previous state.
+fn publish(registered: &Registered, status: &Status) {
+    let _ = serde_json::to_string(status).map(|text| registered.show(&text));
+}
+
 /// Shows the progress of a run, and stops it on request.
 fn follow_progress(job: &Job, shared: &Shared, show: impl Fn(&Snapshot)) {
     while !shared.stopped() {
@@ -316,7 +319,8 @@ fn of(
     let Ended { stepper, classifier, counts, fidelity, captured, reached } = ended;
     let mut outcome = stepper.finish(reached);
     let mut record = scene.record(&mut outcome);
-    record.captures = captures(ports, &outcome.journal, &captured, scene);
+    let omitted = outcome.journal.captures.iter().map(|(_, omitted)| *omitted);
+    record.captures = captures(ports, omitted, &captured, scene);
     for (row, flow) in record.flows.iter_mut().zip(replayed) {
         fill(row, flow);
     }
@@ -346,17 +350,17 @@ fn of(
 /// The real packets that left the captured ports of an emulation.
 fn captures(
     choice: &Choice,
-    journal: &Journal,
+    omitted: impl Iterator<Item = u64>,
     frames: &[CapturedFrame],
     scene: &Scene,
 ) -> Vec<Capture> {
     let rows = scene.rows();
-    let omitted = journal.captures.iter().map(|(_, omitted)| *omitted);
     let empty = |(port, omitted)| Capture { port: rows[port], packets: vec![], omitted };
     let mut captures: Vec<Capture> = choice.ports.iter().zip(omitted).map(empty).collect();
     for frame in frames {
         let head = frame.head.iter().map(|byte| format!("{byte:02x}")).collect();
-        captures[frame.place].packets.push(follow::captured(&frame.hop, scene, head));
+        let packet = follow::captured(frame.at.as_ps(), frame.packet, scene, head);
+        captures[frame.place].packets.push(packet);
     }
     captures
 }

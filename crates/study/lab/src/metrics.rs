@@ -56,23 +56,25 @@ pub fn measure_all(run: &RunRecord, window: Window) -> Vec<Option<Measured>> {
     Metric::ALL.iter().map(|metric| value(*metric, &facts)).collect()
 }
 
-/// Whether a metric is not known with real hosts: time-outs of each flow, and with real switches also its retransmissions
-/// and what waits in queues.
-fn is_unknown(metric: Metric, gate: Gate) -> bool {
-    let of_model = [
-        Metric::Retransmissions,
-        Metric::QueueP50,
-        Metric::QueueP99,
-        Metric::QueueMax,
-        Metric::Marks,
-    ];
-    metric == Metric::Timeouts || gate == Gate::OpenVswitch && of_model.contains(&metric)
+/// Whether a metric is not known with real hosts: time-outs of each flow, and with real switches also its retransmissions,
+/// and what waits in queues that were not sampled.
+fn is_unknown(metric: Metric, run: &RunRecord) -> bool {
+    let of_model = match metric {
+        Metric::Retransmissions | Metric::Marks => true,
+        Metric::QueueP50 | Metric::QueueP99 | Metric::QueueMax => run.samples.is_empty(),
+        _ => false,
+    };
+    metric == Metric::Timeouts && run.engine.emulation.is_some()
+        || of_model && has_real_switches(run)
+}
+
+fn has_real_switches(run: &RunRecord) -> bool {
+    run.engine.emulation.is_some_and(|emulation| emulation.gate == Gate::OpenVswitch)
 }
 
 fn value(metric: Metric, facts: &Facts<'_>) -> Option<Measured> {
     let run = facts.run;
-    let unknown = run.engine.emulation.is_some_and(|emulation| is_unknown(metric, emulation.gate));
-    if unknown || run.engine.flow_level && metric.is_of_packets() {
+    if is_unknown(metric, run) || run.engine.flow_level && metric.is_of_packets() {
         return None;
     }
     match metric {
@@ -100,7 +102,10 @@ fn value(metric: Metric, facts: &Facts<'_>) -> Option<Measured> {
         Metric::Pauses => count(run.ports.iter().map(|port| port.pauses).sum()),
         Metric::QueueP50 => percentile(facts.busiest_queue().to_vec(), 50),
         Metric::QueueP99 => percentile(facts.busiest_queue().to_vec(), 99),
-        Metric::QueueMax => facts.longest_queue(),
+        // Between samples a queue may have been longer.
+        Metric::QueueMax => facts
+            .longest_queue()
+            .map(|longest| Measured { at_least: has_real_switches(run), ..longest }),
         Metric::CircuitUtilisation => circuits::utilisation(run),
         Metric::FabricLatencyP50 => circuits::latency(run, counters::hybrid::LATENCY.p50),
         Metric::FabricLatencyP99 => circuits::latency(run, counters::hybrid::LATENCY.p99),

@@ -21,8 +21,8 @@ pub struct Status {
     pub delivered: u64,
     /// Packets that the network has dropped so far.
     pub dropped: u64,
-    /// Packets lost outside of the network so far.
-    pub lost_outside: u64,
+    /// Packets lost outside of the network so far; nothing if that is known at the end only.
+    pub lost_outside: Option<u64>,
     /// Lateness of deliveries so far, in nanoseconds of real time: the 99th percentile.
     pub late_p99_ns: u64,
     /// Lateness of deliveries so far, in nanoseconds of real time: the maximum.
@@ -67,7 +67,7 @@ impl Status {
             entered: taken.counts.entered,
             delivered: taken.counts.delivered,
             dropped: taken.dropped,
-            lost_outside: taken.counts.refused,
+            lost_outside: Some(taken.counts.refused),
             late_p99_ns: ns(late.per_mille(990)),
             late_most_ns: ns(late.most()),
             cpu_share: taken.fidelity.cpu_share,

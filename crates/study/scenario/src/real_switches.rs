@@ -14,6 +14,9 @@ use slotline_schemes::ControlSpec;
 /// A packet of 1500 bytes. A link may have a delay of at most its time, because a longer one would be missed.
 const FULL_PACKET_BITS: f64 = 12_000.0;
 
+/// The least real time between samples, in seconds. To read all queues takes a part of it.
+const LEAST_SAMPLE_S: f64 = 2e-3;
+
 /// The errors of a scenario whose hosts are joined by real switches.
 pub(super) fn faults(
     scenario: &Scenario,
@@ -21,7 +24,7 @@ pub(super) fn faults(
     graph: Option<&Graph>,
 ) -> Vec<SpecError> {
     let mut faults = engine(spec);
-    faults.extend(measure(&scenario.measure));
+    faults.extend(sample(&scenario.measure, spec));
     faults.extend(scenario.event.iter().enumerate().filter_map(event));
     if scenario.fabric.hybrid().is_some() {
         let why = "circuit switches are modelled only: leave `switches` out";
@@ -70,14 +73,15 @@ fn event((at, event): (usize, &EventSpec)) -> Option<SpecError> {
     of_controller.then(|| SpecError::new(format!("event[{at}].kind"), why))
 }
 
-fn measure(measure: &MeasureSpec) -> Vec<SpecError> {
-    let asked = [("sample", measure.sample.is_some()), ("capture", !measure.capture.is_empty())];
-    let asked = asked.into_iter().filter(|(_, asked)| *asked);
-    let refuse = |(key, _): (&str, bool)| {
-        let why = format!("`{key}`: real switches show neither queues nor packets: leave it out");
-        SpecError::new(format!("measure.{key}"), why)
-    };
-    asked.map(refuse).collect()
+/// Samples that are closer together than queues can be read.
+fn sample(measure: &MeasureSpec, spec: &EmulateSpec) -> Option<SpecError> {
+    let (sample, least) = (measure.sample?, LEAST_SAMPLE_S / spec.dilation.max(1.0));
+    let why = format!(
+        "`sample` = {sample}: the queues of real switches are read every {} ms of real time at most: at least {} us with this dilation",
+        LEAST_SAMPLE_S * 1e3,
+        (least * 1e6).ceil()
+    );
+    (sample.as_secs_f64() < least).then(|| SpecError::new("measure.sample", why))
 }
 
 /// A host with several cards, or a link with a delay that would be missed.
@@ -157,6 +161,7 @@ mod tests {
             "control = \"flow-scheduler\"",
             "routing = \"two-level\"",
             "[[event]]\nat = \"1ms\"\nkind = \"link-down\"\nlink = \"agg0.0-core0\"",
+            "[measure]\nsample = \"2ms\"\ncapture = [\"h0-edge0.0\"]",
             "routing = \"ecmp-destination\"\nqueue = { kind = \"drop-tail\", limit = \"30KB\" }",
         ] {
             assert_eq!(errors("", rest), "", "{rest}");
@@ -182,7 +187,7 @@ mod tests {
             ("", "routing = \"spray\"", "routing"),
             ("", "control = \"fastpass\"", "control"),
             ("", "queue = { kind = \"ecn\", threshold = \"20KB\" }", "queue"),
-            ("", "[measure]\nsample = \"1ms\"", "sample"),
+            (", dilation = 3", "[measure]\nsample = \"600us\"", "at least 667 us"),
             (
                 "",
                 "control = \"hedera\"\n[[event]]\nat = \"1ms\"\nkind = \"controller-down\"\ncontroller = \"x\"",

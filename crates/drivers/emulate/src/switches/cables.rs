@@ -4,11 +4,10 @@ use super::SwitchOptions;
 use crate::bridge;
 use crate::classify::Addresses;
 use crate::namespace::{self, INTERFACE};
-use slotline_linux::command::{command, output};
+use slotline_linux::command::command;
 use slotline_net::id::{HostId, NodeId, PortId};
 use slotline_net::topology::{End, Graph, Wire, Wiring};
 use slotline_net::units::Rate;
-use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -56,17 +55,6 @@ fn near_host(host: usize) -> String {
 /// The number of a port for OpenFlow, where 0 is no port.
 pub(super) fn number(port: PortId) -> u32 {
     u32::from(port.0) + 1
-}
-
-/// What the queue of an interface has counted.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Counted {
-    /// Packets sent.
-    pub packets: u64,
-    /// Bytes sent, framing included.
-    pub bytes: u64,
-    /// Packets dropped because the queue was full.
-    pub dropped: u64,
 }
 
 impl Cables<'_> {
@@ -174,7 +162,9 @@ impl Cables<'_> {
     fn configure(&self, host: usize) -> io::Result<()> {
         let all = Addresses { hosts: self.hosts.len() as u32 };
         let address = all.of(HostId(host as u32));
-        let mut lines = namespace::interface_commands(address, &self.options.tcp);
+        // The queues of switches do not count the segments of a packet that is to be split.
+        let mut lines = format!("link set {INTERFACE} gso_max_segs 1\n");
+        lines += &namespace::interface_commands(address, &self.options.tcp);
         for other in (0..self.hosts.len()).filter(|other| *other != host) {
             let (to, mac) = (all.of(HostId(other as u32)), hardware(other));
             let _ =
@@ -194,53 +184,4 @@ impl Cables<'_> {
 fn hardware(host: usize) -> String {
     let [a, b] = (host as u16).to_be_bytes();
     format!("02:00:00:00:{a:02x}:{b:02x}")
-}
-
-/// What all queues of the present namespace have counted, by interface.
-pub(super) fn counts() -> io::Result<BTreeMap<String, Counted>> {
-    let text = output("tc", &["-s", "qdisc", "show"], "").map_err(io::Error::other)?;
-    Ok(parsed(&text))
-}
-
-/// Reads the list of `tc -s qdisc show`.
-fn parsed(text: &str) -> BTreeMap<String, Counted> {
-    let word_after = |line: &str, word: &str| {
-        let mut words = line.split_whitespace().skip_while(|one| *one != word);
-        words.nth(1).map(str::to_owned)
-    };
-    let number = |line: &str, word: &str| -> u64 {
-        let found = word_after(line, word).unwrap_or_default();
-        found.trim_end_matches(',').parse().unwrap_or_default()
-    };
-    let (mut all, mut device) = (BTreeMap::new(), None);
-    for line in text.lines() {
-        if line.starts_with("qdisc") {
-            device = word_after(line, "dev").filter(|_| line.starts_with("qdisc tbf"));
-        } else if let Some(device) = device.take_if(|_| line.trim_start().starts_with("Sent")) {
-            let packets = line.split(" bytes ").nth(1).unwrap_or_default();
-            let packets = packets.split_whitespace().next().and_then(|n| n.parse().ok());
-            let counted = Counted {
-                packets: packets.unwrap_or_default(),
-                bytes: number(line, "Sent"),
-                dropped: number(line, "(dropped"),
-            };
-            all.insert(device, counted);
-        }
-    }
-    all
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn counts_of_queues_are_read() {
-        let text = "qdisc noqueue 0: dev lo root refcnt 2 \n Sent 0 bytes 0 pkt (dropped 0, overlimits 0 requeues 0) \n \
-                    backlog 0b 0p requeues 0\nqdisc tbf 8001: dev s3p1 root refcnt 2 rate 10Mbit burst 3000b lat 118ms \n \
-                    Sent 123456 bytes 99 pkt (dropped 7, overlimits 3 requeues 0) \n backlog 0b 0p requeues 0\n";
-        let expected = Counted { packets: 99, bytes: 123_456, dropped: 7 };
-        assert_eq!(parsed(text), BTreeMap::from([("s3p1".to_owned(), expected)]));
-        assert!(parsed("qdisc tbf\n Sent").is_empty());
-    }
 }

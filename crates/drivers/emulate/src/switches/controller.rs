@@ -2,17 +2,16 @@
 
 mod changes;
 
-use super::cables::{self, Counted, interface};
 use super::channel::Channel;
-use super::entries::{COUNTED, CUT, Entries, LINKS, Placed, moved};
+use super::entries::{COUNTED, CUT, Entries, LINKS, NOWHERE, PATHS, Placed, moved};
+use super::ports::{Counts, Passed, Place, Ports};
 use super::vswitch::COUNTS_ARE_OLD;
 use super::{RealNetwork, SwitchError, failed};
 use crate::clock::{Clock, Dilation};
 use crate::lateness::Lateness;
-use crate::namespace::{self, INTERFACE};
-use crate::shared::Shared;
+use crate::shared::{self, Fidelity, Shared, Snapshot};
 use slotline_net::id::{ConnId, HostId, NodeId, PortId};
-use slotline_net::node::{Change, Counter};
+use slotline_net::node::{Change, Counter, Counters};
 use slotline_net::scheme::FlowCount;
 use slotline_net::time::Time;
 use slotline_net::topology::End;
@@ -22,16 +21,12 @@ use slotline_openflow::statistics::{FlowFilter, FlowStats};
 use slotline_sim::flow::Scheduled;
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
-use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 /// How often a switch is asked for an echo.
 const PROBE: Duration = Duration::from_millis(5);
 /// Ethernet's header, which switches count.
 const COUNTED_FRAMING: u64 = 14;
-
-/// A port of a switch.
-pub type Place = (NodeId, PortId);
 
 /// A scheme that chooses paths.
 pub struct Chooser {
@@ -44,6 +39,7 @@ pub struct Chooser {
 /// The controller of a network.
 pub struct Controller<'a> {
     network: RealNetwork,
+    ports: Ports,
     entries: Entries<'a>,
     chooser: Option<Chooser>,
     /// Bytes on the wire of a packet besides its IP packet.
@@ -68,24 +64,40 @@ pub struct Controller<'a> {
     arrived: Vec<(u64, u64)>,
 }
 
+/// What was counted before network time began.
+struct Start {
+    ports: Counts,
+    cpu: Duration,
+    at: Instant,
+}
+
 /// What happened in a network of real switches.
 pub struct Ended {
     /// The network time at the end.
     pub reached: Time,
-    /// What the ports of switches sent and dropped.
-    pub ports: BTreeMap<Place, Counted>,
+    /// What the ports of switches and the cards of hosts sent and dropped.
+    pub ports: Counts,
     /// How long switches took to answer.
     pub lateness: Lateness,
     /// Processor time of the switches, as a share of real time.
     pub cpu_share: f64,
-    /// Packets that arrived at switches and that these did not process.
-    pub lost: u64,
-    /// Packets dropped because a link was down.
-    pub cut: u64,
+    /// Packets that reached no other node.
+    pub lost: Lost,
     /// Counters of the scheme.
     pub counters: Vec<(Counter, u64)>,
     /// How often connections were moved to other paths.
     pub moves: u64,
+}
+
+/// The packets that switches have received and not sent on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Lost {
+    /// Those for which switches had no room, or that they did not process.
+    pub unprocessed: u64,
+    /// Those dropped because a link was down.
+    pub cut: u64,
+    /// Those for hosts to which there was no way.
+    pub nowhere: u64,
 }
 
 impl<'a> Controller<'a> {
@@ -101,10 +113,13 @@ impl<'a> Controller<'a> {
         timeline: &'a [(Time, NodeId, Change)],
     ) -> Result<Controller<'a>, SwitchError> {
         let (counted, pending, paths, lateness) = Default::default();
+        let ports = Ports::open(entries.graph, entries.wiring, &network.hosts);
+        let ports = ports.map_err(failed("find queues"))?;
         let mut changes: Vec<_> = timeline.iter().collect();
         changes.sort_by_key(|(at, ..)| *at);
         let mut controller = Controller {
             network,
+            ports,
             entries,
             chooser,
             framing: framing.into(),
@@ -166,29 +181,60 @@ impl<'a> Controller<'a> {
     }
 
     fn controlled(mut self, dilation: Dilation, end: Time, shared: &Shared) -> io::Result<Ended> {
-        let (before, cpu, began) =
-            (self.port_counts()?, self.network.vswitch.cpu_time()?, Instant::now());
+        let before = Start {
+            ports: self.ports.read()?,
+            cpu: self.network.vswitch.cpu_time()?,
+            at: Instant::now(),
+        };
         let clock = shared.start(dilation);
+        let mut shown = before.at;
         while !shared.stopped() && clock.now() < end {
             self.attend(&clock)?;
+            if shown.elapsed() >= shared::SNAPSHOTS {
+                shown = Instant::now();
+                self.show(&before, &clock, shared)?;
+            }
             let next = self.next(end);
             std::thread::sleep(next.map_or(PROBE, |at| clock.until(at)).min(PROBE));
         }
-        let (reached, real) = (clock.now(), began.elapsed());
-        let cpu = self.network.vswitch.cpu_time()?.saturating_sub(cpu);
-        let mut ports = self.port_counts()?;
-        for (place, counted) in &mut ports {
-            let earlier = before.get(place).copied().unwrap_or_default();
-            counted.packets -= earlier.packets.min(counted.packets);
-            counted.bytes -= earlier.bytes.min(counted.bytes);
-            counted.dropped -= earlier.dropped.min(counted.dropped);
-        }
+        let (reached, cpu_share) = (clock.now(), self.cpu_share(&before)?);
+        let ports = self.ports.read()?.since(&before.ports);
         let arrived = std::mem::take(&mut self.arrived);
-        let (lost, cut) = self.lost(&arrived)?;
-        let counters = self.chooser.as_ref().map_or(vec![], |own| own.scheme.counts());
+        let lost = self.lost(&arrived)?;
+        let counters = self.counters();
         let Controller { lateness, moves, .. } = self;
-        let cpu_share = cpu.as_secs_f64() / real.as_secs_f64();
-        Ok(Ended { reached, ports, lateness, cpu_share, lost, cut, counters, moves })
+        Ok(Ended { reached, ports, lateness, cpu_share, lost, counters, moves })
+    }
+
+    /// The processor time of the switches since the beginning, as a share of real time.
+    fn cpu_share(&self, before: &Start) -> io::Result<f64> {
+        let cpu = self.network.vswitch.cpu_time()?.saturating_sub(before.cpu);
+        Ok(cpu.as_secs_f64() / before.at.elapsed().as_secs_f64())
+    }
+
+    /// Counters of the scheme.
+    fn counters(&self) -> Vec<(Counter, u64)> {
+        self.chooser.as_ref().map_or(vec![], |own| own.scheme.counts())
+    }
+
+    /// Stores a snapshot, unless a reader is taking one at this moment. What switches lose is counted at the end only.
+    fn show(&mut self, before: &Start, clock: &Clock, shared: &Shared) -> io::Result<()> {
+        let ports = self.ports.read()?.since(&before.ports);
+        let mut counters = Counters::default();
+        self.counters().iter().for_each(|(counter, value)| counters.add(*counter, *value));
+        let Passed { sent, delivered, dropped } =
+            ports.passed(self.entries.graph, self.entries.wiring);
+        let fidelity =
+            Fidelity { deliveries: self.lateness.clone(), cpu_share: self.cpu_share(before)? };
+        shared.show(|| Snapshot {
+            at: clock.now(),
+            counts: shared::Counts { entered: sent, delivered, ..shared::Counts::default() },
+            fidelity,
+            dropped,
+            ports: ports.states(),
+            counters,
+        });
+        Ok(())
     }
 
     /// When there is more to do.
@@ -301,22 +347,6 @@ impl<'a> Controller<'a> {
         self.carry_out()
     }
 
-    /// What the queues of switches and of hosts' cards have counted.
-    fn port_counts(&self) -> io::Result<BTreeMap<Place, Counted>> {
-        let (counts, Entries { graph, wiring, .. }) = (cables::counts()?, &self.entries);
-        let ends = self.network.channels.iter().flat_map(|(node, _)| {
-            let wires = (0..).map(PortId).zip(wiring.of(*node));
-            wires.map(|(port, wire)| ((*node, port), wire.far))
-        });
-        let known = |(place, far)| Some((place, *counts.get(&interface(graph, far))?));
-        let mut all: BTreeMap<Place, Counted> = ends.filter_map(known).collect();
-        for (host, node) in self.network.hosts.iter().zip(&graph.hosts) {
-            let counts = namespace::inside(host.as_fd(), cables::counts)?;
-            all.extend(counts.get(INTERFACE).map(|counted| ((*node, PortId(0)), *counted)));
-        }
-        Ok(all)
-    }
-
     /// The packets that each switch has received, and those for which it had no room.
     fn arrived(&mut self) -> io::Result<Vec<(u64, u64)>> {
         let mut all = Vec::new();
@@ -338,27 +368,28 @@ impl<'a> Controller<'a> {
         Ok(all)
     }
 
-    /// The packets that switches had no room to receive, or received and did not process, since `before`; and those that they
-    /// dropped because a link was down. Packets are counted when they have arrived, and entries a while later, when their
-    /// counts include these packets.
-    fn lost(&mut self, before: &[(u64, u64)]) -> io::Result<(u64, u64)> {
+    /// The packets that switches have lost since `before`. Packets are counted when they have arrived, and entries a while
+    /// later, when their counts include these packets.
+    fn lost(&mut self, before: &[(u64, u64)]) -> io::Result<Lost> {
         let arrived = self.arrived()?;
         std::thread::sleep(COUNTS_ARE_OLD * 4);
-        let (mut lost, mut cut) = (0, 0);
+        let mut lost = Lost::default();
         let channels = self.network.channels.iter_mut();
         for ((_, channel), ((received, dropped), (earlier, lost_earlier))) in
             channels.zip(arrived.iter().zip(before))
         {
             let entries = flows(channel, FlowFilter::cookie(0, 0))?;
-            let packets = |table: fn(&&FlowStats) -> bool| -> u64 {
-                entries.iter().filter(table).map(|entry| entry.packets).sum()
+            let packets = |of: fn(&&FlowStats) -> bool| -> u64 {
+                entries.iter().filter(of).map(|entry| entry.packets).sum()
             };
             let matched = packets(|entry| entry.table == LINKS);
-            let followed = packets(|entry| entry.table != LINKS && entry.cookie & CUT == 0);
-            lost += (received - earlier).saturating_sub(matched) + (dropped - lost_earlier);
-            cut += matched.saturating_sub(followed);
+            let followed = packets(|entry| entry.table == PATHS && entry.cookie & CUT == 0);
+            lost.unprocessed +=
+                (received - earlier).saturating_sub(matched) + (dropped - lost_earlier);
+            lost.cut += matched.saturating_sub(followed);
+            lost.nowhere += packets(|entry| entry.table == NOWHERE);
         }
-        Ok((lost, cut))
+        Ok(lost)
     }
 }
 

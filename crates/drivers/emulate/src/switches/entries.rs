@@ -1,5 +1,6 @@
 //! The entries of switches. The first table has an entry for each port, which drops what arrives by a link that is down. The
-//! second has routes for all packets, and the port of each connection where several lead to its destination.
+//! second has routes for all packets, and the port of each connection where several lead to its destination. The third
+//! drops, and counts, packets for hosts to which there is no way.
 
 use super::cables::number;
 use crate::classify::{Addresses, FIRST_PORT, SERVER_PORT};
@@ -14,9 +15,10 @@ use slotline_openflow::message::Body;
 use slotline_openflow::modify::{Command, FlowMod, GroupMod};
 use std::collections::BTreeMap;
 
-/// The table of links, in which each packet meets one entry, and that of paths.
+/// The table of links, in which each packet meets one entry, that of paths, and that of packets without a way.
 pub(super) const LINKS: u8 = 0;
-const PATHS: u8 = 1;
+pub(super) const PATHS: u8 = 1;
+pub(super) const NOWHERE: u8 = 2;
 /// The priorities of entries: of hosts whose link is down, of connections, and of routes. Other packets are dropped with the
 /// lowest one.
 const DOWN: u16 = 200;
@@ -63,9 +65,9 @@ impl Entries<'_> {
         let (groups, routes) = self.routes(node, 0);
         let ports = (0..self.wiring.of(node).len() as u16).map(PortId);
         let links = ports.map(|port| link(Command::Add, port, true));
-        let rest = at_paths(REST, Vec::new(), Vec::new());
+        let rest = [PATHS, NOWHERE].map(rest);
         let first = [Body::FlowMod(FlowMod::delete_all()), Body::GroupMod(GroupMod::delete_all())];
-        let entries = links.chain(routes).chain([rest]).map(Body::FlowMod);
+        let entries = links.chain(routes).chain(rest).map(Body::FlowMod);
         first.into_iter().chain(groups.into_iter().map(Body::GroupMod)).chain(entries).collect()
     }
 
@@ -80,14 +82,13 @@ impl Entries<'_> {
         groups.chain(routes.map(Body::FlowMod)).collect()
     }
 
-    /// The groups of a switch, which have numbers above `before`, and its route to each host. Without a way to a host it drops
-    /// packets.
+    /// The groups of a switch, which have numbers above `before`, and its route to each host.
     fn routes(&self, node: NodeId, before: u32) -> (Vec<GroupMod>, Vec<FlowMod>) {
         let (mut groups, mut routes) = (BTreeMap::new(), Vec::new());
         for host in (0..self.addresses().hosts).map(HostId) {
             let ports = self.ports(node, host);
             let does = match ports[..] {
-                [] => Vec::new(),
+                [] => vec![Instruction::Goto(NOWHERE)],
                 [port] => vec![Instruction::output(port)],
                 _ => {
                     let next = before + groups.len() as u32 + 1;
@@ -178,7 +179,7 @@ impl Entries<'_> {
     }
 
     /// Entries at the switches of a path, and whether they are needed: where several ports lead to the destination, and at
-    /// the first switch if it counts.
+    /// the first switch if it counts. Without a path the first switch drops packets.
     fn along(
         &self,
         (src, dst): (HostId, HostId),
@@ -188,7 +189,11 @@ impl Entries<'_> {
     ) -> Vec<(bool, Placed)> {
         let address = |(_, host, port): (u8, HostId, u16)| (self.addresses().of(host), port);
         let fields = Field::connection(from.0, address(from), address(to));
-        let path = self.routes.path(self.wiring, src, dst, entropy).unwrap_or_default();
+        let Some(path) = self.routes.path(self.wiring, src, dst, entropy) else {
+            let first = self.wiring.of(self.routes.host_nodes()[src.at()])[0].far.node;
+            let nowhere = at_paths(CONNECTION, fields, vec![Instruction::Goto(NOWHERE)]);
+            return vec![(true, (first, FlowMod { cookie, ..nowhere }))];
+        };
         // The first link is the one that leaves the host.
         let switches = path.into_iter().skip(1).enumerate();
         let entry = |(at, End { node, port }): (usize, End)| {
@@ -200,6 +205,11 @@ impl Entries<'_> {
         };
         switches.map(entry).collect()
     }
+}
+
+/// The entry for all packets of a table that have no other. It drops them.
+fn rest(table: u8) -> FlowMod {
+    FlowMod { table, ..FlowMod::add(REST, Vec::new(), Vec::new()) }
 }
 
 /// An entry of the table of paths.
@@ -230,7 +240,7 @@ mod tests {
     use super::*;
     use slotline_net::node::host::Spread;
     use slotline_net::route::RoutingSpec;
-    use slotline_net::topology::{Down, FatTreeSpec, TopologySpec};
+    use slotline_net::topology::{Down, FatTreeSpec, Link, TopologySpec};
     use slotline_net::transport::congestion::AlgorithmKind::NewReno as NEW_RENO;
 
     /// The routes of a switch lead to each host, by a group where several ports do.
@@ -267,6 +277,39 @@ mod tests {
                 // One of them deletes all groups.
                 assert_eq!(groups.count(), 1 + usize::from(spreads && !is_core));
             }
+        }
+    }
+
+    /// No switch knows a way to a host without a link, and the first one drops what a connection sends there.
+    #[test]
+    fn packets_without_a_way_are_counted() {
+        let graph = TopologySpec::FatTree(FatTreeSpec::new(4)).build().unwrap();
+        let wiring = graph.wiring();
+        let (lost, node) = (HostId(9), graph.hosts[9]);
+        let at_host = |link: &Link| link.ends().iter().any(|end| end.node == node);
+        let links = graph.links.iter().position(at_host).into_iter().collect();
+        let down = Down { links, ..Down::default() };
+        let routes = Routes::build(&graph, RoutingSpec::Ecmp, &down, 1);
+        let mut traffic = slotline_net::workload::Traffic::default();
+        slotline_net::node::external_host::add_shared_conns(&mut traffic, 16);
+        let transport = slotline_net::transport::TransportSpec::of(NEW_RENO).build().unwrap();
+        let plan = Plan::new(traffic, transport, Spread::PerFlow, graph.host_keys(), 1).unwrap();
+        let (graph, wiring, routes, plan) = (&graph, &wiring, &routes, &plan);
+        let entries = Entries { graph, wiring, routes, plan, spreads: true, counts: false };
+        let goes_nowhere = |entry: &FlowMod| entry.instructions == [Instruction::Goto(NOWHERE)];
+        let to_lost = Field::to(entries.addresses().of(lost));
+        for switch in super::super::switches(graph) {
+            for body in entries.new_routes(switch, true) {
+                let Body::FlowMod(entry) = body else { continue };
+                assert_eq!(goes_nowhere(&entry), entry.fields.contains(&to_lost), "{entry:?}");
+            }
+        }
+        for (conn, info) in (0..).zip(&plan.traffic.conns) {
+            let sent = entries.connection(conn, None);
+            let first = wiring.of(graph.hosts[info.src.at()])[0].far.node;
+            let is_dropped = sent.iter().any(|(_, entry)| goes_nowhere(entry));
+            assert_eq!(is_dropped, info.dst == lost || info.src == lost, "{conn}");
+            assert!(!is_dropped || sent.len() == 1 && sent[0].0 == first);
         }
     }
 }

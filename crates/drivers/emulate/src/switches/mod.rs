@@ -12,6 +12,8 @@ mod cables;
 mod channel;
 pub mod controller;
 mod entries;
+pub mod observer;
+pub mod ports;
 pub mod vswitch;
 
 use crate::clock::Dilation;

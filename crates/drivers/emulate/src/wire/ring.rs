@@ -27,12 +27,8 @@ impl Ring {
 impl Wire for Ring {
     fn read(&mut self, buffer: &mut Vec<u8>) -> io::Result<Option<usize>> {
         buffer.clear();
-        if !self.0.receive(buffer) || buffer.len() < PREFIX + ETHERNET.len() {
-            return Ok(None);
-        }
-        buffer.drain(PREFIX..PREFIX + ETHERNET.len());
-        shift(buffer, |at| at.wrapping_sub(ETHERNET.len() as u16));
-        Ok(Some(buffer.len()))
+        let is_there = self.0.receive(buffer) && without_ethernet(buffer);
+        Ok(is_there.then_some(buffer.len()))
     }
 
     fn deliver(&mut self, parts: &[IoSlice<'_>]) -> bool {
@@ -54,6 +50,16 @@ impl AsFd for Ring {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
     }
+}
+
+/// Removes the Ethernet header of a frame with its prefix. Returns whether it had one.
+pub(crate) fn without_ethernet(frame: &mut Vec<u8>) -> bool {
+    if frame.len() < PREFIX + ETHERNET.len() {
+        return false;
+    }
+    frame.drain(PREFIX..PREFIX + ETHERNET.len());
+    shift(frame, |at| at.wrapping_sub(ETHERNET.len() as u16));
+    true
 }
 
 /// Changes where the prefix of a frame refers to, as far as it refers to something.

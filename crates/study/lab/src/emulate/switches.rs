@@ -1,17 +1,21 @@
 //! Runs with real switches: Open vSwitch under this program's controller.
 
-use super::{Work, WorkDone, fill, follow_progress, kernel, programs};
+use super::{Work, WorkDone, captures, fill, follow_progress, kernel, programs, publish};
 use crate::build;
 use crate::build_flow::{self, Parts};
 use crate::collect::{Scene, control_row, planned};
+use crate::follow::Choice;
 use crate::record::{Conservation, Emulation, EngineStats, FlowRow, Gate, PortRow, RunRecord};
 use crate::run::Job;
+use crate::status::Status;
 use slotline_emulate::classify::Addresses;
 use slotline_emulate::clock::Dilation;
 use slotline_emulate::registry::Registered;
 use slotline_emulate::replay::Replayed;
-use slotline_emulate::shared::Shared;
-use slotline_emulate::switches::controller::{Chooser, Controller, Ended, Place};
+use slotline_emulate::shared::{Shared, Snapshot};
+use slotline_emulate::switches::controller::{Chooser, Controller, Ended, Lost};
+use slotline_emulate::switches::observer::{Asked, Observed, Observer};
+use slotline_emulate::switches::ports::{Passed, Place};
 use slotline_emulate::switches::{Entries, RealNetwork, SwitchOptions};
 use slotline_emulate::virtual_time::Environment;
 use slotline_net::id::{HostId, NodeId, PortId};
@@ -22,9 +26,11 @@ use slotline_net::time::Time;
 use slotline_scenario::{EmulateSpec, EndWhen, Loaded, ScenarioError};
 use slotline_schemes::counters;
 use slotline_sim::flow::Scheduled;
+use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::thread::ScopedJoinHandle;
 use std::time::Duration;
 
 /// The folder of Open vSwitch's files in that of the emulation.
@@ -50,8 +56,16 @@ pub(super) fn record(
         Arc::clone(routes),
         parts.sampled.clone(),
     );
-    let (ended, done) = run(loaded, job, spec, &parts, dilation)?;
-    let mut record = record_of(&of, &ended, &done.flows);
+    let choice = Choice::capture(&of, &loaded.scenario.measure);
+    let asked = Asked {
+        sampled: parts.sampled.clone(),
+        interval: loaded.scenario.measure.sample.unwrap_or_default(),
+        captured: if job.followed { choice.ports.clone() } else { Vec::new() },
+        limit: choice.limit,
+    };
+    let Done { ended, observed, work: done } = run(loaded, job, spec, (&parts, &of), asked)?;
+    let mut record = record_of(&of, &ended, &observed, &done.flows);
+    record.captures = captures(&choice, observed.omitted.iter().copied(), &observed.frames, &of);
     let late = limit(&parts, dilation);
     record.engine.emulation = Some(emulation(&ended, dilation, late));
     record.apps = loaded
@@ -75,14 +89,22 @@ fn chooser(parts: &Parts, seed: u64) -> Result<Option<Chooser>, ScenarioError> {
     }))
 }
 
+/// What a run has left.
+struct Done {
+    ended: Ended,
+    observed: Observed,
+    work: WorkDone,
+}
+
 /// Makes the network, and runs the workload on it.
 fn run(
     loaded: &Loaded,
     job: &Job,
     spec: &EmulateSpec,
-    parts: &Parts,
-    dilation: Dilation,
-) -> Result<(Ended, WorkDone), ScenarioError> {
+    (parts, scene): (&Parts, &Scene),
+    asked: Asked,
+) -> Result<Done, ScenarioError> {
+    let dilation = Dilation::new(spec.dilation).unwrap_or(Dilation::NONE);
     let scheme = &loaded.scenario.scheme[job.scheme];
     let framing = scheme.transport.framing.0 as u32;
     let (tcp, buffer) = (kernel(&scheme.transport, dilation), scheme.queue.limit.0);
@@ -97,12 +119,15 @@ fn run(
     registered
         .tell(&loaded.scenario.name, &named, &namespaces, &environment)
         .map_err(super::failed)?;
+    let observer = Observer::new((&parts.graph, &parts.wiring), &parts.plan, asked);
+    let observer = observer.map_err(super::failed)?;
     let chooser = chooser(parts, job.seed)?;
     let entries = entries(parts, scheme.routing, chooser.is_some());
     let controller = Controller::new(network, entries, chooser, framing, &parts.timeline);
     let controller = controller.map_err(super::failed)?;
     let names: Vec<String> = named.into_iter().map(|(name, _)| name).collect();
-    let (end, shared) = (loaded.scenario.end.at.filter(|_| !spec.stay), Shared::default());
+    let end = loaded.scenario.end.at.filter(|_| !spec.stay).unwrap_or(Time::MAX);
+    let shared = Shared::default();
     let work = Work {
         plan: Arc::clone(&parts.plan),
         namespaces,
@@ -112,15 +137,29 @@ fn run(
         seed: job.seed,
         shared: &shared,
     };
-    let (ended, done) = std::thread::scope(|scope| {
+    let show = |taken: &Snapshot| {
+        let status = Status::of(taken, scene, &scheme.name, dilation);
+        publish(&registered, &Status { lost_outside: None, ..status });
+    };
+    let (ended, observed, work) = std::thread::scope(|scope| {
         let work = scope.spawn(|| work.run());
-        scope.spawn(|| follow_progress(job, &shared, |_| ()));
-        let ended = controller.run(dilation, end.unwrap_or(Time::MAX), &shared);
+        let observing = scope.spawn(|| observer.run(end, &shared));
+        let shared = &shared;
+        scope.spawn(move || follow_progress(job, shared, show));
+        let ended = controller.run(dilation, end, shared);
         shared.stop();
-        let done = work.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        (ended, done)
+        (ended, joined(observing), joined(work))
     });
-    Ok((ended.map_err(super::failed)?, done.map_err(super::failed)?))
+    Ok(Done {
+        ended: ended.map_err(super::failed)?,
+        observed: observed.map_err(super::failed)?,
+        work: work.map_err(super::failed)?,
+    })
+}
+
+/// The result of a thread.
+fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 /// Names and addresses of hosts.
@@ -163,17 +202,23 @@ fn emulation(ended: &Ended, dilation: Dilation, limit: Duration) -> Emulation {
         late_most_ns: ns(late.most()),
         late_limit_ns: ns(limit),
         cpu_share: ended.cpu_share,
-        lost_outside: ended.lost,
+        lost_outside: ended.lost.unprocessed,
         foreign: 0,
     }
 }
 
-/// What happened to flows and packets. Queues of real switches do not tell how long they were.
-fn record_of(scene: &Scene, ended: &Ended, replayed: &[Replayed]) -> RunRecord {
-    let counted = |place: Place| ended.ports.get(&place).copied().unwrap_or_default();
+/// What happened to flows and packets. The longest queue of a port is that of its samples.
+fn record_of(
+    scene: &Scene,
+    ended: &Ended,
+    observed: &Observed,
+    replayed: &[Replayed],
+) -> RunRecord {
+    let longest = longest(scene, observed);
     let port = |node: NodeId, port: PortId| {
-        let counted = counted((node, port));
+        let counted = ended.ports.of((node, port));
         PortRow {
+            peak_bytes: longest.get(&(node, port)).copied().unwrap_or_default(),
             tx_packets: counted.packets,
             tx_bytes: counted.bytes,
             drops: counted.dropped,
@@ -195,12 +240,23 @@ fn record_of(scene: &Scene, ended: &Ended, replayed: &[Replayed]) -> RunRecord {
     let census = census(scene, ended);
     RunRecord {
         flows: flows(scene, replayed),
+        samples: scene.samples(&observed.samples),
         ports,
         control,
         engine,
         census,
         ..RunRecord::default()
     }
+}
+
+/// The longest queue among the samples of each port.
+fn longest(scene: &Scene, observed: &Observed) -> BTreeMap<Place, u64> {
+    let mut longest = BTreeMap::new();
+    for sample in &observed.samples {
+        let most = longest.entry(scene.sampled[sample.series as usize]).or_insert(0);
+        *most = sample.queued.max(*most);
+    }
+    longest
 }
 
 fn flows(scene: &Scene, replayed: &[Replayed]) -> Vec<FlowRow> {
@@ -215,22 +271,13 @@ fn flows(scene: &Scene, replayed: &[Replayed]) -> Vec<FlowRow> {
 /// What hosts sent, and what became of it. Counters are read one after the other, so packets between them are those that
 /// are left.
 fn census(scene: &Scene, ended: &Ended) -> Conservation {
-    let is_host = |node: NodeId| scene.graph.hosts.contains(&node);
-    let (mut sent, mut delivered, mut full) = (0, 0, ended.lost);
-    for ((node, port), counted) in &ended.ports {
-        let far = scene.wiring.of(*node)[port.at()].far.node;
-        match (is_host(*node), is_host(far)) {
-            (true, _) => sent += counted.packets,
-            (false, true) => {
-                (delivered, full) = (delivered + counted.packets, full + counted.dropped)
-            }
-            (false, false) => full += counted.dropped,
-        }
-    }
+    let Lost { unprocessed, cut, nowhere } = ended.lost;
+    let Passed { sent, delivered, dropped } = ended.ports.passed(&scene.graph, &scene.wiring);
     let mut census = Conservation { delivered, ..Conservation::default() };
-    census.dropped[DropReason::Full as usize] = full;
-    census.dropped[DropReason::LinkDown as usize] = ended.cut;
-    let known = delivered + full + ended.cut;
+    census.dropped[DropReason::Full as usize] = dropped + unprocessed;
+    census.dropped[DropReason::LinkDown as usize] = cut;
+    census.dropped[DropReason::NoRoute as usize] = nowhere;
+    let known = delivered + census.lost();
     census.sent = sent.max(known);
     census.in_flight = census.sent - known;
     census

@@ -22,7 +22,7 @@ use days::Days;
 use permits::Permits;
 use slotline_net::frame::{Kind, Packet};
 use slotline_net::node::host::Plan;
-use slotline_sim::{Hop, Outcome};
+use slotline_sim::Outcome;
 use trip::Traces;
 
 /// Adds the packets in `outcome` to `record`. Both are of the same run.
@@ -46,7 +46,10 @@ pub fn record_followed(
     record.captures = captures
         .map(|((hops, omitted), port)| Capture {
             port: rows[port],
-            packets: hops.iter().map(|hop| captured(hop, scene, String::new())).collect(),
+            packets: hops
+                .iter()
+                .map(|hop| captured(hop.start, hop.packet, scene, String::new()))
+                .collect(),
             omitted,
         })
         .collect();
@@ -58,9 +61,8 @@ pub fn record_schedule(record: &mut RunRecord, outcome: &Outcome) {
 }
 
 /// A captured packet. `head` is the beginning of the real one, if there is one.
-pub(crate) fn captured(hop: &Hop, scene: &Scene, head: String) -> CapturedPacket {
-    let src = source(&hop.packet, &scene.plan);
-    CapturedPacket { t_ps: hop.start, src, packet: hop.packet, head }
+pub(crate) fn captured(t_ps: u64, packet: Packet, scene: &Scene, head: String) -> CapturedPacket {
+    CapturedPacket { t_ps, src: source(&packet, &scene.plan), packet, head }
 }
 
 /// The host that made `packet`; `u32::MAX` for pause frames, which come from the node of the captured port.
