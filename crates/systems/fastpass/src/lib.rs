@@ -28,8 +28,7 @@ pub mod watchdog;
 pub mod wire;
 
 pub use allocation::{
-    Allocator, Demand, DemandError, Grant, Lanes, Partition, Partitions, Policy, Tenant,
-    partition_of,
+    Allocator, Demand, DemandError, Grant, Partition, Partitions, Policy, Tenant, partition_of,
 };
 pub use paths::{
     BySlot, Choice, FatTree, PathError, PathGrant, PathSelector, RouteError, RouteSelector,

@@ -1,7 +1,7 @@
 //! The arbiter's schedule: demand goes in, and timeslots with paths come out. It joins the allocator and path
 //! selection.
 
-use super::allocation::{Allocator, DemandError, Grant, Lanes, Tenant};
+use super::allocation::{Allocator, DemandError, Grant, Partition, Tenant};
 use super::faults::Component;
 use super::paths::{Fabric, PathGrant, Selector};
 use super::spec::{Fastpass, FastpassSpec};
@@ -33,52 +33,20 @@ pub struct Counters {
     pub unplaced: u64,
 }
 
-/// The allocator: for hosts of one rate or of different rates.
-#[derive(Clone, Debug)]
-enum Slots {
-    Alike(Allocator),
-    Mixed(Lanes),
-}
-
-impl Slots {
-    fn add_demand(&mut self, src: u16, dst: u16, slots: u32) -> Result<(), DemandError> {
-        match self {
-            Slots::Alike(allocator) => allocator.add_demand(src, dst, slots),
-            Slots::Mixed(lanes) => lanes.add_demand(src, dst, slots),
-        }
+/// The demand of a source by pair.
+fn backlog_of(partition: &Partition, source: u16) -> BTreeMap<(u16, u16), u64> {
+    let mut of_pair = BTreeMap::new();
+    for (src, dst, slots) in partition.backlog().filter(|demand| demand.0 == source) {
+        *of_pair.entry((src, dst)).or_default() += slots;
     }
-    fn allocate(&mut self, out: &mut Vec<Grant>) {
-        match self {
-            Slots::Alike(allocator) => allocator.allocate_batch(out),
-            Slots::Mixed(lanes) => lanes.allocate_batch(out),
-        }
-    }
-    fn is_idle(&self) -> bool {
-        match self {
-            Slots::Alike(allocator) => allocator.active_pairs() == 0,
-            Slots::Mixed(lanes) => lanes.backlog().next().is_none(),
-        }
-    }
-    fn backlog_of(&self, source: u16) -> BTreeMap<(u16, u16), u64> {
-        let mut of_pair = BTreeMap::new();
-        let mut add = |(src, dst, slots): (u16, u16, u64)| {
-            if src == source {
-                *of_pair.entry((src, dst)).or_default() += slots;
-            }
-        };
-        match self {
-            Slots::Alike(allocator) => allocator.backlog().for_each(&mut add),
-            Slots::Mixed(lanes) => lanes.backlog().for_each(&mut add),
-        }
-        of_pair
-    }
+    of_pair
 }
 
 /// The schedule. It decides for one batch after another which host sends in which timeslot, and over which
 /// path.
 #[derive(Clone, Debug)]
 pub struct Schedule {
-    slots: Slots,
+    slots: Partition,
     selector: Option<Selector>,
     fabric: Arc<Fabric>,
     /// The components that are not used.
@@ -138,7 +106,7 @@ impl Schedule {
     /// Notes that `src` has restarted and will report its demand again.
     pub fn restart(&mut self, src: u16) {
         self.before.retain(|pair, _| pair.0 != src);
-        self.before.extend(self.slots.backlog_of(src));
+        self.before.extend(backlog_of(&self.slots, src));
     }
     /// Makes timeslots avoid a component from the next batch on, as far as there is a path around it, or use
     /// it again.
@@ -173,7 +141,7 @@ impl Schedule {
         self.counters.batches += 1;
         self.grants.clear();
         self.placed.clear();
-        self.slots.allocate(&mut self.grants);
+        self.slots.allocate_alone(&mut self.grants);
         match &mut self.selector {
             Some(_) => self.place(),
             None => self.placed.extend(self.grants.iter().map(|grant| placed(grant, 0))),
@@ -223,32 +191,32 @@ fn placed(grant: &Grant, path: u16) -> Placed {
     Placed { src, dst, path, slots }
 }
 
-fn slots(options: &Fastpass, rates: &[u16]) -> Result<Slots, SpecError> {
+/// The allocator: for hosts of one rate or of different rates.
+fn slots(options: &Fastpass, rates: &[u16]) -> Result<Partition, SpecError> {
     let FastpassSpec { tenants, batch, strict_turns, .. } = options.spec();
-    let (batch, strict) = (*batch, *strict_turns);
-    let mixed = rates.iter().any(|&rate| rate != 1);
     let wrong = |error: DemandError| SpecError::new("control", error.to_string());
-    if tenants.is_empty() {
-        return match mixed {
-            true => Lanes::new(rates, options.policy())
-                .map(|lanes| Slots::Mixed(lanes.with_batch(batch).with_strict_turns(strict))),
-            false => Allocator::new(rates.len(), options.policy())
-                .map(|allocator| allocator.with_batch(batch).with_strict_turns(strict))
-                .map(Slots::Alike),
+    let partition = match rates.iter().any(|&rate| rate != 1) {
+        true if !tenants.is_empty() => {
+            return Err(SpecError::new("control.tenants", "`tenants` need hosts of one rate"));
         }
-        .map_err(wrong);
-    }
-    if mixed {
-        return Err(SpecError::new("control.tenants", "`tenants` need hosts of one rate"));
-    }
+        true => Partition::of_rates(rates, options.policy()).map_err(wrong)?,
+        false if !tenants.is_empty() => with_tenants(options, rates.len())?,
+        false => Partition::new(rates.len(), options.policy()).map_err(wrong)?,
+    };
+    Ok(partition.with_batch(*batch).with_strict_turns(*strict_turns))
+}
+
+fn with_tenants(options: &Fastpass, hosts: usize) -> Result<Partition, SpecError> {
     let of_host = options
-        .tenants_of(rates.len())
+        .tenants_of(hosts)
         .map_err(|error| SpecError::new("control.tenants", error.message))?;
     let others = Tenant { weight: 1, class: 0 };
-    let rights = tenants.iter().map(|tenant| Tenant { weight: tenant.weight, class: tenant.class });
+    let tenants = options.spec().tenants.iter();
+    let rights = tenants.map(|tenant| Tenant { weight: tenant.weight, class: tenant.class });
     let rights: Vec<Tenant> = [others].into_iter().chain(rights).collect();
-    let allocator = Allocator::with_tenants(&rights, &of_host).map_err(wrong)?;
-    Ok(Slots::Alike(allocator.with_batch(batch)))
+    let allocator = Allocator::with_tenants(&rights, &of_host)
+        .map_err(|error| SpecError::new("control", error.to_string()))?;
+    Ok(allocator.into())
 }
 
 #[cfg(test)]
