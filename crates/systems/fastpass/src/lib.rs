@@ -34,6 +34,6 @@ pub use paths::{
     BySlot, Choice, FatTree, PathError, PathGrant, PathSelector, RouteError, RouteSelector,
     SelectError, Selector, TierChoice, Tiers, Topology,
 };
-pub use schedule::Schedule;
+pub use schedule::{EmptySchedule, Schedule};
 pub use spec::{Fastpass, FastpassSpec, LEAST_RESERVE, MOST_RESERVE, Messages, SCHEDULED_CLASS};
 pub use timing::Timing;
