@@ -7,6 +7,7 @@
 use crate::Row;
 use crate::arbiter::arrivals;
 use slotline_arbiter::{THREAD, threads};
+use slotline_fastpass::schedule::Placed;
 use slotline_fastpass::{EmptySchedule, FastpassSpec, Schedule};
 use slotline_lab::usage::{named_threads_cpu_s, thread_cpu_s};
 use std::time::Instant;
@@ -145,37 +146,53 @@ impl Case {
     }
 }
 
+/// What a schedule has granted.
+#[derive(Default)]
+struct Granted {
+    slots: u64,
+    digest: u64,
+}
+
+impl Granted {
+    /// Waits for a round, and reads what it grants.
+    fn collect(&mut self, schedule: &mut Schedule) {
+        schedule.collect();
+        schedule.placed().iter().for_each(|placed| self.read(placed));
+    }
+    fn read(&mut self, placed: &Placed) {
+        let Placed { src, batch, dst, path, slots } = *placed;
+        let ends = u64::from(src) << 48 | u64::from(dst) << 32;
+        let word = ends | u64::from(path) << 16 | u64::from(batch);
+        self.slots += u64::from(slots.count_ones());
+        self.digest =
+            (self.digest.rotate_left(5) ^ word ^ slots).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+}
+
 /// Runs a schedule with these flows by batch. A round is collected when the demand of the next one is known.
 fn measure(mut schedule: Schedule, form: Form, flows: &[Vec<(u16, u16, u32)>]) -> Took {
-    let (mut slots, mut digest) = (0, 0u64);
+    let mut granted = Granted::default();
     let (began, cpu) = (Instant::now(), thread_cpu_s());
-    let mut collect = |schedule: &mut Schedule| {
-        schedule.collect();
-        for placed in schedule.placed() {
-            slots += u64::from(placed.slots.count_ones());
-            let pair = u64::from(placed.src) << 48 | u64::from(placed.dst) << 32;
-            let word = pair | u64::from(placed.path) << 16 | u64::from(placed.batch);
-            digest =
-                (digest.rotate_left(5) ^ word ^ placed.slots).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        }
-    };
     for round in flows.chunks(form.allocators as usize) {
         for &(src, dst, slots) in round.iter().flatten() {
             assert!(schedule.demand(src, dst, slots), "the flows are between these hosts");
         }
-        collect(&mut schedule);
+        granted.collect(&mut schedule);
         schedule.begin();
     }
-    collect(&mut schedule);
+    granted.collect(&mut schedule);
     let (wall_ns, own_ns) = (began.elapsed().as_nanos() as f64, (thread_cpu_s() - cpu) * 1e9);
-    let apart: Vec<f64> = named_threads_cpu_s(THREAD).iter().map(|seconds| seconds * 1e9).collect();
-    Took {
-        slots: slots as f64,
-        wall_ns,
-        own_ns,
-        apart_ns: apart.iter().sum(),
-        longest_ns: apart.into_iter().fold(own_ns, f64::max),
-        digest,
+    Took::new(&granted, wall_ns, own_ns)
+}
+
+impl Took {
+    /// While the threads of allocators are still there.
+    fn new(granted: &Granted, wall_ns: f64, own_ns: f64) -> Took {
+        let apart = named_threads_cpu_s(THREAD).into_iter().map(|seconds| seconds * 1e9);
+        let (apart_ns, longest_ns) =
+            apart.fold((0.0, own_ns), |(sum, most), of| (sum + of, f64::max(most, of)));
+        let Granted { slots, digest } = *granted;
+        Took { slots: slots as f64, wall_ns, own_ns, apart_ns, longest_ns, digest }
     }
 }
 

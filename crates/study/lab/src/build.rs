@@ -10,7 +10,6 @@ mod timeline;
 mod traffic;
 
 use crate::build_flow::Parts;
-use slotline_arbiter::MakeCrew;
 use slotline_net::aqm::spec::QueueSpec;
 use slotline_net::error::SpecError;
 use slotline_net::id::{HostId, NodeId, PortId};
@@ -121,10 +120,17 @@ impl Outside {
             _ => 0,
         }
     }
-    /// Who runs the allocators of Fastpass, if not its arbiter.
-    fn crew(self) -> Option<MakeCrew> {
+    /// The central scheme of the scenario's scheme number `at`.
+    fn system(
+        self,
+        scenario: &Scenario,
+        at: usize,
+        seed: u64,
+    ) -> Result<Option<Box<dyn System>>, SpecError> {
         let apart = matches!(self, Outside::Machine { threads: true, .. });
-        apart.then(slotline_arbiter::threads)
+        let crew = apart.then(slotline_arbiter::threads);
+        let system = system_of(scenario, &scenario.scheme[at], seed, crew.as_ref());
+        system.map_err(|error| error.within("control"))
     }
     /// The workload, and connections for other applications.
     fn traffic(
@@ -166,9 +172,7 @@ fn builder<'a>(
     };
     let transport = scheme.transport.build().map_err(|e| in_scheme(e.within("transport")))?;
     let changing = changing_links(&graph, &scenario.event)?;
-    let crew = outside.crew();
-    let system = system_of(scenario, scheme, seed, crew.as_ref());
-    let system = system.map_err(|e| in_scheme(e.within("control")))?;
+    let system = outside.system(scenario, at, seed).map_err(in_scheme)?;
     let attached = system.as_deref().filter(|_| has_stations(scenario));
     let stations = attach_stations(&mut graph, attached).map_err(in_scheme)?;
     let control = attach_control(&mut graph, attached, &stations, outside).map_err(in_scheme)?;
@@ -230,7 +234,7 @@ fn system_of(
     scenario: &Scenario,
     scheme: &SchemeSpec,
     seed: u64,
-    crew: Option<&MakeCrew>,
+    crew: Option<&slotline_arbiter::MakeCrew>,
 ) -> Result<Option<Box<dyn System>>, SpecError> {
     scheme.control.system(&schemes::Setting {
         fabric: scenario.fabric_of(scheme),

@@ -348,6 +348,12 @@ impl FastpassSpec {
             self.fault_share,
             || "from 0 to 1".into(),
         )?;
+        self.check_tenants()?;
+        let rate = self.arbiter_rate.unwrap_or(Rate(1));
+        SpecError::unless(rate.0 > 0, "arbiter-rate", rate, || "above zero".into())?;
+        Ok(Fastpass { spec: self.clone(), crew: None })
+    }
+    fn check_tenants(&self) -> Result<(), SpecError> {
         let alone = self.tenants.is_empty() || self.allocators == 1;
         SpecError::unless(alone, "allocators", self.allocators, || "1 with `tenants`".into())?;
         for tenant in &self.tenants {
@@ -359,9 +365,7 @@ impl FastpassSpec {
                 || format!("a weight from 1 to {BATCH}"),
             )?;
         }
-        let rate = self.arbiter_rate.unwrap_or(Rate(1));
-        SpecError::unless(rate.0 > 0, "arbiter-rate", rate, || "above zero".into())?;
-        Ok(Fastpass { spec: self.clone(), crew: None })
+        Ok(())
     }
     /// Refuses options that have no effect with the other options.
     fn check_effects(&self) -> Result<(), SpecError> {

@@ -6,6 +6,7 @@ use super::{Fault, Host, cpu, key, network_with, row};
 use crate::Row;
 use crate::table::Outcome;
 use slotline_arbiter::THREAD;
+use slotline_lab::live::LiveNetwork;
 use slotline_lab::usage::named_threads_cpu_s;
 use slotline_live::arbiter::Arbiter;
 use slotline_live::clock::Local;
@@ -21,58 +22,93 @@ const RACK_HOSTS: u32 = 16;
 /// Compares one and two allocators, in the arbiter's thread and beside it.
 pub(super) fn compare(case: &str, hosts: u32) -> Outcome {
     let forms = [(1, false), (1, true), (2, false), (2, true)];
-    let rows = forms.map(|(allocators, apart)| measure(case, hosts, allocators, apart));
+    let rows = forms.map(|form| measure(case, hosts, form));
     let rows = rows.into_iter().collect::<Result<Vec<Vec<Row>>, Fault>>()?;
     Ok(rows.concat())
 }
 
-/// Hosts and the arbiter take turns on one thread, beside which its allocators have theirs.
-fn measure(case: &str, hosts: u32, allocators: u32, apart: bool) -> Result<Vec<Row>, Fault> {
+/// The number of allocators, and whether they have threads.
+type Form = (u32, bool);
+
+fn network(hosts: u32, (allocators, apart): Form) -> Result<LiveNetwork, Fault> {
     let fabric = format!(
         "kind = 'leaf-spine', leaves = {}, spines = {RACK_HOSTS}, hosts-per-leaf = {RACK_HOSTS}, uplink-rate = '10Gbps'",
         hosts.div_ceil(RACK_HOSTS)
     );
     let options = format!(
-        "slot = '1300ns', batch = 64, allocators = {allocators}, lead = '400us', timeout = '2ms', gap = '80us', \
+        "slot = '1300ns', batch = 64, allocators = {allocators}, lead = '1ms', timeout = '5ms', gap = '80us', \
          messages = 'first', isolate-faults = false"
     );
-    let network = network_with(&fabric, hosts, 1, &options, apart)?;
-    let (mut now, turn) = (Local(1), TURN * allocators);
-    let mut arbiter = Arbiter::open(network.arbiter(0, key(hosts))?, now)?;
-    let mut all =
-        (0..hosts).map(|n| Host::new(&network, n, now)).collect::<Result<Vec<Host>, Fault>>()?;
-    (0..).zip(&mut all).for_each(|(at, host)| (host.exact, host.given) = (true, at));
-    let (mut own, mut beside, mut before) = (0.0, Vec::new(), 0);
-    for at in 0..SETTLE + TURNS {
-        now = now.after(turn);
-        if at == SETTLE {
-            (own, beside, before) = (0.0, named_threads_cpu_s(THREAD), granted(&mut arbiter, now));
-        }
-        let backlog = if at < SETTLE / 2 { 0 } else { BACKLOG };
-        all.iter_mut().try_for_each(|host| host.round(now, backlog).map(drop))?;
-        let began = cpu();
-        arbiter.round(&|| now)?;
-        own += cpu() - began;
+    network_with(&fabric, hosts, 1, &options, apart)
+}
+
+/// Hosts and an arbiter that take turns on one thread, beside which its allocators may have theirs.
+struct Turns {
+    arbiter: Arbiter,
+    hosts: Vec<Host>,
+    now: Local,
+    /// What the arbiter took of this thread, in seconds.
+    own: f64,
+}
+
+/// What was done until some moment.
+struct Done {
+    own: f64,
+    beside: Vec<f64>,
+    slots: f64,
+}
+
+impl Turns {
+    fn new(hosts: u32, form: Form) -> Result<Turns, Fault> {
+        let (network, now) = (network(hosts, form)?, Local(1));
+        let arbiter = Arbiter::open(network.arbiter(0, key(hosts))?, now)?;
+        let host = |n| Host::new(&network, n, now);
+        let mut hosts = (0..hosts).map(host).collect::<Result<Vec<Host>, Fault>>()?;
+        (0..).zip(&mut hosts).for_each(|(at, host)| (host.exact, host.given) = (true, at));
+        Ok(Turns { arbiter, hosts, now, own: 0.0 })
     }
-    let slots = (granted(&mut arbiter, now) - before) as f64;
-    let after = named_threads_cpu_s(THREAD);
-    let busiest =
-        after.iter().zip(beside).map(|(after, before)| after - before).fold(0.0, f64::max);
-    let scheme = format!(
-        "{allocators} allocator{}, {}",
-        &"s"[..usize::from(allocators > 1)],
-        if apart { "on threads" } else { "in the node" }
-    );
-    let all = f64::from(TURNS * allocators * 64 * hosts);
+    fn turn(&mut self, after: Duration, backlog: u32) -> Result<(), Fault> {
+        let now = self.now.after(after);
+        self.now = now;
+        self.hosts.iter_mut().try_for_each(|host| host.round(now, backlog).map(drop))?;
+        let began = cpu();
+        self.arbiter.round(&|| now)?;
+        self.own += cpu() - began;
+        Ok(())
+    }
+    fn done(&mut self) -> Done {
+        let slots = self.arbiter.status(self.now).counters.get("slots_granted").copied();
+        let beside = named_threads_cpu_s(THREAD);
+        Done { own: self.own, beside, slots: slots.unwrap_or(0) as f64 }
+    }
+}
+
+impl Done {
+    fn since(self, before: &Done) -> Done {
+        let beside = self.beside.iter().zip(&before.beside).map(|(now, then)| now - then);
+        Done {
+            own: self.own - before.own,
+            beside: beside.collect(),
+            slots: self.slots - before.slots,
+        }
+    }
+}
+
+fn measure(case: &str, hosts: u32, form: Form) -> Result<Vec<Row>, Fault> {
+    let (mut turns, turn) = (Turns::new(hosts, form)?, TURN * form.0);
+    (0..SETTLE / 2).try_for_each(|_| turns.turn(turn, 0))?;
+    (0..SETTLE / 2).try_for_each(|_| turns.turn(turn, BACKLOG))?;
+    let before = turns.done();
+    (0..TURNS).try_for_each(|_| turns.turn(turn, BACKLOG))?;
+    let Done { own, beside, slots } = turns.done().since(&before);
+    let busiest = beside.into_iter().fold(0.0, f64::max);
+    let all = f64::from(TURNS * form.0 * 64 * hosts);
+    let place = if form.1 { "on threads" } else { "in the node" };
+    let scheme = format!("{} allocator{}, {place}", form.0, &"s"[..usize::from(form.0 > 1)]);
     let row = |name, value, unit| Row { scheme: scheme.clone(), ..row(case, name, value, unit) };
     Ok(vec![
         row("node_per_slot", own / slots * 1e9, "ns"),
         row("busiest_allocator_per_slot", busiest / slots * 1e9, "ns"),
         row("slots_granted", 100.0 * slots / all, "%"),
     ])
-}
-
-/// The timeslots granted so far.
-fn granted(arbiter: &mut Arbiter, now: Local) -> u64 {
-    arbiter.status(now).counters.get("slots_granted").copied().unwrap_or(0)
 }
