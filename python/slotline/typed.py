@@ -426,6 +426,9 @@ class ControlFastpass(Table):
     Section numbers are those of the paper. Hosts' clocks are exact unless `clock-offset`, `clock-drift` or `jitter`
     says otherwise.
 
+    :param allocators: How many allocators share the pairs of hosts; one by default. Each allocates a `batch` of its own
+        at the same time, so this number of batches is allocated at once. On real machines each can have a core. With
+        another number, pairs get other timeslots.
     :param arbiter_rate: Rate of the arbiters' own links. Default: that of the first host.
     :param batch: How many timeslots are allocated at once. A packet waits for up to this number of timeslots in
         addition to `lead`. Fewer timeslots are useful if timeslots are long, but are more work for an arbiter. Default:
@@ -478,6 +481,7 @@ class ControlFastpass(Table):
         paper (§5.1). Default: "1ms".
     """
     KIND: ClassVar[str] = "fastpass"
+    allocators: int | None = None
     arbiter_rate: Rate | None = None
     batch: int | None = None
     clock_drift: Time | None = None

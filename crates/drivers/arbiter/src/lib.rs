@@ -1,49 +1,34 @@
-//! The arbiter of Fastpass on several cores: communication, timeslot allocation and path selection
-//! (Fastpass, §6.2).
+//! The allocators of Fastpass' arbiter on several cores (Fastpass, §6.2).
 //!
 //! ```text
-//!   port 0 ──demand──> partition 0 ──grants──> selection 0 ──permits──> port 0
-//!          ╲        ╱    │    ↑    ╲        ╱             ╲         ╱
-//!          ╱        ╲    ↓    │    ╱        ╲             ╱         ╲
-//!   port 1 ──────────> partition 1 ──────────> selection 1 ───────────> port 1
+//!            demand                     timeslots and paths
+//!   arbiter ────────> part 0 (thread) ──────────────────────> arbiter
+//!          ╲            ↑ │                                  ╱
+//!           ╲           │ ↓ pairs that still wait           ╱
+//!            ──────> part 1 (thread) ──────────────────────
 //! ```
 //!
-//! A *port* communicates with some of the endpoints, over FCP or another protocol. Time is divided into
-//! *rounds*. The demand of a round is all demand that the ports supply for it. A round is one batch of 64
-//! timeslots for each *partition* of the pairs ([`slotline_fastpass::allocation::partitions`]). Each stage is
-//! a state machine that never blocks. Stages are connected by lock-free rings, and a thread runs some of
-//! the stages in turn.
+//! A [`Part`] of a schedule has one partition of the allocation and the choice of paths for its batches. Each has a
+//! thread of its own. In a round all parts allocate one batch each: a part serves its own set of pairs first, then the
+//! sets move from part to part ([`slotline_fastpass::allocation::partitions`]). Then each part chooses the paths of its
+//! batch. Meanwhile the arbiter's thread hears hosts; what it hears belongs to the next round.
 //!
-//! **Deterministic.** The order in which a stage reads its rings does not depend on the time at which a
-//! message arrives. Therefore the same demand gives the same permits, byte by byte, on any number of
-//! threads, and the allocation is that of [`slotline_fastpass::Partitions`].
+//! **Deterministic.** A part waits for each message at a fixed point of its work, so the result does not depend on
+//! the speed of threads: it is that of [`slotline_fastpass::Schedule`] in one thread, timeslot by timeslot.
 //!
-//! **Bounded.** The pipeline requests a round from a port when it has delivered all but
-//! [`Setup::depth`] - 1 of the earlier rounds. A slow port thus slows demand down, and at most `depth`
-//! rounds are in progress. Within this bound every stage receives all available messages, so no two stages
-//! wait for each other.
+//! **No locks.** Threads exchange lists by channels of the standard library. Lists are handed over, not copied, and come back.
+//! A thread without work sleeps.
 //!
-//! **Termination.** When all ports have ended, the pipeline finishes and delivers the rounds in progress.
-//! A stage that ends closes its rings. If it ends by a panic, the other stages end too, and the panic
-//! continues in the calling thread.
+//! **Termination.** Threads end with their crew. If one ends by a panic, the others end too, and the panic
+//! continues in the arbiter's thread.
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
-mod allocation;
-mod communication;
-mod message;
-mod permit;
-mod port;
-mod run;
-mod selection;
-mod setup;
-mod stage;
+mod threads;
+mod worker;
 
-pub use permit::{Permit, Permits};
-pub use port::{Intake, Port, Refusal};
-pub use run::{Report, run};
-pub use setup::{PipelineError, Setup};
-pub use slotline_fastpass::Demand;
+pub use slotline_fastpass::schedule::MakeCrew;
+pub use threads::{THREAD, threads};
 
 #[cfg(test)]
 mod tests;

@@ -53,6 +53,9 @@ pub struct Config {
     /// Threads of an arbiter: 2 gives the sockets and the encryption a thread of their own.
     #[serde(default = "default_threads")]
     pub threads: u8,
+    /// Whether each allocator of Fastpass, with its path selection, has a thread of its own besides.
+    #[serde(default)]
+    pub allocation_threads: bool,
     /// How the second of two arbiters replaces the first, where the scheme itself has one controller.
     #[serde(default)]
     pub standby: StandbyOptions,

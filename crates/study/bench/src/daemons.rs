@@ -7,6 +7,7 @@ use crate::table::{Choice, Outcome, Separate};
 use rustix::time::{ClockId, clock_gettime};
 use slotline_envelope::KeyPair;
 use slotline_lab::live::LiveNetwork;
+use slotline_lab::usage::named_threads_cpu_s;
 use slotline_live::agent::AgentSetup;
 use slotline_live::arbiter::{Arbiter, ArbiterSetup};
 use slotline_live::channel::Channel;
@@ -28,6 +29,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+mod allocators;
 mod paper;
 
 pub(crate) type Fault = Box<dyn Error + Send + Sync>;
@@ -62,6 +64,7 @@ fn names(choice: &Choice<'_>) -> Vec<String> {
         "threads:1",
         "threads:2",
         "threads:3",
+        "allocators:64",
     ];
     let all = short.into_iter().chain(long);
     all.map(String::from).collect()
@@ -72,12 +75,13 @@ fn run_named(case: &str, _scenarios: &Path) -> Outcome {
         Some(("messages", hosts)) => messages(case, hosts.parse()?),
         Some(("paper", hosts)) => paper::busy(case, hosts.parse()?),
         Some(("agents", count)) => crowd(case, count.parse()?),
+        Some(("allocators", hosts)) => allocators::compare(case, hosts.parse()?),
         Some(("threads", threads)) => spread(case, threads.parse()?),
         Some(("soak", seconds)) => soak(case, seconds.parse()?),
         None if case == "answer" => answer(case),
         _ => Err(
-            "a case is messages:HOSTS, paper:HOSTS, agents:COUNT, soak:SECONDS, threads:COUNT or \
-                 answer"
+            "a case is messages:HOSTS, paper:HOSTS, agents:COUNT, soak:SECONDS, threads:COUNT, \
+                 allocators:HOSTS or answer"
                 .into(),
         ),
     }
@@ -119,6 +123,17 @@ fn network_of(
     arbiters: u32,
     options: &str,
 ) -> Result<LiveNetwork, Fault> {
+    network_with(fabric, hosts, arbiters, options, false)
+}
+
+/// The same, where allocators may have threads of their own.
+fn network_with(
+    fabric: &str,
+    hosts: u32,
+    arbiters: u32,
+    options: &str,
+    allocation_threads: bool,
+) -> Result<LiveNetwork, Fault> {
     let path = std::env::temp_dir().join(format!("slotline-bench-{}.toml", std::process::id()));
     let secondary = match arbiters {
         1 => "",
@@ -145,7 +160,8 @@ fn network_of(
         (0..hosts).map(host).collect::<String>(),
         (0..arbiters).map(arbiter).collect::<String>()
     );
-    let network = LiveNetwork::new(Config::parse(&text, &path)?);
+    let config = Config { allocation_threads, ..Config::parse(&text, &path)? };
+    let network = LiveNetwork::new(config);
     std::fs::remove_file(&path)?;
     Ok(network?)
 }
@@ -382,13 +398,13 @@ struct Spread {
 
 impl Spread {
     /// What was done until now.
-    fn now(running: &Running, shared: &Shared<ArbiterStatus>) -> Result<Spread, Fault> {
-        Ok(Spread {
+    fn now(running: &Running, shared: &Shared<ArbiterStatus>) -> Spread {
+        Spread {
             pairs: shared.latest().as_ref().map_or(0, pairs) as f64,
             seconds: running.now().0 as f64 / 1e9,
-            node: cpu_of("node")?,
-            sockets: cpu_of("network")?,
-        })
+            node: cpu_of("node"),
+            sockets: cpu_of("network"),
+        }
     }
     fn since(&self, before: &Spread) -> Spread {
         Spread {
@@ -409,6 +425,11 @@ impl Spread {
     }
 }
 
+/// The processor time of this process' threads with a name, in seconds.
+fn cpu_of(name: &str) -> f64 {
+    named_threads_cpu_s(name).iter().sum()
+}
+
 fn ask_without_pause(
     network: &LiveNetwork,
     hosts: u32,
@@ -418,9 +439,9 @@ fn ask_without_pause(
     let new = |n| Host::new(network, n, running.now());
     let mut all = (0..hosts).map(new).collect::<Result<Vec<Host>, Fault>>()?;
     ask_for(Duration::from_secs(2), &mut all, running)?;
-    let before = Spread::now(running, shared)?;
+    let before = Spread::now(running, shared);
     ask_for(Duration::from_secs(4), &mut all, running)?;
-    Ok(Spread::now(running, shared)?.since(&before))
+    Ok(Spread::now(running, shared).since(&before))
 }
 
 /// Lets hosts ask for timeslots for this time.
@@ -430,23 +451,6 @@ fn ask_for(span: Duration, hosts: &mut [Host], running: &Running) -> io::Result<
         hosts.iter_mut().try_for_each(|host| host.round(running.now(), 32).map(drop))?;
     }
     Ok(())
-}
-
-/// The processor time of this process' threads with a name, in seconds.
-fn cpu_of(name: &str) -> Result<f64, Fault> {
-    let mut sum = 0.0;
-    for task in std::fs::read_dir("/proc/self/task")? {
-        sum += cpu_if_named(&task?.path(), name)?;
-    }
-    Ok(sum)
-}
-
-fn cpu_if_named(task: &Path, name: &str) -> Result<f64, Fault> {
-    if std::fs::read_to_string(task.join("comm"))?.trim() != name {
-        return Ok(0.0);
-    }
-    let text = std::fs::read_to_string(task.join("schedstat"))?;
-    Ok(text.split(' ').next().unwrap_or_default().parse::<f64>()? / 1e9)
 }
 
 #[cfg(test)]

@@ -60,7 +60,14 @@ impl Bed<'_> {
 /// Runs an arbiter with a changed setup, and `work` beside it.
 fn with_arbiter(change: impl FnOnce(&mut ArbiterSetup) + Send, work: impl FnOnce(&mut Bed<'_>)) {
     let _one = ADDRESSES.lock().unwrap_or_else(PoisonError::into_inner);
-    let network = &network_of(FABRIC, HOSTS, 1, OPTIONS).unwrap();
+    with_arbiter_of(&network_of(FABRIC, HOSTS, 1, OPTIONS).unwrap(), change, work);
+}
+
+fn with_arbiter_of(
+    network: &LiveNetwork,
+    change: impl FnOnce(&mut ArbiterSetup) + Send,
+    work: impl FnOnce(&mut Bed<'_>),
+) {
     let (running, shared) = (&Arc::new(Running::default()), &Shared::default());
     let mut setup = network.arbiter(0, key(HOSTS)).unwrap();
     change(&mut setup);
@@ -96,10 +103,33 @@ impl Drop for Stop<'_> {
 /// grants with the same paths, bit by bit.
 #[test]
 fn any_number_of_threads_decides_as_one() {
-    [1, 2, 3, 5].into_iter().for_each(recorded_equals_replayed);
+    let _one = ADDRESSES.lock().unwrap_or_else(PoisonError::into_inner);
+    let network = network_of(FABRIC, HOSTS, 1, OPTIONS).unwrap();
+    [1, 2, 3, 5].into_iter().for_each(|threads| recorded_equals_replayed(&network, threads));
 }
 
-fn recorded_equals_replayed(threads: u8) {
+/// So does one whose allocators have threads of their own, with batches of any length, between hosts of one rate or of
+/// several.
+#[test]
+fn allocators_on_threads_decide_as_on_one() {
+    let _one = ADDRESSES.lock().unwrap_or_else(PoisonError::into_inner);
+    let mixed = format!("{FABRIC}, overrides = [{{ link = 'h0-leaf0', rate = '2Gbps' }}]");
+    for (fabric, allocators, batch, threads) in [
+        (FABRIC, 1, 8, 1),
+        (FABRIC, 2, 8, 1),
+        (&mixed, 2, 4, 2),
+        (&mixed, 3, 1, 1),
+        (&star(HOSTS, "1Gbps"), 4, 64, 1),
+    ] {
+        let options = format!(
+            "slot = '50us', batch = {batch}, allocators = {allocators}, lead = '2ms', timeout = '5ms', gap = '100us'"
+        );
+        let network = network_with(fabric, HOSTS, 1, &options, true).unwrap();
+        recorded_equals_replayed(&network, threads);
+    }
+}
+
+fn recorded_equals_replayed(network: &LiveNetwork, threads: u8) {
     let folder = std::env::temp_dir().join(format!("slotline-threads-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let file = folder.join("log");
@@ -107,7 +137,7 @@ fn recorded_equals_replayed(threads: u8) {
     let change = |setup: &mut ArbiterSetup| {
         (setup.threads, setup.recorder) = (threads, Some(recorder));
     };
-    with_arbiter(change, |bed| bed.send(HOSTS as usize, 500));
+    with_arbiter_of(network, change, |bed| bed.send(HOSTS as usize, 500));
     let bytes = std::fs::read(&file).unwrap();
     let log = Log::open(&bytes).unwrap();
     let loaded = Scenario::parse(&file, log.header.scenario.clone()).unwrap();

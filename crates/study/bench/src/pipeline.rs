@@ -1,17 +1,18 @@
-//! Measures the cost of the pipeline of the arbiter, from demand to paths, and its speed-up on two threads.
+//! Measures the schedule of an arbiter, from demand to timeslots with paths, and its speed-up on two threads.
 //!
 //! The compared runs alternate, so that other load of the machine affects all of them. The shortest run of each counts,
-//! because other load can only make a run longer. Elapsed time shows the gain of two cores only if two cores are free.
-//! The *critical path* shows it on a busy machine, too: it is the CPU time of the busiest thread without the time in
-//! which it waited.
+//! because other load can only make a run longer. Elapsed time shows the gain of two cores only if the cores are free.
+//! The *critical path* shows it on a busy machine, too: it is the CPU time of the busiest thread.
 
 use crate::Row;
 use crate::arbiter::arrivals;
-use slotline_arbiter::{Demand, Intake, Permits, Port, Refusal, Setup, run};
-use slotline_fastpass::{PathSelector, Policy};
+use slotline_arbiter::{THREAD, threads};
+use slotline_fastpass::schedule::Placed;
+use slotline_fastpass::{EmptySchedule, FastpassSpec, Schedule};
+use slotline_lab::usage::{named_threads_cpu_s, thread_cpu_s};
 use std::time::Instant;
 
-/// One case of the pipeline benchmark: random flows among racks of 32 hosts, joined by 32 paths.
+/// One case of the benchmark: random flows among racks of 32 hosts, joined by 32 paths.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Case {
     /// Endpoints, all sending.
@@ -22,16 +23,18 @@ pub struct Case {
     pub quantum: u32,
 }
 
-/// How a case is run: the numbers of ports, partitions, path selections and threads.
+/// How a case is run: the number of allocators, and whether they have threads.
 #[derive(Clone, Copy, PartialEq, Debug)]
 struct Form {
-    lanes: u16,
-    threads: usize,
+    allocators: u32,
+    apart: bool,
 }
 
-const ONE: Form = Form { lanes: 1, threads: 1 };
-const SPLIT: Form = Form { lanes: 2, threads: 1 };
-const TWO: Form = Form { lanes: 2, threads: 2 };
+const ONE: Form = Form { allocators: 1, apart: false };
+const AWAY: Form = Form { allocators: 1, apart: true };
+const SPLIT: Form = Form { allocators: 2, apart: false };
+const TWO: Form = Form { allocators: 2, apart: true };
+const FORMS: [Form; 4] = [ONE, AWAY, SPLIT, TWO];
 /// Batches of a run, and the number of runs, with 256 endpoints and with more. Runs are short, so that some of them are
 /// not disturbed. They are long enough for queues to fill, and for the memory that each partition takes at its start to
 /// matter little.
@@ -41,7 +44,7 @@ const RACK_HOSTS: u16 = 32;
 const PATHS: u16 = 32;
 const SLOT_BITS: f64 = 12_000.0;
 
-/// All rows of the pipeline in `slotline bench arbiter`.
+/// All rows of the schedule in `slotline bench arbiter`.
 pub fn rows() -> Vec<Row> {
     let run = |case: &Case| {
         let (batches, repetitions) = if case.endpoints <= 256 { SMALL } else { LARGE };
@@ -62,8 +65,10 @@ fn cases() -> Vec<Case> {
 struct Took {
     slots: f64,
     wall_ns: f64,
-    /// CPU time of all threads, and of the busiest one.
-    busy_ns: f64,
+    /// CPU time of the arbiter's thread, and of all threads of allocators.
+    own_ns: f64,
+    apart_ns: f64,
+    /// CPU time of the busiest thread.
     longest_ns: f64,
     digest: u64,
 }
@@ -72,34 +77,51 @@ impl Case {
     /// Runs the case `repetitions` times in each form.
     ///
     /// # Panics
-    /// One and two threads grant different slots, which is a bug.
+    /// One thread and several grant different slots, which is a bug.
     pub fn run(&self, batches: usize, repetitions: usize) -> Vec<Row> {
         let flows = arrivals(self.endpoints.into(), self.load, batches);
-        let run = |_| [ONE, SPLIT, TWO].map(|form| self.once(form, &flows));
-        let turns: Vec<[Took; 3]> = (0..repetitions).map(run).collect();
-        for [_, split, two] in &turns {
-            assert_eq!(split.digest, two.digest, "one and two threads grant different slots");
+        let empty = [1, 2].map(|allocators| self.empty(allocators));
+        let once = |form: Form| {
+            let crew = form.apart.then(threads);
+            measure(empty[form.allocators as usize - 1].begin(crew.as_ref()), form, &flows)
+        };
+        let turns: Vec<_> = (0..repetitions).map(|_| FORMS.map(once)).collect();
+        for [one, away, split, two] in &turns {
+            let same = one.digest == away.digest && split.digest == two.digest;
+            assert!(same, "one thread and several grant different slots");
         }
         self.report(&turns)
     }
-    fn report(&self, turns: &[[Took; 3]]) -> Vec<Row> {
-        let fastest = |i: usize, of: fn(&Took) -> f64| {
-            least(turns.iter().map(|turn| of(&turn[i]) / turn[i].slots))
+    fn empty(&self, allocators: u32) -> EmptySchedule {
+        let fabric = format!(
+            "kind = 'leaf-spine'\nleaves = {}\nspines = {PATHS}\nhosts-per-leaf = {RACK_HOSTS}\nuplink-rate = '10Gbps'",
+            self.endpoints / RACK_HOSTS
+        );
+        let quantum = self.quantum;
+        let spec = FastpassSpec { quantum, allocators, ..FastpassSpec::default() };
+        let fabric = toml::from_str(&fabric).expect("the fabric is valid");
+        let options = spec.build().expect("the options are valid");
+        EmptySchedule::of_network(&options, &fabric).expect("the network is valid")
+    }
+    fn report(&self, turns: &[[Took; FORMS.len()]]) -> Vec<Row> {
+        let fastest = |form: Form, of: fn(&Took) -> f64| {
+            let at = FORMS.iter().position(|other| *other == form).unwrap_or(0);
+            least(turns.iter().map(|turn| of(&turn[at]) / turn[at].slots))
         };
-        let forms = [(0, ONE), (1, SPLIT), (2, TWO)].into_iter();
-        let times = forms.flat_map(|(i, form)| {
+        let times = FORMS.into_iter().flat_map(|form| {
             let per_slot =
-                |name: &str, of: fn(&Took) -> f64| self.row(form, name, fastest(i, of), "ns");
+                |name: &str, of: fn(&Took) -> f64| self.row(form, name, fastest(form, of), "ns");
             [
                 per_slot("wall_per_slot", |took| took.wall_ns),
-                per_slot("cpu_per_slot", |took| took.busy_ns),
+                per_slot("cpu_per_slot", |took| took.own_ns + took.apart_ns),
+                per_slot("own_cpu_per_slot", |took| took.own_ns),
                 per_slot("critical_path_per_slot", |took| took.longest_ns),
             ]
         });
         let gain = |name: &str, of: fn(&Took) -> f64| {
-            self.row(TWO, name, fastest(0, of) / fastest(2, of), "times one thread")
+            self.row(TWO, name, fastest(ONE, of) / fastest(TWO, of), "times one thread")
         };
-        let critical = fastest(2, |took| took.longest_ns);
+        let critical = fastest(TWO, |took| took.longest_ns);
         let ends = [
             self.row(TWO, "two_cores", SLOT_BITS / critical / 1e3, "Tbit/s"),
             gain("scaling_wall", |took| took.wall_ns),
@@ -108,87 +130,74 @@ impl Case {
         times.chain(ends).collect()
     }
     fn row(&self, form: Form, name: &str, value: f64, unit: &str) -> Row {
+        let Form { allocators, apart } = form;
         Row {
             name: format!("pipeline/{name}"),
             scenario: format!("{} at {}", self.endpoints, self.load),
             scheme: format!(
-                "quantum {}, {} partition{}",
+                "quantum {}, {allocators} allocator{}",
                 self.quantum,
-                form.lanes,
-                &"s"[..usize::from(form.lanes > 1)]
+                &"s"[..usize::from(allocators > 1)]
             ),
-            threads: form.threads as u32,
+            threads: if apart { 1 + allocators } else { 1 },
             value,
             unit: unit.into(),
         }
     }
-    fn once(&self, form: Form, flows: &[Vec<(u16, u16, u32)>]) -> Took {
-        let lanes = usize::from(form.lanes);
-        let racks = self.endpoints.div_ceil(RACK_HOSTS);
-        let setup = Setup {
-            policy: Policy::MaxMin { quantum: self.quantum },
-            racks: (0..self.endpoints).map(|endpoint| endpoint / RACK_HOSTS).collect(),
-            port_of: (0..self.endpoints).map(|endpoint| endpoint % form.lanes).collect(),
-            paths: PathSelector::new(racks, PATHS, 1).expect("these are few paths"),
-            partitions: lanes,
-            selections: lanes,
-            depth: 3,
-            threads: form.threads,
-        };
-        let mut ports: Vec<_> =
-            (0..form.lanes).map(|port| Load::new(port, form.lanes, flows)).collect();
-        let began = Instant::now();
-        let report = run(&setup, &mut ports).expect("the setup makes sense");
-        let wall_ns = began.elapsed().as_nanos() as f64;
-        let busy = || report.busy.iter().map(|busy| busy.as_nanos() as f64);
-        Took {
-            slots: ports.iter().map(|port| port.slots as f64).sum(),
-            wall_ns,
-            busy_ns: busy().sum(),
-            longest_ns: busy().fold(0.0, f64::max),
-            digest: ports.iter().fold(0, |digest, port| digest ^ port.digest),
+}
+
+/// What a schedule has granted.
+#[derive(Default)]
+struct Granted {
+    slots: u64,
+    digest: u64,
+}
+
+impl Granted {
+    /// Waits for a round, and reads what it grants.
+    fn collect(&mut self, schedule: &mut Schedule) {
+        schedule.collect();
+        schedule.placed().iter().for_each(|placed| self.read(placed));
+    }
+    fn read(&mut self, placed: &Placed) {
+        let Placed { src, batch, dst, path, slots } = *placed;
+        let ends = u64::from(src) << 48 | u64::from(dst) << 32;
+        let word = ends | u64::from(path) << 16 | u64::from(batch);
+        self.slots += u64::from(slots.count_ones());
+        self.digest =
+            (self.digest.rotate_left(5) ^ word ^ slots).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+}
+
+/// Runs a schedule with these flows by batch. A round is collected when the demand of the next one is known.
+fn measure(mut schedule: Schedule, form: Form, flows: &[Vec<(u16, u16, u32)>]) -> Took {
+    let mut granted = Granted::default();
+    let (began, cpu) = (Instant::now(), thread_cpu_s());
+    for round in flows.chunks(form.allocators as usize) {
+        for &(src, dst, slots) in round.iter().flatten() {
+            assert!(schedule.demand(src, dst, slots), "the flows are between these hosts");
         }
+        granted.collect(&mut schedule);
+        schedule.begin();
+    }
+    granted.collect(&mut schedule);
+    let (wall_ns, own_ns) = (began.elapsed().as_nanos() as f64, (thread_cpu_s() - cpu) * 1e9);
+    Took::new(&granted, wall_ns, own_ns)
+}
+
+impl Took {
+    /// While the threads of allocators are still there.
+    fn new(granted: &Granted, wall_ns: f64, own_ns: f64) -> Took {
+        let apart = named_threads_cpu_s(THREAD).into_iter().map(|seconds| seconds * 1e9);
+        let (apart_ns, longest_ns) =
+            apart.fold((0.0, own_ns), |(sum, most), of| (sum + of, f64::max(most, of)));
+        let Granted { slots, digest } = *granted;
+        Took { slots: slots as f64, wall_ns, own_ns, apart_ns, longest_ns, digest }
     }
 }
 
 fn least(values: impl Iterator<Item = f64>) -> f64 {
     values.fold(f64::INFINITY, f64::min)
-}
-
-/// A port that supplies flows that were drawn before, and reads each permit.
-struct Load {
-    rounds: Vec<Vec<Demand>>,
-    slots: u64,
-    digest: u64,
-}
-
-impl Load {
-    /// The flows of the sources of one port, grouped by the batches of a round.
-    fn new(port: u16, lanes: u16, flows: &[Vec<(u16, u16, u32)>]) -> Load {
-        let round = |batches: &[Vec<(u16, u16, u32)>]| {
-            let mine = batches.iter().flatten().filter(|flow| flow.0 % lanes == port);
-            mine.map(|&(src, dst, slots)| Demand { src, dst, slots }).collect()
-        };
-        let rounds = flows.chunks(lanes.into()).map(round).collect();
-        Load { rounds, slots: 0, digest: port.into() }
-    }
-}
-
-impl Port for Load {
-    fn demand(&mut self, round: u64, out: &mut Vec<Demand>) -> Intake {
-        let Some(demands) = self.rounds.get(round as usize) else { return Intake::End };
-        out.extend_from_slice(demands);
-        Intake::Ready
-    }
-    fn granted(&mut self, batch: u64, permits: Permits<'_>) {
-        self.slots += permits.words().len() as u64;
-        self.digest = permits.words().iter().fold(self.digest ^ batch, |digest, &word| {
-            (digest.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15)
-        });
-    }
-    fn refused(&mut self, demand: Demand, why: Refusal) {
-        unreachable!("{demand:?} was drawn for this port: {why}");
-    }
 }
 
 #[cfg(test)]
@@ -199,7 +208,7 @@ mod tests {
     fn each_case_is_measured() {
         let rows = Case { endpoints: 64, load: 0.7, quantum: 1 }.run(16, 1);
         assert!(rows.iter().all(|row| row.value > 0.0), "{rows:?}");
-        assert_eq!(rows.len(), 12);
+        assert_eq!(rows.len(), 19);
         assert_eq!(cases().len(), 6);
     }
 }

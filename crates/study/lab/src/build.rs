@@ -101,9 +101,11 @@ enum Outside {
     /// The applications of all hosts, in addition to the workload.
     All,
     /// The applications of one real machine, without a workload. `incarnation` differs with each start of its process.
+    /// `threads` says whether allocators of Fastpass have threads of their own.
     Machine {
         host: Option<HostId>,
         incarnation: u64,
+        threads: bool,
     },
 }
 
@@ -117,6 +119,18 @@ impl Outside {
             Outside::Machine { incarnation, .. } => incarnation,
             _ => 0,
         }
+    }
+    /// The central scheme of the scenario's scheme number `at`.
+    fn system(
+        self,
+        scenario: &Scenario,
+        at: usize,
+        seed: u64,
+    ) -> Result<Option<Box<dyn System>>, SpecError> {
+        let apart = matches!(self, Outside::Machine { threads: true, .. });
+        let crew = apart.then(slotline_arbiter::threads);
+        let system = system_of(scenario, &scenario.scheme[at], seed, crew.as_ref());
+        system.map_err(|error| error.within("control"))
     }
     /// The workload, and connections for other applications.
     fn traffic(
@@ -158,7 +172,7 @@ fn builder<'a>(
     };
     let transport = scheme.transport.build().map_err(|e| in_scheme(e.within("transport")))?;
     let changing = changing_links(&graph, &scenario.event)?;
-    let system = system(scenario, scheme, seed).map_err(|e| in_scheme(e.within("control")))?;
+    let system = outside.system(scenario, at, seed).map_err(in_scheme)?;
     let attached = system.as_deref().filter(|_| has_stations(scenario));
     let stations = attach_stations(&mut graph, attached).map_err(in_scheme)?;
     let control = attach_control(&mut graph, attached, &stations, outside).map_err(in_scheme)?;
@@ -212,12 +226,23 @@ pub(crate) fn system(
     scheme: &SchemeSpec,
     seed: u64,
 ) -> Result<Option<Box<dyn System>>, SpecError> {
+    system_of(scenario, scheme, seed, None)
+}
+
+/// The same, whose allocators a crew may run.
+fn system_of(
+    scenario: &Scenario,
+    scheme: &SchemeSpec,
+    seed: u64,
+    crew: Option<&slotline_arbiter::MakeCrew>,
+) -> Result<Option<Box<dyn System>>, SpecError> {
     scheme.control.system(&schemes::Setting {
         fabric: scenario.fabric_of(scheme),
         voq: scheme.voq.unwrap_or_default(),
         workloads: &scenario.workload,
         loss: scheme.control_loss,
         seed,
+        crew,
     })
 }
 

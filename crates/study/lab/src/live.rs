@@ -4,7 +4,8 @@ mod racks;
 mod standby;
 mod switches;
 
-use crate::build::{self, live::Part};
+use crate::build;
+use crate::build::live::{Part, Start};
 use slotline_envelope::{KeyPair, PublicKey};
 use slotline_linux::gate::Room;
 use slotline_live::agent::{AgentSetup, MakeNode};
@@ -333,7 +334,10 @@ impl LiveNetwork {
     /// The function that makes the node of `me`. It is called once here to find errors early.
     fn make(&self, me: HostId) -> Result<MakeNode, LiveNetworkError> {
         let (loaded, scheme) = (Arc::clone(&self.loaded), self.scheme);
-        let make = move |incarnation| build::live::node(&loaded, scheme, me, incarnation);
+        let threads = self.config.allocation_threads;
+        let make = move |incarnation| {
+            build::live::node(&loaded, scheme, me, Start { incarnation, threads })
+        };
         make(0).map_err(|error| self.loaded.blame(error))?;
         Ok(Box::new(make))
     }
@@ -425,7 +429,8 @@ pub fn recorded_controller(
         ));
     }
     let wires = build::live::part(loaded, scheme, Some(me)).map_err(blame)?.wires;
-    let node = build::live::node(loaded, scheme, me, header.incarnation).map_err(blame)?;
+    let start = Start { incarnation: header.incarnation, threads: false };
+    let node = build::live::node(loaded, scheme, me, start).map_err(blame)?;
     // All messages arrive at one port, whoever acts for their hosts.
     Ok((Seat::new(node, &wires, Time::ZERO), Links::default()))
 }

@@ -12,6 +12,18 @@ pub fn thread_cpu_s() -> f64 {
     seconds(ClockId::ThreadCPUTime)
 }
 
+/// CPU time in seconds of each of this process' threads with a name; none if the system does not report it.
+pub fn named_threads_cpu_s(name: &str) -> Vec<f64> {
+    let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    let of_task = |task: std::fs::DirEntry| {
+        let own = std::fs::read_to_string(task.path().join("comm")).ok()?;
+        let text = std::fs::read_to_string(task.path().join("schedstat")).ok()?;
+        let time = text.split(' ').next()?.parse::<f64>().ok()? / 1e9;
+        (own.trim() == name).then_some(time)
+    };
+    tasks.filter_map(of_task).collect()
+}
+
 fn seconds(clock: ClockId) -> f64 {
     let t = clock_gettime(clock);
     t.tv_sec as f64 + t.tv_nsec as f64 * 1e-9

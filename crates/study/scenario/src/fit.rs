@@ -72,6 +72,7 @@ pub fn system(scenario: &Scenario, scheme: &SchemeSpec) -> Option<Box<dyn System
         workloads: &scenario.workload,
         loss: scheme.control_loss,
         seed: scenario.seed.into(),
+        crew: None,
     };
     scheme.control.system(&setting).ok().flatten()
 }

@@ -28,13 +28,12 @@ pub mod watchdog;
 pub mod wire;
 
 pub use allocation::{
-    Allocator, Demand, DemandError, Grant, Lanes, Partition, Partitions, Policy, Tenant,
-    partition_of,
+    Allocator, Demand, DemandError, Grant, Partition, Partitions, Policy, Tenant, partition_of,
 };
 pub use paths::{
     BySlot, Choice, FatTree, PathError, PathGrant, PathSelector, RouteError, RouteSelector,
     SelectError, Selector, TierChoice, Tiers, Topology,
 };
-pub use schedule::Schedule;
+pub use schedule::{EmptySchedule, Schedule};
 pub use spec::{Fastpass, FastpassSpec, LEAST_RESERVE, MOST_RESERVE, Messages, SCHEDULED_CLASS};
 pub use timing::Timing;

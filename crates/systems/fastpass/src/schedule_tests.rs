@@ -46,12 +46,12 @@ impl Bench {
         Bench { fabric, rates, graph, routes }
     }
     fn schedule(&self, spec: &FastpassSpec) -> Schedule {
-        Schedule::new(&spec.build().unwrap(), &self.fabric, &self.rates).unwrap()
+        EmptySchedule::new(&spec.build().unwrap(), &self.fabric, &self.rates).unwrap().begin(None)
     }
     /// Checks the packets of each slot on each directed link, including the links of hosts.
     fn check(&self, placed: &[Placed], broken: &[Component]) {
         let wiring = self.graph.wiring();
-        let mut used: BTreeMap<(u32, u32, u16), u64> = BTreeMap::new();
+        let mut used: BTreeMap<(u16, u32, u32, u16), u64> = BTreeMap::new();
         for placed in placed {
             let (src, dst) = (HostId(placed.src.into()), HostId(placed.dst.into()));
             // Where there is no path, nothing is carried.
@@ -60,7 +60,8 @@ impl Bench {
                 for end in &hops {
                     let wire = wiring.of(end.node)[end.port.at()];
                     assert!(!broken.contains(&(wire.link as Component)), "{placed:?}");
-                    let count = used.entry((slot, end.node.0, end.port.0)).or_default();
+                    let count =
+                        used.entry((placed.batch, slot, end.node.0, end.port.0)).or_default();
                     *count += 1;
                     assert!(
                         *count <= wire.lane.rate.0 / TEN.0,
@@ -153,12 +154,12 @@ proptest! {
     /// the end all demand was granted, and no more.
     #[test]
     fn schedules_are_valid_and_complete(
-        which in 0usize..8, shortest: bool, break_one: bool,
+        which in 0usize..8, shortest: bool, break_one: bool, allocators in 1u32..4, batch in 16u32..=64,
         demands in prop::collection::vec((0u16..16, 0u16..16, 1u32..90), 1..60)
     ) {
         let bench = Bench::new(FABRICS[which]);
         let policy = if shortest { Order::ShortestFirst } else { Order::MaxMin };
-        let mut schedule = bench.schedule(&FastpassSpec { policy, ..FastpassSpec::default() });
+        let mut schedule = bench.schedule(&FastpassSpec { policy, allocators, batch, ..FastpassSpec::default() });
         let mut broken = Vec::new();
         if break_one && bench.fabric.paths() > 1 {
             // There is another path around a link between switches.
@@ -184,6 +185,7 @@ proptest! {
             for Placed { src, dst, slots, .. } in placed {
                 let left = open.get_mut(&(*src, *dst)).unwrap();
                 prop_assert!(*left >= u64::from(slots.count_ones()));
+                prop_assert!(batch == 64 || slots >> batch == 0, "timeslots of the batch");
                 *left -= u64::from(slots.count_ones());
             }
         }
@@ -271,6 +273,7 @@ fn tenants_have_weights_and_classes() {
     }
     assert_eq!(got, [80, 240, 0, 0], "one to three, and nothing for the lower class");
     let spec = FastpassSpec { tenants: vec![tenant("7", 1, 0)], ..FastpassSpec::default() };
-    let refused = Schedule::new(&spec.build().unwrap(), &bench.fabric, &bench.rates).unwrap_err();
+    let refused =
+        EmptySchedule::new(&spec.build().unwrap(), &bench.fabric, &bench.rates).unwrap_err();
     assert!(refused.message.contains("6 hosts"), "{refused}");
 }

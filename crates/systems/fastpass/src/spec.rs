@@ -1,6 +1,7 @@
 //! Fastpass' options.
 
 use super::allocation::{BATCH, Policy};
+use super::schedule::MakeCrew;
 use serde::{Deserialize, Serialize};
 use slotline_net::error::SpecError;
 use slotline_net::scheme::{CONTROL_CLASS, Scale};
@@ -14,6 +15,8 @@ pub const SCHEDULED_CLASS: u8 = 7;
 pub const LEAST_RESERVE: f64 = 0.01;
 /// The largest share of a timeslot that is left for messages by default.
 pub const MOST_RESERVE: f64 = 0.25;
+/// The largest number of allocators.
+const MOST_ALLOCATORS: u32 = 64;
 
 /// Which pair of hosts gets a timeslot first.
 #[derive(
@@ -67,6 +70,10 @@ fn one() -> u32 {
     1
 }
 
+const fn is_one(number: &u32) -> bool {
+    *number == 1
+}
+
 /// Section numbers are those of the paper. Hosts' clocks are exact unless `clock-offset`,
 /// `clock-drift` or `jitter` says otherwise.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -93,6 +100,12 @@ pub struct FastpassSpec {
     /// `lead`. Fewer timeslots are useful if timeslots are long, but are more work for an arbiter.
     #[schemars(range(min = 1, max = 64))]
     pub batch: u32,
+    /// How many allocators share the pairs of hosts; one by default. Each allocates a `batch` of its own at the same time, so
+    /// this number of batches is allocated at once. On real machines each can have a core. With another number, pairs get other
+    /// timeslots.
+    #[schemars(range(min = 1, max = 64))]
+    #[serde(skip_serializing_if = "is_one")]
+    pub allocators: u32,
     /// The time from the allocation of a timeslot until it begins; 65 µs in the paper (§5.1). Timeslots
     /// are allocated `batch` at a time.
     pub lead: Time,
@@ -166,6 +179,7 @@ impl Default for FastpassSpec {
             quantum: 1,
             strict_turns: false,
             batch: BATCH,
+            allocators: 1,
             tenants: Vec::new(),
             lead: Time::us(65),
             reserve: None,
@@ -194,34 +208,50 @@ impl Default for FastpassSpec {
 
 /// Checked options, from which Fastpass' parts are made.
 #[derive(Clone, Debug)]
-pub struct Fastpass(FastpassSpec);
+pub struct Fastpass {
+    spec: FastpassSpec,
+    crew: Option<MakeCrew>,
+}
 
 impl Fastpass {
     /// The options.
     pub fn spec(&self) -> &FastpassSpec {
-        &self.0
+        &self.spec
+    }
+    /// Lets a crew run the allocators of an arbiter.
+    #[must_use]
+    pub fn with_crew(self, crew: MakeCrew) -> Fastpass {
+        Fastpass { crew: Some(crew), ..self }
+    }
+    /// Makes the crew that runs the allocators; `None` if the arbiter does.
+    pub const fn crew(&self) -> Option<&MakeCrew> {
+        self.crew.as_ref()
+    }
+    /// The number of timeslots that are allocated at once.
+    pub const fn round(&self) -> u32 {
+        self.spec.batch * self.spec.allocators
     }
     /// The order of service, as the allocator knows it.
     pub fn policy(&self) -> Policy {
-        match self.0.policy {
-            Order::MaxMin => Policy::MaxMin { quantum: self.0.quantum },
+        match self.spec.policy {
+            Order::MaxMin => Policy::MaxMin { quantum: self.spec.quantum },
             Order::ShortestFirst => Policy::ShortestFirst,
         }
     }
     /// The class of scheduled packets, if they have their own, and the class of messages.
     pub fn classes(&self) -> (Option<u8>, u8) {
-        match self.0.messages {
+        match self.spec.messages {
             Messages::Reserved => (Some(SCHEDULED_CLASS), SCHEDULED_CLASS - 1),
             Messages::First => (None, CONTROL_CLASS),
         }
     }
     /// Whether messages have only their reserve at a port where packets wait.
     pub fn is_reserved(&self) -> bool {
-        self.0.messages == Messages::Reserved
+        self.spec.messages == Messages::Reserved
     }
     /// Whether hosts' clocks are those of the arbiter, and hosts send on time.
     pub fn is_exact(&self) -> bool {
-        let FastpassSpec { clock_offset, clock_drift, jitter, .. } = self.0;
+        let FastpassSpec { clock_offset, clock_drift, jitter, .. } = self.spec;
         [clock_offset, clock_drift, jitter] == [Time::ZERO; 3]
     }
     /// By host, the number of its tenant from 1, or 0 without a tenant.
@@ -230,7 +260,7 @@ impl Fastpass {
     /// A host of a tenant does not exist or has two tenants.
     pub fn tenants_of(&self, hosts: usize) -> Result<Vec<u16>, SpecError> {
         let mut of_host = vec![0; hosts];
-        for (tenant, number) in self.0.tenants.iter().zip(1..) {
+        for (tenant, number) in self.spec.tenants.iter().zip(1..) {
             for host in ranges(&tenant.hosts)?.into_iter().flatten() {
                 let Some(of) = of_host.get_mut(host as usize) else {
                     return Err(hosts_error(&tenant.hosts, &format!("there are {hosts} hosts")));
@@ -301,6 +331,13 @@ impl FastpassSpec {
         SpecError::unless((1..=BATCH).contains(&self.batch), "batch", self.batch, || {
             format!("from 1 to {BATCH}")
         })?;
+        let most = MOST_ALLOCATORS;
+        SpecError::unless(
+            (1..=most).contains(&self.allocators),
+            "allocators",
+            self.allocators,
+            || format!("from 1 to {most}"),
+        )?;
         let reserve = self.reserve.unwrap_or(LEAST_RESERVE);
         SpecError::unless((0.0..=0.5).contains(&reserve), "reserve", reserve, || {
             "from 0 to 0.5".into()
@@ -311,6 +348,14 @@ impl FastpassSpec {
             self.fault_share,
             || "from 0 to 1".into(),
         )?;
+        self.check_tenants()?;
+        let rate = self.arbiter_rate.unwrap_or(Rate(1));
+        SpecError::unless(rate.0 > 0, "arbiter-rate", rate, || "above zero".into())?;
+        Ok(Fastpass { spec: self.clone(), crew: None })
+    }
+    fn check_tenants(&self) -> Result<(), SpecError> {
+        let alone = self.tenants.is_empty() || self.allocators == 1;
+        SpecError::unless(alone, "allocators", self.allocators, || "1 with `tenants`".into())?;
         for tenant in &self.tenants {
             ranges(&tenant.hosts)?;
             SpecError::unless(
@@ -320,9 +365,7 @@ impl FastpassSpec {
                 || format!("a weight from 1 to {BATCH}"),
             )?;
         }
-        let rate = self.arbiter_rate.unwrap_or(Rate(1));
-        SpecError::unless(rate.0 > 0, "arbiter-rate", rate, || "above zero".into())?;
-        Ok(Fastpass(self.clone()))
+        Ok(())
     }
     /// Refuses options that have no effect with the other options.
     fn check_effects(&self) -> Result<(), SpecError> {
@@ -395,6 +438,9 @@ mod tests {
             ("clock-resync", FastpassSpec { clock_resync: Time::ZERO, ..base.clone() }),
             ("quantum", FastpassSpec { quantum: 65, ..base.clone() }),
             ("batch", FastpassSpec { batch: 0, ..base.clone() }),
+            ("allocators", FastpassSpec { allocators: 0, ..base.clone() }),
+            ("allocators", FastpassSpec { allocators: 65, ..base.clone() }),
+            ("allocators", FastpassSpec { allocators: 2, ..tenants(&[("3", 1)]) }),
             ("reserve", FastpassSpec { reserve: Some(f64::NAN), ..base.clone() }),
             ("timeout", FastpassSpec { timeout: Time::ZERO, ..base.clone() }),
             (

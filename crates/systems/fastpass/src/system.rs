@@ -1,7 +1,7 @@
 //! Fastpass in a network: one or two arbiters, and an endpoint in every host.
 
 use super::paths::Fabric;
-use super::schedule::Schedule;
+use super::schedule::EmptySchedule;
 use super::spec::Fastpass;
 use super::timing::{Timing, lanes};
 use crate::node::{Arbiter, Common, Endpoint, PathSwitch};
@@ -73,7 +73,7 @@ impl System for Fastpass {
     fn station(&self, at: usize, around: &Surroundings<'_>) -> Result<MakeNode, SpecError> {
         let common = self.common(around)?;
         let fabric = Arc::new(Fabric::new(around, common.timing.slowest)?);
-        let empty = Schedule::new(self, &fabric, &lanes(around)?)?;
+        let empty = EmptySchedule::new(self, &fabric, &lanes(around)?)?;
         let rank = at as u8;
         Ok(Box::new(move || {
             let (fabric, empty) = (Arc::clone(&fabric), empty.clone());

@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 /// The timing that all nodes share: timeslot `n` begins at `n` times its length.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Timing {
-    /// How many timeslots are allocated at once.
+    /// How many timeslots are allocated at once: those of the batches of all allocators.
     pub batch: u32,
     /// Length of a timeslot.
     pub slot: Time,
@@ -48,7 +48,8 @@ impl Timing {
         let slowest = slowest.ok_or_else(|| SpecError::new("control", "fastpass needs hosts"))?;
         let packet = largest_packet(around);
         let message = longest_message(options, around, packet);
-        let slot_of = Slot { rate: slowest, packet, batch: spec.batch };
+        let (batch, allocators) = (options.round(), spec.allocators);
+        let slot_of = Slot { rate: slowest, packet, batch, allocators };
         let needs = options.is_reserved().then(|| busiest_need(around, message, slot_of)).flatten();
         let reserve = spec.reserve.unwrap_or_else(|| {
             needs.map_or(0.0, |need| need.share()).clamp(LEAST_RESERVE, MOST_RESERVE)
@@ -69,12 +70,12 @@ impl Timing {
                 ),
             ));
         }
-        if spec.processing >= slot.times(spec.batch.into()) {
+        if spec.processing >= slot.times(batch.into()) {
             return Err(SpecError::new(
                 "control.processing",
                 format!(
                     "`processing` is {}, but it has to be below {} timeslots of {slot}",
-                    spec.processing, spec.batch
+                    spec.processing, batch
                 ),
             ));
         }
@@ -82,13 +83,13 @@ impl Timing {
         let capacity =
             slowest.inverse_rate().bytes_in(share).max(packet).min(u32::MAX.into()) as u32;
         // Grants leave within half of the time until the batch begins or the next one is allocated.
-        let room = spec.lead.min(slot.times(spec.batch.into())).since(spec.processing);
+        let room = spec.lead.min(slot.times(batch.into())).since(spec.processing);
         let grant_span = Time::ps(room.as_ps() / 2);
         let (message_links, arbiter_link) =
             (needs.map(|need| need.links), needs.map(|need| need.card));
         Ok(Timing {
             slot,
-            batch: spec.batch,
+            batch,
             capacity,
             lead: spec.lead,
             grant_span,
@@ -157,6 +158,8 @@ struct Slot {
     packet: u64,
     /// How many timeslots are allocated at once.
     batch: u32,
+    /// By how many allocators.
+    allocators: u32,
 }
 
 impl Slot {
@@ -184,16 +187,17 @@ fn need(around: &Surroundings<'_>, arbiter: HostId, message: u16, slot: Slot) ->
     let beyond =
         (0..around.hosts() as u32).filter(|&host| switch_of(HostId(host)) != switch).count() as u64;
     let paths = Reach::from(around.graph, switch).most_paths;
-    let messages = beyond * batch_bytes(paths, message, slot.batch);
+    let messages = beyond * batch_bytes(paths, message, slot);
     let card = slot.batch_of(card.lane.rate);
     (beyond > 0).then_some(Need { messages, links, card })
 }
 
 /// Bytes of a host's messages in a batch: one of the longest or two of the shortest, or as many as the grants of one
 /// destination over `paths` paths take.
-fn batch_bytes(paths: u64, message: u16, slots: u32) -> u64 {
+fn batch_bytes(paths: u64, message: u16, slot: Slot) -> u64 {
     let (overhead, shortest) = (u64::from(OVERHEAD), fcp::SHORTEST as u64);
-    let grants = paths.min(slots.into());
+    let allocators = u64::from(slot.allocators);
+    let grants = allocators * paths.min(u64::from(slot.batch) / allocators);
     let fixed = shortest - fcp::GRANT as u64;
     let in_one = (u64::from(message) - fixed) / fcp::GRANT as u64;
     let messages = grants.div_ceil(in_one);

@@ -12,6 +12,7 @@ pub mod waiting;
 use serde::de::value::{MapAccessDeserializer, MapDeserializer};
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
+use slotline_fastpass::schedule::MakeCrew;
 use slotline_fastpass::{FastpassSpec, Messages, SCHEDULED_CLASS};
 use slotline_hedera::HederaSpec;
 use slotline_hedera::flow_scheduler::FlowSchedulerSpec;
@@ -80,6 +81,8 @@ pub struct Setting<'a> {
     pub loss: f64,
     /// The seed of the run.
     pub seed: u64,
+    /// Who runs the allocators of Fastpass, if not the arbiter itself.
+    pub crew: Option<&'a MakeCrew>,
 }
 
 impl Default for ControlSpec {
@@ -94,6 +97,9 @@ impl ControlSpec {
     /// # Errors
     /// An option has an invalid value, or circuits do not fit the fabric.
     pub fn system(&self, setting: &Setting<'_>) -> Result<Option<Box<dyn System>>, SpecError> {
+        if let (ControlSpec::Fastpass(spec), Some(crew)) = (self, setting.crew) {
+            return Ok(Some(Box::new(spec.build()?.with_crew(crew.clone()))));
+        }
         let Some(fabric) = setting.fabric.hybrid() else { return self.build() };
         let control = match self {
             ControlSpec::Circuits(spec) => Some(spec),

@@ -135,6 +135,11 @@ impl Config {
             ),
             ("port", self.port != new.port, "a socket uses it"),
             ("threads", self.threads != new.threads, "threads begin with the daemon"),
+            (
+                "allocation-threads",
+                self.allocation_threads != new.allocation_threads,
+                "threads begin with the daemon",
+            ),
             ("network", self.network != new.network, rules),
             ("rack", self.racks() != new.racks(), rules),
             ("switch", self.switches() != new.switches(), rules),

@@ -14,7 +14,7 @@ const TURN: Duration = Duration::from_micros(80);
 const SETTLE: u32 = 5_000;
 const TURNS: u32 = 5_000;
 /// Packets that wait at each host: those of several batches.
-const BACKLOG: u32 = 4_096;
+pub(super) const BACKLOG: u32 = 4_096;
 /// A packet of data on the wire, and what a frame has there besides its bytes on the loopback interface: checksum, preamble
 /// and gap.
 const PACKET: f64 = 1_538.0;

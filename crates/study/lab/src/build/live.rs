@@ -24,21 +24,30 @@ pub struct Part {
 
 /// The part for `me`. Without `me`, it has no links and no connections.
 pub fn part(loaded: &Loaded, scheme: usize, me: Option<HostId>) -> Result<Part, SpecError> {
-    let builder = of_machine(loaded, scheme, me, 0)?;
+    let builder = of_machine(loaded, scheme, me, Start::default())?;
     let wires = |me: HostId| builder.wiring.of(builder.graph.hosts[me.at()]).to_vec();
     let wires = me.map(wires).unwrap_or_default();
     let Builder { graph, stations, plan, .. } = builder;
     Ok(Part { graph, stations, plan, wires })
 }
 
-/// The node of host or station `me`, for one start of its process.
+/// One start of the process of a machine.
+#[derive(Clone, Copy, Default)]
+pub struct Start {
+    /// A number that differs with each start.
+    pub incarnation: u64,
+    /// Whether allocators of Fastpass have threads of their own.
+    pub threads: bool,
+}
+
+/// The node of host or station `me`.
 pub fn node(
     loaded: &Loaded,
     scheme: usize,
     me: HostId,
-    incarnation: u64,
+    start: Start,
 ) -> Result<Box<dyn Node>, SpecError> {
-    let builder = of_machine(loaded, scheme, Some(me), incarnation)?;
+    let builder = of_machine(loaded, scheme, Some(me), start)?;
     let place = match builder.stations.iter().position(|station| *station == me) {
         Some(at) => builder.station(at)?,
         None => builder.host(me, builder.graph.hosts[me.at()])?,
@@ -61,7 +70,7 @@ pub struct SwitchPart {
 
 /// The switch of a scheme at `node`.
 pub fn switch(loaded: &Loaded, scheme: usize, node: NodeId) -> Result<SwitchPart, SpecError> {
-    let builder = of_machine(loaded, scheme, None, 0)?;
+    let builder = of_machine(loaded, scheme, None, Start::default())?;
     let wires = builder.wiring.of(node).to_vec();
     Ok(SwitchPart { node: builder.machine(node)?, wires, plan: builder.plan })
 }
@@ -82,7 +91,7 @@ pub struct EdgePart {
 /// The switch at `node` among those that choose paths; `None` if it has no choice, or if the number of a path does not
 /// decide it alone.
 pub fn edge(loaded: &Loaded, scheme: usize, node: NodeId) -> Result<Option<EdgePart>, SpecError> {
-    let builder = of_machine(loaded, scheme, None, 0)?;
+    let builder = of_machine(loaded, scheme, None, Start::default())?;
     let wires = builder.wiring.of(node).to_vec();
     let Some((ports, paths)) = builder.ways(node) else { return Ok(None) };
     let up = ports.iter().map(|port| wires[port.at()].far.node).collect();
@@ -96,7 +105,7 @@ pub fn edge_node(
     me: HostId,
     hosts: &[HostId],
 ) -> Result<Box<dyn Node>, SpecError> {
-    let builder = of_machine(loaded, scheme, None, 0)?;
+    let builder = of_machine(loaded, scheme, None, Start::default())?;
     let node = builder.system.as_ref().and_then(|s| s.edge((me, hosts), &builder.surroundings()));
     node.ok_or_else(|| SpecError::new("control", "the scheme has no nodes for switches"))
 }
@@ -128,9 +137,9 @@ fn of_machine(
     loaded: &Loaded,
     scheme: usize,
     host: Option<HostId>,
-    incarnation: u64,
+    Start { incarnation, threads }: Start,
 ) -> Result<Builder<'_>, SpecError> {
     let scenario = &loaded.scenario;
-    let outside = Outside::Machine { host, incarnation };
+    let outside = Outside::Machine { host, incarnation, threads };
     builder(scenario, scheme, scenario.seed.into(), loaded, outside)
 }

@@ -2,9 +2,14 @@
 
 use crate::common::records;
 use proptest::prelude::*;
+use slotline_fastpass::FastpassSpec;
 use slotline_lab::record::RunRecord;
+use slotline_lab::run::Jobs;
+use slotline_net::custom::Options;
 use slotline_net::node::DropReason;
+use slotline_scenario::{Extensions, Scenario};
 use slotline_schemes::counters;
+use std::path::Path;
 
 const STAR: &str = r#"{ kind = "star", hosts = 8, delay = "500ns" }"#;
 const LEAF_SPINE: &str =
@@ -435,5 +440,83 @@ fn what_cannot_be_scheduled_is_refused() {
         let found = refusal(fabric, control).unwrap_or_default();
         assert_eq!(found.is_empty(), expected.is_empty(), "{fabric} {control}: {found}");
         assert!(found.contains(expected), "{fabric} {control}: {found}");
+    }
+}
+
+/// The results of a run whose arbiters are those of a scheme of this program's own: with threads for its allocators, or
+/// without.
+fn with_allocators(text: &str, threads: bool) -> RunRecord {
+    let system = move |options: &Options| {
+        let fastpass = options.read::<FastpassSpec>()?.build()?;
+        Ok(match threads {
+            true => fastpass.with_crew(slotline_arbiter::threads()),
+            false => fastpass,
+        })
+    };
+    let extensions = Extensions::new().system("allocators", system);
+    let loaded = Scenario::parse_with(Path::new("a.toml"), text.into(), &extensions).unwrap();
+    Jobs::of(&loaded).run(&loaded, 1).unwrap().remove(0)
+}
+
+/// Threads change no decision, also where nobody waits now and then, messages are lost, an arbiter ends and another one takes
+/// over, a link breaks, and hosts have different rates.
+#[test]
+fn allocators_on_threads_change_nothing() {
+    let slow = r#"{ kind = "star", hosts = 8, delay = "500ns", overrides = [{ link = "h1-s0", rate = "40Gbps" }] }"#;
+    let mut granted = 0;
+    for (fabric, event, options) in [
+        (STAR, String::new(), "allocators = 1"),
+        (slow, String::new(), r#"allocators = 2, batch = 16, processing = "19us""#),
+        (
+            LEAF_SPINE,
+            event("1ms", "kind = \"link-down\"\nlink = \"leaf0-spine1\""),
+            "allocators = 3, batch = 21",
+        ),
+        (
+            LEAF_SPINE,
+            event("1ms", "kind = \"controller-down\"\ncontroller = \"arbiter\""),
+            "allocators = 2, batch = 1, processing = \"0ns\", secondary = true",
+        ),
+        (slow, String::new(), r#"allocators = 4, batch = 64, policy = "shortest-first""#),
+    ] {
+        let control =
+            format!(r#"name = "allocators", options = {{ messages = "first", {options} }}"#);
+        let text = scenario(fabric, &all_to_all(8, 1, 900), &control, &event);
+        let text = text.replace(r#"kind = "fastpass", name"#, r#"kind = "custom", name"#);
+        let text = text
+            .replace(r#"min-rto = "2ms" }"#, "min-rto = \"2ms\" }\n        control-loss = 0.01");
+        let [here, there] = [false, true].map(|threads| with_allocators(&text, threads));
+        assert_eq!(here.engine.digest, there.engine.digest, "{options}");
+        // A round may be in progress when the run ends.
+        let decided = |run: &RunRecord| {
+            let rows = run.control.iter().filter(|row| row.count != "slots_granted");
+            rows.map(|row| (row.count.clone(), row.value)).collect::<Vec<_>>()
+        };
+        assert_eq!(decided(&here), decided(&there), "{options}");
+        granted += here.control(counters::fastpass::SLOTS_GRANTED);
+    }
+    assert!(granted > 5_000, "{granted}");
+}
+
+/// Several allocators leave no queues either, and use as many timeslots.
+#[test]
+fn several_allocators_leave_no_queues() {
+    let (one_rack, four) = (all_to_all(8, 1, 8_900), all_to_all(16, 4, 8_900));
+    for (fabric, load, options, least) in [
+        (STAR, &one_rack, "allocators = 2", 15_500),
+        (LEAF_SPINE, &four, "allocators = 3, batch = 20", 31_000),
+        (LEAF_SPINE, &four, "allocators = 2", 31_000),
+        (
+            STAR,
+            &one_rack,
+            r#"allocators = 5, batch = 3, processing = "0ns", policy = "shortest-first""#,
+            15_500,
+        ),
+    ] {
+        let run = one(&scenario(fabric, load, options, ""));
+        let (hosts, switches) = peaks(&run);
+        assert!(hosts.max(switches) < 3 * PACKET, "{options}: {hosts} and {switches} B");
+        let used = run.control(counters::fastpass::SLOTS_USED);
+        assert!((least..37_000).contains(&used), "{options}: {used}");
     }
 }

@@ -77,7 +77,10 @@ impl Allocator {
     /// Serves pairs in strict turns: each visit takes a quantum, also the first of a batch, which otherwise takes
     /// an equal share of the busier end or, with a quantum of 1, up to two slots.
     #[must_use]
-    pub fn with_strict_turns(self, strict: bool) -> Allocator {
+    pub fn with_strict_turns(mut self, strict: bool) -> Allocator {
+        if strict {
+            self.ends.stop_counting();
+        }
         Allocator { strict, ..self }
     }
     /// Makes an allocator whose sources belong to tenants: `of_endpoint[i]` is the number of the tenant of
@@ -297,6 +300,12 @@ impl Allocator {
         leave(served.late(), active, ends, resumed);
         resume(active, ends, waiting, resumed)
     }
+    /// Deactivates pairs that are done. Those that have requested more meanwhile wait again, at the end of `waiting`.
+    pub(super) fn end(&mut self, done: impl Iterator<Item = Entry>, waiting: &mut Vec<Entry>) {
+        let Allocator { active, ends, resumed, .. } = self;
+        leave(done.map(Entry::key), active, ends, resumed);
+        resume(active, ends, waiting, resumed);
+    }
     /// Removes all waiting demand, in the order of service, and appends it to `out`, for another allocator.
     pub fn take_waiting(&mut self, out: &mut Vec<Demand>) {
         self.admit(|_| ());
@@ -329,7 +338,7 @@ impl Allocator {
 
 /// Deactivates pairs that are done. Pairs that have requested more meanwhile go to `resumed`.
 #[inline(always)]
-pub(super) fn leave(
+fn leave(
     done: impl Iterator<Item = u32>,
     active: &mut ActivePairs,
     ends: &mut Ends,
@@ -339,7 +348,7 @@ pub(super) fn leave(
 }
 
 /// Lets pairs wait again for what they requested meanwhile. Returns the index of the first of them.
-pub(super) fn resume(
+fn resume(
     active: &mut ActivePairs,
     ends: &mut Ends,
     waiting: &mut Vec<Entry>,

@@ -3,6 +3,7 @@
 use super::active::ActivePairs;
 use super::entry::Entry;
 use super::{MOST_ENDPOINTS, first_slots};
+use std::ops::Range;
 
 /// Four words for each possible endpoint number, and a table. The fixed size makes index checks unnecessary,
 /// and all words are found from one address. Pages that no endpoint uses are never touched and take no
@@ -52,6 +53,20 @@ impl Ends {
         let [src, dst] = entry.places(FREE);
         self.words[src] ^= slots;
         self.words[dst] ^= slots;
+    }
+    /// The slots in which any of these lanes is free, as sources (side 0) or as destinations (1).
+    pub(super) fn any_free(&self, side: usize, lanes: Range<usize>) -> u64 {
+        self.words[FREE[side]..][lanes].iter().fold(0, |free, lane| free | lane)
+    }
+    /// Takes each of these slots from one of the lanes in which it is free.
+    pub(super) fn take_any(&mut self, side: usize, lanes: Range<usize>, slots: u64) {
+        let mut wanted = slots;
+        for free in &mut self.words[FREE[side]..][lanes] {
+            let taken = *free & wanted;
+            *free ^= taken;
+            wanted ^= taken;
+        }
+        debug_assert!(wanted == 0, "a slot is free in one of the lanes");
     }
     #[inline(always)]
     pub(super) fn join(&mut self, entry: Entry) {

@@ -43,7 +43,6 @@ mod tenants;
 mod visits;
 
 pub use allocator::Allocator;
-pub use lanes::Lanes;
 pub use partition::Partition;
 pub use partitions::{Partitions, partition_of};
 pub use tenants::Tenant;

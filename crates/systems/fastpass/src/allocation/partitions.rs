@@ -47,13 +47,16 @@ impl Partitions {
         endpoints: usize,
         policy: Policy,
     ) -> Result<Partitions, DemandError> {
-        let partitions = (0..partitions.max(1)).map(|_| Partition::new(endpoints, policy));
-        Ok(Partitions { partitions: partitions.collect::<Result<_, _>>()? })
+        Ok(Partitions::of(Partition::new(endpoints, policy)?, partitions))
+    }
+    /// A number of partitions like this one, which has no demand.
+    pub fn of(partition: Partition, partitions: usize) -> Partitions {
+        Partitions { partitions: vec![partition; partitions.max(1)] }
     }
     /// Adds `slots` slots to the demand from `src` to `dst`, from the next round on.
     ///
     /// # Errors
-    /// The errors of [`super::Allocator::add_demand`].
+    /// The errors of [`Partition::add_demand`].
     pub fn add_demand(&mut self, src: u16, dst: u16, slots: u32) -> Result<(), DemandError> {
         let partition = partition_of(src, dst, self.partitions.len());
         self.partitions[partition].add_demand(src, dst, slots)
@@ -64,32 +67,36 @@ impl Partitions {
     }
     /// Allocates the next round: one batch for each partition, in order.
     pub fn allocate_round(&mut self) -> Vec<Vec<Grant>> {
-        let count = self.partitions.len();
-        let mut batches = vec![Vec::new(); count];
-        let mut sets = vec![Vec::new(); count];
-        if let [partition] = &mut self.partitions[..] {
-            partition.allocate_alone(&mut batches[0]);
-            return batches;
-        }
-        let loads: Vec<Vec<u64>> = self.partitions.iter().map(loads_of).collect();
-        for (i, partition) in self.partitions.iter_mut().enumerate() {
-            let mut others = vec![0; loads[i].len()];
-            (0..count)
-                .filter(|&other| other != i)
-                .for_each(|other| add(&mut others, &loads[other]));
-            partition.begin(&others, &mut batches[i], &mut sets[i]);
-        }
-        for phase in 1..count {
-            for (i, (partition, batch)) in self.partitions.iter_mut().zip(&mut batches).enumerate()
-            {
-                let set = &mut sets[(i + phase) % count];
-                partition.serve(&std::mem::take(set), set, batch);
-            }
-        }
-        for ((partition, batch), set) in self.partitions.iter_mut().zip(&mut batches).zip(&sets) {
-            partition.finish(set, batch);
-        }
+        let mut batches = vec![Vec::new(); self.partitions.len()];
+        let mut all: Vec<_> = self.partitions.iter_mut().zip(&mut batches).collect();
+        allocate_round(&mut all);
         batches
+    }
+}
+
+/// Allocates the next round of these partitions. The grants of each one's batch are appended to its list.
+pub fn allocate_round(all: &mut [(&mut Partition, &mut Vec<Grant>)]) {
+    if let [(partition, batch)] = all {
+        return partition.allocate_alone(batch);
+    }
+    let count = all.len();
+    let mut sets = vec![Vec::new(); count];
+    let loads: Vec<Vec<u64>> = all.iter().map(|(partition, _)| loads_of(partition)).collect();
+    for (i, (partition, batch)) in all.iter_mut().enumerate() {
+        let mut others = vec![0; loads[i].len()];
+        (0..count)
+            .filter(|&other| other != i)
+            .for_each(|other| add_loads(&mut others, &loads[other]));
+        partition.begin(&others, batch, &mut sets[i]);
+    }
+    for phase in 1..count {
+        for (i, (partition, batch)) in all.iter_mut().enumerate() {
+            let set = &mut sets[(i + phase) % count];
+            partition.serve(&std::mem::take(set), set, batch);
+        }
+    }
+    for ((partition, batch), set) in all.iter_mut().zip(&sets) {
+        partition.finish(set, batch);
     }
 }
 
@@ -99,7 +106,8 @@ fn loads_of(partition: &Partition) -> Vec<u64> {
     loads
 }
 
-fn add(sums: &mut [u64], loads: &[u64]) {
+/// Adds the loads of a partition ([`Partition::loads`]) to a sum.
+pub fn add_loads(sums: &mut [u64], loads: &[u64]) {
     sums.iter_mut().zip(loads).for_each(|(sum, load)| *sum += load);
 }
 

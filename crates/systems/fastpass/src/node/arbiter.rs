@@ -5,7 +5,7 @@ use super::Common;
 use super::outbox::Outbox;
 use super::service::{Service, ServiceCounters};
 use super::timer::Timer;
-use crate::Schedule;
+use crate::EmptySchedule;
 use crate::counters;
 use crate::paths::Fabric;
 use crate::schedule;
@@ -48,7 +48,7 @@ pub struct Arbiter {
     host: HostId,
     rank: u8,
     fabric: Arc<Fabric>,
-    empty: Schedule,
+    empty: EmptySchedule,
     watchdog: Option<Watchdog>,
     service: Option<Service>,
     outbox: Outbox,
@@ -68,7 +68,7 @@ pub struct Arbiter {
 
 impl Arbiter {
     /// Makes the arbiter of rank `rank`; rank 0 is the primary. `empty` is a schedule without demand.
-    pub fn new(common: Common, rank: u8, fabric: Arc<Fabric>, empty: Schedule) -> Arbiter {
+    pub fn new(common: Common, rank: u8, fabric: Arc<Fabric>, empty: EmptySchedule) -> Arbiter {
         let host = common.arbiters[usize::from(rank)];
         Arbiter {
             outbox: Outbox::new(&common, host),
@@ -120,7 +120,7 @@ impl Arbiter {
     }
 
     fn begin(&mut self, cx: &mut Cx<'_>) {
-        let schedule = self.empty.clone();
+        let schedule = self.empty.begin(self.common.options.crew());
         self.service = Some(Service::new(&self.common, self.host, &self.fabric, schedule, cx.now));
     }
     fn end(&mut self) {
@@ -128,7 +128,8 @@ impl Arbiter {
         if let Some(last) = self.take_overs.last_mut() {
             last.first_grant = last.first_grant.or(first_grant);
         }
-        if let Some(service) = self.service.take() {
+        if let Some(mut service) = self.service.take() {
+            service.schedule.collect();
             add(&mut self.past, &service);
             self.found.extend(service.isolation.found);
         }
@@ -250,6 +251,7 @@ fn add(past: &mut Past, service: &Service) {
     past.schedule.batches += schedule.batches;
     past.schedule.granted += schedule.granted;
     past.schedule.unplaced += schedule.unplaced;
+    past.schedule.refused += schedule.refused;
     past.counters.refused += counts.refused;
     past.counters.denied += counts.denied;
     past.counters.left_out += counts.left_out;
@@ -322,7 +324,7 @@ impl Node for Arbiter {
         counters.add(counters::SLOTS_GRANTED, all.schedule.granted - all.counters.denied);
         counters.add(counters::SLOTS_UNPLACED, all.schedule.unplaced);
         counters.add(counters::SLOTS_DENIED, all.counters.denied);
-        counters.add(counters::DEMANDS_REFUSED, all.counters.refused);
+        counters.add(counters::DEMANDS_REFUSED, all.counters.refused + all.schedule.refused);
         counters.add(counters::ARBITER_MESSAGES, self.outbox.messages);
         counters.add(counters::ARBITER_MESSAGE_BYTES, self.outbox.bytes);
         counters.add(counters::ARBITER_RECEIVED, self.received);

@@ -100,6 +100,7 @@ impl Endpoint {
         let reserved = spec.messages == Messages::Reserved;
         let slots = if reserved && common.options.is_exact() { 1 } else { 4 };
         let ahead = timing.lead.as_ps() / timing.slot.as_ps().max(1);
+        let most = AHEAD.max(2 * u64::from(timing.batch));
         Endpoint {
             host,
             clock: Clock::new(&common, host),
@@ -112,7 +113,7 @@ impl Endpoint {
             silence_limit: spec.watchdog_timeout.times(2),
             peers: Peers::new(&common, host),
             queues: Queues::new(timing.capacity),
-            slots: GrantedSlots::new((2 * ahead + AHEAD) * u64::from(lanes)),
+            slots: GrantedSlots::new((2 * ahead + most) * u64::from(lanes)),
             open: VecDeque::new(),
             losses: LossTrace::new(spec.fault_window, common.apart),
             next_report: Time::ZERO,

@@ -39,10 +39,12 @@ pub(super) struct Service {
     /// The first batch that may be allocated.
     first: u64,
     budget: MessageBudget,
-    /// The allocated batch, its first timeslot, and the number of entries that have been granted.
+    /// The allocated batch (of all allocators), its first timeslot, and the number of entries that have been granted.
     pending: Vec<Placed>,
     base: u64,
     sent: usize,
+    /// Whether that batch is being allocated.
+    is_out: bool,
     /// When the next host gets its grants.
     grant_at: Time,
     /// The time between two hosts.
@@ -74,6 +76,7 @@ impl Service {
             pending: Vec::new(),
             base: 0,
             sent: 0,
+            is_out: false,
             grant_at: Time::ZERO,
             step: Time::ZERO,
             first_grant_at: None,
@@ -120,6 +123,7 @@ impl Service {
         if peer >= self.common.hosts {
             return;
         }
+        self.settle(cx.now);
         let mut events = std::mem::take(&mut self.events);
         // The session counts refused messages.
         let _refused = self.sessions[peer as usize].on_message(bytes, cx.now, &mut events);
@@ -150,12 +154,13 @@ impl Service {
         let batch = *self.batch.get_or_insert_with(|| timing.next_batch(now).max(self.first));
         Some(timing.allocation(batch))
     }
-    /// Allocates the batch that is due, unless it has begun or too many of the messages sent so far still wait. Returns
-    /// when to send its grants.
+    /// Begins to allocate the batch that is due, unless it has begun or too many of the messages sent so far still wait.
+    /// Returns when to send its grants.
     pub fn allocate(&mut self, out: &mut Outbox, cx: &mut Cx<'_>) -> Option<Time> {
         let (timing, now) = (self.common.timing, cx.now);
-        let batch = self.batch.filter(|&batch| timing.allocation(batch) <= now)?;
-        self.batch = None;
+        self.batch.filter(|&batch| timing.allocation(batch) <= now)?;
+        self.collect();
+        let batch = self.batch.take()?;
         self.first = batch + 1;
         let begun = now > timing.start(timing.first_slot(batch));
         if begun || self.budget.is_spent(batch, out.bytes) {
@@ -166,18 +171,46 @@ impl Service {
         self.isolation.pass(now);
         self.base = timing.first_slot(batch);
         self.pending.clear();
-        self.pending.extend_from_slice(self.schedule.batch());
+        (self.sent, self.grant_at) = (0, now.after(self.common.options.spec().processing));
+        self.is_out = true;
+        self.schedule.begin();
+        if !self.schedule.is_out() {
+            self.collect();
+        }
+        self.isolation.avoids(timing.start(self.base));
+        Some(self.grant_at)
+    }
+    /// Takes the batch that was begun, when it is allocated. If a crew allocates it, this waits.
+    fn collect(&mut self) {
+        if !std::mem::take(&mut self.is_out) {
+            return;
+        }
+        let timing = self.common.timing;
+        self.schedule.collect();
+        self.pending.extend_from_slice(self.schedule.placed());
         let slots: u32 = self.pending.iter().map(|placed| placed.slots.count_ones()).sum();
         self.budget.allocated(f64::from(slots) / f64::from(self.common.hosts * timing.batch));
-        self.isolation.avoids(timing.start(self.base));
         let sources = self.pending.chunk_by(|a, b| a.src == b.src).count();
-        (self.sent, self.grant_at) = (0, now.after(self.common.options.spec().processing));
         self.step = Time::ps(timing.grant_span.as_ps() / sources.max(1) as u64);
-        Some(self.grant_at)
+        if self.schedule.is_idle() {
+            self.batch = None;
+        }
+    }
+    /// Takes the batch that was begun if the next one is late. Whether there is a next one, and which, must depend on the
+    /// demand before `now` only, not on when a crew is done.
+    fn settle(&mut self, now: Time) {
+        let timing = self.common.timing;
+        if self.batch.is_some_and(|batch| timing.allocation(batch) < now) {
+            self.collect();
+        }
     }
     /// Sends the grants of the batch, host by host. Messages that left all at once would delay packets of the
     /// arbiter's rack for longer than a timeslot. Returns when to continue.
     pub fn send_grants(&mut self, out: &mut Outbox, cx: &mut Cx<'_>) -> Option<Time> {
+        if self.is_out && self.grant_at > cx.now {
+            return Some(self.grant_at);
+        }
+        self.collect();
         let pending = std::mem::take(&mut self.pending);
         while let Some(first) = pending.get(self.sent).filter(|_| self.grant_at <= cx.now) {
             let of_one = pending[self.sent..].iter().take_while(|placed| placed.src == first.src);
@@ -194,13 +227,14 @@ impl Service {
         self.send_grants(out, cx);
     }
     fn grant(&mut self, placed: &Placed, now: Time) {
-        let Placed { src, dst, path, slots } = *placed;
+        let Placed { src, batch, dst, path, slots } = *placed;
+        let base = self.base + u64::from(batch) * u64::from(self.common.options.spec().batch);
         let session = &mut self.sessions[usize::from(src)];
         // Fewer slots are pending if the endpoint has restarted since.
         let pending = session.pending(dst.into());
         let slots = lowest(slots, pending.min(64));
         self.counters.denied += u64::from(placed.slots.count_ones() - slots.count_ones());
-        if slots != 0 && session.grant(dst.into(), path, self.base, slots).is_ok() {
+        if slots != 0 && session.grant(dst.into(), path, base, slots).is_ok() {
             self.first_grant_at.get_or_insert(now);
             if self.common.options.spec().isolate_faults {
                 self.isolation.sent(&Placed { slots, ..*placed });

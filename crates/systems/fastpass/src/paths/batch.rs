@@ -55,8 +55,54 @@ pub enum SelectError {
     NoCandidates(u16, u16),
 }
 
-/// A placed packet: the number of its grant, its path (`None` where it is local), and its slot.
-type Placed = (u32, Option<u32>, u32);
+/// The placed packets of a batch: by grant those of each slot in turn, and then by path.
+#[derive(Clone, Debug, Default)]
+struct Places {
+    /// The path (0 where both ends are in one rack, or the number of the path and one), and the slot in the lowest eight
+    /// bits.
+    packets: Vec<u64>,
+    /// By grant: where its packets begin and end.
+    ranges: Vec<[u32; 2]>,
+}
+
+impl Places {
+    /// Makes room for the packets of these grants.
+    fn begin(&mut self, grants: &[Grant]) {
+        let mut at = 0;
+        self.ranges.clear();
+        self.ranges.extend(grants.iter().map(|grant| {
+            let from = at;
+            at += grant.slots.count_ones();
+            [from; 2]
+        }));
+        self.packets.resize(at as usize, 0);
+    }
+    /// Notes the packets of a slot that have a path or need none. They belong to grants with these numbers.
+    fn note(
+        &mut self,
+        slot: u32,
+        numbers: &[u32],
+        paths: impl Iterator<Item = Option<Option<u32>>>,
+    ) {
+        for (&number, path) in numbers.iter().zip(paths) {
+            let Some(path) = path else { continue };
+            let end = &mut self.ranges[number as usize][1];
+            let path = path.map_or(0, |path| u64::from(path) + 1);
+            self.packets[*end as usize] = path << 8 | u64::from(slot);
+            *end += 1;
+        }
+    }
+    /// By path, the slots of the packets of a grant.
+    fn of(&mut self, number: usize) -> impl Iterator<Item = (Option<u32>, u64)> {
+        let [from, to] = self.ranges[number].map(|at| at as usize);
+        let packets = &mut self.packets[from..to];
+        packets.sort_unstable();
+        packets.chunk_by(|a, b| a >> 8 == b >> 8).map(|group| {
+            let slots = group.iter().fold(0, |slots, packet| slots | 1u64 << (packet & 0xff));
+            ((group[0] >> 8).checked_sub(1).map(|path| path as u32), slots)
+        })
+    }
+}
 
 /// The packets of a slot: the racks of source and destination, and the number of the grant.
 type Packets = (Vec<(u16, u16)>, Vec<u32>);
@@ -68,7 +114,7 @@ pub struct Selector {
     rack_of: Vec<u16>,
     /// The packets to place, by slot.
     slots: Vec<Packets>,
-    placed: Vec<Placed>,
+    places: Places,
     choices: Vec<Choice>,
     tier_choices: Vec<TierChoice>,
     routed: Vec<(u32, u64)>,
@@ -81,7 +127,7 @@ impl Selector {
             topology,
             rack_of,
             slots: vec![Default::default(); BATCH as usize],
-            placed: Vec::new(),
+            places: Places::default(),
             choices: Vec::new(),
             tier_choices: Vec::new(),
             routed: Vec::new(),
@@ -172,7 +218,7 @@ impl Selector {
                 slots &= slots - 1;
             }
         }
-        self.placed.clear();
+        self.places.begin(grants);
         (0..BATCH).try_for_each(|slot| self.select_slot(slot))?;
         self.gather(grants, parts, rest);
         Ok(())
@@ -191,7 +237,7 @@ impl Selector {
                     Choice::Over(path) => Some(Some(u32::from(path))),
                     Choice::Unplaced => None,
                 });
-                note(&mut self.placed, slot, numbers, paths);
+                self.places.note(slot, numbers, paths);
             }
             Topology::FatTree(selector, cores) => {
                 selector.select(packets, &mut self.tier_choices)?;
@@ -203,7 +249,7 @@ impl Selector {
                     }
                     TierChoice::Unplaced => None,
                 });
-                note(&mut self.placed, slot, numbers, paths);
+                self.places.note(slot, numbers, paths);
             }
             Topology::Any { .. } => {}
         }
@@ -211,13 +257,10 @@ impl Selector {
     }
     /// Joins the packets that were placed slot by slot: one part per grant and path.
     fn gather(&mut self, grants: &[Grant], parts: &mut Vec<PathGrant>, rest: &mut Vec<Grant>) {
-        self.placed.sort_unstable();
-        let mut groups = self.placed.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)).peekable();
-        for (number, grant) in (0..).zip(grants) {
+        for (number, grant) in grants.iter().enumerate() {
             let mut left = grant.slots;
-            while let Some(group) = groups.next_if(|group| group[0].0 == number) {
-                let slots = group.iter().fold(0, |slots, &(_, _, slot)| slots | 1u64 << slot);
-                parts.push(PathGrant { grant: Grant { slots, ..*grant }, path: group[0].1 });
+            for (path, slots) in self.places.of(number) {
+                parts.push(PathGrant { grant: Grant { slots, ..*grant }, path });
                 left ^= slots;
             }
             if left != 0 {
@@ -225,17 +268,6 @@ impl Selector {
             }
         }
     }
-}
-
-/// Notes the packets of a slot that have a path or need none.
-fn note(
-    placed: &mut Vec<Placed>,
-    slot: u32,
-    numbers: &[u32],
-    paths: impl Iterator<Item = Option<Option<u32>>>,
-) {
-    let known = numbers.iter().zip(paths);
-    placed.extend(known.filter_map(|(&number, path)| path.map(|path| (number, path, slot))));
 }
 
 #[cfg(test)]
