@@ -55,8 +55,42 @@ pub enum SelectError {
     NoCandidates(u16, u16),
 }
 
-/// A placed packet: the number of its grant, its path (`None` where it is local), and its slot.
-type Placed = (u32, Option<u32>, u32);
+/// A placed packet: its path (`None` where it is local, which comes first), and its slot.
+type Placed = (Option<u32>, u32);
+
+/// The packets of a batch that have a path or need none, by grant.
+#[derive(Clone, Debug, Default)]
+struct PlacedPackets {
+    packets: Vec<Placed>,
+    /// By grant: where its packets begin, with room for all of its slots, and where they end so far.
+    ranges: Vec<(usize, usize)>,
+}
+
+impl PlacedPackets {
+    fn begin(&mut self, grants: &[Grant]) {
+        let mut first = 0;
+        let range = |grant: &Grant| {
+            let start = first;
+            first += grant.slots.count_ones() as usize;
+            (start, start)
+        };
+        self.ranges.clear();
+        self.ranges.extend(grants.iter().map(range));
+        self.packets.resize(first, (None, 0));
+    }
+    fn add(&mut self, number: u32, path: Option<u32>, slot: u32) {
+        let (_, end) = &mut self.ranges[number as usize];
+        self.packets[*end] = (path, slot);
+        *end += 1;
+    }
+    /// The packets of a grant, by path.
+    fn of(&mut self, number: usize) -> &[Placed] {
+        let (start, end) = self.ranges[number];
+        let packets = &mut self.packets[start..end];
+        packets.sort_unstable();
+        packets
+    }
+}
 
 /// The packets of a slot: the racks of source and destination, and the number of the grant.
 type Packets = (Vec<(u16, u16)>, Vec<u32>);
@@ -68,7 +102,7 @@ pub struct Selector {
     rack_of: Vec<u16>,
     /// The packets to place, by slot.
     slots: Vec<Packets>,
-    placed: Vec<Placed>,
+    placed: PlacedPackets,
     choices: Vec<Choice>,
     tier_choices: Vec<TierChoice>,
     routed: Vec<(u32, u64)>,
@@ -81,7 +115,7 @@ impl Selector {
             topology,
             rack_of,
             slots: vec![Default::default(); BATCH as usize],
-            placed: Vec::new(),
+            placed: PlacedPackets::default(),
             choices: Vec::new(),
             tier_choices: Vec::new(),
             routed: Vec::new(),
@@ -172,7 +206,7 @@ impl Selector {
                 slots &= slots - 1;
             }
         }
-        self.placed.clear();
+        self.placed.begin(grants);
         (0..BATCH).try_for_each(|slot| self.select_slot(slot))?;
         self.gather(grants, parts, rest);
         Ok(())
@@ -211,13 +245,11 @@ impl Selector {
     }
     /// Joins the packets that were placed slot by slot: one part per grant and path.
     fn gather(&mut self, grants: &[Grant], parts: &mut Vec<PathGrant>, rest: &mut Vec<Grant>) {
-        self.placed.sort_unstable();
-        let mut groups = self.placed.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)).peekable();
-        for (number, grant) in (0..).zip(grants) {
+        for (number, grant) in grants.iter().enumerate() {
             let mut left = grant.slots;
-            while let Some(group) = groups.next_if(|group| group[0].0 == number) {
-                let slots = group.iter().fold(0, |slots, &(_, _, slot)| slots | 1u64 << slot);
-                parts.push(PathGrant { grant: Grant { slots, ..*grant }, path: group[0].1 });
+            for group in self.placed.of(number).chunk_by(|a, b| a.0 == b.0) {
+                let slots = group.iter().fold(0, |slots, &(_, slot)| slots | 1u64 << slot);
+                parts.push(PathGrant { grant: Grant { slots, ..*grant }, path: group[0].0 });
                 left ^= slots;
             }
             if left != 0 {
@@ -229,13 +261,16 @@ impl Selector {
 
 /// Notes the packets of a slot that have a path or need none.
 fn note(
-    placed: &mut Vec<Placed>,
+    placed: &mut PlacedPackets,
     slot: u32,
     numbers: &[u32],
     paths: impl Iterator<Item = Option<Option<u32>>>,
 ) {
-    let known = numbers.iter().zip(paths);
-    placed.extend(known.filter_map(|(&number, path)| path.map(|path| (number, path, slot))));
+    for (&number, path) in numbers.iter().zip(paths) {
+        if let Some(path) = path {
+            placed.add(number, path, slot);
+        }
+    }
 }
 
 #[cfg(test)]
