@@ -92,7 +92,7 @@ impl Shard {
     /// Looks up the ports by which packets of this window leave, and loads the state of all of them, so that cache misses
     /// overlap.
     #[inline]
-    fn look_up(&mut self, id: usize, switch: &Switch, items: &mut [Item]) {
+    pub fn look_up(&mut self, id: usize, switch: &Switch, items: &mut [Item]) {
         let links = &mut self.links;
         if links.shared.changes {
             return;
@@ -131,7 +131,7 @@ impl Shard {
         self.handle_own_event(at, switch, event);
     }
 
-    fn ports_of(&self, id: usize) -> impl Iterator<Item = PortId> + use<> {
+    pub fn ports_of(&self, id: usize) -> impl Iterator<Item = PortId> + use<> {
         let first = &self.links.shared.layout.first;
         (0..(first[id + 1] - 1 - first[id]) as u16).map(PortId)
     }
@@ -153,14 +153,7 @@ impl Shard {
     }
 
     fn all_ports_ask(&mut self, id: usize, switch: &mut Switch, now: u64) {
-        let base = self.links.shared.layout.first[id];
-        for port in self.ports_of(id) {
-            self.ask(id, switch, port, now);
-            let (line, cold) = self.links.line(base + u32::from(port.0));
-            if !cold.armed && line.is_busy(now) {
-                self.arm(id, port);
-            }
-        }
+        self.ports_of(id).for_each(|port| self.ask(id, switch, port, now));
     }
 
     /// A packet arrives at the node `at`, whose first port is `base`.
@@ -270,7 +263,9 @@ impl Shard {
     /// Prepares the switch to receive a packet that goes to port `out`.
     #[inline(never)]
     fn prepare(&mut self, id: usize, switch: &mut Switch, out: PortId, now: u64) {
-        self.report_all_departures(id, switch, now);
+        if switch.shares_buffer() {
+            self.report_all_departures(id, switch, now);
+        }
         if switch.notifies() {
             return self.ports_of(id).for_each(|port| self.ask(id, switch, port, now));
         }
@@ -307,7 +302,7 @@ impl Shard {
     /// Lets switches decide ahead, unless all packets of a port are recorded, which are wanted when they leave.
     pub fn decide_ahead(&mut self) {
         let mut nodes = self.places.iter_mut().filter_map(|place| match place {
-            Place::Node(node) => switch_of(&mut **node),
+            Place::Node(node) => any_switch(&mut **node),
             _ => None,
         });
         let captures = self.links.recorder.as_ref().is_some_and(|recorder| recorder.captures());
@@ -336,7 +331,12 @@ impl Shard {
 }
 
 /// The node, if it is a switch whose departures may be certain.
-pub(crate) fn switch_of(node: &mut dyn Node) -> Option<&mut Switch> {
+fn switch_of(node: &mut dyn Node) -> Option<&mut Switch> {
+    any_switch(node).filter(|switch| switch.is_foreseeable())
+}
+
+/// The node, if it is a switch.
+pub(crate) fn any_switch(node: &mut dyn Node) -> Option<&mut Switch> {
     let any: &mut dyn Any = node;
-    any.downcast_mut().filter(|switch: &&mut Switch| switch.is_foreseeable())
+    any.downcast_mut()
 }

@@ -110,6 +110,22 @@ impl Calendar {
         at as u32
     }
 
+    /// Adds an event of a node itself. Most of the packet is what was in its place before: nothing reads it.
+    #[inline]
+    pub fn push_own(&mut self, time: u64, to: u32, code: u32, token: u32) {
+        let at = self.place(time);
+        match self.slab.get_mut(at) {
+            Some(slot) => {
+                (slot.time, slot.to) = (time, to);
+                (slot.packet.flow, slot.packet.seq) = (code, token);
+            }
+            None => {
+                let packet = Packet { flow: code, seq: token, ..Packet::default() };
+                self.push_far(Entry { time, to, packet });
+            }
+        }
+    }
+
     /// Adds the event at `position` again, with another time and place and additional flags. Returns the position of
     /// the new event, if it is near.
     #[inline]

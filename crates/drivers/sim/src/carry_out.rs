@@ -112,7 +112,10 @@ impl Shard {
             self.drain_out_of_line(id, now);
         }
         if let Some(packet) = packet {
-            self.transmit(id, index, &packet, now);
+            self.transmit(index, &packet, now);
+            if node.has_more(port) {
+                self.arm(id, port);
+            }
         }
     }
 
@@ -125,17 +128,28 @@ impl Shard {
         self.links.schedule(id, at, own::FREE, u32::from(port.0));
     }
 
-    /// Sends a packet on pulled port `index`, which is free, and schedules the time when it is free again.
+    /// The ports of a node that are sending ask for a packet when they are free, even if nothing waits now.
+    pub fn arm_busy(&mut self, id: usize, now: u64) {
+        let base = self.links.shared.layout.first[id];
+        for port in self.ports_of(id) {
+            let (line, cold) = self.links.line(base + u32::from(port.0));
+            let is_pulled = line.discipline() == Discipline::Pulled;
+            if is_pulled && !cold.armed && line.is_busy(now) {
+                self.arm(id, port);
+            }
+        }
+    }
+
+    /// Sends a packet on pulled port `index`, which is free.
     #[inline(always)]
-    fn transmit(&mut self, id: usize, index: u32, packet: &Packet, now: u64) {
+    fn transmit(&mut self, index: u32, packet: &Packet, now: u64) {
         let Shard { links, effects, hold, .. } = self;
-        let (line, cold) = links.line(index);
+        let (line, _) = links.line(index);
         let start = if line.free_at < now { now + hold.as_ps() } else { now };
         let (time, to) = line.transmit(packet.len, start);
-        cold.armed = true;
-        let free_at = line.free_at;
-        links.record(index, packet, time);
+        if links.recorder.is_some() {
+            links.record(index, packet, time);
+        }
         links.deliver(time, to, packet, effects.payloads());
-        links.schedule(id, free_at, own::FREE, index - links.shared.layout.first[id]);
     }
 }

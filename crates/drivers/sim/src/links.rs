@@ -288,8 +288,7 @@ impl Links {
             self.node_events.push(NodeEvent::new(at, code, token));
         } else {
             let to = self.shared.layout.own(node);
-            let packet = Packet { flow: code, seq: token, ..Packet::default() };
-            self.calendar.push(at, to, &packet);
+            self.calendar.push_own(at, to, code, token);
         }
     }
 }

@@ -3,7 +3,7 @@
 //! Within a window nodes cannot affect each other, so each node's events are handled together, in the
 //! order (time, port, token). That order does not depend on how nodes are divided into shards.
 
-use crate::ahead::switch_of;
+use crate::ahead::any_switch;
 use crate::calendar::{Entry, Windows};
 use crate::line::{ColdState, Discipline, Line, PORT_MASK};
 use crate::links::{Links, Mail, Shared, own};
@@ -234,9 +234,14 @@ impl Shard {
                 self.places[at] = Place::Host(host);
             }
             Place::Node(mut node) => {
-                match switch_of(&mut *node).filter(|_| !self.links.ahead.is_empty()) {
-                    Some(switch) => self.handle_switch(at, switch, items),
-                    None => self.handle_in_order(at, &mut *node, items),
+                match any_switch(&mut *node).filter(|_| !self.links.ahead.is_empty()) {
+                    Some(switch) if switch.is_foreseeable() => {
+                        self.handle_switch(at, switch, items);
+                    }
+                    Some(switch) if switch.may_start_at_once() => {
+                        self.handle_pausing(at, switch, items);
+                    }
+                    _ => self.handle_in_order(at, &mut *node, items),
                 }
                 self.places[at] = Place::Node(node);
             }
@@ -274,7 +279,7 @@ impl Shard {
 
     /// The node's own events before `until`: at equal times packets come first.
     #[inline]
-    fn handle_own_events<N: Node + ?Sized>(&mut self, at: usize, node: &mut N, until: u64) {
+    pub fn handle_own_events<N: Node + ?Sized>(&mut self, at: usize, node: &mut N, until: u64) {
         while self.links.node_events.any_before(until) {
             let event = self.links.node_events.pop();
             self.handle_own_event(at, node, event);
@@ -338,6 +343,7 @@ impl Shard {
     /// Carries out a change of the timeline at this node.
     fn change<N: Node + ?Sized>(&mut self, at: usize, node: &mut N, now: Time, token: u32) {
         let shared = Arc::clone(&self.links.shared);
+        self.arm_busy(self.first_node + at, now.as_ps());
         let change = &shared.timeline[token as usize].2;
         let base = shared.layout.first[self.first_node + at];
         if let Change::Up(port) | Change::Down(port) | Change::Rate(port, _) = change {

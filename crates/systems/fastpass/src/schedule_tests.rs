@@ -222,6 +222,31 @@ proptest! {
     }
 }
 
+proptest! {
+    /// The paths between two racks are those of all entropy values, although the search ends when it knows all.
+    #[test]
+    fn no_path_between_racks_is_missing(
+        any: bool, which in 0usize..8, seed: u64, fails: Option<usize>, (src, dst) in (0u32..16, 0u32..16)
+    ) {
+        let mut bench = if any { Bench::new(&any_network(seed)) } else { Bench::new(FABRICS[which]) };
+        let mut schedule = bench.schedule(&FastpassSpec::default());
+        if let Some(link) = fails.and_then(|chance| bench.inner_link(chance)) {
+            bench.fail(link, &mut schedule);
+        }
+        let hosts = bench.rates.len() as u32;
+        let (src, dst) = (HostId(src % hosts), HostId(dst % hosts));
+        let mut all: Vec<(u16, Vec<End>)> = Vec::new();
+        for path in 0..256u16 {
+            let hops = bench.routes.path(&bench.graph.wiring(), src, dst, path).unwrap_or_default();
+            let inner = hops.get(1..hops.len().max(2) - 1).unwrap_or_default().to_vec();
+            if all.iter().all(|(_, other)| *other != inner) {
+                all.push((path, inner));
+            }
+        }
+        prop_assert_eq!(bench.fabric.rack_paths(src, dst), all);
+    }
+}
+
 /// A fat-tree has a path for every packet of a matching, and all paths are used.
 #[test]
 fn a_whole_fat_tree_places_everything() {

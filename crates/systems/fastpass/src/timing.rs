@@ -6,7 +6,7 @@ use slotline_net::error::SpecError;
 use slotline_net::id::{HostId, NodeId};
 use slotline_net::scheme::Surroundings;
 use slotline_net::time::Time;
-use slotline_net::topology::{Graph, NodeKind, Wire};
+use slotline_net::topology::{NodeKind, Wire, Wiring};
 use slotline_net::units::Rate;
 use std::collections::VecDeque;
 
@@ -127,7 +127,8 @@ fn longest_message(options: &Fastpass, around: &Surroundings<'_>, packet: u64) -
         return fcp::LONGEST as u16;
     }
     let first = around.graph.hosts.first();
-    let links = first.map_or(0, |first| Reach::from(around.graph, *first).longest);
+    let links = first
+        .map_or(0, |first| Reach::from(around.wiring, around.graph.nodes.len(), *first).longest);
     let most = (packet / u64::from(links.max(1))).saturating_sub(OVERHEAD.into()) as usize;
     most.clamp(fcp::SHORTEST, fcp::LONGEST) as u16
 }
@@ -186,7 +187,7 @@ fn need(around: &Surroundings<'_>, arbiter: HostId, message: u16, slot: Slot) ->
     let links = uplinks.fold(0, |sum: u64, wire| sum.saturating_add(slot.batch_of(wire.lane.rate)));
     let beyond =
         (0..around.hosts() as u32).filter(|&host| switch_of(HostId(host)) != switch).count() as u64;
-    let paths = Reach::from(around.graph, switch).most_paths;
+    let paths = Reach::from(around.wiring, around.graph.nodes.len(), switch).most_paths;
     let messages = beyond * batch_bytes(paths, message, slot);
     let card = slot.batch_of(card.lane.rate);
     (beyond > 0).then_some(Need { messages, links, card })
@@ -214,19 +215,16 @@ struct Reach {
 }
 
 impl Reach {
-    fn from(graph: &Graph, first: NodeId) -> Reach {
-        let mut away = vec![u32::MAX; graph.nodes.len()];
-        let mut paths = vec![0u64; graph.nodes.len()];
-        let mut neighbours = vec![Vec::new(); graph.nodes.len()];
-        for link in &graph.links {
-            neighbours[link.a.node.at()].push(link.b.node.at());
-            neighbours[link.b.node.at()].push(link.a.node.at());
-        }
+    /// Of a network of `count` nodes.
+    fn from(wiring: &Wiring, count: usize, first: NodeId) -> Reach {
+        let mut away = vec![u32::MAX; count];
+        let mut paths = vec![0u64; count];
         (away[first.at()], paths[first.at()]) = (0, 1);
         let (mut next, mut last) = (VecDeque::from([first.at()]), first.at());
         while let Some(node) = next.pop_front() {
             last = node;
-            for &other in &neighbours[node] {
+            for wire in wiring.of(NodeId(node as u32)) {
+                let other = wire.far.node.at();
                 if away[other] == u32::MAX {
                     away[other] = away[node] + 1;
                     next.push_back(other);
@@ -281,8 +279,8 @@ pub fn lanes(around: &Surroundings<'_>) -> Result<Vec<u16>, SpecError> {
     let rates = host_rates(around)?;
     let slowest = rates.iter().min().map_or(1, |rate| rate.0.max(1));
     let lanes = |rate: &Rate| {
-        let message = format!("{rate} is more than 65,535 times the slowest host's rate");
-        u16::try_from(rate.0 / slowest).map_err(|_| SpecError::new("control", message))
+        let message = || format!("{rate} is more than 65,535 times the slowest host's rate");
+        u16::try_from(rate.0 / slowest).map_err(|_| SpecError::new("control", message()))
     };
     rates.iter().map(lanes).collect()
 }

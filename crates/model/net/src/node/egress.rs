@@ -186,7 +186,13 @@ impl Egress {
         let queue = self.queues.queue_of(packet);
         let backlog = self.load(queue).backlog(now);
         let (len, ect) = (u32::from(packet.len), packet.has(ECT));
-        self.markers[queue].arrive(&Arrival { now, backlog, pace: self.pace, len, ect })
+        match self.marks_above {
+            Some(above) if ect && backlog.wait > above => Verdict::Mark,
+            Some(_) => Verdict::Pass,
+            None => {
+                self.markers[queue].arrive(&Arrival { now, backlog, pace: self.pace, len, ect })
+            }
+        }
     }
 
     /// Whether there is room for `packet` in addition to what is not yet sent.
@@ -231,11 +237,17 @@ impl Egress {
         CE
     }
 
+    /// Whether packets of `class` are not paused, and the discipline does no more than compare with a threshold.
+    #[inline]
+    pub fn obeys_only_pauses(&self, class: u8) -> bool {
+        self.marks_above.is_some() && !self.queues.is_paused(self.queues.queue_of_class(class))
+    }
+
     /// Whether the departure of a packet of `queue` that arrives and is to wait for `wait` is certain already: it leaves
-    /// after all packets that are here, and before others of its class. Queues are never paused here.
+    /// after all packets that are here, and before others of its class. Its queue is not paused.
     #[inline(always)]
     fn foresees(&self, queue: usize, leaving: &Leaving, wait: Time) -> bool {
-        debug_assert!(!self.queues.is_paused(queue), "a switch without pause frames");
+        debug_assert!(!self.queues.is_paused(queue), "a queue that may send");
         self.up
             && self.queues.is_empty()
             && (self.last_start < leaving.since || self.ahead_queue == queue)
@@ -381,14 +393,22 @@ impl Egress {
         Some((stored, verdict))
     }
 
+    /// The verdict of the queue's policy on a packet that leaves.
+    #[inline]
+    fn judge_leaving(&mut self, queue: usize, leaving: &Leaving, now: Time) -> Verdict {
+        if self.marks_above.is_some() {
+            return Verdict::Pass;
+        }
+        let sojourn = now.since(leaving.since);
+        let left = Left::Bytes(self.waiting_in(queue));
+        self.markers[queue].leave(&Departure { now, sojourn, left, ect: leaving.ect })
+    }
+
     /// Counts a packet that leaves `queue`, unless its verdict is a drop.
     #[inline]
     fn leave(&mut self, queue: usize, leaving: &Leaving, now: Time) -> Verdict {
         let time = self.time_for(leaving.len);
-        let sojourn = now.since(leaving.since);
-        let left = Left::Bytes(self.waiting_in(queue));
-        let departure = Departure { now, sojourn, left, ect: leaving.ect };
-        let verdict = self.markers[queue].leave(&departure);
+        let verdict = self.judge_leaving(queue, leaving, now);
         if verdict == Verdict::Drop {
             self.whole.forget(time);
             if let Some(load) = self.loads.get_mut(queue) {

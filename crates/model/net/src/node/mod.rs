@@ -58,6 +58,11 @@ pub trait Node: Any + Send {
     fn receive(&mut self, port: PortId, packet: Packet, cx: &mut Cx<'_>);
     /// A *pulled* port is free. Returns the packet that it sends next. After `None` it is idle until [`Cx::kick`].
     fn transmit(&mut self, port: PortId, cx: &mut Cx<'_>) -> Option<Packet>;
+    /// Whether `port` may have another packet when the one that has just been returned by [`Node::transmit`] has left.
+    /// After `false` it is not asked until [`Cx::kick`].
+    fn has_more(&self, _port: PortId) -> bool {
+        true
+    }
     /// A wake-up that was requested with [`Cx::wake`] is due. Wake-ups are never cancelled, so the node compares the
     /// time with its present deadline.
     fn expire(&mut self, token: u32, cx: &mut Cx<'_>);

@@ -85,6 +85,15 @@ impl Ingress {
         len - own
     }
 
+    /// Whether a packet that arrives and leaves at once has no effect here.
+    #[inline]
+    pub fn ignores(&self, class: u8, len: u64) -> bool {
+        let at = usize::from(class);
+        let is_paused = self.paused >> class & 1 == 1;
+        let stays = is_paused || self.common[at] + len <= self.xoff;
+        !self.is_lossless(class) || (stays && self.reserve[at] == 0)
+    }
+
     /// Pauses a class above `xoff` and whenever it needs headroom, and resumes it at `xon`.
     fn review(&mut self, class: u8) {
         let bit = 1 << class & self.lossless;
@@ -127,6 +136,7 @@ mod tests {
     use super::*;
     use crate::time::Time;
     use crate::units::{Bytes, Rate};
+    use proptest::prelude::*;
 
     fn ingress(headroom: u64) -> Ingress {
         let (xoff, xon) = (Bytes(3_000), Bytes(1_000));
@@ -178,5 +188,39 @@ mod tests {
         assert!(port.take_frame().is_some() && port.take_frame().is_none());
         port.restart();
         assert_eq!(port.take_frame().map(|frame| frame.seq), Some(0x0008));
+    }
+
+    proptest! {
+        /// Packets that are said to have no effect have none, and only those that do not fit below the threshold of a pause,
+        /// or use headroom, are said to have one.
+        #[test]
+        fn what_leaves_at_once_and_is_ignored_has_no_effect(
+            steps in prop::collection::vec((0u8..5, 2u8..4, 1u64..1_500), 1..300)
+        ) {
+            let (mut port, mut held) = (ingress(2_000), Vec::new());
+            for (what, class, len) in steps {
+                let mut other = port.clone();
+                other.charge(class, len);
+                other.release(class, len);
+                let same = format!("{port:?}") == format!("{other:?}");
+                prop_assert!(same || !port.ignores(class, len));
+                let uses_headroom = port.reserve[usize::from(class)] > 0;
+                let is_above = port.common[usize::from(class)] + len > 3_000;
+                prop_assert!(port.ignores(class, len) || uses_headroom || is_above);
+                match what {
+                    0 | 1 => {
+                        port.charge(class, len);
+                        held.push((class, len));
+                    }
+                    2 if port.charge_reserve(class, len) => held.push((class, len)),
+                    3 => drop(port.take_frame()),
+                    _ => {
+                        held.pop().into_iter().for_each(|(class, len)| {
+                            port.release(class, len);
+                        });
+                    }
+                }
+            }
+        }
     }
 }

@@ -145,6 +145,7 @@ impl Switch {
     }
 
     /// Frees the room of a packet that leaves.
+    #[inline]
     fn release(&mut self, stored: &Stored, cx: &mut Cx<'_>) {
         let len = u64::from(stored.packet.len);
         self.account.held -= 1;
@@ -212,20 +213,44 @@ impl Switch {
         self.enqueue(from, out, packet, cx);
     }
 
+    /// A packet that arrived by port `from` joins the queue of `out`, if there is room.
+    #[inline(always)]
+    pub(super) fn join(
+        &mut self,
+        from: PortId,
+        out: PortId,
+        packet: Packet,
+        now: Time,
+    ) -> Result<Verdict, DropReason> {
+        let verdict = self.admit(from, out, &packet, now)?;
+        self.egress[out.at()].push(Stored { packet, from, since: now }, verdict, now);
+        self.account.held += 1;
+        Ok(verdict)
+    }
+
     /// A packet that arrived by port `from` joins the queue of `out`.
     pub fn enqueue(&mut self, from: PortId, out: PortId, packet: Packet, cx: &mut Cx<'_>) {
-        match self.admit(from, out, &packet, cx.now) {
+        match self.join(from, out, packet, cx.now) {
             Ok(verdict) => {
-                let since = cx.now;
-                self.egress[out.at()].push(Stored { packet, from, since }, verdict, cx.now);
-                self.account.held += 1;
                 cx.kick(out);
                 if let Verdict::Notify(what) = verdict {
                     self.notify(out, &packet, what, cx);
                 }
             }
-            Err(reason) => self.egress[out.at()].drop(&packet, reason, cx),
+            Err(reason) => return self.drop_arrived((from, out), &packet, reason, cx),
         }
+        self.send_pause_frame(from, cx);
+    }
+
+    /// Drops a packet from port `from` that found no room in the queue of `out`.
+    pub fn drop_arrived(
+        &mut self,
+        (from, out): (PortId, PortId),
+        packet: &Packet,
+        reason: DropReason,
+        cx: &mut Cx<'_>,
+    ) {
+        self.egress[out.at()].drop(packet, reason, cx);
         self.send_pause_frame(from, cx);
     }
 
@@ -241,6 +266,7 @@ impl Switch {
     }
 
     /// The next packet that leaves by `port`, with its port and time of arrival.
+    #[inline(always)]
     pub fn pull(&mut self, port: PortId, cx: &mut Cx<'_>) -> Option<Stored> {
         loop {
             let (stored, verdict) = self.egress[port.at()].pop(cx.now)?;
@@ -309,6 +335,11 @@ impl Node for Switch {
             return Some(frame);
         }
         self.pull(port, cx).map(|stored| stored.packet)
+    }
+
+    #[inline]
+    fn has_more(&self, port: PortId) -> bool {
+        self.has_waiting(port)
     }
 
     fn expire(&mut self, _token: u32, cx: &mut Cx<'_>) {

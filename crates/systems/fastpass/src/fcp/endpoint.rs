@@ -89,6 +89,11 @@ impl EndpointSession {
     pub fn demanded(&self, dst: u32) -> u32 {
         self.flows.get(dst).demanded
     }
+    /// Whether slots are pending, and whether totals are to be sent. While neither changes and no packet arrives or is
+    /// sent, [`EndpointSession::deadline`] does not change.
+    pub fn demands(&self) -> (bool, bool) {
+        (self.pending > 0, self.flows.is_due())
+    }
     /// The slots to `dst` that arrived or were given up since the epoch began, modulo 2³².
     pub fn granted(&self, dst: u32) -> u32 {
         self.flows.get(dst).granted

@@ -83,7 +83,7 @@ pub struct Endpoint {
     message_timer: Timer,
     /// No message has to be sent before this time, unless something happens.
     due: Time,
-    /// Whether timeslots were demanded since messages were last sent.
+    /// Whether demand since messages were last sent may have changed `due`.
     has_asked: bool,
     slot_timer: Timer,
     events: Vec<EndpointEvent>,
@@ -137,10 +137,11 @@ impl Endpoint {
         let session = &mut self.peers.current().session;
         let have = queue.granted.saturating_add(session.pending(dst.0));
         let more = queue.needed.saturating_sub(have);
-        self.has_asked |= more > 0;
+        let before = session.demands();
         if session.demand(dst.0, more).is_err() {
             self.counters.refused += u64::from(more);
         }
+        self.has_asked |= session.demands() != before;
     }
     fn request_all(&mut self) {
         let all: Vec<HostId> =
@@ -167,7 +168,7 @@ impl Endpoint {
             self.message_timer.set(at, cx);
         }
     }
-    /// As [`Endpoint::send_messages`], after a packet left.
+    /// As [`Endpoint::send_messages`], after a packet came or left.
     fn send_messages_if_due(&mut self, cx: &mut Cx<'_>) {
         let may_report = self.losses.has_losses() || self.is_waiting();
         if self.has_asked || may_report || cx.now >= self.due {
@@ -345,7 +346,7 @@ impl Agent for Endpoint {
         self.losses.on_enqueue(&packet, cx.now);
         if self.queues.push(packet) {
             self.request(packet.dst);
-            self.send_messages(cx);
+            self.send_messages_if_due(cx);
         }
     }
     fn dequeue(&mut self, cx: &mut Cx<'_>) -> Option<Packet> {

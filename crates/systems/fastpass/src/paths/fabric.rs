@@ -16,6 +16,8 @@ use std::sync::Arc;
 
 /// The largest number of entropy values that are examined between two racks.
 const MOST_PATHS: u16 = 256;
+/// Longer paths are not counted.
+const MOST_HOPS: u8 = 16;
 
 /// The racks and how they are joined. Links and nodes are components: a link has its own number, and nodes
 /// are numbered after all links.
@@ -23,6 +25,8 @@ const MOST_PATHS: u16 = 256;
 pub struct Fabric {
     routes: Arc<Routes>,
     wiring: Wiring,
+    /// The node of each host, stations included.
+    nodes: Arc<[NodeId]>,
     links: usize,
     /// The rate at which a packet takes a timeslot.
     slowest: Rate,
@@ -75,6 +79,7 @@ impl Fabric {
         let mut fabric = Fabric {
             routes: Arc::clone(around.routes),
             wiring: around.wiring.clone(),
+            nodes: graph.hosts.as_slice().into(),
             links,
             slowest,
             directed: vec![Vec::new(); links + graph.nodes.len()],
@@ -140,11 +145,13 @@ impl Fabric {
         self.routes.path(&self.wiring, src, dst, path).unwrap_or_default()
     }
     /// All paths between two racks, each once: its lowest entropy value and its hops between switches.
-    fn rack_paths(&self, src: HostId, dst: HostId) -> RackPaths {
+    pub(crate) fn rack_paths(&self, src: HostId, dst: HostId) -> RackPaths {
         let mut found = RackPaths::new();
+        let all = self.count_paths(self.nodes[src.at()], dst, MOST_HOPS);
         for path in 0..MOST_PATHS {
-            if usize::from(path) > 4 * found.len() + 16 {
-                break; // Many entropy values in a row gave no new path, so all paths are known.
+            let is_new_rare = usize::from(path) > 4 * found.len() + 16;
+            if is_new_rare || all == Some(found.len()) {
+                break;
             }
             let mut hops = self.hops(src, dst, path);
             hops.pop();
@@ -154,6 +161,19 @@ impl Fabric {
             }
         }
         found
+    }
+    /// The number of paths from `node` to `dst` by equal choices; `None` if some choices lead nowhere, or there are more
+    /// paths than are examined.
+    fn count_paths(&self, node: NodeId, dst: HostId, hops_left: u8) -> Option<usize> {
+        if node == self.nodes[dst.at()] {
+            return Some(1);
+        }
+        let hops_left = hops_left.checked_sub(1)?;
+        let (mut sum, wires) = (0, self.wiring.of(node));
+        for port in self.routes.choices(node, dst).iter() {
+            sum += self.count_paths(wires[port.at()].far.node, dst, hops_left)?;
+        }
+        (1..=usize::from(MOST_PATHS)).contains(&sum).then_some(sum)
     }
     /// One host of each rack, which can be reached if any can.
     fn first_hosts(&self) -> Vec<HostId> {
@@ -382,10 +402,13 @@ impl Fabric {
     /// Replaces `out` with the components on the path from one host to another.
     pub fn on_path(&self, src: u32, dst: u32, path: u16, out: &mut Vec<Component>) {
         out.clear();
-        for end in self.hops(HostId(src), HostId(dst), path) {
+        let reaches = self.routes.visit(&self.wiring, (HostId(src), HostId(dst)), path, |end| {
             let wire = self.wiring.of(end.node)[end.port.at()];
             out.push(wire.link as Component);
             out.push((self.links + wire.far.node.at()) as Component);
+        });
+        if !reaches {
+            out.clear();
         }
         // The last component is the destination, which is not a switch.
         out.pop();

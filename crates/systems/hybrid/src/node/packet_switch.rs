@@ -144,6 +144,11 @@ impl Node for PacketSwitch {
         Some(packet)
     }
 
+    fn has_more(&self, port: PortId) -> bool {
+        let egress = &self.egresses[port.at()];
+        egress.bytes > 0 || !egress.frames.is_empty()
+    }
+
     fn expire(&mut self, _token: u32, _cx: &mut Cx<'_>) {}
 
     fn change(&mut self, change: &Change, cx: &mut Cx<'_>) {

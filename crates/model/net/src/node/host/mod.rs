@@ -426,6 +426,10 @@ impl Node for Host {
         packet.or_else(|| self.nic.transmit(port, cx))
     }
 
+    fn has_more(&self, port: PortId) -> bool {
+        self.nic.has_more(port)
+    }
+
     fn expire(&mut self, token: u32, cx: &mut Cx<'_>) {
         let place = (token & token::PLACE) as usize;
         if token == token::START && self.ignores(cx.now) {

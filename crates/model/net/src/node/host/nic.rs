@@ -168,6 +168,15 @@ impl Nic {
         }
     }
 
+    /// Whether `port` may have a packet to send next. Agents do other work, too, when a packet has left.
+    pub fn has_more(&self, port: PortId) -> bool {
+        match &self.waiting {
+            Waiting::InDriver => false,
+            Waiting::InClasses(queues) => !queues[port.at()].is_empty() || !self.blocked.is_empty(),
+            Waiting::WithAgent(..) => true,
+        }
+    }
+
     /// A pause frame has arrived by `port`.
     pub fn pause(&mut self, port: PortId, frame: &Packet, cx: &mut Cx<'_>) {
         if let Waiting::InClasses(queues) = &mut self.waiting {

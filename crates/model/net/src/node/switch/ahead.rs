@@ -9,8 +9,8 @@ use super::Switch;
 use crate::aqm::Feedback;
 use crate::frame::{Kind, Packet};
 use crate::id::PortId;
-use crate::node::Cx;
 use crate::node::egress::{Leaving, Passage, Sends, Stored};
+use crate::node::{Cx, DropReason};
 use crate::route::Row;
 use crate::time::Time;
 
@@ -30,13 +30,18 @@ impl Switch {
     /// The routes of this switch, for many packets.
     #[inline]
     pub fn row(&self) -> Row<'_> {
-        debug_assert!(self.is_foreseeable(), "departures may be certain");
+        debug_assert!(self.classifier.is_none(), "routes alone choose");
         self.routes.row(self.node)
     }
 
     /// Whether departures may be certain at all. A pause frame would change them at any time, and a classifier has state.
     pub fn is_foreseeable(&self) -> bool {
         !self.obeys_pause && self.classifier.is_none()
+    }
+
+    /// Whether the room of a port depends on what others hold.
+    pub fn shares_buffer(&self) -> bool {
+        self.shares
     }
 
     /// Whether senders are notified of queues.
@@ -63,6 +68,29 @@ impl Switch {
         passage
     }
 
+    /// Whether packets leave in the way of [`Switch::start_at_once`]: ports obey pause frames, a table alone says by
+    /// which of them a packet leaves, and no sender is notified.
+    pub fn may_start_at_once(&self) -> bool {
+        self.obeys_pause && self.classifier.is_none() && !self.notifies
+    }
+
+    /// Admits a packet that arrives and leaves at once by `out`, a port that is free, if nothing waits or is paused there
+    /// and the packet changes no pause. Returns the flags to add. Otherwise nothing has changed.
+    #[inline(always)]
+    pub fn start_at_once(&mut self, out: PortId, leaving: &Leaving, sends: &Sends) -> Option<u8> {
+        let (class, len) = (leaving.class, u64::from(leaving.len));
+        let egress = &mut self.egress[out.at()];
+        let is_free = egress.obeys_only_pauses(class) && !self.ingress[out.at()].has_frame();
+        if !is_free || !self.ingress[leaving.from.at()].ignores(class, len) {
+            return None;
+        }
+        let admits = |held| !self.shares || self.buffer.admits(held, len);
+        match egress.pass(leaving, sends, false, admits) {
+            Passage::Sent(flags) => Some(flags),
+            _ => None,
+        }
+    }
+
     /// The feedback to the sender of the last packet that passed by `out` with [`Passage::Notified`].
     pub fn feedback(&self, out: PortId) -> Feedback {
         self.egress[out.at()].feedback
@@ -86,7 +114,20 @@ impl Switch {
         self.egress[out.at()].take_back(stored);
     }
 
+    /// A packet that arrived by `from` waits for port `out`, or is to be dropped. Returns whether a pause frame has to be
+    /// sent by `from`.
+    pub fn wait(
+        &mut self,
+        (from, out): (PortId, PortId),
+        packet: Packet,
+        now: Time,
+    ) -> Result<bool, DropReason> {
+        self.join(from, out, packet, now)?;
+        Ok(self.ingress[from.at()].has_frame())
+    }
+
     /// Whether `port` has a packet or a pause frame to send.
+    #[inline]
     pub fn has_waiting(&self, port: PortId) -> bool {
         !self.egress[port.at()].queues.is_empty() || self.ingress[port.at()].has_frame()
     }
