@@ -98,9 +98,13 @@ impl Observer {
     /// Observes from the beginning of network time until the emulation is stopped, or until its end.
     ///
     /// # Errors
-    /// The kernel no longer answers.
+    /// The kernel no longer answers. The emulation is then stopped.
     pub fn run(self, end: Time, shared: &Shared) -> Result<Observed, SwitchError> {
-        self.observe(end, shared).map_err(failed("observe ports"))
+        let observed = self.observe(end, shared);
+        if observed.is_err() {
+            shared.stop();
+        }
+        observed.map_err(failed("observe ports"))
     }
 
     fn observe(mut self, end: Time, shared: &Shared) -> io::Result<Observed> {
