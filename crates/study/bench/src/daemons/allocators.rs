@@ -12,7 +12,7 @@ use slotline_live::arbiter::Arbiter;
 use slotline_live::clock::Local;
 use std::time::Duration;
 
-/// The time between two turns for each allocator: that of a batch of 64 timeslots of 1.25 us.
+/// The time between two turns: that of a batch of 64 timeslots of 1.25 us.
 const TURN: Duration = Duration::from_micros(80);
 /// Turns until clocks and sessions have settled, and those that are measured.
 const SETTLE: u32 = 1_500;
@@ -67,8 +67,8 @@ impl Turns {
         (0..).zip(&mut hosts).for_each(|(at, host)| (host.exact, host.given) = (true, at));
         Ok(Turns { arbiter, hosts, now, own: 0.0 })
     }
-    fn turn(&mut self, after: Duration, backlog: u32) -> Result<(), Fault> {
-        let now = self.now.after(after);
+    fn turn(&mut self, backlog: u32) -> Result<(), Fault> {
+        let now = self.now.after(TURN);
         self.now = now;
         self.hosts.iter_mut().try_for_each(|host| host.round(now, backlog).map(drop))?;
         let began = cpu();
@@ -95,14 +95,14 @@ impl Done {
 }
 
 fn measure(case: &str, hosts: u32, form: Form) -> Result<Vec<Row>, Fault> {
-    let (mut turns, turn) = (Turns::new(hosts, form)?, TURN * form.0);
-    (0..SETTLE / 2).try_for_each(|_| turns.turn(turn, 0))?;
-    (0..SETTLE / 2).try_for_each(|_| turns.turn(turn, BACKLOG))?;
+    let mut turns = Turns::new(hosts, form)?;
+    (0..SETTLE / 2).try_for_each(|_| turns.turn(0))?;
+    (0..SETTLE / 2).try_for_each(|_| turns.turn(BACKLOG))?;
     let before = turns.done();
-    (0..TURNS).try_for_each(|_| turns.turn(turn, BACKLOG))?;
+    (0..TURNS).try_for_each(|_| turns.turn(BACKLOG))?;
     let Done { own, beside, slots } = turns.done().since(&before);
     let busiest = beside.into_iter().fold(0.0, f64::max);
-    let all = f64::from(TURNS * form.0 * 64 * hosts);
+    let all = f64::from(TURNS * 64 * hosts);
     let place = if form.1 { "on threads" } else { "in the node" };
     let scheme = format!("{} allocator{}, {place}", form.0, &"s"[..usize::from(form.0 > 1)]);
     let row = |name, value, unit| Row { scheme: scheme.clone(), ..row(case, name, value, unit) };
