@@ -97,10 +97,14 @@ impl ControlSpec {
     /// # Errors
     /// An option has an invalid value, or circuits do not fit the fabric.
     pub fn system(&self, setting: &Setting<'_>) -> Result<Option<Box<dyn System>>, SpecError> {
-        if let (ControlSpec::Fastpass(spec), Some(crew)) = (self, setting.crew) {
-            return Ok(Some(Box::new(spec.build()?.with_crew(crew.clone()))));
-        }
-        let Some(fabric) = setting.fabric.hybrid() else { return self.build() };
+        let Some(fabric) = setting.fabric.hybrid() else {
+            return match (self, setting.crew) {
+                (ControlSpec::Fastpass(spec), Some(crew)) => {
+                    Ok(Some(Box::new(spec.build()?.with_crew(crew.clone()))))
+                }
+                _ => self.build(),
+            };
+        };
         let control = match self {
             ControlSpec::Circuits(spec) => Some(spec),
             _ => None,

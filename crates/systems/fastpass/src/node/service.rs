@@ -164,7 +164,7 @@ impl Service {
         self.first = batch + 1;
         let begun = now > timing.start(timing.first_slot(batch));
         if begun || self.budget.is_spent(batch, out.bytes) {
-            self.counters.left_out += 1;
+            self.counters.left_out += u64::from(self.common.options.spec().allocators);
             return None;
         }
         self.send_rest(out, cx);
