@@ -446,6 +446,7 @@ mod tests {
     use super::*;
     use crate::channel::LONGEST;
     use crate::clock::{NetworkClock, TimeReply};
+    use crate::discovery::Member;
     use crate::parts::FaultStatus;
     use crate::status::Status;
     use slotline_net::error::SpecError;
@@ -595,6 +596,23 @@ mod tests {
         assert_eq!(arbiter.status(NOW).drained_hosts, ["h1"]);
         arbiter.carry_out(drain(false), NOW).unwrap();
         assert!(arbiter.status(NOW).drained_hosts.is_empty());
+    }
+
+    #[test]
+    fn an_arbiter_says_what_it_lacks_of_a_network() {
+        let host = Member { number: 1, name: "h1".into(), is_host: true };
+        let discovery = Discovery::new(vec![host], Duration::from_secs(2));
+        let assemble: Assemble = Arc::new(|_| Err("nothing can be assembled".into()));
+        let setup = ArbiterSetup { discovery: Some((discovery, assemble)), ..setup() };
+        let mut arbiter = Arbiter::open(setup, NOW).unwrap();
+        arbiter.seek_time(&|| NOW);
+        let later = NOW.after(PATIENCE[0] * 2);
+        arbiter.seek_time(&|| later);
+        assert!(arbiter.source.is_some() && arbiter.seat.is_none() && !arbiter.knows_network());
+        let why = arbiter.status(later).unready();
+        let expected = "the network is not known yet: h1 has not told its neighbours";
+        assert_eq!(why.as_deref(), Some(expected));
+        assert!(arbiter.status(later).metrics().contains("slotline_cables_missing 1\n"));
     }
 
     #[test]

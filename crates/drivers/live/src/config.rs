@@ -515,6 +515,12 @@ mod tests {
         assert_eq!((options.delay, options.patience), (Time::us(1), Time::s(30)));
         let error = |options: &str, more: &str| with(options, more).unwrap_err();
         assert!(error("host-rates = { h7 = '2Gbps' }", "").contains("there is no [[host]] `h7`"));
+        let (own, other) = (with("", "").unwrap(), "name = 'h5'");
+        let text = TEXT.replace("name = 'h0'", other);
+        let text =
+            text.replace("[agent]", &format!("[discovery]\nrate = '1Gbps'\n{switch}\n[agent]"));
+        let changed = own.fixed_change(&parsed(&text).unwrap()).map(|(key, _)| key);
+        assert_eq!(changed, Some("host"));
         assert!(error("patience = '100ms'", "").contains("must be at least"));
         assert!(error("", "up = { s1 = ['10.9.9.1'] }").contains("`s0` has `up` or `hosts`"));
         let none = TEXT.replace("[agent]", "[discovery]\nrate = '1Gbps'\n[agent]");

@@ -91,6 +91,10 @@ impl Config {
         hosts.chain(racks).chain(self.switch.iter().map(|switch| &switch.name)).map(String::as_str)
     }
 
+    fn host_names(&self) -> impl Iterator<Item = &str> {
+        self.host.iter().map(|host| host.name.as_str())
+    }
+
     fn check_discovery(&self) -> Result<(), (String, String)> {
         let Some(options) = &self.discovery else { return Ok(()) };
         let wrong = |key: &str, what: String| Err((format!("discovery{key}"), what));
@@ -175,6 +179,11 @@ impl Config {
             ("network", self.network != new.network, rules),
             ("rack", self.racks() != new.racks(), rules),
             ("switch", self.switches() != new.switches(), rules),
+            (
+                "host",
+                self.discovery.is_some() && !self.host_names().eq(new.host_names()),
+                "arbiters discover the network of these hosts",
+            ),
             ("discovery", self.discovery != new.discovery, restart),
             ("paths", self.paths != new.paths, rules),
             (
