@@ -154,7 +154,11 @@ fn brief(status: &Value) -> String {
     if !status["marked"].is_null() {
         return bump(status);
     }
+    if status["arbiters"].is_u64() {
+        return observer(status);
+    }
     if status["clock"].is_null() {
+        let topology = topology(&status["topology"]);
         let out = status["drained-hosts"].as_array().into_iter().flatten();
         let out: Vec<&str> = out.filter_map(Value::as_str).collect();
         let out =
@@ -167,7 +171,7 @@ fn brief(status: &Value) -> String {
             false => format!("avoids {}, where packets were lost; ", avoided.join(", ")),
         };
         return format!(
-            "{out}{avoided}{} peers, {} messages received, {} sent, latest wake-up {}",
+            "{topology}{out}{avoided}{} peers, {} messages received, {} sent, latest wake-up {}",
             status["peers"],
             status["received"],
             status["sent"],
@@ -197,6 +201,27 @@ fn brief(status: &Value) -> String {
     format!("{obeys}, clock {clock} within {}, {done}", us("clock-bound-ns"))
 }
 
+/// What an arbiter says about a network that it discovers.
+fn topology(topology: &Value) -> String {
+    let missing = topology["missing"].as_array().into_iter().flatten();
+    let missing: Vec<&str> = missing.filter_map(Value::as_str).collect();
+    match (topology["known"].as_bool(), &missing[..]) {
+        (None, _) | (Some(true), []) => String::new(),
+        (Some(true), missing) => format!("cables are missing: {}; ", missing.join("; ")),
+        (Some(false), missing) => format!("waits for the network: {}; ", missing.join("; ")),
+    }
+}
+
+/// The daemon of a switch that only tells its neighbours.
+fn observer(status: &Value) -> String {
+    match status["cables"].as_array() {
+        None => "lldpd has told no neighbours yet".into(),
+        Some(cables) => {
+            format!("tells {} cables to {} arbiters", cables.len(), status["arbiters"])
+        }
+    }
+}
+
 fn bump(status: &Value) -> String {
     let drained = if status["drained"] == true { "is drained, " } else { "" };
     format!(
@@ -208,6 +233,20 @@ fn bump(status: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_line_says_what_is_missing() {
+        let status = r#"{"peers":3,"received":0,"sent":0,"latest-ns":9000,
+            "topology":{"known":false,"cables":0,"missing":["h1 has not told its neighbours","x"]}}"#;
+        let line = brief(&serde_json::from_str(status).unwrap());
+        assert!(
+            line.starts_with("waits for the network: h1 has not told its neighbours; x; 3 peers"),
+            "{line}"
+        );
+        let switch = |text| brief(&serde_json::from_str(text).unwrap());
+        assert_eq!(switch(r#"{"cables":["p1"],"arbiters":2}"#), "tells 1 cables to 2 arbiters");
+        assert_eq!(switch(r#"{"cables":null,"arbiters":0}"#), "lldpd has told no neighbours yet");
+    }
 
     #[test]
     fn a_line_names_what_an_arbiter_avoids() {

@@ -2,13 +2,14 @@
 
 use crate::out::say;
 use crate::service::{ServiceOptions, stoppable};
+use crate::switch_daemon;
 use anyhow::{Context, Result, anyhow, bail};
 use clap::{Args, Subcommand};
 use slotline_envelope::KeyPair;
-use slotline_lab::live::LiveNetwork;
+use slotline_lab::live::{LiveNetwork, Renewed};
 use slotline_linux::gate::{Gate, Held, Joined, Origin};
 use slotline_linux::tags::Tags;
-use slotline_live::agent::Agent;
+use slotline_live::agent::{Agent, AgentSetup};
 use slotline_live::arbiter::Arbiter;
 use slotline_live::cabling::{self, Cabling, WrongCables};
 use slotline_live::config::Config;
@@ -25,7 +26,7 @@ use slotline_live::timeslots::TimeslotLog;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The interval at which a switch compares its links with its neighbours.
@@ -98,11 +99,10 @@ pub enum KeyCommand {
 pub fn agent(options: &AgentOptions) -> Result<ExitCode> {
     let network = network(&options.config)?;
     let config = network.config();
-    let here = || config.machine_here().map(str::to_owned);
-    let host = options.host.clone().or_else(here).with_context(|| {
-        let file = options.config.display();
-        format!("this machine has no address of a [[host]], [[rack]] or [[switch]] of {file}")
-    })?;
+    let host = machine(options, config)?;
+    if network.is_observer(&host) {
+        return switch_daemon::observe(options, &network, &host);
+    }
     let mut setup = network.agent(&host, options.common.key(config)?)?;
     reference::check(&setup.clock.source)?;
     let cabling = cabling::here(config, &host).map_err(|why| anyhow!(why))?;
@@ -112,6 +112,8 @@ pub fn agent(options: &AgentOptions) -> Result<ExitCode> {
     }
     let cables = Arc::clone(&setup.wrong_cables);
     let heard = cabling.map(|cabling| note_cables(&cables, cabling)).is_some();
+    let ports =
+        setup.heard.as_ref().map(|heard| switch_daemon::first_look(&network, heard)).transpose()?;
     setup.timeslots = options.timeslots.as_deref().map(timeslots).transpose()?;
     let running = stoppable()?;
     let grip = grip(&network, &host, &setup.role)?;
@@ -123,15 +125,17 @@ pub fn agent(options: &AgentOptions) -> Result<ExitCode> {
     let timed = if timed { "; the kernel keeps packets until they leave" } else { "" };
     say(&format!("agent of {host} at {address}, scheme {}{timed}", network.scheme()));
     let shared = Shared::default();
+    let current = Current::new(&options.config, &options.common, &network);
     let command = |line: &str| match line {
         "drain" | "resume" => {
             shared.drain(line == "drain");
             Some(Ok(()))
         }
-        "reload" => Some(options.common.renew(&options.config, &network, |new, key| {
+        "reload" => Some(current.renew(|new, key, what| {
             let setup = new.agent(&host, key)?;
             check_address(address, setup.address)?;
-            ask(&shared, Request::Renew(Box::new(Renewal::from(setup))))
+            network.check_room(new, &host, &setup.role)?;
+            ask(&shared, of_agent(what, setup))
         })),
         _ => None,
     };
@@ -139,11 +143,31 @@ pub fn agent(options: &AgentOptions) -> Result<ExitCode> {
         if heard {
             scope.spawn(|| watch_cables(config, &host, &cables, &running));
         }
+        if let Some(ports) = ports {
+            scope.spawn(|| switch_daemon::watch_ports(ports, &running));
+        }
         let run = || agent.run(&running, &shared).context("the agent failed");
         let ended = service.run(&shared, command, run);
         running.stop();
         ended
     })
+}
+
+/// The name of this machine in the configuration.
+fn machine(options: &AgentOptions, config: &Config) -> Result<String> {
+    let here = || config.machine_here().map(str::to_owned);
+    options.host.clone().or_else(here).with_context(|| {
+        let file = options.config.display();
+        format!("this machine has no address of a [[host]], [[rack]] or [[switch]] of {file}")
+    })
+}
+
+/// The request to an agent to take over another configuration or scenario.
+fn of_agent(what: Renewed, setup: AgentSetup) -> Request {
+    match what {
+        Renewed::Configuration => Request::Renew(Box::new(Renewal::from(setup))),
+        Renewed::Scenario => Request::AgentAnew(Box::new(setup)),
+    }
 }
 
 /// Looks at the links of this switch at intervals, until the daemon is to stop.
@@ -251,13 +275,18 @@ pub fn arbiter(options: &ArbiterOptions) -> Result<ExitCode> {
     say(&format!("arbiter {rank} at {address}, scheme {}", network.scheme()));
     let shared = Shared::default();
     let run = || arbiter.run(&running, &shared).context("the arbiter failed");
-    let renew = |new: &LiveNetwork, key: KeyPair| {
+    let current = Current::new(&options.config, &options.common, &network);
+    let renew = |new: &LiveNetwork, key: KeyPair, what| {
         let setup = new.arbiter(rank, key)?;
         check_address(address, setup.address)?;
-        ask(&shared, Request::Renew(Box::new(Renewal::from(setup))))
+        let request = match what {
+            Renewed::Configuration => Request::Renew(Box::new(Renewal::from(setup))),
+            Renewed::Scenario => Request::ArbiterAnew(Box::new(setup)),
+        };
+        ask(&shared, request)
     };
     let command = |line: &str| match line.split_once(' ') {
-        None if line == "reload" => Some(options.common.renew(&options.config, &network, renew)),
+        None if line == "reload" => Some(current.renew(renew)),
         None if line == "drain" => Some(Err(anyhow!(
             "give the host that the arbiter takes out of the schedule: `slotline ctl drain --host NAME`"
         ))),
@@ -276,12 +305,12 @@ fn drain(config: &Path, name: &str, drained: bool, shared: &Shared<ArbiterStatus
 }
 
 /// Makes a request to the daemon of this process.
-fn ask<T: Status>(shared: &Shared<T>, request: Request) -> Result<()> {
+pub fn ask<T: Status>(shared: &Shared<T>, request: Request) -> Result<()> {
     shared.ask(request).map_err(|why| anyhow!(why))
 }
 
 /// Checks that the machine keeps its own address, because its socket has it.
-fn check_address(old: SocketAddr, new: SocketAddr) -> Result<()> {
+pub fn check_address(old: SocketAddr, new: SocketAddr) -> Result<()> {
     match old == new {
         true => Ok(()),
         false => bail!(
@@ -311,21 +340,35 @@ pub fn key(options: &KeyOptions) -> Result<ExitCode> {
 }
 
 impl DaemonOptions {
-    fn key(&self, config: &Config) -> Result<KeyPair> {
+    pub fn key(&self, config: &Config) -> Result<KeyPair> {
         Ok(keys::read(self.key.as_ref().unwrap_or(&config.key))?)
     }
-    /// Reads the configuration and the key again, checks that a daemon of `network` may take them over, and passes them
-    /// to `take`.
-    fn renew(
+}
+
+/// What a daemon has taken over last.
+pub struct Current<'a> {
+    config: &'a Path,
+    options: &'a DaemonOptions,
+    network: Mutex<LiveNetwork>,
+}
+
+impl<'a> Current<'a> {
+    /// What it begins with.
+    pub fn new(config: &'a Path, options: &'a DaemonOptions, network: &LiveNetwork) -> Current<'a> {
+        Current { config, options, network: Mutex::new(network.clone()) }
+    }
+    /// Reads the configuration and the key again, checks that the daemon may take them over, and passes them to `take`.
+    pub fn renew(
         &self,
-        config: &Path,
-        old: &LiveNetwork,
-        take: impl FnOnce(&LiveNetwork, KeyPair) -> Result<()>,
+        take: impl FnOnce(&LiveNetwork, KeyPair, Renewed) -> Result<()>,
     ) -> Result<()> {
-        let new = network(config)?;
-        old.check_renewal(&new)?;
+        let new = network(self.config)?;
+        let mut old = self.network.lock().unwrap_or_else(PoisonError::into_inner);
+        let what = old.check_renewal(&new)?;
         reference::check(&new.config().clock.source)?;
-        take(&new, self.key(new.config())?)
+        take(&new, self.options.key(new.config())?, what)?;
+        *old = new;
+        Ok(())
     }
 }
 
@@ -333,7 +376,7 @@ fn network(config: &Path) -> Result<LiveNetwork> {
     Ok(LiveNetwork::new(Config::load(config)?)?)
 }
 
-fn fine(config: &Path, network: &LiveNetwork) -> ExitCode {
+pub fn fine(config: &Path, network: &LiveNetwork) -> ExitCode {
     let Config { host, rack, switch, arbiter, .. } = network.config();
     let kinds = [(host.len(), "hosts"), (rack.len(), "racks"), (switch.len(), "switches")];
     let given = kinds.into_iter().filter(|(count, _)| *count > 0);

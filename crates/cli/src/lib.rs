@@ -41,6 +41,7 @@ mod run;
 mod service;
 mod source;
 mod sweep;
+mod switch_daemon;
 #[cfg(target_os = "linux")]
 mod top;
 #[cfg(target_os = "linux")]

@@ -185,7 +185,8 @@ impl Daemons {
             .with_context(|| format!("cannot read the log of timeslots {}", file.display()))
     }
 
-    /// Reloads all daemons twice, and takes the first sender out of the schedule for a third of the time.
+    /// Reloads all daemons twice, and takes the first sender out of the schedule for a third of the time. In a star the scenario
+    /// has one more host at the second time, so that all arbiters have other numbers.
     fn operate(&self, demo: &Demo<'_>) -> Result<()> {
         let third = Duration::from_secs(demo.options.seconds.into()) / 3;
         std::thread::sleep(third);
@@ -193,6 +194,9 @@ impl Daemons {
         let arbiters = || self.children.iter().filter(|(of, _)| of.kind == Kind::Arbiter);
         arbiters().try_for_each(|(arbiter, _)| self.ask(arbiter, "drain h1"))?;
         std::thread::sleep(third);
+        let file = self.folder.join("fabric.toml");
+        let [hosts, more] = [0, 1].map(|more| format!("\nhosts = {}\n", demo.hosts() + more));
+        fs::write(&file, fs::read_to_string(&file)?.replace(&hosts, &more))?;
         self.children.iter().try_for_each(|(daemon, _)| self.ask(daemon, "reload"))?;
         arbiters().try_for_each(|(arbiter, _)| self.ask(arbiter, "resume h1"))
     }

@@ -131,7 +131,7 @@ fn check_racks(outcome: &Value) {
 }
 
 /// Whether this machine can make hosts. Says why if it cannot.
-fn makes_hosts(folder: &Folder) -> bool {
+pub fn makes_hosts(folder: &Folder) -> bool {
     let probed = folder.run(&["probe"]);
     if !probed.status.success() {
         let why = String::from_utf8_lossy(&probed.stdout).into_owned();
@@ -180,7 +180,11 @@ fn real_hosts_send_as_daemons_decide() {
     for agent in agents(&outcome) {
         assert_eq!(agent["obeys"], 0, "{agent}");
         assert!(agent["scheduled"].as_u64() > Some(100), "{agent}");
+        // It has begun anew with another scenario.
+        assert!(agent["joined"].as_u64() > Some(1), "{agent}");
     }
+    let arbiter = &outcome["daemons"]["h4"];
+    assert_eq!(arbiter["other-scenario"], 0, "{arbiter}");
     let drained = &outcome["daemons"]["h1"];
     assert!(drained["joined"].as_u64() > Some(1), "{drained}");
     assert!(drained["unscheduled"].as_u64() > Some(100), "{drained}");

@@ -5,6 +5,8 @@ mod compare;
 #[cfg(target_os = "linux")]
 mod congestion;
 mod design;
+#[cfg(target_os = "linux")]
+mod discovery;
 mod docs;
 mod docs_links;
 #[cfg(target_os = "linux")]

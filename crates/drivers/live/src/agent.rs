@@ -16,7 +16,7 @@ use crate::held::Held;
 use crate::lease::Witness;
 use crate::links::Links;
 use crate::message::Message;
-use crate::renewal::{Renewal, Request};
+use crate::neighbours::{Heard, Reports};
 use crate::role::{Departure, Role};
 use crate::running::{Running, unique, waiting_list};
 use crate::seat::Seat;
@@ -41,6 +41,7 @@ mod intake;
 mod lead;
 mod outgo;
 mod probes;
+mod renewed;
 
 /// The largest number of messages handled before other work has its turn.
 const BURST: usize = 64;
@@ -53,7 +54,7 @@ pub const RELEASED: usize = 2;
 const SPIN: Duration = Duration::from_micros(30);
 
 /// Creates the node at each new start, from a number that no other start has.
-pub type MakeNode = Box<dyn Fn(u64) -> Result<Box<dyn Node>, SpecError>>;
+pub type MakeNode = Box<dyn Fn(u64) -> Result<Box<dyn Node>, SpecError> + Send>;
 
 /// The configuration of a host's agent.
 pub struct AgentSetup {
@@ -82,6 +83,10 @@ pub struct AgentSetup {
     pub lead: Duration,
     /// The links of this switch that lead elsewhere.
     pub wrong_cables: Arc<WrongCables>,
+    /// The cables of this machine, if arbiters discover the network.
+    pub heard: Option<Arc<Heard>>,
+    /// The digest of the scenario.
+    pub digest: u64,
     /// How controllers are shared out between two arbiters, and the time after which a silent one is replaced.
     pub elected: Option<(Controllers, Duration)>,
 }
@@ -115,6 +120,8 @@ pub struct Agent {
     /// The socket by which this host and others probe paths, where it knows paths.
     probes: Option<Probes>,
     links: Links,
+    /// What arbiters are told of the machine's cables.
+    reports: Reports,
     /// The clock of each arbiter.
     clocks: Vec<NetworkClock>,
     /// The node of the scheme; `None` while packets leave at once.
@@ -137,6 +144,9 @@ pub struct Agent {
     /// The time of the next request for network time, and the time from which an arbiter may be obeyed again.
     asks: Local,
     retries: Local,
+    /// When it took over another scenario, and whether the leader has said since whether this host is out of the schedule.
+    anew: Local,
+    answered: bool,
     counts: AgentCounts,
     /// Counters of earlier nodes.
     past: Counters,
@@ -151,6 +161,12 @@ pub struct Agent {
     origin: u64,
 }
 
+/// How far ahead of network time a node runs, where packets can be released before they leave.
+fn lead(setup: &AgentSetup, grip: &Grip) -> Time {
+    let lead = if grip.is_timed() { setup.lead } else { Duration::ZERO };
+    Time::ns(lead.as_nanos() as u64)
+}
+
 impl Agent {
     /// Opens the socket.
     ///
@@ -160,15 +176,15 @@ impl Agent {
         grip.exempt_below(setup.agent.exempt_below);
         let channel = Channel::open(setup.address, setup.key.clone(), &setup.arbiters, now)?;
         let probes = Probes::of(&setup, now)?;
-        let lead = if grip.is_timed() { setup.lead } else { Duration::ZERO };
         Ok(Agent {
-            lead: Time::ns(lead.as_nanos() as u64),
+            lead: lead(&setup, &grip),
             shown: Time::ZERO,
             origin: 0,
             latest: now,
             clocks: vec![NetworkClock::new(&setup.clock); setup.arbiters.len()],
             out: vec![false; setup.arbiters.len()],
             links: setup.role.links(),
+            reports: Reports::default(),
             leadership: setup.elected.map(|_| Leadership::default()),
             witness: Witness::new(
                 setup.elected.map_or(Duration::ZERO, |of| Standby::lease(of.1)),
@@ -187,6 +203,8 @@ impl Agent {
             drained: false,
             asks: Local(0),
             retries: Local(0),
+            anew: Local(0),
+            answered: true,
             counts: AgentCounts::default(),
             past: Counters::default(),
             buffer: Vec::new(),
@@ -221,28 +239,6 @@ impl Agent {
         self.grip.flush(now)
     }
 
-    /// Changes what a request asks for.
-    fn carry_out(&mut self, request: Request, now: Local) -> Result<(), String> {
-        let Request::Renew(renewal) = request else {
-            return Err("only an arbiter takes hosts out of the schedule".into());
-        };
-        let Renewal { key, peers, probes, hosts, agent, clock, .. } = *renewal;
-        self.channel.renew(&key, &peers, now).map_err(|error| error.to_string())?;
-        self.clocks.iter_mut().for_each(|of| of.configure(&clock));
-        if let Some(of) = &mut self.probes {
-            of.renew(&key, &probes, now).map_err(|error| error.to_string())?;
-        }
-        let setup = &mut self.setup;
-        (setup.arbiters, setup.agent, setup.clock) = (peers, agent, clock);
-        self.grip.exempt_below(setup.agent.exempt_below);
-        match &mut setup.role {
-            Role::Host(role) => role.hosts = hosts,
-            Role::Switch(role) => role.hosts.all = hosts,
-            Role::Rack(_) => {}
-        }
-        Ok(())
-    }
-
     /// Sets whether the host is drained.
     fn drain(&mut self, drained: bool, now: Local) {
         if drained && !self.drained {
@@ -271,6 +267,7 @@ impl Agent {
         let next = self.step(now)?;
         self.grip.flush(now)?;
         self.heard = self.heard.after(clock().since(now));
+        self.tell_neighbours(now);
         let attend = self.channel.attend(now);
         let probes = self.probes.as_mut().map_or(NAP, |probes| probes.attend(now));
         Ok(next.min(self.asks.since(now)).min(attend).min(probes))
@@ -315,6 +312,7 @@ impl Agent {
                     let fresh = self.clocks[at].answered(&reply, now);
                     self.clocks[at].compare(clock);
                     self.out[at] = reply.drained;
+                    self.answered |= at == self.leader && reply.asked >= self.anew;
                     if self.leadership.is_none() && self.takes_time_of(at, now) {
                         (self.leader, self.heard) = (at, now);
                     }
@@ -330,7 +328,9 @@ impl Agent {
                 Message::TimeRequest(_)
                 | Message::Standing(..)
                 | Message::Ask(_)
-                | Message::Answer(_) => {}
+                | Message::Answer(_)
+                | Message::Neighbours(_)
+                | Message::Scenario(_) => {}
             }
         }
         Ok(())
@@ -355,11 +355,19 @@ impl Agent {
             let number = self.setup.arbiters[at].number;
             self.channel.expect(number, now);
             self.clocks[at].ask(now);
+            self.channel.send(number, &Message::Scenario(self.setup.digest), now);
             self.channel.send(number, &Message::TimeRequest(now), now);
         }
         let interval = span(self.setup.clock.interval);
         let often = worried || self.setup.role.needs_beat();
         self.asks = now.after(if often { silence.min(interval) } else { interval });
+    }
+
+    /// Tells arbiters which cables the machine has.
+    fn tell_neighbours(&mut self, now: Local) {
+        if let Some(heard) = &self.setup.heard {
+            self.reports.attend(heard, &mut self.channel, &self.setup.arbiters, now);
+        }
     }
 
     /// Decides whether to start or stop obeying an arbiter.
@@ -380,6 +388,7 @@ impl Agent {
             None if state == ClockState::Locked
                 && !silent
                 && !(self.drained || self.out[self.leader])
+                && self.answered
                 && self.leadership.is_none_or(|of| of.by.is_some())
                 && now >= self.retries =>
             {

@@ -4,6 +4,7 @@ use crate::agent::MakeNode;
 use crate::channel::{Channel, Peer};
 use crate::clock::Local;
 use crate::config::{CircuitOptions, ClockOptions};
+use crate::discovery::Discovery;
 use crate::election::{Election, Standby};
 use crate::hook::Hook;
 use crate::line::{Line, Open, peers_of};
@@ -16,6 +17,7 @@ use crate::renewal::{Renewal, Request};
 use crate::running::{Running, waiting_list};
 use crate::seat::{Io, Seat};
 use crate::status::{ArbiterStatus, Shared};
+use scenario::is_stranger;
 use slotline_envelope::KeyPair;
 use slotline_linux::datagrams::Share;
 use slotline_linux::wait;
@@ -30,9 +32,12 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use time::{ASKS, Source, time_of_node};
+use topology::{Assemble, Topology};
 
+mod scenario;
 mod standby;
 mod time;
+pub mod topology;
 
 /// The longest sleep. It bounds the time until a request to stop is noticed.
 const NAP: Duration = Duration::from_millis(20);
@@ -73,12 +78,17 @@ pub struct ArbiterSetup {
     pub parts: Parts,
     /// Makes the station.
     pub make: MakeNode,
+    /// Where the network is discovered: what is known of it, and how the station's part of it follows. The links, names and
+    /// station above are of no network then.
+    pub discovery: Option<(Discovery, Assemble)>,
     /// Options of time transfer.
     pub clock: ClockOptions,
     /// Messages that are handled per second.
     pub quotas: Quotas,
     /// Threads: all but the first have sockets and encryption, each for a share of the peers. One does everything.
     pub threads: u8,
+    /// The digest of the scenario, which agents have, too.
+    pub digest: u64,
     /// The scenario with all its values, and the name of the scheme. Both are written to the log.
     pub scenario: (String, String),
     /// The log of all messages heard and digests of messages sent.
@@ -101,6 +111,10 @@ pub struct Arbiter {
     election: Option<Election>,
     /// Hosts that are out of the schedule, by number, and their names.
     drained: BTreeMap<u32, String>,
+    /// The digests of the scenarios that agents have told, by their numbers; 0 of those that have told none.
+    scenarios: Vec<u64>,
+    /// The network that is discovered.
+    topology: Option<Topology>,
     asks: Local,
     /// The time of the next write of the log to the disk.
     writes: Local,
@@ -154,7 +168,9 @@ impl Arbiter {
     ///
     /// # Errors
     /// The address cannot be used.
-    pub fn open(setup: ArbiterSetup, now: Local) -> io::Result<Arbiter> {
+    pub fn open(mut setup: ArbiterSetup, now: Local) -> io::Result<Arbiter> {
+        let topology =
+            setup.discovery.take().map(|(of, assemble)| Topology::new(of, assemble, now));
         let channel = setup.opening(Share::ALL)(now)?;
         let standby = setup.standby.clone();
         let mut arbiter = Arbiter {
@@ -167,11 +183,15 @@ impl Arbiter {
             source: None,
             seat: None,
             drained: BTreeMap::new(),
+            scenarios: Vec::new(),
+            topology,
             asks: Local(0),
             writes: Local(0),
             received: 0,
         };
-        arbiter.prepare();
+        if arbiter.knows_network() {
+            arbiter.prepare();
+        }
         if arbiter.election.is_some() {
             arbiter.start_program()?;
         }
@@ -220,6 +240,8 @@ impl Arbiter {
                 }
                 self.setup.clock = clock;
             }
+            Request::ArbiterAnew(setup) => return self.take_scenario(*setup, now),
+            Request::AgentAnew(_) => return Err("this daemon is no agent".into()),
             Request::DrainHost { number, name, drained: true } => {
                 self.drained.insert(number, name);
             }
@@ -248,6 +270,7 @@ impl Arbiter {
         }
         let now = clock();
         self.renew_epoch(clock);
+        self.follow_topology(now);
         self.elect(now)?;
         self.seek_time(clock);
         self.setup.hook.as_mut().map_or(Ok(()), Hook::check)?;
@@ -293,7 +316,10 @@ impl Arbiter {
             Message::Control(..) if self.election.is_some() => {}
             Message::Control(packet, payload) | Message::Elected(_, packet, payload) => {
                 let own = self.setup.links.accepts(&packet, from, self.setup.me);
-                let own = own && !self.drained.contains_key(&from);
+                let own = own
+                    && !(self.drained.contains_key(&from)
+                        || is_stranger(&self.scenarios, from, self.setup.digest)
+                        || self.topology.as_ref().is_some_and(|of| of.is_outside(from)));
                 let port = self.setup.links.port(packet.flow).filter(|_| own);
                 let time = time_of_node(&mut self.source, &self.election, now);
                 if let (Some(port), Some(seat), Some(time)) = (port, &mut self.seat, time) {
@@ -314,6 +340,10 @@ impl Arbiter {
                 self.election.iter_mut().for_each(|of| of.answered(from, &answer, now));
             }
             Message::TimeReply(reply) => self.learn_time(from, &reply, now)?,
+            Message::Neighbours(page) => {
+                self.topology.iter_mut().for_each(|of| of.discovery.hear(from, &page));
+            }
+            Message::Scenario(digest) => self.hear_scenario(from, digest),
             Message::Standing(..) | Message::Ask(_) => {}
         }
         Ok(true)
@@ -390,6 +420,8 @@ impl Arbiter {
             refused: line.refused,
             over_quota: line.over_quota,
             latest_ns: report.latest.as_ns(),
+            other_scenario: self.strangers(),
+            topology: self.topology.as_ref().map(Topology::status),
             faults: counters.faults().iter().map(|fault| self.setup.parts.status(fault)).collect(),
             counters: self.counted(&counters),
         }
@@ -414,6 +446,7 @@ mod tests {
     use super::*;
     use crate::channel::LONGEST;
     use crate::clock::{NetworkClock, TimeReply};
+    use crate::discovery::Member;
     use crate::parts::FaultStatus;
     use crate::status::Status;
     use slotline_net::error::SpecError;
@@ -437,14 +470,17 @@ mod tests {
         }
     }
 
-    /// An arbiter with number 8 that knows arbiter 9 and host 1, and that has no network time yet.
-    fn arbiter() -> Arbiter {
+    fn key(number: u8) -> KeyPair {
+        KeyPair::from_private([number + 1; 32])
+    }
+
+    /// Arbiter 8, which knows arbiter 9 and host 1.
+    fn setup() -> ArbiterSetup {
         let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let address = socket.local_addr().unwrap();
         drop(socket);
-        let key = |number: u8| KeyPair::from_private([number + 1; 32]);
         let peer = |number: u8| Peer { number: number.into(), address, key: key(number).public() };
-        let setup = ArbiterSetup {
+        ArbiterSetup {
             me: HostId(8),
             rank: 0,
             address,
@@ -459,13 +495,19 @@ mod tests {
             standby: None,
             parts: Parts::default(),
             make: Box::new(|_| Err(SpecError::new("control", "no node here"))),
+            discovery: None,
+            digest: 1,
             clock: ClockOptions::default(),
             quotas: Quotas { each: 1_000, tenants: Vec::new() },
             threads: 1,
             scenario: Default::default(),
             recorder: None,
-        };
-        Arbiter::open(setup, NOW).unwrap()
+        }
+    }
+
+    /// An arbiter that has no network time yet.
+    fn arbiter() -> Arbiter {
+        Arbiter::open(setup(), NOW).unwrap()
     }
 
     #[test]
@@ -554,5 +596,49 @@ mod tests {
         assert_eq!(arbiter.status(NOW).drained_hosts, ["h1"]);
         arbiter.carry_out(drain(false), NOW).unwrap();
         assert!(arbiter.status(NOW).drained_hosts.is_empty());
+    }
+
+    #[test]
+    fn an_arbiter_says_what_it_lacks_of_a_network() {
+        let host = Member { number: 1, name: "h1".into(), is_host: true };
+        let discovery = Discovery::new(vec![host], Duration::from_secs(2));
+        let assemble: Assemble = Arc::new(|_| Err("nothing can be assembled".into()));
+        let setup = ArbiterSetup { discovery: Some((discovery, assemble)), ..setup() };
+        let mut arbiter = Arbiter::open(setup, NOW).unwrap();
+        arbiter.seek_time(&|| NOW);
+        let later = NOW.after(PATIENCE[0] * 2);
+        arbiter.seek_time(&|| later);
+        assert!(arbiter.source.is_some() && arbiter.seat.is_none() && !arbiter.knows_network());
+        let why = arbiter.status(later).unready();
+        let expected = "the network is not known yet: h1 has not told its neighbours";
+        assert_eq!(why.as_deref(), Some(expected));
+        assert!(arbiter.status(later).metrics().contains("slotline_cables_missing 1\n"));
+    }
+
+    #[test]
+    fn agents_with_another_scenario_are_out_of_the_schedule() {
+        let mut arbiter = arbiter();
+        arbiter.seek_time(&|| NOW);
+        arbiter.seek_time(&|| NOW.after(PATIENCE[0] * 2));
+        let epoch = arbiter.source.as_ref().map(Source::epoch);
+        let drain = Request::DrainHost { number: 1, name: "h1".into(), drained: true };
+        assert!(!arbiter.is_out(1), "it has told nothing");
+        arbiter.hear_scenario(1, 1);
+        assert!(!arbiter.is_out(1), "it has the same one");
+        arbiter.carry_out(drain, NOW).unwrap();
+        arbiter.seat = Some(Seat::new(Box::new(Idle), &[], Time::ZERO));
+        // In another scenario that host has number 3, and the other arbiter number 12.
+        let mut other = ArbiterSetup { digest: 2, ..setup() };
+        (other.peers[0].number, other.peers[1].number, other.arbiters) = (3, 12, vec![8, 12]);
+        arbiter.carry_out(Request::ArbiterAnew(Box::new(other)), NOW).unwrap();
+        assert!(arbiter.seat.is_none(), "its node begins anew");
+        assert_eq!(arbiter.source.as_ref().map(Source::epoch), epoch);
+        let status = arbiter.status(NOW);
+        assert_eq!((status.other_scenario, &status.drained_hosts[..]), (1, &["h1".to_owned()][..]));
+        let resume = Request::DrainHost { number: 3, name: "h1".into(), drained: false };
+        arbiter.carry_out(resume, NOW).unwrap();
+        assert!(arbiter.is_out(3) && !arbiter.is_out(1));
+        arbiter.hear_scenario(3, 2);
+        assert_eq!((arbiter.is_out(3), arbiter.status(NOW).other_scenario), (false, 0));
     }
 }

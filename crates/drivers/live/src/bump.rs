@@ -221,7 +221,7 @@ impl Status for BumpStatus {
         );
         out.end()
     }
-    fn unready(&self) -> Option<&'static str> {
-        self.drained.then_some("it is drained: packets pass without a decision")
+    fn unready(&self) -> Option<String> {
+        self.drained.then(|| "it is drained: packets pass without a decision".into())
     }
 }

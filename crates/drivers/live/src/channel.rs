@@ -8,7 +8,7 @@ use slotline_envelope::{
 };
 use slotline_linux::datagrams::{Datagrams, Share};
 use slotline_net::time::Time;
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::BuildHasher;
 use std::hash::RandomState;
 use std::io::{self, ErrorKind};
@@ -184,12 +184,38 @@ impl Channel {
         self.over_quota
     }
 
+    /// Begins anew with another key and other peers.
+    fn replace(&mut self, own: &KeyPair, peers: &[Peer], now: Local) -> Result<(), PeerError> {
+        let keys: Vec<_> = peers.iter().map(|peer| (peer.number, vec![peer.key])).collect();
+        let endpoint = endpoint(own, &keys, &self.sources)?;
+        self.refused = self.refused();
+        (self.endpoint, self.base, self.own) = (endpoint, now, own.clone());
+        self.peers.clear();
+        peers.iter().for_each(|peer| self.know(peer, now));
+        self.limit(self.quotas.clone());
+        Ok(())
+    }
+    /// Whether a machine has another number among these peers.
+    fn renumbers(&self, peers: &[Peer]) -> bool {
+        let numbers: HashMap<PublicKey, u32> =
+            peers.iter().map(|peer| (peer.key, peer.number)).collect();
+        let moved = |known: u32| {
+            let keys = self.endpoint.peer_keys(known);
+            keys.iter().any(|key| numbers.get(key).is_some_and(|number| *number != known))
+        };
+        self.numbers().any(moved)
+    }
+
     /// Replaces the own key and the peers. If a peer's key changes, the previous key is accepted as well, until the same
-    /// new key is given a second time. Sessions continue. Peers that are not named any more are forgotten.
+    /// new key is given a second time. Sessions continue. Peers that are not named any more are forgotten. If peers have other
+    /// numbers than before, all sessions end, and daemons begin new ones with their next messages.
     ///
     /// # Errors
     /// Two daemons have the same key; a key may belong to the previous keys of another one.
     pub fn renew(&mut self, own: &KeyPair, peers: &[Peer], now: Local) -> Result<(), PeerError> {
+        if self.renumbers(peers) {
+            return self.replace(own, peers, now);
+        }
         let named: HashSet<u32> = peers.iter().map(|peer| peer.number).collect();
         for gone in self.numbers().filter(|number| !named.contains(number)).collect::<Vec<_>>() {
             self.endpoint.remove_peer(gone)?;

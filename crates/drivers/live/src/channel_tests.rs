@@ -101,6 +101,22 @@ fn peers_join_and_leave() {
 }
 
 #[test]
+fn machines_get_other_numbers() {
+    let (mut first, mut second, address) = pair();
+    assert!(first.send(1, &message(b"old"), NOW));
+    assert!(heard(&mut first, &mut second, NOW).is_some());
+    let from = second.known(0).unwrap().address;
+    // A machine that is new has the number that the first one had.
+    let peers = [(0, 7, address), (5, 0, from)];
+    let peers = peers.map(|(number, of, address)| Peer { number, address, key: key(of).public() });
+    second.renew(&key(1), &peers, NOW).unwrap();
+    assert!(second.send(5, &message(b"new"), NOW));
+    assert_eq!(heard(&mut second, &mut first, NOW), Some((1, b"new".to_vec())));
+    assert!(first.send(1, &message(b"answer"), NOW));
+    assert_eq!(heard(&mut first, &mut second, NOW), Some((5, b"answer".to_vec())));
+}
+
+#[test]
 fn messages_go_on_when_an_endpoints_time_is_over() {
     let (mut first, mut second, _) = pair();
     assert!(first.send(1, &message(b"one"), NOW));

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Deserializer, de};
 use slotline_envelope::PublicKey;
 use slotline_net::time::Time;
+use slotline_net::units::Rate;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -38,6 +39,8 @@ pub struct Config {
     /// The switches that send flows on paths, where the scheme decides on paths.
     #[serde(default)]
     pub switch: Vec<Switch>,
+    /// How arbiters discover the network; without it, the network is that of the scenario.
+    pub discovery: Option<DiscoveryOptions>,
     /// The circuit switches.
     #[serde(default)]
     pub circuits: CircuitOptions,
@@ -135,8 +138,37 @@ pub struct Switch {
     /// The addresses of its hosts, by their names in the scenario's fabric; none for a switch between others.
     #[serde(default)]
     pub hosts: Addresses,
-    /// The addresses to which it routes packets for the switches above, by their names: one of each family.
+    /// The addresses to which it routes packets for the switches above, by their names: one of each family. Not where the network
+    /// is discovered.
+    #[serde(default)]
     pub up: Addresses,
+}
+
+/// How arbiters discover the network: from the neighbours of all machines, by LLDP, which does not tell how fast links are.
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct DiscoveryOptions {
+    /// The rate of links.
+    pub rate: Rate,
+    /// Their delay.
+    #[serde(default = "default_delay")]
+    pub delay: Time,
+    /// The rate of hosts' links, if it is another one.
+    pub host_rate: Option<Rate>,
+    /// The rates of the links of single hosts, by name.
+    #[serde(default)]
+    pub host_rates: BTreeMap<String, Rate>,
+    /// How long an arbiter waits for machines that do not report, and for cables that only one end names. Then the network
+    /// begins without them.
+    #[serde(default = "default_patience")]
+    pub patience: Time,
+}
+
+impl DiscoveryOptions {
+    /// The rate of a host's link.
+    pub fn rate_of(&self, host: &str) -> Rate {
+        self.host_rates.get(host).copied().or(self.host_rate).unwrap_or(self.rate)
+    }
 }
 
 /// How switches send flows on paths.
@@ -308,6 +340,14 @@ const fn default_quota() -> u32 {
     20_000
 }
 
+const fn default_delay() -> Time {
+    Time::us(1)
+}
+
+const fn default_patience() -> Time {
+    Time::s(30)
+}
+
 const fn default_threads() -> u8 {
     1
 }
@@ -448,7 +488,6 @@ mod tests {
         assert!(with("", "").is_ok());
         assert!(with("h1", "h0").unwrap_err().contains("`h0` is given twice"));
         assert!(with("10.2.0.1", "10.1.0.1").unwrap_err().contains("10.1.0.1 is given twice"));
-        assert!(with("up = {}", "").unwrap_err().contains("missing field `up`"));
         assert!(error("key = 'h0.key'", "quota = 0").contains("at least 1 message per second"));
         let source = error("[agent]", "[clock]\nsource = 'ptp'\n[agent]");
         assert!(source.contains("`ptp` is no source of time"), "{source}");
@@ -463,6 +502,32 @@ mod tests {
         assert!(tenant("['h0']").is_ok());
         assert!(tenant("['h7']").unwrap_err().contains("there is no [[host]] `h7`"));
         assert!(tenant("['h0', 'h0']").unwrap_err().contains("belongs to `a` already"));
+    }
+
+    #[test]
+    fn a_discovered_network_is_checked() {
+        let switch = "[[switch]]\nname = 's0'\naddress = '10.1.0.3'\n\
+                      key = 'x6WtnLECCapTJ0xICffSJxS+4joIU8dWjcmJhGj6fXw='\n";
+        let with = |options: &str, more: &str| {
+            let text = format!("[discovery]\nrate = '1Gbps'\n{options}\n{switch}{more}\n[agent]");
+            parsed(&TEXT.replace("[agent]", &text))
+        };
+        let options = with("host-rates = { h0 = '2Gbps' }", "").unwrap().discovery.unwrap();
+        let rates = ["h0", "h1"].map(|host| options.rate_of(host));
+        assert_eq!(rates, [Rate(2_000_000_000), Rate(1_000_000_000)]);
+        assert_eq!((options.delay, options.patience), (Time::us(1), Time::s(30)));
+        let error = |options: &str, more: &str| with(options, more).unwrap_err();
+        assert!(error("host-rates = { h7 = '2Gbps' }", "").contains("there is no [[host]] `h7`"));
+        let (own, other) = (with("", "").unwrap(), "name = 'h5'");
+        let text = TEXT.replace("name = 'h0'", other);
+        let text =
+            text.replace("[agent]", &format!("[discovery]\nrate = '1Gbps'\n{switch}\n[agent]"));
+        let changed = own.fixed_change(&parsed(&text).unwrap()).map(|(key, _)| key);
+        assert_eq!(changed, Some("host"));
+        assert!(error("patience = '100ms'", "").contains("must be at least"));
+        assert!(error("", "up = { s1 = ['10.9.9.1'] }").contains("`s0` has `up` or `hosts`"));
+        let none = TEXT.replace("[agent]", "[discovery]\nrate = '1Gbps'\n[agent]");
+        assert!(parsed(&none).unwrap_err().contains("give a [[host]] and a [[switch]]"));
     }
 
     #[test]

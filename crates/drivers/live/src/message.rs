@@ -10,13 +10,16 @@
 //! 6 (control)       term: u64, then as 1: the sender, or the arbiter that it obeys, has this term
 //! 7 (lease request) term: u64, epoch: u64, from: u64, until: u64; from = until asks whether the witness is free
 //! 8 (lease answer)  term: u64, highest term: u64, epoch: u64, from: u64, until: u64, 1 if the witness is free: u8
+//! 9 (neighbours)    a page of a report of the sender's cables, as crate::neighbours has it
+//! 10 (scenario)     digest: u64
 //! ```
 //!
-//! `docs/protocol/daemons.md` says who sends kinds 5 to 8, and when.
+//! `docs/protocol/daemons.md` says who sends kinds 5 to 10, and when.
 
 use crate::clock::{Local, TimeReply};
 use crate::election::Standing;
 use crate::lease::{Answer, Ask};
+use crate::neighbours::Page;
 use slotline_net::frame::{Kind, Packet};
 use slotline_net::wire::packet;
 
@@ -40,6 +43,10 @@ pub enum Message<'a> {
     Ask(Ask),
     /// The answer of a witness.
     Answer(Answer),
+    /// Cables of the sender.
+    Neighbours(Page<'a>),
+    /// The digest of the sender's scenario.
+    Scenario(u64),
 }
 
 const STANDINGS: [Standing; 2] = [Standing::Knows, Standing::Active];
@@ -80,6 +87,11 @@ impl<'a> Message<'a> {
             Message::Answer(Answer { term, highest, epoch, from, until, free }) => {
                 words(out, 8, &[*term, *highest, *epoch, *from, *until]);
                 out.push(u8::from(*free));
+            }
+            Message::Scenario(digest) => words(out, 10, &[*digest]),
+            Message::Neighbours(page) => {
+                words(out, 9, &[]);
+                page.append(out);
             }
             Message::TimeReply(reply) => {
                 words(
@@ -123,6 +135,8 @@ impl<'a> Message<'a> {
                 let free = *free == 1;
                 Some(Message::Answer(Answer { term, highest, epoch, from, until, free }))
             }
+            9 => Page::parse(rest).map(Message::Neighbours),
+            10 => words(rest).map(|[digest]| Message::Scenario(digest)),
             _ => None,
         }
     }
@@ -189,6 +203,9 @@ mod tests {
     const LOSSES: &[u8] =
         b"\x46\x02\0\x01\0\0\0\x03\0\0\0\x08\0\0\0\x05\0\x02\0\x07\x01\x02\x03\x04\x05\x06\x07\x08";
 
+    /// Report 258, which has one page: port p1 is at port up0 of machine 5.
+    const NEIGHBOURS: &[u8] = b"\0\0\0\0\0\0\x01\x02\0\x01\0\0\0\x05\x02p1\x03up0";
+
     fn meanings() -> Vec<(&'static str, Message<'static>)> {
         let (dst, len, kind) = (HostId(8), 84, Kind::Control);
         let packet = Packet { dst, flow: 3, len, kind, ..Packet::default() };
@@ -213,6 +230,8 @@ mod tests {
             ("no-lease", Message::Answer(none)),
             ("probe", Message::Control(probe, PROBE)),
             ("losses", Message::Control(packet, LOSSES)),
+            ("scenario", Message::Scenario(258)),
+            ("neighbours", Message::Neighbours(Page::parse(NEIGHBOURS).unwrap())),
         ]
     }
 
@@ -241,7 +260,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn random_bytes_cause_no_panic(mut bytes in prop::collection::vec(any::<u8>(), 0..80), kind in 0u8..10) {
+        fn random_bytes_cause_no_panic(mut bytes in prop::collection::vec(any::<u8>(), 0..80), kind in 0u8..12) {
             if let [first, second, ..] = &mut bytes[..] {
                 (*first, *second) = (VERSION, kind);
             }

@@ -21,7 +21,7 @@ pub fn answer<T: Status>(shared: &Shared<T>, path: &str) -> Answer {
         "/livez" => Answer::text(503, "the daemon has not updated its status for two seconds"),
         "/readyz" => match shared.latest().map(|status| status.unready()) {
             Some(None) => Answer::text(200, "ready"),
-            Some(Some(why)) => Answer::text(503, why),
+            Some(Some(why)) => Answer::text(503, &why),
             None => Answer::text(503, "it is starting"),
         },
         _ => Answer::text(404, "there are /, /events, /status, /metrics, /livez and /readyz"),
@@ -31,6 +31,6 @@ pub fn answer<T: Status>(shared: &Shared<T>, path: &str) -> Answer {
 /// What the page shows: the status, and why the daemon is not ready.
 fn event<T: Status>(shared: &Shared<T>) -> String {
     let latest = shared.latest();
-    let unready = latest.as_ref().map_or(Some("it is starting"), Status::unready);
+    let unready = latest.as_ref().map_or(Some("it is starting".into()), Status::unready);
     serde_json::json!({ "status": latest, "unready": unready }).to_string()
 }

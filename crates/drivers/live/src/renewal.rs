@@ -4,6 +4,7 @@ use crate::agent::AgentSetup;
 use crate::arbiter::ArbiterSetup;
 use crate::channel::Peer;
 use crate::config::{AgentOptions, ClockOptions};
+use crate::observer::ObserverSetup;
 use crate::quotas::Quotas;
 use crate::role::Role;
 use slotline_envelope::KeyPair;
@@ -15,6 +16,10 @@ use std::net::IpAddr;
 pub enum Request {
     /// To use a changed configuration.
     Renew(Box<Renewal>),
+    /// To begin anew with another scenario: an agent.
+    AgentAnew(Box<AgentSetup>),
+    /// The same for an arbiter.
+    ArbiterAnew(Box<ArbiterSetup>),
     /// To take a host out of the schedule, or to take it back.
     DrainHost {
         /// The number of the host.
@@ -56,6 +61,14 @@ impl From<AgentSetup> for Renewal {
             Role::Switch(role) => (role.hosts.all, Vec::new()),
         };
         let (quotas, witnesses) = Default::default();
+        Renewal { key, peers, probes, quotas, hosts, agent, clock, witnesses }
+    }
+}
+
+impl From<ObserverSetup> for Renewal {
+    fn from(setup: ObserverSetup) -> Renewal {
+        let ObserverSetup { key, arbiters: peers, .. } = setup;
+        let (probes, quotas, hosts, agent, clock, witnesses) = Default::default();
         Renewal { key, peers, probes, quotas, hosts, agent, clock, witnesses }
     }
 }

@@ -78,6 +78,8 @@ pub struct ArbiterStatus {
     pub peers: usize,
     /// The names of hosts that are out of the schedule.
     pub drained_hosts: Vec<String>,
+    /// The number of agents that have another scenario, which are out of the schedule.
+    pub other_scenario: usize,
     /// The state of the log: `ok`, or the reason why it has ended; none if no log is written.
     pub recording: Option<String>,
     /// Messages of the scheme received.
@@ -92,6 +94,8 @@ pub struct ArbiterStatus {
     pub over_quota: u64,
     /// The longest time by which a wake-up came late.
     pub latest_ns: u64,
+    /// What is known of the network, if arbiters discover it.
+    pub topology: Option<TopologyStatus>,
     /// The links and switches that were found to be faulty since the node began, in order.
     pub faults: Vec<FaultStatus>,
     /// The counters of the scheme.
@@ -106,12 +110,57 @@ impl ArbiterStatus {
     }
 }
 
+/// The daemon of a switch that only tells its neighbours, at one moment.
+#[derive(Clone, PartialEq, Debug, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct ObserverStatus {
+    /// The cables at the ports of the switch; none before lldpd has told them.
+    pub cables: Option<Vec<String>>,
+    /// The number of arbiters that were heard within the last seconds.
+    pub arbiters: usize,
+    /// Datagrams that were not messages of a peer.
+    pub refused: u64,
+    /// Messages that could not be sent.
+    pub lost_messages: u64,
+}
+
+/// What an arbiter knows of the network that it discovers.
+#[derive(Clone, PartialEq, Debug, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct TopologyStatus {
+    /// Whether the scheduler has a network.
+    pub known: bool,
+    /// The number of cables that it has.
+    pub cables: usize,
+    /// How often cables have changed since it had the first one.
+    pub changes: u64,
+    /// What is missing or contradictory, in words.
+    pub missing: Vec<String>,
+}
+
+impl TopologyStatus {
+    /// What is missing before the scheduler can begin.
+    fn unready(&self) -> Option<String> {
+        let list = || match self.missing.len() {
+            0 => "its cables have to remain as they are for a moment".to_owned(),
+            count if count > LISTED => {
+                format!("{}; and {} more", self.missing[..LISTED].join("; "), count - LISTED)
+            }
+            _ => self.missing.join("; "),
+        };
+        (!self.known).then(|| format!("the network is not known yet: {}", list()))
+    }
+}
+
+/// The most things that are missing that a reason lists.
+const LISTED: usize = 8;
+
 /// A status that a daemon publishes.
 pub trait Status: Clone + serde::Serialize {
     /// The status as metrics in the format of OpenMetrics.
     fn metrics(&self) -> String;
     /// The reason why the daemon does not do its work; `None` if it does.
-    fn unready(&self) -> Option<&'static str>;
+    fn unready(&self) -> Option<String>;
 }
 
 /// Metrics of both agents and arbiters.
@@ -166,12 +215,13 @@ impl Status for AgentStatus {
         out.scheme(&self.counters);
         out.end()
     }
-    fn unready(&self) -> Option<&'static str> {
+    fn unready(&self) -> Option<String> {
         let drained = self.drained.then_some("it is drained: packets leave at once");
         let out = "its arbiter has taken it out of the schedule: packets leave at once";
         drained
             .or(self.drained_by_arbiter.then_some(out))
             .or(self.obeys.is_none().then_some("it obeys no arbiter: packets leave at once"))
+            .map(str::to_owned)
     }
 }
 
@@ -181,6 +231,8 @@ impl Status for ArbiterStatus {
         out.gauge("peers", "Agents and other arbiters heard within three seconds.", self.peers);
         out.gauge("active", "Whether the node of the scheme runs here.", u8::from(self.active));
         out.gauge("network_time_seconds", "The network's time.", seconds(self.time_ns));
+        let others = self.other_scenario;
+        out.gauge("other_scenario", "Agents that have another scenario.", others);
         out.counter("received_messages", "Messages of the scheme received.", self.received);
         out.counter("sent_messages", "Messages of the scheme sent.", self.sent);
         out.counter(
@@ -191,12 +243,38 @@ impl Status for ArbiterStatus {
         let avoided = self.avoided().map(|part| (part.to_owned(), 1));
         let help = "Links and switches that are avoided because they lost packets.";
         out.labelled("avoided", help, "part", avoided);
+        if let Some(topology) = &self.topology {
+            out.gauge("cables", "Cables of the network.", topology.cables);
+            out.gauge(
+                "cables_missing",
+                "What is missing or contradictory.",
+                topology.missing.len(),
+            );
+            out.counter("topology_changes", "How often cables have changed.", topology.changes);
+        }
         common(&mut out, self.latest_ns, self.refused, self.lost_messages);
         out.scheme(&self.counters);
         out.end()
     }
-    fn unready(&self) -> Option<&'static str> {
-        (self.epoch == 0).then_some("it asks other arbiters for the network's time")
+    fn unready(&self) -> Option<String> {
+        let time =
+            (self.epoch == 0).then(|| "it asks other arbiters for the network's time".into());
+        time.or_else(|| self.topology.as_ref().and_then(TopologyStatus::unready))
+    }
+}
+
+impl Status for ObserverStatus {
+    fn metrics(&self) -> String {
+        let mut out = Exposition::default();
+        out.gauge("arbiters", "Arbiters heard within three seconds.", self.arbiters);
+        out.gauge("cables", "Cables of this switch.", self.cables.as_ref().map_or(0, Vec::len));
+        common(&mut out, 0, self.refused, self.lost_messages);
+        out.end()
+    }
+    fn unready(&self) -> Option<String> {
+        let cables = self.cables.is_none().then_some("lldpd has told no neighbours yet");
+        let arbiters = (self.arbiters == 0).then_some("no arbiter answers");
+        cables.or(arbiters).map(str::to_owned)
     }
 }
 

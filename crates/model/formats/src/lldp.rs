@@ -27,7 +27,7 @@ pub struct Machine {
 }
 
 /// One end of a cable: a machine and its port.
-type Port = (String, String);
+pub type Port = (String, String);
 
 /// The neighbours in the output of `lldpcli -f json show neighbors`.
 ///
@@ -64,39 +64,55 @@ pub fn machines(text: &str) -> Result<Vec<Machine>, FormatError> {
     }
 }
 
+/// A cable between two machines.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Cable {
+    /// The machines at its ends and their ports.
+    pub ends: [Port; 2],
+    /// By end: whether the machine there names the other end.
+    pub named: [bool; 2],
+}
+
+impl Cable {
+    /// Whether both machines name each other.
+    pub fn is_confirmed(&self) -> bool {
+        self.named == [true, true]
+    }
+}
+
 /// The network of machines as node-link JSON, and what does not fit together. Each cable is there once, and cables between
 /// the same machines are told apart by their ports.
 pub fn node_link(machines: &[Machine]) -> (String, Vec<String>) {
     let seen = cables(machines);
-    let named = |name: &str| machines.iter().any(|machine| machine.name == name);
-    let one_sided = seen.iter().filter(|((a, b), ends)| **ends == 1 && named(&a.0) && named(&b.0));
-    let note = |((a, b), _): (&(Port, Port), _)| {
+    let named = |end: &Port| machines.iter().any(|machine| machine.name == end.0);
+    let one_sided = seen.iter().filter(|of| !of.is_confirmed() && of.ends.iter().all(named));
+    let note = |Cable { ends: [a, b], .. }: &Cable| {
         format!("{} of {} and {} of {} do not both name each other", a.1, a.0, b.1, b.0)
     };
     let notes = one_sided.map(note).collect();
     let mut names: Vec<&str> = machines.iter().map(|machine| machine.name.as_str()).collect();
-    names.extend(seen.keys().flat_map(|(a, b)| [a.0.as_str(), b.0.as_str()]));
+    names.extend(seen.iter().flat_map(|of| of.ends.iter().map(|end| end.0.as_str())));
     names.sort_unstable();
     names.dedup();
     let nodes: Vec<Value> = names.iter().map(|name| json!({ "id": name })).collect();
-    let link = |(a, b): &(Port, Port)| json!({ "source": a.0, "target": b.0 });
-    let links: Vec<Value> = seen.keys().map(link).collect();
+    let link = |Cable { ends: [a, b], .. }: &Cable| json!({ "source": a.0, "target": b.0 });
+    let links: Vec<Value> = seen.iter().map(link).collect();
     let text = json!({ "directed": false, "multigraph": true, "graph": {}, "nodes": nodes, "links": links });
     (text.to_string(), notes)
 }
 
-/// All cables, with the number of their ends that name the other one.
-fn cables(machines: &[Machine]) -> BTreeMap<(Port, Port), u8> {
-    let mut cables = BTreeMap::new();
+/// All cables, in the order of their ends.
+pub fn cables(machines: &[Machine]) -> Vec<Cable> {
+    let mut cables: BTreeMap<[Port; 2], [bool; 2]> = BTreeMap::new();
     for machine in machines {
         for neighbour in &machine.neighbours {
             let near = (machine.name.clone(), neighbour.interface.clone());
             let far = (neighbour.machine.clone(), neighbour.port.clone());
-            let cable = if near <= far { (near, far) } else { (far, near) };
-            *cables.entry(cable).or_insert(0) += 1;
+            let (ends, at) = if near <= far { ([near, far], 0) } else { ([far, near], 1) };
+            cables.entry(ends).or_default()[at] = true;
         }
     }
-    cables
+    cables.into_iter().map(|(ends, named)| Cable { ends, named }).collect()
 }
 
 /// One output of lldpcli.
@@ -206,6 +222,20 @@ mod tests {
         let (text, notes) = node_link(&machines);
         assert_eq!((text.matches("source").count(), notes.len()), (3, 2), "{notes:?}");
         assert!(notes[0].contains("down0 of agg0.0 and up0 of edge0.0"), "{notes:?}");
+    }
+
+    /// A machine that says the same twice does not speak for the other one.
+    #[test]
+    fn each_end_names_the_other_itself() {
+        let mut machines = machines(RECORDED).unwrap();
+        let confirmed = |machines: &[Machine]| {
+            cables(machines).iter().filter(|cable| cable.is_confirmed()).count()
+        };
+        assert_eq!((cables(&machines).len(), confirmed(&machines)), (2, 1));
+        machines.pop();
+        let again = machines[0].neighbours.clone();
+        machines[0].neighbours.extend(again);
+        assert_eq!((cables(&machines).len(), confirmed(&machines)), (2, 0));
     }
 
     #[test]

@@ -11,6 +11,7 @@ use slotline_live::config::Config;
 use slotline_live::forwarding;
 use slotline_live::lease::{Answer, Ask};
 use slotline_live::message::Message;
+use slotline_live::neighbours::Page;
 use slotline_live::record::{Header, Recorder, Sent};
 use slotline_live::replay::{Log, replay};
 use slotline_net::frame::{Kind, Packet};
@@ -203,14 +204,18 @@ fn hello() -> (Packet, Vec<u8>) {
     (packet, bytes)
 }
 
-fn messages() -> [Vec<u8>; 5] {
+fn messages() -> [Vec<u8>; 7] {
     let reply = TimeReply { asked: Local(1), received: 2, sent: 3, epoch: 4, drained: true };
     let (packet, bytes) = hello();
     let ask = Ask { term: 2, epoch: 4, from: 5, until: 6 };
     let answer = Answer { term: 2, highest: 2, epoch: 4, from: 5, until: 6, free: true };
     let (time, control) = (Message::TimeReply(reply), Message::Control(packet, &bytes));
     let elected = Message::Elected(2, packet, &bytes);
-    [time, control, elected, Message::Ask(ask), Message::Answer(answer)].map(|message| {
+    let page = Page::parse(b"\0\0\0\0\0\0\0\x07\0\x01\0\0\0\x05\x02p1\x03up0");
+    let cables = page.map_or(Message::Scenario(8), Message::Neighbours);
+    let (ask, answer, scenario) =
+        (Message::Ask(ask), Message::Answer(answer), Message::Scenario(9));
+    [time, control, elected, ask, answer, scenario, cables].map(|message| {
         let mut out = vec![];
         message.emit(&mut out);
         out

@@ -1,11 +1,14 @@
 //! Prepares daemons of a real network: what an agent or an arbiter needs, from their configuration and its scenario.
 
+mod discovered;
 mod racks;
+mod renewed;
 mod standby;
 mod switches;
 
 use crate::build;
 use crate::build::live::{Part, Start};
+pub use renewed::Renewed;
 use slotline_envelope::{KeyPair, PublicKey};
 use slotline_linux::gate::Room;
 use slotline_live::agent::{AgentSetup, MakeNode};
@@ -48,6 +51,7 @@ pub enum LiveNetworkError {
 }
 
 /// A network whose machines run daemons.
+#[derive(Clone)]
 pub struct LiveNetwork {
     config: Config,
     loaded: Arc<Loaded>,
@@ -66,9 +70,16 @@ impl LiveNetwork {
             return unfit(format!("{file}: daemons send packets: leave out `engine = \"flow\"`"));
         }
         let scheme = scheme(&config, &loaded)?;
-        let network = LiveNetwork { config, loaded, scheme };
-        match racks::hybrid(&network.loaded, scheme) {
+        let network = match &config.discovery {
+            None => LiveNetwork { config, loaded, scheme },
+            Some(options) => {
+                let loaded = Arc::new(Self::undiscovered(&config, options, &loaded, scheme)?);
+                LiveNetwork { config, loaded, scheme: 0 }
+            }
+        };
+        match racks::hybrid(&network.loaded, network.scheme) {
             Some((fabric, _)) => network.check_racks(fabric)?,
+            None if network.config.discovery.is_some() => network.check_discovered()?,
             None if network.path_life().is_some() => network.check_switches()?,
             None => network.check(&network.part(None)?)?,
         }
@@ -174,8 +185,10 @@ impl LiveNetwork {
             make: self.make(me)?,
             agent: self.config.agent.clone(),
             clock: self.config.clock.clone(),
+            digest: self.digest(),
             timeslots: None,
             wrong_cables: Default::default(),
+            heard: self.heard(),
             lead: self.lead(),
             elected: self.elected(all.stations.len()),
         })
@@ -265,9 +278,11 @@ impl LiveNetwork {
             standby: self.standby(all.stations.len(), |name| self.host(name))?,
             parts: Parts::from(&all.graph),
             make: self.make(me)?,
+            discovery: self.discovery(me)?,
             clock: self.config.clock.clone(),
             quotas: self.quotas(&all)?,
             threads: self.config.threads,
+            digest: self.digest(),
             scenario: (self.loaded.resolved(), self.scheme().into()),
             recorder: None,
         })
@@ -285,27 +300,6 @@ impl LiveNetwork {
             return unfit(format!("the configuration has no [[host]] with the name `{name}`"));
         }
         Ok(self.number(&self.part(None)?, name)?.0)
-    }
-
-    /// Checks that daemons of this network may take over `new` while they run.
-    ///
-    /// # Errors
-    /// The first difference that needs a restart.
-    pub fn check_renewal(&self, new: &LiveNetwork) -> Result<(), LiveNetworkError> {
-        let restart = "nothing was changed; restart the daemon to use it";
-        if let Some((key, why)) = self.config.fixed_change(&new.config) {
-            return unfit(format!(
-                "`{key}` cannot change while a daemon runs, because {why}: {restart}"
-            ));
-        }
-        if self.loaded.resolved() != new.loaded.resolved() {
-            let file = self.config.scenario.display();
-            return unfit(format!(
-                "{file} has changed: a scenario cannot change while a daemon runs, because its node has begun with it: \
-                 {restart}"
-            ));
-        }
-        Ok(())
     }
 
     fn quotas(&self, part: &Part) -> Result<Quotas, LiveNetworkError> {

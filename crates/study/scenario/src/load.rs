@@ -11,13 +11,14 @@ use super::imported::{Imported, resolve};
 use super::input::{Input, Reader};
 use super::objects::Objects;
 use super::own_fabric;
-use super::spec::{Scenario, SchemeSpec, written};
+use super::spec::{MeasureSpec, Scenario, SchemeSpec, written};
 use crate::import::captures::Captures;
 use crate::read_text;
 use slotline_net::error::SpecError;
 use slotline_net::scheme::Proposal;
-use slotline_net::topology::{Graph, NodeKind, TopologySpec};
-use slotline_net::workload::{Count, EachLine, Files};
+use slotline_net::topology::{Graph, GraphSpec, NodeKind, TopologySpec};
+use slotline_net::workload::bulk::Bulk;
+use slotline_net::workload::{Count, EachLine, Files, WorkloadSpec};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -157,6 +158,25 @@ impl Loaded {
             let engine = &self.scenario.engine;
             self.scenario.measure.why = engine.is_packet() && engine.emulated().is_none();
         }
+    }
+
+    /// The same scenario with another fabric and only scheme number `at`. Traffic, events, programs and what is expected, which
+    /// may name parts of this fabric, are left out: one flow is there instead.
+    ///
+    /// # Errors
+    /// The scheme cannot run on the fabric.
+    pub fn on_fabric(&self, fabric: GraphSpec, at: usize) -> Result<Loaded, ScenarioError> {
+        let mut loaded = self.clone();
+        let scenario = &mut loaded.scenario;
+        scenario.fabric = TopologySpec::Graph(fabric);
+        scenario.scheme = scenario.scheme.drain(..).skip(at).take(1).collect();
+        scenario.scheme.iter_mut().for_each(|scheme| scheme.fabric = None);
+        scenario.workload = vec![WorkloadSpec::Bulk(Bulk::default())];
+        scenario.measure = MeasureSpec::default();
+        (scenario.event, scenario.app, scenario.expect) = Default::default();
+        (loaded.imported, loaded.own) = (None, Vec::new());
+        loaded.check()?;
+        Ok(loaded)
     }
 
     /// Follows these flows only; without any, the slowest flows.

@@ -96,6 +96,15 @@ impl System for Fastpass {
         let reserve = Timing::new(self, around)?.reserve;
         Ok(scheduled.map(|_| Reserve::new(messages, reserve)))
     }
+    /// Without `reserve`, timeslots depend on the links between switches.
+    fn check_discovery(&self) -> Result<(), SpecError> {
+        let what = "where the network is discovered, `reserve` has to be given, such as 0.06: without it, the reserve \
+                    follows from a network that hosts do not know";
+        match self.is_reserved() && self.spec().reserve.is_none() {
+            true => Err(SpecError::new("control.reserve", what)),
+            false => Ok(()),
+        }
+    }
     fn routing(&self) -> Option<RoutingSpec> {
         Some(RoutingSpec::Pinned)
     }

@@ -161,6 +161,9 @@ impl System for Tdma {
             Box::new(controller)
         }))
     }
+    fn check_discovery(&self) -> Result<(), SpecError> {
+        Ok(())
+    }
     fn agent(&self, host: HostId, around: &Surroundings<'_>) -> Result<Box<dyn Agent>, SpecError> {
         let line = rate_of(around, host);
         let short = self.short_flow(around.hosts(), slowest(around));

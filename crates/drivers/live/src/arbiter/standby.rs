@@ -13,7 +13,8 @@ use std::time::Duration;
 impl Arbiter {
     /// Takes over or steps back, and says and asks what is due.
     pub(super) fn elect(&mut self, now: Local) -> io::Result<()> {
-        if self.election.is_none() {
+        // One that does not know the network leaves control to the other one.
+        if self.election.is_none() || !self.knows_network() {
             return Ok(());
         }
         let moment = self.moment(now);

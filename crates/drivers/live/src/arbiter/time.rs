@@ -64,10 +64,10 @@ pub(super) fn time_of_node(
 
 impl Arbiter {
     pub(super) fn tell_time(&mut self, to: u32, asked: Local, now: Local) {
+        let drained = self.is_out(to);
         let Some(source) = &mut self.source else { return };
         let Some(time) = source.now(now) else { return };
         let (time, epoch) = (time.as_ns(), source.epoch());
-        let drained = self.drained.contains_key(&to);
         let reply = TimeReply { asked, received: time, sent: time, epoch, drained };
         // If the reply is lost, the sender asks again.
         let _ = self.line.send(to, &Message::TimeReply(reply), now);
@@ -127,7 +127,8 @@ impl Arbiter {
         if self.source.is_none() && (alone || now.since(self.seeks) > patience) {
             self.source = Some(Source::begin(&self.setup.clock.source, clock));
         }
-        if self.seat.is_none() && self.is_active() && now >= self.begins {
+        let may_begin = self.knows_network() && self.is_active() && now >= self.begins;
+        if self.seat.is_none() && may_begin {
             self.begin(now);
         }
         let follows = !matches!(self.source, Some(Source::Own { .. }));

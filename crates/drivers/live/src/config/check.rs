@@ -1,11 +1,14 @@
 //! Checks of a configuration, and of its changes.
 
-use super::{Config, MOST_THREADS, MOST_WITNESSES, Tenant};
+use super::{Config, MOST_THREADS, MOST_WITNESSES, Switch, Tenant};
 use crate::role::Prefix;
 use slotline_envelope::PublicKey;
 use slotline_net::time::Time;
 use std::collections::HashMap;
 use std::net::IpAddr;
+
+/// The least time for which an incomplete network is waited for.
+const SETTLED: Time = Time::s(2);
 
 impl Config {
     /// Checks the prefixes of the network and of racks.
@@ -42,6 +45,7 @@ impl Config {
         if self.standby.timeout < Time::ms(5) {
             return wrong("standby.timeout", "must be at least 5ms: beats have a fifth of it");
         }
+        self.check_discovery()?;
         self.check_witnesses()?;
         self.check_tenants()?;
         self.check_prefixes()?;
@@ -85,6 +89,43 @@ impl Config {
         let hosts = self.host.iter().map(|host| &host.name);
         let racks = self.rack.iter().map(|rack| &rack.name);
         hosts.chain(racks).chain(self.switch.iter().map(|switch| &switch.name)).map(String::as_str)
+    }
+
+    fn host_names(&self) -> impl Iterator<Item = &str> {
+        self.host.iter().map(|host| host.name.as_str())
+    }
+
+    fn check_discovery(&self) -> Result<(), (String, String)> {
+        let Some(options) = &self.discovery else { return Ok(()) };
+        let wrong = |key: &str, what: String| Err((format!("discovery{key}"), what));
+        if options.patience < SETTLED {
+            return wrong(
+                ".patience",
+                format!("must be at least {SETTLED}: cables settle meanwhile"),
+            );
+        }
+        let unknown = |name: &&String| !self.host.iter().any(|host| host.name == **name);
+        if let Some(name) = options.host_rates.keys().find(unknown) {
+            return wrong(".host-rates", format!("there is no [[host]] `{name}`"));
+        }
+        if self.host.is_empty() || self.switch.is_empty() {
+            return wrong(
+                "",
+                "give a [[host]] and a [[switch]] for each machine, which tell their neighbours"
+                    .into(),
+            );
+        }
+        let told = |switch: &&Switch| !(switch.up.is_empty() && switch.hosts.is_empty());
+        match self.switch.iter().find(told) {
+            Some(switch) => wrong(
+                "",
+                format!(
+                    "[[switch]] `{}` has `up` or `hosts`, which are discovered: leave them out",
+                    switch.name
+                ),
+            ),
+            None => Ok(()),
+        }
     }
 
     fn check_witnesses(&self) -> Result<(), (String, String)> {
@@ -143,6 +184,12 @@ impl Config {
             ("network", self.network != new.network, rules),
             ("rack", self.racks() != new.racks(), rules),
             ("switch", self.switches() != new.switches(), rules),
+            (
+                "host",
+                self.discovery.is_some() && !self.host_names().eq(new.host_names()),
+                "arbiters discover the network of these hosts",
+            ),
+            ("discovery", self.discovery != new.discovery, restart),
             ("paths", self.paths != new.paths, rules),
             (
                 "standby.timeout",

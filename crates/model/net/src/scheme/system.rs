@@ -130,6 +130,15 @@ pub trait System {
     fn control_network(&self, _graph: &Graph, _stations: &[HostId]) -> Option<ControlNetwork> {
         None
     }
+    /// Checks that the agents of hosts need to know no more of a network than its hosts and the rates of their links. Then only
+    /// controllers begin anew when cables of a real network change.
+    ///
+    /// # Errors
+    /// They need more; the error says what has to be given instead.
+    fn check_discovery(&self) -> Result<(), SpecError> {
+        let what = "this scheme needs the network of a scenario: one that is discovered suits fastpass, tdma and xco";
+        Err(SpecError::new("control", what))
+    }
     /// The routing that it needs; `None` if the scenario may choose. A scheme whose agents choose paths needs
     /// [`RoutingSpec::Pinned`].
     fn routing(&self) -> Option<RoutingSpec> {

@@ -153,8 +153,10 @@ impl LiveNetwork {
             make: self.make_switch(roles.tor(me)),
             agent: self.config.agent.clone(),
             clock: self.config.clock.clone(),
+            digest: self.digest(),
             timeslots: None,
             wrong_cables: Default::default(),
+            heard: None,
             lead: Duration::ZERO,
             elected: self.elected(1),
         })
@@ -224,9 +226,11 @@ impl LiveNetwork {
             switches: switches(roles),
             standby: self.standby(1, |name| self.rack_number(roles, name))?,
             make: self.make_switch(scheduler(roles)),
+            discovery: None,
             clock: self.config.clock.clone(),
             quotas: Quotas { each: self.config.quota, tenants: Vec::new() },
             threads: self.config.threads,
+            digest: self.digest(),
             scenario: (self.loaded.resolved(), self.scheme().into()),
             recorder: None,
         })

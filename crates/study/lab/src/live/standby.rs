@@ -7,7 +7,7 @@ use std::time::Duration;
 
 impl LiveNetwork {
     /// The times of the election: of a scheme with two controllers its own ones.
-    fn times(&self, controllers: usize) -> Option<(Controllers, Duration, Duration)> {
+    pub(super) fn times(&self, controllers: usize) -> Option<(Controllers, Duration, Duration)> {
         if self.elects(controllers) {
             let timeout = span(self.config.standby.timeout);
             return Some((Controllers::One, timeout, timeout / 5));

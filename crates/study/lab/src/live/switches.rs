@@ -74,7 +74,8 @@ impl LiveNetwork {
         part: &Part,
         own: &Host,
     ) -> Result<Option<HostPaths>, LiveNetworkError> {
-        let Some(switch) = self.config.switch.first() else { return Ok(None) };
+        let tagging = self.config.switch.first().filter(|_| self.config.discovery.is_none());
+        let Some(switch) = tagging else { return Ok(None) };
         let paths = self.edge(switch, self.node(part, &switch.name)?)?.paths.len();
         let port = self.config.probe_port();
         let address = self.in_network(own)?;
@@ -151,6 +152,9 @@ impl LiveNetwork {
 
     /// The numbers of switches follow those of hosts and stations.
     pub(super) fn switch_number(&self, part: &Part, name: &str) -> Result<u32, LiveNetworkError> {
+        if self.config.discovery.is_some() {
+            return self.discovered_switch(part, name);
+        }
         Ok(part.graph.hosts.len() as u32 + self.node(part, name)?.0)
     }
 
@@ -290,8 +294,10 @@ impl LiveNetwork {
             make: Box::new(move |_| live::edge_node(&loaded, scheme, me, &hosts)),
             agent: self.config.agent.clone(),
             clock: self.config.clock.clone(),
+            digest: self.digest(),
             timeslots: None,
             wrong_cables: Default::default(),
+            heard: None,
             lead: Duration::ZERO,
             elected: self.elected(part.stations.len()),
         })

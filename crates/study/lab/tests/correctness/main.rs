@@ -32,6 +32,7 @@ mod paths;
 mod peers;
 mod ports;
 mod queueing;
+mod real_discovery;
 mod real_paths;
 #[cfg(target_os = "linux")]
 mod real_racks;

@@ -127,8 +127,8 @@ struct Outlet<'a> {
 }
 
 enum Setup {
-    Rack(AgentSetup),
-    Controller(ArbiterSetup),
+    Rack(Box<AgentSetup>),
+    Controller(Box<ArbiterSetup>),
 }
 
 impl Io for Outlet<'_> {
@@ -202,9 +202,9 @@ fn run(
     seed: u64,
 ) -> World {
     let network = network(scheduler);
-    let rack = |n| Setup::Rack(network.agent(&format!("tor{n}"), key(n)).unwrap());
+    let rack = |n| Setup::Rack(network.agent(&format!("tor{n}"), key(n)).unwrap().into());
     let mut setups: Vec<Setup> = (0..RACKS).map(rack).collect();
-    setups.push(Setup::Controller(network.arbiter(0, key(RACKS)).unwrap()));
+    setups.push(Setup::Controller(network.arbiter(0, key(RACKS)).unwrap().into()));
     let mut world = World { loss, held_back, random: Random(seed), ..World::default() };
     let mut seats: Vec<Option<Seat>> = (0..=RACKS).map(|_| None).collect();
     let (mut given, mut dropped, mut resumes) = (0, 0, [Time::ZERO; RACKS as usize + 1]);
