@@ -378,15 +378,16 @@ fn network(config: &Path) -> Result<LiveNetwork> {
 
 pub fn fine(config: &Path, network: &LiveNetwork) -> ExitCode {
     let Config { host, rack, switch, arbiter, .. } = network.config();
-    let kinds = [(host.len(), "hosts"), (rack.len(), "racks"), (switch.len(), "switches")];
-    let given = kinds.into_iter().filter(|(count, _)| *count > 0);
-    let given: Vec<String> = given.map(|(count, what)| format!("{count} {what}")).collect();
-    say(&format!(
-        "{}: ok, {} and {} arbiters, scheme {}",
-        config.display(),
-        given.join(", "),
-        arbiter.len(),
-        network.scheme()
-    ));
+    let kinds = [
+        (host.len(), "host", "hosts"),
+        (rack.len(), "rack", "racks"),
+        (switch.len(), "switch", "switches"),
+        (arbiter.len(), "arbiter", "arbiters"),
+    ];
+    let given = kinds.into_iter().filter(|(count, ..)| *count > 0);
+    let given: Vec<String> = given
+        .map(|(count, one, many)| format!("{count} {}", if count == 1 { one } else { many }))
+        .collect();
+    say(&format!("{}: ok, {}, scheme {}", config.display(), given.join(", "), network.scheme()));
     ExitCode::SUCCESS
 }
