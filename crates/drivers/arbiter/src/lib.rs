@@ -8,7 +8,7 @@
 //!            ──────> part 1 (thread) ──────────────────────
 //! ```
 //!
-//! A [`Part`] of a schedule has one partition of the allocation and the choice of paths for its batches. Each has a
+//! A [`Part`](slotline_fastpass::schedule::Part) of a schedule has one partition of the allocation and the choice of paths for its batches. Each has a
 //! thread of its own. In a round all parts allocate one batch each: a part serves its own set of pairs first, then the
 //! sets move from part to part ([`slotline_fastpass::allocation::partitions`]). Then each part chooses the paths of its
 //! batch. Meanwhile the arbiter's thread hears hosts; what it hears belongs to the next round.
