@@ -16,8 +16,8 @@
 //! **Deterministic.** A part waits for each message at a fixed point of its work, so the result does not depend on
 //! the speed of threads: it is that of [`slotline_fastpass::Schedule`] in one thread, timeslot by timeslot.
 //!
-//! **No locks.** Threads exchange lists by channels of the standard library. Lists are handed over, not copied, and come back.
-//! A thread without work sleeps.
+//! **Nothing is shared.** Threads exchange lists by channels of the standard library. Lists are handed over, not copied, and
+//! come back. A thread without work sleeps.
 //!
 //! **Termination.** Threads end with their crew. If one ends by a panic, the others end too, and the panic
 //! continues in the arbiter's thread.

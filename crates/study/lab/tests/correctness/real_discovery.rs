@@ -1,22 +1,21 @@
 //! Daemons of a network that arbiters discover, in virtual time: the nodes of hosts, which know no cables, with those of an
 //! arbiter that follows them.
 
+use crate::real_paths::Outlet;
 use slotline_envelope::KeyPair;
 use slotline_lab::live::{LiveNetwork, recorded_controller};
 use slotline_live::arbiter::topology::{Assemble, Assembled};
 use slotline_live::config::Config;
 use slotline_live::discovery::Discovered;
-use slotline_live::record::{Header, Recorder, Sent};
+use slotline_live::record::{Header, Recorder};
 use slotline_live::replay::{Log, replay};
-use slotline_live::seat::{Io, Seat};
+use slotline_live::seat::Seat;
 use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::{HostId, PortId};
 use slotline_net::node::Handover;
 use slotline_net::time::Time;
-use slotline_net::topology::End;
 use slotline_scenario::Scenario;
 use std::collections::BTreeMap;
-use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -79,22 +78,6 @@ fn star() -> Discovered {
 fn two_racks() -> Discovered {
     let cables = [("h0", "s0"), ("h1", "s0"), ("h2", "s1"), ("h3", "s1"), ("s0", "s1")];
     discovered(&cables, &["s0", "s1"])
-}
-
-#[derive(Default)]
-struct Outlet {
-    messages: Vec<(Packet, Vec<u8>)>,
-    sent: Sent,
-}
-
-impl Io for Outlet {
-    fn send(&mut self, far: End, packet: &Packet, payload: &[u8]) -> io::Result<bool> {
-        self.sent.add(far, packet, payload);
-        if packet.kind == Kind::Control {
-            self.messages.push((*packet, payload.to_vec()));
-        }
-        Ok(true)
-    }
 }
 
 /// The nodes by the numbers of their machines. Hosts 0 and 1 always hold packets for hosts 2 and 3.

@@ -77,9 +77,9 @@ fn try_network(from: &str, to: &str) -> Result<LiveNetwork, String> {
 
 /// What a node has sent: messages with their destinations.
 #[derive(Default)]
-struct Outlet {
-    messages: Vec<(Packet, Vec<u8>)>,
-    sent: Sent,
+pub struct Outlet {
+    pub messages: Vec<(Packet, Vec<u8>)>,
+    pub sent: Sent,
 }
 
 impl Io for Outlet {
