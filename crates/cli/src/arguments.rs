@@ -193,7 +193,7 @@ pub struct RunOptions {
     #[arg(long)]
     pub seed: Option<u32>,
     /// Number of repetitions, instead of the file's.
-    #[arg(long)]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub repeat: Option<u32>,
     /// Simulation engine, instead of the file's.
     #[arg(long, value_enum)]

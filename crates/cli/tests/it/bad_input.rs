@@ -134,7 +134,7 @@ fn what_the_command_line_gets_wrong_is_said() {
     folder.refuses("queues for fluids", flow, &["s.toml:19", "queue", "no queues", "packet"]);
     folder.refuses("no engine", &["run", "s.toml", "--engine", "quantum"], &["packet"]);
     folder.refuses("no threads", &["run", "s.toml", "--threads", "0"], &["--threads"]);
-    folder.refuses("no repetition", &["run", "s.toml", "--repeat", "0"], &["`repeat` is 0"]);
+    folder.refuses("no repetition", &["run", "s.toml", "--repeat", "0"], &["0 is not in 1..=10000"]);
     folder.refuses("a seed below zero", &["run", "s.toml", "--seed", "-1"], &["-1"]);
     folder.refuses("no file", &["run"], &["FILE"]);
     folder.refuses("no command", &["walk"], &["walk"]);

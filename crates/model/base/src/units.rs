@@ -153,6 +153,15 @@ mod tests {
         let error = "10Gb".parse::<Rate>().unwrap_err().to_string();
         assert!(error.contains("Gbps") && error.contains("10Gb"), "{error}");
         assert!("".parse::<Bytes>().is_err() && "5".parse::<Bytes>().is_err());
+    }
+
+    #[test]
+    fn a_quantity_that_is_too_large_names_the_largest() {
+        let large = |text: &str| text.parse::<Time>().unwrap_err().to_string();
+        let expected = "`99999999s` is too large for a time: expected at most 18446744s";
+        assert_eq!(large("99999999s"), expected);
+        assert_eq!(large("99999999.5s"), expected.replace("99s", "99.5s"));
+        assert_eq!("18446744s".parse(), Ok(Time::ms(18_446_744_000)));
         assert!("99999999999999999999GB".parse::<Bytes>().is_err());
     }
 

@@ -184,11 +184,12 @@ fn place(spots: &[Spot], finding: &Finding) -> Range<usize> {
     })
 }
 
-/// `message`, with the last key of `path` in front unless it names that key.
+/// `message`, with the last key of `path` in front unless it names that key or is of the whole file.
 fn naming(path: &str, message: String) -> String {
     let last = path.rsplit('.').next().unwrap_or(path);
     let key = last.split('[').next().unwrap_or(last);
-    if message.contains(&format!("`{key}`")) { message } else { format!("`{key}`: {message}") }
+    let named = key.is_empty() || message.contains(&format!("`{key}`"));
+    if named { message } else { format!("`{key}`: {message}") }
 }
 
 fn collect_table(table: &DeTable<'_>, path: &str, spots: &mut Vec<Spot>) {

@@ -170,6 +170,10 @@ pub fn wrong_text(text: &str, schema: &Value) -> Option<Wrong> {
 fn unit_meant(text: &str, units: &[&str]) -> Option<String> {
     let split = text.trim().find(|c: char| !c.is_ascii_digit() && c != '.')?;
     let (number, unit) = text.trim().split_at(split);
+    let bytes_of_a_rate = units.contains(&"bps") && unit.contains('B');
+    if bytes_of_a_rate || units.contains(&unit.trim()) {
+        return None;
+    }
     let (number, unit) = (number.trim(), unit.trim().to_lowercase());
     let plain =
         unit.replace("/s", "ps").replace("bit", "b").replace("yte", "").replace("econd", "");
