@@ -41,6 +41,7 @@ pub struct Demo<'a> {
 
 /// The demonstration, in namespaces of its own.
 pub fn demo(options: &DemoOptions) -> Result<ExitCode> {
+    options.check()?;
     if options.exact && !inside::is_inside() {
         return crate::exact::run_alone(&PROGRAMS);
     }
@@ -138,7 +139,6 @@ impl Demo<'_> {
         }
     }
     fn new(options: &DemoOptions) -> Result<Demo<'_>> {
-        options.check()?;
         let arbiters = match (options.control, options.kill) {
             (DemoControl::Bump, _) => 0,
             (_, Some(Victim::Primary)) => 2,

@@ -3,9 +3,13 @@
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use slotline_emulate::families::{Families, twin, twin_prefix};
+use slotline_net::time::Time;
 use slotline_net::units::{Bytes, Rate};
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
+
+/// Room for one packet.
+const LEAST_BUFFER: Bytes = Bytes(2_000);
 
 #[derive(Args)]
 pub struct DemoOptions {
@@ -44,6 +48,10 @@ pub struct DemoOptions {
     /// start it again after one second. Prints histograms of the outages.
     #[arg(long, value_name = "N", requires = "kill", conflicts_with = "repeat", value_parser = clap::value_parser!(u16).range(1..=1_000))]
     pub kills: Option<u16>,
+    /// With `--kill primary`: how long an arbiter may be silent until the other one takes over; it sends a message ten times
+    /// as often (fastpass) [default: 20ms].
+    #[arg(long, value_name = "TIME", value_parser = watchdog)]
+    pub watchdog: Option<Time>,
     /// While traffic runs, let all daemons reload their configuration, and take the first sender out of the schedule and back.
     #[arg(long, conflicts_with = "kill")]
     pub operate: bool,
@@ -73,6 +81,13 @@ pub struct DemoOptions {
     /// Run in a guest machine with virtual time (needs QEMU and a kernel; see `slotline probe`).
     #[arg(long, conflicts_with = "record")]
     pub exact: bool,
+}
+
+/// A time of silence that two arbiters can keep to.
+fn watchdog(text: &str) -> Result<Time, String> {
+    let silence: Time = text.parse().map_err(|error| format!("{error}"))?;
+    let fits = (Time::us(500)..=Time::ms(1_000)).contains(&silence);
+    fits.then_some(silence).ok_or_else(|| "expected 500us to 1s".into())
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -144,10 +159,30 @@ impl DemoOptions {
     pub fn prefixes(&self, prefix: &str) -> Vec<String> {
         [prefix.to_owned()].into_iter().chain(twin_prefix(prefix).filter(|_| self.ipv6)).collect()
     }
-    /// Refuses to kill a daemon that does not run, and senders that do not exist.
+    /// The lowest rate at which two packets fit into a timeslot of TDMA and one into a timeslot of Fastpass, or that `tc` takes.
+    fn least_rate(&self) -> Rate {
+        match self.control {
+            DemoControl::Fastpass if !self.fat_tree => Rate(25_000_000),
+            DemoControl::Tdma => Rate(14_000_000),
+            _ => Rate(10_000),
+        }
+    }
+    /// Refuses links and buffers that are too small for packets, to kill a daemon that does not run, and senders that do not exist.
     pub fn check(&self) -> Result<()> {
+        let (rate, least) = (self.rate(), self.least_rate());
+        if rate < least {
+            let control = self.control.name();
+            bail!("`--rate` is {rate}: the demonstration of {control} needs at least {least}");
+        }
+        if self.buffer < LEAST_BUFFER {
+            bail!("`--buffer` is {}: it needs at least {LEAST_BUFFER}", self.buffer);
+        }
         let bump = self.control == DemoControl::Bump;
+        let two_arbiters = (Some(Victim::Primary), DemoControl::Fastpass);
         match self.kill {
+            _ if self.watchdog.is_some() && (self.kill, self.control) != two_arbiters => {
+                bail!("`--watchdog` is for two arbiters: use `fastpass --kill primary`")
+            }
             _ if self.operate && !self.control.has_hosts() => {
                 bail!("`--operate` takes a host out of the schedule: use fastpass, tdma or xco")
             }

@@ -9,6 +9,7 @@ use slotline_emulate::isolation;
 use slotline_emulate::optical::OpticalSwitch;
 use slotline_emulate::racks::Racks;
 use slotline_live::keys;
+use slotline_net::time::Time;
 use std::ffi::OsString;
 use std::fmt::Write;
 use std::fs;
@@ -301,12 +302,11 @@ fn scenario(demo: &Demo<'_>) -> String {
     let control = match demo.options.control {
         DemoControl::Fastpass if demo.options.fat_tree => {
             "kind = \"fastpass\"\nmessages = \"first\"\nreserve = 0.06\nbatch = 8\nlead = \"5ms\"\nlate = \"10ms\"\n\
-             timeout = \"30ms\"\ngap = \"1ms\"\nwatchdog-timeout = \"20ms\"\nfault-window = \"100ms\"\n\
+             timeout = \"30ms\"\ngap = \"1ms\"\nfault-window = \"100ms\"\n\
              fault-share = 0.15\nprobe-interval = \"200ms\""
         }
         DemoControl::Fastpass => {
-            "kind = \"fastpass\"\nslot = \"500us\"\nbatch = 4\nlead = \"2ms\"\ntimeout = \"5ms\"\ngap = \"100us\"\n\
-             watchdog-timeout = \"20ms\""
+            "kind = \"fastpass\"\nslot = \"500us\"\nbatch = 4\nlead = \"2ms\"\ntimeout = \"5ms\"\ngap = \"100us\""
         }
         DemoControl::Tdma => {
             "kind = \"tdma\"\nslot = \"2ms\"\nguard = \"200us\"\nround = \"20ms\"\nlead = \"3ms\"\nplanning-time = \"1ms\""
@@ -325,9 +325,13 @@ fn scenario(demo: &Demo<'_>) -> String {
         }
         DemoControl::Bump => "kind = \"none\"",
     };
+    let silence = demo.options.watchdog.unwrap_or(Time::ms(20));
     let secondary = match demo.has_secondary() {
-        true => "\nsecondary = true\nwatchdog-interval = \"2ms\"",
-        false => "",
+        true => format!(
+            "\nsecondary = true\nwatchdog-timeout = \"{silence}\"\nwatchdog-interval = \"{}\"",
+            Time::ps(silence.as_ps() / 10)
+        ),
+        false => String::new(),
     };
     let voq = match demo.options.control {
         DemoControl::Circuits => "voq = { packets = 1000 }\n",

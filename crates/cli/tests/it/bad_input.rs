@@ -134,7 +134,20 @@ fn what_the_command_line_gets_wrong_is_said() {
     folder.refuses("queues for fluids", flow, &["s.toml:19", "queue", "no queues", "packet"]);
     folder.refuses("no engine", &["run", "s.toml", "--engine", "quantum"], &["packet"]);
     folder.refuses("no threads", &["run", "s.toml", "--threads", "0"], &["--threads"]);
-    folder.refuses("no repetition", &["run", "s.toml", "--repeat", "0"], &["0 is not in 1..=10000"]);
+    folder.refuses(
+        "no repetition",
+        &["run", "s.toml", "--repeat", "0"],
+        &["0 is not in 1..=10000"],
+    );
+    for (what, wrong, right) in [
+        ("links slower than a timeslot", "fastpass --rate 20Mbps", "at least 25Mbps"),
+        ("a buffer without room", "xco --buffer 1KB", "at least 2KB"),
+        ("a watchdog without a second arbiter", "fastpass --watchdog 1ms", "--kill primary"),
+        ("a watchdog of nothing", "fastpass --kill primary --watchdog 1us", "500us to 1s"),
+    ] {
+        let words: Vec<&str> = ["demo"].into_iter().chain(wrong.split(' ')).collect();
+        folder.refuses(what, &words, &[right]);
+    }
     folder.refuses("a seed below zero", &["run", "s.toml", "--seed", "-1"], &["-1"]);
     folder.refuses("no file", &["run"], &["FILE"]);
     folder.refuses("no command", &["walk"], &["walk"]);
