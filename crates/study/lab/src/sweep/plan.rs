@@ -273,9 +273,9 @@ impl Axes {
         if let Some((key, node)) =
             table.iter().find(|(key, _)| !["grid", "point"].contains(&key.as_str()))
         {
-            return Err(
-                node.fault_of_key(format!("unknown field `{key}`, expected `grid` or `point`"))
-            );
+            return Err(node.fault_of_key(format!(
+                "unknown field `{key}`, expected `grid` or `point`: keys that vary belong in [sweep.grid]"
+            )));
         }
         let mut axes = Axes { paths: vec![], grid: vec![], listed: vec![] };
         axes.read_points(table.get("point"))?;
