@@ -42,14 +42,24 @@ impl Shard {
                 self.links.node_events.push(event);
                 continue;
             }
-            while self.links.node_events.any_before(time) {
-                let event = self.links.node_events.pop();
-                self.switch_event(at, switch, event);
-            }
+            self.switch_events(at, switch, time);
             self.switch_arrival((at, base), switch, (time, to), item);
         }
-        while self.links.node_events.any_before(u64::MAX) {
-            let event = self.links.node_events.pop();
+        self.switch_events(at, switch, u64::MAX);
+    }
+
+    /// The own events before `until` of the switch at `at`.
+    #[inline(always)]
+    pub fn switch_events(&mut self, at: usize, switch: &mut Switch, until: u64) {
+        while self.links.node_events.any_before(until) {
+            self.next_switch_event(at, switch);
+        }
+    }
+
+    #[inline(never)]
+    fn next_switch_event(&mut self, at: usize, switch: &mut Switch) {
+        let event = self.links.node_events.pop();
+        if event.code() != own::FREE || !self.send_next(self.first_node + at, switch, event) {
             self.switch_event(at, switch, event);
         }
     }
@@ -121,7 +131,7 @@ impl Shard {
             own::FREE => {
                 let port = PortId(event.token() as u16);
                 if !switch.has_waiting(port) {
-                    self.links.line(base + event.token()).1.armed = false;
+                    self.links.line(base + event.token()).0.disarm();
                     return;
                 }
             }
@@ -147,7 +157,7 @@ impl Shard {
     fn ask(&mut self, id: usize, switch: &mut Switch, port: PortId, now: u64) {
         let base = self.links.shared.layout.first[id];
         let index = base + u32::from(port.0);
-        if self.links.take_back(switch, base, port, now) && !self.links.line(index).1.armed {
+        if self.links.take_back(switch, base, port, now) && !self.links.line(index).0.is_armed() {
             self.arm(id, port);
         }
     }
@@ -176,7 +186,23 @@ impl Shard {
             self.hops += 1;
             return;
         }
-        self.arrival(at, switch, time, to, position);
+        if item.out == NONE || !arrives || switch.notifies() {
+            return self.arrival(at, switch, time, to, position);
+        }
+        self.hops += 1;
+        self.wait_for_turn(id, switch, (from, time), item);
+    }
+
+    /// [`Shard::wait`], not inlined.
+    #[inline(never)]
+    fn wait_for_turn(
+        &mut self,
+        id: usize,
+        switch: &mut Switch,
+        arrival: (PortId, u64),
+        item: &Item,
+    ) {
+        self.wait(id, switch, arrival, item);
     }
 
     /// Handles a packet that arrives by `from` if its departure, by `out` if that is certain, is certain. Otherwise prepares

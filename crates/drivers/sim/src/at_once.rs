@@ -1,15 +1,18 @@
-//! Switches with pause frames, whose packets leave at once where nothing waits.
+//! Packets that leave at once or wait in the queues of their switch.
 //!
-//! Pause frames may come at any time, so departures of packets that wait are not certain, and their port asks for each of
+//! Where pause frames may come at any time, departures of packets that wait are not certain, and their port asks for each of
 //! them. A packet that finds its port free, nothing paused, and less than the threshold of a pause has left before anything
-//! can change. It needs no second event.
+//! can change. It needs no second event. Both events of a packet that waits have ways of their own here, which copy it from
+//! the calendar to its place in the switch and back, and do only what such packets need. All others take the ways of any
+//! node.
 
 use crate::departure::{Source, leaving};
-use crate::line::PORT_MASK;
+use crate::line::{Discipline, PORT_MASK};
 use crate::node_events::NodeEvent;
 use crate::shard::{Item, NONE, Shard};
 use slotline_net::id::PortId;
 use slotline_net::node::Cx;
+use slotline_net::node::egress::Stored;
 use slotline_net::node::switch::Switch;
 use slotline_net::time::Time;
 
@@ -29,7 +32,7 @@ impl Shard {
                 self.links.node_events.push(event);
                 continue;
             }
-            self.handle_own_events(at, switch, time);
+            self.switch_events(at, switch, time);
             if item.out == NONE || time >= self.links.shared.end {
                 self.arrival(at, switch, time, to, item.position);
                 continue;
@@ -40,7 +43,36 @@ impl Shard {
                 self.wait(id, switch, (from, time), item);
             }
         }
-        self.handle_own_events(at, switch, u64::MAX);
+        self.switch_events(at, switch, u64::MAX);
+    }
+
+    /// Sends the next packet of the port that is free at `event`, if priorities and pauses alone select it. Otherwise
+    /// nothing has changed.
+    #[inline(always)]
+    pub fn send_next(&mut self, id: usize, switch: &mut Switch, event: NodeEvent) -> bool {
+        let (links, now, port) = (&mut self.links, event.time(), PortId(event.token() as u16));
+        let index = links.shared.layout.first[id] + event.token();
+        let line = &mut links.lines[(index - links.first_port) as usize];
+        let is_ready = line.discipline() == Discipline::Pulled && line.free_at <= now;
+        if !is_ready || now >= links.shared.end || links.recorder.is_some() {
+            return false;
+        }
+        let Some(Stored { packet, from, .. }) = switch.next_plain(port, Time::ps(now)) else {
+            return false;
+        };
+        line.disarm();
+        let (time, to) = line.transmit(packet.len, now);
+        links.deliver(time, to, packet, self.effects.payloads());
+        let from = *from;
+        if switch.has_waiting(port) {
+            self.arm(id, port);
+        }
+        if switch.has_frame(from) {
+            self.turn = event;
+            self.pull(switch, id, from, now);
+            self.pull_kicked(switch, id, now);
+        }
+        true
     }
 
     /// Sends a packet that arrives by `from` and can leave at once. Returns whether it could.
@@ -54,9 +86,11 @@ impl Shard {
     ) -> bool {
         let (links, out) = (&self.links, PortId(item.out as u16));
         let port = (base + item.out - links.first_port) as usize;
+        if links.lines[port].is_busy(now) {
+            return false;
+        }
         let leaving = leaving(&links.calendar.get(item.position).packet, from, now);
-        let departure = links.departure(port, leaving.len, now).filter(|it| !it.sends.waits);
-        let Some(departure) = departure else { return false };
+        let Some(departure) = links.departure(port, leaving.len, now) else { return false };
         let Some(flags) = switch.start_at_once(out, &leaving, &departure.sends) else {
             return false;
         };
@@ -66,24 +100,36 @@ impl Shard {
     }
 
     /// A packet that arrives by `from` waits for the port by which it leaves.
-    #[inline(never)]
-    fn wait(&mut self, id: usize, switch: &mut Switch, (from, now): (PortId, u64), item: &Item) {
+    #[inline(always)]
+    pub fn wait(
+        &mut self,
+        id: usize,
+        switch: &mut Switch,
+        (from, now): (PortId, u64),
+        item: &Item,
+    ) {
         let (out, since) = (PortId(item.out as u16), Time::ps(now));
-        let packet = self.links.calendar.get(item.position).packet;
-        self.turn = NodeEvent::new(now, 0, 0);
-        match switch.wait((from, out), packet, since) {
-            Ok(false) => {}
-            Ok(true) => self.pull(switch, id, from, now),
+        let packet = &self.links.calendar.get(item.position).packet;
+        let joined = switch.wait((from, out), packet, since);
+        let (line, _) = self.links.line(self.links.shared.layout.first[id] + item.out);
+        match joined {
+            Ok(false) if line.is_armed() => {}
+            Ok(false) if line.is_busy(now) => self.arm(id, out),
+            Ok(frame) => {
+                self.turn = NodeEvent::new(now, 0, 0);
+                if frame {
+                    self.pull(switch, id, from, now);
+                }
+                self.pull(switch, id, out, now);
+                self.pull_kicked(switch, id, now);
+            }
             Err(reason) => {
+                let packet = self.links.calendar.get(item.position).packet;
+                self.turn = NodeEvent::new(now, 0, 0);
                 let mut cx = Cx::new(since, &mut self.effects);
                 switch.drop_arrived((from, out), &packet, reason, &mut cx);
-                return self.carry_out(switch, id, now);
+                self.carry_out(switch, id, now);
             }
         }
-        let port = self.links.shared.layout.first[id] + item.out;
-        if !self.links.line(port).1.armed {
-            self.pull(switch, id, out, now);
-        }
-        self.pull_kicked(switch, id, now);
     }
 }

@@ -97,8 +97,8 @@ impl Shard {
     /// Asks for the next packet of a pulled port, if the port is free.
     pub fn pull<N: Node + ?Sized>(&mut self, node: &mut N, id: usize, port: PortId, now: u64) {
         let index = self.links.shared.layout.first[id] + u32::from(port.0);
-        let (line, cold) = self.links.line(index);
-        if cold.armed || line.discipline() != Discipline::Pulled {
+        let (line, _) = self.links.line(index);
+        if line.is_armed() || line.discipline() != Discipline::Pulled {
             return;
         }
         // A port that is free now becomes so in its turn among the events of the same time.
@@ -120,10 +120,11 @@ impl Shard {
     }
 
     /// Lets pulled `port` ask for a packet when it is free.
+    #[inline]
     pub fn arm(&mut self, id: usize, port: PortId) {
         let index = self.links.shared.layout.first[id] + u32::from(port.0);
-        let (line, cold) = self.links.line(index);
-        cold.armed = true;
+        let (line, _) = self.links.line(index);
+        line.arm();
         let at = line.free_at;
         self.links.schedule(id, at, own::FREE, u32::from(port.0));
     }
@@ -132,9 +133,9 @@ impl Shard {
     pub fn arm_busy(&mut self, id: usize, now: u64) {
         let base = self.links.shared.layout.first[id];
         for port in self.ports_of(id) {
-            let (line, cold) = self.links.line(base + u32::from(port.0));
+            let (line, _) = self.links.line(base + u32::from(port.0));
             let is_pulled = line.discipline() == Discipline::Pulled;
-            if is_pulled && !cold.armed && line.is_busy(now) {
+            if is_pulled && !line.is_armed() && line.is_busy(now) {
                 self.arm(id, port);
             }
         }

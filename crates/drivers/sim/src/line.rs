@@ -52,7 +52,7 @@ pub(crate) struct Line {
     /// High-water mark of the backlog in 64 ps.
     peak: u32,
     tx_bytes: u64,
-    /// Packets sent; the discipline in the high 8 bits.
+    /// Packets sent; the discipline in the high 8 bits, with [`ARMED`].
     tx_packets: u64,
 }
 
@@ -64,13 +64,13 @@ pub(crate) struct ColdState {
     pub marks: u64,
     pub lost_down: u64,
     pub red: Option<Box<Red>>,
-    /// A `Free` event of this pulled port is pending.
-    pub armed: bool,
     /// The discipline to return to when the link is up again.
     before_failure: Option<Discipline>,
 }
 
 const KIND_SHIFT: u32 = 56;
+/// A `Free` event of this pulled port is pending.
+const ARMED: u64 = 1 << 63;
 pub(crate) const PORT_MASK: u32 = (1 << 24) - 1;
 
 impl Line {
@@ -93,7 +93,7 @@ impl Line {
         (self.limit, self.mark) = (time(limit), time(mark));
     }
     pub fn discipline(&self) -> Discipline {
-        match self.tx_packets >> KIND_SHIFT {
+        match (self.tx_packets & !ARMED) >> KIND_SHIFT {
             0 => Discipline::Fifo,
             1 => Discipline::Red,
             2 => Discipline::Pulled,
@@ -101,7 +101,18 @@ impl Line {
         }
     }
     fn set_discipline(&mut self, discipline: Discipline) {
-        self.tx_packets = self.packets() | (u64::from(discipline as u8) << KIND_SHIFT);
+        let kept = self.tx_packets & ARMED | self.packets();
+        self.tx_packets = kept | (u64::from(discipline as u8) << KIND_SHIFT);
+    }
+    /// Whether this pulled port asks for a packet when it is free.
+    pub fn is_armed(&self) -> bool {
+        self.tx_packets & ARMED != 0
+    }
+    pub fn arm(&mut self) {
+        self.tx_packets |= ARMED;
+    }
+    pub fn disarm(&mut self) {
+        self.tx_packets &= !ARMED;
     }
     pub fn packets(&self) -> u64 {
         self.tx_packets & ((1 << KIND_SHIFT) - 1)

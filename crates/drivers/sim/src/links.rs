@@ -283,6 +283,7 @@ impl Links {
     }
 
     /// Schedules an event of `node` itself.
+    #[inline]
     pub fn schedule(&mut self, node: usize, at: u64, code: u32, token: u32) {
         if at < self.window_end {
             self.node_events.push(NodeEvent::new(at, code, token));

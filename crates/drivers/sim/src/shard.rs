@@ -330,7 +330,7 @@ impl Shard {
             own::CHANGE => self.change(at, node, now, token),
             own::FREE => {
                 let port = self.links.shared.layout.first[id] + token;
-                self.links.line(port).1.armed = false;
+                self.links.line(port).0.disarm();
                 self.pull(node, id, PortId(token as u16), time);
                 return self.pull_kicked(node, id, time);
             }

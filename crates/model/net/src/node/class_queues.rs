@@ -1,19 +1,27 @@
 //! Eight FIFOs under strict priority, each of which can be paused.
 
+use super::pool::Pool;
 use crate::frame::{CLASSES, Kind, Packet};
-use std::collections::VecDeque;
 
-/// The packets waiting for one port of a switch or of a host's network card. For a switch, `T` also names the port of
-/// arrival. Class 7 goes first; a paused class waits.
+/// The packets waiting for one port of a switch or of a host's network card, as places in a [`Pool`]. Each method gets
+/// the same pool. For a switch, the items of the pool also name the port of arrival. Class 7 goes first; a paused class
+/// waits.
 #[derive(Clone, Debug)]
 #[repr(C)]
-pub struct ClassQueues<T = Packet> {
+pub struct ClassQueues {
     /// Classes with waiting packets, as a bit mask.
     waiting: u8,
     paused: u8,
     by_class: bool,
-    bytes: [u64; CLASSES],
-    fifos: [VecDeque<T>; CLASSES],
+    queues: [Queue; CLASSES],
+}
+
+/// The packets of one class. The places are valid while there are packets.
+#[derive(Clone, Copy, Default, Debug)]
+struct Queue {
+    bytes: u64,
+    first: u32,
+    last: u32,
 }
 
 impl AsRef<Packet> for Packet {
@@ -22,20 +30,15 @@ impl AsRef<Packet> for Packet {
     }
 }
 
-impl<T: AsRef<Packet>> ClassQueues<T> {
+impl ClassQueues {
     /// One queue per class.
-    pub fn strict() -> ClassQueues<T> {
-        ClassQueues {
-            fifos: [const { VecDeque::new() }; CLASSES],
-            bytes: [0; CLASSES],
-            waiting: 0,
-            paused: 0,
-            by_class: true,
-        }
+    pub fn strict() -> ClassQueues {
+        let queues = [Queue::default(); CLASSES];
+        ClassQueues { waiting: 0, paused: 0, by_class: true, queues }
     }
 
     /// A single FIFO, queue 0, for packets of all classes.
-    pub fn fifo() -> ClassQueues<T> {
+    pub fn fifo() -> ClassQueues {
         ClassQueues { by_class: false, ..ClassQueues::strict() }
     }
 
@@ -48,33 +51,47 @@ impl<T: AsRef<Packet>> ClassQueues<T> {
     /// The queue of the packets of a class.
     #[inline]
     pub fn queue_of_class(&self, class: u8) -> usize {
-        if self.by_class { usize::from(class) } else { 0 }
+        if self.by_class { usize::from(class) & (CLASSES - 1) } else { 0 }
     }
 
     /// Puts a packet at the end of its queue.
-    pub fn push(&mut self, item: T) {
-        let queue = self.queue_of(item.as_ref());
-        self.bytes[queue] += u64::from(item.as_ref().len);
+    #[inline]
+    pub fn push<T: AsRef<Packet>>(&mut self, item: T, pool: &mut Pool<T>) {
+        let (queue, len) = (self.queue_of(item.as_ref()), item.as_ref().len);
+        let place = pool.keep(item);
+        let is_first = self.waiting >> queue & 1 == 0;
+        let Queue { bytes, first, last } = &mut self.queues[queue];
+        if is_first {
+            *first = place;
+        } else {
+            pool.link(*last, place);
+        }
+        *last = place;
+        *bytes += u64::from(len);
         self.waiting |= 1 << queue;
-        self.fifos[queue].push_back(item);
     }
 
     /// Takes the first packet of the highest class that has one and is not paused.
-    pub fn pop(&mut self) -> Option<T> {
-        let queue = (self.waiting & !self.paused).checked_ilog2()? as usize;
-        let item = self.fifos[queue].pop_front()?;
-        self.bytes[queue] -= u64::from(item.as_ref().len);
-        if self.fifos[queue].is_empty() {
-            self.waiting &= !(1 << queue);
-        }
+    #[inline]
+    pub fn pop<'a, T: AsRef<Packet>>(&mut self, pool: &'a mut Pool<T>) -> Option<&'a T> {
+        let at = (self.waiting & !self.paused).checked_ilog2()? as usize;
+        let queue = &mut self.queues[at];
+        let (item, next) = pool.release(queue.first);
+        queue.bytes -= u64::from(item.as_ref().len);
+        let is_last = queue.first == queue.last;
+        queue.first = next;
+        self.waiting &= !(u8::from(is_last) << at);
         Some(item)
     }
 
     /// Takes the first packet of a class, if it has one and is not paused.
-    pub fn pop_class(&mut self, class: u8) -> Option<T> {
+    pub fn pop_class<'a, T>(&mut self, class: u8, pool: &'a mut Pool<T>) -> Option<&'a T>
+    where
+        T: AsRef<Packet>,
+    {
         let others = self.paused | !(1 << class);
         let before = std::mem::replace(&mut self.paused, others);
-        let item = self.pop();
+        let item = self.pop(pool);
         self.paused = before;
         item
     }
@@ -110,23 +127,22 @@ impl<T: AsRef<Packet>> ClassQueues<T> {
     }
 
     /// All packets, in order within each queue.
-    pub fn iter(&self) -> impl Iterator<Item = &T> {
-        self.fifos.iter().flatten()
+    pub fn iter<'a, T>(&self, pool: &'a Pool<T>) -> impl Iterator<Item = &'a T> {
+        let waiting = self.waiting;
+        let queues = self.queues.into_iter().enumerate();
+        let filled = queues.filter(move |(at, _)| waiting >> at & 1 == 1);
+        filled.flat_map(|(_, queue)| pool.from_to(queue.first, queue.last))
     }
 
     /// Bytes in one queue.
+    #[inline]
     pub fn bytes_of(&self, queue: usize) -> u64 {
-        self.bytes[queue]
+        self.queues[queue].bytes
     }
 
     /// Bytes in all queues.
     pub fn bytes(&self) -> u64 {
-        self.bytes.iter().sum()
-    }
-
-    /// Packets in all queues.
-    pub fn packets(&self) -> u64 {
-        self.fifos.iter().map(|fifo| fifo.len() as u64).sum()
+        self.queues.iter().map(|queue| queue.bytes).sum()
     }
 }
 
@@ -145,13 +161,13 @@ mod tests {
         fn strict_priority_and_fifo_within_a_class(
             steps in prop::collection::vec((0u8..4, 0u8..8), 0..200)
         ) {
-            let mut queues = ClassQueues::strict();
+            let (mut queues, mut pool) = (ClassQueues::strict(), Pool::default());
             let mut reference: Vec<Packet> = Vec::new();
             let mut paused = 0u8;
             for (seq, (action, class)) in steps.into_iter().enumerate() {
                 match action {
                     0 | 1 => {
-                        queues.push(packet(class, seq as u32));
+                        queues.push(packet(class, seq as u32), &mut pool);
                         reference.push(packet(class, seq as u32));
                     }
                     2 => {
@@ -164,10 +180,11 @@ mod tests {
                         let first = (0..8u8).rev().filter(|c| paused >> c & 1 == 0).find_map(|c| {
                             reference.iter().position(|p| p.class == c)
                         });
-                        prop_assert_eq!(queues.pop(), first.map(|at| reference.remove(at)));
+                        prop_assert_eq!(queues.pop(&mut pool).copied(), first.map(|at| reference.remove(at)));
                     }
                 }
-                prop_assert_eq!(queues.packets(), reference.len() as u64);
+                prop_assert_eq!(queues.iter(&pool).count(), reference.len());
+                prop_assert_eq!(pool.held(), reference.len() as u64);
                 prop_assert_eq!(queues.bytes(), 100 * reference.len() as u64);
             }
         }
@@ -175,11 +192,12 @@ mod tests {
 
     #[test]
     fn a_fifo_ignores_classes() {
-        let mut queues = ClassQueues::fifo();
+        let (mut queues, mut pool) = (ClassQueues::fifo(), Pool::default());
         for (seq, class) in [3, 7, 0].into_iter().enumerate() {
-            queues.push(packet(class, seq as u32));
+            queues.push(packet(class, seq as u32), &mut pool);
         }
-        let order: Vec<u32> = std::iter::from_fn(|| queues.pop()).map(|p| p.seq).collect();
+        let order: Vec<u32> =
+            std::iter::from_fn(|| queues.pop(&mut pool).copied()).map(|p| p.seq).collect();
         assert_eq!(order, [0, 1, 2]);
     }
 }

@@ -1,114 +1,19 @@
 //! The sending side of a switch port: its queues, the packets in them, and its counters.
 
 use super::class_queues::ClassQueues;
+pub use super::leaving::{Leaving, Passage, Sends, Stored};
 use super::load::Load;
+use super::pool::Pool;
+pub use super::port_stats::{ClassStats, PortStats};
 use super::reserve::Reserve;
 use super::{Cx, DropReason};
 use crate::aqm::spec::QueueSpec;
 use crate::aqm::{
-    Arrival, Departure, Discipline, Failure, Feedback, Left, Marker, Verdict, queue_stream,
+    Arrival, Backlog, Departure, Discipline, Failure, Feedback, Left, Marker, Verdict, queue_stream,
 };
 use crate::frame::{CE, CLASSES, ECT, Packet};
-use crate::id::PortId;
 use crate::time::Time;
 use crate::units::{Bytes, InverseRate};
-
-/// Counters of the packets of one class at one port.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct ClassStats {
-    /// Packets sent.
-    pub packets: u64,
-    /// Bytes sent.
-    pub bytes: u64,
-    /// Packets dropped, by [`DropReason`].
-    pub drops: [u64; DropReason::ALL.len()],
-    /// Packets queued with a congestion mark.
-    pub marks: u64,
-    /// The largest number of bytes not yet sent. If classes share one FIFO, class 0 has the value of all.
-    pub max_backlog: u64,
-}
-
-/// Counters of one port.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct PortStats {
-    /// Per class.
-    pub classes: [ClassStats; CLASSES],
-    /// The largest number of bytes not yet sent, of all classes together. With a [`Reserve`] it is the largest number
-    /// of any other class.
-    pub max_backlog: u64,
-    /// The largest number of bytes not yet sent of the class with the [`Reserve`].
-    pub max_messages: u64,
-    /// Pause (and resume) frames sent to the far end.
-    pub pauses_sent: u64,
-    /// Pause (and resume) frames from the far end.
-    pub pauses_received: u64,
-}
-
-/// A packet, its port of arrival, and its time of arrival.
-#[derive(Clone, Copy, Debug)]
-pub struct Stored {
-    /// The packet.
-    pub packet: Packet,
-    /// The port by which it arrived.
-    pub from: PortId,
-    /// When it arrived.
-    pub since: Time,
-}
-
-impl AsRef<Packet> for Stored {
-    fn as_ref(&self) -> &Packet {
-        &self.packet
-    }
-}
-
-/// A packet that is about to leave, as the accounts of a port see it.
-#[derive(Clone, Copy, Debug)]
-pub struct Leaving {
-    /// Its bytes on the wire.
-    pub len: u16,
-    /// Its class.
-    pub class: u8,
-    /// Whether it can be marked.
-    pub ect: bool,
-    /// The port by which it arrived.
-    pub from: PortId,
-    /// When it arrived.
-    pub since: Time,
-}
-
-impl Leaving {
-    /// The packet of `stored`.
-    pub fn of(stored: &Stored) -> Leaving {
-        let Stored { packet, from, since } = *stored;
-        Leaving { len: packet.len, class: packet.class, ect: packet.has(ECT), from, since }
-    }
-}
-
-/// When a packet that may wait outside of the queues is sent.
-#[derive(Clone, Copy, Debug)]
-pub struct Sends {
-    /// When its first bit leaves: when all packets that are here have left.
-    pub start: Time,
-    /// When its last bit has left.
-    pub end: Time,
-    /// Whether it waits. Otherwise it leaves as soon as it arrives.
-    pub waits: bool,
-}
-
-/// What becomes of a packet that may wait outside of the queues until it is sent.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Passage {
-    /// Its departure is not certain. Nothing has changed.
-    Uncertain,
-    /// There is no room, unless departures have not been reported yet. Nothing has changed.
-    NoRoom,
-    /// It is admitted, and leaves with these flags added.
-    Sent(u8),
-    /// It is admitted as it is, and its sender is to be notified of [`Switch::feedback`](super::switch::Switch::feedback).
-    Notified,
-    /// It is to be dropped.
-    Refused(DropReason),
-}
 
 /// One port's queues. What every packet needs comes first, in few cache lines.
 #[repr(C, align(64))]
@@ -125,17 +30,30 @@ pub(super) struct Egress {
     room: Time,
     /// The wait above which packets are marked, if the discipline does nothing else.
     marks_above: Option<Time>,
-    markers: Box<[Marker]>,
     /// One for each class; empty if there is one queue, whose load is `whole`.
     loads: Box<[Load]>,
+    pub up: bool,
+    /// Whether priorities and pauses alone select the next packet, and no discipline decides when it leaves.
+    is_plain: bool,
+    pub queues: ClassQueues,
+    markers: Box<[Marker]>,
     /// The class that has a share of the port before all others.
     reserve: Option<Reserve>,
-    pub up: bool,
-    pub queues: ClassQueues<Stored>,
     limit: Bytes,
     pub stats: PortStats,
     /// The feedback of the last packet that passed with [`Passage::Notified`].
     pub feedback: Feedback,
+}
+
+/// What an arriving packet finds at its port.
+pub(super) struct Found {
+    pub queue: usize,
+    /// The backlog of its queue.
+    backlog: Backlog,
+    /// The time to send what all queues hold.
+    wait: Time,
+    /// The time to send the packet.
+    takes: Time,
 }
 
 /// The parts of the queues of a port.
@@ -156,6 +74,7 @@ impl Egress {
         };
         let markers: Box<[Marker]> = (0..count).map(marker).collect();
         Egress {
+            is_plain: place.reserve.is_none() && !markers[0].decides_on_departure(),
             marks_above: markers[0].marks_above(),
             markers,
             feedback: Feedback::default(),
@@ -180,11 +99,18 @@ impl Egress {
         self.loads.get(queue).unwrap_or(&self.whole)
     }
 
-    /// The verdict of the queue's policy on an arriving packet.
+    /// What an arriving packet finds here.
     #[inline]
-    pub fn judge(&mut self, packet: &Packet, now: Time) -> Verdict {
+    pub fn arrival(&self, packet: &Packet, now: Time) -> Found {
         let queue = self.queues.queue_of(packet);
         let backlog = self.load(queue).backlog(now);
+        Found { queue, backlog, wait: self.whole.wait(now), takes: self.time_for(packet.len) }
+    }
+
+    /// The verdict of the queue's policy on an arriving packet.
+    #[inline]
+    pub fn judge(&mut self, packet: &Packet, found: &Found, now: Time) -> Verdict {
+        let Found { queue, backlog, .. } = *found;
         let (len, ect) = (u32::from(packet.len), packet.has(ECT));
         match self.marks_above {
             Some(above) if ect && backlog.wait > above => Verdict::Mark,
@@ -195,18 +121,15 @@ impl Egress {
         }
     }
 
-    /// Whether there is room for `packet` in addition to what is not yet sent.
+    /// Whether there is room for a packet in addition to what is not yet sent.
     #[inline]
-    pub fn fits(&self, packet: &Packet, now: Time) -> bool {
-        self.whole.backlog(now).wait + self.time_for(packet.len) <= self.room
+    pub fn fits(&self, found: &Found) -> bool {
+        found.wait + found.takes <= self.room
     }
 
-    /// Bytes in the queue that `packet` belongs to.
-    pub fn held_beside(&self, packet: &Packet) -> u64 {
-        self.waiting_in(self.queues.queue_of(packet))
-    }
-
-    fn waiting_in(&self, queue: usize) -> u64 {
+    /// Bytes that wait in a queue.
+    #[inline]
+    pub fn waiting_in(&self, queue: usize) -> u64 {
         let ahead = if queue == self.ahead_queue { self.ahead } else { 0 };
         self.queues.bytes_of(queue) + ahead
     }
@@ -217,14 +140,21 @@ impl Egress {
     }
 
     /// Queues a packet that was admitted.
-    pub fn push(&mut self, mut stored: Stored, verdict: Verdict, now: Time) {
-        let time = self.time_for(stored.packet.len);
-        if let Some(load) = self.loads.get_mut(self.queues.queue_of(&stored.packet)) {
-            load.push(time, now);
+    #[inline(always)]
+    pub fn push(
+        &mut self,
+        stored: Stored,
+        found: &Found,
+        verdict: Verdict,
+        pool: &mut Pool<Stored>,
+    ) {
+        if let Some(load) = self.loads.get_mut(found.queue) {
+            load.push(found.takes, found.backlog.wait);
         }
-        self.whole.push(time, now);
-        stored.packet.flags |= self.mark(stored.packet.class, verdict == Verdict::Mark);
-        self.queues.push(stored);
+        self.whole.push(found.takes, found.wait);
+        let flags = self.mark(stored.packet.class, verdict == Verdict::Mark);
+        let packet = Packet { flags: stored.packet.flags | flags, ..stored.packet };
+        self.queues.push(Stored { packet, ..stored }, pool);
     }
 
     /// Counts the mark of a packet of `class`, if it is marked. Returns the flags to add.
@@ -348,7 +278,7 @@ impl Egress {
         let load = self.loads.get(self.ahead_queue).map_or(0, |load| load.until.as_ps());
         let is_called = self.marks_above.is_none();
         let marker = is_called && matches!(self.markers.first(), Some(Marker::DropTail(_)));
-        load ^ u64::from(marker) ^ self.whole.until.as_ps()
+        load ^ u64::from(marker) ^ u64::from(self.queues.is_empty()) ^ self.whole.until.as_ps()
     }
 
     /// Packets outside of the queues have left, each at a time. Returns their bytes.
@@ -366,7 +296,7 @@ impl Egress {
     }
 
     /// Queues a packet that waited outside of the queues.
-    pub fn take_back(&mut self, stored: Stored) {
+    pub fn take_back(&mut self, stored: Stored, pool: &mut Pool<Stored>) {
         let time = self.time_for(stored.packet.len);
         self.ahead -= u64::from(stored.packet.len);
         self.last_start = Time::ZERO;
@@ -374,17 +304,33 @@ impl Egress {
             load.take_back(time);
         }
         self.whole.take_back(time);
-        self.queues.push(stored);
+        self.queues.push(stored, pool);
     }
 
-    fn next(&mut self, now: Time) -> Option<Stored> {
-        let first = self.reserve.filter(|reserve| reserve.goes_first(now));
-        first.and_then(|reserve| self.queues.pop_class(reserve.class)).or_else(|| self.queues.pop())
+    fn next(&mut self, now: Time, pool: &mut Pool<Stored>) -> Option<Stored> {
+        if let Some(reserve) = self.reserve.filter(|reserve| reserve.goes_first(now))
+            && let Some(stored) = self.queues.pop_class(reserve.class, pool)
+        {
+            return Some(*stored);
+        }
+        self.queues.pop(pool).copied()
+    }
+
+    /// The next packet to send, if priorities and pauses alone select it, and no discipline decides when it leaves.
+    #[inline(always)]
+    pub fn pop_plain<'a>(&mut self, now: Time, pool: &'a mut Pool<Stored>) -> Option<&'a Stored> {
+        if !self.is_plain || !self.up {
+            return None;
+        }
+        let stored = self.queues.pop(pool)?;
+        let Packet { len, class, .. } = stored.packet;
+        self.count(self.queues.queue_of_class(class), (len, class), now);
+        Some(stored)
     }
 
     /// The next packet to send, with its verdict. If the verdict is a drop, it is dropped after its wait.
-    pub fn pop(&mut self, now: Time) -> Option<(Stored, Verdict)> {
-        let mut stored = self.next(now)?;
+    pub fn pop(&mut self, now: Time, pool: &mut Pool<Stored>) -> Option<(Stored, Verdict)> {
+        let mut stored = self.next(now, pool)?;
         let queue = self.queues.queue_of(&stored.packet);
         let verdict = self.leave(queue, &Leaving::of(&stored), now);
         if verdict == Verdict::Mark {
@@ -421,15 +367,22 @@ impl Egress {
         {
             reserve.leaves(now, time);
         }
+        self.count(queue, (leaving.len, leaving.class), now);
+        self.stats.classes[usize::from(leaving.class)].marks += u64::from(verdict == Verdict::Mark);
+        verdict
+    }
+
+    /// Counts a packet of a class that leaves `queue` at `now`.
+    #[inline(always)]
+    fn count(&mut self, queue: usize, (len, class): (u16, u8), now: Time) {
+        let time = self.time_for(len);
         if let Some(load) = self.loads.get_mut(queue) {
             load.pop(time, now);
         }
         self.whole.pop(time, now);
-        let class = &mut self.stats.classes[usize::from(leaving.class)];
+        let class = &mut self.stats.classes[usize::from(class)];
         class.packets += 1;
-        class.bytes += u64::from(leaving.len);
-        class.marks += u64::from(verdict == Verdict::Mark);
-        verdict
+        class.bytes += u64::from(len);
     }
 
     /// Bytes not yet sent, including the rest of the packet in transmission.
@@ -444,23 +397,23 @@ impl Egress {
     }
 
     /// The link failed: nothing is sent, paused or accepted. Returns the packets that were queued.
-    pub fn go_down(&mut self, now: Time) -> Vec<Stored> {
+    pub fn go_down(&mut self, now: Time, pool: &mut Pool<Stored>) -> Vec<Stored> {
         self.up = false;
         self.queues.resume(u8::MAX);
         self.whole.cut(now);
         self.loads.iter_mut().for_each(|load| load.cut(now));
-        std::iter::from_fn(|| self.queues.pop()).collect()
+        std::iter::from_fn(|| self.queues.pop(pool).copied()).collect()
     }
 
     /// The rate changes for packets whose transmission starts from now on. Limits in bytes do not change.
-    pub fn set_pace(&mut self, pace: InverseRate) {
+    pub fn set_pace(&mut self, pace: InverseRate, pool: &Pool<Stored>) {
         let from = std::mem::replace(&mut self.pace, pace);
         self.room = pace.time_for(self.limit.0);
         self.whole.repace(from, pace);
         self.loads.iter_mut().for_each(|load| load.repace(from, pace));
         self.markers.iter_mut().for_each(|marker| marker.set_pace(pace));
         self.marks_above = self.markers[0].marks_above();
-        for stored in self.queues.iter() {
+        for stored in self.queues.iter(pool) {
             let time = pace.time_for(u64::from(stored.packet.len));
             if let Some(load) = self.loads.get_mut(self.queues.queue_of(&stored.packet)) {
                 load.queued += time;

@@ -22,8 +22,13 @@ pub(super) struct Load {
 impl Load {
     #[inline]
     pub(super) fn backlog(&self, now: Time) -> Backlog {
-        let wait = self.queued + self.until.since(now.max(self.begins));
+        let wait = self.wait(now);
         Backlog { wait, idle_since: (wait == Time::ZERO).then_some(self.until) }
+    }
+    /// The time to send everything.
+    #[inline]
+    pub(super) fn wait(&self, now: Time) -> Time {
+        self.queued + self.until.since(now.max(self.begins))
     }
     /// Adds a packet that waits outside of the queues and starts at `start`, after all others.
     #[inline]
@@ -42,10 +47,13 @@ impl Load {
             self.until = self.before;
         }
     }
-    pub(super) fn push(&mut self, time: Time, now: Time) {
+    /// Adds a packet that arrives when all others have to wait for `wait`.
+    #[inline]
+    pub(super) fn push(&mut self, time: Time, wait: Time) {
         self.queued += time;
-        self.peak = self.peak.max(self.backlog(now).wait);
+        self.peak = self.peak.max(wait + time);
     }
+    #[inline]
     pub(super) fn pop(&mut self, time: Time, now: Time) {
         self.queued = self.queued - time;
         self.until = now + time;

@@ -20,19 +20,26 @@ pub fn headroom(towards: LinkParams, back: LinkParams, mtu: u64) -> u64 {
 
 /// Counts the bytes in the switch that arrived by one port, by class, and decides on pauses.
 #[derive(Clone, Debug)]
+#[repr(C, align(32))]
 pub struct Ingress {
     xoff: u64,
     xon: u64,
     headroom: u64,
     /// Lossless classes, as a bit mask.
     lossless: u8,
-    /// Bytes that count against the common room.
-    common: [u64; CLASSES],
-    /// Bytes in this port's own headroom.
-    reserve: [u64; CLASSES],
     paused: u8,
     /// Changes of which the sender has not been notified: classes to pause, and classes to resume.
     pending: (u8, u8),
+    held: [Held; CLASSES],
+}
+
+/// The bytes of one class that arrived by one port.
+#[derive(Clone, Copy, Default, Debug)]
+struct Held {
+    /// Bytes that count against the common room.
+    common: u64,
+    /// Bytes in the port's own headroom.
+    reserve: u64,
 }
 
 impl Ingress {
@@ -44,10 +51,9 @@ impl Ingress {
             xon: spec.map_or(u64::MAX, |spec| spec.xon.0),
             headroom: spec.and_then(|spec| spec.headroom).map_or(headroom, |bytes| bytes.0),
             lossless: spec.map_or(0, PfcSpec::mask),
-            common: [0; CLASSES],
-            reserve: [0; CLASSES],
             paused: 0,
             pending: (0, 0),
+            held: [Held::default(); CLASSES],
         }
     }
 
@@ -57,15 +63,16 @@ impl Ingress {
     }
 
     /// Counts a packet that found common room.
+    #[inline]
     pub fn charge(&mut self, class: u8, len: u64) {
-        self.common[usize::from(class)] += len;
+        self.held[usize::from(class)].common += len;
         self.review(class);
     }
 
     /// Takes a packet that found no common room into the headroom. Returns whether it could: its class must be
     /// lossless, and it must fit.
     pub fn charge_reserve(&mut self, class: u8, len: u64) -> bool {
-        let reserve = &mut self.reserve[usize::from(class)];
+        let Held { reserve, .. } = &mut self.held[usize::from(class)];
         let fits = self.lossless >> class & 1 == 1 && *reserve + len <= self.headroom;
         if fits {
             *reserve += len;
@@ -76,11 +83,12 @@ impl Ingress {
 
     /// A packet leaves. Headroom is freed first, whichever packet used it. Returns the number of bytes freed in the
     /// common room.
+    #[inline]
     pub fn release(&mut self, class: u8, len: u64) -> u64 {
-        let class_at = usize::from(class);
-        let own = len.min(self.reserve[class_at]);
-        self.reserve[class_at] -= own;
-        self.common[class_at] -= len - own;
+        let held = &mut self.held[usize::from(class)];
+        let own = len.min(held.reserve);
+        held.reserve -= own;
+        held.common -= len - own;
         self.review(class);
         len - own
     }
@@ -88,17 +96,18 @@ impl Ingress {
     /// Whether a packet that arrives and leaves at once has no effect here.
     #[inline]
     pub fn ignores(&self, class: u8, len: u64) -> bool {
-        let at = usize::from(class);
+        let Held { common, reserve } = self.held[usize::from(class)];
         let is_paused = self.paused >> class & 1 == 1;
-        let stays = is_paused || self.common[at] + len <= self.xoff;
-        !self.is_lossless(class) || (stays && self.reserve[at] == 0)
+        let stays = is_paused || common + len <= self.xoff;
+        !self.is_lossless(class) || (stays && reserve == 0)
     }
 
     /// Pauses a class above `xoff` and whenever it needs headroom, and resumes it at `xon`.
+    #[inline]
     fn review(&mut self, class: u8) {
         let bit = 1 << class & self.lossless;
-        let reserve = self.reserve[usize::from(class)];
-        let held = self.common[usize::from(class)] + reserve;
+        let Held { common, reserve } = self.held[usize::from(class)];
+        let held = common + reserve;
         let (stop, go) = &mut self.pending;
         if self.paused & bit == 0 && (held > self.xoff || reserve > 0) {
             self.paused |= bit;
@@ -204,8 +213,8 @@ mod tests {
                 other.release(class, len);
                 let same = format!("{port:?}") == format!("{other:?}");
                 prop_assert!(same || !port.ignores(class, len));
-                let uses_headroom = port.reserve[usize::from(class)] > 0;
-                let is_above = port.common[usize::from(class)] + len > 3_000;
+                let uses_headroom = port.held[usize::from(class)].reserve > 0;
+                let is_above = port.held[usize::from(class)].common + len > 3_000;
                 prop_assert!(port.ignores(class, len) || uses_headroom || is_above);
                 match what {
                     0 | 1 => {

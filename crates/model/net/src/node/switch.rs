@@ -6,9 +6,10 @@
 mod ahead;
 
 use super::buffer::Buffer;
-use super::egress::{Egress, Place, PortStats, Stored};
+use super::egress::{Egress, Found, Place, PortStats, Stored};
 use super::notify::Senders;
 use super::pfc::{Ingress, headroom};
+use super::pool::Pool;
 use super::reserve::Reserve;
 use super::{Change, Counters, Cx, DropReason, Node, PacketAccount, Stopped};
 use crate::aqm::spec::QueueSpec;
@@ -72,6 +73,8 @@ pub struct Switch {
     routes: Arc<Routes>,
     egress: Vec<Egress>,
     ingress: Vec<Ingress>,
+    /// The packets in the queues of all ports.
+    stored: Pool<Stored>,
     buffer: Buffer,
     obeys_pause: bool,
     /// Whether ports share a buffer.
@@ -100,6 +103,7 @@ impl Switch {
             routes,
             egress: egress.collect(),
             ingress: ingress.collect(),
+            stored: Pool::default(),
             buffer: Buffer::new(queue.shared),
             obeys_pause: queue.pfc.is_some(),
             shares: queue.shared.is_some(),
@@ -116,24 +120,25 @@ impl Switch {
     }
 
     /// Finds room for a packet that goes from port `from` to port `out`, or a reason to drop it.
+    #[inline(always)]
     fn admit(
         &mut self,
-        from: PortId,
-        out: PortId,
+        (from, out): (PortId, PortId),
         packet: &Packet,
         now: Time,
-    ) -> Result<Verdict, DropReason> {
+    ) -> Result<(Verdict, Found), DropReason> {
         let (egress, ingress) = (&mut self.egress[out.at()], &mut self.ingress[from.at()]);
         if !egress.up {
             return Err(DropReason::LinkDown);
         }
-        let verdict = egress.judge(packet, now);
+        let found = egress.arrival(packet, now);
+        let verdict = egress.judge(packet, &found, now);
         if verdict == Verdict::Drop && !ingress.is_lossless(packet.class) {
             return Err(DropReason::Early);
         }
         let len = u64::from(packet.len);
-        let shared = !self.shares || self.buffer.admits(egress.held_beside(packet), len);
-        if shared && egress.fits(packet, now) {
+        let shared = !self.shares || self.buffer.admits(egress.waiting_in(found.queue), len);
+        if shared && egress.fits(&found) {
             self.buffer.take(len);
             if self.obeys_pause {
                 ingress.charge(packet.class, len);
@@ -141,7 +146,7 @@ impl Switch {
         } else if !self.obeys_pause || !ingress.charge_reserve(packet.class, len) {
             return Err(DropReason::Full);
         }
-        Ok(verdict)
+        Ok((verdict, found))
     }
 
     /// Frees the room of a packet that leaves.
@@ -219,18 +224,19 @@ impl Switch {
         &mut self,
         from: PortId,
         out: PortId,
-        packet: Packet,
+        packet: &Packet,
         now: Time,
     ) -> Result<Verdict, DropReason> {
-        let verdict = self.admit(from, out, &packet, now)?;
-        self.egress[out.at()].push(Stored { packet, from, since: now }, verdict, now);
+        let (verdict, found) = self.admit((from, out), packet, now)?;
+        let stored = Stored { packet: *packet, from, since: now };
+        self.egress[out.at()].push(stored, &found, verdict, &mut self.stored);
         self.account.held += 1;
         Ok(verdict)
     }
 
     /// A packet that arrived by port `from` joins the queue of `out`.
     pub fn enqueue(&mut self, from: PortId, out: PortId, packet: Packet, cx: &mut Cx<'_>) {
-        match self.join(from, out, packet, cx.now) {
+        match self.join(from, out, &packet, cx.now) {
             Ok(verdict) => {
                 cx.kick(out);
                 if let Verdict::Notify(what) = verdict {
@@ -269,7 +275,7 @@ impl Switch {
     #[inline(always)]
     pub fn pull(&mut self, port: PortId, cx: &mut Cx<'_>) -> Option<Stored> {
         loop {
-            let (stored, verdict) = self.egress[port.at()].pop(cx.now)?;
+            let (stored, verdict) = self.egress[port.at()].pop(cx.now, &mut self.stored)?;
             self.release(&stored, cx);
             if verdict != Verdict::Drop {
                 return Some(stored);
@@ -281,7 +287,7 @@ impl Switch {
     /// Takes out the packets that wait for `port`, in order.
     pub fn empty(&mut self, port: PortId, cx: &mut Cx<'_>) -> Vec<Stored> {
         let egress = &mut self.egress[port.at()];
-        let all = egress.go_down(cx.now);
+        let all = egress.go_down(cx.now, &mut self.stored);
         egress.up = true;
         all.iter().for_each(|stored| self.release(stored, cx));
         all
@@ -299,7 +305,7 @@ impl Switch {
     }
 
     fn go_down(&mut self, port: PortId, cx: &mut Cx<'_>) {
-        for stored in self.egress[port.at()].go_down(cx.now) {
+        for stored in self.egress[port.at()].go_down(cx.now, &mut self.stored) {
             self.egress[port.at()].drop(&stored.packet, DropReason::LinkDown, cx);
             self.release(&stored, cx);
         }
@@ -354,7 +360,9 @@ impl Node for Switch {
         match change {
             Change::Up(port) => self.come_up(*port, cx),
             Change::Down(port) => self.go_down(*port, cx),
-            Change::Rate(port, rate) => self.egress[port.at()].set_pace(rate.inverse_rate()),
+            Change::Rate(port, rate) => {
+                self.egress[port.at()].set_pace(rate.inverse_rate(), &self.stored);
+            }
             Change::Routes(routes) => self.routes = Arc::clone(routes),
             Change::Elsewhere(..)
             | Change::Leave

@@ -5,22 +5,21 @@ use crate::wire::fastpass::{Losses, MOST_LOSSES};
 use slotline_net::frame::{Kind, Packet, RETRANSMITTED, TIMED_OUT};
 use slotline_net::rng::mix64;
 use slotline_net::time::Time;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
-#[derive(Clone, Copy, Default)]
+/// A packet that was sent.
 struct Sent {
     conn: u32,
     seq: u32,
-    dst: u32,
-    path: u16,
     at: Time,
-    known: bool,
+    path: u16,
+    place: u16,
 }
 
-/// The last packets sent, found by connection and number. The table has no chains: a packet replaces another
-/// at the same place, so some losses are missed.
+/// The packets that were sent lately, in order, so that noting one is cheap. Each has a place, which depends on its
+/// connection and number. It hides earlier ones at the same place, as in a table, so some losses are missed.
 pub(super) struct LossTrace {
-    sent: Vec<Sent>,
+    sent: VecDeque<Sent>,
     /// A retransmission later than this shows no loss: the packet or its acknowledgement may have waited.
     within: Time,
     /// Whether packets do not say if they are retransmitted after a time-out, as those of real machines.
@@ -31,15 +30,24 @@ pub(super) struct LossTrace {
 }
 
 const PLACES: usize = 4_096;
+/// The connection of a packet whose loss has been counted.
+const UNKNOWN: u32 = u32::MAX;
 
 impl LossTrace {
     /// `unmarked`: packets do not say if they are retransmitted after a time-out.
     pub fn new(within: Time, unmarked: bool) -> LossTrace {
         let timed_out = BTreeMap::new();
-        LossTrace { sent: Vec::new(), within, unmarked, timed_out, losses: Vec::new() }
+        LossTrace { sent: VecDeque::new(), within, unmarked, timed_out, losses: Vec::new() }
     }
-    fn place(packet: &Packet) -> usize {
-        mix64(u64::from(packet.flow) << 32 | u64::from(packet.seq)) as usize % PLACES
+    fn place(packet: &Packet) -> u16 {
+        (mix64(u64::from(packet.flow) << 32 | u64::from(packet.seq)) as usize % PLACES) as u16
+    }
+    /// Whether a packet is of no use any more at `now`.
+    fn is_old(&self, sent: &Sent, now: Time) -> bool {
+        match self.unmarked {
+            true => self.sent.len() >= PLACES,
+            false => now.since(sent.at) > self.within,
+        }
     }
     /// Notes that a packet leaves over a path.
     #[inline]
@@ -47,32 +55,39 @@ impl LossTrace {
         if packet.kind != Kind::Data {
             return;
         }
-        if self.sent.is_empty() {
-            self.sent.resize(PLACES, Sent::default());
+        while self.sent.front().is_some_and(|first| self.is_old(first, at)) {
+            self.sent.pop_front();
         }
-        let (conn, seq, dst) = (packet.flow, packet.seq, packet.dst.0);
-        self.sent[LossTrace::place(packet)] = Sent { conn, seq, dst, path, at, known: true };
+        let (conn, seq, place) = (packet.flow, packet.seq, LossTrace::place(packet));
+        self.sent.push_back(Sent { conn, seq, at, path, place });
+    }
+    /// Finds a packet that was sent, and forgets it.
+    fn forget(&mut self, packet: &Packet) -> Option<(u16, Time)> {
+        let place = LossTrace::place(packet);
+        let at = self.sent.iter().rposition(|sent| sent.place == place)?;
+        let Sent { conn, seq, at: time, path, .. } = self.sent[at];
+        if (conn, seq) != (packet.flow, packet.seq) {
+            return None;
+        }
+        self.sent[at].conn = UNKNOWN;
+        Some((path, time))
     }
     /// Handles a packet from the transport. A retransmission after acknowledgements of later packets shows a
     /// loss. One after a time-out does not, because the acknowledgement may have been lost.
     pub fn on_enqueue(&mut self, packet: &Packet, now: Time) {
         let again = packet.kind == Kind::Data && packet.has(RETRANSMITTED);
-        if !again || packet.has(TIMED_OUT) || self.sent.is_empty() {
+        if !again || packet.has(TIMED_OUT) {
             return;
         }
-        let sent = &mut self.sent[LossTrace::place(packet)];
-        if sent.known && (sent.conn, sent.seq) == (packet.flow, packet.seq) {
-            sent.known = false;
-            let (dst, path, span) = (sent.dst, sent.path, now.since(sent.at));
-            match span <= self.within {
-                true if self.unmarked && self.has_timed_out(packet.flow, now) => {}
-                true => self.count(dst, path),
-                // Transports wait longer for a time-out, and then send again what was not lost, too.
-                false if self.unmarked => {
-                    self.timed_out.insert(packet.flow, now.after(self.within));
-                }
-                false => {}
+        let Some((path, at)) = self.forget(packet) else { return };
+        match now.since(at) <= self.within {
+            true if self.unmarked && self.has_timed_out(packet.flow, now) => {}
+            true => self.count(packet.dst.0, path),
+            // Transports wait longer for a time-out, and then send again what was not lost, too.
+            false if self.unmarked => {
+                self.timed_out.insert(packet.flow, now.after(self.within));
             }
+            false => {}
         }
     }
     fn has_timed_out(&self, conn: u32, now: Time) -> bool {

@@ -4,6 +4,7 @@ use crate::frame::Packet;
 use crate::id::{HostId, NodeId, PortId};
 use crate::node::agent::Agent;
 use crate::node::class_queues::ClassQueues;
+use crate::node::pool::Pool;
 use crate::node::station::Loss;
 use crate::node::{Change, Counters, Cx, PacketAccount};
 use crate::route::Routes;
@@ -26,7 +27,7 @@ pub enum Egress {
 enum Waiting {
     InDriver,
     /// By port.
-    InClasses(Vec<ClassQueues>),
+    InClasses(Vec<ClassQueues>, Pool<Packet>),
     WithAgent(Box<dyn Agent>, Loss),
 }
 
@@ -73,7 +74,9 @@ impl Nic {
             uplinks: paces.iter().map(|&pace| Uplink { pace, free_at: Time::ZERO }).collect(),
             waiting: match config.egress {
                 Egress::Fifo => Waiting::InDriver,
-                Egress::Classes => Waiting::InClasses(paces.iter().map(|_| queues()).collect()),
+                Egress::Classes => {
+                    Waiting::InClasses(paces.iter().map(|_| queues()).collect(), Pool::default())
+                }
                 Egress::Agent(agent, loss) => Waiting::WithAgent(agent, loss),
             },
             tsq_limit: config.tsq_limit.0,
@@ -129,7 +132,7 @@ impl Nic {
                 let uplink = &self.uplinks[port];
                 uplink.free_at.since(now) < uplink.pace.time_for(self.tsq_limit)
             }
-            Waiting::InClasses(queues) => queues[port].bytes() < self.tsq_limit,
+            Waiting::InClasses(queues, _) => queues[port].bytes() < self.tsq_limit,
             Waiting::WithAgent(agent, _) => agent.has_room(Bytes(self.tsq_limit)),
         }
     }
@@ -151,8 +154,8 @@ impl Nic {
                     uplink.free_at.max(cx.now) + uplink.pace.time_for(u64::from(packet.len));
                 cx.send(port, packet);
             }
-            Waiting::InClasses(queues) => {
-                queues[port.at()].push(packet);
+            Waiting::InClasses(queues, pool) => {
+                queues[port.at()].push(packet, pool);
                 cx.kick(port);
             }
             Waiting::WithAgent(agent, _) => agent.enqueue(packet, cx),
@@ -163,7 +166,7 @@ impl Nic {
     pub fn transmit(&mut self, port: PortId, cx: &mut Cx<'_>) -> Option<Packet> {
         match &mut self.waiting {
             Waiting::InDriver => None,
-            Waiting::InClasses(queues) => queues[port.at()].pop(),
+            Waiting::InClasses(queues, pool) => queues[port.at()].pop(pool).copied(),
             Waiting::WithAgent(agent, _) => agent.dequeue(cx),
         }
     }
@@ -172,14 +175,16 @@ impl Nic {
     pub fn has_more(&self, port: PortId) -> bool {
         match &self.waiting {
             Waiting::InDriver => false,
-            Waiting::InClasses(queues) => !queues[port.at()].is_empty() || !self.blocked.is_empty(),
+            Waiting::InClasses(queues, _) => {
+                !queues[port.at()].is_empty() || !self.blocked.is_empty()
+            }
             Waiting::WithAgent(..) => true,
         }
     }
 
     /// A pause frame has arrived by `port`.
     pub fn pause(&mut self, port: PortId, frame: &Packet, cx: &mut Cx<'_>) {
-        if let Waiting::InClasses(queues) = &mut self.waiting {
+        if let Waiting::InClasses(queues, _) = &mut self.waiting {
             queues[port.at()].obey(frame);
             cx.kick(port);
         }
@@ -217,7 +222,7 @@ impl Nic {
     /// Bytes waiting for a port here.
     pub fn queued(&self, port: PortId) -> u64 {
         match &self.waiting {
-            Waiting::InClasses(queues) => queues[port.at()].bytes(),
+            Waiting::InClasses(queues, _) => queues[port.at()].bytes(),
             _ => 0,
         }
     }
@@ -226,7 +231,7 @@ impl Nic {
     pub fn held(&self) -> u64 {
         match &self.waiting {
             Waiting::InDriver => 0,
-            Waiting::InClasses(queues) => queues.iter().map(ClassQueues::packets).sum(),
+            Waiting::InClasses(_, pool) => pool.held(),
             Waiting::WithAgent(agent, _) => agent.account().held,
         }
     }

@@ -111,25 +111,52 @@ impl Switch {
     /// Takes a packet that waited outside of the switch. Packets come in the order in which they arrived.
     pub fn take_back(&mut self, out: PortId, stored: Stored) {
         self.account.held += 1;
-        self.egress[out.at()].take_back(stored);
+        self.egress[out.at()].take_back(stored, &mut self.stored);
     }
 
     /// A packet that arrived by `from` waits for port `out`, or is to be dropped. Returns whether a pause frame has to be
     /// sent by `from`.
+    #[inline(always)]
     pub fn wait(
         &mut self,
         (from, out): (PortId, PortId),
-        packet: Packet,
+        packet: &Packet,
         now: Time,
     ) -> Result<bool, DropReason> {
         self.join(from, out, packet, now)?;
-        Ok(self.ingress[from.at()].has_frame())
+        Ok(self.has_frame(from))
+    }
+
+    /// Takes the next packet of `port`, which is free, as [`Node::transmit`] does, if priorities and pauses alone select
+    /// it. Otherwise nothing has changed. A pause frame may then have to be sent by the port of its arrival.
+    ///
+    /// [`Node::transmit`]: crate::node::Node::transmit
+    #[inline(always)]
+    pub fn next_plain(&mut self, port: PortId, now: Time) -> Option<&Stored> {
+        if self.ingress[port.at()].has_frame() {
+            return None;
+        }
+        let stored = self.egress[port.at()].pop_plain(now, &mut self.stored)?;
+        let len = u64::from(stored.packet.len);
+        self.account.held -= 1;
+        let freed = match self.obeys_pause {
+            true => self.ingress[stored.from.at()].release(stored.packet.class, len),
+            false => len,
+        };
+        self.buffer.release(freed);
+        Some(stored)
+    }
+
+    /// Whether `port` has a pause frame to send.
+    #[inline]
+    pub fn has_frame(&self, port: PortId) -> bool {
+        self.ingress[port.at()].has_frame()
     }
 
     /// Whether `port` has a packet or a pause frame to send.
     #[inline]
     pub fn has_waiting(&self, port: PortId) -> bool {
-        !self.egress[port.at()].queues.is_empty() || self.ingress[port.at()].has_frame()
+        !self.egress[port.at()].queues.is_empty() || self.has_frame(port)
     }
 
     /// The notification of the sender of `packet`, which leaves by `out`; `None` if the sender is not known.

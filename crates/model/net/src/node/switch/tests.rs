@@ -7,6 +7,7 @@ use crate::aqm::{Verdict, queue_stream};
 use crate::frame::{CE, ECT};
 use crate::id::HostId;
 use crate::node::class_queues::ClassQueues;
+use crate::node::pool::Pool;
 use crate::node::{Collected, Effects};
 use crate::route::RoutingSpec;
 use crate::time::Time;
@@ -121,6 +122,7 @@ impl World {
 struct Host {
     script: Vec<(Time, Packet)>,
     queues: Option<ClassQueues>,
+    pool: Pool<Packet>,
     got: Vec<(Time, Packet)>,
     account: PacketAccount,
 }
@@ -147,15 +149,16 @@ impl Node for Host {
         }
     }
     fn transmit(&mut self, _port: PortId, _cx: &mut Cx<'_>) -> Option<Packet> {
-        self.queues.as_mut().unwrap().pop()
+        self.queues.as_mut().unwrap().pop(&mut self.pool).copied()
     }
     fn expire(&mut self, token: u32, cx: &mut Cx<'_>) {
-        self.queues.as_mut().unwrap().push(self.script[token as usize].1);
+        let packet = self.script[token as usize].1;
+        self.queues.as_mut().unwrap().push(packet, &mut self.pool);
         self.account.created += 1;
         cx.kick(PortId(0));
     }
     fn account(&self) -> PacketAccount {
-        PacketAccount { held: self.queues.as_ref().unwrap().packets(), ..self.account }
+        PacketAccount { held: self.pool.held(), ..self.account }
     }
 }
 
