@@ -1,8 +1,10 @@
 //! The pairs of endpoints that have demand. Apart from bits for few endpoints, memory grows only with their number.
 
+use super::amounts::Amounts;
 use super::entry::Entry;
+use super::pair_table::PairTable;
 
-/// Up to this number of endpoints, each pair has two bits: 4 MiB at most. Only touched pages take memory.
+/// Up to this number of endpoints, each pair has two bits and a byte: 20 MiB at most. Only touched pages take memory.
 const DENSE: usize = 4_096;
 
 /// The active pairs, and what they requested since they became active. This is read when a pair requests
@@ -10,11 +12,13 @@ const DENSE: usize = 4_096;
 #[derive(Clone, Debug)]
 pub(super) struct ActivePairs {
     /// With few endpoints, two words for 64 destinations of a source each: which pairs are active, and which
-    /// have requested more since. The table has the amounts. With many endpoints this is empty, and all
-    /// active pairs are in the table.
+    /// have requested more since. With many endpoints this is empty.
     dense: Vec<[u64; 2]>,
     /// The number of words per source.
     words: usize,
+    /// With few endpoints, what pairs have requested since.
+    amounts: Amounts,
+    /// With many endpoints, all active pairs, and what they have requested since.
     table: PairTable,
     active: usize,
 }
@@ -22,8 +26,13 @@ pub(super) struct ActivePairs {
 impl ActivePairs {
     pub(super) fn new(endpoints: usize) -> ActivePairs {
         let words = if endpoints <= DENSE { endpoints.div_ceil(64) } else { 0 };
-        let dense = vec![[0; 2]; words * endpoints];
-        ActivePairs { dense, words, table: PairTable::new(), active: 0 }
+        ActivePairs {
+            dense: vec![[0; 2]; words * endpoints],
+            words,
+            amounts: Amounts::new(endpoints, words * 64),
+            table: PairTable::new(),
+            active: 0,
+        }
     }
     /// Adds demand to an active pair, or makes the pair active. Returns whether it is new. Returns `None` and
     /// changes nothing if the pair would wait for more slots than can be counted.
@@ -35,7 +44,12 @@ impl ActivePairs {
                 row[0] |= bit;
                 true
             }
-            _ => self.request_in_table(pair, slots, at, bit)?,
+            Some(row) => {
+                self.amounts.set(pair, self.amounts.get(pair).checked_add(slots)?);
+                row[1] |= bit;
+                false
+            }
+            None => self.request_in_table(pair, slots)?,
         };
         self.active += usize::from(new);
         Some(new)
@@ -77,15 +91,10 @@ impl ActivePairs {
         self.active += usize::from(new);
         new
     }
-    fn request_in_table(&mut self, pair: u32, slots: u32, at: usize, bit: u64) -> Option<bool> {
-        let row = self.dense.get_mut(at);
+    fn request_in_table(&mut self, pair: u32, slots: u32) -> Option<bool> {
         let since = self.table.get(pair);
-        let new = since.is_none() && row.is_none();
-        self.table.set(pair, if new { 0 } else { since.unwrap_or(0).checked_add(slots)? });
-        if let Some(row) = row {
-            row[1] |= bit;
-        }
-        Some(new)
+        self.table.set(pair, since.map_or(Some(0), |since| since.checked_add(slots))?);
+        Some(since.is_none())
     }
     /// Deactivates pairs that are done. Those that have requested more meanwhile stay active and go to
     /// `resumed`.
@@ -117,17 +126,21 @@ impl ActivePairs {
                 row[0] ^= bit;
                 0
             }
-            _ => self.finish_in_table(pair, at, bit),
+            Some(row) => {
+                row[1] ^= bit;
+                let more = self.amounts.get(pair);
+                self.amounts.set(pair, 0);
+                more
+            }
+            None => self.finish_in_table(pair),
         };
         self.active -= usize::from(more == 0);
         more
     }
-    fn finish_in_table(&mut self, pair: u32, at: usize, bit: u64) -> u32 {
+    fn finish_in_table(&mut self, pair: u32) -> u32 {
         let more = self.table.take(pair).unwrap_or(0);
-        match self.dense.get_mut(at) {
-            Some(row) => row[1] ^= bit,
-            None if more > 0 => self.table.set(pair, 0),
-            None => {}
+        if more > 0 {
+            self.table.set(pair, 0);
         }
         more
     }
@@ -140,7 +153,7 @@ impl ActivePairs {
         let (at, bit) = self.place(pair);
         if let Some(row) = self.dense.get_mut(at) {
             row[1] ^= bit;
-            self.table.take(pair);
+            self.amounts.set(pair, 0);
         } else {
             self.table.set(pair, 0);
         }
@@ -152,12 +165,15 @@ impl ActivePairs {
     }
     /// The number that [`ActivePairs::finish_pair`] would return.
     pub(super) fn requested_since(&self, pair: u32) -> u32 {
-        self.table.get(pair).unwrap_or(0)
+        match self.dense.is_empty() {
+            true => self.table.get(pair).unwrap_or(0),
+            false => self.amounts.get(pair),
+        }
     }
     /// Memory in bytes.
     #[cfg(test)]
     pub(super) fn bytes(&self) -> usize {
-        self.dense.capacity() * 16 + self.table.entries.capacity() * 8
+        self.dense.capacity() * 16 + self.amounts.bytes() + self.table.bytes()
     }
     fn place(&self, pair: u32) -> (usize, u64) {
         place(self.words, pair)
@@ -169,89 +185,6 @@ impl ActivePairs {
 fn place(words: usize, pair: u32) -> (usize, u64) {
     let (src, dst) = ((pair >> 16) as usize, (pair & 0xffff) as usize);
     (src * words + dst / 64, 1 << (dst % 64))
-}
-
-/// An unused entry. Its upper half is not a pair, because an endpoint never sends to itself.
-const FREE: u64 = u64::MAX;
-
-/// A table of numbers by pair, with open addressing and linear probing, at most a quarter full. An entry is
-/// the pair (upper half) and its number.
-#[derive(Clone, Debug)]
-pub(super) struct PairTable {
-    entries: Vec<u64>,
-    used: usize,
-    shift: u32,
-}
-
-impl PairTable {
-    pub(super) fn new() -> PairTable {
-        PairTable { entries: vec![FREE; 16], used: 0, shift: 60 }
-    }
-    pub(super) fn get(&self, pair: u32) -> Option<u32> {
-        Some(self.entries[self.find(pair)]).filter(|&e| e != FREE).map(|entry| entry as u32)
-    }
-    /// Adds a pair with 0 unless it is there. Returns whether it was not.
-    fn insert(&mut self, pair: u32) -> bool {
-        let new = self.get(pair).is_none();
-        if new {
-            self.set(pair, 0);
-        }
-        new
-    }
-    pub(super) fn set(&mut self, pair: u32, number: u32) {
-        let at = self.find(pair);
-        self.used += usize::from(self.entries[at] == FREE);
-        self.entries[at] = u64::from(pair) << 32 | u64::from(number);
-        if self.used * 4 > self.entries.len() {
-            self.grow();
-        }
-    }
-    pub(super) fn take(&mut self, pair: u32) -> Option<u32> {
-        let at = self.find(pair);
-        let entry = Some(self.entries[at]).filter(|&entry| entry != FREE)?;
-        self.remove(at);
-        Some(entry as u32)
-    }
-    fn home(&self, pair: u32) -> usize {
-        (u64::from(pair).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift) as usize
-    }
-    fn next(&self, at: usize) -> usize {
-        (at + 1) & (self.entries.len() - 1)
-    }
-    /// The index where the pair is or would be.
-    fn find(&self, pair: u32) -> usize {
-        let mut at = self.home(pair);
-        while self.entries[at] != FREE && (self.entries[at] >> 32) as u32 != pair {
-            at = self.next(at);
-        }
-        at
-    }
-    /// Frees an entry and moves later entries up, so that no search ends too early (Knuth, volume 3,
-    /// algorithm 6.4 R).
-    fn remove(&mut self, mut hole: usize) {
-        let mask = self.entries.len() - 1;
-        let mut at = self.next(hole);
-        while self.entries[at] != FREE {
-            let home = self.home((self.entries[at] >> 32) as u32);
-            if at.wrapping_sub(home) & mask >= at.wrapping_sub(hole) & mask {
-                self.entries[hole] = self.entries[at];
-                hole = at;
-            }
-            at = self.next(at);
-        }
-        self.entries[hole] = FREE;
-        self.used -= 1;
-    }
-    fn grow(&mut self) {
-        let larger = vec![FREE; self.entries.len() * 2];
-        self.shift -= 1;
-        for entry in std::mem::replace(&mut self.entries, larger) {
-            if entry != FREE {
-                let at = self.find((entry >> 32) as u32);
-                self.entries[at] = entry;
-            }
-        }
-    }
 }
 
 #[cfg(test)]

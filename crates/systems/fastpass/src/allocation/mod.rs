@@ -31,12 +31,14 @@
 
 mod active;
 mod allocator;
+mod amounts;
 mod bits;
 mod ends;
 mod entry;
 mod lanes;
 mod pack;
 mod pair_filter;
+mod pair_table;
 mod partition;
 pub mod partitions;
 mod tenants;

@@ -1,8 +1,8 @@
 //! Tenants with strict classes, and with weights within a class.
 
-use super::active::PairTable;
 use super::bits::lowest;
 use super::entry::Entry;
+use super::pair_table::PairTable;
 use super::{BATCH, DemandError, MOST_ENDPOINTS};
 
 /// The rights of a tenant. A pair belongs to the tenant of its source.

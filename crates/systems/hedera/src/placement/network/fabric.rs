@@ -2,7 +2,7 @@
 
 use super::HostLocations;
 use super::Tiers;
-use super::{FlowPart, Load, PathModel};
+use super::{FlowPart, PathModel};
 use crate::placement::{Flow, UNIT};
 use slotline_net::id::HostId;
 use slotline_net::scheme::Network;
@@ -151,7 +151,7 @@ impl Fabric {
                 let up = tiers.part_up(flow.src, flow.dst, amount);
                 [up, up.map(|_| tiers.part_down(flow.dst, near, amount))]
             }
-            Shape::Listed(listed) => [listed.part(flow), None],
+            Shape::Listed(listed) => [listed.part(flow.src, flow.dst, flow.amount()), None],
         };
         parts.into_iter().flatten()
     }
@@ -211,9 +211,9 @@ impl Listed {
         counts.max().unwrap_or(1).max(1)
     }
     /// The one part of a flow that has a path.
-    fn part(&self, flow: &Flow) -> Option<FlowPart> {
-        let pair = self.pairs.get(&(flow.src.0, flow.dst.0)).filter(|pair| pair.1 > 0);
-        pair.map(|&(edge, pod)| FlowPart { edge, pod, amount: flow.amount() })
+    fn part(&self, src: HostId, dst: HostId, amount: i32) -> Option<FlowPart> {
+        let pair = self.pairs.get(&(src.0, dst.0)).filter(|pair| pair.1 > 0);
+        pair.map(|&(edge, pod)| FlowPart { edge, pod, amount })
     }
     fn of(&self, part: &FlowPart, path: u32) -> &[u32] {
         let at = (part.edge + path % part.pod) as usize;
@@ -222,16 +222,11 @@ impl Listed {
 }
 
 impl PathModel for Listed {
-    fn load(&self, flows: &[Flow], numbers: &[u16]) -> Load {
-        let mut load = Load::new(&self.capacities);
-        for flow in flows {
-            let number = u32::from(numbers[flow.dst.at()]);
-            self.part(flow).iter().for_each(|part| load.put(self, part, number));
-        }
-        load
+    fn capacities(&self) -> &[i32] {
+        &self.capacities
     }
-    fn parts_to_host<'a>(&self, flows: impl Iterator<Item = &'a Flow>, out: &mut Vec<FlowPart>) {
-        out.extend(flows.filter_map(|flow| self.part(flow)));
+    fn parts_to_host(&self, dst: HostId, flows: &[(HostId, i32)], out: &mut Vec<FlowPart>) {
+        out.extend(flows.iter().filter_map(|&(src, amount)| self.part(src, dst, amount)));
     }
     fn wires(&self, part: &FlowPart, path: u32) -> impl Iterator<Item = u32> {
         self.of(part, path).iter().copied()

@@ -1,6 +1,6 @@
 //! The load of each wire, and the excess over its capacity.
 
-use crate::placement::Flow;
+use slotline_net::id::HostId;
 
 /// A flow, or its part upwards or downwards: where its wires begin, and how much it needs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -15,10 +15,11 @@ pub struct FlowPart {
 
 /// Maps the number of a path to wires.
 pub(in crate::placement) trait PathModel {
-    /// The load of wires if all flows to a host take the path with the number of that host.
-    fn load(&self, flows: &[Flow], numbers: &[u16]) -> Load;
-    /// Appends the parts of flows to one host. Parts that these flows have in common are joined.
-    fn parts_to_host<'a>(&self, flows: impl Iterator<Item = &'a Flow>, out: &mut Vec<FlowPart>);
+    /// By wire, its capacity.
+    fn capacities(&self) -> &[i32];
+    /// Appends the parts of flows to one host, given by their sources and amounts. Parts that these flows have in
+    /// common are joined.
+    fn parts_to_host(&self, dst: HostId, flows: &[(HostId, i32)], out: &mut Vec<FlowPart>);
     /// The wires of a part on a path.
     fn wires(&self, part: &FlowPart, path: u32) -> impl Iterator<Item = u32>;
     /// The wires that a part leaves when it changes its path, each with the wire that replaces it.
@@ -174,7 +175,6 @@ mod tests {
     use super::*;
     use crate::placement::network::Tiers;
     use proptest::prelude::*;
-    use slotline_net::id::HostId;
 
     proptest! {
         /// Parts that are moved together have the load of parts that are moved one by one, and the load before
@@ -187,7 +187,7 @@ mod tests {
             let tiers = Tiers::fat_tree(4);
             let part = |&(src, dst, amount): &_| tiers.part_up(HostId(src), HostId(dst), amount);
             let parts: Vec<FlowPart> = ends.iter().filter_map(part).collect();
-            let mut load = tiers.load(&[], &[0; 16]);
+            let mut load = Load::new(&tiers.capacities);
             parts.iter().for_each(|part| load.put(&tiers, part, from));
             let (before, mut single, mut changes) = (load.clone(), load.clone(), Changes::default());
             load.begin(&mut changes);

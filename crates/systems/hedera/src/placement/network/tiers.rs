@@ -4,8 +4,8 @@
 //! number paths in this order ([`slotline_net::route::Routes::build`]). A leaf-spine fabric is one pod.
 
 use super::HostLocations;
-use super::{FlowPart, Load, PathModel};
-use crate::placement::{Flow, UNIT};
+use super::{FlowPart, PathModel};
+use crate::placement::UNIT;
 use slotline_net::id::HostId;
 use slotline_net::scheme::Network;
 use slotline_net::units::Rate;
@@ -114,69 +114,22 @@ impl Tiers {
     }
 }
 
-/// The properties of a destination on which the paths to it depend.
-struct Target {
-    edge: u32,
-    pod: u32,
-    /// The offsets of its path among the wires of an edge switch and of a pod.
-    offset: (u32, u32),
-    /// The demand of flows to it, from other pods and from its own.
-    sums: [i32; 2],
-}
-
-impl Tiers {
-    fn targets(&self, numbers: &[u16]) -> Vec<Target> {
-        let target = |(&edge, &number): (&u32, &u16)| Target {
-            edge,
-            pod: self.locations.pod[edge as usize],
-            offset: self.offsets[usize::from(number)],
-            sums: [0; 2],
-        };
-        self.locations.edge.iter().zip(numbers).map(target).collect()
-    }
-    /// The parts downwards to a host, for the demands from other pods and from its own.
-    fn parts_down(&self, dst: HostId, sums: [i32; 2]) -> impl Iterator<Item = FlowPart> {
-        let parts = [false, true].into_iter().zip(sums).filter(|(_, sum)| *sum > 0);
-        parts.map(move |(near, sum)| self.part_down(dst, near, sum))
-    }
-}
-
 impl PathModel for Tiers {
-    fn load(&self, flows: &[Flow], numbers: &[u16]) -> Load {
-        let mut over: Vec<i32> = self.capacities.iter().map(|room| -room).collect();
-        let mut targets = self.targets(numbers);
-        for flow in flows {
-            let from = self.locations.edge_of(flow.src);
-            let pod = self.locations.pod[from as usize];
-            let target = &mut targets[flow.dst.at()];
-            if from == target.edge {
-                continue;
-            }
-            let (near, amount) = (pod == target.pod, flow.amount());
-            let above = if near { self.spare() } else { self.of_pod(pod).0 };
-            target.sums[usize::from(near)] += amount;
-            over[(self.of_edge(from).0 + target.offset.0) as usize] += amount;
-            over[(above + target.offset.1) as usize] += amount;
-        }
-        let mut load = Load::of(over);
-        for ((dst, target), &number) in (0..).map(HostId).zip(&targets).zip(numbers) {
-            let parts = self.parts_down(dst, target.sums);
-            parts.for_each(|part| load.put(self, &part, number.into()));
-        }
-        load
+    fn capacities(&self) -> &[i32] {
+        &self.capacities
     }
-    fn parts_to_host<'a>(&self, flows: impl Iterator<Item = &'a Flow>, out: &mut Vec<FlowPart>) {
-        let mut down = (HostId(0), [0; 2]);
-        for flow in flows {
-            let (from, to, near) = self.locations.of(flow.src, flow.dst);
+    #[inline]
+    fn parts_to_host(&self, dst: HostId, flows: &[(HostId, i32)], out: &mut Vec<FlowPart>) {
+        let mut sums = [0; 2];
+        for &(src, amount) in flows {
+            let (from, to, near) = self.locations.of(src, dst);
             if from != to {
-                let amount = flow.amount();
-                down.0 = flow.dst;
-                down.1[usize::from(near)] += amount;
+                sums[usize::from(near)] += amount;
                 out.push(self.part_from(from, near, amount));
             }
         }
-        out.extend(self.parts_down(down.0, down.1));
+        let down = [false, true].into_iter().zip(sums).filter(|(_, sum)| *sum > 0);
+        out.extend(down.map(|(near, sum)| self.part_down(dst, near, sum)));
     }
     #[inline]
     fn wires(&self, part: &FlowPart, path: u32) -> impl Iterator<Item = u32> {

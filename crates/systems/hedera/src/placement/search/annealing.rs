@@ -1,17 +1,14 @@
 //! Simulated annealing over maps from destination hosts to core switches (§4.2.4).
 
+use super::parts::PartsByHost;
 use crate::placement::network::HostLocations;
-use crate::placement::network::{Changes, FlowPart, Load, PathModel};
+use crate::placement::network::{Changes, Load, PathModel};
 use crate::placement::network::{Fabric, Shape};
 use crate::placement::{Flow, UNIT};
 use slotline_net::rng::Stream;
-use std::num::NonZeroU32;
-use std::ops::Range;
 
 /// A slot of a pool that has no host.
 const NO_HOST: u32 = u32::MAX;
-/// The end of a chain of flows.
-const END: u32 = u32::MAX;
 
 /// The factor of the acceptance probability, as a multiple of the first temperature, for a fabric of `hosts` hosts.
 /// The thesis has one value for 16 hosts and one for large fabrics.
@@ -49,59 +46,6 @@ pub struct Annealing {
     /// Path numbers that differ by this lead to the same aggregation switch.
     stride: u32,
     parts: PartsByHost,
-}
-
-/// The parts of the flows to each host. A search moves few of many hosts, so the parts of a host are listed when it
-/// is moved first.
-#[derive(Clone, Debug, Default)]
-struct PartsByHost {
-    /// By host, the last flow to it.
-    last: Vec<u32>,
-    /// By flow, the flow before it to the same host.
-    before: Vec<u32>,
-    /// By host, the end and the beginning of its parts in `parts`, if they are listed.
-    places: Vec<Option<(NonZeroU32, u32)>>,
-    parts: Vec<FlowPart>,
-}
-
-impl PartsByHost {
-    fn reset(&mut self, hosts: usize, flows: &[Flow]) {
-        self.last.clear();
-        self.last.resize(hosts, END);
-        let last = &mut self.last;
-        let before = |(at, flow): (u32, &Flow)| std::mem::replace(&mut last[flow.dst.at()], at);
-        self.before.clear();
-        self.before.extend((0..).zip(flows).map(before));
-        self.places.clear();
-        self.places.resize(hosts, None);
-        self.parts.clear();
-        // The first steps list most parts, and would copy them each time that memory is full.
-        self.parts.reserve(flows.len());
-    }
-    /// The range of a host's parts.
-    #[inline]
-    fn of<T: PathModel>(&mut self, model: &T, flows: &[Flow], host: u32) -> Range<usize> {
-        if host == NO_HOST {
-            return 0..0;
-        }
-        let (first, end) = match self.places[host as usize] {
-            Some((end, first)) => (first, end.get()),
-            None => self.list(model, flows, host),
-        };
-        first as usize..end as usize
-    }
-    #[cold]
-    fn list<T: PathModel>(&mut self, model: &T, flows: &[Flow], host: u32) -> (u32, u32) {
-        let first = self.parts.len() as u32;
-        let link = |at: u32| (at != END).then_some(at as usize);
-        let chain =
-            std::iter::successors(link(self.last[host as usize]), |&at| link(self.before[at]));
-        model.parts_to_host(chain.map(|at| &flows[at]), &mut self.parts);
-        let end = self.parts.len() as u32;
-        // An end of zero means that there are no parts. They are listed again each time.
-        self.places[host as usize] = NonZeroU32::new(end).map(|end| (end, first));
-        (first, end)
-    }
 }
 
 /// The number of path numbers, and the difference of two of them that lead to the same aggregation switch.
@@ -169,7 +113,6 @@ impl Annealing {
             // Where paths are listed, their number is known when flows are.
             *self = Annealing::new(fabric);
         }
-        self.parts.reset(self.slot.len(), flows);
         let excess = match &fabric.shape {
             Shape::Tiers(tiers) => self.search(tiers, flows, iterations, c, stream),
             Shape::Listed(listed) => self.search(listed, flows, iterations, c, stream),
@@ -192,7 +135,8 @@ impl Annealing {
         c: f64,
         stream: &mut Stream,
     ) -> i64 {
-        let (mut load, mut changes) = (model.load(flows, &self.numbers()), Changes::default());
+        let mut load = self.parts.list(model, flows, &self.numbers());
+        let mut changes = Changes::default();
         let factor = c * f64::from(iterations) / f64::from(UNIT);
         // The swaps since the best map are undone in the end.
         let (mut best, mut since) = (load.excess(), Vec::new());
@@ -202,7 +146,7 @@ impl Annealing {
             }
             let Some((a, b)) = self.neighbour(stream) else { continue };
             let before = load.excess();
-            self.swap(model, flows, &mut load, (a, b), &mut changes);
+            self.swap(model, &mut load, (a, b), &mut changes);
             if !accepts(load.excess() - before, factor / f64::from(temperature), stream) {
                 load.take_back(&changes);
                 self.exchange(a, b);
@@ -255,17 +199,15 @@ impl Annealing {
     fn swap<T: PathModel>(
         &mut self,
         model: &T,
-        flows: &[Flow],
         load: &mut Load,
         (a, b): (u32, u32),
         changes: &mut Changes,
     ) {
         let (from, to) = (self.number_at(a), self.number_at(b));
-        let [x, y] = [a, b].map(|slot| self.parts.of(model, flows, self.host[slot as usize]));
-        let parts = &self.parts.parts;
+        let [x, y] = [a, b].map(|slot| self.parts.of(self.host[slot as usize]));
         load.begin(changes);
-        load.shift_all(model, &parts[x], (from, to), changes);
-        load.shift_all(model, &parts[y], (to, from), changes);
+        load.shift_all(model, x, (from, to), changes);
+        load.shift_all(model, y, (to, from), changes);
         self.exchange(a, b);
     }
     fn exchange(&mut self, a: u32, b: u32) {

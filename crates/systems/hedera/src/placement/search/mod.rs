@@ -3,6 +3,7 @@
 mod annealing;
 mod best;
 mod first_fit;
+mod parts;
 mod per_flow;
 
 pub use annealing::{Annealing, default_c};
