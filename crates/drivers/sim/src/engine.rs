@@ -258,8 +258,10 @@ pub(crate) fn gather(mut shards: Vec<Shard>, reached: Time, threads: usize) -> O
     for shard in &mut shards {
         absorb(&mut outcome, shard);
     }
-    // Those of a shard are nearly always in this order already.
-    outcome.samples.sort_by_key(|s| (s.time, s.series));
+    let order = |sample: &Sample| (sample.time, sample.series);
+    if !outcome.samples.is_sorted_by_key(order) {
+        outcome.samples.sort_by_key(order);
+    }
     outcome.journal.sort();
     outcome.notes.sort_by_key(|(time, note)| (*time, note.host()));
     outcome.digest = digest(&outcome);

@@ -455,7 +455,8 @@ fn forward<const RECORDED: bool>(
 fn sort(items: &mut Vec<Item>) {
     match items.len() {
         0 | 1 => {}
-        2..=4 => rank::<4>(items),
+        2 => rank::<2>(items),
+        3..=4 => rank::<4>(items),
         5..=8 => rank::<8>(items),
         9..=16 => rank::<16>(items),
         17..=32 => rank::<32>(items),

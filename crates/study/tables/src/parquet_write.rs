@@ -3,7 +3,7 @@
 //! Each run has row groups of its own, of at most [`GROUP`] rows. Runs are in the order of the scenario's schemes and
 //! then of seeds. Numbers are delta-encoded, which is small, and fast to write and read.
 
-use super::shared_texts::SharedTexts;
+use super::shared::Shared;
 use super::table::{Cell, Column, Table, Type, port_name};
 use crate::record::{NEVER, RunRecord};
 use parquet::basic::{ConvertedType, Encoding, LogicalType, Repetition, Type as Physical};
@@ -75,13 +75,13 @@ struct Part<'a, R> {
     first: usize,
 }
 
-impl<'a, R> Part<'a, R> {
+impl<R> Part<'_, R> {
     /// By row, the name of a port of the run or of the port's node.
-    fn names(&self, port: fn(&R) -> Option<u32>, node: bool) -> SharedTexts<'a> {
+    fn names(&self, port: fn(&R) -> Option<u32>, node: bool) -> Shared {
         let (run, none) = (self.run, self.run.ports.len());
         let key = |row| port(row).map_or(none, |port| (port as usize).min(none));
         let name = |key: usize| port_name(run, Some(key as u32), node);
-        SharedTexts::by_key(self.rows.iter().map(key), none + 1, name)
+        Shared::by_key(self.rows.iter().map(key), none + 1, name)
     }
 }
 
@@ -108,13 +108,11 @@ impl<R> Column<R> {
     ) -> Result<()> {
         let run = part.run;
         match self.cell {
-            Cell::Scheme => {
-                SharedTexts::same(&run.scheme, part.rows.len()).append(described, group)
-            }
+            Cell::Scheme => Shared::text(&run.scheme, part.rows.len()).append(described, group),
+            Cell::Seed => Shared::number(run.seed, part.rows.len()).append(described, group),
             Cell::Node(port) => part.names(port, true).append(described, group),
             Cell::Port(port) => part.names(port, false).append(described, group),
             Cell::Text(get, _) => fill(group, |column| texts(part, column, get)),
-            Cell::Seed => fill(group, |column| counts(part, column, |_, _| run.seed)),
             Cell::Number => fill(group, |column| counts(part, column, |number, _| number as u64)),
             Cell::Count(get, _) => fill(group, |column| counts(part, column, |_, row| get(row))),
             Cell::Maybe(get, _) => fill(group, |column| maybes(part, column, get)),
