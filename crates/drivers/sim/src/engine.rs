@@ -304,7 +304,11 @@ fn absorb(outcome: &mut Outcome, shard: &mut Shard) {
     outcome.events += shard.events;
     outcome.packet_hops += shard.hops;
     outcome.completed += shard.links.reports.completed;
-    outcome.samples.append(&mut shard.samples);
+    match outcome.samples.is_empty() {
+        // Without a copy.
+        true => outcome.samples = std::mem::take(&mut shard.samples),
+        false => outcome.samples.append(&mut shard.samples),
+    }
     if let Some(recorder) = shard.links.recorder.take() {
         outcome.journal.absorb(recorder.finish());
     }

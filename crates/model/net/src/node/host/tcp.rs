@@ -6,7 +6,7 @@ use crate::id::{FlowId, HostId};
 use crate::node::Cx;
 use crate::time::Time;
 use crate::transport::{Receiver, Sender, Transport};
-use crate::workload::When;
+use crate::workload::{Conn, When};
 
 /// The fields that all packets of one direction of a connection share.
 #[derive(Clone, Copy, Debug)]
@@ -289,10 +289,10 @@ impl Host {
     /// The flow that is being received is complete, and perhaps later ones of the connection.
     fn deliver(&mut self, ordinal: usize, cx: &mut Cx<'_>) {
         let Some(mut tcp) = self.receivers[ordinal].take() else { return };
-        let info = *self.plan.conn(tcp.header.conn);
+        let Conn { first, count, .. } = *self.plan.conn(tcp.header.conn);
         while tcp.receiver.delivered() >= tcp.boundary && tcp.flow < tcp.last_flow {
             let flow = tcp.flow;
-            let at = self.received_first[ordinal] + (flow - info.first.0);
+            let at = self.received_first[ordinal] + (flow - first.0);
             let bytes = self.plan.flow(flow).bytes;
             self.received[at as usize] = super::Received { finished: cx.now, bytes };
             tcp.flow += 1;
@@ -306,7 +306,7 @@ impl Host {
         }
         // The end of a connection whose only flow is there is freed: those of later flows reuse its memory, which is in
         // the cache.
-        let is_last = tcp.flow == tcp.last_flow && info.count == 1;
+        let is_last = tcp.flow == tcp.last_flow && count == 1;
         if !(is_last && tcp.receiver.is_over(&self.plan.transport)) {
             self.receivers[ordinal] = Some(tcp);
         }
