@@ -1,7 +1,14 @@
 //! Periodic samples of ports.
 
+use crate::calendar::Windows;
+use crate::line::Discipline;
+use crate::links::own;
+use crate::node_events::NodeEvent;
+use crate::shard::{Item, Shard};
 use slotline_net::id::{NodeId, PortId};
+use slotline_net::node::Node;
 use slotline_net::time::Time;
+use std::sync::Arc;
 
 /// One sample of one port.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -69,4 +76,51 @@ impl Sampler {
             Err(_) => &[],
         }
     }
+}
+
+impl Shard {
+    /// Handles the events of all sampled nodes, also of those that have none, with the samples of this window.
+    #[cold]
+    pub fn handle_sampled(&mut self, items: &mut Vec<Item>, windows: Windows) {
+        let shared = Arc::clone(&self.links.shared);
+        let (first, interval) = (self.next_samples.0, shared.sampler.interval);
+        let end = self.links.window_end.min(shared.end);
+        let times: Vec<u64> = (first..end).step_by(interval as usize).collect();
+        self.samples_before = self.samples.len();
+        let after = self.samples_before + times.len() * self.sampled_ports;
+        self.samples.resize(after, Sample::BLANK);
+        let mine = self.first_node..self.first_node + self.places.len();
+        for node in shared.sampler.nodes().filter(|node| mine.contains(node)) {
+            self.collect(node - self.first_node, items);
+            for time in &times {
+                self.links.node_events.push(NodeEvent::new(*time, own::SAMPLE, 0));
+            }
+            self.handle(node - self.first_node, items);
+        }
+        let next = first + times.len() as u64 * interval;
+        self.next_samples = window_of(if next < shared.end { next } else { u64::MAX }, windows);
+    }
+
+    /// Takes the samples of a node's ports at `time`.
+    pub fn sample<N: Node + ?Sized>(&mut self, id: usize, node: &mut N, time: u64) {
+        let shared = Arc::clone(&self.links.shared);
+        let turn = ((time - self.next_samples.0) / shared.sampler.interval) as usize;
+        let first = self.samples_before + turn * self.sampled_ports;
+        for Sampled { series, place, port } in shared.sampler.of(id) {
+            let index = shared.layout.first[id] + u32::from(port.0);
+            let until = self.links.sends_until(index);
+            let (line, _) = self.links.line(index);
+            let pulled = line.discipline() == Discipline::Pulled;
+            let unsent = line.bytes_between(time, until);
+            let queued = if pulled { node.queued(*port) } else { unsent };
+            let sent = line.bytes().saturating_sub(unsent);
+            self.samples[first + place] = Sample { time, series: *series, queued, sent };
+        }
+        self.events += 1;
+    }
+}
+
+/// A time and its window; the highest numbers for the time that never comes.
+pub(crate) fn window_of(time: u64, windows: Windows) -> (u64, u64) {
+    (time, if time == u64::MAX { u64::MAX } else { windows.of(time) })
 }

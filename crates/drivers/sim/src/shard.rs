@@ -9,7 +9,7 @@ use crate::line::{ColdState, Discipline, Line, PORT_MASK};
 use crate::links::{Links, Mail, Shared, own};
 use crate::network::Place;
 use crate::node_events::NodeEvent;
-use crate::sample::{Sample, Sampled};
+use crate::sample::{Sample, window_of};
 use slotline_net::frame::Packet;
 use slotline_net::id::{NodeId, PortId};
 use slotline_net::node::{Change, Cx, DropReason, Effects, Node, PacketAccount, Payloads};
@@ -60,10 +60,10 @@ pub(crate) struct Shard {
     /// By node: whether the network changes there during the run.
     changing: Vec<bool>,
     /// The time of the next samples, and its window; the highest numbers if there are no more.
-    next_samples: (u64, u64),
+    pub next_samples: (u64, u64),
     /// The number of samples before those of the window.
-    samples_before: usize,
-    sampled_ports: usize,
+    pub samples_before: usize,
+    pub sampled_ports: usize,
     pub links: Links,
     pub effects: Effects,
     /// Pulled ports of the node being called that may have something to send.
@@ -190,28 +190,6 @@ impl Shard {
         self.links.calendar.give_back(taken);
     }
 
-    /// Handles the events of all sampled nodes, also of those that have none, with the samples of this window.
-    #[cold]
-    fn handle_sampled(&mut self, items: &mut Vec<Item>, windows: Windows) {
-        let shared = Arc::clone(&self.links.shared);
-        let (first, interval) = (self.next_samples.0, shared.sampler.interval);
-        let end = self.links.window_end.min(shared.end);
-        let times: Vec<u64> = (first..end).step_by(interval as usize).collect();
-        self.samples_before = self.samples.len();
-        let after = self.samples_before + times.len() * self.sampled_ports;
-        self.samples.resize(after, Sample::BLANK);
-        let mine = self.first_node..self.first_node + self.places.len();
-        for node in shared.sampler.nodes().filter(|node| mine.contains(node)) {
-            self.collect(node - self.first_node, items);
-            for time in &times {
-                self.links.node_events.push(NodeEvent::new(*time, own::SAMPLE, 0));
-            }
-            self.handle(node - self.first_node, items);
-        }
-        let next = first + times.len() as u64 * interval;
-        self.next_samples = window_of(if next < shared.end { next } else { u64::MAX }, windows);
-    }
-
     /// Chains the events of each node. Returns the number of nodes that have any. Whether an event is the first of
     /// its node cannot be predicted, so that the code does not branch on it.
     fn chain_by_node(&mut self, positions: &[u32]) -> usize {
@@ -234,7 +212,7 @@ impl Shard {
 
     /// Puts a node's events of the window into `items`, in the order (time, port).
     #[inline]
-    fn collect(&mut self, at: usize, items: &mut Vec<Item>) {
+    pub fn collect(&mut self, at: usize, items: &mut Vec<Item>) {
         items.clear();
         let start = self.links.window_start;
         let mut position = std::mem::replace(&mut self.last[at], NONE);
@@ -247,7 +225,7 @@ impl Shard {
         sort(items);
     }
 
-    fn handle(&mut self, at: usize, items: &mut [Item]) {
+    pub fn handle(&mut self, at: usize, items: &mut [Item]) {
         let id = self.first_node + at;
         if matches!(self.places[at], Place::Switch) && self.is_plain(at) {
             self.hops += items.len() as u64;
@@ -393,28 +371,6 @@ impl Shard {
         }
         node.change(change, &mut Cx::new(now, &mut self.effects));
     }
-
-    fn sample<N: Node + ?Sized>(&mut self, id: usize, node: &mut N, time: u64) {
-        let shared = Arc::clone(&self.links.shared);
-        let turn = ((time - self.next_samples.0) / shared.sampler.interval) as usize;
-        let first = self.samples_before + turn * self.sampled_ports;
-        for Sampled { series, place, port } in shared.sampler.of(id) {
-            let index = shared.layout.first[id] + u32::from(port.0);
-            let until = self.links.sends_until(index);
-            let (line, _) = self.links.line(index);
-            let pulled = line.discipline() == Discipline::Pulled;
-            let unsent = line.bytes_between(time, until);
-            let queued = if pulled { node.queued(*port) } else { unsent };
-            let sent = line.bytes().saturating_sub(unsent);
-            self.samples[first + place] = Sample { time, series: *series, queued, sent };
-        }
-        self.events += 1;
-    }
-}
-
-/// A time and its window; the highest numbers for the time that never comes.
-fn window_of(time: u64, windows: Windows) -> (u64, u64) {
-    (time, if time == u64::MAX { u64::MAX } else { windows.of(time) })
 }
 
 /// The fast path: look up, enqueue, propagate. All look-ups come first, each touching the line that
