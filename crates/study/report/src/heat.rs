@@ -105,7 +105,7 @@ fn moments(run: &RunRecord) -> Vec<Moment<'_>> {
         [beginning].into_iter().chain(taken.filter(|(time, _)| *time > 0)).collect();
     let each = (all.len() - 1).div_ceil(COLUMNS).max(1);
     let mut drawn: Vec<Moment<'_>> = all.iter().copied().step_by(each).collect();
-    if (all.len() - 1) % each > 0 {
+    if !(all.len() - 1).is_multiple_of(each) {
         drawn.extend(all.last());
     }
     drawn
