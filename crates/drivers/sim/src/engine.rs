@@ -178,7 +178,7 @@ fn build(
     let mut places = network.places;
     let shared = Arc::new(Shared {
         cuts: cuts.iter().map(|&node| layout.first[node]).collect(),
-        sampler: Sampler::new(network.interval, &network.sampled),
+        sampler: Sampler::new(network.interval, &network.sampled, cuts),
         changes: !network.timeline.is_empty(),
         timeline: network.timeline,
         end: end.as_ps(),
@@ -258,7 +258,10 @@ pub(crate) fn gather(mut shards: Vec<Shard>, reached: Time, threads: usize) -> O
     for shard in &mut shards {
         absorb(&mut outcome, shard);
     }
-    outcome.samples.sort_unstable_by_key(|s| (s.time, s.series));
+    let order = |sample: &Sample| (sample.time, sample.series);
+    if !outcome.samples.is_sorted_by_key(order) {
+        outcome.samples.sort_by_key(order);
+    }
     outcome.journal.sort();
     outcome.notes.sort_by_key(|(time, note)| (*time, note.host()));
     outcome.digest = digest(&outcome);
@@ -301,7 +304,11 @@ fn absorb(outcome: &mut Outcome, shard: &mut Shard) {
     outcome.events += shard.events;
     outcome.packet_hops += shard.hops;
     outcome.completed += shard.links.reports.completed;
-    outcome.samples.append(&mut shard.samples);
+    match outcome.samples.is_empty() {
+        // Without a copy.
+        true => outcome.samples = std::mem::take(&mut shard.samples),
+        false => outcome.samples.append(&mut shard.samples),
+    }
     if let Some(recorder) = shard.links.recorder.take() {
         outcome.journal.absorb(recorder.finish());
     }

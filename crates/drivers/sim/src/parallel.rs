@@ -155,7 +155,7 @@ pub(crate) fn run(shards: &mut [Shard], windows: Windows, until: Until, watch: &
 
 /// Runs one shard, which has nobody to wait for.
 fn alone(shard: &mut Shard, windows: Windows, until: Until, watch: &Watch) {
-    let next = |shard: &Shard| shard.links.calendar.peek().unwrap_or(u64::MAX);
+    let next = |shard: &Shard| shard.next_window().unwrap_or(u64::MAX);
     let cancelled = || watch.cancel.load(Ordering::Relaxed);
     while let Some(window) =
         until.agreed(next(shard), shard.links.reports.completed, cancelled(), windows, Some(watch))
@@ -190,7 +190,7 @@ impl Team<'_> {
     /// Publishes when this shard's next event is, including what it has just sent.
     fn publish(&self, board: &Board, me: usize, shard: &mut Shard, round: u64) {
         let cell = &board.cells[me];
-        let mut next = shard.links.calendar.peek().unwrap_or(u64::MAX);
+        let mut next = shard.next_window().unwrap_or(u64::MAX);
         let mut mailed = 0;
         for (to, outgoing) in shard.links.outbox.iter_mut().enumerate() {
             if !outgoing.entries.is_empty() {

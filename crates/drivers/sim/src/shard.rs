@@ -9,7 +9,7 @@ use crate::line::{ColdState, Discipline, Line, PORT_MASK};
 use crate::links::{Links, Mail, Shared, own};
 use crate::network::Place;
 use crate::node_events::NodeEvent;
-use crate::sample::Sample;
+use crate::sample::{Sample, window_of};
 use slotline_net::frame::Packet;
 use slotline_net::id::{NodeId, PortId};
 use slotline_net::node::{Change, Cx, DropReason, Effects, Node, PacketAccount, Payloads};
@@ -57,8 +57,13 @@ pub(crate) struct Shard {
     pub places: Vec<Place>,
     routes: Vec<Arc<Routes>>,
     in_epoch: Vec<u8>,
-    /// By node: whether it may have events other than packets, such as changes and samples.
-    eventful: Vec<bool>,
+    /// By node: whether the network changes there during the run.
+    changing: Vec<bool>,
+    /// The time of the next samples, and its window; the highest numbers if there are no more.
+    pub next_samples: (u64, u64),
+    /// The number of samples before those of the window.
+    pub samples_before: usize,
+    pub sampled_ports: usize,
     pub links: Links,
     pub effects: Effects,
     /// Pulled ports of the node being called that may have something to send.
@@ -89,7 +94,10 @@ impl Shard {
             routes: vec![part.routes; count],
             in_epoch: vec![0; part.lines.len()],
             places: part.places,
-            eventful: vec![false; count],
+            changing: vec![false; count],
+            next_samples: window_of(shared.sampler.first(), windows),
+            samples_before: 0,
+            sampled_ports: part.nodes.clone().map(|node| shared.sampler.of(node).len()).sum(),
             links: Links::new(shared, index, part.lines, part.cold, windows),
             effects: Effects::default(),
             kicked: Vec::new(),
@@ -113,7 +121,7 @@ impl Shard {
         self.start();
     }
 
-    /// Starts all nodes and schedules the timeline and the samples.
+    /// Starts all nodes and schedules the timeline.
     pub fn start(&mut self) {
         for at in 0..self.places.len() {
             match std::mem::replace(&mut self.places[at], Place::Switch) {
@@ -134,13 +142,16 @@ impl Shard {
         for (token, (at, node, _)) in shared.timeline.iter().enumerate() {
             if mine.contains(&node.at()) {
                 links.schedule(node.at(), at.as_ps(), own::CHANGE, token as u32);
-                self.eventful[node.at() - *first_node] = true;
+                self.changing[node.at() - *first_node] = true;
             }
         }
-        for node in shared.sampler.nodes().filter(|n| mine.contains(n)) {
-            links.schedule(node, shared.sampler.interval, own::SAMPLE, 0);
-            self.eventful[node - *first_node] = true;
-        }
+    }
+
+    /// The first window in which something happens.
+    #[inline]
+    pub fn next_window(&self) -> Option<u64> {
+        let next = self.links.calendar.peek().unwrap_or(u64::MAX).min(self.next_samples.1);
+        (next != u64::MAX).then_some(next)
     }
 
     /// The number of failures of the link of port `index`, modulo 256.
@@ -167,6 +178,9 @@ impl Shard {
         self.events += positions.len() as u64;
         self.positions = positions;
         let mut items = std::mem::take(&mut self.items);
+        if window == self.next_samples.1 {
+            self.handle_sampled(&mut items, windows);
+        }
         for next in 0..active {
             let at = self.active[next] as usize;
             self.collect(at, &mut items);
@@ -198,7 +212,7 @@ impl Shard {
 
     /// Puts a node's events of the window into `items`, in the order (time, port).
     #[inline]
-    fn collect(&mut self, at: usize, items: &mut Vec<Item>) {
+    pub fn collect(&mut self, at: usize, items: &mut Vec<Item>) {
         items.clear();
         let start = self.links.window_start;
         let mut position = std::mem::replace(&mut self.last[at], NONE);
@@ -211,9 +225,9 @@ impl Shard {
         sort(items);
     }
 
-    fn handle(&mut self, at: usize, items: &mut [Item]) {
+    pub fn handle(&mut self, at: usize, items: &mut [Item]) {
         let id = self.first_node + at;
-        if matches!(self.places[at], Place::Switch) && self.is_plain(at, id, items) {
+        if matches!(self.places[at], Place::Switch) && self.is_plain(at) {
             self.hops += items.len() as u64;
             let (links, payloads) = (&mut self.links, self.effects.payloads());
             return match links.recorder {
@@ -250,14 +264,10 @@ impl Shard {
 
     /// Whether a switch has no events in this window except packets from links that work.
     #[inline]
-    fn is_plain(&self, at: usize, id: usize, items: &[Item]) -> bool {
+    fn is_plain(&self, at: usize) -> bool {
         self.links.window_end <= self.links.shared.end
-            && (!self.eventful[at] || (!self.links.shared.changes && self.only_packets(id, items)))
-    }
-
-    fn only_packets(&self, id: usize, items: &[Item]) -> bool {
-        let own = self.links.shared.layout.own(id);
-        items.iter().all(|item| item.port() != own)
+            && !self.changing[at]
+            && !self.links.node_events.any_before(u64::MAX)
     }
 
     /// Calls a node with its events of this window, in order.
@@ -361,21 +371,6 @@ impl Shard {
         }
         node.change(change, &mut Cx::new(now, &mut self.effects));
     }
-
-    fn sample<N: Node + ?Sized>(&mut self, id: usize, node: &mut N, time: u64) {
-        let shared = Arc::clone(&self.links.shared);
-        for (series, port) in shared.sampler.of(id) {
-            let index = shared.layout.first[id] + u32::from(port.0);
-            let until = self.links.sends_until(index);
-            let (line, _) = self.links.line(index);
-            let pulled = line.discipline() == Discipline::Pulled;
-            let unsent = line.bytes_between(time, until);
-            let queued = if pulled { node.queued(*port) } else { unsent };
-            let sent = line.bytes().saturating_sub(unsent);
-            self.samples.push(Sample { time, series: *series, queued, sent });
-        }
-        self.links.schedule(id, time + shared.sampler.interval, own::SAMPLE, 0);
-    }
 }
 
 /// The fast path: look up, enqueue, propagate. All look-ups come first, each touching the line that
@@ -416,7 +411,8 @@ fn forward<const RECORDED: bool>(
 fn sort(items: &mut Vec<Item>) {
     match items.len() {
         0 | 1 => {}
-        2..=4 => rank::<4>(items),
+        2 => rank::<2>(items),
+        3..=4 => rank::<4>(items),
         5..=8 => rank::<8>(items),
         9..=16 => rank::<16>(items),
         17..=32 => rank::<32>(items),

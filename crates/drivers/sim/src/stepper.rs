@@ -52,7 +52,7 @@ impl Stepper {
     }
 
     fn process_until(&mut self, now: u64) {
-        while let Some(window) = self.shard.links.calendar.peek() {
+        while let Some(window) = self.shard.next_window() {
             let end = self.windows.start(window + 1);
             if end > now {
                 break;
@@ -64,7 +64,7 @@ impl Stepper {
 
     /// When the next events can be handled: the end of their window.
     pub fn next_event(&mut self) -> Option<Time> {
-        let window = self.shard.links.calendar.peek()?;
+        let window = self.shard.next_window()?;
         Some(Time::ps(self.windows.start(window + 1)))
     }
 

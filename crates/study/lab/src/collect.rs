@@ -75,12 +75,13 @@ impl Scene {
         let ports = self.ports_with(|node, port| port_row(outcome, node, port));
         let census = census(outcome);
         let counters = counters(outcome);
+        let row_of = self.rows();
         assert!(census.holds(), "packets were lost or invented: {census:?}");
         RunRecord {
             samples: self.samples(&outcome.samples),
-            estimates: self.estimates(outcome, &self.rows()),
-            limits: self.limits(outcome, &self.rows()),
-            stopped: self.stopped(&counters, &self.rows()),
+            estimates: self.estimates(outcome, &row_of),
+            limits: self.limits(outcome, &row_of),
+            stopped: self.stopped(&counters, &row_of),
             control: counters.all().map(control_row).collect(),
             voqs: outcome.places.iter().flat_map(voqs).collect(),
             faults: counters.faults().iter().map(|fault| self.fault(fault)).collect(),
@@ -188,9 +189,10 @@ impl Scene {
     /// The rows of samples.
     pub(crate) fn samples(&self, samples: &[slotline_sim::Sample]) -> Vec<SampleRow> {
         let row_of = self.rows();
+        let ports: Vec<u32> = self.sampled.iter().map(|port| row_of[port]).collect();
         let row = |sample: &slotline_sim::Sample| SampleRow {
             t_ps: sample.time,
-            port: row_of[&self.sampled[sample.series as usize]],
+            port: ports[sample.series as usize],
             queue_bytes: sample.queued,
             tx_bytes: sample.sent,
         };

@@ -4,9 +4,9 @@ use super::links::Links;
 use super::plot::{
     Axis, Bars, Division, Figure, Heat, HeatPanel, Measure, Missing, Plot, Row, Shape,
 };
-use super::view::{View, samples_at, seconds};
+use super::view::{View, seconds};
 use slotline_lab::output::format;
-use slotline_lab::record::{PortRow, RunRecord};
+use slotline_lab::record::{PortRow, RunRecord, SampleRow};
 use std::collections::BTreeSet;
 
 const TITLE: &str = "Link utilisation";
@@ -48,8 +48,11 @@ fn over_time(view: &View<'_>) -> Option<Figure> {
 
 /// The ports of which `run`, the first of `scheme`, has samples.
 fn sampled(links: &Links<'_>, scheme: usize, run: &RunRecord) -> BTreeSet<usize> {
-    let own: BTreeSet<u32> = run.samples.iter().map(|sample| sample.port).collect();
-    own.into_iter().filter_map(|own| links.number(scheme, own as usize)).collect()
+    let mut own = vec![false; run.ports.len()];
+    for sample in &run.samples {
+        own.get_mut(sample.port as usize).into_iter().for_each(|sampled| *sampled = true);
+    }
+    (0..own.len()).filter(|port| own[*port]).filter_map(|own| links.number(scheme, own)).collect()
 }
 
 /// The ports to draw: those with the highest utilisation. Schemes on different fabrics have the same number each.
@@ -78,37 +81,51 @@ fn name(port: &PortRow) -> String {
 }
 
 fn panel(scheme: usize, run: &RunRecord, ports: &[Option<usize>]) -> HeatPanel {
-    let times: BTreeSet<u64> = run.samples.iter().map(|sample| sample.t_ps).collect();
-    let times: Vec<u64> = [0].into_iter().chain(times.into_iter().filter(|t| *t > 0)).collect();
-    let each = (times.len() - 1).div_ceil(COLUMNS).max(1);
-    let mut edges: Vec<u64> = times.iter().copied().step_by(each).collect();
-    if edges.last() != times.last() {
-        edges.extend(times.last());
-    }
-    let row = |port: &Option<usize>| cells(run, *port, &edges);
+    let moments = moments(run);
+    let row = |port: &Option<usize>| match port {
+        Some(port) => cells(run, *port, &moments),
+        None => vec![-1; moments.len() - 1],
+    };
     HeatPanel {
         scheme,
         permille: ports.iter().map(row).collect(),
-        edges: edges.into_iter().map(seconds).collect(),
+        edges: moments.iter().map(|(time, _)| seconds(*time)).collect(),
     }
 }
 
-/// Utilisation between neighbouring `edges`, which are times of samples; -1 if the port has none.
-fn cells(run: &RunRecord, port: Option<usize>, edges: &[u64]) -> Vec<i32> {
-    let Some(port) = port else { return vec![-1; edges.len() - 1] };
-    let mut sent: Vec<Option<u64>> = vec![None; edges.len()];
-    sent[0] = Some(0);
-    for sample in samples_at(run, port as u32) {
-        if let Ok(at) = edges.binary_search(&sample.t_ps) {
-            sent[at] = Some(sample.tx_bytes);
-        }
+/// A time, and the samples that were taken then.
+type Moment<'a> = (u64, &'a [SampleRow]);
+
+/// The times between which utilisation is drawn: the beginning, and every so many samples.
+fn moments(run: &RunRecord) -> Vec<Moment<'_>> {
+    let same_time = |a: &SampleRow, b: &SampleRow| a.t_ps == b.t_ps;
+    let taken = run.samples.chunk_by(same_time).map(|samples| (samples[0].t_ps, samples));
+    let beginning: Moment<'_> = (0, &[]);
+    let all: Vec<Moment<'_>> =
+        [beginning].into_iter().chain(taken.filter(|(time, _)| *time > 0)).collect();
+    let each = (all.len() - 1).div_ceil(COLUMNS).max(1);
+    let mut drawn: Vec<Moment<'_>> = all.iter().copied().step_by(each).collect();
+    if !(all.len() - 1).is_multiple_of(each) {
+        drawn.extend(all.last());
     }
+    drawn
+}
+
+/// The utilisation of a port between neighbouring `moments`; -1 if there is no sample of it.
+fn cells(run: &RunRecord, port: usize, moments: &[Moment<'_>]) -> Vec<i32> {
     let rate = run.ports.get(port).map_or(0, |port| port.rate_bps);
+    let sent = |(time, samples): &Moment<'_>| {
+        let own = samples.iter().rev().find(|sample| sample.port as usize == port);
+        own.map(|sample| sample.tx_bytes).or((*time == 0).then_some(0))
+    };
+    let sent: Vec<Option<u64>> = moments.iter().map(sent).collect();
     let cell = |at: usize| match (sent[at], sent[at + 1]) {
-        (Some(a), Some(b)) => permille(b.saturating_sub(a), rate, edges[at + 1] - edges[at]),
+        (Some(a), Some(b)) => {
+            permille(b.saturating_sub(a), rate, moments[at + 1].0 - moments[at].0)
+        }
         _ => -1,
     };
-    (0..edges.len() - 1).map(cell).collect()
+    (0..moments.len() - 1).map(cell).collect()
 }
 
 /// The utilisation of a link by `bytes` within `span_ps`; -1 if the capacity is unknown.

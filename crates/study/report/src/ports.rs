@@ -4,7 +4,7 @@ use super::plot::{Axis, Division, Figure, Lines, Measure, Missing, Plot, Series,
 use super::thin::{self, Envelope, Moment, envelope};
 use super::view::{View, samples_at, seconds};
 use slotline_lab::metrics::busiest_port;
-use slotline_lab::record::{RunRecord, SampleRow, Window};
+use slotline_lab::record::{RunRecord, SampleRow};
 
 const TIME: Axis = Axis { label: "time", unit: Measure::Seconds, scale: Division::LinearFirst };
 const QUEUE: Axis = Axis { label: "queue", unit: Measure::Bytes, scale: Division::LinearFirst };
@@ -65,7 +65,8 @@ fn over_time(
 ) -> (Lines, usize) {
     let mut most = 0;
     let line = |(scheme, run): (usize, &RunRecord)| {
-        let Envelope { at, mean, low, high, each } = envelope(&moments(&busiest(run)));
+        let Envelope { at, mean, low, high, each } =
+            envelope(&moments(&busiest(view, scheme, run)));
         most = most.max(each);
         Series { scheme, x: at, y: mean, low, high, ..Series::default() }
     };
@@ -73,9 +74,9 @@ fn over_time(
     (Lines { x: TIME, y, series }, most)
 }
 
-/// Samples of the port with the longest mean queue.
-fn busiest(run: &RunRecord) -> Vec<&SampleRow> {
-    busiest_port(run, Window::ALL).map_or(vec![], |port| samples_at(run, port).collect())
+/// Samples of the busiest port of `run`, the first of `scheme`.
+fn busiest<'a>(view: &View<'_>, scheme: usize, run: &'a RunRecord) -> Vec<&'a SampleRow> {
+    view.busiest(scheme).map_or(vec![], |port| samples_at(run, port).collect())
 }
 
 fn queues(samples: &[&SampleRow]) -> Vec<Moment> {

@@ -3,6 +3,7 @@
 use slotline_lab::metrics::busiest_port;
 use slotline_lab::output::format;
 use slotline_lab::record::{FlowRow, RunRecord, RunSet, SampleRow, Window};
+use std::cell::OnceCell;
 
 /// The runs of a set, by scheme.
 pub struct View<'a> {
@@ -10,12 +11,15 @@ pub struct View<'a> {
     pub set: &'a RunSet,
     /// The runs by scheme in the order of the scenario, then by seed.
     pub runs: Vec<Vec<&'a RunRecord>>,
+    /// By scheme, the port that represents its first run in plots over time.
+    busiest: OnceCell<Vec<Option<u32>>>,
 }
 
 impl<'a> View<'a> {
     /// Sorts the runs of `set`.
     pub fn of(set: &'a RunSet) -> View<'a> {
-        View { set, runs: set.schemes.iter().map(|scheme| set.of(scheme)).collect() }
+        let runs = set.schemes.iter().map(|scheme| set.of(scheme)).collect();
+        View { set, runs, busiest: OnceCell::new() }
     }
 
     /// The first run of each scheme that has one, with the scheme's index.
@@ -48,10 +52,17 @@ impl<'a> View<'a> {
         runs.into_iter().flat_map(move |run| run.flows.iter().filter(counts).map(move |f| (run, f)))
     }
 
+    /// The port that represents `scheme` in plots over time: the busiest one of its first run.
+    pub fn busiest(&self, scheme: usize) -> Option<u32> {
+        let of_run = |run: &&RunRecord| busiest_port(run, Window::ALL);
+        let all = || self.runs.iter().map(|runs| runs.first().and_then(of_run)).collect();
+        self.busiest.get_or_init(all)[scheme]
+    }
+
     /// `name: place` of the port that represents each scheme in plots over time.
     pub fn busiest_places(&self) -> String {
         let place = |(at, run): (usize, &RunRecord)| {
-            let port = run.ports.get(busiest_port(run, Window::ALL)? as usize)?;
+            let port = run.ports.get(self.busiest(at)? as usize)?;
             Some((self.set.schemes[at].as_str(), format::direction(&port.node, &port.port)))
         };
         let places: Vec<(&str, String)> = self.first().filter_map(place).collect();

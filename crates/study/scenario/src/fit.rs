@@ -9,6 +9,7 @@ use slotline_net::transport::Transport;
 use slotline_net::units::Rate;
 use slotline_net::workload::{Role, Start, Traffic};
 use slotline_schemes::{ControlSpec, Setting};
+use std::cell::LazyCell;
 use std::collections::VecDeque;
 
 /// The properties of a flow that periods have to fit.
@@ -50,14 +51,15 @@ pub fn proposals(
     flows: &[FlowSize],
     end: Time,
 ) -> Vec<Vec<Proposal>> {
-    let survey = Survey::of(graph, flows);
+    // Most scenarios have no scheme that needs it.
+    let survey = LazyCell::new(|| Survey::of(graph, flows));
     let by_time = scenario.end.when == EndWhen::Time;
     let of = |scheme: &SchemeSpec| {
         let system = system(scenario, scheme)?;
         let transport = scheme.transport.build().ok()?;
         let own = scheme.fabric.as_ref().map(|fabric| fabric.build()).transpose().ok()?;
         let own = own.as_ref().map(|graph| Survey::of(graph, flows));
-        let survey = own.as_ref().unwrap_or(&survey);
+        let survey = own.as_ref().unwrap_or_else(|| &survey);
         let conditions = survey.conditions(&transport, end, by_time)?;
         Some(system.proposals(&conditions))
     };

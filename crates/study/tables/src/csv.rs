@@ -77,6 +77,9 @@ impl<R> Cell<R> {
 }
 
 fn count(value: u64, out: &mut Vec<u8>) {
+    if value < 10 {
+        return out.push(b'0' + value as u8);
+    }
     out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
 }
 

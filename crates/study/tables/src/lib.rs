@@ -16,6 +16,7 @@ pub mod parallel;
 mod parquet_read;
 mod parquet_write;
 pub mod record;
+mod shared;
 mod stopped;
 pub use csv::quoted;
 

@@ -3,16 +3,17 @@
 //! Each run has row groups of its own, of at most [`GROUP`] rows. Runs are in the order of the scenario's schemes and
 //! then of seeds. Numbers are delta-encoded, which is small, and fast to write and read.
 
+use super::shared::Shared;
 use super::table::{Cell, Column, Table, Type, port_name};
 use crate::record::{NEVER, RunRecord};
 use parquet::basic::{ConvertedType, Encoding, LogicalType, Repetition, Type as Physical};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, Int64Type};
-use parquet::errors::Result;
+use parquet::errors::{ParquetError, Result};
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::{
     SerializedColumnWriter, SerializedFileWriter, SerializedRowGroupWriter,
 };
-use parquet::schema::types::{ColumnPath, Type as Schema};
+use parquet::schema::types::{ColumnDescPtr, ColumnPath, Type as Schema};
 use std::io::{self, Write};
 use std::sync::Arc;
 
@@ -31,11 +32,13 @@ impl<R: Clone> Table<R> {
     ) -> io::Result<()> {
         let schema = Arc::new(self.schema()?);
         let mut file = SerializedFileWriter::new(out, schema, Arc::new(self.properties()))?;
+        let described = file.schema_descr().columns().to_vec();
         for &run in runs {
             for (at, rows) in (self.rows)(run).chunks(GROUP).enumerate() {
                 let mut group = file.next_row_group()?;
-                for column in self.columns {
-                    column.write(&Part { run, rows, first: at * GROUP }, &mut group)?;
+                let part = Part { run, rows, first: at * GROUP };
+                for (column, described) in self.columns.iter().zip(&described) {
+                    column.write(&part, ColumnDescPtr::clone(described), &mut group)?;
                 }
                 group.close()?;
             }
@@ -72,6 +75,16 @@ struct Part<'a, R> {
     first: usize,
 }
 
+impl<R> Part<'_, R> {
+    /// By row, the name of a port of the run or of the port's node.
+    fn names(&self, port: fn(&R) -> Option<u32>, node: bool) -> Shared {
+        let (run, none) = (self.run, self.run.ports.len());
+        let key = |row| port(row).map_or(none, |port| (port as usize).min(none));
+        let name = |key: usize| port_name(run, Some(key as u32), node);
+        Shared::by_key(self.rows.iter().map(key), none + 1, name)
+    }
+}
+
 impl<R> Column<R> {
     fn field(&self) -> Result<Arc<Schema>> {
         let unsigned = Some(LogicalType::integer(64, false));
@@ -90,40 +103,33 @@ impl<R> Column<R> {
     fn write<W: Write + Send>(
         &self,
         part: &Part<'_, R>,
+        described: ColumnDescPtr,
         group: &mut SerializedRowGroupWriter<'_, W>,
-    ) -> io::Result<()> {
-        let missing = || io::Error::other(format!("column {} is not in the schema", self.name));
-        let mut writer = group.next_column()?.ok_or_else(missing)?;
-        self.fill(part, &mut writer)?;
-        writer.close()?;
-        Ok(())
-    }
-    fn fill(&self, part: &Part<'_, R>, writer: &mut SerializedColumnWriter<'_>) -> Result<()> {
+    ) -> Result<()> {
         let run = part.run;
         match self.cell {
-            Cell::Scheme => same(run.scheme.as_str().into(), part.rows.len(), writer),
-            Cell::Node(port) => texts(part, writer, |row| port_name(run, port(row), true)),
-            Cell::Port(port) => texts(part, writer, |row| port_name(run, port(row), false)),
-            Cell::Text(get, _) => texts(part, writer, get),
-            Cell::Seed => counts(part, writer, |_, _| run.seed),
-            Cell::Number => counts(part, writer, |number, _| number as u64),
-            Cell::Count(get, _) => counts(part, writer, |_, row| get(row)),
-            Cell::Maybe(get, _) => maybes(part, writer, get),
-            Cell::Flag(get, _) => flags(part, writer, get),
+            Cell::Scheme => Shared::text(&run.scheme, part.rows.len()).append(described, group),
+            Cell::Seed => Shared::number(run.seed, part.rows.len()).append(described, group),
+            Cell::Node(port) => part.names(port, true).append(described, group),
+            Cell::Port(port) => part.names(port, false).append(described, group),
+            Cell::Text(get, _) => fill(group, |column| texts(part, column, get)),
+            Cell::Number => fill(group, |column| counts(part, column, |number, _| number as u64)),
+            Cell::Count(get, _) => fill(group, |column| counts(part, column, |_, row| get(row))),
+            Cell::Maybe(get, _) => fill(group, |column| maybes(part, column, get)),
+            Cell::Flag(get, _) => fill(group, |column| flags(part, column, get)),
         }
     }
 }
 
-/// Writes the same text in all rows.
-fn same(text: ByteArray, rows: usize, writer: &mut SerializedColumnWriter<'_>) -> Result<()> {
-    let values = vec![text; rows.min(BATCH)];
-    let mut left = rows;
-    while left > 0 {
-        let n = left.min(BATCH);
-        writer.typed::<ByteArrayType>().write_batch(&values[..n], None, None)?;
-        left -= n;
-    }
-    Ok(())
+/// Writes the next column of a row group.
+fn fill<W: Write + Send>(
+    group: &mut SerializedRowGroupWriter<'_, W>,
+    cells: impl FnOnce(&mut SerializedColumnWriter<'_>) -> Result<()>,
+) -> Result<()> {
+    let missing = || ParquetError::General("the schema has fewer columns than the table".into());
+    let mut column = group.next_column()?.ok_or_else(missing)?;
+    cells(&mut column)?;
+    column.close()
 }
 
 fn texts<'a, R>(

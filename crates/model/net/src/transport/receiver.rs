@@ -75,6 +75,16 @@ impl Receiver {
         }
     }
 
+    /// A connection that has received all of `segments` and remembers nothing else.
+    pub fn after(segments: u32) -> Receiver {
+        Receiver { next: segments, ..Receiver::new() }
+    }
+
+    /// Whether a connection that has received everything behaves like [`Receiver::after`].
+    pub fn is_over(&self, transport: &Transport) -> bool {
+        transport.delayed_ack() == Time::ZERO && (transport.exact_echo() || !self.echo)
+    }
+
     /// Segments received in order.
     #[inline]
     pub fn delivered(&self) -> u32 {

@@ -223,9 +223,9 @@ impl Host {
         if !self.udp_receivers.is_empty() {
             self.udp_receivers.push(None);
         }
-        let end = self.received.len() as u32 + 1;
-        self.received_first.push(end);
         self.received.push(super::Received::NOTHING);
+        self.received_flows.push(self.plan.conn(conn).first.0);
+        self.received_first.push(self.received.len() as u32);
     }
 
     /// What this host knows of a flow that it receives.

@@ -88,6 +88,8 @@ pub struct Host {
     /// The first own flow, whose results are `sent[0]`.
     first_flow: u32,
     received: Vec<Received>,
+    /// The flows of `received`.
+    received_flows: Vec<u32>,
     /// By received connection, the index of its first flow in `received`.
     received_first: Vec<u32>,
     next_start: usize,
@@ -126,12 +128,11 @@ impl Host {
         let sends = plan.sends(id);
         let flows_of = |conns: &[crate::workload::Conn]| conns.iter().map(|c| c.count).sum::<u32>();
         let own = &plan.traffic.conns[sends.start as usize..sends.end as usize];
-        let mut received_first = vec![0];
+        let (mut received_first, mut received_flows) = (vec![0], Vec::new());
         for &conn in plan.receives(id) {
-            let last = received_first.last().copied().unwrap_or_default();
-            received_first.push(last + plan.traffic.conns[conn as usize].count);
+            received_flows.extend(plan.flows(conn).map(|flow| flow.0));
+            received_first.push(received_flows.len() as u32);
         }
-        let total = received_first.last().copied().unwrap_or_default();
         let triggers =
             plan.triggers(id).iter().map(|&t| (t, plan.traffic.triggers[t as usize].count));
         let tsq_limit = plan.transport.tsq_limit();
@@ -150,7 +151,8 @@ impl Host {
             udp_receivers: Vec::new(),
             sent: vec![Sent::NEVER; flows_of(own) as usize],
             first_flow: own.first().map_or(0, |conn| conn.first.0),
-            received: vec![Received::NOTHING; total as usize],
+            received: vec![Received::NOTHING; received_flows.len()],
+            received_flows,
             received_first,
             next_start: 0,
             wanted: (Time::MAX, 0),
@@ -178,9 +180,8 @@ impl Host {
         let late = self.late_sent.iter().map(|&conn| self.plan.conn(conn).first.0);
         let sent = (self.first_flow..self.first_flow + own).chain(late).zip(&self.sent);
         let sent = sent.map(|(f, s)| FlowResult::Sent(FlowId(f), *s));
-        let conns = self.plan.receives(self.id).iter().chain(&self.late_received);
-        let flows = conns.flat_map(|&conn| self.plan.flows(conn));
-        sent.chain(flows.zip(&self.received).map(|(f, r)| FlowResult::Received(f, *r)))
+        let received = self.received_flows.iter().zip(&self.received);
+        sent.chain(received.map(|(f, r)| FlowResult::Received(FlowId(*f), *r)))
     }
 
     /// The central scheduler's agent, if this host has one.

@@ -74,10 +74,16 @@ pub struct Plan {
 struct Reactions {
     /// The time for events that belong to no connection.
     other: u64,
-    /// Whether paths determine the times of connections.
-    by_paths: bool,
-    /// By connection; empty if all times are `other`.
-    by_conn: Vec<u32>,
+    conns: ConnReactions,
+}
+
+/// The longest times that hosts take to react to packets and timers of connections.
+#[derive(Debug)]
+enum ConnReactions {
+    /// The same for all connections.
+    Same(u64),
+    /// By connection, from their paths.
+    ByPaths(Vec<u32>),
 }
 
 /// The longest reaction time of a host, if neither an option nor paths determine it.
@@ -143,8 +149,7 @@ impl Plan {
             host_keys,
             reactions: Reactions {
                 other: transport_reaction,
-                by_paths: false,
-                by_conn: Vec::new(),
+                conns: ConnReactions::Same(transport_reaction),
             },
             entropy_back: Vec::new(),
             numbered: false,
@@ -216,15 +221,16 @@ impl Plan {
         if self.transport.processing().is_some() {
             return;
         }
-        let conns = self.traffic.conns.iter().zip(&self.entropy);
-        let alike = same_rate(graph, wiring).map(|rate| self.transport.packet_time(rate));
         let of = |(conn, entropy): (&Conn, &u16)| {
-            let time =
-                alike.unwrap_or_else(|| self.path_time(conn, *entropy, graph, wiring, routes));
-            time.as_ps() as u32
+            self.path_time(conn, *entropy, graph, wiring, routes).as_ps() as u32
         };
-        let by_conn = conns.map(of).collect();
-        self.reactions = Reactions { by_paths: true, by_conn, ..self.reactions };
+        self.reactions.conns = match same_rate(graph, wiring) {
+            Some(rate) => ConnReactions::Same(self.transport.packet_time(rate).as_ps()),
+            None => {
+                let conns = self.traffic.conns.iter().zip(&self.entropy);
+                ConnReactions::ByPaths(conns.map(of).collect())
+            }
+        };
     }
     /// The time of one full packet at the slowest link of a connection's path.
     fn path_time(
@@ -245,10 +251,12 @@ impl Plan {
     /// The longest time that a host takes to react to packets and timers of `conn`, in picoseconds.
     #[inline]
     pub fn reaction(&self, conn: u32) -> u64 {
-        match self.reactions.by_conn.get(conn as usize) {
-            Some(span) => u64::from(*span),
-            None if self.is_late(conn) => self.late_conn(conn).reaction,
-            None => self.reactions.other,
+        match &self.reactions.conns {
+            ConnReactions::Same(span) => *span,
+            ConnReactions::ByPaths(spans) => match spans.get(conn as usize) {
+                Some(span) => u64::from(*span),
+                None => self.late_conn(conn).reaction,
+            },
         }
     }
     /// The reaction time of a late connection whose packets have this hash input.
@@ -260,9 +268,11 @@ impl Plan {
         wiring: &Wiring,
         routes: &Routes,
     ) -> u64 {
-        match self.reactions.by_paths {
-            true => self.path_time(conn, entropy, graph, wiring, routes).as_ps(),
-            false => self.reactions.other,
+        match self.reactions.conns {
+            ConnReactions::Same(span) => span,
+            ConnReactions::ByPaths(_) => {
+                self.path_time(conn, entropy, graph, wiring, routes).as_ps()
+            }
         }
     }
     /// The hash inputs of the packets and the acknowledgements of a late connection, the `nth` of its sender, or the

@@ -6,7 +6,7 @@ use crate::id::{FlowId, HostId};
 use crate::node::Cx;
 use crate::time::Time;
 use crate::transport::{Receiver, Sender, Transport};
-use crate::workload::When;
+use crate::workload::{Conn, When};
 
 /// The fields that all packets of one direction of a connection share.
 #[derive(Clone, Copy, Debug)]
@@ -93,7 +93,8 @@ impl TcpSender {
 }
 
 impl TcpReceiver {
-    fn new(host: &Host, conn: u32) -> TcpReceiver {
+    /// The end of a connection that has received nothing, or that was freed when it had received its only flow.
+    fn new(host: &Host, conn: u32, ordinal: usize) -> TcpReceiver {
         let info = host.plan.conn(conn);
         let mut receiver = TcpReceiver {
             receiver: Receiver::new(),
@@ -110,6 +111,11 @@ impl TcpReceiver {
             last_flow: info.first.0 + info.count,
         };
         receiver.extend(host);
+        let first = host.received[host.received_first[ordinal] as usize];
+        if info.count == 1 && first.finished < Time::MAX {
+            receiver.receiver = Receiver::after(receiver.boundary);
+            (receiver.flow, receiver.boundary) = (receiver.last_flow, u32::MAX);
+        }
         receiver
     }
 
@@ -263,7 +269,7 @@ impl Host {
     pub(super) fn on_data(&mut self, packet: &Packet, cx: &mut Cx<'_>) {
         let ordinal = self.plan.rx_ordinal(packet.flow) as usize;
         if self.receivers[ordinal].is_none() {
-            self.receivers[ordinal] = Some(Box::new(TcpReceiver::new(self, packet.flow)));
+            self.receivers[ordinal] = Some(Box::new(TcpReceiver::new(self, packet.flow, ordinal)));
         }
         let Some(tcp) = &mut self.receivers[ordinal] else { return };
         let reply = tcp.receiver.on_data(packet, &self.plan.transport, cx.now);
@@ -283,10 +289,10 @@ impl Host {
     /// The flow that is being received is complete, and perhaps later ones of the connection.
     fn deliver(&mut self, ordinal: usize, cx: &mut Cx<'_>) {
         let Some(mut tcp) = self.receivers[ordinal].take() else { return };
-        let info = *self.plan.conn(tcp.header.conn);
+        let Conn { first, count, .. } = *self.plan.conn(tcp.header.conn);
         while tcp.receiver.delivered() >= tcp.boundary && tcp.flow < tcp.last_flow {
             let flow = tcp.flow;
-            let at = self.received_first[ordinal] + (flow - info.first.0);
+            let at = self.received_first[ordinal] + (flow - first.0);
             let bytes = self.plan.flow(flow).bytes;
             self.received[at as usize] = super::Received { finished: cx.now, bytes };
             tcp.flow += 1;
@@ -298,7 +304,12 @@ impl Host {
             cx.complete();
             self.flow_done(flow, When::Received, cx);
         }
-        self.receivers[ordinal] = Some(tcp);
+        // The end of a connection whose only flow is there is freed: those of later flows reuse its memory, which is in
+        // the cache.
+        let is_last = tcp.flow == tcp.last_flow && count == 1;
+        if !(is_last && tcp.receiver.is_over(&self.plan.transport)) {
+            self.receivers[ordinal] = Some(tcp);
+        }
     }
 
     fn arm_acknowledgement(&mut self, ordinal: usize, cx: &mut Cx<'_>) {

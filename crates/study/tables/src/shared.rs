@@ -1,0 +1,259 @@
+//! Columns of Parquet with values that many rows share. A page has each value once, and another the number of each row's value.
+//!
+//! The library would look up the value of each row by its hash. Here the value follows from the run or from the number of a
+//! port, so only the values themselves are looked up.
+
+use bytes::Bytes;
+use parquet::basic::{Encoding, EncodingMask, PageType};
+use parquet::column::page::{CompressedPage, Page, PageWriter};
+use parquet::column::writer::ColumnCloseResult;
+use parquet::data_type::ByteArray;
+use parquet::errors::Result;
+use parquet::file::metadata::{ColumnChunkMetaData, PageEncodingStats};
+use parquet::file::statistics::Statistics;
+use parquet::file::writer::{SerializedPageWriter, SerializedRowGroupWriter, TrackedWrite};
+use parquet::schema::types::ColumnDescPtr;
+use std::collections::BTreeMap;
+use std::io::Write;
+
+/// No number.
+const NONE: u32 = u32::MAX;
+
+/// A column in one row group.
+pub(crate) struct Shared {
+    /// The values, each once, in the order of their first rows, as Parquet has them.
+    values: Vec<u8>,
+    count: u32,
+    statistics: Statistics,
+    /// By row, the number of its value.
+    rows: Vec<u32>,
+}
+
+impl Shared {
+    /// The same text in all `rows`.
+    pub fn text(text: &str, rows: usize) -> Shared {
+        Shared::texts(&[text], vec![0; rows])
+    }
+
+    /// The same number in all `rows`.
+    pub fn number(number: u64, rows: usize) -> Shared {
+        let (value, none) = (Some(number as i64), Some(0));
+        Shared {
+            values: number.to_le_bytes().to_vec(),
+            count: 1,
+            statistics: Statistics::int64(value, value, None, none, false),
+            rows: vec![0; rows],
+        }
+    }
+
+    /// A text for each of `keys`, which are below `most`.
+    pub fn by_key<'a>(
+        keys: impl Iterator<Item = usize>,
+        most: usize,
+        text_of: impl Fn(usize) -> &'a str,
+    ) -> Shared {
+        let (mut texts, mut numbers) = (Vec::new(), BTreeMap::new());
+        let mut number = |text: &'a str| {
+            *numbers.entry(text).or_insert_with(|| {
+                texts.push(text);
+                texts.len() as u32 - 1
+            })
+        };
+        let mut by_key = vec![NONE; most];
+        let rows = keys.map(|key| {
+            if by_key[key] == NONE {
+                by_key[key] = number(text_of(key));
+            }
+            by_key[key]
+        });
+        let rows = rows.collect();
+        Shared::texts(&texts, rows)
+    }
+
+    /// Texts, each behind its length.
+    fn texts(texts: &[&str], rows: Vec<u32>) -> Shared {
+        let mut values = Vec::new();
+        for text in texts {
+            values.extend_from_slice(&(text.len() as u32).to_le_bytes());
+            values.extend_from_slice(text.as_bytes());
+        }
+        let value = |text: Option<&&str>| text.map(|text| ByteArray::from(*text));
+        let (least, most) = (value(texts.iter().min()), value(texts.iter().max()));
+        let statistics = Statistics::byte_array(least, most, None, Some(0), false);
+        Shared { values, count: texts.len() as u32, statistics, rows }
+    }
+
+    /// Appends the column to a row group.
+    pub fn append(
+        self,
+        column: ColumnDescPtr,
+        group: &mut SerializedRowGroupWriter<'_, impl Write + Send>,
+    ) -> Result<()> {
+        let mut chunk = TrackedWrite::new(Vec::new());
+        let mut pages = SerializedPageWriter::new(&mut chunk);
+        let numbers = self.numbers();
+        let values = pages.write_page(whole(Page::DictionaryPage {
+            buf: self.values.into(),
+            num_values: self.count,
+            encoding: Encoding::PLAIN,
+            is_sorted: false,
+        }))?;
+        let numbers = pages.write_page(whole(Page::DataPage {
+            buf: numbers.into(),
+            num_values: self.rows.len() as u32,
+            encoding: Encoding::RLE_DICTIONARY,
+            def_level_encoding: Encoding::RLE,
+            rep_level_encoding: Encoding::RLE,
+            statistics: None,
+        }))?;
+        let encodings = [Encoding::PLAIN, Encoding::RLE, Encoding::RLE_DICTIONARY];
+        let bytes = values.bytes_written + numbers.bytes_written;
+        let metadata = ColumnChunkMetaData::builder(column)
+            .set_encodings_mask(EncodingMask::new_from_encodings(encodings.iter()))
+            .set_page_encoding_stats(vec![
+                one_page(PageType::DICTIONARY_PAGE, Encoding::PLAIN),
+                one_page(PageType::DATA_PAGE, Encoding::RLE_DICTIONARY),
+            ])
+            .set_total_compressed_size(bytes as i64)
+            .set_total_uncompressed_size(bytes as i64)
+            .set_num_values(self.rows.len() as i64)
+            .set_dictionary_page_offset(Some(values.offset as i64))
+            .set_data_page_offset(numbers.offset as i64)
+            .set_statistics(self.statistics)
+            .build()?;
+        let close = ColumnCloseResult {
+            bytes_written: bytes,
+            rows_written: self.rows.len() as u64,
+            metadata,
+            bloom_filter: None,
+            column_index: None,
+            offset_index: None,
+        };
+        group.append_column(&Bytes::from(chunk.into_inner()?), close)
+    }
+
+    /// The number of bits of each number, and the numbers.
+    fn numbers(&self) -> Vec<u8> {
+        let bits = (self.count - 1).checked_ilog2().map_or(0, |log| log + 1);
+        let mut bytes = vec![bits as u8];
+        match bits {
+            0 => repeated(self.rows.len(), &mut bytes),
+            _ => packed(&self.rows, bits, &mut bytes),
+        }
+        bytes
+    }
+}
+
+/// A page that is not compressed.
+fn whole(page: Page) -> CompressedPage {
+    let bytes = page.buffer().len();
+    CompressedPage::new(page, bytes)
+}
+
+fn one_page(page_type: PageType, encoding: Encoding) -> PageEncodingStats {
+    PageEncodingStats { page_type, encoding, count: 1 }
+}
+
+/// A run of `rows` zeros, which have no bits.
+fn repeated(rows: usize, out: &mut Vec<u8>) {
+    varint((rows as u64) << 1, out);
+}
+
+/// A run of numbers in groups of eight, `bits` for each, the lowest first.
+fn packed(numbers: &[u32], bits: u32, out: &mut Vec<u8>) {
+    let groups = numbers.len().div_ceil(8);
+    varint((groups as u64) << 1 | 1, out);
+    let end = out.len() + groups * bits as usize;
+    let (mut waiting, mut count) = (0u64, 0);
+    for number in numbers {
+        waiting |= u64::from(*number) << count;
+        count += bits;
+        if count >= 32 {
+            out.extend_from_slice(&(waiting as u32).to_le_bytes());
+            waiting >>= 32;
+            count -= 32;
+        }
+    }
+    out.extend_from_slice(&waiting.to_le_bytes());
+    // The last group is filled with zeros.
+    out.resize(end, 0);
+}
+
+/// A number in groups of seven bits, the lowest first; the eighth bit says that there are more.
+fn varint(mut number: u64, out: &mut Vec<u8>) {
+    while number >= 1 << 7 {
+        out.push(number as u8 | 1 << 7);
+        number >>= 7;
+    }
+    out.push(number as u8);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::{PortRow, RunRecord, SampleRow};
+    use crate::tables::SAMPLES;
+    use parquet::file::reader::{FileReader, SerializedFileReader};
+    use parquet::record::Field;
+
+    /// The cells of a row as text.
+    fn cells(row: &parquet::record::Row) -> Vec<String> {
+        let text = |field: &Field| match field {
+            Field::Str(text) => text.clone(),
+            other => other.to_string(),
+        };
+        row.get_column_iter().map(|(_, field)| text(field)).collect()
+    }
+
+    /// Written samples of `ports` ports are what other programs read.
+    fn are_read(ports: u32, rows: u32) {
+        // Two neighbouring ports have one node. The last port does not exist, so it has no name.
+        let port = |at: u32| PortRow {
+            node: format!("s{}", at / 2),
+            port: format!("p{at}"),
+            ..PortRow::default()
+        };
+        let sample = |at: u32| SampleRow {
+            t_ps: at.into(),
+            port: at * 7 % (ports + 1),
+            ..SampleRow::default()
+        };
+        let run = RunRecord {
+            scheme: "a scheme".into(),
+            seed: 3,
+            ports: (0..ports).map(port).collect(),
+            samples: (0..rows).map(sample).collect(),
+            ..RunRecord::default()
+        };
+        let mut file = Vec::new();
+        SAMPLES.parquet(&[&run], &mut file).unwrap();
+        let file = SerializedFileReader::new(Bytes::from(file)).unwrap();
+        let read: Vec<Vec<String>> =
+            file.get_row_iter(None).unwrap().map(|row| cells(&row.unwrap())).collect();
+        let expected = run.samples.iter().map(|sample| {
+            let port = run.ports.get(sample.port as usize).cloned().unwrap_or_default();
+            let (time, index) = (sample.t_ps.to_string(), sample.port.to_string());
+            [
+                "a scheme".into(),
+                "3".into(),
+                time,
+                port.node,
+                port.port,
+                "0".into(),
+                "0".into(),
+                index,
+            ]
+            .to_vec()
+        });
+        assert_eq!(read, expected.collect::<Vec<_>>(), "{ports} ports, {rows} rows");
+    }
+
+    #[test]
+    fn shared_values_are_read() {
+        for (ports, rows) in
+            [(0, 1), (1, 5), (1, 8), (2, 17), (7, 100), (300, 1_001), (5_000, 20_000)]
+        {
+            are_read(ports, rows);
+        }
+    }
+}
