@@ -6,7 +6,7 @@ use crate::line::{ColdState, Discipline, Line, PORT_MASK};
 use crate::links::Shared;
 use crate::network::{Layout, Network, Place, Queue};
 use crate::parallel::{self, Until, Watch};
-use crate::sample::{Sample, Sampler};
+use crate::sample::{self, Sample, Sampler};
 use crate::shard::{Part, Shard};
 use slotline_net::node::host::{FlowResult, Host};
 use slotline_net::node::{DropReason, Node, Note, PacketAccount};
@@ -258,7 +258,7 @@ pub(crate) fn gather(mut shards: Vec<Shard>, reached: Time, threads: usize) -> O
     for shard in &mut shards {
         absorb(&mut outcome, shard);
     }
-    outcome.samples.sort_unstable_by_key(|s| (s.time, s.series));
+    sample::sort(&mut outcome.samples);
     outcome.journal.sort();
     outcome.notes.sort_by_key(|(time, note)| (*time, note.host()));
     outcome.digest = digest(&outcome);

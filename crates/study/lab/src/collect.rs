@@ -188,9 +188,10 @@ impl Scene {
     /// The rows of samples.
     pub(crate) fn samples(&self, samples: &[slotline_sim::Sample]) -> Vec<SampleRow> {
         let row_of = self.rows();
+        let ports: Vec<u32> = self.sampled.iter().map(|end| row_of[end]).collect();
         let row = |sample: &slotline_sim::Sample| SampleRow {
             t_ps: sample.time,
-            port: row_of[&self.sampled[sample.series as usize]],
+            port: ports[sample.series as usize],
             queue_bytes: sample.queued,
             tx_bytes: sample.sent,
         };

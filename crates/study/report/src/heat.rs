@@ -4,7 +4,7 @@ use super::links::Links;
 use super::plot::{
     Axis, Bars, Division, Figure, Heat, HeatPanel, Measure, Missing, Plot, Row, Shape,
 };
-use super::view::{View, samples_at, seconds};
+use super::view::{View, seconds};
 use slotline_lab::output::format;
 use slotline_lab::record::{PortRow, RunRecord};
 use std::collections::BTreeSet;
@@ -85,26 +85,43 @@ fn panel(scheme: usize, run: &RunRecord, ports: &[Option<usize>]) -> HeatPanel {
     if edges.last() != times.last() {
         edges.extend(times.last());
     }
-    let row = |port: &Option<usize>| cells(run, *port, &edges);
+    let sent = sent(run, &edges);
+    let row = |port: &Option<usize>| cells(run, *port, &edges, &sent);
     HeatPanel {
         scheme,
         permille: ports.iter().map(row).collect(),
-        edges: edges.into_iter().map(seconds).collect(),
+        edges: edges.iter().copied().map(seconds).collect(),
     }
 }
 
-/// Utilisation between neighbouring `edges`, which are times of samples; -1 if the port has none.
-fn cells(run: &RunRecord, port: Option<usize>, edges: &[u64]) -> Vec<i32> {
-    let Some(port) = port else { return vec![-1; edges.len() - 1] };
-    let mut sent: Vec<Option<u64>> = vec![None; edges.len()];
-    sent[0] = Some(0);
-    for sample in samples_at(run, port as u32) {
-        if let Ok(at) = edges.binary_search(&sample.t_ps) {
-            sent[at] = Some(sample.tx_bytes);
+/// By port, the bytes that were sent until each of `edges`, as far as there are samples.
+fn sent(run: &RunRecord, edges: &[u64]) -> Vec<Vec<Option<u64>>> {
+    let mut sent = vec![vec![]; run.ports.len()];
+    for samples in run.samples.chunk_by(|a, b| a.t_ps == b.t_ps) {
+        let Ok(at) = edges.binary_search(&samples[0].t_ps) else { continue };
+        for sample in samples {
+            if let Some(sent) = sent.get_mut(sample.port as usize) {
+                sent.resize(edges.len(), None);
+                sent[at] = Some(sample.tx_bytes);
+            }
         }
     }
+    sent
+}
+
+/// Utilisation between neighbouring `edges`, which are times of samples; -1 if the port has none.
+fn cells(
+    run: &RunRecord,
+    port: Option<usize>,
+    edges: &[u64],
+    sent: &[Vec<Option<u64>>],
+) -> Vec<i32> {
+    let sampled =
+        port.and_then(|port| Some((port, sent.get(port).filter(|sent| !sent.is_empty())?)));
+    let Some((port, sent)) = sampled else { return vec![-1; edges.len() - 1] };
+    let sent = |at: usize| if at == 0 { Some(sent[0].unwrap_or(0)) } else { sent[at] };
     let rate = run.ports.get(port).map_or(0, |port| port.rate_bps);
-    let cell = |at: usize| match (sent[at], sent[at + 1]) {
+    let cell = |at: usize| match (sent(at), sent(at + 1)) {
         (Some(a), Some(b)) => permille(b.saturating_sub(a), rate, edges[at + 1] - edges[at]),
         _ => -1,
     };

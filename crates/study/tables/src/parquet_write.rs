@@ -102,8 +102,8 @@ impl<R> Column<R> {
         let run = part.run;
         match self.cell {
             Cell::Scheme => same(run.scheme.as_str().into(), part.rows.len(), writer),
-            Cell::Node(port) => texts(part, writer, |row| port_name(run, port(row), true)),
-            Cell::Port(port) => texts(part, writer, |row| port_name(run, port(row), false)),
+            Cell::Node(port) => port_names(part, writer, port, true),
+            Cell::Port(port) => port_names(part, writer, port, false),
             Cell::Text(get, _) => texts(part, writer, get),
             Cell::Seed => counts(part, writer, |_, _| run.seed),
             Cell::Number => counts(part, writer, |number, _| number as u64),
@@ -142,6 +142,27 @@ fn texts<'a, R>(
             last.clone()
         });
         let values: Vec<ByteArray> = values.collect();
+        writer.typed::<ByteArrayType>().write_batch(&values, None, None)?;
+    }
+    Ok(())
+}
+
+/// Writes the names of ports, or of their nodes. Neighbouring rows often have different ports, so each name is created
+/// only once.
+fn port_names<R>(
+    part: &Part<'_, R>,
+    writer: &mut SerializedColumnWriter<'_>,
+    port: fn(&R) -> Option<u32>,
+    node: bool,
+) -> Result<()> {
+    let name = |port| ByteArray::from(port_name(part.run, port, node));
+    let names: Vec<ByteArray> = (0..part.run.ports.len() as u32).map(|at| name(Some(at))).collect();
+    let none = name(None);
+    let name = |row: &R| port(row).and_then(|at| names.get(at as usize)).unwrap_or(&none).clone();
+    let mut values = Vec::with_capacity(BATCH);
+    for rows in part.rows.chunks(BATCH) {
+        values.clear();
+        values.extend(rows.iter().map(name));
         writer.typed::<ByteArrayType>().write_batch(&values, None, None)?;
     }
     Ok(())
