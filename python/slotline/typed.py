@@ -1079,8 +1079,8 @@ class Measure(Table):
     :param sample: Interval between samples of queues and throughput. Without it, no samples are taken.
     :param until: Flows that start at this time or later do not count, nor do samples from then on.
     :param warmup: Flows that start before this time do not count, nor do earlier samples. Default: "0ps".
-    :param why: Whether to find where the time of flows was spent. The run of the first seed is repeated with recorded
-        packets: those of the slowest 1 % of flows, and of as many others as memory allows. Default: true.
+    :param why: Whether to find where the time of flows was spent. The run of the first seed may be repeated with
+        recorded packets: those of the slowest 1 % of flows, and of as many others as memory allows. Default: true.
     """
     capture: Sequence[str] | None = None
     capture_limit: int | None = None

@@ -1,7 +1,7 @@
 //! Runs a network and collects the outcome.
 
 use crate::calendar::{Entry, Windows};
-use crate::journal::{Follow, Journal, Recorder};
+use crate::journal::{Journal, Recorder};
 use crate::line::{ColdState, Discipline, Line, PORT_MASK};
 use crate::links::Shared;
 use crate::network::{Layout, Network, Place, Queue};
@@ -194,26 +194,18 @@ fn build(
             routes: Arc::clone(&network.routes),
             nodes,
         };
-        let ports = part.lines.len();
         let mut shard = Shard::new(Arc::clone(&shared), index, part, windows);
-        shard.links.recorder = recorder(&network.follow, &shared.layout, first_port, ports);
-        let recorded = shard.links.recorder.is_some();
+        let recorded = network.follow.any();
+        shard.links.recorder = recorded.then(|| {
+            let own = shared.cuts[index]..shared.cuts[index + 1];
+            let shards = shared.cuts.len() as u64 - 1;
+            Box::new(Recorder::new(&network.follow, &shared.layout, own, shards))
+        });
         shard.effects.keep_notes(if recorded { Time::MAX } else { network.follow.notes_until });
         shards.push(shard);
     }
     shards.reverse();
     shards
-}
-
-/// The recorder of the shard whose `ports` ports begin at `first`, if packets are recorded.
-fn recorder(follow: &Follow, layout: &Layout, first: usize, ports: usize) -> Option<Box<Recorder>> {
-    let captured = (0..).zip(&follow.ports).filter_map(|(place, (node, port))| {
-        let at = (layout.port(*node, *port) as usize).checked_sub(first)?;
-        (at < ports).then_some((at, place))
-    });
-    let captured: Vec<(usize, u16)> = captured.collect();
-    let wanted = !follow.conns.is_empty() || !follow.ports.is_empty();
-    wanted.then(|| Box::new(Recorder::new(follow, ports, &captured)))
 }
 
 /// The sending ends of all links, by port index; a node's own slot gets an unused one.
@@ -262,7 +254,6 @@ pub(crate) fn gather(mut shards: Vec<Shard>, reached: Time, threads: usize) -> O
     if !outcome.samples.is_sorted_by_key(order) {
         outcome.samples.sort_by_key(order);
     }
-    outcome.journal.sort();
     outcome.notes.sort_by_key(|(time, note)| (*time, note.host()));
     outcome.digest = digest(&outcome);
     outcome

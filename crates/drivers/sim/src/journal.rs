@@ -2,7 +2,9 @@
 //!
 //! The record does not affect a run: a recorded run has the same digest.
 
+use crate::crossings::{Crossing, Log};
 use crate::line::Line;
+use crate::network::Layout;
 use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::{NodeId, PortId};
 use slotline_net::time::Time;
@@ -13,12 +15,24 @@ use std::collections::VecDeque;
 pub struct Follow {
     /// Connections whose packets are all recorded at every port, acknowledgements included.
     pub conns: Vec<u32>,
+    /// The number of crossings of these above which connections are given up, those first whose segments have the highest
+    /// numbers; `None` for no limit.
+    pub room: Option<u64>,
+    /// The connections that are not given up, in order.
+    pub lasting: Vec<u32>,
     /// Ports at which every packet that leaves is recorded.
     pub ports: Vec<(NodeId, PortId)>,
     /// The largest number of packets recorded at each of these ports. Later packets are only counted.
     pub limit: u64,
     /// Notes of nodes are recorded up to this time, or to the end if packets are recorded.
     pub notes_until: Time,
+}
+
+impl Follow {
+    /// Whether packets are recorded.
+    pub(crate) fn any(&self) -> bool {
+        !self.conns.is_empty() || !self.ports.is_empty()
+    }
 }
 
 /// One packet over one link.
@@ -39,42 +53,71 @@ pub struct Hop {
 }
 
 /// The recorded packets.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct Journal {
-    /// Hops of followed connections, in order of arrival, then of node and port.
-    pub hops: Vec<Hop>,
+    /// What each shard recorded of followed connections.
+    logs: Vec<Log>,
     /// By captured port: the packets that left it, in order, and the number of further packets.
     pub captures: Vec<(Vec<Hop>, u64)>,
 }
 
+/// A port of a recorder's shard.
+#[derive(Clone, Copy)]
+struct Place {
+    node: NodeId,
+    port: PortId,
+    /// Its place in [`Follow::ports`], if it is captured.
+    capture: u16,
+}
+
 /// Records packets in one shard.
 pub(crate) struct Recorder {
-    conns: Vec<u64>,
-    /// By port of the shard: its place in `captures`, if it is captured.
-    ports: Vec<u16>,
+    log: Log,
+    /// The index of the shard's first port.
+    first: u32,
+    /// By port of the shard.
+    places: Vec<Place>,
     /// By captured port: the number of packets that may still be recorded.
     left: Vec<u64>,
     /// By port of the shard: followed packets that had not started when their departure was decided, in order.
-    expected: Vec<VecDeque<Hop>>,
-    journal: Journal,
+    expected: Vec<VecDeque<(u32, Crossing)>>,
+    captures: Vec<(Vec<Hop>, u64)>,
 }
 
 const NOT_CAPTURED: u16 = u16::MAX;
 
 impl Recorder {
-    /// A recorder for a shard with `ports` ports. `captured` has the place of each captured port in the shard, and its
-    /// place in [`Follow::ports`].
-    pub fn new(follow: &Follow, ports: usize, captured: &[(usize, u16)]) -> Recorder {
-        let words = follow.conns.iter().max().map_or(0, |last| *last as usize / 64 + 1);
-        let mut conns = vec![0u64; words];
-        follow.conns.iter().for_each(|conn| conns[*conn as usize / 64] |= 1 << (conn % 64));
-        let mut places = vec![NOT_CAPTURED; ports];
-        captured.iter().for_each(|&(port, place)| places[port] = place);
-        let captures = vec![(Vec::new(), 0); follow.ports.len()];
-        let left = vec![follow.limit; captures.len()];
-        let journal = Journal { hops: Vec::new(), captures };
-        let expected = vec![VecDeque::new(); ports];
-        Recorder { conns, ports: places, left, expected, journal }
+    /// A recorder for one of `shards` shards, that with the ports `own`.
+    pub fn new(
+        follow: &Follow,
+        layout: &Layout,
+        own: std::ops::Range<u32>,
+        shards: u64,
+    ) -> Recorder {
+        let place = |index: u32| {
+            let node = layout.node[index as usize];
+            let port = PortId((index - layout.first[node as usize]) as u16);
+            Place { node: NodeId(node), port, capture: NOT_CAPTURED }
+        };
+        let mut places: Vec<Place> = own.clone().map(place).collect();
+        for (number, &(node, port)) in (0..).zip(&follow.ports) {
+            let index = layout.port(node, port);
+            if own.contains(&index) {
+                places[(index - own.start) as usize].capture = number;
+            }
+        }
+        Recorder {
+            log: Log::new(
+                &follow.conns,
+                follow.lasting.clone(),
+                follow.room.map_or(u64::MAX, |room| room / shards),
+            ),
+            first: own.start,
+            left: vec![follow.limit; follow.ports.len()],
+            expected: vec![VecDeque::new(); places.len()],
+            captures: vec![(Vec::new(), 0); follow.ports.len()],
+            places,
+        }
     }
 
     /// Whether all packets of a port are recorded.
@@ -82,30 +125,27 @@ impl Recorder {
         !self.left.is_empty()
     }
 
-    /// Whether a packet that leaves by the shard's port `at` is recorded.
+    /// Records a packet that was given to `line`, that of the shard's port `at`, if it is wanted. It leaves with `flags`
+    /// added.
     #[inline]
-    pub fn wants(&self, at: usize, packet: &Packet) -> bool {
-        self.ports[at] != NOT_CAPTURED || self.follows(packet)
-    }
-
-    /// Records a packet that was given to the line of the shard's port `at`.
-    pub fn note(&mut self, at: usize, line: &Line, hop: Hop) {
-        let capture = self.ports[at];
-        let followed = self.follows(&hop.packet);
-        let hop = hop.on(line);
-        if followed {
-            self.journal.hops.push(hop);
+    pub fn note(&mut self, at: usize, line: &Line, packet: &Packet, flags: u8, arrive: u64) {
+        if self.follows(packet) {
+            self.log.push(packet.flow, self.crossing(at, line, packet, arrive));
         }
-        if capture != NOT_CAPTURED {
-            self.capture(usize::from(capture), hop);
+        if self.captures() && self.places[at].capture != NOT_CAPTURED {
+            let packet = Packet { flags: packet.flags | flags, ..*packet };
+            self.capture(at, line, packet, arrive);
         }
     }
 
-    /// Records a followed packet that was given to the line of the shard's port `at` at `now` and has not started. Its
-    /// departure may still change.
-    pub fn expect(&mut self, at: usize, line: &Line, hop: Hop, now: u64) {
-        self.settle(at, now);
-        self.expected[at].push_back(hop.on(line));
+    /// Records a packet, if it is followed, that was given to `line`, that of the shard's port `at`, at `now` and has
+    /// not started. Its departure may still change.
+    pub fn expect(&mut self, at: usize, line: &Line, packet: &Packet, arrive: u64, now: u64) {
+        if self.follows(packet) {
+            self.settle(at, now);
+            let crossing = self.crossing(at, line, packet, arrive);
+            self.expected[at].push_back((packet.flow, crossing));
+        }
     }
 
     /// The packets of the shard's port `at` that have not started before `now` leave at another time.
@@ -116,72 +156,78 @@ impl Recorder {
 
     /// The packets of the shard's port `at` that start before `now` have left.
     fn settle(&mut self, at: usize, now: u64) {
-        while let Some(hop) = self.expected[at].pop_front_if(|hop| hop.start < now) {
-            self.journal.hops.push(hop);
+        while let Some((conn, crossing)) = self.expected[at].pop_front_if(|(_, it)| it.start < now)
+        {
+            self.push(conn, crossing);
         }
     }
 
-    fn capture(&mut self, place: usize, hop: Hop) {
-        let (hops, omitted) = &mut self.journal.captures[place];
-        match self.left[place].checked_sub(1) {
-            Some(left) => {
-                self.left[place] = left;
-                hops.push(hop);
-            }
-            None => *omitted += 1,
+    /// Records a crossing of a connection that may have been given up.
+    fn push(&mut self, conn: u32, crossing: Crossing) {
+        if self.log.follows(conn) {
+            self.log.push(conn, crossing);
         }
+    }
+
+    #[inline]
+    fn crossing(&self, at: usize, line: &Line, packet: &Packet, arrive: u64) -> Crossing {
+        // The slot for each node's own events does not count as a port.
+        let port = self.first + at as u32 - self.places[at].node.0;
+        Crossing::of(packet, port, line.free_at - line.time_for(packet.len), arrive)
+    }
+
+    fn capture(&mut self, at: usize, line: &Line, packet: Packet, arrive: u64) {
+        let Place { node, port, capture } = self.places[at];
+        let (hops, omitted) = &mut self.captures[usize::from(capture)];
+        let left = &mut self.left[usize::from(capture)];
+        if *left == 0 {
+            *omitted += 1;
+            return;
+        }
+        *left -= 1;
+        let leave = line.free_at;
+        let start = leave - line.time_for(packet.len);
+        hops.push(Hop { start, leave, arrive, node, port, packet });
     }
 
     /// Takes the packets that left captured ports since the last call, each with the place of its port in
     /// [`Follow::ports`].
     pub fn take(&mut self) -> impl Iterator<Item = (usize, Hop)> {
-        let captures = self.journal.captures.iter_mut().enumerate();
+        let captures = self.captures.iter_mut().enumerate();
         captures.flat_map(|(place, (hops, _))| hops.drain(..).map(move |hop| (place, hop)))
     }
 
     #[inline]
     fn follows(&self, packet: &Packet) -> bool {
-        let of_conn = matches!(packet.kind, Kind::Data | Kind::Ack);
-        let word = self.conns.get(packet.flow as usize / 64);
-        of_conn && word.is_some_and(|word| word >> (packet.flow % 64) & 1 == 1)
+        matches!(packet.kind, Kind::Data | Kind::Ack) && self.log.follows(packet.flow)
     }
 
     pub fn finish(mut self) -> Journal {
-        self.journal.hops.extend(self.expected.into_iter().flatten());
-        self.journal
-    }
-}
-
-impl Hop {
-    /// The hop of a packet that was given to `line` last.
-    fn on(self, line: &Line) -> Hop {
-        let leave = line.free_at;
-        Hop { start: leave - line.time_for(self.packet.len), leave, ..self }
+        for (conn, crossing) in std::mem::take(&mut self.expected).into_iter().flatten() {
+            self.push(conn, crossing);
+        }
+        Journal { logs: vec![self.log], captures: self.captures }
     }
 }
 
 impl Journal {
+    /// Whether all packets of a connection were recorded.
+    pub fn has(&self, conn: u32) -> bool {
+        !self.logs.is_empty() && self.logs.iter().all(|log| log.follows(conn))
+    }
+
+    /// The recorded packets of a connection, in no particular order.
+    pub fn crossings(&self, conn: u32) -> Vec<Crossing> {
+        self.logs.iter().flat_map(|log| log.of(conn)).collect()
+    }
+
     /// Adds what another shard recorded.
     pub(crate) fn absorb(&mut self, other: Journal) {
-        add(&mut self.hops, other.hops);
+        self.logs.extend(other.logs);
         self.captures.resize_with(other.captures.len(), Default::default);
         for (mine, theirs) in self.captures.iter_mut().zip(other.captures) {
-            add(&mut mine.0, theirs.0);
+            mine.0.extend(theirs.0);
             mine.1 += theirs.1;
         }
-    }
-
-    /// Puts hops into an order that does not depend on shards.
-    pub(crate) fn sort(&mut self) {
-        self.hops.sort_unstable_by_key(|hop| (hop.arrive, hop.node, hop.port));
-    }
-}
-
-/// Adds hops. The first are not copied, so that a long journal is in memory once.
-fn add(mine: &mut Vec<Hop>, theirs: Vec<Hop>) {
-    if mine.is_empty() {
-        *mine = theirs;
-    } else {
-        mine.extend(theirs);
     }
 }

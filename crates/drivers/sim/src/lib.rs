@@ -16,6 +16,7 @@ mod ahead;
 mod at_once;
 mod calendar;
 mod carry_out;
+mod crossings;
 mod departure;
 mod engine;
 pub mod flow;
@@ -30,6 +31,7 @@ mod session;
 mod shard;
 mod stepper;
 
+pub use crossings::Crossing;
 pub use engine::{Conservation, Options, Outcome, PortCounters, run};
 pub use journal::{Follow, Hop, Journal};
 pub use network::{Network, Place, Queue};

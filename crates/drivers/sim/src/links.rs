@@ -2,7 +2,7 @@
 
 use crate::calendar::{Calendar, Entry, Windows};
 use crate::departure::Waiting;
-use crate::journal::{Hop, Recorder};
+use crate::journal::Recorder;
 use crate::line::{ColdState, Discipline, Line, Offer, PORT_MASK};
 use crate::network::Layout;
 use crate::node_events::{NodeEvent, NodeEvents};
@@ -177,11 +177,14 @@ impl Links {
     ) {
         let packet = &self.calendar.get(position).packet;
         let at = (port - self.first_port) as usize;
-        if RECORDED && self.recorder.as_ref().is_some_and(|recorder| recorder.wants(at, packet)) {
-            let mut packet = *packet;
-            return self.send(port, &mut packet, now, payloads);
+        let offer = self.lines[at].offer(&mut self.cold[at], packet.len, packet.flags, now);
+        if RECORDED
+            && let Offer::Sent { time, flags, .. } = offer
+            && let Some(recorder) = &mut self.recorder
+        {
+            recorder.note(at, &self.lines[at], packet, flags, time);
         }
-        match self.lines[at].offer(&mut self.cold[at], packet.len, packet.flags, now) {
+        match offer {
             Offer::Sent { time, to, flags } if self.is_mine(to) => {
                 self.calendar.push_again(position, time, to, flags);
             }
@@ -238,32 +241,18 @@ impl Links {
     /// Records a packet that has just been given to a line, if packets are recorded.
     #[inline]
     pub fn record(&mut self, port: u32, packet: &Packet, arrive: u64) {
-        if let Some((at, hop)) = self.hop(port, packet, arrive)
-            && let Some(recorder) = &mut self.recorder
-        {
-            recorder.note(at, &self.lines[at], hop);
+        if let Some(recorder) = &mut self.recorder {
+            let at = (port - self.first_port) as usize;
+            recorder.note(at, &self.lines[at], packet, 0, arrive);
         }
     }
 
     /// As [`Links::record`], for a packet that has not started at `now` and may be taken back.
     pub fn expect(&mut self, port: u32, packet: &Packet, arrive: u64, now: u64) {
-        if let Some((at, hop)) = self.hop(port, packet, arrive)
-            && let Some(recorder) = &mut self.recorder
-        {
-            recorder.expect(at, &self.lines[at], hop, now);
+        if let Some(recorder) = &mut self.recorder {
+            let at = (port - self.first_port) as usize;
+            recorder.expect(at, &self.lines[at], packet, arrive, now);
         }
-    }
-
-    /// The hop of a packet that is recorded, without its times on the line, and the port of the shard.
-    #[inline]
-    fn hop(&self, port: u32, packet: &Packet, arrive: u64) -> Option<(usize, Hop)> {
-        let at = (port - self.first_port) as usize;
-        self.recorder.as_ref().filter(|recorder| recorder.wants(at, packet))?;
-        let node = self.shared.layout.node[port as usize];
-        let own = PortId((port - self.shared.layout.first[node as usize]) as u16);
-        let hop =
-            Hop { start: 0, leave: 0, arrive, node: NodeId(node), port: own, packet: *packet };
-        Some((at, hop))
     }
 
     #[cold]

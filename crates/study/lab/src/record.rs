@@ -25,6 +25,13 @@ impl Window {
     /// The whole run.
     pub const ALL: Window = Window { from_ps: 0, until_ps: NEVER };
 
+    /// The samples in the window, of samples in order of time.
+    pub fn of(self, samples: &[SampleRow]) -> &[SampleRow] {
+        let first = samples.partition_point(|sample| sample.t_ps < self.from_ps);
+        let within = samples[first..].partition_point(|sample| sample.t_ps < self.until_ps);
+        &samples[first..first + within]
+    }
+
     /// Whether `t_ps` is in the window.
     pub fn contains(&self, t_ps: u64) -> bool {
         (self.from_ps..self.until_ps).contains(&t_ps)

@@ -3,12 +3,14 @@
 use crate::build::{self, Assembly};
 use crate::build_flow::{self, FlowAssembly};
 use crate::collect::Scene;
-use crate::follow::{self, Choice};
+use crate::follow::{self, Choice, Recorded, Upcoming};
 use crate::record::{FailedRun, RunRecord};
 use crate::usage;
+use slotline_net::node::host::Plan;
 use slotline_net::time::Time;
 use slotline_scenario::{EmulateSpec, EndWhen, Loaded, Scenario, ScenarioError};
-use slotline_sim::{Options, Outcome, Watch};
+use slotline_schemes::ControlSpec;
+use slotline_sim::{Follow, Network, Options, Outcome, Watch};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -22,8 +24,10 @@ pub struct Job {
     pub seed: u64,
     /// Its progress, and a flag to stop it.
     pub watch: Watch,
-    /// Whether the run is repeated with packets recorded.
+    /// Whether packets of the run are recorded.
     pub followed: bool,
+    /// Whether the first pass records packets, so that a repetition is hardly ever needed.
+    pub foreseen: AtomicBool,
     /// Whether the repetition is running.
     pub again: AtomicBool,
     /// The number of flows of the run, once it is known.
@@ -44,10 +48,11 @@ impl Job {
         let completed = self.watch.completed.load(Ordering::Relaxed) as f64;
         let by_flows = if flows > 0 { completed / flows as f64 } else { 0.0 };
         let of_pass = by_time.max(by_flows).min(1.0);
-        match (self.followed, self.again.load(Ordering::Relaxed)) {
-            (false, _) => of_pass,
-            (true, false) => of_pass / 2.0,
-            (true, true) => 0.5 + of_pass / 2.0,
+        let once = !self.followed || self.foreseen.load(Ordering::Relaxed);
+        match (self.again.load(Ordering::Relaxed), once) {
+            (true, _) => 0.5 + of_pass / 2.0,
+            (false, true) => of_pass,
+            (false, false) => of_pass / 2.0,
         }
     }
     fn cancelled(&self) -> bool {
@@ -111,6 +116,7 @@ impl Jobs {
             seed,
             watch: Watch::default(),
             followed: seed == seeds[0] && follows(&loaded.scenario),
+            foreseen: AtomicBool::new(false),
             again: AtomicBool::new(false),
             flows: AtomicU64::new(0),
             done: AtomicBool::new(false),
@@ -250,7 +256,7 @@ fn one(
 ) -> Result<Option<RunRecord>, ScenarioError> {
     let cpu = || if alone { usage::process_cpu_s() } else { usage::thread_cpu_s() };
     let (began, cpu_before) = (Instant::now(), cpu());
-    let (scene, mut record) = first(loaded, job, threads)?;
+    let First { scene, mut record, recorded } = first(loaded, job, threads)?;
     let stayed = loaded.scenario.engine.emulated().is_some_and(|spec| spec.stay);
     if job.cancelled() && !stayed {
         return Ok(None);
@@ -258,7 +264,7 @@ fn one(
     record.scheme.clone_from(&loaded.scenario.scheme[job.scheme].name);
     record.seed = job.seed;
     if job.followed && loaded.scenario.engine.emulated().is_none() {
-        follow(&mut record, loaded, job, threads, &scene)?;
+        follow(&mut record, loaded, job, threads, &scene, recorded)?;
     }
     record.engine.cpu_s = cpu() - cpu_before;
     record.engine.wall_s = began.elapsed().as_secs_f64();
@@ -266,18 +272,21 @@ fn one(
     Ok(Some(record))
 }
 
+/// The result of the first pass of a run.
+struct First {
+    scene: Scene,
+    record: RunRecord,
+    recorded: Recorded,
+}
+
 /// The first pass of a run, on the engine of the scenario.
-fn first(loaded: &Loaded, job: &Job, threads: usize) -> Result<(Scene, RunRecord), ScenarioError> {
+fn first(loaded: &Loaded, job: &Job, threads: usize) -> Result<First, ScenarioError> {
     if let Some(spec) = loaded.scenario.engine.emulated() {
-        return emulated(loaded, job, spec);
+        let (scene, record) = emulated(loaded, job, spec)?;
+        return Ok(First { scene, record, recorded: Recorded::default() });
     }
     if loaded.scenario.engine.is_packet() {
-        let choice = Choice::schedule(noted_until(&loaded.scenario, job));
-        let (scene, mut outcome) = simulate(loaded, job, threads, &choice)?;
-        let whole = (!job.cancelled()).then(|| scene.record(&mut outcome));
-        let mut record = whole.unwrap_or_default();
-        follow::record_schedule(&mut record, &outcome);
-        return Ok((scene, record));
+        return simulated(loaded, job, threads);
     }
     let scenario = &loaded.scenario;
     let assembly = build_flow::build(scenario, job.scheme, job.seed, loaded);
@@ -288,7 +297,39 @@ fn first(loaded: &Loaded, job: &Job, threads: usize) -> Result<(Scene, RunRecord
     let scene = Scene::of(scenario, job.scheme, graph, wiring, &network.plan, routes, sampled);
     let outcome = slotline_sim::flow::run(network, options(scenario, flows, 1), &job.watch);
     let record = scene.record_flows(&outcome);
-    Ok((scene, record))
+    Ok(First { scene, record, recorded: Recorded::default() })
+}
+
+/// The first pass of a run on the packet engine.
+fn simulated(loaded: &Loaded, job: &Job, threads: usize) -> Result<First, ScenarioError> {
+    let notes_until = noted_until(&loaded.scenario, job);
+    let choose = |network: &Network, plan: &Arc<Plan>| {
+        let follow = if job.followed {
+            upcoming(loaded, job, network, plan).record()
+        } else {
+            Follow::default()
+        };
+        job.foreseen.store(!follow.conns.is_empty(), Ordering::Relaxed);
+        Follow { notes_until, ..follow }
+    };
+    let (scene, mut outcome) = simulate(loaded, job, threads, choose)?;
+    let whole = (!job.cancelled()).then(|| scene.record(&mut outcome));
+    let mut record = whole.unwrap_or_default();
+    let recorded = Recorded::of(&mut outcome);
+    follow::record_schedule(&mut record, &recorded, notes_until);
+    Ok(First { scene, record, recorded })
+}
+
+fn upcoming<'a>(
+    loaded: &'a Loaded,
+    job: &Job,
+    network: &'a Network,
+    plan: &'a Arc<Plan>,
+) -> Upcoming<'a> {
+    let scheme = &loaded.scenario.scheme[job.scheme];
+    let hybrid = loaded.scenario.fabric_of(scheme).hybrid().is_some();
+    let fair = matches!(scheme.control, ControlSpec::None {}) && !hybrid;
+    Upcoming { network, plan, measure: &loaded.scenario.measure, seed: job.seed, fair }
 }
 
 #[cfg(target_os = "linux")]
@@ -309,25 +350,32 @@ fn emulated(
     Err(ScenarioError::Emulation("emulation needs Linux".into()))
 }
 
-/// Repeats a run and records the chosen packets. If the repetition is stopped, the record does not change.
+/// Follows the chosen flows. If the first pass has not recorded all of them, the run is repeated; if the repetition is
+/// stopped, the record does not change.
 fn follow(
     record: &mut RunRecord,
     loaded: &Loaded,
     job: &Job,
     threads: usize,
     scene: &Scene,
+    recorded: Recorded,
 ) -> Result<(), ScenarioError> {
     let choice = Choice::of(record, scene, &loaded.scenario.measure);
     if choice.is_empty() {
         return Ok(());
     }
+    if recorded.has(&choice) {
+        follow::record_followed(record, &choice, scene, recorded);
+        return Ok(());
+    }
+    drop(recorded);
     job.again.store(true, Ordering::Relaxed);
-    let (scene, mut outcome) = simulate(loaded, job, threads, &choice)?;
+    let (scene, mut outcome) = simulate(loaded, job, threads, |_, _| choice.follow())?;
     if job.cancelled() {
         return Ok(());
     }
     assert_eq!(outcome.digest, record.engine.digest, "the same run ended differently");
-    follow::record_followed(record, &choice, &scene, &mut outcome);
+    follow::record_followed(record, &choice, &scene, Recorded::of(&mut outcome));
     Ok(())
 }
 
@@ -335,14 +383,14 @@ fn simulate(
     loaded: &Loaded,
     job: &Job,
     threads: usize,
-    choice: &Choice,
+    follow: impl FnOnce(&Network, &Arc<Plan>) -> Follow,
 ) -> Result<(Scene, Outcome), ScenarioError> {
     let scenario = &loaded.scenario;
     let assembly = build::build(scenario, job.scheme, job.seed, loaded);
     let assembly = assembly.map_err(|e| loaded.blame(e))?;
     job.flows.store(assembly.flows, Ordering::Relaxed);
     let Assembly { mut network, plan, routes, wiring, flows, .. } = assembly;
-    network.follow = choice.follow();
+    network.follow = follow(&network, &plan);
     let (graph, sampled) = (network.graph.clone(), network.sampled.clone());
     let scene = Scene::of(scenario, job.scheme, graph, wiring, &plan, routes, sampled);
     let outcome = slotline_sim::run(network, options(scenario, flows, threads), &job.watch);

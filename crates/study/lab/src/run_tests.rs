@@ -1,4 +1,4 @@
-//! A run that fails is named, and does not affect the others.
+//! A run that fails is named, and does not affect the others. Flows are followed alike in one pass and in two.
 
 use super::*;
 use slotline_scenario::Scenario;
@@ -44,6 +44,7 @@ fn a_panic_ends_one_run() {
     let broken = Job {
         scheme: 7,
         watch: Watch::default(),
+        foreseen: AtomicBool::default(),
         again: AtomicBool::default(),
         flows: AtomicU64::default(),
         done: AtomicBool::default(),
@@ -52,4 +53,36 @@ fn a_panic_ends_one_run() {
     let message = catch_unwind(AssertUnwindSafe(|| one(&loaded, &broken, 1, true)))
         .expect_err("there is no scheme of that number");
     assert!(message_of(message.as_ref()).contains("7"), "the index is named");
+}
+
+/// Follows a run with what its first pass recorded, and with a second pass. Returns whether the first was enough.
+fn followed_in_both_ways(fabric: &str, by: u32, scheme: &str, threads: usize) -> bool {
+    let text = format!(
+        "name = \"both\"\nend = {{ at = \"1s\" }}\nfabric = {{ {fabric}, rate = \"10Gbps\", delay = \"1us\" }}\n\
+         [[workload]]\nkind = \"stride\"\nby = {by}\nsize = \"5MB\"\n[[scheme]]\nname = \"it\"\n{scheme}\n"
+    );
+    let loaded = Scenario::parse("both.toml".as_ref(), text).unwrap_or_else(|e| panic!("{e}"));
+    let job = &Jobs::of(&loaded).0[0];
+    let First { scene, mut record, recorded } = first(&loaded, job, threads).expect("a run");
+    let mut again = record.clone();
+    follow(&mut record, &loaded, job, threads, &scene, recorded).expect("a run");
+    let enough = !job.again.load(Ordering::Relaxed);
+    follow(&mut again, &loaded, job, threads, &scene, Recorded::default()).expect("a run");
+    assert!(job.again.load(Ordering::Relaxed) && !record.why.is_empty(), "{fabric}");
+    assert_eq!(record, again, "{fabric}");
+    enough
+}
+
+#[test]
+fn a_second_pass_finds_what_the_first_one_has_recorded() {
+    let (star, tree) = ("kind = \"star\", hosts = 64", "kind = \"fat-tree\", k = 4");
+    let dctcp = "transport = \"dctcp\"\nqueue = { kind = \"ecn\", threshold = \"30KB\" }";
+    let priorities = "queue = { kind = \"drop-tail\", limit = \"100KB\", priorities = true }";
+    assert!(followed_in_both_ways(tree, 5, dctcp, 1), "all flows were recorded");
+    assert!(followed_in_both_ways(tree, 5, priorities, 2), "all flows were recorded");
+    // Whether these were foreseen depends on which of equal flows is the slowest.
+    followed_in_both_ways(star, 1, dctcp, 1);
+    followed_in_both_ways(star, 7, priorities, 2);
+    let scheduled = "control = { kind = \"xco\", slice = \"100us\" }";
+    assert!(!followed_in_both_ways(star, 1, scheduled, 1), "a scheduler decides about rates");
 }

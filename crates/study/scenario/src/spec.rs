@@ -163,8 +163,8 @@ pub struct MeasureSpec {
     /// Flows that start at this time or later do not count, nor do samples from then on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Time>,
-    /// Whether to find where the time of flows was spent. The run of the first seed is repeated with recorded packets:
-    /// those of the slowest 1 % of flows, and of as many others as memory allows.
+    /// Whether to find where the time of flows was spent. The run of the first seed may be repeated with recorded
+    /// packets: those of the slowest 1 % of flows, and of as many others as memory allows.
     pub why: bool,
     /// Numbers of flows that are always followed.
     #[serde(skip_serializing_if = "Vec::is_empty")]

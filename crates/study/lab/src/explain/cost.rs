@@ -3,6 +3,7 @@
 use super::memory::memory;
 use super::survey::{DirectedLink, Load, Survey};
 use super::{several, span};
+use crate::follow::{HOPS_PER_SEGMENT, room};
 use crate::output::format::Scale;
 use crate::run::Jobs;
 use crate::usage;
@@ -160,12 +161,12 @@ pub(super) fn sentences(
         [first, .., last] => format!("seeds {first} to {last}"),
         [] => String::new(),
     };
-    let again = followed(scenario);
+    let again = repeated(survey);
     let times = (repeat + u64::from(again)) as f64;
     let hops: f64 = estimates.iter().map(|e| e.hops).sum::<f64>() * times;
     let cpu: f64 = estimates.iter().map(|e| e.cpu_s).sum::<f64>() * times;
     let twice =
-        if again { " Runs with the first seed are done twice, to follow flows." } else { "" };
+        if again { " Runs with the first seed may be done twice, to follow flows." } else { "" };
     let simulate = if schemes * repeat == 1 { "simulates" } else { "simulate" };
     let each: Vec<String> = estimates
         .iter()
@@ -226,7 +227,23 @@ pub(super) fn samples(survey: &Survey<'_>) -> f64 {
     survey.lasts().as_secs_f64() / sample.as_secs_f64() * ports as f64
 }
 
-/// Whether runs with the first seed are repeated, with packets recorded.
+/// Whether runs with the first seed may be repeated, because their first pass cannot record all flows.
+fn repeated(survey: &Survey<'_>) -> bool {
+    let measure = &survey.scenario.measure;
+    !measure.capture.is_empty() || (measure.why && !all_recorded(survey))
+}
+
+/// Whether the first pass records all flows.
+pub(super) fn all_recorded(survey: &Survey<'_>) -> bool {
+    let Ok(transport) = survey.scenario.scheme[0].transport.build() else { return false };
+    let tcp = survey.traffic.conns.iter().filter(|conn| conn.carrier == Carrier::Tcp);
+    let segments: f64 =
+        tcp.map(|conn| survey.load(conn, &transport).packets * survey.scale_of(conn)).sum();
+    let hops = (segments * HOPS_PER_SEGMENT as f64) as u64;
+    hops <= room(hops)
+}
+
+/// Whether packets of runs with the first seed are recorded.
 pub(super) fn followed(scenario: &Scenario) -> bool {
     let measure = &scenario.measure;
     measure.why || !measure.follow.is_empty() || !measure.capture.is_empty()

@@ -1,8 +1,8 @@
 //! Estimates the memory that the runs of a scenario take.
 
-use super::cost::{Estimate, followed, samples};
+use super::cost::{Estimate, all_recorded, followed, samples};
 use super::survey::Survey;
-use crate::follow::choose::{HOPS_PER_SEGMENT, most_hops};
+use crate::follow::{HOPS_PER_SEGMENT, room};
 use slotline_net::id::HostId;
 use slotline_net::transport::Transport;
 use slotline_net::workload::{Carrier, Conn};
@@ -11,8 +11,8 @@ use slotline_scenario::port_names::ports_named;
 use slotline_schemes::ControlSpec;
 use std::collections::BTreeSet;
 
-/// Bytes for each packet-hop that is recorded, with what is computed from it.
-const RECORDED: f64 = 330.0;
+/// Bytes for each packet-hop that is recorded.
+const RECORDED: f64 = 36.0;
 
 /// The share of the room for recorded packet-hops that is used: flows that no longer fit are left out.
 const ROOM_USED: f64 = 0.72;
@@ -163,13 +163,16 @@ fn tcp<'a>(survey: &'a Survey<'_>) -> impl Iterator<Item = &'a Conn> {
     survey.traffic.conns.iter().filter(|conn| conn.carrier == Carrier::Tcp)
 }
 
-/// Bytes of the packets that simultaneous runs record. One run of each scheme is followed.
+/// Bytes of the packets that simultaneous runs record. One run of each scheme is followed: all packets of a small one, and
+/// otherwise those of the followed flows.
 fn recorded(survey: &Survey<'_>, estimates: &[Estimate], at_once: usize) -> f64 {
+    let all = all_recorded(survey);
     let bytes = |e: &Estimate| {
-        let most = most_hops(e.hops as u64) as f64;
+        let most = room(e.hops as u64) as f64;
         let Some((share, links)) = followed_part(survey, most) else { return 0.0 };
         let crossed = (2.0 * links / HOPS_PER_SEGMENT as f64).min(1.0);
-        let hops = (e.hops * share).min(ROOM_USED * most * crossed);
+        let most = if all { f64::INFINITY } else { ROOM_USED * most * crossed };
+        let hops = (e.hops * share).min(most);
         hops * RECORDED + survey.flows() as f64 * hops / e.hops.max(1.0) * FOLLOWED_FLOW
     };
     largest(estimates.iter().map(bytes), at_once)

@@ -5,21 +5,20 @@ use crate::record::{FlowRow, RunRecord};
 use slotline_net::id::{NodeId, PortId};
 use slotline_net::node::host::Plan;
 use slotline_net::rng::mix64;
-use slotline_net::time::Time;
 use slotline_scenario::MeasureSpec;
 use slotline_scenario::port_names::ports_named;
 use slotline_sim::Follow;
 use std::collections::BTreeSet;
 
-/// The approximate number of packet-hops that are recorded in one large run. Each takes 72 bytes.
+/// The approximate number of packet-hops of followed flows in one large run. Each takes 32 bytes.
 const MOST_HOPS: u64 = 1_500_000;
-/// The number that is recorded in any run.
+/// The number in any run.
 const LEAST_HOPS: u64 = 250_000;
-/// The share of the packet-hops of a run that are recorded is one in so many, so that recording costs a small part of
-/// the run.
+/// The share of the packet-hops of a run that belong to followed flows is one in so many, so that following them costs
+/// a small part of the run.
 const HOPS_PER_RECORDED: u64 = 40;
 
-/// The approximate number of packet-hops that are recorded in a run of `hops`.
+/// The approximate number of packet-hops of followed flows in a run of `hops`.
 pub(crate) fn most_hops(hops: u64) -> u64 {
     (hops / HOPS_PER_RECORDED).clamp(LEAST_HOPS, MOST_HOPS)
 }
@@ -40,8 +39,6 @@ pub struct Choice {
     pub ports: Vec<(NodeId, PortId)>,
     /// The most packets that are recorded at each port.
     pub limit: u64,
-    /// The time until which the schedule is recorded if no flow is followed.
-    pub notes_until: Time,
 }
 
 impl Choice {
@@ -56,10 +53,7 @@ impl Choice {
         if measure.why {
             let (slowest, others) = slowest(record);
             slowest.iter().for_each(|&flow| chooser.take_if_room(flow));
-            let drawn = |flow: u32| (mix64(u64::from(flow)), flow);
-            let mut others: Vec<(u64, u32)> = others.into_iter().map(drawn).collect();
-            others.sort_unstable();
-            others.iter().for_each(|&(_, flow)| chooser.take_if_room(flow));
+            drawn(others).for_each(|flow| chooser.take_if_room(flow));
         }
         let Chooser { mut flows, conns, .. } = chooser;
         flows.sort_unstable();
@@ -80,18 +74,13 @@ impl Choice {
         Choice { ports, limit: measure.capture_limit, ..Choice::default() }
     }
 
-    /// Records the schedule up to `notes_until`, and no packets.
-    pub fn schedule(notes_until: Time) -> Choice {
-        Choice { notes_until, ..Choice::default() }
-    }
-
     /// The packets that the engine records.
     pub fn follow(&self) -> Follow {
         Follow {
             conns: self.conns.clone(),
             ports: self.ports.clone(),
             limit: self.limit,
-            notes_until: self.notes_until,
+            ..Follow::default()
         }
     }
 
@@ -118,6 +107,14 @@ pub fn slowest(record: &RunRecord) -> (Vec<u32>, Vec<u32>) {
     (numbers(slowest), numbers(others))
 }
 
+/// `flows` in the order in which they are drawn.
+pub(super) fn drawn(flows: impl IntoIterator<Item = u32>) -> impl Iterator<Item = u32> {
+    let lot = |flow: u32| (mix64(u64::from(flow)), flow);
+    let mut lots: Vec<(u64, u32)> = flows.into_iter().map(lot).collect();
+    lots.sort_unstable();
+    lots.into_iter().map(|(_, flow)| flow)
+}
+
 /// Whether a flow has a completion time, and a chain of packets that determined it.
 pub(super) fn can_be_explained(flow: &FlowRow) -> bool {
     flow.started() && flow.finished() && !flow.udp && !flow.request
@@ -140,7 +137,7 @@ impl Chooser<'_> {
     fn take(&mut self, flow: u32) {
         let conn = self.plan.traffic.flows[flow as usize].conn.0;
         if !self.conns.contains(&conn) {
-            self.room = self.room.saturating_sub(self.cost(conn));
+            self.room = self.room.saturating_sub(cost(self.plan, conn));
             self.conns.insert(conn);
         }
         self.flows.push(flow);
@@ -148,16 +145,15 @@ impl Chooser<'_> {
 
     fn take_if_room(&mut self, flow: u32) {
         let conn = self.plan.traffic.flows[flow as usize].conn.0;
-        if self.conns.contains(&conn) || self.cost(conn) <= self.room {
+        if self.conns.contains(&conn) || cost(self.plan, conn) <= self.room {
             self.take(flow);
         }
     }
+}
 
-    /// The approximate number of hops of all packets of a connection.
-    fn cost(&self, conn: u32) -> u64 {
-        let flows = &self.plan.traffic.flows;
-        let segments = |bytes| u64::from(self.plan.transport.segments(bytes));
-        self.plan.flows(conn).map(|flow| segments(flows[flow.at()].bytes)).sum::<u64>()
-            * HOPS_PER_SEGMENT
-    }
+/// The approximate number of hops of all packets of a connection.
+pub(super) fn cost(plan: &Plan, conn: u32) -> u64 {
+    let flows = &plan.traffic.flows;
+    let segments = |bytes| u64::from(plan.transport.segments(bytes));
+    plan.flows(conn).map(|flow| segments(flows[flow.at()].bytes)).sum::<u64>() * HOPS_PER_SEGMENT
 }

@@ -1,11 +1,12 @@
 //! Follows single flows: where their time went, which segments they sent, and which hosts were permitted to send.
 //!
-//! Packets are recorded in a second pass. The first pass determines which flows to follow, and is not slowed down by
-//! recording. The second pass is the same run with recorded packets. It must end with the same digest, so every
-//! followed run also checks that runs can be repeated.
+//! Which flows are followed is known only when a run has ended. Where it can be foreseen, the run records their packets
+//! ([`Upcoming::record`]). Otherwise the run is done again, and the second pass records them. It must end with the same digest.
 
-pub(crate) mod choose;
+mod beforehand;
+mod choose;
 mod days;
+mod forecast;
 mod permits;
 mod sequence;
 mod trip;
@@ -14,6 +15,8 @@ mod walk;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use beforehand::{Upcoming, room};
+pub(crate) use choose::HOPS_PER_SEGMENT;
 pub use choose::{Choice, slowest};
 
 use crate::collect::Scene;
@@ -21,27 +24,45 @@ use crate::record::{Capture, CapturedPacket, RunRecord};
 use days::Days;
 use permits::Permits;
 use slotline_net::frame::{Kind, Packet};
+use slotline_net::node::Note;
 use slotline_net::node::host::Plan;
-use slotline_sim::Outcome;
+use slotline_net::time::Time;
+use slotline_sim::{Journal, Outcome};
+use std::mem::take;
 use trip::Traces;
 
-/// Adds the packets in `outcome` to `record`. Both are of the same run.
-pub fn record_followed(
-    record: &mut RunRecord,
-    choice: &Choice,
-    scene: &Scene,
-    outcome: &mut Outcome,
-) {
-    let (journal, notes) =
-        (std::mem::take(&mut outcome.journal), std::mem::take(&mut outcome.notes));
-    let permits = Permits::of(&notes, outcome.reached.as_ps());
+/// What a run recorded besides its results.
+#[derive(Default)]
+pub struct Recorded {
+    journal: Journal,
+    notes: Vec<(Time, Note)>,
+    reached: Time,
+}
+
+impl Recorded {
+    /// Takes it from `outcome`.
+    pub fn of(outcome: &mut Outcome) -> Recorded {
+        let (journal, notes) = (take(&mut outcome.journal), take(&mut outcome.notes));
+        Recorded { journal, notes, reached: outcome.reached }
+    }
+
+    /// Whether it has everything that is to be followed.
+    pub fn has(&self, choice: &Choice) -> bool {
+        choice.ports.is_empty() && choice.conns.iter().all(|conn| self.journal.has(*conn))
+    }
+}
+
+/// Adds the recorded packets to `record`. Both are of the same run.
+pub fn record_followed(record: &mut RunRecord, choice: &Choice, scene: &Scene, recorded: Recorded) {
+    let Recorded { journal, notes, reached } = recorded;
+    let permits = Permits::of(&notes, reached.as_ps());
     let days = Days::of(&notes, scene);
     drop(notes);
-    let rows = scene.rows();
-    let traces = Traces::of(journal.hops, scene, &rows);
+    let traces = Traces::of(&journal, scene);
     record.why = walk::explain(&choice.flows, record, scene, &traces, &permits, &days);
     record.sequence = sequence::sequences(choice, record, scene, &traces);
     record.schedule = permits.into_rows();
+    let rows = scene.rows();
     let captures = journal.captures.into_iter().zip(&choice.ports);
     record.captures = captures
         .map(|((hops, omitted), port)| Capture {
@@ -55,9 +76,10 @@ pub fn record_followed(
         .collect();
 }
 
-/// Adds the schedule of a run without recorded packets to `record`.
-pub fn record_schedule(record: &mut RunRecord, outcome: &Outcome) {
-    record.schedule = Permits::of(&outcome.notes, outcome.reached.as_ps()).into_rows();
+/// Adds the schedule until `until` of a run without recorded packets to `record`.
+pub fn record_schedule(record: &mut RunRecord, recorded: &Recorded, until: Time) {
+    let noted = recorded.notes.partition_point(|(time, _)| *time < until);
+    record.schedule = Permits::of(&recorded.notes[..noted], recorded.reached.as_ps()).into_rows();
 }
 
 /// A captured packet. `head` is the beginning of the real one, if there is one.

@@ -15,7 +15,7 @@ pub(super) fn sequences(
     choice: &Choice,
     record: &RunRecord,
     scene: &Scene,
-    traces: &Traces,
+    traces: &Traces<'_>,
 ) -> Vec<SequenceRow> {
     let mut drawn = interesting(choice, record, scene);
     drawn.extend(&choice.named);
@@ -41,7 +41,7 @@ fn interesting(choice: &Choice, record: &RunRecord, scene: &Scene) -> Vec<u32> {
     chosen.into_iter().flatten().take(DRAWN).collect()
 }
 
-fn sequence(flow: u32, scene: &Scene, traces: &Traces) -> Vec<SequenceRow> {
+fn sequence(flow: u32, scene: &Scene, traces: &Traces<'_>) -> Vec<SequenceRow> {
     let traffic = &scene.plan.traffic;
     let planned = &traffic.flows[flow as usize];
     let Some(trace) = traces.get(planned.conn.0) else { return vec![] };

@@ -1,11 +1,8 @@
-//! Assembles the trips of packets of followed connections from single hops.
+//! Assembles the trips of packets of followed connections from their crossings over single links.
 
-use crate::collect::{RowOf, Scene};
-use slotline_net::frame::{Kind, Packet, RETRANSMITTED, Span};
-use slotline_net::id::NodeId;
-use slotline_sim::Hop;
-use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
+use crate::collect::Scene;
+use slotline_net::id::{HostId, NodeId};
+use slotline_sim::{Crossing, Journal};
 
 /// One link of a trip.
 #[derive(Clone, Copy, Debug)]
@@ -27,8 +24,8 @@ pub(super) struct Leg {
 /// The trip of a packet through the network.
 #[derive(Clone, Debug)]
 pub(super) struct Trip {
-    /// The packet as it left its host.
-    pub packet: Packet,
+    /// The packet, on its first link.
+    pub packet: Crossing,
     /// The links that it crossed, at least one.
     pub legs: Vec<Leg>,
     /// The node that the last leg leads to.
@@ -54,7 +51,7 @@ impl Trip {
 
     /// Whether it is a retransmitted segment.
     pub fn resent(&self) -> bool {
-        self.packet.has(RETRANSMITTED)
+        self.packet.resent()
     }
 }
 
@@ -71,90 +68,99 @@ pub(super) struct Trace {
     pub arrived_acks: Vec<(u64, u32)>,
 }
 
-/// Connections by number.
-pub(super) struct Traces(BTreeMap<u32, Trace>);
-
-/// The fields that distinguish the packets of a connection that are in flight at the same time.
-type Key = (u8, u32, u32, bool, [(u16, u16); 3]);
-
-fn key(packet: &Packet) -> Key {
-    let span = |span: Span| (span.start, span.end);
-    let kind = packet.kind as u8;
-    (kind, packet.seq, packet.stamp, packet.has(RETRANSMITTED), packet.sack.map(span))
+/// A port's link.
+#[derive(Clone, Copy)]
+struct Link {
+    from: NodeId,
+    to: NodeId,
+    delay: u64,
+    /// Whether it leads to a circuit switch.
+    circuit: bool,
 }
 
-impl Traces {
-    /// Assembles trips from `hops`, which are in order of arrival.
-    pub fn of(hops: Vec<Hop>, scene: &Scene, rows: &RowOf) -> Traces {
-        let mut open: BTreeMap<(u32, Key), Vec<Trip>> = BTreeMap::new();
-        let mut traces: BTreeMap<u32, Trace> = BTreeMap::new();
-        for hop in hops {
-            let wire = &scene.wiring.of(hop.node)[hop.port.at()];
-            let Hop { start, leave, arrive, .. } = hop;
-            let at = wire.far.node;
-            let leg = Leg {
-                start,
-                leave,
-                arrive,
-                port: rows[&(hop.node, hop.port)],
-                from: hop.node,
-                circuit: scene.circuits.contains(&at),
-            };
-            let mut trips = match open.entry((hop.packet.flow, key(&hop.packet))) {
-                Entry::Occupied(trips) => trips,
-                Entry::Vacant(place) => place.insert_entry(Vec::with_capacity(1)),
-            };
+/// The recorded packets of a run, from which the trace of each connection is assembled when it is needed.
+pub(super) struct Traces<'a> {
+    journal: &'a Journal,
+    scene: &'a Scene,
+    /// By port, in the order of [`RunRecord::ports`](crate::record::RunRecord::ports).
+    links: Vec<Link>,
+}
+
+impl<'a> Traces<'a> {
+    /// The traces of what `journal` has of a run in `scene`.
+    pub fn of(journal: &'a Journal, scene: &'a Scene) -> Traces<'a> {
+        let links_of = |node: u32| {
+            let from = NodeId(node);
+            scene.wiring.of(from).iter().map(move |wire| {
+                let (to, delay) = (wire.far.node, wire.lane.delay.as_ps());
+                Link { from, to, delay, circuit: scene.circuits.contains(&to) }
+            })
+        };
+        let links = (0..scene.graph.nodes.len() as u32).flat_map(links_of).collect();
+        Traces { journal, scene, links }
+    }
+
+    /// The trace of a connection; `None` if it has none.
+    pub fn get(&self, conn: u32) -> Option<Trace> {
+        let mut crossings = self.journal.crossings(conn);
+        crossings.sort_unstable_by_key(|it| (it.identity(), it.arrive, it.port()));
+        let same = |a: &Crossing, b: &Crossing| a.identity() == b.identity();
+        let mut trace = Trace::default();
+        for group in crossings.chunk_by(same) {
+            let trips = if group[0].is_ack() { &mut trace.acks } else { &mut trace.data };
+            self.assemble(group, trips);
+        }
+        let ends = &self.scene.plan.traffic.conns[conn as usize];
+        let host = |host: HostId| self.scene.graph.hosts[host.at()];
+        trace.index(host(ends.src), host(ends.dst));
+        (!crossings.is_empty()).then_some(trace)
+    }
+
+    /// Adds the trips of packets that cannot be distinguished, whose crossings are in order of arrival.
+    fn assemble(&self, group: &[Crossing], trips: &mut Vec<Trip>) {
+        let first = trips.len();
+        for &crossing in group {
+            let leg = self.leg(&crossing);
+            let at = self.links[leg.port as usize].to;
             let goes_on = |trip: &Trip| {
-                (trip.at == hop.node || scene.circuits.contains(&trip.at)) && trip.arrive() <= start
+                let last = &trip.legs[trip.legs.len() - 1];
+                (trip.at == leg.from || last.circuit) && last.arrive <= leg.start
             };
-            let place = trips.get().iter().position(goes_on).unwrap_or_else(|| {
-                let legs = Vec::with_capacity(6);
-                trips.get_mut().push(Trip { packet: hop.packet, legs, at });
-                trips.get().len() - 1
-            });
-            let trip = &mut trips.get_mut()[place];
-            trip.legs.push(leg);
-            trip.at = at;
-            if at == scene.graph.hosts[hop.packet.dst.at()] {
-                let trip = trips.get_mut().swap_remove(place);
-                traces.entry(hop.packet.flow).or_default().add(trip);
-                if trips.get().is_empty() {
-                    trips.remove();
+            match trips[first..].iter_mut().find(|trip| goes_on(trip)) {
+                Some(trip) => {
+                    trip.legs.push(leg);
+                    trip.at = at;
+                }
+                None => {
+                    let mut legs = Vec::with_capacity(group.len());
+                    legs.push(leg);
+                    trips.push(Trip { packet: crossing, legs, at });
                 }
             }
         }
-        let lost = open
-            .into_iter()
-            .flat_map(|((conn, _), trips)| trips.into_iter().map(move |t| (conn, t)));
-        lost.for_each(|(conn, trip)| traces.entry(conn).or_default().add(trip));
-        traces.values_mut().for_each(|trace| trace.index(scene));
-        Traces(traces)
     }
 
-    /// The trace of a connection.
-    pub fn get(&self, conn: u32) -> Option<&Trace> {
-        self.0.get(&conn)
+    fn leg(&self, crossing: &Crossing) -> Leg {
+        let Crossing { start, arrive, .. } = *crossing;
+        let port = crossing.port();
+        let Link { from, delay, circuit, .. } = self.links[port as usize];
+        Leg { start, leave: arrive - delay, arrive, port, from, circuit }
     }
 }
 
 impl Trace {
-    fn add(&mut self, trip: Trip) {
-        if trip.packet.kind == Kind::Ack { self.acks.push(trip) } else { self.data.push(trip) }
-    }
-
-    fn index(&mut self, scene: &Scene) {
-        let arrived = |trips: &[Trip]| {
-            let there = |trip: &Trip| trip.at == scene.graph.hosts[trip.packet.dst.at()];
-            let indexed = (0..).zip(trips).filter(|(_, trip)| there(trip));
+    fn index(&mut self, src: NodeId, dst: NodeId) {
+        let arrived = |trips: &[Trip], there: NodeId| {
+            let indexed = (0..).zip(trips).filter(|(_, trip)| trip.at == there);
             let mut arrived: Vec<(u64, u32)> =
                 indexed.map(|(at, trip)| (trip.arrive(), at)).collect();
             arrived.sort_unstable();
             arrived
         };
-        self.data.sort_by_key(Trip::start);
-        self.acks.sort_by_key(Trip::start);
-        self.arrived_data = arrived(&self.data);
-        self.arrived_acks = arrived(&self.acks);
+        self.data.sort_by_key(|trip| (trip.start(), trip.arrive()));
+        self.acks.sort_by_key(|trip| (trip.start(), trip.arrive()));
+        self.arrived_data = arrived(&self.data, dst);
+        self.arrived_acks = arrived(&self.acks, src);
     }
 
     /// The segment that arrived at the receiver at exactly `time`.
@@ -176,7 +182,7 @@ impl Trace {
         let latest = || self.arrived_data[..before].iter().rev().map(|(_, at)| *at as usize);
         let echoed = |at: &usize| self.data[*at].packet.stamp == ack.packet.stamp;
         let about = |at: &usize| {
-            let (seq, next, span) = (self.data[*at].packet.seq, ack.packet.seq, ack.packet.sack[0]);
+            let (seq, next, span) = (self.data[*at].packet.seq, ack.packet.seq, ack.packet.sack);
             let beyond = seq.wrapping_sub(next);
             seq + 1 == next || (u32::from(span.start)..u32::from(span.end)).contains(&beyond)
         };

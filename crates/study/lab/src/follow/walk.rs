@@ -9,8 +9,7 @@ use super::days::Days;
 use super::permits::Permits;
 use super::trip::{Leg, Trace, Traces, Trip};
 use crate::collect::Scene;
-use crate::record::{Part, RunRecord, WORST_PORTS, WhyRow};
-use slotline_net::frame::TIMED_OUT;
+use crate::record::{FlowRow, Part, RunRecord, WORST_PORTS, WhyRow};
 use slotline_net::id::HostId;
 use slotline_net::node::host::Plan;
 use std::cmp::Reverse;
@@ -21,29 +20,34 @@ pub(super) fn explain(
     flows: &[u32],
     record: &RunRecord,
     scene: &Scene,
-    traces: &Traces,
+    traces: &Traces<'_>,
     permits: &Permits,
     days: &Days,
 ) -> Vec<WhyRow> {
     let rows = flows.iter().map(|&flow| &record.flows[flow as usize]);
-    let explained = rows.filter(|row| super::choose::can_be_explained(row)).filter_map(|row| {
-        let conn = scene.plan.traffic.flows[row.flow as usize].conn;
-        let ends = &scene.plan.traffic.conns[conn.at()];
-        let walk = Walk {
-            trace: traces.get(conn.0)?,
+    let rows: Vec<&FlowRow> = rows.filter(|row| super::choose::can_be_explained(row)).collect();
+    let conn = |row: &&FlowRow| scene.plan.traffic.flows[row.flow as usize].conn;
+    // The flows of a connection follow one another.
+    let mut whys = Vec::with_capacity(rows.len());
+    for rows in rows.chunk_by(|a, b| conn(a) == conn(b)) {
+        let number = conn(&rows[0]);
+        let Some(trace) = traces.get(number.0) else { continue };
+        let ends = &scene.plan.traffic.conns[number.at()];
+        let walk = |row: &&FlowRow| Walk {
+            trace: &trace,
             plan: &scene.plan,
             permits,
             days,
             ends: (ends.src, ends.dst),
-            reaction: scene.plan.reaction(conn.0),
+            reaction: scene.plan.reaction(number.0),
             start: row.start_ps,
             now: row.finish_ps,
             row: WhyRow { flow: row.flow, ..WhyRow::default() },
             waits: BTreeMap::new(),
         };
-        Some(walk.done())
-    });
-    explained.collect()
+        whys.extend(rows.iter().map(|row| walk(row).done()));
+    }
+    whys
 }
 
 /// An event on the path. Segments and acknowledgements are given by their index in the trace.
@@ -166,7 +170,7 @@ impl Walk<'_> {
         let heard = ack.map(|ack| self.trace.acks[ack].arrive());
         let earlier = (0..at).rev().find(|&earlier| self.trace.data[earlier].made_ns() <= ns);
         let sent = earlier.map(|earlier| self.made_at(&self.trace.data[earlier]));
-        if trip.packet.has(TIMED_OUT) {
+        if trip.packet.timed_out() {
             let ack = ack.map(Event::Acknowledged);
             return Cause::Timer(if heard >= sent { ack } else { earlier.map(Event::Made) });
         }

@@ -1,0 +1,91 @@
+//! Selects what the first pass of a run records, so that most runs need no second one.
+
+use super::choose::{cost, drawn, most_hops};
+use super::forecast;
+use slotline_net::node::host::Plan;
+use slotline_net::workload::{Carrier, Flow, Role, Start};
+use slotline_scenario::MeasureSpec;
+use slotline_sim::{Follow, Network};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// The packet-hops that the first pass of a run of `hops` records at most. With more, a run with `why = true` would take
+/// more than twice the memory of one without.
+pub(crate) fn room(hops: u64) -> u64 {
+    most_hops(hops) * 5 / 2
+}
+
+/// A run before it begins.
+pub(crate) struct Upcoming<'a> {
+    pub network: &'a Network,
+    pub plan: &'a Arc<Plan>,
+    pub measure: &'a MeasureSpec,
+    pub seed: u64,
+    /// Whether hosts alone decide about rates, so that these are about max-min fair.
+    pub fair: bool,
+}
+
+impl Upcoming<'_> {
+    /// What the first pass records: the flows that the scenario names, if no others are followed; all flows, if there is
+    /// room for them; in a race, those that are likely to be followed. In other runs it records nothing, because what will
+    /// be followed cannot be foreseen, and nothing where ports are captured, because such ports ask for each packet.
+    pub fn record(&self) -> Follow {
+        if !self.measure.capture.is_empty() {
+            return Follow::default();
+        }
+        if !self.measure.why {
+            let conns = self.conns_of(&self.measure.follow).into_iter().collect();
+            return Follow { conns, ..Follow::default() };
+        }
+        let conns = (0..).zip(&self.plan.traffic.conns);
+        let conns = conns.filter(|(_, conn)| conn.carrier == Carrier::Tcp).map(|(conn, _)| conn);
+        let conns: Vec<u32> = conns.collect();
+        let hops = conns.iter().map(|conn| cost(self.plan, *conn)).sum();
+        let follow = match hops <= room(hops) {
+            true => Follow { conns, ..Follow::default() },
+            false if self.is_race() => self.racers(hops),
+            false => return Follow::default(),
+        };
+        Follow { room: Some(room(hops)), ..follow }
+    }
+
+    fn conns_of<'a>(&self, flows: impl IntoIterator<Item = &'a u32>) -> BTreeSet<u32> {
+        let flow = |flow: &u32| &self.plan.traffic.flows[*flow as usize];
+        flows.into_iter().map(|number| flow(number).conn.0).collect()
+    }
+
+    /// Whether all flows are equal, begin together, have connections of their own, and get rates by their paths.
+    fn is_race(&self) -> bool {
+        let traffic = &self.plan.traffic;
+        let Some(first) = traffic.flows.first() else { return false };
+        let equal = |flow: &Flow| {
+            (flow.bytes, flow.start, flow.role) == (first.bytes, first.start, Role::Alone)
+        };
+        self.fair
+            && self.network.timeline.is_empty()
+            && matches!(first.start, Start::At(_))
+            && traffic.flows.len() == traffic.conns.len()
+            && traffic.flows.iter().all(equal)
+            && traffic.conns.iter().all(|conn| conn.carrier == Carrier::Tcp)
+    }
+
+    /// In a race of `hops`, the flows that are named or will be drawn, and as many of the slowest in the forecast as fit
+    /// for half of the way. Those of them that are ahead are given up then.
+    fn racers(&self, hops: u64) -> Follow {
+        let flows = &self.plan.traffic.flows;
+        let each = cost(self.plan, 0);
+        let followed = (most_hops(hops) / each) as usize;
+        if followed == 0 {
+            return Follow::default();
+        }
+        let slowest = flows.len().div_ceil(100);
+        // One of the first that are drawn may be among the slowest.
+        let chances = (followed + 1).saturating_sub(slowest);
+        let chance: Vec<u32> = drawn(0..flows.len() as u32).take(chances).collect();
+        let lasting = self.conns_of(self.measure.follow.iter().chain(&chance));
+        let behind = forecast::slowest_first(self.network, self.plan, self.seed);
+        let behind = self.conns_of(behind.iter().take((2 * room(hops) / each) as usize));
+        let conns = lasting.union(&behind).copied().collect();
+        Follow { conns, lasting: lasting.into_iter().collect(), ..Follow::default() }
+    }
+}
