@@ -5,7 +5,7 @@
 
 use crate::ahead::any_switch;
 use crate::calendar::{Entry, Windows};
-use crate::line::{ColdState, Discipline, Line, PORT_MASK};
+use crate::line::{ColdState, Line, PORT_MASK};
 use crate::links::{Links, Mail, Shared, own};
 use crate::network::Place;
 use crate::node_events::NodeEvent;
