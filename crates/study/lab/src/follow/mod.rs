@@ -1,7 +1,7 @@
 //! Follows single flows: where their time went, which segments they sent, and which hosts were permitted to send.
 //!
 //! Which flows are followed is known only when a run has ended. Where it can be foreseen, the run records their packets
-//! ([`Upcoming::record`]). Otherwise the run is done again, and the second pass records them. It must end with the same digest.
+//! (`beforehand`). Otherwise the run is done again, and the second pass records them. It must end with the same digest.
 
 mod beforehand;
 mod choose;
