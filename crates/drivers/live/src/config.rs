@@ -237,7 +237,9 @@ pub struct AgentOptions {
     pub exempt_ports: Vec<u16>,
     /// IP packets shorter than this many bytes are not held.
     pub exempt_below: u32,
-    /// The number of the netfilter queue. The next one is used, too, where hosts join segments.
+    /// The means by which packets are held.
+    pub gate: GateChoice,
+    /// The number of the netfilter queue. The next one is used, too, where hosts join segments. Other names of the kernel contain it.
     pub queue: u16,
     /// Whether segments that TCP joins are held as one packet, as far as they fit into a slot.
     pub join_segments: bool,
@@ -253,11 +255,25 @@ impl Default for AgentOptions {
             retry: Time::ms(500),
             exempt_ports: Vec::new(),
             exempt_below: 0,
+            gate: GateChoice::Auto,
             queue: 7_077,
             join_segments: true,
             departure_times: false,
         }
     }
+}
+
+/// The means by which a host's packets are held.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum GateChoice {
+    /// Netfilter's queue, and where that does not work, a packet socket.
+    #[default]
+    Auto,
+    /// Netfilter's queue.
+    Queue,
+    /// A packet socket, to which a BPF program redirects packets on their way out.
+    Packet,
 }
 
 /// How time is transferred.
@@ -463,6 +479,8 @@ mod tests {
         let error = |from: &str, to: &str| parsed(&TEXT.replace(from, to)).unwrap_err();
         let unknown = error("silence", "silense");
         assert!(unknown.contains("net.toml") && unknown.contains("line 8"), "{unknown}");
+        let gate = error("[agent]", "[agent]\ngate = 'tun'");
+        assert!(gate.contains("`auto`, `queue`, `packet`"), "{gate}");
         assert!(error("'60ms'", "'60'").contains("silence"), "{}", error("'60ms'", "'60'"));
         assert!(error("3p7bfXt9", "3p7b").contains("line 6"), "{}", error("3p7bfXt9", "3p7b"));
         let again = "{ name = 'h0', address = ['10.1.0.9'], key = '3p7bfXt9wbTTW2HC7OQ1Nz+DQ8hbeGdNrfx+FG+IK08=' }, { name";
@@ -478,7 +496,10 @@ mod tests {
         let rack = "rack = [{ name = 'h0', address = '10.1.0.2', hosts = ['10.2.0.0/24'], key = 'x6WtnLECCapTJ0xICffSJxS+4joIU8dWjcmJhGj6fXw=' }]";
         let with = |from: &str, to: &str| error("key = 'h0.key'", &rack.replace(from, to));
         assert!(with("", "").contains("`h0` is given twice"));
-        assert!(parsed(&TEXT.replace("key = 'h0.key'", &rack.replace("h0", "tor0"))).is_ok());
+        let rack = TEXT.replace("key = 'h0.key'", &rack.replace("h0", "tor0"));
+        assert!(parsed(&rack).is_ok());
+        let packet = parsed(&rack.replace("[agent]", "[agent]\ngate = 'packet'")).unwrap_err();
+        assert!(packet.contains("agent.gate: \"packet\" holds"), "{packet}");
         assert!(with("['10.2.0.0/24']", "[]").contains("`h0` has no prefixes"));
         assert!(with("10.2.0.0/24", "10.2.0.0").contains("rack: `10.2.0.0` is not a prefix"));
         let switch = "[[switch]]\nname = 'edge0'\naddress = '10.1.0.3'\nup = {}\nhosts = { h1 = ['10.2.0.1'] }\n\
@@ -544,5 +565,6 @@ mod tests {
         assert_eq!(changed("[agent]", "[agent]\nqueue = 9"), Some("agent.queue"));
         let segments = "[agent]\njoin-segments = false";
         assert_eq!(changed("[agent]", segments), Some("agent.join-segments"));
+        assert_eq!(changed("[agent]", "[agent]\ngate = 'packet'"), Some("agent.gate"));
     }
 }
