@@ -2,24 +2,19 @@
 
 use crate::out::say;
 use crate::service::{ServiceOptions, stoppable};
-use crate::switch_daemon;
+use crate::{switch_daemon, traffic};
 use anyhow::{Context, Result, anyhow, bail};
 use clap::{Args, Subcommand};
 use slotline_envelope::KeyPair;
 use slotline_lab::live::{LiveNetwork, Renewed};
-use slotline_linux::gate::{Gate, Held, Joined, Origin};
-use slotline_linux::tags::Tags;
 use slotline_live::agent::{Agent, AgentSetup};
 use slotline_live::arbiter::Arbiter;
 use slotline_live::cabling::{self, Cabling, WrongCables};
 use slotline_live::config::Config;
-use slotline_live::forwarding::Forwarding;
-use slotline_live::grip::{Grip, Packets};
 use slotline_live::keys;
 use slotline_live::record::Recorder;
 use slotline_live::reference;
 use slotline_live::renewal::{Renewal, Request};
-use slotline_live::role::Role;
 use slotline_live::running::Running;
 use slotline_live::status::{ArbiterStatus, Shared, Status};
 use slotline_live::timeslots::TimeslotLog;
@@ -116,14 +111,15 @@ pub fn agent(options: &AgentOptions) -> Result<ExitCode> {
         setup.heard.as_ref().map(|heard| switch_daemon::first_look(&network, heard)).transpose()?;
     setup.timeslots = options.timeslots.as_deref().map(timeslots).transpose()?;
     let running = stoppable()?;
-    let grip = grip(&network, &host, &setup.role)?;
+    let grip = traffic::take(&network, &host, &setup.role)?;
     grip.lacks().iter().for_each(|lack| crate::out::warn(format_args!("{lack}")));
     let (address, timed) = (setup.address, grip.is_timed());
+    let gate = grip.gate().map_or(String::new(), |gate| format!(", gate {}", gate.name()));
     let agent = Agent::open(setup, grip, running.now())
         .with_context(|| format!("cannot use the address {address}"))?;
     let service = options.common.service.open(&format!("agent-{host}"), &running)?;
     let timed = if timed { "; the kernel keeps packets until they leave" } else { "" };
-    say(&format!("agent of {host} at {address}, scheme {}{timed}", network.scheme()));
+    say(&format!("agent of {host} at {address}, scheme {}{gate}{timed}", network.scheme()));
     let shared = Shared::default();
     let current = Current::new(&options.config, &options.common, &network);
     let command = |line: &str| match line {
@@ -207,50 +203,6 @@ fn check_cabling(cabling: Option<Cabling>) -> Result<()> {
     };
     say(&format!("LLDP confirms {} of the links upwards{silent}", confirmed.len()));
     Ok(())
-}
-
-/// Takes the traffic of this machine.
-fn grip(network: &LiveNetwork, machine: &str, role: &Role) -> Result<Grip> {
-    let config = network.config();
-    if let Role::Switch(role) = role {
-        let flows = Forwarding::open(role.flows.clone(), role.expire)
-            .context("cannot count flows and send them on paths (nftables, ip rule)")?;
-        return Ok(Grip::Flows(Box::new(flows)));
-    }
-    let joined = network.room(machine, role)?.map_or(Joined::No, Joined::Within);
-    let (origin, prefixes) = held_by(config, machine);
-    let paths = match role {
-        Role::Host(role) => role.paths.as_ref(),
-        _ => None,
-    };
-    let tags = paths.map(|paths| Tags::open(paths.tags.clone())).transpose();
-    let tags = tags.context("cannot give packets the tags of their paths (nftables)")?;
-    let ports: Vec<u16> =
-        [config.port].into_iter().chain(paths.map(|paths| paths.tags.tagged)).collect();
-    let held = Held {
-        origin,
-        network: prefixes,
-        exempt_ports: [&config.agent.exempt_ports[..], &ports].concat(),
-        queue: config.agent.queue,
-        joined,
-        timed: network.timed(role),
-    };
-    let gate =
-        Gate::open(held).context("cannot hold packets of this machine (netfilter's queue)")?;
-    Ok(Grip::Packets(Box::new(Packets::new(gate, tags))))
-}
-
-/// Whose packets the agent of a machine holds, and to which prefixes: those of its applications, or, on the switch of a
-/// rack, those from hosts of the rack to other racks.
-fn held_by(config: &Config, machine: &str) -> (Origin, Vec<String>) {
-    let (own, others): (Vec<_>, Vec<_>) = config.rack.iter().partition(|rack| rack.name == machine);
-    match own.first() {
-        None => (Origin::Applications, config.network.clone()),
-        Some(own) => {
-            let others = others.into_iter().flat_map(|rack| rack.hosts.clone());
-            (Origin::Hosts(own.hosts.clone()), others.collect())
-        }
-    }
 }
 
 /// Runs the arbiter or controller of this machine until Ctrl-C or SIGTERM.

@@ -44,6 +44,7 @@ mod sweep;
 mod switch_daemon;
 #[cfg(target_os = "linux")]
 mod top;
+mod traffic;
 #[cfg(target_os = "linux")]
 mod what_if;
 mod why;

@@ -15,7 +15,7 @@ use crate::out::say;
 use anyhow::{Context, Result, anyhow};
 use daemons::{Daemons, Disturbed};
 use load::Load;
-pub use options::{DemoControl, DemoOptions, Victim};
+pub use options::{DemoControl, DemoGate, DemoOptions, Victim};
 use outcome::Outcome;
 use slotline_emulate::isolation;
 use slotline_guest::inside;

@@ -37,6 +37,9 @@ pub struct DemoOptions {
     /// tdma, xco and bump).
     #[arg(long)]
     pub join_segments: bool,
+    /// The means by which agents hold packets, `agent.gate` of the configuration [default: auto].
+    #[arg(long, value_enum, conflicts_with = "fat_tree")]
+    pub gate: Option<DemoGate>,
     /// Kill a daemon with SIGKILL when half of its traffic is over.
     #[arg(long, value_enum, value_name = "WHICH")]
     pub kill: Option<Victim>,
@@ -106,6 +109,15 @@ pub enum DemoControl {
     Circuits,
     /// A bump: virtual queues in front of the switch mark packets before its queues grow (ECN).
     Bump,
+}
+
+/// The means by which agents hold packets.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum DemoGate {
+    /// Netfilter's queue.
+    Queue,
+    /// A packet socket, to which a BPF program redirects packets.
+    Packet,
 }
 
 /// The daemon to kill.

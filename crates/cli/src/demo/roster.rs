@@ -1,7 +1,7 @@
 //! The daemons of a demonstration, and their files.
 
 use super::testbed::{Network, Testbed};
-use super::{Demo, DemoControl, DemoOptions};
+use super::{Demo, DemoControl, DemoGate, DemoOptions};
 use anyhow::Result;
 use slotline_emulate::bridge::Bridge;
 use slotline_emulate::fat_tree::{FatTree, Router};
@@ -114,6 +114,11 @@ fn preamble(demo: &Demo<'_>, folder: &Path) -> String {
         // The kernel's own clock, by which it keeps packets, is not faulty.
         true => "clock = { source = \"system\", bound = \"200us\" }\n",
         false => "agent.departure-times = true\n",
+    };
+    text += match demo.options.gate {
+        None => "",
+        Some(DemoGate::Queue) => "agent.gate = \"queue\"\n",
+        Some(DemoGate::Packet) => "agent.gate = \"packet\"\n",
     };
     match &demo.testbed.network {
         Network::Star(_) => {

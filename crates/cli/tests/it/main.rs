@@ -15,6 +15,8 @@ mod emulate;
 mod exact;
 mod figures;
 mod folder;
+#[cfg(target_os = "linux")]
+mod gate;
 mod import;
 #[cfg(target_os = "linux")]
 mod live;

@@ -15,23 +15,72 @@ fn exists(program: &str) -> bool {
     Command::new(program).arg("--version").output().is_ok()
 }
 
-#[test]
-fn the_package_has_the_program_and_units_that_systemd_accepts() {
+/// Builds the package. `None` if this machine cannot.
+fn package(folder: &Folder) -> Option<String> {
     if !exists("dpkg-deb") {
         println!("skipped: this machine has no dpkg-deb");
-        return;
+        return None;
     }
-    let folder = Folder::new("package", &[]);
     let build = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging/deb/build");
     let mut command = Command::new(build);
     command.arg(&folder.0).env("SLOTLINE_PROGRAM", PROGRAM);
     // Strong compression takes most of a minute.
     command.envs([("DPKG_DEB_COMPRESSOR_TYPE", "gzip"), ("DPKG_DEB_COMPRESSOR_LEVEL", "1")]);
-    let package = succeeded(&mut command);
+    Some(succeeded(&mut command).trim().to_owned())
+}
+
+/// The scripts of the package add the group of lldpd to the agent's unit if the group exists, and leave a file of the administrator
+/// alone. A program in the place of `getent` says whether it exists.
+fn check_group(folder: &Folder, package: &str, root: &Path) {
+    let control = folder.0.join("control");
+    succeeded(Command::new("dpkg-deb").arg("--control").arg(package).arg(&control));
+    let bin = folder.0.join("bin");
+    std::fs::create_dir_all(&bin).expect("a folder");
+    let paths = format!("{}:{}", bin.display(), std::env::var("PATH").expect("a path"));
+    let run = |script: &str, argument: &str, group: bool| {
+        let getent = bin.join("getent");
+        std::fs::write(&getent, format!("#!/bin/sh\nexit {}\n", if group { 0 } else { 2 }))
+            .expect("a file");
+        std::fs::set_permissions(&getent, std::fs::Permissions::from_mode(0o755))
+            .expect("its mode");
+        let mut command = Command::new(control.join(script));
+        succeeded(command.arg(argument).env("DPKG_ROOT", root).env("PATH", &paths));
+    };
+    let link = root.join("etc/systemd/system/slotline-agent.service.d/lldpd.conf");
+    let target = || std::fs::read_link(&link).ok();
+    run("postinst", "configure", false);
+    assert_eq!(target(), None);
+    // lldpd is installed later.
+    for _ in 0..2 {
+        run("postinst", "triggered", true);
+        let target = target().expect("a link");
+        let file = root.join(target.strip_prefix("/").expect("a path from the root"));
+        let text = std::fs::read_to_string(file).expect("a file of the package");
+        assert!(text.contains("[Service]\nSupplementaryGroups=_lldpd\n"), "{text}");
+    }
+    run("postinst", "triggered", false);
+    assert_eq!(target(), None);
+    run("postinst", "configure", true);
+    run("postrm", "upgrade", true);
+    assert!(target().is_some());
+    run("postrm", "remove", true);
+    assert!(!link.parent().expect("its folder").exists());
+    std::fs::create_dir_all(link.parent().expect("its folder")).expect("a folder");
+    std::fs::write(&link, "# of the administrator").expect("a file");
+    run("postinst", "configure", true);
+    run("postrm", "remove", true);
+    assert!(link.exists());
+}
+
+#[test]
+fn the_package_has_the_program_and_units_that_systemd_accepts() {
+    let folder = Folder::new("package", &[]);
+    let Some(package) = package(&folder) else { return };
     let root = folder.0.join("root");
-    succeeded(Command::new("dpkg-deb").arg("--extract").arg(package.trim()).arg(&root));
+    succeeded(Command::new("dpkg-deb").arg("--extract").arg(&package).arg(&root));
     let program = root.join("usr/bin/slotline");
     assert!(succeeded(Command::new(&program).arg("--version")).starts_with("slotline "));
+    check_group(&folder, &package, &root);
     if !exists("systemd-analyze") {
         println!("skipped: this machine has no systemd-analyze");
         return;

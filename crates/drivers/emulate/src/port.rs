@@ -6,8 +6,8 @@
 
 use crate::namespace::GateKind;
 use crate::wire::{self, Wire};
-use slotline_linux::hold::{Hold, Leave};
-use slotline_linux::nfqueue::{NfQueue, Settings, Ticket, Verdict};
+use slotline_linux::hold::{Hold, Leave, Ticket};
+use slotline_linux::nfqueue::{NfQueue, Settings, Verdict};
 use std::io::{self, IoSlice};
 use std::os::fd::{AsFd, BorrowedFd};
 

@@ -7,8 +7,10 @@ use crate::{isolation, registry};
 use slotline_congestion::{Algorithm, Control, Signal};
 use slotline_linux::command::command;
 use slotline_linux::departures::Departures;
+use slotline_linux::gate::{self, Held, Joined, Kind, Origin};
 use slotline_net::id::HostId;
 use std::io;
+use std::net::Ipv4Addr;
 use std::os::fd::AsFd;
 use std::process::{self, Command};
 
@@ -54,6 +56,8 @@ pub fn probe() -> Vec<Probed> {
             host(GateKind::Packet),
         ),
         tried("gate `xdp`: a socket of AF_XDP (veth)", false, host(GateKind::Xdp)),
+        tried("agents, gate `queue` (NFQUEUE, iptables)", false, agent_gate(Kind::Queue)),
+        tried("agents, gate `packet` (veth, tc, BPF, AF_PACKET)", false, agent_gate(Kind::Packet)),
         tried(
             "agents: packets leave at given times (EDT: tc, BPF, `fq`)",
             false,
@@ -67,15 +71,35 @@ pub fn probe() -> Vec<Probed> {
     ]
 }
 
-/// Sets up the queue discipline that keeps packets until their departure times, in a network namespace of its own.
-fn departure_times() -> Result<(), String> {
-    let space = namespace::empty("probe").map_err(|error| error.to_string())?;
-    let set = || {
-        let pair = ["link", "add", "probe0", "type", "veth", "peer", "name", "probe1"];
-        command("ip", &pair, "").map_err(io::Error::other)?;
-        Departures::at(&["probe0".into()]).map(drop)
+/// Opens the gate of an agent.
+fn agent_gate(kind: Kind) -> Result<(), String> {
+    let held = Held {
+        origin: Origin::Applications,
+        network: vec!["10.78.0.0/24".into()],
+        hosts: vec![Ipv4Addr::new(10, 78, 0, 2).into()],
+        exempt_ports: Vec::new(),
+        queue: 0,
+        joined: Joined::All,
+        timed: false,
     };
-    namespace::inside(space.as_fd(), set).map_err(|error| error.to_string())
+    beside_an_interface(|| gate::open(kind, &held).map(drop))
+}
+
+/// Sets up the queue discipline that keeps packets until their departure times.
+fn departure_times() -> Result<(), String> {
+    beside_an_interface(|| Departures::at(&["probe0".into()]).map(drop))
+}
+
+/// Tries something in a network namespace of its own, with an interface.
+fn beside_an_interface(work: impl FnOnce() -> io::Result<()> + Send) -> Result<(), String> {
+    let space = namespace::empty("probe").map_err(|error| error.to_string())?;
+    let all = || {
+        let commands = "link add probe0 type veth peer name probe1\nlink set probe1 up\nlink set probe0 up\n\
+                        address add 10.78.0.1/24 dev probe0\n";
+        command("ip", &["-batch", "-"], commands).map_err(io::Error::other)?;
+        work()
+    };
+    namespace::inside(space.as_fd(), all).map_err(|error| error.to_string())
 }
 
 /// Loads a congestion control, and removes it again.

@@ -1,9 +1,11 @@
 //! Attaches a BPF program to the packets that leave an interface: a filter of the discipline `clsact`, by netlink
 //! (`RTM_NEWTFILTER`), because `tc` takes programs only from files.
 
+use crate::command::{command, output};
 use rustix::net::netlink::SocketAddrNetlink;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
 use slotline_rings::bpf::Program;
+use slotline_rings::index;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 
@@ -29,15 +31,53 @@ const FLAGS: u16 = 8;
 /// The result of the program is the decision.
 const DIRECT: u32 = 1;
 
-/// A filter of an interface. It stays when this value is dropped.
+/// A program for the packets that leave an interface, until this is dropped.
 #[derive(Debug)]
-pub(crate) struct Filter {
-    interface: u32,
+pub(crate) struct Egress {
+    name: String,
+    attached: bool,
+    /// Whether the discipline `clsact` is not another program's.
+    own_clsact: bool,
+}
+
+impl Egress {
+    /// Attaches a program to an interface, in place of one that a killed process has left. With `killed`, there may be such a
+    /// one.
+    pub fn attach(name: &str, program: &Program, killed: bool) -> io::Result<Egress> {
+        let shown = output("tc", &["qdisc", "show", "dev", name], "").map_err(io::Error::other)?;
+        let present = shown.contains("qdisc clsact ");
+        let own_clsact = !present || killed;
+        let mut egress = Egress { name: name.into(), attached: false, own_clsact };
+        if !present {
+            qdisc(name, &format!("add dev {name} clsact"))?;
+        }
+        attach(index(name)?, program)?;
+        egress.attached = true;
+        Ok(egress)
+    }
+}
+
+impl Drop for Egress {
+    /// The interface may have vanished meanwhile.
+    fn drop(&mut self) {
+        let name = &self.name;
+        if self.own_clsact {
+            let _ = qdisc(name, &format!("del dev {name} clsact"));
+        } else if self.attached {
+            let _ = index(name).and_then(remove);
+        }
+    }
+}
+
+/// Changes the queue disciplines of an interface.
+pub(crate) fn qdisc(name: &str, arguments: &str) -> io::Result<()> {
+    let all: Vec<&str> = ["qdisc"].into_iter().chain(arguments.split(' ')).collect();
+    command("tc", &all, "").map_err(|why| io::Error::other(format!("{name}: {why}")))
 }
 
 /// Attaches a program to the packets that leave the interface with this number, in place of one that an earlier process
 /// has left.
-pub(crate) fn attach(interface: u32, program: &Program) -> io::Result<Filter> {
+fn attach(interface: u32, program: &Program) -> io::Result<()> {
     let file = program.as_fd().as_raw_fd().to_ne_bytes();
     let options: Vec<u8> = [
         attribute(FILE, &file),
@@ -46,15 +86,12 @@ pub(crate) fn attach(interface: u32, program: &Program) -> io::Result<Filter> {
     ]
     .concat();
     let more = [attribute(KIND, b"bpf\0"), attribute(OPTIONS, &options)].concat();
-    request(NEW_FILTER, CREATE | REPLACE, interface, &more)?;
-    Ok(Filter { interface })
+    request(NEW_FILTER, CREATE | REPLACE, interface, &more)
 }
 
-impl Filter {
-    /// Removes the filter.
-    pub(crate) fn remove(&self) -> io::Result<()> {
-        request(DELETE_FILTER, 0, self.interface, &attribute(KIND, b"bpf\0"))
-    }
+/// Removes the program from the interface with this number.
+fn remove(interface: u32) -> io::Result<()> {
+    request(DELETE_FILTER, 0, interface, &attribute(KIND, b"bpf\0"))
 }
 
 fn request(kind: u16, flags: u16, interface: u32, more: &[u8]) -> io::Result<()> {

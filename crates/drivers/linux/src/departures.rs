@@ -6,12 +6,11 @@
 //! leave at once, so a killed program does not cut off its host.
 
 use crate::capability::check_bpf;
-use crate::classifier::{self, Filter};
-use crate::command::{command, output};
+use crate::classifier::{Egress, qdisc};
+use crate::command::output;
 use crate::segments::interface_names;
 use slotline_rings::bpf::code::{self, function};
 use slotline_rings::bpf::{Instruction, Kind, Map, Program};
-use slotline_rings::index;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -128,9 +127,7 @@ impl Departures {
 #[derive(Debug)]
 struct Interface {
     name: String,
-    filter: Option<Filter>,
-    /// Whether the discipline `clsact` is not another program's.
-    own_clsact: bool,
+    _program: Egress,
 }
 
 impl Interface {
@@ -143,33 +140,22 @@ impl Interface {
                  with the kernel's own choice, which is then replaced by `fq`"
             )));
         }
-        tc(name, &format!("replace dev {name} root handle {HANDLE} {FQ}"))?;
-        let own_clsact = !present.clsact || present.killed;
-        let mut interface = Interface { name: name.into(), filter: None, own_clsact };
-        if !present.clsact {
-            tc(name, &format!("add dev {name} clsact"))?;
-        }
-        interface.filter = Some(classifier::attach(index(name)?, program)?);
-        Ok(interface)
+        qdisc(name, &format!("replace dev {name} root handle {HANDLE} {FQ}"))?;
+        Egress::attach(name, program, present.killed)
+            .map(|program| Interface { name: name.into(), _program: program })
+            .inspect_err(|_| end_fq(name))
     }
 }
 
 impl Drop for Interface {
-    /// An interface may have vanished meanwhile.
     fn drop(&mut self) {
-        let name = &self.name;
-        let filter = self.filter.take();
-        match self.own_clsact {
-            true => drop(tc(name, &format!("del dev {name} clsact"))),
-            false => filter.iter().for_each(|filter| drop(filter.remove())),
-        }
-        let _ = tc(name, &format!("del dev {name} root"));
+        end_fq(&self.name);
     }
 }
 
-fn tc(name: &str, arguments: &str) -> io::Result<()> {
-    let all: Vec<&str> = ["qdisc"].into_iter().chain(arguments.split(' ')).collect();
-    command("tc", &all, "").map_err(|why| io::Error::other(format!("{name}: {why}")))
+/// Returns to the kernel's own choice. An interface may have vanished meanwhile.
+fn end_fq(name: &str) {
+    let _ = qdisc(name, &format!("del dev {name} root"));
 }
 
 /// The queue disciplines of an interface.
@@ -177,7 +163,6 @@ fn tc(name: &str, arguments: &str) -> io::Result<()> {
 struct Present {
     /// One at the root that an administrator has chosen.
     chosen: Option<String>,
-    clsact: bool,
     /// Whether a killed program has left `fq`.
     killed: bool,
 }
@@ -196,7 +181,6 @@ impl Present {
         };
         Present {
             chosen: all.iter().find(chosen).map(|(kind, handle, _)| format!("`{kind} {handle}`")),
-            clsact: all.iter().any(|(kind, ..)| kind == "clsact"),
             killed: all.iter().any(|(kind, handle, _)| kind == "fq" && handle == HANDLE),
         }
     }
@@ -382,12 +366,12 @@ mod tests {
     fn disciplines_are_read() {
         let read = Present::read;
         let kernels = "qdisc noqueue 0: root refcnt 2 \nqdisc clsact ffff: parent ffff:fff1 \n";
-        assert_eq!(read(kernels), Present { chosen: None, clsact: true, killed: false });
+        assert_eq!(read(kernels), Present { chosen: None, killed: false });
         let chosen =
             read("qdisc tbf 8001: root refcnt 2 rate 1Gbit\nqdisc fq 0: parent 8001:1 \n").chosen;
         assert_eq!(chosen.as_deref(), Some("`tbf 8001:`"));
         let left = read("qdisc fq 5107: root refcnt 2 limit 32768p\n");
-        assert_eq!(left, Present { chosen: None, clsact: false, killed: true });
+        assert_eq!(left, Present { chosen: None, killed: true });
         let multi = "qdisc mq 0: root \nqdisc fq_codel 0: parent :1 limit 10240p\n";
         assert_eq!(read(multi).chosen, None);
     }

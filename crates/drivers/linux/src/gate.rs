@@ -1,27 +1,19 @@
-//! Holds packets of this machine's applications until a program releases them: a queue of netfilter and the rules that
-//! direct packets into it.
-//!
-//! Where the kernel has what that needs, a packet is released before its time and leaves at it ([`departures`]), and a gate
-//! that is open lets packets pass without the queue.
-//!
-//! If no program listens on the queue, packets pass (`--queue-bypass`). A killed program therefore does not cut off its
-//! host.
+//! Holds packets of this machine's applications until a program releases them, by one of two means of the kernel: a queue of
+//! netfilter ([`QueueGate`]), or a program at the interfaces that redirects packets to a packet socket ([`PacketGate`]).
 
-use crate::departures::{self, Departures};
-use crate::hold::{Hold, Leave};
-use crate::nfqueue::{NfQueue, Settings, Ticket, Verdict};
-use crate::opening::Opening;
-use crate::rules::{Chain, Family};
-use crate::segments::{Limits, Segments};
-use std::fmt::Write;
+mod frames;
+mod packet;
+mod queue;
+mod taker;
+
+pub use packet::PacketGate;
+pub use queue::QueueGate;
+
+use crate::departures::Slots;
+use crate::hold::Hold;
+use crate::segments::Segments;
 use std::io;
 use std::net::IpAddr;
-use std::os::fd::{AsFd, BorrowedFd};
-
-/// The number of bytes copied of each packet, enough for the headers of IP and of its payload's protocol.
-const COPIED: u16 = 96;
-/// Types of ICMPv6 messages that hosts need to find each other.
-const NEIGHBOURS: [u8; 5] = [133, 134, 135, 136, 137];
 
 /// Whose packets are held.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -40,15 +32,17 @@ pub struct Held {
     pub origin: Origin,
     /// Prefixes of destinations.
     pub network: Vec<String>,
+    /// Hosts of the network, by whose interfaces packets leave.
+    pub hosts: Vec<IpAddr>,
     /// TCP and UDP ports, on either side, that are never held.
     pub exempt_ports: Vec<u16>,
-    /// The number of the queue, which the chain is named after.
+    /// The number of the queue, which the chain of rules is named after, and pairs of interfaces.
     pub queue: u16,
     /// Which segments are held as one packet.
     pub joined: Joined,
-    /// Hosts of the network, if packets are to be released before the times at which they leave: the interfaces by which
-    /// they are reached get the discipline `fq`. Empty: packets leave when they are released.
-    pub timed: Vec<IpAddr>,
+    /// Whether packets are to be released before the times at which they leave: the interfaces of `hosts` get the discipline
+    /// `fq`. Otherwise packets leave when they are released.
+    pub timed: bool,
 }
 
 /// Which segments, that TCP joins for the card, are held as one packet. The kernel splits others before they are held.
@@ -56,375 +50,105 @@ pub struct Held {
 pub enum Joined {
     /// None.
     No,
-    /// All that TCP joins.
+    /// All that TCP joins, as far as the gate has room for them.
     All,
-    /// As many as there is room for. Interfaces get a limit, so that TCP joins no more, and packets that are longer
-    /// nevertheless, such as those of other protocols, go to the queue with the next number, where they are split.
+    /// As many as there is room for. The interfaces of the hosts get a limit, so that TCP joins no more, and packets that are longer
+    /// nevertheless, such as those of other protocols, are split.
     Within(Room),
 }
 
 /// Room for segments.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Room {
-    /// Hosts of the network. The interfaces by which they are reached get a limit.
-    pub hosts: Vec<IpAddr>,
     /// The bytes on the wire that joined segments may take.
     pub bytes: u64,
     /// The bytes that each segment has on the wire besides its IP packet.
     pub framing: u32,
 }
 
-/// What a gate needs BPF for.
-const TIMES: &str = "the kernel does not keep packets until their time";
-const PASSING: &str =
-    "packets that leave at once go through the agent, where a program in BPF would let them pass";
-
-/// The value; or notes what is lacking without it.
-fn lacking<T>(what: &str, tried: io::Result<T>, lacks: &mut Vec<String>) -> Option<T> {
-    tried.map_err(|why| lacks.push(format!("{what}: {why}"))).ok()
+/// The means by which packets are held.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// A queue of netfilter (`NFQUEUE`).
+    Queue,
+    /// A packet socket to which a BPF program redirects packets.
+    Packet,
 }
 
-/// The queue and its rules. Dropping the gate removes the rules.
-#[derive(Debug)]
-pub struct Gate {
-    queue: NfQueue,
-    held: Held,
-    departures: Option<Departures>,
-    opening: Option<Opening>,
-    /// What the kernel does not do for the gate, and why.
-    lacks: Vec<String>,
-    passing: bool,
-    /// The packets that had passed when all were last held again, and when they were last counted.
-    told: u64,
-    counted: u64,
-    /// Packets of fewer bytes pass without the queue.
-    exempt_below: u32,
-    /// The limits of interfaces; `None` if they have no limit of the gate's.
-    limits: Option<Limits>,
+impl Kind {
+    /// Its name in configurations.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Queue => "queue",
+            Kind::Packet => "packet",
+        }
+    }
 }
 
-impl Gate {
-    /// Starts to hold packets of the present network namespace. Segments are held one by one if they cannot be held within
-    /// their room.
+/// Packets that are held, and the ways around that. When a gate is dropped, it leaves nothing behind, and packets pass.
+pub trait Gate: Hold + Send {
+    /// The means by which packets are held.
+    fn kind(&self) -> Kind;
+
+    /// The segments that are held as one packet, where they have a limit.
+    fn segments(&self) -> Option<Segments>;
+
+    /// Whether [`Leave::At`](crate::hold::Leave::At) is kept to, so that packets can be released before their time.
+    fn is_timed(&self) -> bool;
+
+    /// What the kernel does not do for this gate, and why.
+    fn lacks(&self) -> &[String];
+
+    /// Lets all packets pass without being held, or holds them again. Packets that are held remain so.
     ///
     /// # Errors
     /// What the kernel or `iptables` refuses.
-    pub fn open(held: Held) -> io::Result<Gate> {
-        let killed = held.remove_rules();
-        if let Joined::Within(room) = &held.joined
-            && let Ok(limits) = Limits::set(&room.hosts, room.bytes, room.framing, killed)
-            && let Ok(gate) = Gate::limited(held.clone(), Some(limits))
-        {
-            return Ok(gate);
-        }
-        Gate::limited(held, None)
+    fn pass(&mut self, pass: bool) -> io::Result<()>;
+
+    /// Whether all packets pass without being held.
+    fn passes(&self) -> bool;
+
+    /// The number of packets that have passed since they do so.
+    ///
+    /// # Errors
+    /// The kernel or `iptables` cannot tell.
+    fn passed(&mut self) -> io::Result<u64>;
+
+    /// Lets IP packets of fewer bytes pass without being held; 0 for none.
+    ///
+    /// # Errors
+    /// What the kernel or `iptables` refuses.
+    fn exempt_below(&mut self, bytes: u32) -> io::Result<()>;
+
+    /// The number of packets for which the gate had no room, as far as the kernel tells.
+    fn lost(&self) -> u64 {
+        0
     }
 
-    fn limited(held: Held, limits: Option<Limits>) -> io::Result<Gate> {
-        let settings = Settings {
-            number: held.queue,
-            copied: COPIED,
-            verdict: Verdict::Accept,
-            pass_when_full: false,
-            as_they_are: held.joined == Joined::All || limits.is_some(),
-        };
-        let mut queue = NfQueue::open(settings)?;
-        if limits.is_some() {
-            queue.also_split(held.next_queue())?;
-        }
-        let timed = (!held.timed.is_empty()).then(|| Departures::towards(&held.timed));
-        let mut lacks = Vec::new();
-        let departures = timed.and_then(|tried| lacking(TIMES, tried, &mut lacks));
-        let opening = lacking(PASSING, Opening::new(held.queue), &mut lacks);
-        let mut gate = Gate {
-            queue,
-            held,
-            departures,
-            opening,
-            lacks,
-            passing: false,
-            told: 0,
-            counted: 0,
-            exempt_below: 0,
-            limits,
-        };
-        let added = gate.add_rules();
-        if added.is_err() && gate.opening.is_some() {
-            // `iptables` may lack the condition.
-            gate.held.remove_rules();
-            gate.opening = None;
-            gate.lacks.push(format!("{PASSING}: `iptables` has no match `bpf`"));
-            return gate.add_rules().map(|()| gate);
-        }
-        added.map(|()| gate)
+    /// Lets packets pass without being held until a time of the monotonic clock, in ns, and not later; 0: they no longer
+    /// pass. Packets that are held remain so, and those that pass overtake them. Returns whether the gate can do that.
+    fn open_until(&self, _at: u64) -> bool {
+        false
     }
 
-    /// The segments that are held as one packet, where they have a limit.
-    pub fn segments(&self) -> Option<Segments> {
-        self.limits.as_ref().map(Limits::segments)
-    }
-
-    /// Whether [`Leave::At`] is kept to, so that packets can be released before their time.
-    pub fn is_timed(&self) -> bool {
-        self.departures.is_some()
-    }
-
-    /// What the kernel does not do for this gate, and why.
-    pub fn lacks(&self) -> &[String] {
-        &self.lacks
-    }
-
-    /// Slots for packets that pass the queue, or no queue, without a time. `None`: they leave at once.
+    /// Slots for packets that pass the gate without a time. `None`: they leave at once.
     ///
     /// # Errors
     /// The gate has no departure times, or the kernel refuses.
-    pub fn keep(&self, slots: Option<departures::Slots>) -> io::Result<()> {
-        let missing = || io::Error::other("this gate has no departure times");
-        self.departures.as_ref().ok_or_else(missing)?.keep(slots)
-    }
-
-    /// Lets packets pass without the queue until a time of the monotonic clock, in ns, and not later; 0: they no longer
-    /// pass. Packets that are held remain so, and those that pass overtake them. Returns whether the kernel can do that.
-    pub fn open_until(&self, at: u64) -> bool {
-        self.opening.as_ref().is_some_and(|opening| opening.until(at).is_ok())
-    }
-
-    /// Lets all packets pass without the queue, or holds them again. Packets that are held remain so.
-    ///
-    /// # Errors
-    /// What `iptables` refuses.
-    pub fn pass(&mut self, pass: bool) -> io::Result<()> {
-        if pass == self.passing {
-            return Ok(());
-        }
-        if !self.open_until(if pass { u64::MAX } else { 0 }) {
-            let change = |family| self.held.chain().pass(family, pass);
-            self.held.families().into_iter().try_for_each(change).map_err(io::Error::other)?;
-        }
-        self.passing = pass;
-        // A rule that is added again counts anew.
-        self.told = if self.opening.is_some() && !pass { self.counted } else { self.told };
-        Ok(())
-    }
-
-    /// Lets packets of fewer bytes pass without the queue; 0 for none.
-    ///
-    /// # Errors
-    /// What `iptables` refuses.
-    pub fn exempt_below(&mut self, bytes: u32) -> io::Result<()> {
-        if bytes != self.exempt_below {
-            let (chain, old) = (self.held.chain(), self.exempt_below);
-            let change = |family| chain.exempt_below(family, old, bytes);
-            self.held.families().into_iter().try_for_each(change).map_err(io::Error::other)?;
-            self.exempt_below = bytes;
-        }
-        Ok(())
-    }
-
-    /// Whether all packets pass without the queue.
-    pub fn passes(&self) -> bool {
-        self.passing
-    }
-
-    /// The number of packets that have passed without the queue since they do so.
-    ///
-    /// # Errors
-    /// `iptables` cannot tell.
-    pub fn passed(&mut self) -> io::Result<u64> {
-        let condition = self.condition();
-        let passed = self.held.families().into_iter();
-        let passed = passed.map(|family| self.held.chain().passed(family, &condition));
-        self.counted = passed.sum::<Result<u64, String>>().map_err(io::Error::other)?;
-        Ok(self.counted.saturating_sub(self.told))
-    }
-
-    /// The condition of the rule by which packets pass, with a space before it.
-    fn condition(&self) -> String {
-        self.opening.as_ref().map_or(String::new(), |opening| format!(" {}", opening.condition()))
-    }
-
-    fn add_rules(&self) -> io::Result<()> {
-        let open = self.opening.as_ref().map(|_| self.condition() + " -j RETURN\n");
-        let open = open.map_or(String::new(), |rest| self.held.chain().line() + &rest);
-        for family in self.held.families() {
-            let lines = self.held.rules(family, self.segments()).unwrap_or_default();
-            self.held
-                .chain()
-                .install(family, &(open.clone() + &lines))
-                .map_err(io::Error::other)?;
-        }
-        Ok(())
+    fn keep(&self, _slots: Option<Slots>) -> io::Result<()> {
+        Err(io::Error::other("this gate has no departure times"))
     }
 }
 
-impl AsFd for Gate {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.queue.as_fd()
-    }
-}
-
-impl Hold for Gate {
-    fn fill(&mut self) -> io::Result<()> {
-        self.queue.fill()
-    }
-    fn next(&mut self, head: &mut Vec<u8>) -> Option<Ticket> {
-        self.queue.next(head)
-    }
-    fn release(&mut self, packet: Ticket, how: Leave) {
-        let how = match (how, &self.departures) {
-            (Leave::At(at), Some(_)) => Leave::Marked(departures::mark(at)),
-            (how, _) => how,
-        };
-        self.queue.release(packet, how);
-    }
-    fn discard(&mut self, packet: Ticket) {
-        self.queue.discard(packet);
-    }
-    fn flush(&mut self) -> io::Result<()> {
-        self.queue.flush()
-    }
-}
-
-impl Drop for Gate {
-    fn drop(&mut self) {
-        self.held.remove_rules();
-    }
-}
-
-impl Held {
-    /// The number of the queue of packets that are split.
-    fn next_queue(&self) -> u16 {
-        self.queue.wrapping_add(1)
-    }
-
-    /// The families of which packets are held.
-    fn families(&self) -> Vec<Family> {
-        let held = |family: &Family| self.prefixes(*family).next().is_some();
-        Family::ALL.into_iter().filter(held).collect()
-    }
-
-    /// Removes the rules, including those that a killed program left. Returns whether there were any.
-    fn remove_rules(&self) -> bool {
-        let removed = self.families().into_iter().map(|family| self.chain().remove(family));
-        removed.fold(false, |any, one| any | one)
-    }
-
-    fn chain(&self) -> Chain {
-        let hook = match self.origin {
-            Origin::Applications => "POSTROUTING",
-            Origin::Hosts(_) => "PREROUTING",
-        };
-        Chain { hook, queue: self.queue }
-    }
-
-    fn prefixes(&self, family: Family) -> impl Iterator<Item = &String> {
-        of_family(&self.network, family)
-    }
-
-    /// The conditions on the source of packets, one for each rule.
-    fn sources(&self, family: Family) -> Vec<String> {
-        match &self.origin {
-            Origin::Applications => vec![String::new()],
-            Origin::Hosts(hosts) => {
-                of_family(hosts, family).map(|prefix| format!("-s {prefix} ")).collect()
-            }
-        }
-    }
-
-    /// The rules of a family, where these segments are held as one packet; `None` if no packet of the family is held.
-    fn rules(&self, family: Family, joined: Option<Segments>) -> Option<String> {
-        self.prefixes(family).next()?;
-        let line = self.chain().line();
-        let longer = |of: Segments| self.chain().longer(of.longest(), self.next_queue());
-        let targets: Vec<String> =
-            joined.map(longer).into_iter().chain([self.chain().target()]).collect();
-        let mut rules = String::new();
-        if self.origin == Origin::Applications {
-            let _ = writeln!(rules, "{line} -o lo -j RETURN");
-        }
-        if family == Family::V6 {
-            for kind in NEIGHBOURS {
-                let _ = writeln!(rules, "{line} -p icmpv6 --icmpv6-type {kind} -j RETURN");
-            }
-        }
-        for port in &self.exempt_ports {
-            for (protocol, side) in
-                [("tcp", "dport"), ("tcp", "sport"), ("udp", "dport"), ("udp", "sport")]
-            {
-                let _ = writeln!(rules, "{line} -p {protocol} --{side} {port} -j RETURN");
-            }
-        }
-        for prefix in self.prefixes(family) {
-            for source in self.sources(family) {
-                for target in &targets {
-                    let _ = writeln!(rules, "{line} {source}-d {prefix} {target}");
-                }
-            }
-        }
-        Some(rules)
-    }
-}
-
-fn of_family(prefixes: &[String], family: Family) -> impl Iterator<Item = &String> {
-    let of = |prefix: &str| if prefix.contains(':') { Family::V6 } else { Family::V4 };
-    prefixes.iter().filter(move |prefix| of(prefix) == family)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn rules_are_of_the_families_that_are_held() {
-        let network = vec!["10.1.0.0/24".to_string()];
-        let held = Held {
-            origin: Origin::Applications,
-            network,
-            exempt_ports: vec![22],
-            queue: 7,
-            joined: Joined::No,
-            timed: vec![],
-        };
-        let rules = held.rules(Family::V4, None).unwrap();
-        assert!(rules.starts_with("-A SLOTLINE-7 -o lo -j RETURN\n"));
-        assert!(rules.contains("-A SLOTLINE-7 -p tcp --dport 22 -j RETURN\n"));
-        let queue = rules.find("-d 10.1.0.0/24 -j NFQUEUE --queue-num 7 --queue-bypass\n");
-        assert!(queue > rules.find("RETURN"), "exempt first");
-        assert_eq!(held.rules(Family::V6, None), None);
-        let joined = held.rules(Family::V4, Some(Segments { mtu: 1_500, most: 2 })).unwrap();
-        let split =
-            joined.find("-d 10.1.0.0/24 -m length --length 2961:65535 -j NFQUEUE --queue-num 8 ");
-        assert!(
-            split.is_some() && split < joined.find("-d 10.1.0.0/24 -j NFQUEUE"),
-            "longer ones first"
-        );
-        let held = Held { network: vec!["fd00::/64".into()], ..held };
-        assert!(held.rules(Family::V6, None).unwrap().contains("--icmpv6-type 135 -j RETURN"));
-    }
-
-    #[test]
-    fn rules_of_forwarded_packets_name_their_sources() {
-        let prefixes = |of: &[&str]| of.iter().map(|prefix| prefix.to_string()).collect();
-        let origin = Origin::Hosts(prefixes(&["10.1.0.0/24", "fd00:1::/64"]));
-        let network = prefixes(&["10.2.0.0/24", "10.3.0.0/24", "fd00:2::/64"]);
-        let held = Held {
-            origin,
-            network,
-            exempt_ports: Vec::new(),
-            queue: 7,
-            joined: Joined::No,
-            timed: vec![],
-        };
-        assert_eq!(held.chain().hook, "PREROUTING");
-        assert_eq!(
-            held.rules(Family::V4, None).unwrap(),
-            "-A SLOTLINE-7 -s 10.1.0.0/24 -d 10.2.0.0/24 -j NFQUEUE --queue-num 7 --queue-bypass\n\
-             -A SLOTLINE-7 -s 10.1.0.0/24 -d 10.3.0.0/24 -j NFQUEUE --queue-num 7 --queue-bypass\n"
-        );
-        assert!(
-            held.rules(Family::V6, None)
-                .unwrap()
-                .contains("-s fd00:1::/64 -d fd00:2::/64 -j NFQUEUE")
-        );
-    }
+/// Starts to hold packets of the present network namespace by these means, in place of what a killed program has left there.
+///
+/// # Errors
+/// What the kernel, `iptables`, `ip` or `tc` refuses.
+pub fn open(kind: Kind, held: &Held) -> io::Result<Box<dyn Gate>> {
+    let rules = held.remove_rules();
+    let killed = packet::remove_pairs(held.queue) || rules;
+    Ok(match kind {
+        Kind::Queue => Box::new(QueueGate::open(held.clone(), killed)?),
+        Kind::Packet => Box::new(PacketGate::open(held, killed)?),
+    })
 }

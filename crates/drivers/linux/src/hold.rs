@@ -1,9 +1,24 @@
 //! The interface of everything that holds packets for a program: a queue of netfilter alone, as emulated hosts have it, or
 //! the gate of a daemon.
 
-use crate::nfqueue::Ticket;
 use std::io;
 use std::os::fd::AsFd;
+
+/// A packet that is held.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Ticket {
+    /// Its number in its queue.
+    pub number: u32,
+    /// Whether it is in the second queue, whose packets the kernel splits.
+    pub split: bool,
+}
+
+impl From<u32> for Ticket {
+    /// The packet with this number in the first queue.
+    fn from(number: u32) -> Ticket {
+        Ticket { number, split: false }
+    }
+}
 
 /// How a packet leaves that is released.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -3,7 +3,7 @@
 //!
 //! A held packet stays charged to its socket, so TCP notices that the card is busy (TCP small queues).
 
-use crate::hold::{Hold, Leave};
+use crate::hold::{Hold, Leave, Ticket};
 use crate::netlink::{HEADER, attribute, error_of, native16};
 use nix::errno::Errno;
 use nix::sys::socket::{MsgFlags, MultiHeaders, recvmmsg};
@@ -68,22 +68,6 @@ pub struct Settings {
     /// Whether packets stay as they are: without their checksum if the interface completes it, and longer than the
     /// interface permits if it splits them. Otherwise the kernel completes and splits them first.
     pub as_they_are: bool,
-}
-
-/// A packet that the kernel holds.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Ticket {
-    /// Its number in its queue.
-    pub number: u32,
-    /// Whether it is in the queue of [`NfQueue::also_split`].
-    pub split: bool,
-}
-
-impl From<u32> for Ticket {
-    /// The packet with this number in the first queue.
-    fn from(number: u32) -> Ticket {
-        Ticket { number, split: false }
-    }
 }
 
 /// A queue of the network namespace in which it was opened.

@@ -24,6 +24,7 @@ use crate::status::{AgentStatus, Shared};
 use crate::timeslots::TimeslotLog;
 use probes::Probes;
 use slotline_envelope::KeyPair;
+use slotline_linux::gate::Kind;
 use slotline_linux::hold::Leave;
 use slotline_linux::wait;
 use slotline_net::error::SpecError;
@@ -458,6 +459,8 @@ impl Agent {
             wrong_cables: self.setup.wrong_cables.now(),
             held: self.held.len(),
             departure_times: self.lead > Time::ZERO,
+            gate: self.grip.gate().map(Kind::name),
+            gate_lost: self.grip.lost(),
             joined_segments: self.grip.segments().map(|segments| segments.most),
             counts: self.counts,
             refused: self.channel.refused(),

@@ -3,9 +3,8 @@
 
 use crate::clock::Local;
 use crate::forwarding::{Forwarding, Hosts};
-use slotline_linux::gate::Gate;
-use slotline_linux::hold::{Hold, Leave};
-use slotline_linux::nfqueue::Ticket;
+use slotline_linux::gate::{Gate, Kind};
+use slotline_linux::hold::{Leave, Ticket};
 use slotline_linux::segments::Segments;
 use slotline_linux::tags::Tags;
 use slotline_net::id::HostId;
@@ -23,7 +22,7 @@ pub enum Grip {
 
 /// The packets of a machine's applications, or those that it forwards.
 pub struct Packets {
-    gate: Gate,
+    gate: Box<dyn Gate>,
     /// The rules that give packets the tags of their paths.
     _tags: Option<Tags>,
     /// The time since which the agent obeys no arbiter.
@@ -72,7 +71,7 @@ impl Packets {
 
 impl Packets {
     /// The packets at a gate, which get tags of their paths if there are such.
-    pub fn new(gate: Gate, tags: Option<Tags>) -> Packets {
+    pub fn new(gate: Box<dyn Gate>, tags: Option<Tags>) -> Packets {
         let (free_since, told, asked) = (None, 0, Local(0));
         Packets { gate, _tags: tags, free_since, changeable: true, told, asked }
     }
@@ -112,6 +111,20 @@ impl Grip {
         match self {
             Grip::Packets(packets) => packets.gate.next(buffer),
             Grip::Flows(_) => None,
+        }
+    }
+    /// The means by which packets are held, where they are.
+    pub fn gate(&self) -> Option<Kind> {
+        match self {
+            Grip::Packets(packets) => Some(packets.gate.kind()),
+            Grip::Flows(_) => None,
+        }
+    }
+    /// The number of packets for which the gate had no room, as far as the kernel tells.
+    pub(crate) fn lost(&self) -> u64 {
+        match self {
+            Grip::Packets(packets) => packets.gate.lost(),
+            Grip::Flows(_) => 0,
         }
     }
     /// Whether packets can be released before the time at which they leave.

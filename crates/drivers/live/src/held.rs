@@ -1,7 +1,7 @@
 //! Packets that the kernel holds for this daemon. The model knows them by handles.
 
 use crate::clock::Local;
-use slotline_linux::nfqueue::Ticket;
+use slotline_linux::hold::Ticket;
 use std::time::Duration;
 
 /// A held packet, and its place in the order in which packets came.

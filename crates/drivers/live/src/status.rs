@@ -47,6 +47,10 @@ pub struct AgentStatus {
     pub joined_segments: Option<u32>,
     /// Whether packets are released before their slots, and the kernel keeps them until these begin.
     pub departure_times: bool,
+    /// The means by which packets are held; `None` on a switch that holds none.
+    pub gate: Option<&'static str>,
+    /// Packets for which the gate had no room.
+    pub gate_lost: u64,
     /// Counts of packets.
     #[serde(flatten)]
     pub counts: AgentCounts,

@@ -1,6 +1,8 @@
 //! BPF programs and maps: instructions, and the system call that makes and attaches them. Programs here are a few dozen
 //! instructions long and use no kernel structure whose layout may change, so they need neither a compiler nor BTF.
 
+pub mod code;
+
 use crate::checked;
 use std::ffi::CString;
 use std::io;
@@ -48,129 +50,6 @@ pub struct Instruction {
     pub offset: i16,
     /// A constant.
     pub value: i32,
-}
-
-/// Operations and their operands, by the names that the kernel's documentation of the instruction set has.
-pub mod code {
-    use super::Instruction;
-
-    const fn of(code: u8, to: u8, from: u8, offset: i16, value: i32) -> Instruction {
-        Instruction { code, to, from, offset, value }
-    }
-    /// `to = from`.
-    pub const fn copy(to: u8, from: u8) -> Instruction {
-        of(0xbf, to, from, 0, 0)
-    }
-    /// `to = value`.
-    pub const fn set(to: u8, value: i32) -> Instruction {
-        of(0xb7, to, 0, 0, value)
-    }
-    /// `to += from`.
-    pub const fn add(to: u8, from: u8) -> Instruction {
-        of(0x0f, to, from, 0, 0)
-    }
-    /// `to -= from`.
-    pub const fn subtract(to: u8, from: u8) -> Instruction {
-        of(0x1f, to, from, 0, 0)
-    }
-    /// `to *= from`.
-    pub const fn multiply(to: u8, from: u8) -> Instruction {
-        of(0x2f, to, from, 0, 0)
-    }
-    /// `to %= from`, unsigned.
-    pub const fn remainder(to: u8, from: u8) -> Instruction {
-        of(0x9f, to, from, 0, 0)
-    }
-    /// `to &= from`.
-    pub const fn and(to: u8, from: u8) -> Instruction {
-        of(0x5f, to, from, 0, 0)
-    }
-    /// `to <<= value`.
-    pub const fn left(to: u8, value: i32) -> Instruction {
-        of(0x67, to, 0, 0, value)
-    }
-    /// `to >>= value`, unsigned.
-    pub const fn right(to: u8, value: i32) -> Instruction {
-        of(0x77, to, 0, 0, value)
-    }
-    /// `to >>= value`, signed.
-    pub const fn right_signed(to: u8, value: i32) -> Instruction {
-        of(0xc7, to, 0, 0, value)
-    }
-    /// `to = *(u32 *)(from + offset)`.
-    pub const fn load32(to: u8, from: u8, offset: i16) -> Instruction {
-        of(0x61, to, from, offset, 0)
-    }
-    /// `to = *(u64 *)(from + offset)`.
-    pub const fn load64(to: u8, from: u8, offset: i16) -> Instruction {
-        of(0x79, to, from, offset, 0)
-    }
-    /// `*(u32 *)(to + offset) = from`.
-    pub const fn store32(to: u8, offset: i16, from: u8) -> Instruction {
-        of(0x63, to, from, offset, 0)
-    }
-    /// `*(u64 *)(to + offset) = from`.
-    pub const fn store64(to: u8, offset: i16, from: u8) -> Instruction {
-        of(0x7b, to, from, offset, 0)
-    }
-    /// `*(u32 *)(to + offset) = value`.
-    pub const fn put32(to: u8, offset: i16, value: i32) -> Instruction {
-        of(0x62, to, 0, offset, value)
-    }
-    /// Skips `offset` instructions if `to == value`.
-    pub const fn if_equal(to: u8, value: i32, offset: i16) -> Instruction {
-        of(0x15, to, 0, offset, value)
-    }
-    /// Skips `offset` instructions if `to != value`.
-    pub const fn if_not(to: u8, value: i32, offset: i16) -> Instruction {
-        of(0x55, to, 0, offset, value)
-    }
-    /// Skips `offset` instructions if `to != from`.
-    pub const fn if_differs(to: u8, from: u8, offset: i16) -> Instruction {
-        of(0x5d, to, from, offset, 0)
-    }
-    /// Skips `offset` instructions if `to >= from`, unsigned.
-    pub const fn if_at_least(to: u8, from: u8, offset: i16) -> Instruction {
-        of(0x3d, to, from, offset, 0)
-    }
-    /// Skips `offset` instructions if `to <= from`, unsigned.
-    pub const fn if_at_most(to: u8, from: u8, offset: i16) -> Instruction {
-        of(0xbd, to, from, offset, 0)
-    }
-    /// Calls a function of the kernel: `r0 = f(r1, r2, ...)`.
-    pub const fn call(function: i32) -> Instruction {
-        of(0x85, 0, 0, 0, function)
-    }
-    /// `r0` = the 16 bits of the packet from byte `at` on. `r6` is the context. Ends the program if there are none.
-    pub const fn packet16(at: i32) -> Instruction {
-        of(0x28, 0, 0, 0, at)
-    }
-    /// `r0` = the 32 bits of the packet from byte `at` on.
-    pub const fn packet32(at: i32) -> Instruction {
-        of(0x20, 0, 0, 0, at)
-    }
-    /// Ends the program with the value in `r0`.
-    pub const fn exit() -> Instruction {
-        of(0x95, 0, 0, 0, 0)
-    }
-    /// `to` = the address of a map.
-    pub fn map(to: u8, map: &super::Map) -> [Instruction; 2] {
-        use std::os::fd::AsRawFd;
-        [of(0x18, to, 1, 0, map.0.as_raw_fd()), of(0, 0, 0, 0, 0)]
-    }
-    /// `to` = the address of the value with the number 0 of an array.
-    pub fn value(to: u8, map: &super::Map) -> [Instruction; 2] {
-        use std::os::fd::AsRawFd;
-        [of(0x18, to, 2, 0, map.0.as_raw_fd()), of(0, 0, 0, 0, 0)]
-    }
-
-    /// The functions of the kernel that programs here call.
-    pub mod function {
-        /// Nanoseconds of the monotonic clock.
-        pub const NOW: i32 = 5;
-        /// Sends a frame to the place of a map, or decides as the last argument says.
-        pub const REDIRECT: i32 = 51;
-    }
 }
 
 impl Instruction {

@@ -14,7 +14,7 @@ mod ring;
 mod xdp;
 
 pub use capture::{CaptureSocket, Direction};
-pub use packet::PacketSocket;
+pub use packet::{Frames, PacketSender, PacketSocket};
 pub use ring::{LONGEST, PREFIX};
 pub use xdp::{LONGEST_FRAME, XdpSocket};
 

@@ -1,12 +1,22 @@
 //! A packet socket (`AF_PACKET`) whose received frames are in a ring that the kernel shares.
 
 use crate::queue::set;
-use crate::ring::{self, Ring, frame_of};
+use crate::ring::{self, Ring, VNET_HEADER, frame_of};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 /// An option of packet sockets, from `linux/if_packet.h`.
 const QDISC_BYPASS: i32 = 20;
+
+/// The frames that a socket receives.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(i32)]
+pub enum Frames {
+    /// Those of IPv4.
+    Ipv4 = libc::ETH_P_IP,
+    /// All.
+    All = libc::ETH_P_ALL,
+}
 
 /// A packet socket with a ring of received frames. Frames are sent with `writev`, each with its prefix.
 #[derive(Debug)]
@@ -16,15 +26,15 @@ pub struct PacketSocket {
 }
 
 impl PacketSocket {
-    /// Opens a socket for the IPv4 frames of an interface in the present network namespace. The ring has `blocks` MiB.
+    /// Opens a socket for the frames of an interface in the present network namespace. The ring has `blocks` MiB.
     ///
     /// # Errors
     /// There is no such interface, or the kernel refuses.
-    pub fn open(interface: &str, blocks: u16) -> io::Result<PacketSocket> {
+    pub fn open(interface: &str, frames: Frames, blocks: u16) -> io::Result<PacketSocket> {
         let socket = ring::socket()?;
         set(&socket, libc::SOL_PACKET, QDISC_BYPASS, &1i32)?;
         let ring = Ring::new(&socket, blocks)?;
-        ring::bind(&socket, interface, libc::ETH_P_IP)?;
+        ring::bind(&socket, interface, frames as i32)?;
         Ok(PacketSocket { socket, ring })
     }
 
@@ -58,13 +68,40 @@ impl AsFd for PacketSocket {
     }
 }
 
+/// A packet socket that sends frames by an interface and receives none. Each frame begins with its prefix.
+#[derive(Debug)]
+pub struct PacketSender(OwnedFd);
+
+impl PacketSender {
+    /// Opens a socket for an interface of the present network namespace. Its frames have a mark, and pass the queue of the
+    /// interface, in which there is room for `bytes` of them.
+    ///
+    /// # Errors
+    /// There is no such interface, or the kernel refuses.
+    pub fn open(interface: &str, mark: u32, bytes: i32) -> io::Result<PacketSender> {
+        let socket = ring::socket()?;
+        set(&socket, libc::SOL_PACKET, VNET_HEADER, &1i32)?;
+        set(&socket, libc::SOL_SOCKET, libc::SO_MARK, &mark)?;
+        set(&socket, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, &bytes)?;
+        // Without a protocol it receives nothing.
+        ring::bind(&socket, interface, 0)?;
+        Ok(PacketSender(socket))
+    }
+}
+
+impl AsFd for PacketSender {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn an_interface_must_exist() {
-        match PacketSocket::open("nonexistent0", 1) {
+        match PacketSocket::open("nonexistent0", Frames::All, 1) {
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
                 println!("skipped: {error}")
             }

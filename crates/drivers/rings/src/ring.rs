@@ -17,7 +17,8 @@ pub const LONGEST: usize = 16_384;
 const RX_RING: i32 = 5;
 const STATISTICS: i32 = 6;
 const VERSION: i32 = 10;
-const VNET_HEADER: i32 = 15;
+/// The option by which frames have prefixes.
+pub(crate) const VNET_HEADER: i32 = 15;
 const TPACKET_V2: i32 = 1;
 /// The status of a frame that the kernel may fill, and a bit of that of one that it has filled.
 const KERNEL: u32 = 0;

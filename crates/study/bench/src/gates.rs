@@ -1,4 +1,4 @@
-//! Measures the gate of a daemon (`NFQUEUE`) alone: a program holds the packets that a host sends over the kernel's bridge,
+//! Measures the gates of daemons (`NFQUEUE`, and a packet socket) alone: a program holds the packets that a host sends over the kernel's bridge,
 //! and releases them at once or in every second slot of the clock. TCP's segments are held as it joins them, split, and
 //! joined as far as they fit into a slot, as daemons hold them. Beside it, where the kernel can, packets leave at given times
 //! ([`slotline_linux::departures`]), or pass without the queue in the rest of an open slot.
@@ -15,13 +15,13 @@ use slotline_emulate::bridge::{Bridge, BridgeOptions};
 use slotline_emulate::isolation;
 use slotline_lab::live::TURN_PARTS;
 use slotline_linux::departures::{Departures, Slots as OpenSlots};
-use slotline_linux::gate::{Gate, Held, Joined, Origin, Room};
-use slotline_linux::hold::{Hold, Leave};
+use slotline_linux::gate::{self, Gate, Held, Joined, Kind, Origin, Room};
+use slotline_linux::hold::Leave;
 use slotline_live::agent::RELEASED;
 use slotline_net::wire::ETHERNET_OVERHEAD;
 use std::collections::VecDeque;
 use std::io::{self, IoSliceMut};
-use std::net::{IpAddr, UdpSocket};
+use std::net::UdpSocket;
 use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -58,13 +58,18 @@ pub(crate) fn measure(slot: &str) -> Outcome {
     let free = transfer(&bridge, SPAN)?;
     let mut rows = vec![row(&case, "none", "goodput", free, "Mbit/s")];
     let ways = [("queue", Way::Joined), ("queue, split", Way::Split), ("opened", Way::Opened)];
+    let held = Way::Packet.held(slots);
+    let sockets = bridge.inside(0, || gate::open(Kind::Packet, &held).map(drop));
+    let sockets = sockets.is_ok().then_some(("packet", Way::Packet));
     let open = slots.ns.is_none().then_some(("passing", Way::Passing));
     let missing = bridge.inside(0, || Departures::at(&[INTERFACE.into()]).map(drop)).err();
     let timed = [("marks, fq", Way::Marks), ("slots, fq", Way::Times)].into_iter();
     let timed: Vec<_> = timed.filter(|_| slots.ns.is_some() && missing.is_none()).collect();
     let agents = LINKS.map(|(name, rate)| (name, Way::Agent(rate)));
     let agents = agents.into_iter().filter(|_| slots.ns.is_some());
-    for (name, way) in ways.into_iter().chain(open).chain(agents).chain(timed.clone()) {
+    for (name, way) in
+        ways.into_iter().chain(sockets).chain(open).chain(agents).chain(timed.clone())
+    {
         let (held, cpu) = beside(&bridge, slots, way, || transfer(&bridge, SPAN))?;
         let held = held?;
         rows.extend([
@@ -73,7 +78,8 @@ pub(crate) fn measure(slot: &str) -> Outcome {
             row(&case, name, "cpu", cpu * 100.0, "% of a core"),
         ]);
     }
-    let datagrams = [("queue", Way::Split), ("opened", Way::Opened)].into_iter().chain(timed);
+    let datagrams = [("queue", Way::Split), ("opened", Way::Opened)];
+    let datagrams = datagrams.into_iter().chain(sockets).chain(timed);
     for (name, way) in datagrams.filter(|_| slots.ns.is_some()) {
         let (arrived, _) = beside(&bridge, slots, way, || paced(&bridge))?;
         let arrived = arrived?;
@@ -90,6 +96,8 @@ pub(crate) fn measure(slot: &str) -> Outcome {
 enum Way {
     /// Segments that TCP joins are held as one packet.
     Joined,
+    /// The same by a packet socket, as far as its ring has room for joined segments.
+    Packet,
     /// Each segment is held.
     Split,
     /// As agents hold segments where the links of hosts have this rate, in Mbit/s: joined as far as they fit into a slot.
@@ -105,16 +113,30 @@ enum Way {
 }
 
 impl Way {
+    fn kind(self) -> Kind {
+        if self == Way::Packet { Kind::Packet } else { Kind::Queue }
+    }
+
+    fn held(self, slots: Slots) -> Held {
+        Held {
+            origin: Origin::Applications,
+            network: vec!["10.78.0.0/24".into()],
+            hosts: vec![ADDRESSES[1].into()],
+            exempt_ports: vec![],
+            queue: 1,
+            joined: self.joined(slots),
+            timed: matches!(self, Way::Marks | Way::Times),
+        }
+    }
+
     fn joined(self, slots: Slots) -> Joined {
         let bytes = |rate: u64| rate * slots.ns.unwrap_or(u64::MAX / rate) / 8_000 / TURN_PARTS;
         match self {
-            Way::Joined | Way::Opened | Way::Marks => Joined::All,
+            Way::Joined | Way::Packet | Way::Opened | Way::Marks => Joined::All,
             Way::Split | Way::Passing | Way::Times => Joined::No,
-            Way::Agent(rate) => Joined::Within(Room {
-                hosts: ADDRESSES[1..].iter().map(|address| IpAddr::from(*address)).collect(),
-                bytes: bytes(rate),
-                framing: ETHERNET_OVERHEAD.into(),
-            }),
+            Way::Agent(rate) => {
+                Joined::Within(Room { bytes: bytes(rate), framing: ETHERNET_OVERHEAD.into() })
+            }
         }
     }
 }
@@ -199,18 +221,7 @@ fn beside<T: Send>(
 
 /// Holds and releases packets until it is stopped. Returns the share of a processor that it took.
 fn keep(slots: Slots, way: Way, ready: &AtomicBool, stop: &AtomicBool) -> io::Result<f64> {
-    let held = Held {
-        origin: Origin::Applications,
-        network: vec!["10.78.0.0/24".into()],
-        exempt_ports: vec![],
-        queue: 1,
-        joined: way.joined(slots),
-        timed: match way {
-            Way::Marks | Way::Times => vec![ADDRESSES[1].into()],
-            _ => vec![],
-        },
-    };
-    let mut gate = Gate::open(held)?;
+    let mut gate = gate::open(way.kind(), &way.held(slots))?;
     gate.pass(matches!(way, Way::Passing | Way::Times))?;
     let offset = monotonic().wrapping_sub(now());
     if way == Way::Times {
@@ -243,7 +254,7 @@ fn keep(slots: Slots, way: Way, ready: &AtomicBool, stop: &AtomicBool) -> io::Re
             gate.open_until(slots.end(now()).wrapping_add(offset));
         }
         let at = now();
-        rest(&gate, slots.until_open(at), waiting.is_empty())?;
+        rest(&*gate, slots.until_open(at), waiting.is_empty())?;
     }
     waiting.drain(..).for_each(|packet| gate.release(packet, Leave::Now));
     gate.flush()?;
@@ -251,14 +262,14 @@ fn keep(slots: Slots, way: Way, ready: &AtomicBool, stop: &AtomicBool) -> io::Re
 }
 
 /// Sleeps until a packet comes; if packets wait already, until shortly before the next slot.
-fn rest(gate: &Gate, until_open: u64, idle: bool) -> io::Result<()> {
+fn rest(gate: &dyn Gate, until_open: u64, idle: bool) -> io::Result<()> {
     let span = match (idle, until_open) {
         (true, _) => 5_000_000,
         (false, span) => span.saturating_sub(SPIN_NS),
     };
     let timeout = Timespec { tv_sec: 0, tv_nsec: span as i64 };
     let watched = if idle { PollFlags::IN } else { PollFlags::empty() };
-    poll(&mut [PollFd::new(gate, watched)], Some(&timeout))?;
+    poll(&mut [PollFd::from_borrowed_fd(gate.as_fd(), watched)], Some(&timeout))?;
     Ok(())
 }
 

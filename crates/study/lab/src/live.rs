@@ -26,7 +26,6 @@ use slotline_net::scheme::system::System;
 use slotline_net::time::Time;
 use slotline_scenario::{EngineSpec, Loaded, Scenario, ScenarioError, SchemeSpec};
 pub use slotline_schemes::waiting;
-use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -203,12 +202,9 @@ impl LiveNetwork {
         Duration::from_nanos((turn.as_ns() / LEAD_PARTS).min(MOST_LEAD.as_ns()))
     }
 
-    /// The hosts by whose interfaces packets leave at given times where the kernel can keep them until then.
-    pub fn timed(&self, role: &Role) -> Vec<IpAddr> {
-        match role {
-            Role::Host(role) if !self.lead().is_zero() => role.hosts.keys().copied().collect(),
-            _ => Vec::new(),
-        }
+    /// Whether packets of a machine leave at given times where the kernel can keep them until then.
+    pub fn is_timed(&self, role: &Role) -> bool {
+        matches!(role, Role::Host(_)) && !self.lead().is_zero()
     }
 
     /// The room for segments that a host's agent holds as one packet: [a part](TURN_PARTS) of the shortest time for which
@@ -218,16 +214,14 @@ impl LiveNetwork {
     /// The fabric has no such host.
     pub fn room(&self, name: &str, role: &Role) -> Result<Option<Room>, LiveNetworkError> {
         let turn = system(&self.loaded, self.scheme).and_then(|system| system.turn());
-        let (Role::Host(role), Some(turn), true) = (role, turn, self.config.agent.join_segments)
+        let (Role::Host(_), Some(turn), true) = (role, turn, self.config.agent.join_segments)
         else {
             return Ok(None);
         };
         let me = self.number(&self.part(None)?, name)?;
         let part = self.part(Some(me))?;
         let rate = part.wires[0].lane.rate;
-        let others = role.hosts.iter().filter(|(_, host)| **host != me);
         Ok(Some(Room {
-            hosts: others.map(|(address, _)| *address).collect(),
             bytes: rate.inverse_rate().bytes_in(turn) / TURN_PARTS,
             framing: part.plan.transport.framing(),
         }))

@@ -3,7 +3,7 @@
 use super::{ETHERNET, FAR, Wire, pair};
 use crate::port::PREFIX;
 use rustix::io::writev;
-use slotline_rings::PacketSocket;
+use slotline_rings::{Frames, PacketSocket};
 use std::io::{self, IoSlice};
 use std::os::fd::{AsFd, BorrowedFd};
 
@@ -20,7 +20,7 @@ impl Ring {
     /// Makes the pair in the present network namespace.
     pub fn open(mtu: u16) -> io::Result<Ring> {
         pair(mtu, &format!(" gso_max_size {}", slotline_rings::LONGEST))?;
-        Ok(Ring(PacketSocket::open(FAR, BLOCKS)?))
+        Ok(Ring(PacketSocket::open(FAR, Frames::Ipv4, BLOCKS)?))
     }
 }
 

@@ -1,6 +1,7 @@
 //! The part of an arbiter that knows of another one: it is elected, and holds a lease while its node runs.
 
-use super::{Arbiter, time_of_node};
+use super::Arbiter;
+use super::time::time_of_node;
 use crate::clock::Local;
 use crate::election::{Election, Moment, Standby, Standing, Turn};
 use crate::hook::Hook;

@@ -1,6 +1,6 @@
 //! Checks of a configuration, and of its changes.
 
-use super::{Config, MOST_THREADS, MOST_WITNESSES, Switch, Tenant};
+use super::{Config, GateChoice, MOST_THREADS, MOST_WITNESSES, Switch, Tenant};
 use crate::role::Prefix;
 use slotline_envelope::PublicKey;
 use slotline_net::time::Time;
@@ -45,6 +45,7 @@ impl Config {
         if self.standby.timeout < Time::ms(5) {
             return wrong("standby.timeout", "must be at least 5ms: beats have a fifth of it");
         }
+        self.check_gate()?;
         self.check_discovery()?;
         self.check_witnesses()?;
         self.check_tenants()?;
@@ -93,6 +94,20 @@ impl Config {
 
     fn host_names(&self) -> impl Iterator<Item = &str> {
         self.host.iter().map(|host| host.name.as_str())
+    }
+
+    /// A switch chooses by a mark where a packet goes, and a host with paths its tag, after it was held.
+    fn check_gate(&self) -> Result<(), (String, String)> {
+        let marked = !self.rack.is_empty() || (!self.switch.is_empty() && self.discovery.is_none());
+        match self.agent.gate {
+            GateChoice::Packet if marked => Err((
+                "agent.gate".into(),
+                "\"packet\" holds packets after their way is chosen, so it suits neither [[rack]] nor the paths of [[switch]]: \
+                 give \"queue\" or \"auto\""
+                    .into(),
+            )),
+            _ => Ok(()),
+        }
     }
 
     fn check_discovery(&self) -> Result<(), (String, String)> {
@@ -198,6 +213,7 @@ impl Config {
             ),
             ("circuits", self.circuits != new.circuits, "the program for circuit switches runs"),
             ("agent.exempt-ports", agent.exempt_ports != other.exempt_ports, rules),
+            ("agent.gate", agent.gate != other.gate, "packets are held by it"),
             ("agent.queue", agent.queue != other.queue, rules),
             (
                 "agent.join-segments",
