@@ -106,7 +106,7 @@ pub struct Election {
     lease: Lease,
     term: u64,
     phase: Phase,
-    /// When the other arbiter was last heard to be active.
+    /// When an arbiter was last active: the other one, as far as it was heard, or this one.
     alive: Local,
     /// When this one may ask for a lease.
     opens: Local,
@@ -154,7 +154,7 @@ impl Election {
         let leads = self.phase == Phase::Active && self.lapsed.is_none();
         (self.term, if leads { Standing::Active } else { Standing::Knows })
     }
-    /// How often it has taken over, and how long the other one had been silent before the last time.
+    /// How often it has taken over, and how long no arbiter had been active before the last time, as far as it knows.
     pub fn history(&self) -> (u64, Duration) {
         (self.take_overs, self.silence)
     }
@@ -181,10 +181,7 @@ impl Election {
                 self.listen(now.after(self.standby.timeout));
                 Turn::Stay
             }
-            Standing::Active if term > self.term => {
-                self.alive = now;
-                self.step_back(term, now)
-            }
+            Standing::Active if term > self.term => self.step_back(term, now),
             Standing::Knows if self.phase != Phase::Active => {
                 self.term = self.term.max(term);
                 Turn::Stay
@@ -266,7 +263,7 @@ impl Election {
         }
     }
     fn step_back(&mut self, term: u64, now: Local) -> Turn {
-        (self.term, self.lapsed) = (term, None);
+        (self.term, self.alive, self.lapsed) = (term, now, None);
         self.listen(now.after(self.standby.timeout));
         Turn::StepBack
     }

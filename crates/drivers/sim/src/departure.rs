@@ -157,7 +157,8 @@ impl Links {
         self.lines[at].free_at = sends.end.as_ps();
         if self.recorder.is_some() {
             let packet = *source.packet(&self.calendar);
-            self.record_ahead(*departure, packet, flags, leaving.since.as_ps());
+            let packet = Packet { flags: packet.flags | flags, ..packet };
+            self.record_ahead(at, &packet, (sends.waits, time), leaving.since.as_ps());
         }
         let position = match source {
             Source::At(position) if self.is_mine(to) => {
@@ -215,17 +216,12 @@ impl Links {
 }
 
 impl Links {
-    /// Records a packet that was admitted, if it is followed.
+    /// Records a packet that was admitted at the port `at` of the shard, if it is followed: whether it waits, and when it
+    /// arrives. Single values are passed, because a structure would be written for every packet.
     #[cold]
-    fn record_ahead(&mut self, departure: Departure, packet: Packet, flags: u8, now: u64) {
-        let Departure { at, sends, arrival: (time, _) } = departure;
-        let packet = Packet { flags: packet.flags | flags, ..packet };
+    fn record_ahead(&mut self, at: usize, packet: &Packet, (waits, time): (bool, u64), now: u64) {
         let port = self.first_port + at as u32;
-        if sends.waits {
-            self.expect(port, &packet, time, now)
-        } else {
-            self.record(port, &packet, time)
-        }
+        if waits { self.expect(port, packet, time, now) } else { self.record(port, packet, time) }
     }
 }
 

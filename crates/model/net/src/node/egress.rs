@@ -208,7 +208,7 @@ impl Egress {
             return Passage::NoRoom;
         }
         let passage = match self.marks_above {
-            None => self.judge_ahead(queue, *leaving, has_room),
+            None => self.judge_ahead(queue, (leaving.len, class, ect), now, has_room),
             Some(above) if has_room => {
                 let load = self.load(queue);
                 let wait = load.until.since(now.max(load.begins));
@@ -224,8 +224,13 @@ impl Egress {
 
     /// The verdict of the queue's policy on a packet whose departure is certain.
     #[inline]
-    fn judge_ahead(&mut self, queue: usize, leaving: Leaving, has_room: bool) -> Passage {
-        let Leaving { len, class, ect, since: now, .. } = leaving;
+    fn judge_ahead(
+        &mut self,
+        queue: usize,
+        (len, class, ect): (u16, u8, bool),
+        now: Time,
+        has_room: bool,
+    ) -> Passage {
         let backlog = self.load(queue).backlog(now);
         let arrival = Arrival { now, backlog, pace: self.pace, len: len.into(), ect };
         match self.markers[queue].arrive(&arrival) {
