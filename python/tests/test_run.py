@@ -133,7 +133,7 @@ def test_other_threads_run_meanwhile() -> None:
     thread = threading.Thread(target=count)
     thread.start()
     began = time.monotonic()
-    sl.Scenario.parse(SMALL).replace("repeat", 20).run(threads=1)
+    sl.Scenario.parse(SMALL).replace("repeat", 400).run(threads=1)
     took = time.monotonic() - began
     over.set()
     thread.join()

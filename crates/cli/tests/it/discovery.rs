@@ -1,10 +1,11 @@
 //! Arbiters that discover a network of real hosts and switches by LLDP. If this machine cannot create hosts, or has no lldpd, the
 //! test prints why and passes.
 
-use crate::folder::{Folder, PROGRAM};
+use crate::folder::Folder;
 use crate::live::makes_hosts;
+use crate::network::{Network, PATIENCE, entry};
 use serde_json::Value;
-use std::process::{Child, Command};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 /// Times that suit busy machines.
@@ -12,85 +13,27 @@ const SCENARIO: &str = "name = 'found'\nend.at = '1s'\nfabric = { kind = 'star',
     [[workload]]\nkind = 'bulk'\nsenders = '1'\nreceivers = '0'\n\
     [[scheme]]\nname = 'fastpass'\n[scheme.control]\nkind = 'fastpass'\nsecondary = true\nslot = '500us'\nbatch = 4\n\
     lead = '2ms'\ngap = '100us'\ntimeout = '5ms'\nwatchdog-interval = '10ms'\nwatchdog-timeout = '100ms'\nreserve = 0.06\n";
-const PATIENCE: Duration = Duration::from_secs(30);
 
-/// The namespaces, which end with this value.
-struct Network {
-    folder: Folder,
-    child: Child,
-}
-
-impl Drop for Network {
-    fn drop(&mut self) {
-        drop(self.child.kill());
-        drop(self.child.wait());
+/// The hosts, switches and arbiters, none of which has begun.
+fn network(folder: Folder) -> Network {
+    folder.write("fabric.toml", SCENARIO).write("discovery.sh", include_str!("discovery.sh"));
+    let mut config = String::from(
+        "scenario = 'fabric.toml'\nnetwork = ['10.1.0.0/24']\nagent.silence = '400ms'\nclock.guard = '20ms'\n\
+         [discovery]\nrate = '100Mbps'\npatience = '60s'\n",
+    );
+    for (table, name, address) in [
+        ("arbiter", "a0", "'10.1.0.10'"),
+        ("arbiter", "a1", "'10.1.0.11'"),
+        ("host", "h0", "['10.1.0.1']"),
+        ("host", "h1", "['10.1.0.2']"),
+        ("host", "h2", "['10.1.0.3']"),
+        ("switch", "s0", "'10.1.0.20'"),
+        ("switch", "s1", "'10.1.0.21'"),
+    ] {
+        config += &entry(&folder, table, name, address);
     }
-}
-
-impl Network {
-    fn start(folder: Folder) -> Network {
-        folder.write("fabric.toml", SCENARIO).write("discovery.sh", include_str!("discovery.sh"));
-        let mut config = String::from(
-            "scenario = 'fabric.toml'\nnetwork = ['10.1.0.0/24']\nagent.silence = '400ms'\nclock.guard = '20ms'\n\
-             [discovery]\nrate = '100Mbps'\npatience = '60s'\n",
-        );
-        let mut machine = |table: &str, name: &str, address: &str| {
-            let made = folder.run(&["key", "new", &format!("{name}.key")]);
-            let key = String::from_utf8(made.stdout).expect("a key");
-            let named =
-                if table == "arbiter" { String::new() } else { format!("name = '{name}'\n") };
-            config += &format!("[[{table}]]\n{named}address = {address}\nkey = '{}'\n", key.trim());
-        };
-        machine("arbiter", "a0", "'10.1.0.10'");
-        machine("arbiter", "a1", "'10.1.0.11'");
-        for host in 0..3 {
-            machine("host", &format!("h{host}"), &format!("['10.1.0.{}']", host + 1));
-        }
-        machine("switch", "s0", "'10.1.0.20'");
-        machine("switch", "s1", "'10.1.0.21'");
-        folder.write("network.toml", &config);
-        let mut command = Command::new("unshare");
-        command.args([
-            "--net",
-            "--mount",
-            "--pid",
-            "--fork",
-            "--kill-child",
-            "bash",
-            "discovery.sh",
-            PROGRAM,
-        ]);
-        let child = command.current_dir(&folder.0).spawn().expect("unshare");
-        Network { folder, child }
-    }
-
-    fn status(&self, daemon: &str) -> Value {
-        let socket = self.folder.0.join(format!("{daemon}.sock"));
-        let output = self.folder.run(&["ctl", "dump", &socket.display().to_string()]);
-        serde_json::from_slice::<Value>(&output.stdout)
-            .map_or(Value::Null, |mut all| all["status"].take())
-    }
-
-    /// Waits until the status of all these daemons is as it should be.
-    fn wait(&self, daemons: &[&str], what: &str, is: impl Fn(&Value) -> bool) {
-        let since = Instant::now();
-        for daemon in daemons {
-            while !is(&self.status(daemon)) {
-                let log = || std::fs::read_to_string(self.folder.0.join(format!("{daemon}.log")));
-                assert!(
-                    since.elapsed() < PATIENCE,
-                    "{daemon}: {what}: {}\n{:?}",
-                    self.status(daemon),
-                    log()
-                );
-                std::thread::sleep(Duration::from_millis(100));
-            }
-        }
-    }
-
-    fn has(&self, file: &str) -> bool {
-        self.folder.0.join(file).exists()
-    }
+    folder.write("network.toml", &config);
+    Network::run(folder, "discovery.sh")
 }
 
 /// Whether an arbiter's network has so many cables, and has changed so often.
@@ -112,7 +55,7 @@ fn arbiters_discover_a_network_and_follow_its_cables() {
         println!("skipped: this machine has no lldpd");
         return;
     }
-    let network = Network::start(folder);
+    let network = network(folder);
     let arbiters = ["a0", "a1"];
     for name in ["h0", "h2", "s0", "s1"] {
         network.folder.write(&format!("{name}.start"), "");
@@ -150,7 +93,7 @@ fn arbiters_discover_a_network_and_follow_its_cables() {
     });
     network.folder.write("stop", "");
     let since = Instant::now();
-    while !network.has("stopped") && since.elapsed() < PATIENCE {
+    while !network.folder.0.join("stopped").exists() && since.elapsed() < PATIENCE {
         std::thread::sleep(Duration::from_millis(50));
     }
     let pings = network.folder.read("ping.txt");

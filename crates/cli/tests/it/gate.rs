@@ -1,12 +1,12 @@
 //! Agents of real hosts with each gate: what passes while an agent hangs, is killed, and runs again. If this machine cannot create
 //! hosts, the test prints why and passes.
 
-use crate::folder::{Folder, PROGRAM};
+use crate::folder::Folder;
 use crate::live::makes_hosts;
+use crate::network::{Network, PATIENCE, entry};
 use serde_json::Value;
 use std::fs::OpenOptions;
 use std::io::Write;
-use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
 /// Times that suit busy machines.
@@ -15,55 +15,29 @@ const SCENARIO: &str = "name = 'pair'\nend.at = '1s'\nfabric = { kind = 'star', 
     [[scheme]]\nname = 'fastpass'\n[scheme.control]\nkind = 'fastpass'\nslot = '500us'\nbatch = 4\n\
     lead = '2ms'\ngap = '100us'\ntimeout = '5ms'\nreserve = 0.06\n\
     [[scheme]]\nname = 'tdma'\ncontrol = { kind = 'tdma', scale = 'auto' }\n";
-const PATIENCE: Duration = Duration::from_secs(20);
 /// The time for which an agent hangs, or is missing, and the longest time without an answer meanwhile where its gate opens.
 const ABSENCE: Duration = Duration::from_secs(1);
 const OPENS: f64 = 0.1;
 
-/// The namespaces, which end with this value.
-struct Network {
-    folder: Folder,
-    child: Child,
-}
-
-impl Drop for Network {
-    fn drop(&mut self) {
-        drop(self.child.kill());
-        drop(self.child.wait());
-    }
+/// Two hosts whose agents obey.
+fn network(name: &str, gate: &str, scheme: &str) -> Network {
+    let folder = Folder::new(name, &[]);
+    folder.write("fabric.toml", SCENARIO).write("gate.sh", include_str!("gate.sh"));
+    let mut config = format!(
+        "scenario = 'fabric.toml'\nscheme = '{scheme}'\nnetwork = ['10.1.0.0/24', 'fd01::/64']\nclock.guard = '20ms'\n\
+         agent = {{ gate = '{gate}', silence = '400ms', exempt-ports = [5201], exempt-below = 60 }}\n"
+    );
+    config += &entry(&folder, "arbiter", "a0", "'10.1.0.10'");
+    config += &entry(&folder, "host", "h0", "['10.1.0.1', 'fd01::1']");
+    config += &entry(&folder, "host", "h1", "['10.1.0.2', 'fd01::2']");
+    folder.write("network.toml", &config);
+    let network = Network::run(folder, "gate.sh");
+    network.wait(&["h0"], "obeys", |status| status["obeys"] == 0 && status["gate"] == gate);
+    network.wait(&["h1"], "obeys", |status| status["obeys"] == 0);
+    network
 }
 
 impl Network {
-    /// Two hosts whose agents obey.
-    fn start(name: &str, gate: &str, scheme: &str) -> Network {
-        let folder = Folder::new(name, &[]);
-        folder.write("fabric.toml", SCENARIO).write("gate.sh", include_str!("gate.sh"));
-        let mut config = format!(
-            "scenario = 'fabric.toml'\nscheme = '{scheme}'\nnetwork = ['10.1.0.0/24', 'fd01::/64']\nclock.guard = '20ms'\n\
-             agent = {{ gate = '{gate}', silence = '400ms', exempt-ports = [5201], exempt-below = 60 }}\n"
-        );
-        for (table, name, number) in [("arbiter", "a0", 10), ("host", "h0", 1), ("host", "h1", 2)] {
-            let made = folder.run(&["key", "new", &format!("{name}.key")]);
-            let key = String::from_utf8(made.stdout).expect("a key");
-            let rest = match table {
-                "host" => {
-                    format!("name = '{name}'\naddress = ['10.1.0.{number}', 'fd01::{number}']")
-                }
-                _ => format!("address = '10.1.0.{number}'"),
-            };
-            config += &format!("[[{table}]]\n{rest}\nkey = '{}'\n", key.trim());
-        }
-        folder.write("network.toml", &config);
-        let mut command = Command::new("unshare");
-        let spaces = ["--net", "--mount", "--pid", "--fork", "--kill-child"];
-        command.args(spaces).args(["bash", "gate.sh", PROGRAM]);
-        let child = command.current_dir(&folder.0).spawn().expect("unshare");
-        let network = Network { folder, child };
-        network.wait("h0", "obeys", |status| status["obeys"] == 0 && status["gate"] == gate);
-        network.wait("h1", "obeys", |status| status["obeys"] == 0);
-        network
-    }
-
     /// Carries out a line of the shell in the namespaces, and waits until it is done.
     fn order(&self, line: &str) {
         let (done, since) = (self.folder.0.join("done"), Instant::now());
@@ -84,23 +58,6 @@ impl Network {
     fn told(&self, command: &str) -> String {
         self.order(&format!("ip netns exec h0 {command} > told 2>&1"));
         self.folder.read("told")
-    }
-
-    fn status(&self, daemon: &str) -> Value {
-        let socket = self.folder.0.join(format!("{daemon}.sock"));
-        let output = self.folder.run(&["ctl", "dump", &socket.display().to_string()]);
-        serde_json::from_slice::<Value>(&output.stdout)
-            .map_or(Value::Null, |mut all| all["status"].take())
-    }
-
-    fn wait(&self, daemon: &str, what: &str, is: impl Fn(&Value) -> bool) {
-        let since = Instant::now();
-        while !is(&self.status(daemon)) {
-            let log = || std::fs::read_to_string(self.folder.0.join(format!("{daemon}.log")));
-            let status = self.status(daemon);
-            assert!(since.elapsed() < PATIENCE, "{daemon}: {what}: {status}\n{:?}", log());
-            std::thread::sleep(Duration::from_millis(50));
-        }
     }
 
     /// The longest time without an answer, in seconds, while pings leave every five milliseconds, and something happens to the
@@ -141,12 +98,12 @@ fn packets_are_held_and_pass_a_packet_gate_whose_agent_hangs_or_is_killed() {
     if !makes_hosts(&Folder::new("gate", &[])) {
         return;
     }
-    let network = Network::start("gate-packet", "packet", "fastpass");
+    let network = network("gate-packet", "packet", "fastpass");
     holds(&network, "fastpass");
     let hung = network.longest_silence(HANG[0], HANG[1]);
-    network.wait("h0", "obeys again", |status| status["obeys"] == 0);
+    network.wait(&["h0"], "obeys again", |status| status["obeys"] == 0);
     let killed = network.longest_silence(KILL[0], KILL[1]);
-    network.wait("h0", "obeys after its start", |status| status["obeys"] == 0);
+    network.wait(&["h0"], "obeys after its start", |status| status["obeys"] == 0);
     println!("no answer for {hung:.3} s (SIGSTOP), {killed:.3} s (SIGKILL)");
     // Machines may be busy.
     assert!(hung < 3.0 * OPENS && killed < 3.0 * OPENS, "{hung} {killed}");
@@ -160,7 +117,7 @@ fn tdma_schedules_packets_of_a_packet_gate() {
     if !makes_hosts(&Folder::new("gate", &[])) {
         return;
     }
-    let network = Network::start("gate-tdma", "packet", "tdma");
+    let network = network("gate-tdma", "packet", "tdma");
     holds(&network, "tdma");
     leaves_nothing(&network);
 }
@@ -190,9 +147,9 @@ fn packets_wait_in_a_queue_gate_whose_agent_hangs() {
     if !makes_hosts(&Folder::new("gate", &[])) {
         return;
     }
-    let network = Network::start("gate-queue", "queue", "fastpass");
+    let network = network("gate-queue", "queue", "fastpass");
     let killed = network.longest_silence(KILL[0], KILL[1]);
-    network.wait("h0", "obeys after its start", |status| status["obeys"] == 0);
+    network.wait(&["h0"], "obeys after its start", |status| status["obeys"] == 0);
     let hung = network.longest_silence(HANG[0], HANG[1]);
     println!("no answer for {hung:.3} s (SIGSTOP), {killed:.3} s (SIGKILL)");
     assert!(killed < 3.0 * OPENS && hung > 0.8, "{killed} {hung}");

@@ -20,6 +20,8 @@ mod gate;
 mod import;
 #[cfg(target_os = "linux")]
 mod live;
+#[cfg(target_os = "linux")]
+mod network;
 mod output;
 mod package;
 mod reference;
