@@ -114,7 +114,40 @@ impl LossTrace {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
     use slotline_net::id::HostId;
+
+    proptest! {
+        /// A table without chains, in which a packet replaces another one at its place.
+        #[test]
+        fn losses_are_those_of_a_table(
+            steps in prop::collection::vec((0u32..3, 0u32..150, any::<bool>(), 0u64..20), 0..600),
+        ) {
+            let mut trace = LossTrace::new(Time::us(900), false);
+            let (mut table, mut losses) = (BTreeMap::new(), BTreeMap::<u16, u32>::new());
+            let mut now = 0;
+            for (at, (flow, seq, again, span)) in (0u16..).zip(steps) {
+                now += span;
+                let flags = if again { RETRANSMITTED } else { 0 };
+                // Numbers of 97 connections share their places.
+                let packet = Packet { flow: flow + seq % 97, seq: seq * 41, flags, ..Packet::default() };
+                let (place, key) = (LossTrace::place(&packet), (packet.flow, packet.seq));
+                if again {
+                    trace.on_enqueue(&packet, Time::us(now));
+                    if table.get(&place).is_some_and(|&(sent, _, _)| sent == key)
+                        && let Some((_, path, sent)) = table.remove(&place)
+                        && now - sent <= 900
+                    {
+                        *losses.entry(path).or_default() += 1;
+                    }
+                }
+                trace.on_send(&packet, at % 4, Time::us(now));
+                table.insert(place, (key, at % 4, now));
+            }
+            let found = trace.take().into_iter().map(|it| (it.path, it.packets.into()));
+            prop_assert_eq!(found.collect::<BTreeMap<u16, u32>>(), losses);
+        }
+    }
 
     #[test]
     fn a_retransmission_names_the_path_of_the_first_one() {
