@@ -5,9 +5,10 @@
 //! a FIFO port. If the order may change, packets that have not started are taken back into the switch. Results are those
 //! of a port that asks.
 
-use crate::departure::{Source, Waiting, leaving};
+use crate::ahead_queue::AheadQueue;
+use crate::departure::{Source, leaving};
 use crate::line::PORT_MASK;
-use crate::links::own;
+use crate::links::{Links, own};
 use crate::network::Place;
 use crate::node_events::NodeEvent;
 use crate::shard::{Item, NONE, Shard};
@@ -15,7 +16,7 @@ use slotline_net::frame::Packet;
 use slotline_net::id::PortId;
 use slotline_net::node::egress::{Leaving, Passage, Sends};
 use slotline_net::node::switch::Switch;
-use slotline_net::node::{Cx, DropReason, Node};
+use slotline_net::node::{Cx, DropReason, Node, Payloads};
 use slotline_net::time::Time;
 use std::any::Any;
 
@@ -65,9 +66,26 @@ impl Shard {
     }
 
     /// Forwards the first packets of this window whose departures are certain, in a loop without what they do not need.
-    /// Returns their number. A function of its own needs fewer registers.
-    #[inline(never)]
+    /// Returns their number.
     fn forward_certain(&mut self, id: usize, switch: &mut Switch, items: &[Item]) -> usize {
+        if switch.decides_on_departure() {
+            self.forward_each(id, switch, items, Links::forward_ahead)
+        } else if switch.has_only_thresholds() {
+            self.forward_each(id, switch, items, Links::forward_on_arrival::<true>)
+        } else {
+            self.forward_each(id, switch, items, Links::forward_on_arrival::<false>)
+        }
+    }
+
+    /// Calls `forward` for each of the first packets whose departures are certain. A function of its own needs fewer registers.
+    #[inline(never)]
+    fn forward_each(
+        &mut self,
+        id: usize,
+        switch: &mut Switch,
+        items: &[Item],
+        forward: impl Fn(&mut Links, &mut Switch, (PortId, u32), &Item, &mut Payloads) -> Passage,
+    ) -> usize {
         let links = &self.links;
         let (base, own) = (links.shared.layout.first[id], links.shared.layout.own(id));
         for (count, item) in items.iter().enumerate() {
@@ -76,7 +94,7 @@ impl Shard {
             }
             let from = PortId((item.port() - base) as u16);
             let payloads = self.effects.payloads();
-            let passage = self.links.forward_ahead(switch, (from, base), item, payloads);
+            let passage = forward(&mut self.links, switch, (from, base), item, payloads);
             match passage {
                 Passage::Sent(_) => self.hops += 1,
                 Passage::Uncertain | Passage::NoRoom => return count,
@@ -333,7 +351,7 @@ impl Shard {
         });
         let captures = self.links.recorder.as_ref().is_some_and(|recorder| recorder.captures());
         if nodes.next().is_some() && !captures {
-            self.links.ahead.resize_with(self.links.lines.len(), Waiting::new);
+            self.links.ahead.resize_with(self.links.lines.len(), AheadQueue::default);
         }
     }
 

@@ -24,6 +24,8 @@ const CHUNK_BITS: u32 = 5;
 const CHUNK: usize = 1 << CHUNK_BITS;
 const RING_BITS: u32 = 10;
 const RING: usize = 1 << RING_BITS;
+/// The number of windows, with the present one, whose events keep their positions until they are taken.
+pub(crate) const NEAR: u64 = RING as u64;
 const NONE: u32 = u32::MAX;
 const FAR: usize = usize::MAX;
 
@@ -72,7 +74,7 @@ impl Windows {
 pub(crate) struct Calendar {
     windows: Windows,
     base: u64,
-    ring: Vec<Bucket>,
+    ring: Box<[Bucket; RING]>,
     occupied: [u64; RING / 64],
     /// By window / [`RING`]: the first window that has events, and all events.
     far: BTreeMap<u64, (u64, Vec<Entry>)>,
@@ -86,7 +88,7 @@ impl Calendar {
         Calendar {
             windows,
             base: 0,
-            ring: vec![Bucket { last: NONE, len: 0 }; RING],
+            ring: Box::new([Bucket { last: NONE, len: 0 }; RING]),
             occupied: [0; RING / 64],
             far: BTreeMap::new(),
             slab: Vec::new(),
@@ -130,24 +132,44 @@ impl Calendar {
     /// the new event, if it is near.
     #[inline]
     pub fn push_again(&mut self, position: u32, time: u64, to: u32, flags: u8) -> u32 {
-        let at = self.place(time);
-        if at == FAR {
-            let mut packet = self.slab[position as usize].packet;
-            packet.flags |= flags;
-            self.push_far(Entry { time, to, packet });
-            return NONE;
-        }
-        self.slab[at] = self.slab[position as usize];
+        let Some(at) = self.next_in_chunk(time) else {
+            return self.push_again_elsewhere(position, time, to, flags);
+        };
+        let entry = self.slab[position as usize];
         let slot = &mut self.slab[at];
+        *slot = entry;
         (slot.time, slot.to) = (time, to);
         slot.packet.flags |= flags;
         at as u32
     }
 
+    /// [`Calendar::push_again`] for an event that is far ahead, or begins a chunk. It is called last, so that the usual
+    /// way saves no registers.
+    #[cold]
+    #[inline(never)]
+    fn push_again_elsewhere(&mut self, position: u32, time: u64, to: u32, flags: u8) -> u32 {
+        let mut packet = self.slab[position as usize].packet;
+        packet.flags |= flags;
+        self.push(time, to, &packet)
+    }
+
+    /// The slot for an event at `time`, if it is near and in a chunk that has begun.
+    #[inline(always)]
+    fn next_in_chunk(&mut self, time: u64) -> Option<usize> {
+        let window = self.windows.of(time);
+        let bucket = &mut self.ring[window as usize & (RING - 1)];
+        let within = bucket.len as usize & (CHUNK - 1);
+        if within == 0 || window - self.base >= NEAR {
+            return None;
+        }
+        bucket.len += 1;
+        Some(((bucket.last as usize) << CHUNK_BITS) | within)
+    }
+
     /// Whether an event at `time` keeps its position until it is taken.
     #[inline]
     pub fn is_near(&self, time: u64) -> bool {
-        self.windows.of(time) - self.base < RING as u64
+        self.windows.of(time) - self.base < NEAR
     }
 
     /// The slot for an event at `time`, or [`FAR`] if its window is too far ahead.
@@ -155,7 +177,7 @@ impl Calendar {
     fn place(&mut self, time: u64) -> usize {
         let window = self.windows.of(time);
         debug_assert!(window >= self.base, "an event in the past");
-        if window - self.base >= RING as u64 {
+        if window - self.base >= NEAR {
             return FAR;
         }
         self.place_near(window as usize & (RING - 1))

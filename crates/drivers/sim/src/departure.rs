@@ -1,36 +1,22 @@
 //! Departures of packets from pulled ports, decided when they arrive, in the calendar.
 
+use crate::ahead_queue::Ahead;
 use crate::calendar::{Calendar, Entry};
 use crate::line::Discipline;
 use crate::links::{Links, own};
 use crate::shard::Item;
-use slotline_net::frame::{ECT, Packet};
+use slotline_net::frame::Packet;
 use slotline_net::id::PortId;
 use slotline_net::node::Payloads;
-use slotline_net::node::egress::{Leaving, Passage, Sends, Stored};
+use slotline_net::node::egress::{Foreseen, Leaving, Passage, Sends, Stored};
 use slotline_net::node::switch::Switch;
 use slotline_net::time::Time;
-use std::collections::VecDeque;
-
-/// A packet in the calendar that had not started when it was put there.
-#[derive(Clone, Copy)]
-pub(crate) struct Ahead {
-    /// When its first bit leaves, ps.
-    start: u64,
-    /// Its place in the calendar.
-    position: u32,
-    leaving: Leaving,
-}
 
 /// A packet that arrived by `from` at `now`.
 #[inline(always)]
 pub(crate) fn leaving(packet: &Packet, from: PortId, now: u64) -> Leaving {
-    let (len, class, ect) = (packet.len, packet.class, packet.has(ECT));
-    Leaving { len, class, ect, from, since: Time::ps(now) }
+    Leaving { from, ..Leaving::arriving(packet, Time::ps(now)) }
 }
-
-/// The packets of a port that have not started, in order.
-pub(crate) type Waiting = VecDeque<Ahead>;
 
 /// Where a packet is while it is handled.
 #[derive(Clone, Copy)]
@@ -52,12 +38,6 @@ impl Source {
 }
 
 impl Links {
-    /// The packets of `port` that have not started.
-    #[inline]
-    fn waiting(&mut self, port: u32) -> &mut Waiting {
-        &mut self.ahead[(port - self.first_port) as usize]
-    }
-
     /// When the present transmission of `port` ends.
     pub fn sends_until(&self, port: u32) -> u64 {
         let at = (port - self.first_port) as usize;
@@ -75,17 +55,21 @@ impl Links {
         until: u64,
     ) {
         let at = (base + u32::from(port.0) - self.first_port) as usize;
-        let (waiting, line) = (&mut self.ahead[at], &mut self.lines[at]);
-        if waiting.front().is_some_and(|first| first.start < until) {
-            let next = || {
-                let first = waiting.front().filter(|first| first.start < until)?;
-                let departure = (first.leaving, Time::ps(first.start));
-                line.count(first.leaving.len);
-                waiting.pop_front();
-                Some(departure)
-            };
-            switch.left(port, std::iter::from_fn(next));
+        let waiting = &mut self.ahead[at];
+        if waiting.front().is_none_or(|first| first.start >= until) {
+            return;
         }
+        let (mut count, mut bytes, mut longest) = (0, 0, 0);
+        let started = waiting.iter().take_while(|ahead| ahead.start < until);
+        let departures = started.map(|Ahead { start, leaving, .. }| {
+            count += 1;
+            bytes += u64::from(leaving.len);
+            longest = longest.max(leaving.len);
+            (leaving, Time::ps(*start))
+        });
+        switch.left(port, departures);
+        waiting.remove(count);
+        self.lines[at].count_all(count as u64, bytes, longest);
     }
 
     /// Takes the packets of `port` that start at `now` or later back into the switch. Returns whether there were any.
@@ -101,19 +85,17 @@ impl Links {
         if let Some(recorder) = &mut self.recorder {
             recorder.take_back((index - self.first_port) as usize, now);
         }
-        let mut waiting = std::mem::take(self.waiting(index));
-        if let Some(first) = waiting.front() {
-            self.line(index).0.free_at = first.start;
-        }
-        let any = !waiting.is_empty();
+        let at = (index - self.first_port) as usize;
+        let Some(first) = self.ahead[at].front() else { return false };
+        self.lines[at].free_at = first.start;
         let own = self.shared.layout.own(self.shared.layout.node[index as usize] as usize);
-        for Ahead { position, leaving, .. } in waiting.drain(..) {
-            let packet = self.calendar.void(position, own);
-            let Leaving { from, since, .. } = leaving;
+        for Ahead { position, leaving, .. } in self.ahead[at].iter() {
+            let packet = self.calendar.void(*position, own);
+            let Leaving { from, since, .. } = *leaving;
             switch.take_back(port, Stored { packet, from, since });
         }
-        *self.waiting(index) = waiting;
-        any
+        self.ahead[at].clear();
+        true
     }
 }
 
@@ -173,10 +155,10 @@ impl Links {
         if !sends.waits {
             return self.lines[at].count(leaving.len);
         }
-        if self.ahead[at].len() == self.ahead[at].capacity() {
-            self.make_space(switch, out, at, leaving.since.as_ps());
+        let ahead = Ahead { start: sends.start.as_ps(), position, leaving };
+        if !self.ahead[at].push(&ahead) {
+            self.push_with_space((switch, out), at, ahead);
         }
-        self.ahead[at].push_back(Ahead { start: sends.start.as_ps(), position, leaving });
     }
 
     /// Forwards a packet that came by port `from` of the switch whose first port is `base`, and leaves by the port of
@@ -207,11 +189,79 @@ impl Links {
         passage
     }
 
-    /// Forgets what has started, because there is no space for more.
+    /// As [`Links::forward_ahead`], at a switch whose disciplines do not hear of departures. If `THRESHOLDS`, they only compare
+    /// with thresholds.
+    #[inline(always)]
+    pub(crate) fn forward_on_arrival<const THRESHOLDS: bool>(
+        &mut self,
+        switch: &mut Switch,
+        (from, base): (PortId, u32),
+        item: &Item,
+        payloads: &mut Payloads,
+    ) -> Passage {
+        let (now, out) = (item.time(self.window_start), PortId(item.out as u16));
+        let at = (base + item.out - self.first_port) as usize;
+        let packet = &self.calendar.get(item.position).packet;
+        let leaving = leaving(packet, from, now);
+        let may_wait = |end: Time| self.may_wait(at, end.as_ps());
+        let passed = switch.pass_on_arrival::<THRESHOLDS>(out, packet, Time::ps(now), may_wait);
+        let foreseen = match passed {
+            Ok(foreseen) => foreseen,
+            Err(passage) => return passage,
+        };
+        let line = &mut self.lines[at];
+        line.free_at = foreseen.end.as_ps();
+        let (time, to) = line.arrival(line.free_at);
+        if self.recorder.is_some() {
+            self.record_foreseen(at, item, &foreseen, time);
+        }
+        if !foreseen.is_reported {
+            return self.send_unreported(at, item, &foreseen, payloads);
+        }
+        let position = self.calendar.push_again(item.position, time, to, foreseen.flags);
+        let ahead = Ahead { start: foreseen.waits_until.as_ps(), position, leaving };
+        if !self.ahead[at].push(&ahead) {
+            self.push_with_space((switch, out), at, ahead);
+        }
+        foreseen.passage()
+    }
+
+    /// Sends a packet that does not wait, and arrives at another shard or far ahead.
+    #[cold]
+    fn send_unreported(
+        &mut self,
+        at: usize,
+        item: &Item,
+        foreseen: &Foreseen,
+        payloads: &mut Payloads,
+    ) -> Passage {
+        let packet = self.calendar.get(item.position).packet;
+        let line = &mut self.lines[at];
+        line.count(packet.len);
+        let (time, to) = line.arrival(line.free_at);
+        let packet = Packet { flags: packet.flags | foreseen.flags, ..packet };
+        self.deliver(time, to, &packet, payloads);
+        foreseen.passage()
+    }
+
+    #[cold]
+    fn record_foreseen(&mut self, at: usize, item: &Item, foreseen: &Foreseen, time: u64) {
+        let packet = self.calendar.get(item.position).packet;
+        let packet = Packet { flags: packet.flags | foreseen.flags, ..packet };
+        let now = item.time(self.window_start);
+        let waits = foreseen.waits_until.as_ps() >= now;
+        self.record_ahead(at, &packet, (waits, time), now);
+    }
+
+    /// Adds a packet when there is no space: what has started is forgotten.
     #[inline(never)]
-    fn make_space(&mut self, switch: &mut Switch, out: PortId, at: usize, now: u64) {
+    fn push_with_space(&mut self, (switch, out): (&mut Switch, PortId), at: usize, ahead: Ahead) {
         let base = self.first_port + at as u32 - u32::from(out.0);
-        self.report_departures(switch, base, out, now);
+        self.report_departures(switch, base, out, ahead.leaving.since.as_ps());
+        if !self.ahead[at].push(&ahead) {
+            self.ahead[at].grow();
+            self.ahead[at].push(&ahead);
+        }
     }
 }
 

@@ -13,6 +13,7 @@
 #![warn(missing_docs)]
 
 mod ahead;
+mod ahead_queue;
 mod at_once;
 mod calendar;
 mod carry_out;

@@ -68,6 +68,18 @@ pub(crate) struct ColdState {
     before_failure: Option<Discipline>,
 }
 
+impl ColdState {
+    /// The flags to add to a packet that is marked if it is ECN-capable. A function of its own, because the compiler would
+    /// branch on that first, which cannot be predicted.
+    #[cold]
+    #[inline(never)]
+    fn mark(&mut self, flags: u8) -> u8 {
+        let is_marked = flags & ECT != 0;
+        self.marks += u64::from(is_marked);
+        CE * u8::from(is_marked)
+    }
+}
+
 const KIND_SHIFT: u32 = 56;
 /// A `Free` event of this pulled port is pending.
 const ARMED: u64 = 1 << 63;
@@ -150,9 +162,14 @@ impl Line {
     /// Counts a packet that a pulled port has begun to send.
     #[inline]
     pub fn count(&mut self, len: u16) {
-        self.tx_packets += 1;
-        self.tx_bytes += u64::from(len);
-        self.note_peak(self.time_for(len));
+        self.count_all(1, u64::from(len), len);
+    }
+    /// Counts packets that a pulled port has begun to send, of which the longest has `longest` bytes.
+    #[inline]
+    pub fn count_all(&mut self, packets: u64, bytes: u64, longest: u16) {
+        self.tx_packets += packets;
+        self.tx_bytes += bytes;
+        self.note_peak(self.time_for(longest));
     }
     #[inline]
     fn note_peak(&mut self, backlog: u64) {
@@ -177,10 +194,8 @@ impl Line {
             cold.full += 1;
             return Offer::Full;
         }
-        // One branch, not two, because it cannot be predicted whether a packet is ECN-capable.
-        if (backlog > self.mark) & (flags & ECT != 0) {
-            added = CE;
-            cold.marks += 1;
+        if backlog > self.mark {
+            added |= cold.mark(flags);
         }
         let (time, to) = self.depart(len, now, leave);
         Offer::Sent { time, to, flags: added }

@@ -1,7 +1,7 @@
 //! The objects on which effects of nodes act: links that leave a shard's nodes, the calendar, and other shards.
 
-use crate::calendar::{Calendar, Entry, Windows};
-use crate::departure::Waiting;
+use crate::ahead_queue::AheadQueue;
+use crate::calendar::{Calendar, Entry, NEAR, Windows};
 use crate::journal::Recorder;
 use crate::line::{ColdState, Discipline, Line, Offer, PORT_MASK};
 use crate::network::Layout;
@@ -86,7 +86,7 @@ pub(crate) struct Links {
     pub lines: Vec<Line>,
     pub cold: Vec<ColdState>,
     /// By port; empty if all ports ask for each packet.
-    pub ahead: Vec<Waiting>,
+    pub ahead: Vec<AheadQueue>,
     pub outbox: Vec<Mail>,
     /// The reports of nodes.
     pub reports: Reports,
@@ -94,6 +94,9 @@ pub(crate) struct Links {
     pub node_events: NodeEvents,
     pub window_start: u64,
     pub window_end: u64,
+    /// A packet whose last bit leaves less than this time after the window's start arrives in a window that is near, by
+    /// any link.
+    near_for: u64,
     /// The recorder, if packets are recorded.
     pub recorder: Option<Box<Recorder>>,
     /// Keeps the compiler from removing the early loads of [`forward`].
@@ -108,6 +111,9 @@ impl Links {
         cold: Vec<ColdState>,
         windows: Windows,
     ) -> Links {
+        let longest_delay = lines.iter().map(|line| line.arrival(0).0).max().unwrap_or(0);
+        // The starts of windows are rounded up.
+        let near_for = (windows.start(NEAR) - 1).saturating_sub(longest_delay);
         Links {
             index,
             first_port: shared.cuts[index],
@@ -121,6 +127,7 @@ impl Links {
             node_events: NodeEvents::default(),
             window_start: 0,
             window_end: 0,
+            near_for,
             recorder: None,
             latest: 0,
             shared,
@@ -143,6 +150,14 @@ impl Links {
     pub fn is_mine(&self, to: u32) -> bool {
         let to = to & PORT_MASK;
         to >= self.first_port && to < self.last_port
+    }
+
+    /// Whether a packet that waits outside of its switch until `end`, when the port `at` of the shard has sent it, certainly
+    /// stays at its place in the calendar.
+    #[inline(always)]
+    pub fn may_wait(&self, at: usize, end: u64) -> bool {
+        end < self.window_start + self.near_for
+            && (self.outbox.len() == 1 || self.is_mine(self.lines[at].arrival(end).1))
     }
 
     /// Loads the state of a FIFO port, so that it is in the cache when a packet is offered.

@@ -1,7 +1,7 @@
 //! The sending side of a switch port: its queues, the packets in them, and its counters.
 
 use super::class_queues::ClassQueues;
-pub use super::leaving::{Leaving, Passage, Sends, Stored};
+pub use super::leaving::{Foreseen, Leaving, Passage, Sends, Stored};
 use super::load::Load;
 use super::pool::Pool;
 pub use super::port_stats::{ClassStats, PortStats};
@@ -18,24 +18,29 @@ use crate::units::{Bytes, InverseRate};
 /// One port's queues. What every packet needs comes first, in few cache lines.
 #[repr(C, align(64))]
 pub(super) struct Egress {
-    whole: Load,
+    /// The load of the queue `current_queue`.
+    current: Load,
     /// When the last of the packets that wait outside of `queues` starts. Their driver has scheduled their departures.
     last_start: Time,
     /// Bytes of these packets. Those that have left count until the driver reports it.
     ahead: u64,
-    /// The queue of these packets.
-    ahead_queue: usize,
-    pace: InverseRate,
     /// The time to send `limit`.
     room: Time,
+    /// The load of all queues.
+    whole: Load,
     /// The wait above which packets are marked, if the discipline does nothing else.
     marks_above: Option<Time>,
-    /// One for each class; empty if there is one queue, whose load is `whole`.
-    loads: Box<[Load]>,
+    pace: InverseRate,
+    /// The queue of the packets that wait outside of `queues`, or did so last.
+    current_queue: usize,
     pub up: bool,
     /// Whether priorities and pauses alone select the next packet, and no discipline decides when it leaves.
     is_plain: bool,
+    /// The class of `reserve`; no class if there is none.
+    reserved: u8,
     pub queues: ClassQueues,
+    /// By queue. That of `current_queue` is not valid.
+    loads: Box<[Load]>,
     markers: Box<[Marker]>,
     /// The class that has a share of the port before all others.
     reserve: Option<Reserve>,
@@ -79,14 +84,16 @@ impl Egress {
             markers,
             feedback: Feedback::default(),
             queues: if spec.priorities { ClassQueues::strict() } else { ClassQueues::fifo() },
+            reserved: place.reserve.map_or(u8::MAX, |reserve| reserve.class),
             reserve: place.reserve,
-            loads: vec![Load::default(); if spec.priorities { CLASSES } else { 0 }].into(),
+            loads: vec![Load::default(); usize::from(count)].into(),
+            current: Load::default(),
             whole: Load::default(),
             pace,
             limit: spec.limit,
             room: pace.time_for(spec.limit.0),
             ahead: 0,
-            ahead_queue: 0,
+            current_queue: 0,
             last_start: Time::ZERO,
             up: true,
             stats: PortStats::default(),
@@ -96,7 +103,25 @@ impl Egress {
     /// The load of a queue.
     #[inline]
     fn load(&self, queue: usize) -> &Load {
-        self.loads.get(queue).unwrap_or(&self.whole)
+        if queue == self.current_queue { &self.current } else { &self.loads[queue] }
+    }
+
+    #[inline]
+    fn load_mut(&mut self, queue: usize) -> &mut Load {
+        if queue == self.current_queue { &mut self.current } else { &mut self.loads[queue] }
+    }
+
+    /// The loads of all queues, and of the port.
+    fn all_loads(&mut self) -> impl Iterator<Item = &mut Load> {
+        self.loads.iter_mut().chain([&mut self.current, &mut self.whole])
+    }
+
+    /// Makes `queue` the one whose packets wait outside of `queues`.
+    #[cold]
+    fn turn_to(&mut self, queue: usize) {
+        self.loads[self.current_queue] = self.current;
+        self.current = self.loads[queue];
+        self.current_queue = queue;
     }
 
     /// What an arriving packet finds here.
@@ -130,8 +155,13 @@ impl Egress {
     /// Bytes that wait in a queue.
     #[inline]
     pub fn waiting_in(&self, queue: usize) -> u64 {
-        let ahead = if queue == self.ahead_queue { self.ahead } else { 0 };
-        self.queues.bytes_of(queue) + ahead
+        self.queues.bytes_of(queue) + self.bytes_ahead(queue)
+    }
+
+    /// Bytes of a queue that wait outside of `queues`.
+    #[inline]
+    fn bytes_ahead(&self, queue: usize) -> u64 {
+        if queue == self.current_queue { self.ahead } else { 0 }
     }
 
     /// Bytes that wait.
@@ -148,9 +178,7 @@ impl Egress {
         verdict: Verdict,
         pool: &mut Pool<Stored>,
     ) {
-        if let Some(load) = self.loads.get_mut(found.queue) {
-            load.push(found.takes, found.backlog.wait);
-        }
+        self.load_mut(found.queue).push(found.takes, found.backlog.wait);
         self.whole.push(found.takes, found.wait);
         let flags = self.mark(stored.packet.class, verdict == Verdict::Mark);
         let packet = Packet { flags: stored.packet.flags | flags, ..stored.packet };
@@ -167,6 +195,24 @@ impl Egress {
         CE
     }
 
+    /// [`Egress::mark`] of a packet that waits for long. A function of its own, because the compiler would branch on `ect` first,
+    /// which cannot be predicted.
+    #[cold]
+    #[inline(never)]
+    fn mark_long(&mut self, class: u8, ect: bool) -> u8 {
+        self.mark(class, ect)
+    }
+
+    /// Whether the discipline does no more than compare with a threshold.
+    pub fn compares_with_threshold(&self) -> bool {
+        self.marks_above.is_some()
+    }
+
+    /// Whether the discipline hears of departures.
+    pub fn decides_on_departure(&self) -> bool {
+        self.markers[0].decides_on_departure()
+    }
+
     /// Whether packets of `class` are not paused, and the discipline does no more than compare with a threshold.
     #[inline]
     pub fn obeys_only_pauses(&self, class: u8) -> bool {
@@ -180,9 +226,72 @@ impl Egress {
         debug_assert!(!self.queues.is_paused(queue), "a queue that may send");
         self.up
             && self.queues.is_empty()
-            && (self.last_start < leaving.since || self.ahead_queue == queue)
-            && self.reserve.is_none_or(|reserve| reserve.class != leaving.class)
+            && (self.last_start < leaving.since || self.current_queue == queue)
+            && self.reserved != leaving.class
             && (self.marks_above.is_some() || self.markers[queue].passes(wait))
+    }
+
+    /// When a packet of `len` bytes that arrives at `now` is sent, if no packet waits in the queues.
+    #[inline(always)]
+    pub fn sends(&self, len: u16, now: Time) -> Sends {
+        let until = self.whole.until;
+        let start = until.max(now);
+        let waits = until >= now && until > Time::ZERO;
+        Sends { start, end: start + self.time_for(len), waits }
+    }
+
+    /// As [`Egress::pass`], where the discipline does not hear of departures, so that they can be reported at any time. If
+    /// `THRESHOLD`, it only compares with a threshold. `may_wait` says whether the packet may wait outside until it has been
+    /// sent at a time. Then its departure is reported even if it leaves at once: whether a packet waits cannot be predicted,
+    /// and code that does not branch on it is faster.
+    #[inline(always)]
+    pub fn pass_on_arrival<const THRESHOLD: bool>(
+        &mut self,
+        packet: &Packet,
+        now: Time,
+        may_wait: impl FnOnce(Time) -> bool,
+        admits: impl FnOnce(u64) -> bool,
+    ) -> Result<Foreseen, Passage> {
+        let (len, class, ect) = (packet.len, packet.class, packet.has(ECT));
+        let queue = self.queues.queue_of_class(class);
+        if !self.up || !self.queues.is_empty() || self.reserved == class {
+            return Err(Passage::Uncertain);
+        }
+        if queue != self.current_queue {
+            if self.last_start >= now {
+                return Err(Passage::Uncertain);
+            }
+            self.turn_to(queue);
+        }
+        let sends = self.sends(len, now);
+        if sends.end - now > self.room || !admits(self.ahead) {
+            return Err(Passage::NoRoom);
+        }
+        let is_reported = may_wait(sends.end);
+        if !is_reported && sends.waits {
+            return Err(Passage::Uncertain);
+        }
+        let (flags, notifies) = match self.marks_above {
+            Some(above) if THRESHOLD => {
+                let wait = self.current.until.since(now.max(self.current.begins));
+                let flags = if wait > above { self.mark_long(class, ect) } else { 0 };
+                (flags, false)
+            }
+            _ => match self.judge_ahead(queue, (len, class, ect), now, true) {
+                Passage::Sent(flags) => (flags, false),
+                Passage::Notified => (0, true),
+                other => return Err(other),
+            },
+        };
+        self.follow(&sends, now);
+        if is_reported {
+            self.ahead += u64::from(len);
+        } else {
+            self.stats.classes[usize::from(class)].count(len);
+        }
+        let at_once = Time::ps(u64::from(!sends.waits));
+        let waits_until = sends.start.since(at_once);
+        Ok(Foreseen { waits_until, end: sends.end, is_reported, flags, notifies })
     }
 
     /// Admits a packet that arrives, and is sent as `sends` says without entering the queues, if its departure is
@@ -202,8 +311,7 @@ impl Egress {
             return Passage::Uncertain;
         }
         debug_assert_eq!(sends.start, now + self.whole.backlog(now).wait, "the port and its load");
-        let held = if queue == self.ahead_queue { self.ahead } else { 0 };
-        let has_room = sends.end - now <= self.room && admits(held);
+        let has_room = sends.end - now <= self.room && admits(self.bytes_ahead(queue));
         if !has_room && !all_reported {
             return Passage::NoRoom;
         }
@@ -223,7 +331,7 @@ impl Egress {
     }
 
     /// The verdict of the queue's policy on a packet whose departure is certain.
-    #[inline]
+    #[inline(never)]
     fn judge_ahead(
         &mut self,
         queue: usize,
@@ -247,28 +355,31 @@ impl Egress {
     /// Counts a packet that is sent without entering the queues.
     #[inline(always)]
     fn push_ahead(&mut self, queue: usize, leaving: &Leaving, sends: &Sends) {
-        let (now, time) = (leaving.since, sends.end - sends.start);
-        self.ahead_queue = queue;
-        self.last_start = sends.start;
-        if let Some(load) = self.loads.get_mut(queue) {
-            load.follow(time, now, sends.start);
+        if queue != self.current_queue {
+            self.turn_to(queue);
         }
-        self.whole.until = sends.end;
-        self.whole.peak = self.whole.peak.max(sends.end - now);
+        self.follow(sends, leaving.since);
         if sends.waits {
             self.ahead += u64::from(leaving.len);
         } else {
             let decides = self.marks_above.is_none() && self.markers[0].decides_on_departure();
-            self.depart(leaving, now, decides);
+            self.depart(leaving, leaving.since, decides);
         }
+    }
+
+    /// Adds a packet of the current queue, which arrives at `now` and does not enter the queues, to the loads.
+    #[inline(always)]
+    fn follow(&mut self, sends: &Sends, now: Time) {
+        self.last_start = sends.start;
+        self.current.follow(sends.end - sends.start, now, sends.start);
+        self.whole.until = sends.end;
+        self.whole.peak = self.whole.peak.max(sends.end - now);
     }
 
     /// Counts a packet that leaves at `now` and did not enter the queues. The discipline hears of it if it `decides`.
     #[inline(always)]
     fn depart(&mut self, leaving: &Leaving, now: Time, decides: bool) {
-        let class = &mut self.stats.classes[usize::from(leaving.class)];
-        class.packets += 1;
-        class.bytes += u64::from(leaving.len);
+        self.stats.classes[usize::from(leaving.class)].count(leaving.len);
         if decides {
             let marker = &mut self.markers[self.queues.queue_of_class(leaving.class)];
             let (sojourn, left) = (now.since(leaving.since), Left::Bytes(self.ahead));
@@ -280,22 +391,40 @@ impl Egress {
     /// Loads what every packet needs.
     #[inline]
     pub fn touch(&self) -> u64 {
-        let load = self.loads.get(self.ahead_queue).map_or(0, |load| load.until.as_ps());
         let is_called = self.marks_above.is_none();
         let marker = is_called && matches!(self.markers.first(), Some(Marker::DropTail(_)));
-        load ^ u64::from(marker) ^ u64::from(self.queues.is_empty()) ^ self.whole.until.as_ps()
+        let (current, whole) = (self.current.until.as_ps(), self.whole.until.as_ps());
+        current ^ whole ^ u64::from(marker) ^ u64::from(self.up)
     }
 
     /// Packets outside of the queues have left, each at a time. Returns their bytes.
     #[inline]
-    pub fn pop_ahead(&mut self, departures: impl Iterator<Item = (Leaving, Time)>) -> u64 {
-        let decides = self.marks_above.is_none() && self.markers[0].decides_on_departure();
+    pub fn pop_ahead<'a>(&mut self, departures: impl Iterator<Item = (&'a Leaving, Time)>) -> u64 {
+        if self.marks_above.is_none() && self.markers[0].decides_on_departure() {
+            return self.pop_decided(departures);
+        }
+        // Packets of one class after the other are counted at once.
+        let (mut all, mut sent, mut class) = (0, (0, 0), 0);
+        for (leaving, _) in departures {
+            if leaving.class != class {
+                self.stats.classes[usize::from(class)].add_sent(sent);
+                (sent, class) = ((0, 0), leaving.class);
+            }
+            sent = (sent.0 + 1, sent.1 + u64::from(leaving.len));
+            all += u64::from(leaving.len);
+        }
+        self.stats.classes[usize::from(class)].add_sent(sent);
+        self.ahead -= all;
+        all
+    }
+
+    /// As [`Egress::pop_ahead`], where the discipline hears of each packet that leaves.
+    fn pop_decided<'a>(&mut self, departures: impl Iterator<Item = (&'a Leaving, Time)>) -> u64 {
         let mut all = 0;
         for (leaving, now) in departures {
-            let bytes = u64::from(leaving.len);
-            self.ahead -= bytes;
-            all += bytes;
-            self.depart(&leaving, now, decides);
+            self.ahead -= u64::from(leaving.len);
+            all += u64::from(leaving.len);
+            self.depart(leaving, now, true);
         }
         all
     }
@@ -305,9 +434,7 @@ impl Egress {
         let time = self.time_for(stored.packet.len);
         self.ahead -= u64::from(stored.packet.len);
         self.last_start = Time::ZERO;
-        if let Some(load) = self.loads.get_mut(self.queues.queue_of(&stored.packet)) {
-            load.take_back(time);
-        }
+        self.load_mut(self.queues.queue_of(&stored.packet)).take_back(time);
         self.whole.take_back(time);
         self.queues.push(stored, pool);
     }
@@ -362,9 +489,7 @@ impl Egress {
         let verdict = self.judge_leaving(queue, leaving, now);
         if verdict == Verdict::Drop {
             self.whole.forget(time);
-            if let Some(load) = self.loads.get_mut(queue) {
-                load.forget(time);
-            }
+            self.load_mut(queue).forget(time);
             return verdict;
         }
         if let Some(reserve) = &mut self.reserve
@@ -381,13 +506,9 @@ impl Egress {
     #[inline(always)]
     fn count(&mut self, queue: usize, (len, class): (u16, u8), now: Time) {
         let time = self.time_for(len);
-        if let Some(load) = self.loads.get_mut(queue) {
-            load.pop(time, now);
-        }
+        self.load_mut(queue).pop(time, now);
         self.whole.pop(time, now);
-        let class = &mut self.stats.classes[usize::from(class)];
-        class.packets += 1;
-        class.bytes += u64::from(len);
+        self.stats.classes[usize::from(class)].count(len);
     }
 
     /// Bytes not yet sent, including the rest of the packet in transmission.
@@ -405,8 +526,7 @@ impl Egress {
     pub fn go_down(&mut self, now: Time, pool: &mut Pool<Stored>) -> Vec<Stored> {
         self.up = false;
         self.queues.resume(u8::MAX);
-        self.whole.cut(now);
-        self.loads.iter_mut().for_each(|load| load.cut(now));
+        self.all_loads().for_each(|load| load.cut(now));
         std::iter::from_fn(|| self.queues.pop(pool).copied()).collect()
     }
 
@@ -414,15 +534,18 @@ impl Egress {
     pub fn set_pace(&mut self, pace: InverseRate, pool: &Pool<Stored>) {
         let from = std::mem::replace(&mut self.pace, pace);
         self.room = pace.time_for(self.limit.0);
-        self.whole.repace(from, pace);
-        self.loads.iter_mut().for_each(|load| load.repace(from, pace));
+        self.all_loads().for_each(|load| load.repace(from, pace));
         self.markers.iter_mut().for_each(|marker| marker.set_pace(pace));
         self.marks_above = self.markers[0].marks_above();
         for stored in self.queues.iter(pool) {
             let time = pace.time_for(u64::from(stored.packet.len));
-            if let Some(load) = self.loads.get_mut(self.queues.queue_of(&stored.packet)) {
-                load.queued += time;
-            }
+            let queue = self.queues.queue_of(&stored.packet);
+            let load = if queue == self.current_queue {
+                &mut self.current
+            } else {
+                &mut self.loads[queue]
+            };
+            load.queued += time;
             self.whole.queued += time;
         }
     }
@@ -438,9 +561,8 @@ impl Egress {
     pub fn stats(&self) -> PortStats {
         let mut stats = self.stats;
         stats.max_backlog = self.pace.bytes_in(self.whole.peak);
-        stats.classes[0].max_backlog = stats.max_backlog;
-        for (class, load) in stats.classes.iter_mut().zip(&self.loads) {
-            class.max_backlog = self.pace.bytes_in(load.peak);
+        for queue in 0..self.loads.len() {
+            stats.classes[queue].max_backlog = self.pace.bytes_in(self.load(queue).peak);
         }
         if let Some(reserve) = self.reserve {
             let messages = usize::from(reserve.class);

@@ -23,7 +23,7 @@ impl AsRef<Packet> for Stored {
 }
 
 /// A packet that is about to leave, as the accounts of a port see it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Default, Debug)]
 pub struct Leaving {
     /// Its bytes on the wire.
     pub len: u16,
@@ -38,10 +38,16 @@ pub struct Leaving {
 }
 
 impl Leaving {
+    /// A packet that arrives at `now`, by port 0.
+    #[inline(always)]
+    pub fn arriving(packet: &Packet, now: Time) -> Leaving {
+        let (len, class, ect) = (packet.len, packet.class, packet.has(ECT));
+        Leaving { len, class, ect, from: PortId(0), since: now }
+    }
+
     /// The packet of `stored`.
     pub fn of(stored: &Stored) -> Leaving {
-        let Stored { packet, from, since } = *stored;
-        Leaving { len: packet.len, class: packet.class, ect: packet.has(ECT), from, since }
+        Leaving { from: stored.from, ..Leaving::arriving(&stored.packet, stored.since) }
     }
 }
 
@@ -54,6 +60,29 @@ pub struct Sends {
     pub end: Time,
     /// Whether it waits. Otherwise it leaves as soon as it arrives.
     pub waits: bool,
+}
+
+/// A packet whose departure was certain when it arrived.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Foreseen {
+    /// The time at and before which it waits. One that leaves at once does not wait at the time of its arrival.
+    pub waits_until: Time,
+    /// When its last bit has left.
+    pub end: Time,
+    /// Whether its departure is to be reported. Otherwise it has been counted already.
+    pub is_reported: bool,
+    /// The flags to add.
+    pub flags: u8,
+    /// Whether its sender is to be notified of [`Switch::feedback`](super::switch::Switch::feedback).
+    pub notifies: bool,
+}
+
+impl Foreseen {
+    /// What becomes of the packet.
+    #[inline(always)]
+    pub fn passage(&self) -> Passage {
+        if self.notifies { Passage::Notified } else { Passage::Sent(self.flags) }
+    }
 }
 
 /// What becomes of a packet that may wait outside of the queues until it is sent.

@@ -18,6 +18,21 @@ pub struct ClassStats {
     pub max_backlog: u64,
 }
 
+impl ClassStats {
+    /// Counts a packet that is sent.
+    #[inline(always)]
+    pub(super) fn count(&mut self, len: u16) {
+        self.packets += 1;
+        self.bytes += u64::from(len);
+    }
+
+    /// Adds packets that were sent.
+    pub(super) fn add_sent(&mut self, (packets, bytes): (u64, u64)) {
+        self.packets += packets;
+        self.bytes += bytes;
+    }
+}
+
 /// Counters of one port.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct PortStats {

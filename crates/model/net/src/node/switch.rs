@@ -79,6 +79,10 @@ pub struct Switch {
     obeys_pause: bool,
     /// Whether ports share a buffer.
     shares: bool,
+    /// Whether the disciplines of all ports only compare with thresholds.
+    only_thresholds: bool,
+    /// Whether any discipline hears of departures.
+    decides_on_departure: bool,
     classifier: Option<(ClassifierSpec, Classifier)>,
     senders: Senders,
     notifies: bool,
@@ -96,12 +100,15 @@ impl Switch {
             let place = Place { key: link.key, mtu, seed, reserve };
             Egress::new(&queue, link.tx.rate.inverse_rate(), &place)
         });
+        let egress: Vec<Egress> = egress.collect();
         let ingress =
             ports.iter().map(|l| Ingress::new(queue.pfc.as_ref(), headroom(l.rx, l.tx, mtu)));
         Switch {
             node,
             routes,
-            egress: egress.collect(),
+            only_thresholds: egress.iter().all(Egress::compares_with_threshold),
+            decides_on_departure: egress.iter().any(Egress::decides_on_departure),
+            egress,
             ingress: ingress.collect(),
             stored: Pool::default(),
             buffer: Buffer::new(queue.shared),

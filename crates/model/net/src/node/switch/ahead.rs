@@ -9,7 +9,7 @@ use super::Switch;
 use crate::aqm::Feedback;
 use crate::frame::{Kind, Packet};
 use crate::id::PortId;
-use crate::node::egress::{Leaving, Passage, Sends, Stored};
+use crate::node::egress::{Foreseen, Leaving, Passage, Sends, Stored};
 use crate::node::{Cx, DropReason};
 use crate::route::Row;
 use crate::time::Time;
@@ -68,6 +68,38 @@ impl Switch {
         passage
     }
 
+    /// Whether disciplines hear of departures. Otherwise packets may pass as in [`Switch::pass_on_arrival`].
+    #[inline]
+    pub fn decides_on_departure(&self) -> bool {
+        self.decides_on_departure
+    }
+
+    /// Whether all disciplines only compare with thresholds.
+    #[inline]
+    pub fn has_only_thresholds(&self) -> bool {
+        self.only_thresholds
+    }
+
+    /// Admits a packet that leaves by `out`, if its departure is certain, where disciplines do not hear of departures. If
+    /// `THRESHOLDS`, they only compare with thresholds. `may_wait` says whether the packet may wait outside of the switch until
+    /// it has been sent at a time. If there is an error, nothing has changed, unless the packet is refused.
+    #[inline(always)]
+    pub fn pass_on_arrival<const THRESHOLDS: bool>(
+        &mut self,
+        out: PortId,
+        packet: &Packet,
+        now: Time,
+        may_wait: impl Fn(Time) -> bool,
+    ) -> Result<Foreseen, Passage> {
+        let (egress, len) = (&mut self.egress[out.at()], u64::from(packet.len));
+        let admits = |held| !self.shares || self.buffer.admits(held, len);
+        let passed = egress.pass_on_arrival::<THRESHOLDS>(packet, now, may_wait, admits)?;
+        if passed.is_reported {
+            self.buffer.take(len);
+        }
+        Ok(passed)
+    }
+
     /// Whether packets leave in the way of [`Switch::start_at_once`]: ports obey pause frames, a table alone says by
     /// which of them a packet leaves, and no sender is notified.
     pub fn may_start_at_once(&self) -> bool {
@@ -104,7 +136,7 @@ impl Switch {
 
     /// Packets that waited outside of the switch left by `out`, each at a time. All packets are reported in order.
     #[inline]
-    pub fn left(&mut self, out: PortId, departures: impl Iterator<Item = (Leaving, Time)>) {
+    pub fn left<'a>(&mut self, out: PortId, departures: impl Iterator<Item = (&'a Leaving, Time)>) {
         self.buffer.release(self.egress[out.at()].pop_ahead(departures));
     }
 

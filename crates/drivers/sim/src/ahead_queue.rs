@@ -1,0 +1,110 @@
+//! The packets of a port that are in the calendar, and whose departures are not reported to their switch yet.
+
+use slotline_net::node::egress::Leaving;
+
+/// A packet in the calendar.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Ahead {
+    /// When its first bit leaves, ps. One less if it did not wait: at the time of its arrival, it is not here any more.
+    pub start: u64,
+    /// Its place in the calendar.
+    pub position: u32,
+    pub leaving: Leaving,
+}
+
+/// The number of places of a queue that has been used. The fewer there are, the more often departures have to be reported.
+const LEAST: usize = 8;
+
+/// The packets of a port, in the order in which they start. Their memory is a ring whose length is a power of two.
+#[derive(Default)]
+pub(crate) struct AheadQueue {
+    ring: Box<[Ahead]>,
+    first: u32,
+    len: u32,
+}
+
+impl AheadQueue {
+    /// The place in the ring that is so many places after the first.
+    #[inline(always)]
+    fn place(&self, after: u32) -> usize {
+        (self.first.wrapping_add(after) as usize) & self.ring.len().wrapping_sub(1)
+    }
+
+    #[inline]
+    pub fn front(&self) -> Option<&Ahead> {
+        if self.len == 0 { None } else { self.ring.get(self.place(0)) }
+    }
+
+    /// Adds a packet, if there is room without more memory. Returns whether there was.
+    #[inline(always)]
+    pub fn push(&mut self, ahead: &Ahead) -> bool {
+        let place = self.place(self.len);
+        let has_room = (self.len as usize) < self.ring.len();
+        if has_room && let Some(slot) = self.ring.get_mut(place) {
+            // Field by field: a copy of the whole would wait until all of them are in memory.
+            slot.start = ahead.start;
+            slot.position = ahead.position;
+            let Leaving { len, class, ect, from, since } = ahead.leaving;
+            slot.leaving = Leaving { len, class, ect, from, since };
+            self.len += 1;
+            return true;
+        }
+        false
+    }
+
+    /// Makes room for as many packets again.
+    #[cold]
+    pub fn grow(&mut self) {
+        let mut ring: Vec<Ahead> = self.iter().copied().collect();
+        ring.resize((2 * self.ring.len()).max(LEAST), Ahead::default());
+        (self.ring, self.first) = (ring.into(), 0);
+    }
+
+    /// All packets.
+    #[inline]
+    pub fn iter(&self) -> impl Iterator<Item = &Ahead> {
+        (0..self.len).filter_map(|after| self.ring.get(self.place(after)))
+    }
+
+    pub fn clear(&mut self) {
+        self.len = 0;
+    }
+
+    /// Removes the first `count` packets.
+    #[inline]
+    pub fn remove(&mut self, count: usize) {
+        self.first = self.place(count as u32) as u32;
+        self.len -= count as u32;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::VecDeque;
+
+    proptest! {
+        /// Compared with a queue of the standard library.
+        #[test]
+        fn packets_leave_in_order(steps in prop::collection::vec((0u8..4, 0usize..6), 0..200)) {
+            let (mut queue, mut reference) = (AheadQueue::default(), VecDeque::new());
+            for (start, (action, count)) in (0..).zip(steps) {
+                if action > 0 {
+                    let ahead = Ahead { start, ..Ahead::default() };
+                    if !queue.push(&ahead) {
+                        queue.grow();
+                        prop_assert!(queue.push(&ahead));
+                    }
+                    reference.push_back(start);
+                } else {
+                    let count = count.min(reference.len());
+                    queue.remove(count);
+                    reference.drain(..count);
+                }
+                prop_assert_eq!(queue.front().map(|ahead| ahead.start), reference.front().copied());
+                prop_assert!(queue.iter().map(|ahead| ahead.start).eq(reference.iter().copied()));
+            }
+        }
+    }
+}
