@@ -250,15 +250,29 @@ impl Schedule {
             crew.finish(&mut self.rounds);
         }
         self.is_out = false;
-        self.placed.clear();
-        self.rounds.iter_mut().for_each(|round| self.placed.append(&mut round.placed));
-        if self.rounds.len() > 1 {
-            self.placed.sort_by_key(|placed| placed.src);
-        }
+        self.take_placed();
         self.counters.refused += self.rounds.iter().map(|round| round.refused).sum::<u64>();
+        self.counters.granted += self.rounds.iter().map(|round| round.granted).sum::<u64>();
         self.demand_unplaced();
-        let slots = |placed: &Placed| u64::from(placed.slots.count_ones());
-        self.counters.granted += self.placed.iter().map(slots).sum::<u64>();
+    }
+    /// Joins the timeslots of all parts, each of which has ordered its own by source. A source has many in each.
+    fn take_placed(&mut self) {
+        let Schedule { rounds, placed, .. } = self;
+        placed.clear();
+        if let [round] = &mut rounds[..] {
+            return std::mem::swap(placed, &mut round.placed);
+        }
+        let mut lists: Vec<&[Placed]> = rounds.iter().map(|round| &round.placed[..]).collect();
+        while let Some(src) =
+            lists.iter().filter_map(|list| list.first()).map(|first| first.src).min()
+        {
+            for list in &mut lists {
+                let count = list.iter().take_while(|placed| placed.src == src).count();
+                placed.extend_from_slice(&list[..count]);
+                *list = &list[count..];
+            }
+        }
+        rounds.iter_mut().for_each(|round| round.placed.clear());
     }
     fn demand_unplaced(&mut self) {
         if self.rounds.iter().all(|round| round.unplaced.is_empty()) {

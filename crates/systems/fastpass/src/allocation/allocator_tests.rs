@@ -183,6 +183,76 @@ proptest! {
     }
 }
 
+/// The reference of several batches in which each visit takes all free slots that a pair waits for.
+#[derive(Default)]
+struct Queue {
+    /// Pairs in the order of service, and the slots that they wait for.
+    waiting: Demands,
+    /// What these pairs have requested since they began to wait.
+    more: Book,
+}
+
+impl Queue {
+    fn request(&mut self, (src, dst, slots): (u16, u16, u32)) {
+        match self.waiting.iter().any(|pair| (pair.0, pair.1) == (src, dst)) {
+            true => *self.more.entry((src, dst)).or_default() += u64::from(slots),
+            false => self.waiting.push((src, dst, slots)),
+        }
+    }
+    fn batch(&mut self) -> Vec<Grant> {
+        let (mut free, mut grants) = (BTreeMap::<(bool, u16), u64>::new(), Vec::new());
+        let mut pairs = std::mem::take(&mut self.waiting);
+        while !pairs.is_empty() {
+            let (mut rest, mut again) = (Vec::new(), Vec::new());
+            for (src, dst, left) in std::mem::take(&mut pairs) {
+                let ends = [(true, src), (false, dst)];
+                let of = |end| free.get(&end).copied().unwrap_or(u64::MAX);
+                let slots = super::lowest(of(ends[0]) & of(ends[1]), left.min(BATCH)).0;
+                ends.into_iter().for_each(|end| *free.entry(end).or_insert(u64::MAX) ^= slots);
+                let left = left - slots.count_ones();
+                grants.extend((slots != 0).then_some(Grant { src, dst, slots }));
+                match (left, slots) {
+                    (0, _) => again
+                        .extend(self.more.remove(&(src, dst)).map(|more| (src, dst, more as u32))),
+                    (_, 0) => self.waiting.push((src, dst, left)),
+                    _ => rest.push((src, dst, left)),
+                }
+            }
+            self.waiting.append(&mut rest);
+            pairs = again;
+        }
+        grants
+    }
+}
+
+proptest! {
+    /// The order of service is that of plain visits to one queue, also in later batches, in which pairs leave from the middle
+    /// of the queue.
+    #[test]
+    fn many_batches_are_those_of_plain_visits(n in 2u16..30, few in 1u64..400, seed: u64) {
+        let mut stream = slotline_net::rng::Stream::named(seed, "pairs", 0);
+        let mut allocator = Allocator::new(n.into(), Policy::MaxMin { quantum: BATCH }).unwrap();
+        let mut queue = Queue::default();
+        for _ in 0..12 {
+            let mut asked = BTreeSet::new();
+            for _ in 0..stream.below(few) {
+                let (src, step) = (stream.below(n.into()) as u16, stream.below(u64::from(n) - 1) as u16);
+                let demand = (src, (src + 1 + step) % n, 1 + stream.below(40) as u32);
+                if asked.insert((demand.0, demand.1)) {
+                    allocator.add_demand(demand.0, demand.1, demand.2).unwrap();
+                    queue.request(demand);
+                }
+            }
+            let mut grants = [allocator.next_batch().collect(), queue.batch()];
+            grants.iter_mut().for_each(|grants| grants.sort_by_key(|grant| (grant.src, grant.dst, grant.slots)));
+            prop_assert_eq!(&grants[0], &grants[1]);
+            let backlog: Demands =
+                allocator.waiting[0].iter().map(|pair| (pair.src(), pair.dst(), pair.left())).collect();
+            prop_assert_eq!(backlog, &queue.waiting[..]);
+        }
+    }
+}
+
 /// Pairs are not counted while there are many, and are counted again afterwards.
 #[test]
 fn pairs_are_counted_again_after_a_crowd() {

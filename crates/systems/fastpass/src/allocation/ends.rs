@@ -45,8 +45,12 @@ impl Ends {
     /// The slots that are free at both ends.
     #[inline(always)]
     pub(super) fn free(&self, entry: Entry) -> u64 {
-        let [src, dst] = entry.places(FREE);
-        self.words[src] & self.words[dst]
+        self.free_between(entry.src(), entry.dst())
+    }
+    /// The slots that are free at a source and at a destination.
+    #[inline(always)]
+    pub(super) fn free_between(&self, src: u16, dst: u16) -> u64 {
+        self.words[FREE[0] + usize::from(src)] & self.words[FREE[1] + usize::from(dst)]
     }
     #[inline(always)]
     pub(super) fn take(&mut self, entry: Entry, slots: u64) {

@@ -18,6 +18,8 @@ pub struct Round {
     pub(super) turn: u32,
     /// The timeslots of the batch, by source, destination and path.
     pub(super) placed: Vec<Placed>,
+    /// The number of these timeslots.
+    pub(super) granted: u64,
     /// Timeslots that found no path.
     pub(super) unplaced: Vec<Demand>,
     /// Demands that the allocator has refused.
@@ -82,6 +84,8 @@ impl Part {
         self.grants.clear();
         self.order.sort(&mut round.placed);
         merge(&mut round.placed);
+        round.granted =
+            round.placed.iter().map(|placed| u64::from(placed.slots.count_ones())).sum();
         round.waits = !self.partition.is_idle();
     }
     fn placed(&self, grant: &Grant, path: u16) -> Placed {
@@ -110,32 +114,37 @@ impl Part {
     }
 }
 
-/// The order of timeslots by source, destination and path. A source has few of them, so they are divided among sources first.
+/// The order of timeslots by source, destination and path. They are divided among destinations and then among sources, so
+/// that only those of one pair are compared.
 #[derive(Clone, Default, Debug)]
 struct Order {
-    /// By source, where its next entry belongs.
+    /// By endpoint, where its next entry belongs.
     places: Vec<u32>,
-    sorted: Vec<Placed>,
+    divided: Vec<Placed>,
 }
 
 impl Order {
     fn sort(&mut self, placed: &mut Vec<Placed>) {
-        let Order { places, sorted } = self;
+        self.divide(placed, |entry| entry.dst);
+        self.divide(placed, |entry| entry.src);
+        let of_pairs = placed.chunk_by_mut(|a, b| (a.src, a.dst) == (b.src, b.dst));
+        of_pairs.for_each(<[Placed]>::sort_unstable);
+    }
+    /// Orders entries by endpoint. Those of one endpoint keep their order.
+    fn divide(&mut self, placed: &mut Vec<Placed>, endpoint: impl Fn(&Placed) -> u16) {
+        let Order { places, divided } = self;
+        let last = placed.iter().map(&endpoint).max().unwrap_or(0);
         places.clear();
-        for &Placed { src, .. } in &*placed {
-            let place = usize::from(src) + 1;
-            places.resize(places.len().max(place + 1), 0);
-            places[place] += 1;
-        }
+        places.resize(usize::from(last) + 2, 0);
+        placed.iter().for_each(|entry| places[usize::from(endpoint(entry)) + 1] += 1);
         (1..places.len()).for_each(|at| places[at] += places[at - 1]);
-        sorted.resize(placed.len(), Placed::default());
+        divided.resize(placed.len(), Placed::default());
         for entry in &*placed {
-            let place = &mut places[usize::from(entry.src)];
-            sorted[*place as usize] = *entry;
+            let place = &mut places[usize::from(endpoint(entry))];
+            divided[*place as usize] = *entry;
             *place += 1;
         }
-        sorted.chunk_by_mut(|a, b| a.src == b.src).for_each(<[Placed]>::sort_unstable);
-        std::mem::swap(placed, sorted);
+        std::mem::swap(placed, divided);
     }
 }
 
@@ -177,4 +186,27 @@ fn with_tenants(options: &Fastpass, hosts: usize) -> Result<Partition, SpecError
     let allocator = Allocator::with_tenants(&rights, &of_host)
         .map_err(|error| SpecError::new("control", error.to_string()))?;
     Ok(allocator.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn timeslots_are_in_order(
+            lists in prop::collection::vec(prop::collection::vec((0u16..9, 0u16..9, 0u16..4, 1u64..9), 0..80), 1..4)
+        ) {
+            let mut order = Order::default();
+            for list in lists {
+                let entry = |(src, dst, path, slots)| Placed { src, batch: 1, dst, path, slots };
+                let mut placed: Vec<Placed> = list.into_iter().map(entry).collect();
+                let mut compared = placed.clone();
+                compared.sort_unstable();
+                order.sort(&mut placed);
+                prop_assert_eq!(placed, compared);
+            }
+        }
+    }
 }
