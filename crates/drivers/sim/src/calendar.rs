@@ -7,6 +7,8 @@
 
 use slotline_net::frame::Packet;
 use std::collections::BTreeMap;
+use std::iter::Rev;
+use std::ops::Range;
 
 /// An event: a packet arrives at a port, or (if `to` is a node's own slot) an event of that node is due.
 #[derive(Clone, Copy, Debug, Default)]
@@ -78,6 +80,8 @@ pub(crate) struct Calendar {
     occupied: [u64; RING / 64],
     /// By window / [`RING`]: the first window that has events, and all events.
     far: BTreeMap<u64, (u64, Vec<Entry>)>,
+    /// The first window in `far`, or the highest number.
+    first_far: u64,
     slab: Vec<Entry>,
     before: Vec<u32>,
     free: Vec<u32>,
@@ -91,6 +95,7 @@ impl Calendar {
             ring: Box::new([Bucket { last: NONE, len: 0 }; RING]),
             occupied: [0; RING / 64],
             far: BTreeMap::new(),
+            first_far: u64::MAX,
             slab: Vec::new(),
             before: Vec::new(),
             free: Vec::new(),
@@ -188,6 +193,7 @@ impl Calendar {
         let window = self.windows.of(entry.time);
         let (first, entries) = self.far.entry(window >> RING_BITS).or_insert((window, Vec::new()));
         *first = window.min(*first);
+        self.first_far = window.min(self.first_far);
         entries.push(entry);
     }
 
@@ -220,36 +226,44 @@ impl Calendar {
         chunk
     }
 
-    /// The first window with an event. The calendar does not advance to it.
-    pub fn peek(&self) -> Option<u64> {
-        let near = self.first_near();
-        let far = self.far.first_key_value().map(|(_, (window, _))| *window);
-        near.into_iter().chain(far).min()
+    /// The first window with an event; the highest number if there is none. The calendar does not advance to it.
+    #[inline]
+    pub fn peek(&self) -> u64 {
+        let start = self.base as usize & (RING - 1);
+        let near = self.occupied[start / 64] >> (start % 64);
+        let near = match near {
+            0 => self.first_beyond(start),
+            _ => self.base + u64::from(near.trailing_zeros()),
+        };
+        near.min(self.first_far)
     }
 
-    fn first_near(&self) -> Option<u64> {
-        let start = self.base as usize & (RING - 1);
-        let word = start / 64;
-        let words = RING / 64;
-        for i in 0..=words {
-            let at = (word + i) % words;
-            let mut bits = self.occupied[at];
-            if i == 0 {
-                bits &= u64::MAX << (start % 64);
-            } else if i == words {
-                bits &= !(u64::MAX << (start % 64));
-            }
+    /// The first near window whose slot is not in the rest of the word of slot `start`, which is the present one.
+    #[inline(never)]
+    fn first_beyond(&self, start: usize) -> u64 {
+        const WORDS: usize = RING / 64;
+        for word in start / 64 + 1..=start / 64 + WORDS {
+            let bits = self.occupied[word % WORDS];
             if bits != 0 {
-                let slot = at * 64 + bits.trailing_zeros() as usize;
-                return Some(self.base + ((slot + RING - start) & (RING - 1)) as u64);
+                let slot = word * 64 + bits.trailing_zeros() as usize;
+                return self.base + (slot - start) as u64;
             }
         }
-        None
+        u64::MAX
     }
 
     /// Advances to `window`. No event may be pending before it.
+    #[inline]
     pub fn advance(&mut self, window: u64) {
         self.base = window;
+        if self.first_far >> RING_BITS <= window >> RING_BITS {
+            self.approach(window);
+        }
+    }
+
+    /// Moves the events that are near now to their windows.
+    #[cold]
+    fn approach(&mut self, window: u64) {
         while let Some(first) = self.far.first_entry() {
             if *first.key() > window >> RING_BITS {
                 break;
@@ -259,24 +273,34 @@ impl Calendar {
                 self.slab[at] = entry;
             }
         }
+        let far = self.far.first_key_value();
+        self.first_far = far.map_or(u64::MAX, |(_, (window, _))| *window);
     }
 
-    /// Takes the positions of the current window's entries, latest first. [`Self::give_back`] must be called next.
-    pub fn take(&mut self, positions: &mut Vec<u32>) -> Taken {
+    /// Takes the entries of the current window. [`Self::give_back`] must be called next.
+    #[inline]
+    pub fn take(&mut self) -> Taken {
         let slot = self.base as usize & (RING - 1);
-        let bucket = std::mem::replace(&mut self.ring[slot], Bucket { last: NONE, len: 0 });
+        let Bucket { last, len } =
+            std::mem::replace(&mut self.ring[slot], Bucket { last: NONE, len: 0 });
         self.occupied[slot / 64] &= !(1 << (slot % 64));
-        positions.clear();
-        let mut chunk = bucket.last;
-        let mut in_chunk =
-            if bucket.len == 0 { 0 } else { ((bucket.len - 1) & (CHUNK as u32 - 1)) + 1 };
-        while chunk != NONE {
+        Taken { last, len }
+    }
+
+    /// The positions of entries that were taken, latest first: one range, in reverse, for each chunk.
+    #[inline]
+    pub fn positions(&self, taken: &Taken) -> impl Iterator<Item = Rev<Range<u32>>> {
+        let (mut chunk, mut in_chunk) =
+            (taken.last, (taken.len.wrapping_sub(1) & (CHUNK as u32 - 1)) + 1);
+        std::iter::from_fn(move || {
+            if chunk == NONE {
+                return None;
+            }
             let start = chunk << CHUNK_BITS;
-            positions.extend((start..start + in_chunk).rev());
-            in_chunk = CHUNK as u32;
+            let positions = start..start + std::mem::replace(&mut in_chunk, CHUNK as u32);
             chunk = self.before[chunk as usize];
-        }
-        Taken(bucket.last)
+            Some(positions.rev())
+        })
     }
 
     /// All positions are below this number.
@@ -295,8 +319,9 @@ impl Calendar {
     }
 
     /// Frees the chunks of a taken window.
+    #[inline]
     pub fn give_back(&mut self, taken: Taken) {
-        let mut chunk = taken.0;
+        let mut chunk = taken.last;
         while chunk != NONE {
             self.free.push(chunk);
             chunk = self.before[chunk as usize];
@@ -307,11 +332,11 @@ impl Calendar {
     pub fn pending(&mut self) -> Vec<Entry> {
         let mut all: Vec<Entry> =
             std::mem::take(&mut self.far).into_values().flat_map(|(_, e)| e).collect();
-        let mut positions = Vec::new();
+        self.first_far = u64::MAX;
         for ahead in 0..RING as u64 {
             self.base += u64::from(ahead > 0);
-            let taken = self.take(&mut positions);
-            all.extend(positions.iter().map(|&p| *self.get(p)));
+            let taken = self.take();
+            all.extend(self.positions(&taken).flatten().map(|p| *self.get(p)));
             self.give_back(taken);
         }
         all
@@ -320,7 +345,12 @@ impl Calendar {
 
 /// A window's chunks between [`Calendar::take`] and [`Calendar::give_back`].
 #[must_use]
-pub(crate) struct Taken(u32);
+pub(crate) struct Taken {
+    /// The last chunk.
+    last: u32,
+    /// The number of entries.
+    pub len: u32,
+}
 
 #[cfg(test)]
 mod tests {
@@ -340,12 +370,14 @@ mod tests {
             };
             times.iter().for_each(|&t| add(&mut calendar, &mut reference, t));
             let mut extra = delays.iter();
-            let mut positions = Vec::new();
-            while let Some(window) = calendar.peek() {
+            while calendar.peek() < u64::MAX {
+                let window = calendar.peek();
                 prop_assert_eq!(Some(window), reference.keys().next().copied());
                 calendar.advance(window);
-                let taken = calendar.take(&mut positions);
-                let mut got: Vec<u64> = positions.iter().map(|&p| calendar.get(p).time).collect();
+                let taken = calendar.take();
+                let positions = calendar.positions(&taken).flatten();
+                let mut got: Vec<u64> = positions.map(|p| calendar.get(p).time).collect();
+                prop_assert_eq!(got.len(), taken.len as usize);
                 if let Some(delay) = extra.next() {
                     add(&mut calendar, &mut reference, windows.start(window + 1) + delay);
                 }
@@ -365,14 +397,16 @@ mod tests {
             let mut calendar = Calendar::new(windows);
             let packet = Packet { seq: 7, flags: before, ..Packet::default() };
             calendar.push(0, 0, &packet);
-            let mut positions = Vec::new();
-            let taken = calendar.take(&mut positions);
+            let first = |calendar: &Calendar, taken: &Taken| {
+                calendar.positions(taken).flatten().next().expect("an event")
+            };
+            let taken = calendar.take();
             let time = windows.start(1) + delay;
-            calendar.push_again(positions[0], time, 5, added);
+            calendar.push_again(first(&calendar, &taken), time, 5, added);
             calendar.give_back(taken);
             calendar.advance(windows.of(time));
-            let taken = calendar.take(&mut positions);
-            let entry = calendar.get(positions[0]);
+            let taken = calendar.take();
+            let entry = calendar.get(first(&calendar, &taken));
             prop_assert_eq!((entry.time, entry.to), (time, 5));
             prop_assert_eq!((entry.packet.seq, entry.packet.flags), (7, before | added));
             calendar.give_back(taken);

@@ -125,8 +125,8 @@ pub(crate) fn shards(network: Network, options: Options) -> (Vec<Shard>, Windows
     (build(network, layout, &cuts, windows, options.end), windows)
 }
 
-/// Windows are not longer than this, so that a time within one fits into an event's key.
-const LONGEST_WINDOW: u64 = 1 << 39;
+/// Windows are not longer than this, so that a time within one fits into an event's key, a number without sign.
+pub(crate) const LONGEST_WINDOW: u64 = 1 << 38;
 
 /// The shortest time in which one node can affect another.
 fn lookahead(graph: &Graph) -> u64 {

@@ -20,6 +20,7 @@ mod carry_out;
 mod crossings;
 mod departure;
 mod engine;
+mod expect;
 pub mod flow;
 mod journal;
 mod line;

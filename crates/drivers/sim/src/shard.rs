@@ -4,7 +4,8 @@
 //! order (time, port, token). That order does not depend on how nodes are divided into shards.
 
 use crate::ahead::any_switch;
-use crate::calendar::{Entry, Windows};
+use crate::calendar::{Entry, Taken, Windows};
+use crate::engine::LONGEST_WINDOW;
 use crate::line::{ColdState, Line, PORT_MASK};
 use crate::links::{Links, Mail, Shared, own};
 use crate::network::Place;
@@ -40,6 +41,8 @@ impl Item {
 }
 
 const PORT_BITS: u32 = PORT_MASK.count_ones();
+/// No event has a higher key: windows are shorter than [`LONGEST_WINDOW`].
+const LAST_KEY: u64 = LONGEST_WINDOW << PORT_BITS;
 /// No position, and no port.
 pub(crate) const NONE: u32 = u32::MAX;
 
@@ -78,11 +81,14 @@ pub(crate) struct Shard {
     /// Entries that arrive after the end of the run.
     pub leftover: Vec<Entry>,
     /// By node: its last event of the window. `chain` links it to the others.
-    last: Vec<u32>,
-    chain: Vec<u32>,
+    pub last: Vec<u32>,
+    pub chain: Vec<u32>,
     /// Nodes with events in the window, with space for one more.
-    active: Vec<u32>,
-    positions: Vec<u32>,
+    pub active: Vec<u32>,
+    /// Whether hosts have so many connections that their state is expected.
+    pub expects: bool,
+    /// The hosts and connections of first segments in the window.
+    pub first_segments: Vec<(u32, u32)>,
     items: Vec<Item>,
 }
 
@@ -110,7 +116,8 @@ impl Shard {
             last: vec![NONE; count],
             chain: Vec::new(),
             active: vec![0; count + 1],
-            positions: Vec::new(),
+            expects: false,
+            first_segments: Vec::new(),
             items: Vec::new(),
         }
     }
@@ -118,6 +125,7 @@ impl Shard {
     /// Prepares the first window of a run.
     pub fn begin(&mut self) {
         self.decide_ahead();
+        self.expects = self.has_many_connections();
         self.start();
     }
 
@@ -150,7 +158,7 @@ impl Shard {
     /// The first window in which something happens.
     #[inline]
     pub fn next_window(&self) -> Option<u64> {
-        let next = self.links.calendar.peek().unwrap_or(u64::MAX).min(self.next_samples.1);
+        let next = self.links.calendar.peek().min(self.next_samples.1);
         (next != u64::MAX).then_some(next)
     }
 
@@ -172,11 +180,12 @@ impl Shard {
     /// Handles all events of `window`.
     pub fn process(&mut self, window: u64, windows: Windows) {
         self.links.advance(window, windows);
-        let mut positions = std::mem::take(&mut self.positions);
-        let taken = self.links.calendar.take(&mut positions);
-        let active = self.chain_by_node(&positions);
-        self.events += positions.len() as u64;
-        self.positions = positions;
+        let taken = self.links.calendar.take();
+        let active = self.chain_by_node(&taken);
+        self.events += u64::from(taken.len);
+        if self.expects {
+            self.expect_segments(active);
+        }
         let mut items = std::mem::take(&mut self.items);
         if window == self.next_samples.1 {
             self.handle_sampled(&mut items, windows);
@@ -192,20 +201,24 @@ impl Shard {
 
     /// Chains the events of each node. Returns the number of nodes that have any. Whether an event is the first of
     /// its node cannot be predicted, so that the code does not branch on it.
-    fn chain_by_node(&mut self, positions: &[u32]) -> usize {
+    fn chain_by_node(&mut self, taken: &Taken) -> usize {
         let calendar = &self.links.calendar;
-        self.chain.resize(calendar.capacity(), NONE);
+        if self.chain.len() < calendar.capacity() {
+            self.chain.resize(calendar.capacity(), NONE);
+        }
         let node_of = &self.links.shared.layout.node[..];
         let (chain, last) = (&mut self.chain[..], &mut self.last[..]);
         let first = self.first_node as u32;
         let mut count = 0;
-        for &position in positions {
-            let to = calendar.get(position).to & PORT_MASK;
-            let at = node_of[to as usize] - first;
-            let before = std::mem::replace(&mut last[at as usize], position);
-            chain[position as usize] = before;
-            self.active[count] = at;
-            count += usize::from(before == NONE);
+        for positions in calendar.positions(taken) {
+            for position in positions {
+                let to = calendar.get(position).to & PORT_MASK;
+                let at = node_of[to as usize] - first;
+                let before = std::mem::replace(&mut last[at as usize], position);
+                chain[position as usize] = before;
+                self.active[count] = at;
+                count += usize::from(before == NONE);
+            }
         }
         count
     }
@@ -281,14 +294,17 @@ impl Shard {
                 continue;
             }
             let (time, to) = (entry.time, entry.to);
-            self.handle_own_events(at, node, time);
+            if self.links.node_events.any_before(time) {
+                self.handle_own_events(at, node, time);
+            }
             self.arrival(at, node, time, to, item.position);
         }
-        self.handle_own_events(at, node, u64::MAX);
+        if self.links.node_events.any_before(u64::MAX) {
+            self.handle_own_events(at, node, u64::MAX);
+        }
     }
 
     /// The node's own events before `until`: at equal times packets come first.
-    #[inline]
     pub fn handle_own_events<N: Node + ?Sized>(&mut self, at: usize, node: &mut N, until: u64) {
         while self.links.node_events.any_before(until) {
             let event = self.links.node_events.pop();
@@ -426,22 +442,29 @@ fn sort(items: &mut Vec<Item>) {
 fn rank<const N: usize>(items: &mut Vec<Item>) {
     let len = items.len();
     while items.len() < N {
-        items.push(Item { key: u64::MAX, position: NONE, out: NONE });
+        items.push(Item { key: LAST_KEY, position: NONE, out: NONE });
     }
     let Some(places) = items.first_chunk_mut::<N>() else { return };
     let given = *places;
-    let mut ranks = [0u8; N];
-    for later in 1..N {
-        for earlier in 0..later {
-            let swapped = given[later].key < given[earlier].key;
-            ranks[earlier] += u8::from(swapped);
-            ranks[later] += u8::from(!swapped);
-        }
-    }
+    let ranks = ranks(&given);
     for at in 0..N {
-        places[usize::from(ranks[at]) & (N - 1)] = given[at];
+        places[ranks[at] as usize & (N - 1)] = given[at];
     }
     items.truncate(len);
+}
+
+/// By item, the number of those that come before it. Each is compared with all at once, in vectors of the processor, which
+/// compare signed numbers. At equal keys the earlier item comes first, as if the key of the later one were larger by one.
+#[inline]
+fn ranks<const N: usize>(items: &[Item; N]) -> [i64; N] {
+    let keys: [i64; N] = std::array::from_fn(|at| items[at].key as i64);
+    let mut ranks = [0; N];
+    for (one, key) in keys.iter().enumerate() {
+        for other in 0..N {
+            ranks[other] += i64::from(*key < keys[other] + i64::from(other > one));
+        }
+    }
+    ranks
 }
 
 /// A plain switch as a node, for windows in which it has events other than packets.
@@ -480,7 +503,9 @@ mod tests {
     proptest! {
         /// Lists of all lengths, with many equal keys.
         #[test]
-        fn equal_keys_keep_their_order(keys in prop::collection::vec(0u64..3, 0..200)) {
+        fn equal_keys_keep_their_order(
+            keys in prop::collection::vec(prop_oneof![0u64..3, LAST_KEY - 3..=LAST_KEY], 0..200),
+        ) {
             let item = |(position, key)| Item { key, position, out: NONE };
             let mut items: Vec<Item> = (0..).zip(keys).map(item).collect();
             sort(&mut items);

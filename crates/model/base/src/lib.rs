@@ -8,6 +8,7 @@ pub mod error;
 pub mod histogram;
 pub mod id;
 pub mod order;
+pub mod prefetch;
 pub mod quantity;
 pub mod rng;
 pub mod schema;

@@ -7,7 +7,7 @@
 #![warn(missing_docs)]
 
 pub use slotline_base::{
-    custom, error, histogram, id, order, quantity, rng, schema, time, topology, units,
+    custom, error, histogram, id, order, prefetch, quantity, rng, schema, time, topology, units,
 };
 pub use slotline_workload as workload;
 

@@ -105,9 +105,14 @@ impl TrafficBuilder {
         self.sampling.end_thinned(self.flows.len() as u64);
     }
 
+    /// Whether no flow was left out.
+    pub fn is_whole(&self) -> bool {
+        self.sampling.is_whole()
+    }
+
     /// All traffic, or the sample of it. Only complete traffic can be checked for flows that never start.
     pub fn finish_sample(self) -> Result<Traffic, SpecError> {
-        if self.sampling.is_whole() { self.finish() } else { Ok(self.arranged()) }
+        if self.is_whole() { self.finish() } else { Ok(self.arranged()) }
     }
 
     /// Sets the virtual machines of all later connections.
@@ -286,17 +291,18 @@ impl TrafficBuilder {
     }
 
     fn arranged(self) -> Traffic {
-        let order = ascending(self.conns.iter().map(|conn| conn.src.0));
-        let mut conns: Vec<Conn> = order.iter().map(|&old| self.conns[old as usize]).collect();
+        let TrafficBuilder { conns, flows, triggers, steps, cuts, .. } = self;
+        let order = ascending(conns.iter().map(|conn| conn.src.0));
+        let id_of = ids(&order);
+        let mut conns = reordered(conns, &order);
         let mut next = 0;
         for conn in &mut conns {
             conn.first = FlowId(next);
             next += conn.count;
         }
         set_keys(&mut conns);
-        let flows = arrange(&self.flows, &order, &conns);
-        let cuts = arrange_cuts(&self.cuts, &order);
-        Traffic { conns, flows, triggers: self.triggers, steps: self.steps, cuts }
+        let flows = arrange(flows, &id_of);
+        Traffic { conns, flows, triggers, steps, cuts: arrange_cuts(&cuts, &id_of) }
     }
 
     fn check_host(&self, host: HostId) -> Result<(), SpecError> {
@@ -359,26 +365,25 @@ fn ids(order: &[u32]) -> Vec<u32> {
     id_of
 }
 
-fn arrange_cuts(cuts: &[(u32, Time)], order: &[u32]) -> Vec<(ConnId, Time)> {
-    let id_of = ids(order);
+fn arrange_cuts(cuts: &[(u32, Time)], id_of: &[u32]) -> Vec<(ConnId, Time)> {
     let arranged = cuts.iter().map(|&(old, after)| (ConnId(id_of[old as usize]), after));
     let mut cuts: Vec<_> = arranged.collect();
     cuts.sort_unstable();
     cuts
 }
 
-/// Sorts `flows` by their connections. `order` has the old numbers of `conns` in the new order.
-fn arrange(flows: &[Flow], order: &[u32], conns: &[Conn]) -> Vec<Flow> {
-    let id_of = ids(order);
-    let mut place: Vec<u32> = conns.iter().map(|conn| conn.first.0).collect();
-    let mut arranged = flows.to_vec();
-    for flow in flows {
-        let conn = ConnId(id_of[flow.conn.at()]);
-        let at = &mut place[conn.at()];
-        arranged[*at as usize] = Flow { conn, ..*flow };
-        *at += 1;
+/// Sorts `flows` by their connections, which get the numbers in `id_of`.
+fn arrange(mut flows: Vec<Flow>, id_of: &[u32]) -> Vec<Flow> {
+    for flow in &mut flows {
+        flow.conn = ConnId(id_of[flow.conn.at()]);
     }
-    arranged
+    let order = ascending(flows.iter().map(|flow| flow.conn.0));
+    reordered(flows, &order)
+}
+
+/// A list in another order, given by the old places. The list is freed at once, because it may be long.
+fn reordered<T: Copy>(list: Vec<T>, order: &[u32]) -> Vec<T> {
+    order.iter().map(|&old| list[old as usize]).collect()
 }
 
 #[cfg(test)]

@@ -78,7 +78,7 @@ impl Scene {
         let row_of = self.rows();
         assert!(census.holds(), "packets were lost or invented: {census:?}");
         RunRecord {
-            samples: self.samples(&outcome.samples),
+            samples: self.samples(std::mem::take(&mut outcome.samples)),
             estimates: self.estimates(outcome, &row_of),
             limits: self.limits(outcome, &row_of),
             stopped: self.stopped(&counters, &row_of),
@@ -186,17 +186,17 @@ impl Scene {
         rows
     }
 
-    /// The rows of samples.
-    pub(crate) fn samples(&self, samples: &[slotline_sim::Sample]) -> Vec<SampleRow> {
+    /// The rows of samples, in the memory of the samples.
+    pub(crate) fn samples(&self, samples: Vec<slotline_sim::Sample>) -> Vec<SampleRow> {
         let row_of = self.rows();
         let ports: Vec<u32> = self.sampled.iter().map(|port| row_of[port]).collect();
-        let row = |sample: &slotline_sim::Sample| SampleRow {
+        let row = |sample: slotline_sim::Sample| SampleRow {
             t_ps: sample.time,
             port: ports[sample.series as usize],
             queue_bytes: sample.queued,
             tx_bytes: sample.sent,
         };
-        samples.iter().map(row).collect()
+        samples.into_iter().map(row).collect()
     }
 }
 

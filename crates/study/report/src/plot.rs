@@ -441,8 +441,27 @@ fn fine<S: Serializer>(values: &[f64], serializer: S) -> Result<S::Ok, S::Error>
 
 /// Rounds `value` to `digits` significant digits.
 pub fn rounded(value: f64, digits: usize) -> f64 {
-    format!("{value:.*e}", digits - 1).parse().unwrap_or(value)
+    let written = || format!("{value:.*e}", digits - 1).parse().unwrap_or(value);
+    scaled(value, digits).unwrap_or_else(written)
 }
+
+/// The same without a text. `None` if it might differ from what the text says: near the middle between two numbers, and
+/// where a power of ten is not exact.
+fn scaled(value: f64, digits: usize) -> Option<f64> {
+    let places = (digits as f64 - 1.0 - value.abs().log10().floor()) as i64;
+    let power = *POWERS.get(usize::try_from(places.unsigned_abs()).ok()?)?;
+    let exact = if places < 0 { value / power } else { value * power };
+    let whole = exact.round();
+    let has_digits = (POWERS[digits - 1]..=POWERS[digits]).contains(&whole.abs());
+    let is_clear = (exact - whole).abs() < 0.499;
+    (has_digits && is_clear).then(|| if places < 0 { whole * power } else { whole / power })
+}
+
+/// The powers of ten that are exact.
+const POWERS: [f64; 23] = [
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
+    1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
+];
 
 #[cfg(test)]
 mod tests {
@@ -454,5 +473,23 @@ mod tests {
         let text = serde_json::to_string(&series).unwrap();
         assert!(text.contains("\"x\":[0.3],\"y\":[0.3333333,0.0]"), "{text}");
         assert!(!text.contains("low") && !text.contains("count"), "{text}");
+    }
+
+    #[test]
+    fn numbers_are_rounded_as_texts_are() {
+        let mut dice = 1u64;
+        for at in 0..200_000i32 {
+            dice = dice
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            let power = 10f64.powi(at % 40 - 20);
+            let value =
+                (dice >> (12 + at % 50)) as f64 * power * if at % 2 == 0 { 1.0 } else { -1.0 };
+            for digits in [7, 11] {
+                let text: f64 = format!("{value:.*e}", digits - 1).parse().unwrap();
+                assert_eq!(rounded(value, digits).to_bits(), text.to_bits(), "{value} {digits}");
+            }
+        }
+        assert!(rounded(f64::NAN, 7).is_nan() && rounded(f64::INFINITY, 7) == f64::INFINITY);
     }
 }

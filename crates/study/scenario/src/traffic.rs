@@ -53,11 +53,17 @@ pub(super) fn check(
     }
     if made.iter().all(Result::is_ok) {
         notes.extend_from_slice(out.notes());
-        let whole = out.finish_sample().map_err(|e| SpecError::new("workload", e.message));
-        made.push(whole.and_then(|traffic| {
-            *flows = fit::flow_sizes(&traffic);
-            followed(&scenario.measure, &traffic)
-        }));
+        let surveyed = scenario.scheme.iter().any(|scheme| fit::system(scenario, scheme).is_some());
+        // A part of many flows need not be arranged if nobody asks for it.
+        if surveyed || out.is_whole() {
+            let traffic = out.finish_sample().map_err(|e| SpecError::new("workload", e.message));
+            made.push(traffic.and_then(|traffic| {
+                if surveyed {
+                    *flows = fit::flow_sizes(&traffic);
+                }
+                followed(&scenario.measure, &traffic)
+            }));
+        }
     }
     (made, counts)
 }

@@ -5,9 +5,12 @@
 #![warn(missing_docs)]
 
 mod apps;
+mod bits;
 mod caught;
+mod chunk;
 pub mod columns;
 mod csv;
+mod deltas;
 mod estimates;
 mod faults;
 mod followed;

@@ -3,6 +3,7 @@
 //! Each run has row groups of its own, of at most [`GROUP`] rows. Runs are in the order of the scenario's schemes and
 //! then of seeds. Numbers are delta-encoded, which is small, and fast to write and read.
 
+use super::deltas::Deltas;
 use super::shared::Shared;
 use super::table::{Cell, Column, Table, Type, port_name};
 use crate::record::{NEVER, RunRecord};
@@ -56,7 +57,7 @@ impl<R: Clone> Table<R> {
             .set_offset_index_disabled(true)
             .set_statistics_enabled(EnabledStatistics::Chunk);
         for column in self.columns {
-            if matches!(column.kind(), Type::Count | Type::Maybe) {
+            if column.kind() == Type::Maybe {
                 let path = ColumnPath::from(column.name);
                 properties = properties
                     .set_column_dictionary_enabled(path.clone(), false)
@@ -113,8 +114,12 @@ impl<R> Column<R> {
             Cell::Node(port) => part.names(port, true).append(described, group),
             Cell::Port(port) => part.names(port, false).append(described, group),
             Cell::Text(get, _) => fill(group, |column| texts(part, column, get)),
-            Cell::Number => fill(group, |column| counts(part, column, |number, _| number as u64)),
-            Cell::Count(get, _) => fill(group, |column| counts(part, column, |_, row| get(row))),
+            Cell::Number => {
+                Deltas::of(part.rows, |at, _| (part.first + at) as u64).append(described, group)
+            }
+            Cell::Count(get, _) => {
+                Deltas::of(part.rows, |_, row| get(row)).append(described, group)
+            }
             Cell::Maybe(get, _) => fill(group, |column| maybes(part, column, get)),
             Cell::Flag(get, _) => fill(group, |column| flags(part, column, get)),
         }
@@ -149,21 +154,6 @@ fn texts<'a, R>(
         });
         let values: Vec<ByteArray> = values.collect();
         writer.typed::<ByteArrayType>().write_batch(&values, None, None)?;
-    }
-    Ok(())
-}
-
-fn counts<R>(
-    part: &Part<'_, R>,
-    writer: &mut SerializedColumnWriter<'_>,
-    get: impl Fn(usize, &R) -> u64,
-) -> Result<()> {
-    let mut values = Vec::with_capacity(BATCH);
-    for (at, rows) in part.rows.chunks(BATCH).enumerate() {
-        let first = part.first + at * BATCH;
-        values.clear();
-        values.extend((first..).zip(rows).map(|(number, row)| get(number, row) as i64));
-        writer.typed::<Int64Type>().write_batch(&values, None, None)?;
     }
     Ok(())
 }

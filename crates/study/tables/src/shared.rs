@@ -3,15 +3,14 @@
 //! The library would look up the value of each row by its hash. Here the value follows from the run or from the number of a
 //! port, so only the values themselves are looked up.
 
-use bytes::Bytes;
-use parquet::basic::{Encoding, EncodingMask, PageType};
-use parquet::column::page::{CompressedPage, Page, PageWriter};
-use parquet::column::writer::ColumnCloseResult;
+use super::bits::{pack, varint};
+use super::chunk::{self, data_page};
+use parquet::basic::Encoding;
+use parquet::column::page::Page;
 use parquet::data_type::ByteArray;
 use parquet::errors::Result;
-use parquet::file::metadata::{ColumnChunkMetaData, PageEncodingStats};
 use parquet::file::statistics::Statistics;
-use parquet::file::writer::{SerializedPageWriter, SerializedRowGroupWriter, TrackedWrite};
+use parquet::file::writer::SerializedRowGroupWriter;
 use parquet::schema::types::ColumnDescPtr;
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -89,47 +88,15 @@ impl Shared {
         column: ColumnDescPtr,
         group: &mut SerializedRowGroupWriter<'_, impl Write + Send>,
     ) -> Result<()> {
-        let mut chunk = TrackedWrite::new(Vec::new());
-        let mut pages = SerializedPageWriter::new(&mut chunk);
         let numbers = self.numbers();
-        let values = pages.write_page(whole(Page::DictionaryPage {
+        let values = Page::DictionaryPage {
             buf: self.values.into(),
             num_values: self.count,
             encoding: Encoding::PLAIN,
             is_sorted: false,
-        }))?;
-        let numbers = pages.write_page(whole(Page::DataPage {
-            buf: numbers.into(),
-            num_values: self.rows.len() as u32,
-            encoding: Encoding::RLE_DICTIONARY,
-            def_level_encoding: Encoding::RLE,
-            rep_level_encoding: Encoding::RLE,
-            statistics: None,
-        }))?;
-        let encodings = [Encoding::PLAIN, Encoding::RLE, Encoding::RLE_DICTIONARY];
-        let bytes = values.bytes_written + numbers.bytes_written;
-        let metadata = ColumnChunkMetaData::builder(column)
-            .set_encodings_mask(EncodingMask::new_from_encodings(encodings.iter()))
-            .set_page_encoding_stats(vec![
-                one_page(PageType::DICTIONARY_PAGE, Encoding::PLAIN),
-                one_page(PageType::DATA_PAGE, Encoding::RLE_DICTIONARY),
-            ])
-            .set_total_compressed_size(bytes as i64)
-            .set_total_uncompressed_size(bytes as i64)
-            .set_num_values(self.rows.len() as i64)
-            .set_dictionary_page_offset(Some(values.offset as i64))
-            .set_data_page_offset(numbers.offset as i64)
-            .set_statistics(self.statistics)
-            .build()?;
-        let close = ColumnCloseResult {
-            bytes_written: bytes,
-            rows_written: self.rows.len() as u64,
-            metadata,
-            bloom_filter: None,
-            column_index: None,
-            offset_index: None,
         };
-        group.append_column(&Bytes::from(chunk.into_inner()?), close)
+        let numbers = data_page(numbers, self.rows.len(), Encoding::RLE_DICTIONARY);
+        chunk::append(column, group, Some(values), numbers, self.statistics)
     }
 
     /// The number of bits of each number, and the numbers.
@@ -144,16 +111,6 @@ impl Shared {
     }
 }
 
-/// A page that is not compressed.
-fn whole(page: Page) -> CompressedPage {
-    let bytes = page.buffer().len();
-    CompressedPage::new(page, bytes)
-}
-
-fn one_page(page_type: PageType, encoding: Encoding) -> PageEncodingStats {
-    PageEncodingStats { page_type, encoding, count: 1 }
-}
-
 /// A run of `rows` zeros, which have no bits.
 fn repeated(rows: usize, out: &mut Vec<u8>) {
     varint((rows as u64) << 1, out);
@@ -164,35 +121,16 @@ fn packed(numbers: &[u32], bits: u32, out: &mut Vec<u8>) {
     let groups = numbers.len().div_ceil(8);
     varint((groups as u64) << 1 | 1, out);
     let end = out.len() + groups * bits as usize;
-    let (mut waiting, mut count) = (0u64, 0);
-    for number in numbers {
-        waiting |= u64::from(*number) << count;
-        count += bits;
-        if count >= 32 {
-            out.extend_from_slice(&(waiting as u32).to_le_bytes());
-            waiting >>= 32;
-            count -= 32;
-        }
-    }
-    out.extend_from_slice(&waiting.to_le_bytes());
+    pack(numbers.iter().map(|number| u64::from(*number)), bits, out);
     // The last group is filled with zeros.
     out.resize(end, 0);
 }
 
-/// A number in groups of seven bits, the lowest first; the eighth bit says that there are more.
-fn varint(mut number: u64, out: &mut Vec<u8>) {
-    while number >= 1 << 7 {
-        out.push(number as u8 | 1 << 7);
-        number >>= 7;
-    }
-    out.push(number as u8);
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::record::{PortRow, RunRecord, SampleRow};
     use crate::tables::SAMPLES;
+    use bytes::Bytes;
     use parquet::file::reader::{FileReader, SerializedFileReader};
     use parquet::record::Field;
 

@@ -2,8 +2,8 @@
 
 use super::engine::Engine;
 use super::maxmin::FlowKey;
-use super::prefetch::prefetch;
 use slotline_net::id::HostId;
+use slotline_net::prefetch::prefetch;
 
 /// The number of flows that are looked up at a time.
 const BATCH: usize = 16;

@@ -1,7 +1,7 @@
 //! The end times of many items, which change often.
 
 use super::agenda::Agenda;
-use super::prefetch::prefetch;
+use slotline_net::prefetch::prefetch;
 
 /// The times of an item.
 #[derive(Clone, Copy, Debug)]

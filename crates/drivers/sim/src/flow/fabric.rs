@@ -1,7 +1,7 @@
 //! The network as flows see it: directed links by number, and the path between two hosts.
 
-use super::prefetch::prefetch;
 use slotline_net::id::{HostId, NodeId, PortId};
+use slotline_net::prefetch::prefetch;
 use slotline_net::route::Routes;
 use slotline_net::time::Time;
 use slotline_net::topology::{Graph, Wiring};

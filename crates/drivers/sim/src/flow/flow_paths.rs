@@ -1,8 +1,8 @@
 //! The paths of all flows: their links, the share of the flow that each link carries, and the flow's index in
 //! the list of each link.
 
-use super::prefetch::prefetch;
 use super::shares::Shares;
+use slotline_net::prefetch::prefetch;
 
 /// The number of links of a path that fit with the flow's weight into half a cache line.
 pub(super) const HEAD: usize = 6;

@@ -1,6 +1,6 @@
 //! The flows of each link. The flows that it limits come first. A short list fits into one cache line.
 
-use super::prefetch::prefetch;
+use slotline_net::prefetch::prefetch;
 
 /// The number of flows that fit with their count into one cache line.
 const FEW: usize = 15;

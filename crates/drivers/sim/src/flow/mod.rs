@@ -23,7 +23,6 @@ mod members;
 mod network;
 mod paced;
 mod path_choice;
-mod prefetch;
 mod queue;
 mod rates;
 mod scheduled;

@@ -2,7 +2,7 @@
 
 use super::flow_paths::FlowPath;
 use super::maxmin::FlowKey;
-use super::prefetch::prefetch;
+use slotline_net::prefetch::prefetch;
 
 /// Marks a key without a connection.
 const NOBODY: u32 = u32::MAX;

@@ -240,7 +240,7 @@ fn record_of(
     let census = census(scene, ended);
     RunRecord {
         flows: flows(scene, replayed),
-        samples: scene.samples(&observed.samples),
+        samples: scene.samples(observed.samples.clone()),
         ports,
         control,
         engine,

@@ -3,8 +3,8 @@
 //! is requested together, before the next step reads it.
 
 use super::{FlowKey, MaxMin};
-use crate::flow::prefetch::prefetch;
 use crate::flow::shares::Shares;
+use slotline_net::prefetch::prefetch;
 
 /// The number of flows of a link that are prefetched.
 const FIRST: usize = 3;

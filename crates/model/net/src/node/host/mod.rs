@@ -1,6 +1,7 @@
 //! A host: transports, applications' triggers, and the network card.
 
 mod bursts;
+mod expect;
 mod late;
 mod news;
 mod nic;

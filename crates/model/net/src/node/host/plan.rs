@@ -51,7 +51,7 @@ pub struct Plan {
     /// By host, the key of its name.
     host_keys: Vec<u64>,
     reactions: Reactions,
-    entropy: Vec<u16>,
+    pub(super) entropy: Vec<u16>,
     /// By connection, the hash input of acknowledgements; empty if it is that of the connection's packets.
     entropy_back: Vec<u16>,
     /// Whether entropies are the numbers of the paths that equal-cost multipath selects.
@@ -59,7 +59,7 @@ pub struct Plan {
     /// First connection of each sending host, and the total.
     tx_first: Vec<u32>,
     /// By connection: its index among the connections of its receiver.
-    rx_ordinal: Vec<u32>,
+    pub(super) rx_ordinal: Vec<u32>,
     rx: Grouped,
     starts: Grouped,
     triggered: Grouped,

@@ -12,6 +12,7 @@ impl Host {
     pub(super) fn start_due(&mut self, cx: &mut Cx<'_>) {
         while let Some((at, flow)) = self.next_known() {
             if at > cx.now {
+                self.expect_start(flow);
                 self.want(at);
                 return cx.wake(at, token::START);
             }

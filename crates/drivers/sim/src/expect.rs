@@ -1,0 +1,58 @@
+//! Requests of state that the hosts of a window need, so that their cache misses overlap.
+
+use crate::network::Place;
+use crate::shard::{NONE, Shard};
+use slotline_net::frame::{Kind, Packet};
+use slotline_net::node::host::Host;
+
+/// With fewer connections their state is in the cache anyway.
+const MANY_CONNECTIONS: usize = 1 << 13;
+
+impl Shard {
+    /// Whether caches hold only a part of the connections of this shard's hosts.
+    pub fn has_many_connections(&self) -> bool {
+        let many = |host: &Host| host.connections() > MANY_CONNECTIONS;
+        (0..self.places.len() as u32).find_map(|at| self.host(at)).is_some_and(many)
+    }
+
+    fn host(&self, at: u32) -> Option<&Host> {
+        match &self.places[at as usize] {
+            Place::Host(host) => Some(host),
+            _ => None,
+        }
+    }
+
+    /// Requests the state of connections whose first segments arrive in this window at one of the first `active` nodes with
+    /// events. What is requested in one step is found with what was requested in the step before.
+    pub fn expect_segments(&mut self, active: usize) {
+        let mut firsts = std::mem::take(&mut self.first_segments);
+        firsts.clear();
+        for &at in &self.active[..active] {
+            let Some(host) = self.host(at) else { continue };
+            for packet in self.packets(at).filter(|packet| is_first(packet)) {
+                host.expect_connection(packet.flow);
+                firsts.push((at, packet.flow));
+            }
+        }
+        let hosts = |&(at, conn): &(u32, u32)| Some((self.host(at)?, conn));
+        firsts.iter().filter_map(hosts).for_each(|(host, conn)| host.expect_receiver(conn));
+        firsts.iter().filter_map(hosts).for_each(|(host, conn)| host.expect_result(conn));
+        self.first_segments = firsts;
+    }
+
+    /// The packets that arrive at a node in this window, and its own events.
+    fn packets(&self, at: u32) -> impl Iterator<Item = &Packet> {
+        let mut position = self.last[at as usize];
+        std::iter::from_fn(move || {
+            let entry = (position != NONE).then(|| self.links.calendar.get(position))?;
+            position = self.chain[position as usize];
+            Some(&entry.packet)
+        })
+    }
+}
+
+/// Whether this is the first segment of a connection. A node's own event may look like one: then nothing is requested, or
+/// something without use.
+fn is_first(packet: &Packet) -> bool {
+    packet.kind == Kind::Data && packet.seq == 0
+}

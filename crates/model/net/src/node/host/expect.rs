@@ -1,0 +1,66 @@
+//! Requests of the state that the start of a flow needs, and the first segment of a connection. With many small flows it
+//! is in no cache.
+
+use super::{Host, Plan};
+use crate::prefetch::prefetch;
+
+impl Plan {
+    /// Requests everything about `conn` that its receiver needs.
+    #[inline]
+    fn expect(&self, conn: u32) {
+        prefetch(&self.rx_ordinal, conn);
+        prefetch(&self.traffic.conns, conn);
+        prefetch(&self.entropy, conn);
+    }
+
+    /// The index of `conn` among the connections of its receiver, unless it is late.
+    #[inline]
+    fn planned_ordinal(&self, conn: u32) -> Option<u32> {
+        self.rx_ordinal.get(conn as usize).copied()
+    }
+}
+
+impl Host {
+    /// The number of connections of all hosts.
+    pub fn connections(&self) -> usize {
+        self.plan.traffic.conns.len()
+    }
+
+    /// Requests what the plan tells of connection `conn`.
+    #[inline]
+    pub fn expect_connection(&self, conn: u32) {
+        self.plan.expect(conn);
+    }
+
+    /// Requests the place of the receiving end, with what [`Host::expect_connection`] requested.
+    #[inline]
+    pub fn expect_receiver(&self, conn: u32) {
+        let Some(ordinal) = self.plan.planned_ordinal(conn) else { return };
+        prefetch(&self.receivers, ordinal);
+        prefetch(&self.received_first, ordinal);
+        if let Some(conn) = self.plan.traffic.conns.get(conn as usize) {
+            prefetch(&self.plan.traffic.flows, conn.first.0);
+        }
+    }
+
+    /// Requests the result of its first flow, with what [`Host::expect_receiver`] requested.
+    #[inline]
+    pub fn expect_result(&self, conn: u32) {
+        let Some(ordinal) = self.plan.planned_ordinal(conn) else { return };
+        if let Some(&first) = self.received_first.get(ordinal as usize) {
+            prefetch(&self.received, first);
+        }
+    }
+
+    /// Requests what is needed when `flow` starts, and the flow after it.
+    #[inline]
+    pub(super) fn expect_start(&self, flow: u32) {
+        let conn = self.plan.flow(flow).conn.0;
+        self.plan.expect(conn);
+        prefetch(&self.sent, flow.wrapping_sub(self.first_flow));
+        prefetch(&self.senders, conn.wrapping_sub(self.first_conn));
+        if let Some(&next) = self.plan.starts(self.id).get(self.next_start + 1) {
+            prefetch(&self.plan.traffic.flows, next);
+        }
+    }
+}
