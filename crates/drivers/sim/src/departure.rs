@@ -12,6 +12,24 @@ use slotline_net::node::switch::Switch;
 use slotline_net::time::Time;
 use std::collections::VecDeque;
 
+/// A node whose packets wait in the calendar until they have left.
+pub(crate) trait Departs {
+    /// Packets left by `out`, each at a time. All packets are reported in order.
+    fn report(&mut self, out: PortId, departures: impl Iterator<Item = (Leaving, Time)>);
+    /// Takes a packet that has not left. Packets come in the order in which they arrived.
+    fn return_to(&mut self, out: PortId, stored: Stored);
+}
+
+impl Departs for Switch {
+    #[inline]
+    fn report(&mut self, out: PortId, departures: impl Iterator<Item = (Leaving, Time)>) {
+        self.left(out, departures);
+    }
+    fn return_to(&mut self, out: PortId, stored: Stored) {
+        self.take_back(out, stored);
+    }
+}
+
 /// A packet in the calendar that had not started when it was put there.
 #[derive(Clone, Copy)]
 pub(crate) struct Ahead {
@@ -67,9 +85,9 @@ impl Links {
 
     /// Reports the packets of `port` that started before `until` to the switch.
     #[inline]
-    pub(crate) fn report_departures(
+    pub(crate) fn report_departures<S: Departs + ?Sized>(
         &mut self,
-        switch: &mut Switch,
+        switch: &mut S,
         base: u32,
         port: PortId,
         until: u64,
@@ -84,14 +102,14 @@ impl Links {
                 waiting.pop_front();
                 Some(departure)
             };
-            switch.left(port, std::iter::from_fn(next));
+            switch.report(port, std::iter::from_fn(next));
         }
     }
 
     /// Takes the packets of `port` that start at `now` or later back into the switch. Returns whether there were any.
-    pub(crate) fn take_back(
+    pub(crate) fn take_back<S: Departs + ?Sized>(
         &mut self,
-        switch: &mut Switch,
+        switch: &mut S,
         base: u32,
         port: PortId,
         now: u64,
@@ -110,7 +128,7 @@ impl Links {
         for Ahead { position, leaving, .. } in waiting.drain(..) {
             let packet = self.calendar.void(position, own);
             let Leaving { from, since, .. } = leaving;
-            switch.take_back(port, Stored { packet, from, since });
+            switch.return_to(port, Stored { packet, from, since });
         }
         *self.waiting(index) = waiting;
         any
@@ -144,9 +162,9 @@ impl Links {
 
     /// Puts a packet that was admitted into the calendar. Its departure is reported to the switch later, if it waits.
     #[inline(always)]
-    pub(crate) fn send_ahead(
+    pub(crate) fn send_ahead<S: Departs + ?Sized>(
         &mut self,
-        (switch, out): (&mut Switch, PortId),
+        (switch, out): (&mut S, PortId),
         departure: &Departure,
         source: &Source,
         flags: u8,
@@ -209,7 +227,13 @@ impl Links {
 
     /// Forgets what has started, because there is no space for more.
     #[inline(never)]
-    fn make_space(&mut self, switch: &mut Switch, out: PortId, at: usize, now: u64) {
+    fn make_space<S: Departs + ?Sized>(
+        &mut self,
+        switch: &mut S,
+        out: PortId,
+        at: usize,
+        now: u64,
+    ) {
         let base = self.first_port + at as u32 - u32::from(out.0);
         self.report_departures(switch, base, out, now);
     }

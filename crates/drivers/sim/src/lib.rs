@@ -13,6 +13,7 @@
 #![warn(missing_docs)]
 
 mod ahead;
+mod any_node;
 mod at_once;
 mod calendar;
 mod carry_out;
@@ -20,6 +21,7 @@ mod crossings;
 mod departure;
 mod engine;
 pub mod flow;
+mod foreseen;
 mod journal;
 mod line;
 mod links;

@@ -312,6 +312,32 @@ impl Egress {
         self.queues.push(stored, pool);
     }
 
+    /// The time to send what all queues hold, and what waits outside of them.
+    #[inline]
+    pub fn wait(&self, now: Time) -> Time {
+        self.whole.wait(now)
+    }
+
+    /// When the last packet that waits here has left, if all leave in the order in which they arrived, as they are, after
+    /// `busy_until`.
+    pub fn drained(&self, busy_until: Time) -> Option<Time> {
+        let in_order = self.up && self.is_plain && self.loads.is_empty();
+        let is_certain = in_order && self.marks_above.is_some() && self.whole.until == busy_until;
+        is_certain.then_some(busy_until + self.whole.queued)
+    }
+
+    /// Takes out the first packet, which waits outside of the queues from now on and starts at `start`. All packets
+    /// [leave in order](Egress::drained).
+    pub fn give_away(&mut self, start: Time, pool: &mut Pool<Stored>) -> Option<Stored> {
+        let stored = *self.queues.pop(pool)?;
+        let time = self.time_for(stored.packet.len);
+        self.whole.queued = self.whole.queued - time;
+        self.whole.until = start + time;
+        (self.last_start, self.ahead_queue) = (start, 0);
+        self.ahead += u64::from(stored.packet.len);
+        Some(stored)
+    }
+
     fn next(&mut self, now: Time, pool: &mut Pool<Stored>) -> Option<Stored> {
         if let Some(reserve) = self.reserve.filter(|reserve| reserve.goes_first(now))
             && let Some(stored) = self.queues.pop_class(reserve.class, pool)
