@@ -159,13 +159,7 @@ impl Shard {
     }
 
     /// From now on `port` asks for each packet.
-    pub fn ask<S: Departs + ?Sized>(
-        &mut self,
-        id: usize,
-        switch: &mut S,
-        port: PortId,
-        now: u64,
-    ) {
+    pub fn ask<S: Departs + ?Sized>(&mut self, id: usize, switch: &mut S, port: PortId, now: u64) {
         let base = self.links.shared.layout.first[id];
         let index = base + u32::from(port.0);
         if self.links.take_back(switch, base, port, now) && !self.links.line(index).0.is_armed() {

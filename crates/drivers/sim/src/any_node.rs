@@ -11,6 +11,7 @@ use slotline_net::time::Time;
 
 impl Shard {
     /// Calls a node with its events of this window, in order.
+    #[inline]
     pub fn handle_node(&mut self, at: usize, node: &mut dyn Node, items: &[Item]) {
         if !self.links.ahead.is_empty()
             && let Some(node) = node.foresight()
@@ -83,7 +84,7 @@ impl Shard {
         }
     }
 
-    #[inline(always)]
+    #[inline(never)]
     fn pass_on_as_it_is(&mut self, port: u32, position: u32, now: u64) {
         let (links, payloads) = (&mut self.links, self.effects.payloads());
         match links.recorder {

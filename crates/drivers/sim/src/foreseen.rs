@@ -133,7 +133,14 @@ impl Shard {
         match node.pass(out, packet, &leaving, &departure.sends) {
             Passage::Sent(flags) => {
                 let (source, payloads) = (Source::At(position), self.effects.payloads());
-                self.links.send_ahead((&mut *node, out), &departure, &source, flags, leaving, payloads);
+                self.links.send_ahead(
+                    (&mut *node, out),
+                    &departure,
+                    &source,
+                    flags,
+                    leaving,
+                    payloads,
+                );
             }
             Passage::Refused(why) => {
                 let packet = *packet;

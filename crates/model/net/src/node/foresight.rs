@@ -21,16 +21,17 @@ pub enum Way {
     Unknown,
 }
 
-/// The additional methods of a node that may know when packets leave. At each of its ports, packets leave in the order in
-/// which they arrived, while nothing but packets of [`Way::By`] arrives.
+/// The additional methods of a node that may know when packets leave. Packets that wait outside of it leave in the order in
+/// which they arrived.
 ///
-/// Before any call of a method of [`Node`] other than [`Node::receive`] for [`Way::Ends`], packets that have not started
-/// are [taken back](Foresight::take_back), and before any call of these, all departures are reported.
+/// Before [`Node::change`], [`Node::expire`], and [`Node::receive`] of a packet of [`Way::Unknown`], packets that have not
+/// started are [taken back](Foresight::take_back); before [`Node::receive`] of another packet, those at the port by which it
+/// leaves. Before each of these calls, and before [`Node::queued`], all departures so far are reported.
 pub trait Foresight: Node {
     /// The way of a packet that arrives by `from` at `now`.
     fn way(&self, from: PortId, packet: &Packet, now: Time) -> Way;
-    /// Admits a packet that leaves by `out` as `sends` says, if that is certain, and writes into it what it carries. It
-    /// waits outside of the node.
+    /// Admits a packet that leaves by `out` as `sends` says, if that is certain, and writes into it what the node adds. It
+    /// waits outside of the node. Otherwise nothing has changed, unless it is refused.
     fn pass(
         &mut self,
         out: PortId,
@@ -39,14 +40,19 @@ pub trait Foresight: Node {
         sends: &Sends,
     ) -> Passage;
     /// Drops a packet that was refused by [`Foresight::pass`].
-    fn refuse(&mut self, ports: (PortId, PortId), packet: &Packet, why: DropReason, cx: &mut Cx<'_>);
+    fn refuse(
+        &mut self,
+        ports: (PortId, PortId),
+        packet: &Packet,
+        why: DropReason,
+        cx: &mut Cx<'_>,
+    );
     /// A packet that waited outside of the node started to leave by `out` at `start`. Packets are reported in order.
     fn left(&mut self, out: PortId, leaving: &Leaving, start: Time);
     /// Takes a packet that waited outside of the node. Packets come in the order in which they arrived.
     fn take_back(&mut self, out: PortId, stored: Stored);
-    /// When the last of the packets that wait here for `out` has left, if their departures are certain. Others outside of the
-    /// node leave until `busy_until`.
+    /// When the last of the packets that wait here for `out` has left, if their departures after `busy_until` are certain.
     fn drained(&self, out: PortId, busy_until: Time) -> Option<Time>;
-    /// Gives away the first packet that waits for `out`, which leaves as `sends` says.
+    /// Gives away the first packet that waits for `out`, which starts at `start`. It waits outside of the node from now on.
     fn give_away(&mut self, out: PortId, start: Time) -> Option<Stored>;
 }

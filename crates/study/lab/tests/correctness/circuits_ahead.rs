@@ -83,7 +83,14 @@ fn choices() -> impl Strategy<Value = Choices> {
     let numbers = (0usize..FABRICS.len(), 0usize..6, 0..RELAYS.len(), 0..QUEUES.len());
     (numbers, rule, 5u32..200, 20u32..400, any::<bool>()).prop_map(
         |((fabric, control, relay, queue), rule, packets, size, events)| Choices {
-            fabric, control, relay, queue, rule, packets, size, events,
+            fabric,
+            control,
+            relay,
+            queue,
+            rule,
+            packets,
+            size,
+            events,
         },
     )
 }
@@ -138,8 +145,9 @@ fn outcome(text: &str, seed: u64, asked: bool, threads: usize, end: Time) -> Out
         network.follow.conns = (0..plan.traffic.conns.len() as u32).step_by(3).collect();
     }
     if asked {
-        let of_fabric =
-            |node: &dyn Node| node.is::<PanelSwitch>() || node.is::<Tor>() || node.is::<PacketSwitch>();
+        let of_fabric = |node: &dyn Node| {
+            node.is::<PanelSwitch>() || node.is::<Tor>() || node.is::<PacketSwitch>()
+        };
         assert!(ask_all(&mut network, of_fabric) >= 4, "{text}");
     }
     run(network, Options { threads, end, completions: u64::MAX }, &Watch::default())
@@ -189,7 +197,14 @@ proptest! {
 #[test]
 fn behind_panels_a_hop_needs_one_event() {
     let choices = Choices {
-        fabric: 0, control: 2, relay: 0, queue: 0, rule: "hold", packets: 100, size: 200, events: false,
+        fabric: 0,
+        control: 2,
+        relay: 0,
+        queue: 0,
+        rule: "hold",
+        packets: 100,
+        size: 200,
+        events: false,
     };
     let text = scenario(&choices);
     let events = |asked| {

@@ -270,8 +270,10 @@ impl PanelSwitch {
     fn cut(&mut self, port: PortId, stored: &Stored, cx: &mut Cx<'_>) {
         self.counters.cut += 1;
         if self.is_host(stored.from) {
-            self.traffic
-                .removed(self.config.roles.hosts.rack(stored.packet.dst) as usize, stored.packet.len);
+            self.traffic.removed(
+                self.config.roles.hosts.rack(stored.packet.dst) as usize,
+                stored.packet.len,
+            );
         }
         self.config.switch.lose(port, &stored.packet, DropReason::LinkDown, cx);
     }

@@ -254,7 +254,8 @@ impl Tor {
         // The driver asks the port that was kicked last first.
         let free = (0..self.open.len()).rev().find(|&uplink| {
             let is_free = self.busy_until[uplink] < cx.now;
-            let open = self.open[uplink].filter(|(next, _)| is_free && may_take((*next).into(), relay));
+            let open =
+                self.open[uplink].filter(|(next, _)| is_free && may_take((*next).into(), relay));
             open.is_some_and(|(_, until)| cx.now + self.paces[uplink].time_for(len.into()) <= until)
         });
         match free {
