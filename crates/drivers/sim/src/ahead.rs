@@ -6,7 +6,7 @@
 //! of a port that asks.
 
 use crate::ahead_queue::AheadQueue;
-use crate::departure::{Source, leaving};
+use crate::departure::{Departs, Source, leaving};
 use crate::line::PORT_MASK;
 use crate::links::{Links, own};
 use crate::network::Place;
@@ -164,7 +164,12 @@ impl Shard {
         (0..(first[id + 1] - 1 - first[id]) as u16).map(PortId)
     }
 
-    fn report_all_departures(&mut self, id: usize, switch: &mut Switch, until: u64) {
+    pub fn report_all_departures<S: Departs + ?Sized>(
+        &mut self,
+        id: usize,
+        switch: &mut S,
+        until: u64,
+    ) {
         let base = self.links.shared.layout.first[id];
         for port in self.ports_of(id) {
             self.links.report_departures(switch, base, port, until);
@@ -172,7 +177,7 @@ impl Shard {
     }
 
     /// From now on `port` asks for each packet.
-    fn ask(&mut self, id: usize, switch: &mut Switch, port: PortId, now: u64) {
+    pub fn ask<S: Departs + ?Sized>(&mut self, id: usize, switch: &mut S, port: PortId, now: u64) {
         let base = self.links.shared.layout.first[id];
         let index = base + u32::from(port.0);
         if self.links.take_back(switch, base, port, now) && !self.links.line(index).0.is_armed() {
@@ -180,7 +185,7 @@ impl Shard {
         }
     }
 
-    fn all_ports_ask(&mut self, id: usize, switch: &mut Switch, now: u64) {
+    pub fn all_ports_ask<S: Departs + ?Sized>(&mut self, id: usize, switch: &mut S, now: u64) {
         self.ports_of(id).for_each(|port| self.ask(id, switch, port, now));
     }
 
@@ -346,7 +351,10 @@ impl Shard {
     /// Lets switches decide ahead, unless all packets of a port are recorded, which are wanted when they leave.
     pub fn decide_ahead(&mut self) {
         let mut nodes = self.places.iter_mut().filter_map(|place| match place {
-            Place::Node(node) => any_switch(&mut **node),
+            Place::Node(node) => {
+                let foresees = node.foresight().is_some() || any_switch(&mut **node).is_some();
+                foresees.then_some(())
+            }
             _ => None,
         });
         let captures = self.links.recorder.as_ref().is_some_and(|recorder| recorder.captures());
@@ -366,9 +374,12 @@ impl Shard {
             let base = self.links.shared.layout.first[id];
             let ports = self.ports_of(id);
             let Place::Node(node) = &mut self.places[at] else { continue };
-            let Some(switch) = switch_of(&mut **node) else { continue };
             for port in ports {
-                self.links.take_back(switch, base, port, until);
+                if let Some(node) = node.foresight() {
+                    self.links.take_back(node, base, port, until);
+                } else if let Some(switch) = switch_of(&mut **node) {
+                    self.links.take_back(switch, base, port, until);
+                }
             }
         }
     }

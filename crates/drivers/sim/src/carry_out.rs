@@ -106,6 +106,18 @@ impl Shard {
         if line.free_at > now || (line.is_busy(now) && self.turn < in_turn) {
             return self.arm(id, port);
         }
+        self.send_next_of(node, (id, index), port, now);
+    }
+
+    /// Asks for the next packet of a pulled port, which is free and has this index.
+    #[inline(always)]
+    pub fn send_next_of<N: Node + ?Sized>(
+        &mut self,
+        node: &mut N,
+        (id, index): (usize, u32),
+        port: PortId,
+        now: u64,
+    ) {
         let packet = node.transmit(port, &mut Cx::new(Time::ps(now), &mut self.effects));
         // A node rarely requests anything else when a packet leaves.
         if !self.effects.is_empty() {

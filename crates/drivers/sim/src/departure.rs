@@ -12,6 +12,24 @@ use slotline_net::node::egress::{Foreseen, Leaving, Passage, Sends, Stored};
 use slotline_net::node::switch::Switch;
 use slotline_net::time::Time;
 
+/// A node whose packets wait in the calendar until they have left.
+pub(crate) trait Departs {
+    /// Packets left by `out`, each at a time. All packets are reported in order.
+    fn report<'a>(&mut self, out: PortId, departures: impl Iterator<Item = (&'a Leaving, Time)>);
+    /// Takes a packet that has not left. Packets come in the order in which they arrived.
+    fn return_to(&mut self, out: PortId, stored: Stored);
+}
+
+impl Departs for Switch {
+    #[inline]
+    fn report<'a>(&mut self, out: PortId, departures: impl Iterator<Item = (&'a Leaving, Time)>) {
+        self.left(out, departures);
+    }
+    fn return_to(&mut self, out: PortId, stored: Stored) {
+        self.take_back(out, stored);
+    }
+}
+
 /// A packet that arrived by `from` at `now`.
 #[inline(always)]
 pub(crate) fn leaving(packet: &Packet, from: PortId, now: u64) -> Leaving {
@@ -47,9 +65,9 @@ impl Links {
 
     /// Reports the packets of `port` that started before `until` to the switch.
     #[inline]
-    pub(crate) fn report_departures(
+    pub(crate) fn report_departures<S: Departs + ?Sized>(
         &mut self,
-        switch: &mut Switch,
+        switch: &mut S,
         base: u32,
         port: PortId,
         until: u64,
@@ -67,15 +85,15 @@ impl Links {
             longest = longest.max(leaving.len);
             (leaving, Time::ps(*start))
         });
-        switch.left(port, departures);
+        switch.report(port, departures);
         waiting.remove(count);
         self.lines[at].count_all(count as u64, bytes, longest);
     }
 
     /// Takes the packets of `port` that start at `now` or later back into the switch. Returns whether there were any.
-    pub(crate) fn take_back(
+    pub(crate) fn take_back<S: Departs + ?Sized>(
         &mut self,
-        switch: &mut Switch,
+        switch: &mut S,
         base: u32,
         port: PortId,
         now: u64,
@@ -92,7 +110,7 @@ impl Links {
         for Ahead { position, leaving, .. } in self.ahead[at].iter() {
             let packet = self.calendar.void(*position, own);
             let Leaving { from, since, .. } = *leaving;
-            switch.take_back(port, Stored { packet, from, since });
+            switch.return_to(port, Stored { packet, from, since });
         }
         self.ahead[at].clear();
         true
@@ -126,9 +144,9 @@ impl Links {
 
     /// Puts a packet that was admitted into the calendar. Its departure is reported to the switch later, if it waits.
     #[inline(always)]
-    pub(crate) fn send_ahead(
+    pub(crate) fn send_ahead<S: Departs + ?Sized>(
         &mut self,
-        (switch, out): (&mut Switch, PortId),
+        (switch, out): (&mut S, PortId),
         departure: &Departure,
         source: &Source,
         flags: u8,
@@ -255,7 +273,12 @@ impl Links {
 
     /// Adds a packet when there is no space: what has started is forgotten.
     #[inline(never)]
-    fn push_with_space(&mut self, (switch, out): (&mut Switch, PortId), at: usize, ahead: Ahead) {
+    fn push_with_space<S: Departs + ?Sized>(
+        &mut self,
+        (switch, out): (&mut S, PortId),
+        at: usize,
+        ahead: Ahead,
+    ) {
         let base = self.first_port + at as u32 - u32::from(out.0);
         self.report_departures(switch, base, out, ahead.leaving.since.as_ps());
         if !self.ahead[at].push(&ahead) {

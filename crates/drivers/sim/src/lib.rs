@@ -14,6 +14,7 @@
 
 mod ahead;
 mod ahead_queue;
+mod any_node;
 mod at_once;
 mod calendar;
 mod carry_out;
@@ -22,6 +23,7 @@ mod departure;
 mod engine;
 mod expect;
 pub mod flow;
+mod foreseen;
 mod journal;
 mod line;
 mod links;

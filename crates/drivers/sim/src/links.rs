@@ -181,8 +181,8 @@ impl Links {
         u32::MAX
     }
 
-    /// Forwards the packet at `position` of the calendar.
-    #[inline]
+    /// Forwards the packet at `position` of the calendar. In the loop over the packets of a plain switch it is no call.
+    #[inline(always)]
     pub fn forward<const RECORDED: bool>(
         &mut self,
         port: u32,

@@ -268,7 +268,7 @@ impl Shard {
                     Some(switch) if switch.may_start_at_once() => {
                         self.handle_pausing(at, switch, items);
                     }
-                    _ => self.handle_in_order(at, &mut *node, items),
+                    _ => self.handle_node(at, &mut *node, items),
                 }
                 self.places[at] = Place::Node(node);
             }

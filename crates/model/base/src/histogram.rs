@@ -53,6 +53,7 @@ impl Histogram {
     }
 }
 
+#[inline]
 fn bucket(value: u64) -> usize {
     let shift = (value | 1).ilog2().saturating_sub(SUB);
     (u64::from(shift) << SUB) as usize + (value >> shift) as usize

@@ -87,6 +87,14 @@ impl Effects {
         let asked = sends.len() | wakes.len() | kicks.len();
         asked == 0 && hold.is_none() && !rare.any
     }
+    /// Takes the only request, if there is one and it is [`Sink::kick`].
+    #[inline]
+    pub fn take_lone_kick(&mut self) -> Option<PortId> {
+        let Effects { hold, rare, sends, wakes, kicks, notes_until: _, payloads: _ } = self;
+        let others = sends.len() | wakes.len();
+        let is_lone = kicks.len() == 1 && others == 0 && hold.is_none() && !rare.any;
+        if is_lone { kicks.pop() } else { None }
+    }
     /// Passes all requests to `sink` and removes them. Their order is that of the methods of [`Sink`]. Requests of one
     /// kind are in the order in which the node made them.
     ///

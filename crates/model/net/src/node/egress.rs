@@ -439,6 +439,33 @@ impl Egress {
         self.queues.push(stored, pool);
     }
 
+    /// The time to send what all queues hold, and what waits outside of them.
+    #[inline]
+    pub fn wait(&self, now: Time) -> Time {
+        self.whole.wait(now)
+    }
+
+    /// When the last packet that waits here has left, if all leave in the order in which they arrived, as they are, after
+    /// `busy_until`.
+    pub fn drained(&self, busy_until: Time) -> Option<Time> {
+        let in_order = self.up && self.is_plain && self.loads.len() == 1;
+        let is_certain = in_order && self.marks_above.is_some() && self.whole.until == busy_until;
+        is_certain.then_some(busy_until + self.whole.queued)
+    }
+
+    /// Takes out the first packet, which waits outside of the queues from now on and starts at `start`. All packets
+    /// [leave in order](Egress::drained).
+    pub fn give_away(&mut self, start: Time, pool: &mut Pool<Stored>) -> Option<Stored> {
+        let stored = *self.queues.pop(pool)?;
+        let time = self.time_for(stored.packet.len);
+        for load in [&mut self.current, &mut self.whole] {
+            load.pop(time, start);
+        }
+        self.last_start = start;
+        self.ahead += u64::from(stored.packet.len);
+        Some(stored)
+    }
+
     fn next(&mut self, now: Time, pool: &mut Pool<Stored>) -> Option<Stored> {
         if let Some(reserve) = self.reserve.filter(|reserve| reserve.goes_first(now))
             && let Some(stored) = self.queues.pop_class(reserve.class, pool)

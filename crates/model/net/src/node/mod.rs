@@ -17,6 +17,7 @@ mod effects;
 pub mod egress;
 pub mod external_host;
 pub mod fault;
+mod foresight;
 mod handover;
 pub mod host;
 pub mod intercept;
@@ -42,6 +43,7 @@ pub use cx::Cx;
 pub use drop_reason::DropReason;
 pub use effects::{Effects, Sink};
 pub use fault::{Fault, Part};
+pub use foresight::{Foresight, Way};
 pub use handover::Handover;
 pub use note::Note;
 pub use payloads::Payloads;
@@ -59,6 +61,12 @@ pub trait Node: Any + Send {
     fn start(&mut self, cx: &mut Cx<'_>);
     /// A packet arrived by `port`.
     fn receive(&mut self, port: PortId, packet: Packet, cx: &mut Cx<'_>);
+    /// As [`Node::receive`]. If the packet leaves as it is by a FIFO port, and nothing else happens, the node may return that
+    /// port instead of sending it.
+    fn arrive(&mut self, port: PortId, packet: &Packet, cx: &mut Cx<'_>) -> Option<PortId> {
+        self.receive(port, *packet, cx);
+        None
+    }
     /// A *pulled* port is free. Returns the packet that it sends next. After `None` it is idle until [`Cx::kick`].
     fn transmit(&mut self, port: PortId, cx: &mut Cx<'_>) -> Option<Packet>;
     /// Whether `port` may have another packet when the one that has just been returned by [`Node::transmit`] has left.
@@ -78,6 +86,10 @@ pub trait Node: Any + Send {
     /// Bytes waiting for `port` inside this node, for sampling.
     fn queued(&self, _port: PortId) -> u64 {
         0
+    }
+    /// The node as one that may know when packets leave.
+    fn foresight(&mut self) -> Option<&mut dyn Foresight> {
+        None
     }
 }
 

@@ -188,6 +188,12 @@ impl Switch {
         self.egress[port.at()].unsent(now)
     }
 
+    /// The time that `port` needs for what it has not yet sent.
+    #[inline]
+    pub fn wait_at(&self, port: PortId, now: Time) -> Time {
+        self.egress[port.at()].wait(now)
+    }
+
     /// Notifies the sender of `packet`, which leaves by `out`, of a queue. Returns whether the sender is known.
     pub(super) fn notify(
         &mut self,

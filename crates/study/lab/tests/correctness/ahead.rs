@@ -12,7 +12,7 @@ use slotline_net::time::Time;
 use slotline_sim::{Crossing, Network, Options, Outcome, Place, Watch, run};
 
 /// A switch that the engine does not know, so that it is asked for each packet.
-struct Asked(Box<dyn Node>);
+pub struct Asked(pub Box<dyn Node>);
 
 impl Node for Asked {
     fn start(&mut self, cx: &mut Cx<'_>) {
@@ -41,12 +41,12 @@ impl Node for Asked {
     }
 }
 
-/// Lets the engine ask all switches for each packet. Returns their number.
-fn ask(network: &mut Network) -> usize {
+/// Lets the engine ask all nodes of some types for each packet. Returns their number.
+pub fn ask_all(network: &mut Network, of_type: impl Fn(&dyn Node) -> bool) -> usize {
     let mut count = 0;
     for place in &mut network.places {
         *place = match std::mem::replace(place, Place::Switch) {
-            Place::Node(node) if node.is::<Switch>() => {
+            Place::Node(node) if of_type(&*node) => {
                 count += 1;
                 Place::Node(Box::new(Asked(node)))
             }
@@ -163,13 +163,13 @@ fn outcome(text: &str, seed: u64, asked: bool, threads: usize, end: Time) -> Out
         network.follow.conns = (0..plan.traffic.conns.len() as u32).step_by(3).collect();
     }
     if asked {
-        assert_eq!(ask(&mut network), 20, "{text}");
+        assert_eq!(ask_all(&mut network, |node| node.is::<Switch>()), 20, "{text}");
     }
     run(network, Options { threads, end, completions: u64::MAX }, &Watch::default())
 }
 
 /// The recorded crossings, by connection, in order of arrival.
-fn recorded(outcome: &Outcome) -> Vec<(u32, Crossing)> {
+pub fn recorded(outcome: &Outcome) -> Vec<(u32, Crossing)> {
     let of = |conn| outcome.journal.crossings(conn).into_iter().map(move |it| (conn, it));
     let mut all: Vec<(u32, Crossing)> = (0..1_000).flat_map(of).collect();
     all.sort_unstable_by_key(|(conn, it)| (*conn, it.arrive, it.port()));

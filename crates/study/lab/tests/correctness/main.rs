@@ -4,6 +4,7 @@
 mod added_flows;
 mod ahead;
 mod bumps;
+mod circuits_ahead;
 mod collectives;
 mod common;
 mod controllers;

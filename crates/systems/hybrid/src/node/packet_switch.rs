@@ -86,6 +86,31 @@ impl PacketSwitch {
         cx.kick(port);
     }
 
+    /// A packet from the rack at `port` joins the queue of its pair of racks.
+    fn join(&mut self, port: PortId, packet: &Packet, cx: &mut Cx<'_>) {
+        let to = self.hosts.rack(packet.dst) as usize;
+        let Some(egress) = self.egresses.get_mut(to) else {
+            return cx.drop(packet, DropReason::NoRoute);
+        };
+        let pair = &mut egress.pairs[port.at()];
+        if self.full == InnerFull::Return && pair.packets.len() >= self.limit {
+            return self.return_packet(port, *packet, cx);
+        }
+        pair.packets.push(*packet);
+        // A port for which something waits will ask.
+        if egress.bytes == 0 && egress.frames.is_empty() {
+            cx.kick(PortId(to as u16));
+        }
+        egress.bytes += u64::from(packet.len);
+        egress.turns.set(port.at(), true);
+        self.account.held += 1;
+        let (length, held) = (pair.packets.len(), pair.held);
+        self.longest = self.longest.max(length as u64);
+        if self.full == InnerFull::Hold && length >= self.limit && !held {
+            self.request_hold(port.at(), to, true, cx);
+        }
+    }
+
     /// The link to a rack works again, and the rack has forgotten the requests: they are sent once more.
     fn repeat_requests(&mut self, rack: usize, cx: &mut Cx<'_>) {
         let frames = &mut self.egresses[rack].frames;
@@ -106,24 +131,12 @@ impl Node for PacketSwitch {
     fn start(&mut self, _cx: &mut Cx<'_>) {}
 
     fn receive(&mut self, port: PortId, packet: Packet, cx: &mut Cx<'_>) {
-        let to = self.hosts.rack(packet.dst) as usize;
-        let Some(egress) = self.egresses.get_mut(to) else {
-            return cx.drop(&packet, DropReason::NoRoute);
-        };
-        let pair = &mut egress.pairs[port.at()];
-        if self.full == InnerFull::Return && pair.packets.len() >= self.limit {
-            return self.return_packet(port, packet, cx);
-        }
-        pair.packets.push(packet);
-        egress.bytes += u64::from(packet.len);
-        egress.turns.set(port.at(), true);
-        self.account.held += 1;
-        let (length, held) = (pair.packets.len(), pair.held);
-        self.longest = self.longest.max(length as u64);
-        cx.kick(PortId(to as u16));
-        if self.full == InnerFull::Hold && length >= self.limit && !held {
-            self.request_hold(port.at(), to, true, cx);
-        }
+        self.arrive(port, &packet, cx);
+    }
+
+    fn arrive(&mut self, port: PortId, packet: &Packet, cx: &mut Cx<'_>) -> Option<PortId> {
+        self.join(port, packet, cx);
+        None
     }
 
     fn transmit(&mut self, port: PortId, cx: &mut Cx<'_>) -> Option<Packet> {

@@ -1,6 +1,8 @@
 //! A packet switch whose uplinks end at patch panels: the switch of a rack, or a core switch. It queues packets as any
 //! switch does, but where its uplinks lead changes while the network runs.
 
+mod departures;
+mod foresight;
 mod node;
 
 use super::message;
@@ -10,7 +12,8 @@ use super::week_tracker::WeekTracker;
 use crate::schedule::{ActiveCircuits, PanelRoutes, RouteKind, ScheduleAction, ScheduleExecutor};
 use crate::wire::Message;
 use crate::{AtNight, DemandEstimator, Voq, VoqSpec, VoqStats};
-use slotline_net::frame::{Kind, Packet};
+use departures::Departing;
+use slotline_net::frame::Packet;
 use slotline_net::id::PortId;
 use slotline_net::node::egress::Stored;
 use slotline_net::node::switch::Switch;
@@ -19,6 +22,7 @@ use slotline_net::rng::mix32;
 use slotline_net::time::Time;
 use slotline_net::topology::Roles;
 use slotline_net::units::InverseRate;
+use std::collections::VecDeque;
 
 /// The configuration of a panel switch.
 pub struct PanelSwitchConfig {
@@ -47,13 +51,14 @@ pub struct PanelSwitchConfig {
 }
 
 /// A port at a panel.
-#[derive(Clone, Copy)]
 struct PanelPort {
     uplink: u8,
     end: u16,
     port: PortId,
     /// Where its circuit leads, and when that ends.
     open: Option<(u16, Time)>,
+    /// Packets that wait outside of the switch, in order.
+    outside: VecDeque<Departing>,
 }
 
 /// Counters that other switches do not have.
@@ -74,6 +79,10 @@ pub struct PanelSwitch {
     panel_ports: Vec<PanelPort>,
     /// By port of the switch, the index of the port at a panel.
     index_of_port: Vec<Option<u16>>,
+    /// The number of ports of hosts, which come first.
+    host_ports: u16,
+    /// The port to the scheduler.
+    news: PortId,
     /// By destination rack, packets without a route: those of own hosts, and those from other switches.
     waiting: [Vec<Voq>; 2],
     /// Packets of own hosts by destination rack.
@@ -99,6 +108,7 @@ impl PanelSwitch {
             end: end as u16,
             port: roles.end_port(end, uplink),
             open: None,
+            outside: VecDeque::new(),
         };
         let panel_ports: Vec<PanelPort> = all.map(panel).collect();
         let mut index_of_port = vec![None; config.paces.len()];
@@ -109,6 +119,8 @@ impl PanelSwitch {
             routes: PanelRoutes::none(roles.racks),
             panel_ports,
             index_of_port,
+            host_ports: if seat < roles.racks { roles.ports(seat).hosts as u16 } else { 0 },
+            news: roles.news_port(seat),
             waiting: [waiting(), waiting()],
             traffic: RackTraffic::new(racks),
             wake: Time::MAX,
@@ -141,9 +153,10 @@ impl PanelSwitch {
     /// Whether a host of this rack is at a port.
     #[inline]
     fn is_host(&self, port: PortId) -> bool {
-        self.is_rack() && self.config.roles.ports(self.config.seat).is_host(port)
+        port.0 < self.host_ports
     }
 
+    #[inline]
     fn panel(&self, port: PortId) -> Option<&PanelPort> {
         let at = self.index_of_port.get(port.at()).copied().flatten()?;
         Some(&self.panel_ports[usize::from(at)])
@@ -160,12 +173,7 @@ impl PanelSwitch {
             return cx.drop(&packet, DropReason::NoRoute);
         }
         if self.is_host(from) {
-            if let Some(estimator) = &mut self.config.estimator
-                && packet.kind == Kind::Data
-            {
-                estimator.arrives(packet.flow, packet.seq, cx.now);
-            }
-            self.traffic.arrived(to as usize, &packet);
+            self.comes_from_host(to as u16, &packet, cx.now);
         }
         self.dispatch(from, to as usize, packet, cx);
     }
@@ -180,7 +188,7 @@ impl PanelSwitch {
         self.config.switch.enqueue(from, out, packet, cx);
         let taken = self.config.switch.account().held > before;
         if fresh {
-            self.traffic.queued(to, &packet, taken);
+            self.traffic.queued(to, packet.len, taken);
         }
     }
 
@@ -189,7 +197,7 @@ impl PanelSwitch {
         self.counts.waited += 1;
         let taken = self.waiting[usize::from(!fresh)][to].push(packet, cx.now);
         if fresh {
-            self.traffic.queued(to, &packet, taken);
+            self.traffic.queued(to, packet.len, taken);
         }
         if !taken {
             return cx.drop(&packet, DropReason::Full);
@@ -225,8 +233,13 @@ impl PanelSwitch {
     /// Whether a packet that is queued at a port now would leave before its circuit ends.
     fn in_time(&self, port: PortId, packet: &Packet, now: Time) -> bool {
         let until = self.panel(port).and_then(|panel| panel.open).map_or(Time::MAX, |open| open.1);
-        let bytes = self.config.switch.unsent(port, now) + u64::from(packet.len);
-        now + self.config.paces[port.at()].time_for(bytes) <= until
+        let (pace, len) = (self.config.paces[port.at()], u64::from(packet.len));
+        // The time for whole bytes is at most this.
+        let end = now + self.config.switch.wait_at(port, now) + pace.time_for(len);
+        end <= until || {
+            let bytes = self.config.switch.unsent(port, now) + len;
+            now + pace.time_for(bytes) <= until
+        }
     }
 
     /// The next packet for a panel, if it can be complete before night.
@@ -246,44 +259,23 @@ impl PanelSwitch {
             return None;
         }
         self.counters.on_circuit(to.into(), len, end.since(until));
-        Some(self.leave(to.into(), stored, (cx.now, end)))
+        let Stored { mut packet, from, since } = stored;
+        let departing = Departing::new(to, self.rack_of_own(from, &packet), &packet);
+        self.leave(&departing, cx.now.since(since), end.since(cx.now));
+        departing.mark(&mut packet);
+        Some(packet)
     }
 
     /// A packet is lost because its circuit ends.
     fn cut(&mut self, port: PortId, stored: &Stored, cx: &mut Cx<'_>) {
         self.counters.cut += 1;
         if self.is_host(stored.from) {
-            self.traffic
-                .removed(self.config.roles.hosts.rack(stored.packet.dst) as usize, &stored.packet);
+            self.traffic.removed(
+                self.config.roles.hosts.rack(stored.packet.dst) as usize,
+                stored.packet.len,
+            );
         }
         self.config.switch.lose(port, &stored.packet, DropReason::LinkDown, cx);
-    }
-
-    /// A packet leaves for the end `next` of its circuit, from now until `end`. A second circuit is taken to be as fast.
-    fn leave(&mut self, next: u32, stored: Stored, (now, end): (Time, Time)) -> Packet {
-        let Stored { mut packet, from, since } = stored;
-        if !self.is_host(from) {
-            self.counts.by_rack += u64::from(self.is_rack());
-            self.counts.by_core += u64::from(!self.is_rack());
-            return packet;
-        }
-        let to = self.config.roles.hosts.rack(packet.dst) as usize;
-        if let Some(estimator) = &mut self.config.estimator
-            && packet.kind == Kind::Data
-        {
-            estimator.leaves(packet.flow, packet.seq);
-        }
-        let (waited, direct) = (now.since(since), next as usize == to);
-        self.traffic.left(to, &packet, waited, direct);
-        packet.put_on_path(u8::from(direct));
-        let hop = end.since(now) + self.config.delay;
-        if direct {
-            self.counters.circuit(&packet, waited + hop);
-        } else {
-            self.counters.packet(&packet, waited + hop.times(2));
-            self.counters.first_hops += u64::from(next < self.config.roles.racks);
-        }
-        packet
     }
 
     /// Does all actions that are due.
@@ -327,23 +319,23 @@ impl PanelSwitch {
     fn update_ports(&mut self, cx: &mut Cx<'_>) {
         let mut stranded = Vec::new();
         for at in 0..self.panel_ports.len() {
-            let panel = self.panel_ports[at];
-            let new = self.circuits.circuit_from(panel.uplink, panel.end);
-            self.panel_ports[at].open = new;
-            let port = panel.port;
+            let panel = &mut self.panel_ports[at];
+            let (uplink, port) = (panel.uplink, panel.port);
+            let new = self.circuits.circuit_from(uplink, panel.end);
+            let old = std::mem::replace(&mut panel.open, new);
             cx.kick(port);
-            if panel.open.map(|open| open.0) == new.map(|open| open.0) {
-                self.circuit_stays(panel.open, new, cx);
+            if old.map(|open| open.0) == new.map(|open| open.0) {
+                self.circuit_stays(old, new, cx);
                 continue;
             }
-            if let Some((to, until)) = panel.open {
+            if let Some((to, until)) = old {
                 self.circuit_ends(to, until, cx.now);
                 stranded
                     .extend(self.config.switch.empty(port, cx).into_iter().map(|one| (port, one)));
             }
             if let Some((to, until)) = new {
                 let roles = &self.config.roles;
-                let (to_end, uplink) = (u32::from(to), u32::from(panel.uplink));
+                let (to_end, uplink) = (u32::from(to), u32::from(uplink));
                 cx.rewire(
                     port,
                     roles.node_of(roles.seat_of(to_end)),
@@ -369,7 +361,7 @@ impl PanelSwitch {
     fn reroute(&mut self, from: PortId, packet: Packet, cx: &mut Cx<'_>) {
         let to = self.config.roles.hosts.rack(packet.dst) as usize;
         if self.is_host(from) {
-            self.traffic.removed(to, &packet);
+            self.traffic.removed(to, packet.len);
         }
         self.dispatch(from, to, packet, cx);
     }
@@ -446,7 +438,7 @@ impl PanelSwitch {
     fn send_message(&mut self, content: &Message, cx: &mut Cx<'_>) {
         let packet = message(content.emit(), cx);
         self.account.created += 1;
-        cx.send(self.config.roles.news_port(self.config.seat), packet);
+        cx.send(self.news, packet);
     }
 
     /// A message from the scheduler has arrived.

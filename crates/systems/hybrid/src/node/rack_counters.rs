@@ -3,7 +3,6 @@
 use crate::VoqStats;
 use crate::counters;
 use crate::voq::DATA;
-use slotline_net::frame::Packet;
 use slotline_net::histogram::Histogram;
 use slotline_net::node::Counters;
 use slotline_net::time::Time;
@@ -66,9 +65,9 @@ impl RackCounters {
 
     /// A packet leaves by a circuit.
     #[inline]
-    pub fn circuit(&mut self, packet: &Packet, latency: Time) {
+    pub fn circuit(&mut self, len: u16, latency: Time) {
         self.circuit_packets += 1;
-        if packet.len > DATA {
+        if len > DATA {
             self.circuit.add(latency.as_ns());
         }
     }
@@ -81,15 +80,17 @@ impl RackCounters {
         if let Some(sent) = self.circuit_bytes.get_mut(rack) {
             *sent += bytes;
             // Rounded up, so that a full circuit never carries more than its rate.
-            self.overtime_ns[rack] += overtime.as_ps().div_ceil(1_000);
+            if overtime > Time::ZERO {
+                self.overtime_ns[rack] += overtime.as_ps().div_ceil(1_000);
+            }
         }
     }
 
     /// A packet leaves by the packet switch.
     #[inline]
-    pub fn packet(&mut self, packet: &Packet, latency: Time) {
+    pub fn packet(&mut self, len: u16, latency: Time) {
         self.packet_packets += 1;
-        if packet.len > DATA {
+        if len > DATA {
             self.packet.add(latency.as_ns());
         }
     }

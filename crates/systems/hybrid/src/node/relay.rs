@@ -50,9 +50,21 @@ impl Relay {
         self.turns.peek_among(&self.reach[to]).map(Source::Own)
     }
 
+    /// Whether a circuit to `to` has a packet to take.
+    #[inline]
+    pub fn has_any(&self, to: usize) -> bool {
+        !self.stored[to].is_empty() || self.turns.meets(&self.reach[to])
+    }
+
+    /// Whether a circuit to `next` may take the rack's own packets for `to`.
+    #[inline]
+    pub fn leads(&self, next: usize, to: usize) -> bool {
+        self.reach[next].has(to)
+    }
+
     /// Stores a packet of another rack. Returns whether there was room.
-    pub fn store(&mut self, to: usize, packet: Packet, now: Time) -> bool {
-        self.stored[to].push(packet, now)
+    pub fn store(&mut self, to: usize, packet: &Packet, now: Time) -> bool {
+        self.stored[to].push(*packet, now)
     }
 
     pub fn first(&self, to: usize) -> Option<&Packet> {

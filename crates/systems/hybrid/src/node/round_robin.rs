@@ -33,32 +33,47 @@ impl RoundRobin {
     /// The next member. It is not taken.
     #[inline]
     pub fn peek(&self) -> Option<usize> {
-        let start = if self.last + 1 >= self.size { 0 } else { self.last + 1 };
-        if let [word] = self.words[..] {
-            let later = word & (u64::MAX << start);
-            let found = if later == 0 { word } else { later };
-            return (found != 0).then(|| found.trailing_zeros() as usize);
-        }
-        self.first_from(start).or_else(|| self.first_from(0))
+        self.next_where(|_| u64::MAX)
     }
     /// The next member that is also in `others`. It is not taken.
+    #[inline]
     pub fn peek_among(&self, others: &RoundRobin) -> Option<usize> {
-        let words = self.words.iter().zip(&others.words).map(|(own, other)| own & other);
-        RoundRobin { words: words.collect(), size: self.size, last: self.last }.peek()
+        self.next_where(|at| others.words[at])
+    }
+    /// Whether a member is also in `others`.
+    #[inline]
+    pub fn meets(&self, others: &RoundRobin) -> bool {
+        self.words.iter().zip(&others.words).any(|(own, other)| own & other != 0)
+    }
+    /// Whether `at` is a member.
+    #[inline]
+    pub fn has(&self, at: usize) -> bool {
+        self.words[at / 64] >> (at % 64) & 1 == 1
+    }
+    /// The next member among those that `mask` leaves of each word.
+    #[inline]
+    fn next_where(&self, mask: impl Fn(usize) -> u64) -> Option<usize> {
+        let start = if self.last + 1 >= self.size { 0 } else { self.last + 1 };
+        if let [word] = self.words[..] {
+            let all = word & mask(0);
+            let later = all & (u64::MAX << start);
+            let found = if later == 0 { all } else { later };
+            return (found != 0).then(|| found.trailing_zeros() as usize);
+        }
+        self.first_from(start, &mask).or_else(|| self.first_from(0, &mask))
     }
     /// Takes `at`.
     pub fn taken(&mut self, at: usize) {
         self.last = at;
     }
-    fn first_from(&self, start: usize) -> Option<usize> {
-        let first = start / 64;
-        let mut mask = u64::MAX << (start % 64);
-        for (at, word) in self.words.iter().enumerate().skip(first) {
-            let left = word & mask;
+    fn first_from(&self, start: usize, mask: impl Fn(usize) -> u64) -> Option<usize> {
+        let mut later = u64::MAX << (start % 64);
+        for (at, word) in self.words.iter().enumerate().skip(start / 64) {
+            let left = word & mask(at) & later;
             if left != 0 {
                 return Some(at * 64 + left.trailing_zeros() as usize);
             }
-            mask = u64::MAX;
+            later = u64::MAX;
         }
         None
     }
@@ -82,6 +97,7 @@ mod tests {
                 if set {
                     list[at] = !list[at];
                     turns.set(at, list[at]);
+                    prop_assert_eq!(turns.has(at), list[at]);
                 } else {
                     let want = (1..=size).map(|n| (last + n) % size).find(|&at| list[at]);
                     let mut even = RoundRobin::new(size);
@@ -89,6 +105,7 @@ mod tests {
                     let mut round = (1..=size).map(|n| (last + n) % size);
                     let among = round.find(|&at| list[at] && at % 2 == 0);
                     prop_assert_eq!(turns.peek_among(&even), among);
+                    prop_assert_eq!(turns.meets(&even), among.is_some());
                     prop_assert_eq!(turns.next(), want);
                     last = want.unwrap_or(last);
                 }

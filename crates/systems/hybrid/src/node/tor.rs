@@ -1,5 +1,6 @@
 //! The switch of a rack. Packets for other racks wait by destination, for a circuit or for the packet switch.
 
+mod kicks;
 mod node;
 mod notifications;
 mod ports;
@@ -92,6 +93,8 @@ pub struct Tor {
     told: Vec<ToldCircuit>,
     /// By uplink, the rate of its port.
     paces: Vec<InverseRate>,
+    /// By uplink, when its last packet has left.
+    busy_until: Vec<Time>,
     /// The earliest wake-up that was requested and has not come.
     wake: Time,
     account: PacketAccount,
@@ -119,6 +122,7 @@ impl Tor {
             days: vec![None; uplinks],
             told: vec![ToldCircuit::NONE; uplinks],
             paces: config.circuits.map_or(vec![], |circuits| vec![circuits.pace; uplinks]),
+            busy_until: vec![Time::ZERO; uplinks],
             wake: Time::MAX,
             account: PacketAccount::default(),
             counters: RackCounters::new(racks),
@@ -136,35 +140,35 @@ impl Tor {
         (self.config.rack, self.config.roles.racks)
     }
 
-    /// Forwards a packet to a host of this rack, or queues it for another rack.
-    fn forward(&mut self, port: PortId, packet: Packet, cx: &mut Cx<'_>) {
+    /// Queues a packet for another rack. Returns the port of a host of this rack for which it is.
+    fn forward(&mut self, port: PortId, packet: &Packet, cx: &mut Cx<'_>) -> Option<PortId> {
         let hosts = &self.config.roles.hosts;
         let to = hosts.rack(packet.dst);
         if to == self.config.rack {
-            return cx.send(hosts.port(packet.dst, to), packet);
+            return Some(hosts.port(packet.dst, to));
         }
         if to >= self.config.roles.racks {
-            return cx.drop(&packet, DropReason::NoRoute);
+            cx.drop(packet, DropReason::NoRoute);
+        } else if self.ports.is_host(port) {
+            self.comes_from_host(port, to as usize, packet, cx);
+        } else if self.ports.packet() == Some(port) {
+            self.take_back(to as usize, restored(*packet), cx);
+        } else {
+            self.relay(to as usize, packet, cx);
         }
-        if self.ports.is_host(port) {
-            if let Some(notifications) =
-                self.notifications.as_mut().filter(|_| packet.kind == Kind::Data)
-            {
-                notifications.data_sent(port, to as usize);
-            }
-            return self.queue(to as usize, packet, cx);
-        }
-        if self.ports.packet() == Some(port) {
-            return self.take_back(to as usize, restored(packet), cx);
-        }
+        None
+    }
+
+    /// Stores a packet of another rack until there is a second circuit.
+    fn relay(&mut self, to: usize, packet: &Packet, cx: &mut Cx<'_>) {
         let Some(relay) = &mut self.relay else {
-            return cx.drop(&packet, DropReason::Misrouted);
+            return cx.drop(packet, DropReason::Misrouted);
         };
-        if !relay.store(to as usize, packet, cx.now) {
-            return cx.drop(&packet, DropReason::Full);
+        if !relay.store(to, packet, cx.now) {
+            return cx.drop(packet, DropReason::Full);
         }
         self.account.held += 1;
-        self.kick_circuits(to as usize, cx);
+        self.kick_circuits(to, packet.len, |next, _| next == to, cx);
     }
 
     /// The packet switch returned a packet. It leaves before others, unless too many returned packets wait.
@@ -174,28 +178,32 @@ impl Tor {
         }
         self.account.held += 1;
         self.update_offer(to, cx);
-        self.kick_circuits(to, cx);
+        self.kick_own(to, packet.len, cx);
     }
 
-    fn queue(&mut self, to: usize, packet: Packet, cx: &mut Cx<'_>) {
-        if let Some(estimator) = &mut self.config.estimator
-            && packet.kind == Kind::Data
-        {
-            estimator.arrives(packet.flow, packet.seq, cx.now);
+    /// A packet of a host of this rack joins the queue for rack `to`.
+    fn comes_from_host(&mut self, port: PortId, to: usize, packet: &Packet, cx: &mut Cx<'_>) {
+        if packet.kind == Kind::Data {
+            if let Some(notifications) = &mut self.notifications {
+                notifications.data_sent(port, to);
+            }
+            if let Some(estimator) = &mut self.config.estimator {
+                estimator.arrives(packet.flow, packet.seq, cx.now);
+            }
         }
         let voq = &mut self.voqs[to];
-        if !voq.push(packet, cx.now) {
-            return cx.drop(&packet, DropReason::Full);
+        if !voq.push(*packet, cx.now) {
+            return cx.drop(packet, DropReason::Full);
         }
         self.account.held += 1;
         if voq.len() == 1 {
             self.update_offer(to, cx);
-            self.kick_circuits(to, cx);
+            self.kick_own(to, packet.len, cx);
         }
     }
 
     /// Takes the first packet of the queue for `to`. Returns it and how long it has waited.
-    #[inline]
+    #[inline(always)]
     fn take(&mut self, to: usize, now: Time) -> Option<(Packet, Time)> {
         let voq = &mut self.voqs[to];
         let first = voq.pop(now)?;
@@ -221,15 +229,6 @@ impl Tor {
         }
     }
 
-    fn kick_circuits(&self, to: usize, cx: &mut Cx<'_>) {
-        let any = self.relay.is_some();
-        for (uplink, open) in (0..).zip(&self.open) {
-            if open.is_some_and(|(rack, _)| any || usize::from(rack) == to) {
-                cx.kick(self.ports.circuit(uplink));
-            }
-        }
-    }
-
     /// The next packet for the packet switch.
     fn by_packet_switch(&mut self, cx: &Cx<'_>) -> Option<Packet> {
         let to = self.turns.next()?;
@@ -237,7 +236,7 @@ impl Tor {
         self.voqs[to].stats.packet_bytes += u64::from(packet.len);
         let links = self.config.packet_links;
         let on_links = links.map_or(Time::ZERO, |links| links.time_for(u64::from(packet.len)));
-        self.counters.packet(&packet, waited + on_links);
+        self.counters.packet(packet.len, waited + on_links);
         Some(self.leave(to, packet, 0))
     }
 
@@ -277,6 +276,7 @@ impl Tor {
             cx.drop(&packet, DropReason::LinkDown);
             return None;
         }
+        self.busy_until[uplink] = end;
         self.counters.on_circuit(leads_to, len, end.since(until));
         let Source::Own(to) = source else {
             self.account.held -= 1;
@@ -284,7 +284,7 @@ impl Tor {
             return Some(packet);
         };
         self.voqs[to].stats.circuit_bytes += len;
-        self.counters.circuit(&packet, waited + end.since(cx.now) + circuits.delay);
+        self.counters.circuit(packet.len, waited + end.since(cx.now) + circuits.delay);
         self.counters.first_hops += u64::from(to != leads_to);
         if let Some(relay) = &mut self.relay {
             relay.turns.taken(to);
@@ -293,7 +293,7 @@ impl Tor {
     }
 
     /// A packet leaves by a path of `class`, and carries the state of the circuit in the other direction.
-    #[inline]
+    #[inline(always)]
     fn leave(&mut self, to: usize, mut packet: Packet, class: u8) -> Packet {
         self.account.held -= 1;
         if let Some(estimator) = &mut self.config.estimator

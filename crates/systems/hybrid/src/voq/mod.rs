@@ -89,9 +89,10 @@ impl Voq {
         true
     }
     /// Takes the first packet at `now`. Returns it and how long it has waited.
-    #[inline]
+    #[inline(always)]
     pub fn pop(&mut self, now: Time) -> Option<(Packet, Time)> {
-        let (packet, came) = self.returned.pop().or_else(|| self.packets.pop())?;
+        let first = if self.returned.is_empty() { &mut self.packets } else { &mut self.returned };
+        let (packet, came) = first.pop()?;
         self.bytes -= u64::from(packet.len);
         let waited = now.since(came);
         self.stats.left += 1;

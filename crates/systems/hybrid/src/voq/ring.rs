@@ -54,7 +54,7 @@ impl<T: Copy + Default> Ring<T> {
         if self.len == 0 { None } else { self.slots.get(self.head) }
     }
     /// Takes the first record.
-    #[inline]
+    #[inline(always)]
     pub fn pop(&mut self) -> Option<T> {
         let first = *self.first()?;
         self.head = self.place(1);

@@ -146,6 +146,20 @@ impl Switch {
         self.egress[out.at()].take_back(stored, &mut self.stored);
     }
 
+    /// When the last packet that waits here for port `out` has left, if all leave in the order in which they arrived, as they
+    /// are, after `busy_until`.
+    pub fn drained(&self, out: PortId, busy_until: Time) -> Option<Time> {
+        self.egress[out.at()].drained(busy_until)
+    }
+
+    /// Gives away the first packet of port `out`, which waits outside of the switch from now on and starts at `start`. All
+    /// packets [leave in order](Switch::drained).
+    pub fn give_away(&mut self, out: PortId, start: Time) -> Option<Stored> {
+        let stored = self.egress[out.at()].give_away(start, &mut self.stored)?;
+        self.account.held -= 1;
+        Some(stored)
+    }
+
     /// A packet that arrived by `from` waits for port `out`, or is to be dropped. Returns whether a pause frame has to be
     /// sent by `from`.
     #[inline(always)]

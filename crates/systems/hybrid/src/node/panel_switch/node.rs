@@ -4,7 +4,7 @@ use super::PanelSwitch;
 use crate::counters;
 use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::PortId;
-use slotline_net::node::{Change, Counters, Cx, Node, PacketAccount};
+use slotline_net::node::{Change, Counters, Cx, Foresight, Node, PacketAccount};
 use slotline_net::time::Time;
 
 impl Node for PanelSwitch {
@@ -13,9 +13,8 @@ impl Node for PanelSwitch {
     }
 
     fn receive(&mut self, port: PortId, packet: Packet, cx: &mut Cx<'_>) {
-        let news = self.config.roles.news_port(self.config.seat);
         match packet.kind {
-            Kind::Control if port == news => self.receive_message(&packet, cx),
+            Kind::Control if port == self.news => self.receive_message(&packet, cx),
             Kind::Pause => self.config.switch.receive(port, packet, cx),
             _ => self.forward(port, packet, cx),
         }
@@ -26,6 +25,10 @@ impl Node for PanelSwitch {
             Some(_) => self.by_panel(port, cx),
             None => self.config.switch.transmit(port, cx),
         }
+    }
+
+    fn has_more(&self, port: PortId) -> bool {
+        self.config.switch.has_more(port)
     }
 
     fn expire(&mut self, _token: u32, cx: &mut Cx<'_>) {
@@ -73,5 +76,11 @@ impl Node for PanelSwitch {
 
     fn queued(&self, port: PortId) -> u64 {
         self.config.switch.queued(port)
+    }
+
+    fn foresight(&mut self) -> Option<&mut dyn Foresight> {
+        let switch = &self.config.switch;
+        let foresees = switch.is_foreseeable() && !switch.notifies();
+        foresees.then_some(self as &mut dyn Foresight)
     }
 }

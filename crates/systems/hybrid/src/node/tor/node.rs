@@ -17,11 +17,18 @@ impl Node for Tor {
     }
 
     fn receive(&mut self, port: PortId, packet: Packet, cx: &mut Cx<'_>) {
-        match packet.kind {
-            Kind::Control if port == self.ports.control() => self.receive_message(&packet, cx),
-            Kind::Pause => self.receive_hold(&packet, cx),
-            _ => self.forward(port, packet, cx),
+        if let Some(out) = self.arrive(port, &packet, cx) {
+            cx.send(out, packet);
         }
+    }
+
+    fn arrive(&mut self, port: PortId, packet: &Packet, cx: &mut Cx<'_>) -> Option<PortId> {
+        match packet.kind {
+            Kind::Control if port == self.ports.control() => self.receive_message(packet, cx),
+            Kind::Pause => self.receive_hold(packet, cx),
+            _ => return self.forward(port, packet, cx),
+        }
+        None
     }
 
     fn transmit(&mut self, port: PortId, cx: &mut Cx<'_>) -> Option<Packet> {
@@ -30,6 +37,18 @@ impl Node for Tor {
         }
         let first = self.ports.circuit(0);
         self.by_circuit(usize::from(port.0 - first.0), cx)
+    }
+
+    fn has_more(&self, port: PortId) -> bool {
+        if self.ports.packet() == Some(port) {
+            return self.turns.peek().is_some();
+        }
+        let uplink = usize::from(port.0 - self.ports.circuit(0).0);
+        let Some((to, _)) = self.open[uplink] else { return false };
+        match &self.relay {
+            None => !self.voqs[usize::from(to)].is_empty(),
+            Some(relay) => relay.has_any(to.into()),
+        }
     }
 
     fn expire(&mut self, _token: u32, cx: &mut Cx<'_>) {
