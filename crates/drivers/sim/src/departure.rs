@@ -16,10 +16,10 @@ use std::collections::VecDeque;
 #[derive(Clone, Copy)]
 pub(crate) struct Ahead {
     /// When its first bit leaves, ps.
-    start: u64,
+    pub start: u64,
     /// Its place in the calendar.
-    position: u32,
-    leaving: Leaving,
+    pub position: u32,
+    pub leaving: Leaving,
 }
 
 /// A packet that arrived by `from` at `now`.
@@ -219,7 +219,13 @@ impl Links {
     /// Records a packet that was admitted at the port `at` of the shard, if it is followed: whether it waits, and when it
     /// arrives. Single values are passed, because a structure would be written for every packet.
     #[cold]
-    fn record_ahead(&mut self, at: usize, packet: &Packet, (waits, time): (bool, u64), now: u64) {
+    pub(crate) fn record_ahead(
+        &mut self,
+        at: usize,
+        packet: &Packet,
+        (waits, time): (bool, u64),
+        now: u64,
+    ) {
         let port = self.first_port + at as u32;
         if waits { self.expect(port, packet, time, now) } else { self.record(port, packet, time) }
     }

@@ -20,6 +20,7 @@ mod crossings;
 mod departure;
 mod engine;
 pub mod flow;
+mod host_ahead;
 mod journal;
 mod line;
 mod links;
