@@ -12,6 +12,24 @@ pub(crate) struct Ahead {
     pub leaving: Leaving,
 }
 
+/// Packets that have begun to leave.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Started {
+    pub packets: u32,
+    pub bytes: u64,
+    /// The bytes of the longest.
+    pub longest: u16,
+}
+
+impl Started {
+    #[inline(always)]
+    pub fn add(&mut self, len: u16) {
+        self.packets += 1;
+        self.bytes += u64::from(len);
+        self.longest = self.longest.max(len);
+    }
+}
+
 /// The number of places of a queue that has been used. The fewer there are, the more often departures have to be reported.
 const LEAST: usize = 8;
 
@@ -52,9 +70,18 @@ impl AheadQueue {
         false
     }
 
+    /// Adds a packet, with more memory if there is no room.
+    #[inline]
+    pub fn push_with_memory(&mut self, ahead: &Ahead) {
+        if !self.push(ahead) {
+            self.grow();
+            self.push(ahead);
+        }
+    }
+
     /// Makes room for as many packets again.
     #[cold]
-    pub fn grow(&mut self) {
+    fn grow(&mut self) {
         let mut ring: Vec<Ahead> = self.iter().copied().collect();
         ring.resize((2 * self.ring.len()).max(LEAST), Ahead::default());
         (self.ring, self.first) = (ring.into(), 0);
@@ -66,15 +93,21 @@ impl AheadQueue {
         (0..self.len).filter_map(|after| self.ring.get(self.place(after)))
     }
 
+    /// The packets that start before `until`.
+    #[inline]
+    pub fn started(&self, until: u64) -> impl Iterator<Item = &Ahead> {
+        self.iter().take_while(move |ahead| ahead.start < until)
+    }
+
     pub fn clear(&mut self) {
         self.len = 0;
     }
 
     /// Removes the first `count` packets.
     #[inline]
-    pub fn remove(&mut self, count: usize) {
-        self.first = self.place(count as u32) as u32;
-        self.len -= count as u32;
+    pub fn remove(&mut self, count: u32) {
+        self.first = self.place(count) as u32;
+        self.len -= count;
     }
 }
 
@@ -87,20 +120,19 @@ mod tests {
     proptest! {
         /// Compared with a queue of the standard library.
         #[test]
-        fn packets_leave_in_order(steps in prop::collection::vec((0u8..4, 0usize..6), 0..200)) {
+        fn packets_leave_in_order(steps in prop::collection::vec((0u8..4, 0u32..6), 0..200)) {
             let (mut queue, mut reference) = (AheadQueue::default(), VecDeque::new());
             for (start, (action, count)) in (0..).zip(steps) {
                 if action > 0 {
                     let ahead = Ahead { start, ..Ahead::default() };
-                    if !queue.push(&ahead) {
-                        queue.grow();
-                        prop_assert!(queue.push(&ahead));
-                    }
+                    queue.push_with_memory(&ahead);
                     reference.push_back(start);
                 } else {
-                    let count = count.min(reference.len());
+                    let count = count.min(reference.len() as u32);
+                    let until = reference.get(count as usize).copied().unwrap_or(u64::MAX);
+                    prop_assert_eq!(queue.started(until).count(), count as usize);
                     queue.remove(count);
-                    reference.drain(..count);
+                    reference.drain(..count as usize);
                 }
                 prop_assert_eq!(queue.front().map(|ahead| ahead.start), reference.front().copied());
                 prop_assert!(queue.iter().map(|ahead| ahead.start).eq(reference.iter().copied()));

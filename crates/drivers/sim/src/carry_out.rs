@@ -9,8 +9,8 @@ use slotline_net::id::{NodeId, PortId};
 use slotline_net::node::{Cx, DropReason, Handover, Node, Note, Payloads, Sink};
 use slotline_net::time::Time;
 
-/// The receiver of the effects of one call.
-struct Outlet<'a> {
+/// The receiver of the effects of one call. `AHEAD`: the node is a host whose packets wait in the calendar.
+struct Outlet<'a, const AHEAD: bool> {
     links: &'a mut Links,
     kicked: &'a mut Vec<PortId>,
     hold: &'a mut Time,
@@ -20,9 +20,13 @@ struct Outlet<'a> {
     base: u32,
     /// The time of the call, in ps.
     now: u64,
+    /// The event of the call, if it is not a packet.
+    turn: NodeEvent,
+    /// Bytes of packets that have begun to leave, if `AHEAD`.
+    started: u64,
 }
 
-impl Sink for Outlet<'_> {
+impl<const AHEAD: bool> Sink for Outlet<'_, AHEAD> {
     #[inline]
     fn hold(&mut self, span: Time) {
         *self.hold = span;
@@ -35,6 +39,11 @@ impl Sink for Outlet<'_> {
     }
     #[inline]
     fn send(&mut self, port: PortId, packet: &mut Packet, payloads: &mut Payloads) {
+        if AHEAD {
+            let when = (self.now, self.hold.as_ps());
+            self.started += self.links.send_in_order(self.base, packet, self.turn, when, payloads);
+            return;
+        }
         let start = self.now + self.hold.as_ps();
         self.links.send(self.base + u32::from(port.0), packet, start, payloads);
     }
@@ -67,9 +76,19 @@ impl Shard {
     /// Carries out the requests that node `id` made in a call at `now`.
     #[inline(always)]
     fn drain(&mut self, id: usize, now: u64) {
-        let Shard { effects, links, kicked, hold, .. } = self;
-        let base = links.shared.layout.first[id];
-        effects.drain(&mut Outlet { links, kicked, hold, node: id, base, now });
+        self.drain_to::<false>(id, now);
+    }
+
+    /// As [`Shard::drain`]. Returns the bytes of packets that have begun to leave, if the node is a host whose packets wait
+    /// in the calendar.
+    #[inline(always)]
+    pub fn drain_to<const AHEAD: bool>(&mut self, id: usize, now: u64) -> u64 {
+        let Shard { effects, links, kicked, hold, turn, .. } = self;
+        let (base, turn) = (links.shared.layout.first[id], *turn);
+        let mut outlet =
+            Outlet::<AHEAD> { links, kicked, hold, node: id, base, now, turn, started: 0 };
+        effects.drain(&mut outlet);
+        outlet.started
     }
 
     /// [`Shard::drain`], not inlined.

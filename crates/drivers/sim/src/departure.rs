@@ -1,6 +1,6 @@
 //! Departures of packets from pulled ports, decided when they arrive, in the calendar.
 
-use crate::ahead_queue::Ahead;
+use crate::ahead_queue::{Ahead, Started};
 use crate::calendar::{Calendar, Entry};
 use crate::line::Discipline;
 use crate::links::{Links, own};
@@ -77,17 +77,14 @@ impl Links {
         if waiting.front().is_none_or(|first| first.start >= until) {
             return;
         }
-        let (mut count, mut bytes, mut longest) = (0, 0, 0);
-        let started = waiting.iter().take_while(|ahead| ahead.start < until);
-        let departures = started.map(|Ahead { start, leaving, .. }| {
-            count += 1;
-            bytes += u64::from(leaving.len);
-            longest = longest.max(leaving.len);
+        let mut started = Started::default();
+        let departures = waiting.started(until).map(|Ahead { start, leaving, .. }| {
+            started.add(leaving.len);
             (leaving, Time::ps(*start))
         });
         switch.report(port, departures);
-        waiting.remove(count);
-        self.lines[at].count_all(count as u64, bytes, longest);
+        waiting.remove(started.packets);
+        self.lines[at].count_all(&started);
     }
 
     /// Takes the packets of `port` that start at `now` or later back into the switch. Returns whether there were any.
@@ -281,10 +278,7 @@ impl Links {
     ) {
         let base = self.first_port + at as u32 - u32::from(out.0);
         self.report_departures(switch, base, out, ahead.leaving.since.as_ps());
-        if !self.ahead[at].push(&ahead) {
-            self.ahead[at].grow();
-            self.ahead[at].push(&ahead);
-        }
+        self.ahead[at].push_with_memory(&ahead);
     }
 }
 
@@ -292,7 +286,13 @@ impl Links {
     /// Records a packet that was admitted at the port `at` of the shard, if it is followed: whether it waits, and when it
     /// arrives. Single values are passed, because a structure would be written for every packet.
     #[cold]
-    fn record_ahead(&mut self, at: usize, packet: &Packet, (waits, time): (bool, u64), now: u64) {
+    pub(crate) fn record_ahead(
+        &mut self,
+        at: usize,
+        packet: &Packet,
+        (waits, time): (bool, u64),
+        now: u64,
+    ) {
         let port = self.first_port + at as u32;
         if waits { self.expect(port, packet, time, now) } else { self.record(port, packet, time) }
     }

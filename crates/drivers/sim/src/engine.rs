@@ -110,7 +110,7 @@ pub(crate) fn single(network: Network, end: Time, longest: Time) -> (Shard, Wind
 pub fn run(network: Network, options: Options, watch: &Watch) -> Outcome {
     let (mut shards, windows) = shards(network, options);
     let threads = shards.len();
-    shards.iter_mut().for_each(Shard::begin);
+    shards.iter_mut().for_each(|shard| shard.begin(true));
     let until = Until { end: options.end.as_ps(), completions: options.completions };
     parallel::run(&mut shards, windows, until, watch);
     let reached = Time::ps(watch.reached.load(std::sync::atomic::Ordering::Relaxed));
@@ -262,6 +262,7 @@ pub(crate) fn gather(mut shards: Vec<Shard>, reached: Time, threads: usize) -> O
 fn absorb(outcome: &mut Outcome, shard: &mut Shard) {
     let first_port = shard.links.shared.cuts[shard.links.index] as usize;
     shard.finish_switches(outcome.reached.as_ps());
+    shard.finish_hosts(outcome.reached.as_ps());
     let layout_first = &shard.links.shared.layout.first;
     for at in 0..shard.places.len() {
         let id = shard.first_node + at;

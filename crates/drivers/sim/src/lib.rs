@@ -24,6 +24,7 @@ mod engine;
 mod expect;
 pub mod flow;
 mod foreseen;
+mod host_ahead;
 mod journal;
 mod line;
 mod links;

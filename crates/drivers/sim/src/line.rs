@@ -3,6 +3,7 @@
 //! On a FIFO port departure is known at enqueue: one event per hop, and the backlog is the time until
 //! the port is free. Such a port is not a queue of packets but one number.
 
+use crate::ahead_queue::Started;
 use slotline_net::aqm::{Red, Verdict};
 use slotline_net::frame::{CE, ECT};
 use slotline_net::time::Time;
@@ -162,14 +163,14 @@ impl Line {
     /// Counts a packet that a pulled port has begun to send.
     #[inline]
     pub fn count(&mut self, len: u16) {
-        self.count_all(1, u64::from(len), len);
+        self.count_all(&Started { packets: 1, bytes: len.into(), longest: len });
     }
-    /// Counts packets that a pulled port has begun to send, of which the longest has `longest` bytes.
+    /// Counts packets that a pulled port has begun to send.
     #[inline]
-    pub fn count_all(&mut self, packets: u64, bytes: u64, longest: u16) {
-        self.tx_packets += packets;
-        self.tx_bytes += bytes;
-        self.note_peak(self.time_for(longest));
+    pub fn count_all(&mut self, started: &Started) {
+        self.tx_packets += u64::from(started.packets);
+        self.tx_bytes += started.bytes;
+        self.note_peak(self.time_for(started.longest));
     }
     #[inline]
     fn note_peak(&mut self, backlog: u64) {

@@ -40,7 +40,7 @@ impl Session {
             return;
         }
         if !std::mem::replace(&mut self.started, true) {
-            self.shards.iter_mut().for_each(Shard::begin);
+            self.shards.iter_mut().for_each(|shard| shard.begin(false));
         }
         let end = if whole { self.end.as_ps() } else { pause };
         parallel::run(&mut self.shards, self.windows, Until { end, completions }, watch);

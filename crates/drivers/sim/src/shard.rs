@@ -13,6 +13,7 @@ use crate::node_events::NodeEvent;
 use crate::sample::{Sample, window_of};
 use slotline_net::frame::Packet;
 use slotline_net::id::{NodeId, PortId};
+use slotline_net::node::host::Host;
 use slotline_net::node::{Change, Cx, DropReason, Effects, Node, PacketAccount, Payloads};
 use slotline_net::route::Routes;
 use slotline_net::time::Time;
@@ -122,10 +123,13 @@ impl Shard {
         }
     }
 
-    /// Prepares the first window of a run.
-    pub fn begin(&mut self) {
+    /// Prepares the first window of a run. `fixed`: no flow is added while it goes on.
+    pub fn begin(&mut self, fixed: bool) {
         self.decide_ahead();
         self.expects = self.has_many_connections();
+        if fixed {
+            self.hosts_decide_ahead();
+        }
         self.start();
     }
 
@@ -135,7 +139,7 @@ impl Shard {
             match std::mem::replace(&mut self.places[at], Place::Switch) {
                 Place::Switch => {}
                 Place::Host(mut host) => {
-                    self.start_node(at, &mut *host);
+                    self.start_host(at, &mut host);
                     self.places[at] = Place::Host(host);
                 }
                 Place::Node(mut node) => {
@@ -170,6 +174,14 @@ impl Shard {
     fn start_node<N: Node + ?Sized>(&mut self, at: usize, node: &mut N) {
         node.start(&mut Cx::new(Time::ZERO, &mut self.effects));
         self.carry_out(node, self.first_node + at, 0);
+    }
+
+    fn start_host(&mut self, at: usize, host: &mut Host) {
+        if !host.is_reported() {
+            return self.start_node(at, host);
+        }
+        host.start(&mut Cx::new(Time::ZERO, &mut self.effects));
+        self.carry_out_ahead(host, self.first_node + at, 0);
     }
 
     /// Accepts the packets that another shard sent.
@@ -257,7 +269,10 @@ impl Shard {
                 self.routes[at] = switch.routes;
             }
             Place::Host(mut host) => {
-                self.handle_in_order(at, &mut *host, items);
+                match host.is_reported() {
+                    true => self.handle_host(at, &mut host, items),
+                    false => self.handle_in_order(at, &mut *host, items),
+                }
                 self.places[at] = Place::Host(host);
             }
             Place::Node(mut node) => {

@@ -338,6 +338,13 @@ impl Builder<'_> {
         external || asks || queue.pfc.is_some() || queue.priorities || self.changes(wires)
     }
 
+    /// Whether packets that wait in a host's card leave in order, although it has classes.
+    fn sends_in_order(&self, wires: &[Wire]) -> bool {
+        let is_paused = self.queue_spec.pfc.is_some();
+        let is_inside = self.outside == Outside::None;
+        is_inside && !is_paused && !self.changes(wires) && self.plan.has_one_class()
+    }
+
     /// The scheme, if it has agents in hosts.
     fn agents(&self) -> Option<&dyn System> {
         self.system.as_deref().filter(|system| system.has_agents())
@@ -407,6 +414,7 @@ impl Builder<'_> {
                 let line = wires.iter().map(|wire| wire.lane.rate).max().unwrap_or_default();
                 Egress::Agent(Box::new(Reaction::new(spec, line)), Loss::default())
             }
+            None if self.pulls(wires) && self.sends_in_order(wires) => Egress::InOrder,
             None if self.pulls(wires) => Egress::Classes,
             None => Egress::Fifo,
         };

@@ -19,6 +19,14 @@ pub trait Agent: Send {
     fn enqueue(&mut self, packet: Packet, cx: &mut Cx<'_>);
     /// The network card is free. Returns the next packet that may leave now, if there is one.
     fn dequeue(&mut self, cx: &mut Cx<'_>) -> Option<Packet>;
+    /// As [`Agent::dequeue`], which has just returned `None`, at the same time. Nothing has happened since.
+    fn dequeue_again(&mut self, cx: &mut Cx<'_>) -> Option<Packet> {
+        self.dequeue(cx)
+    }
+    /// Whether the next call of [`Agent::dequeue`] may do anything, when the packet that it has just returned has left.
+    fn has_more(&self) -> bool {
+        true
+    }
     /// A control message addressed to this host.
     fn control(&mut self, message: &[u8], cx: &mut Cx<'_>);
     /// One of the agent's wake-ups is due.

@@ -26,6 +26,8 @@ pub struct Reaction {
     spec: ReactionSpec,
     line: Rate,
     free: VecDeque<Packet>,
+    /// The bytes of these packets.
+    free_bytes: u64,
     /// By connection. They are served in turn, beginning with `turn`.
     limited: Vec<Limited>,
     turn: usize,
@@ -44,6 +46,7 @@ impl Reaction {
             spec,
             line,
             free: VecDeque::new(),
+            free_bytes: 0,
             limited: Vec::new(),
             turn: 0,
             free_next: false,
@@ -61,7 +64,16 @@ impl Reaction {
             let of_flow = |packet: &Packet| packet.flow == limited.flow;
             limited.waiting = self.free.iter().copied().filter(of_flow).collect();
             self.free.retain(|packet| !of_flow(packet));
+            let held_back: u64 = limited.waiting.iter().map(|packet| u64::from(packet.len)).sum();
+            self.free_bytes -= held_back;
         }
+    }
+
+    /// Takes the first packet of connections without a limiter.
+    fn take_free(&mut self) -> Option<Packet> {
+        let packet = self.free.pop_front()?;
+        self.free_bytes -= u64::from(packet.len);
+        Some(packet)
     }
 
     fn position(&self, flow: u32) -> Result<usize, usize> {
@@ -131,6 +143,7 @@ impl Agent for Reaction {
         if limited.point.limits() || !limited.waiting.is_empty() {
             limited.waiting.push_back(packet);
         } else {
+            self.free_bytes += u64::from(packet.len);
             self.free.push_back(packet);
         }
         cx.kick(PortId(0));
@@ -140,16 +153,26 @@ impl Agent for Reaction {
         // If both limited and free connections can send, they take turns.
         self.free_next = !self.free_next;
         if self.free_next
-            && let Some(packet) = self.free.pop_front()
+            && let Some(packet) = self.take_free()
         {
             return Some(packet);
         }
         let limited = self.ready(cx.now).and_then(|at| self.take(at, cx.now));
-        let packet = limited.or_else(|| self.free.pop_front());
+        let packet = limited.or_else(|| self.take_free());
         if packet.is_none() {
             self.arrange(cx);
         }
         packet
+    }
+
+    fn dequeue_again(&mut self, _cx: &mut Cx<'_>) -> Option<Packet> {
+        self.free_next = !self.free_next;
+        None
+    }
+
+    fn has_more(&self) -> bool {
+        let is_slow = |limited: &Limited| limited.point.limits() || !limited.waiting.is_empty();
+        !self.free.is_empty() || self.limited.iter().any(is_slow)
     }
 
     fn control(&mut self, message: &[u8], cx: &mut Cx<'_>) {
@@ -186,7 +209,7 @@ impl Agent for Reaction {
     }
 
     fn has_room(&self, limit: Bytes) -> bool {
-        self.free.iter().map(|packet| u64::from(packet.len)).sum::<u64>() < limit.0
+        self.free_bytes < limit.0
     }
 
     fn account(&self) -> PacketAccount {

@@ -54,11 +54,12 @@ impl Clock {
         let off = Time::ps(late.unsigned_abs());
         if late < 0 { exact.since(off) } else { exact.after(off) }
     }
-    /// When the transmission of a timeslot begins.
-    pub fn fire(&self, slot: u64) -> Time {
+    /// When a timeslot begins, and when its transmission does.
+    pub fn times(&self, slot: u64) -> (Time, Time) {
         let part = mix64(self.salt ^ slot) >> 32;
         let late = (u128::from(self.jitter.as_ps()) * u128::from(part)) >> 32;
-        self.start(slot).after(Time::ps(late as u64))
+        let start = self.start(slot);
+        (start, start.after(Time::ps(late as u64)))
     }
 }
 

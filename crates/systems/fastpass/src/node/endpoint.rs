@@ -40,6 +40,8 @@ struct Open {
     /// Bytes that may still leave.
     room: u32,
     begun: bool,
+    /// After this time it is too late to begin.
+    last: Time,
 }
 
 /// The counters of an endpoint.
@@ -74,6 +76,8 @@ pub struct Endpoint {
     peers: Peers,
     queues: Queues,
     slots: GrantedSlots,
+    /// A timeslot and its [`Clock::times`].
+    times: (u64, (Time, Time)),
     /// Timeslots that have begun, in order.
     open: VecDeque<Open>,
     losses: LossTrace,
@@ -114,6 +118,7 @@ impl Endpoint {
             peers: Peers::new(&common, host),
             queues: Queues::new(timing.capacity),
             slots: GrantedSlots::new((2 * ahead + most) * u64::from(lanes)),
+            times: (u64::MAX, (Time::MAX, Time::MAX)),
             open: VecDeque::new(),
             losses: LossTrace::new(spec.fault_window, common.apart),
             next_report: Time::ZERO,
@@ -137,6 +142,9 @@ impl Endpoint {
         let session = &mut self.peers.current().session;
         let have = queue.granted.saturating_add(session.pending(dst.0));
         let more = queue.needed.saturating_sub(have);
+        if more == 0 {
+            return;
+        }
         let before = session.demands();
         if session.demand(dst.0, more).is_err() {
             self.counters.refused += u64::from(more);
@@ -249,11 +257,21 @@ impl Endpoint {
     fn is_late(&self, slot: u64, now: Time) -> bool {
         now > self.clock.start(slot).after(self.late)
     }
+    /// When a timeslot begins, and when its transmission does. It is asked for again when its time has come.
+    fn next_times(&mut self, slot: u64) -> (Time, Time) {
+        let (known, times) = self.times;
+        if known == slot {
+            return times;
+        }
+        let times = self.clock.times(slot);
+        self.times = (slot, times);
+        times
+    }
     /// Opens the timeslots whose time has come.
     fn advance(&mut self, cx: &mut Cx<'_>) {
         while let Some(next) = self.slots.next() {
             let next = Granted { slot: next.slot / self.lanes, ..next };
-            let fire = self.clock.fire(next.slot);
+            let (start, fire) = self.next_times(next.slot);
             if fire > cx.now {
                 return self.slot_timer.set_exactly(fire, cx);
             }
@@ -262,6 +280,7 @@ impl Endpoint {
                 granted: next,
                 room: self.common.timing.capacity,
                 begun: false,
+                last: start.after(self.late),
             });
             cx.kick(PortId(0));
         }
@@ -269,8 +288,8 @@ impl Endpoint {
     /// The next packet of the timeslots that are open.
     fn release(&mut self, cx: &mut Cx<'_>) -> Option<Packet> {
         while let Some(open) = self.open.front() {
-            let Open { granted, room, begun } = *open;
-            let late = !begun && self.is_late(granted.slot, cx.now);
+            let Open { granted, room, begun, last } = *open;
+            let late = !begun && cx.now > last;
             let packet = if late { None } else { self.queues.pop(granted.dst, room) };
             if let Some(packet) = packet {
                 return Some(self.leave(packet, cx));
@@ -359,6 +378,10 @@ impl Agent for Endpoint {
         let packet = self.release(cx);
         self.send_messages_if_due(cx);
         packet.or_else(|| self.next_message(cx.now))
+    }
+    fn dequeue_again(&mut self, _cx: &mut Cx<'_>) -> Option<Packet> {
+        // No timeslot is open, and all messages that are due have been sent.
+        None
     }
     fn control(&mut self, message: &[u8], cx: &mut Cx<'_>) {
         match self.peers.sender(message) {

@@ -2,6 +2,7 @@
 
 mod bursts;
 mod expect;
+mod in_order;
 mod late;
 mod news;
 mod nic;
@@ -63,7 +64,7 @@ pub struct HostConfig {
     pub rates: Vec<Rate>,
     /// Where packets wait for the card.
     pub egress: Egress,
-    /// Whether [`Egress::Classes`] has eight strict priorities instead of one queue.
+    /// Whether [`Egress::Classes`] and [`Egress::InOrder`] have eight strict priorities instead of one queue.
     pub priorities: bool,
     /// Whether the switch of its rack sends it messages about paths, and how often they get lost.
     pub news: Option<Loss>,
@@ -422,9 +423,10 @@ impl Node for Host {
 
     fn transmit(&mut self, port: PortId, cx: &mut Cx<'_>) -> Option<Packet> {
         let packet = self.nic.transmit(port, cx);
-        if !self.nic.blocked.is_empty() {
-            self.resume(cx);
+        if self.nic.blocked.is_empty() {
+            return packet.or_else(|| self.nic.transmit_again(cx));
         }
+        self.resume(cx);
         packet.or_else(|| self.nic.transmit(port, cx))
     }
 

@@ -19,6 +19,9 @@ pub enum Egress {
     Fifo,
     /// In eight priority classes, which pause frames can stop.
     Classes,
+    /// As [`Egress::Classes`], but all packets are of one class, and no pause frame comes. The driver may keep packets that
+    /// wait ([`Host::hand_over_queue`](super::Host::hand_over_queue)).
+    InOrder,
     /// In a central scheduler's agent. Messages to it may be lost.
     Agent(Box<dyn Agent>, Loss),
 }
@@ -26,6 +29,8 @@ pub enum Egress {
 /// The packets that wait for the network card.
 enum Waiting {
     InDriver,
+    /// In the driver, which reports each that leaves: the bytes of those that have not been reported.
+    Reported(u64),
     /// By port.
     InClasses(Vec<ClassQueues>, Pool<Packet>),
     WithAgent(Box<dyn Agent>, Loss),
@@ -37,6 +42,8 @@ pub struct Nic {
     routes: Arc<Routes>,
     uplinks: Vec<Uplink>,
     waiting: Waiting,
+    /// Whether packets leave in the order in which they come.
+    in_order: bool,
     tsq_limit: u64,
     /// Own connections waiting for room, in turn.
     pub(super) blocked: VecDeque<u32>,
@@ -52,7 +59,7 @@ pub struct NicConfig {
     pub routes: Arc<Routes>,
     /// Where packets wait.
     pub egress: Egress,
-    /// Whether [`Egress::Classes`] has eight strict priorities instead of one queue.
+    /// Whether [`Egress::Classes`] and [`Egress::InOrder`] have eight strict priorities instead of one queue.
     pub priorities: bool,
     /// The most bytes that transports put into the card's queue (TCP small queues).
     pub tsq_limit: Bytes,
@@ -67,6 +74,7 @@ struct Uplink {
 impl Nic {
     /// A card with one port for each of `paces`.
     pub fn new(config: NicConfig, paces: &[InverseRate]) -> Nic {
+        let in_order = matches!(config.egress, Egress::InOrder);
         let queues = || if config.priorities { ClassQueues::strict() } else { ClassQueues::fifo() };
         Nic {
             node: config.node,
@@ -74,11 +82,12 @@ impl Nic {
             uplinks: paces.iter().map(|&pace| Uplink { pace, free_at: Time::ZERO }).collect(),
             waiting: match config.egress {
                 Egress::Fifo => Waiting::InDriver,
-                Egress::Classes => {
+                Egress::Classes | Egress::InOrder => {
                     Waiting::InClasses(paces.iter().map(|_| queues()).collect(), Pool::default())
                 }
                 Egress::Agent(agent, loss) => Waiting::WithAgent(agent, loss),
             },
+            in_order,
             tsq_limit: config.tsq_limit.0,
             blocked: VecDeque::new(),
             resuming: false,
@@ -114,6 +123,29 @@ impl Nic {
         matches!(self.waiting, Waiting::InDriver)
     }
 
+    /// Leaves packets that wait to the driver, if they leave in order and by one port. Returns whether they do.
+    pub(super) fn hand_over_queue(&mut self) -> bool {
+        let may = self.in_order && self.uplinks.len() == 1 && self.held() == 0;
+        if may {
+            self.waiting = Waiting::Reported(0);
+        }
+        may
+    }
+
+    /// Whether the driver reports each packet that leaves.
+    #[inline]
+    pub(super) fn is_reported(&self) -> bool {
+        matches!(self.waiting, Waiting::Reported(_))
+    }
+
+    /// The driver reports that packets of `len` bytes in total have left.
+    #[inline]
+    pub(super) fn left(&mut self, len: u64) {
+        if let Waiting::Reported(bytes) = &mut self.waiting {
+            *bytes -= len;
+        }
+    }
+
     #[inline]
     fn port_to(&self, dst: HostId, entropy: u16) -> PortId {
         if self.uplinks.len() == 1 {
@@ -132,6 +164,7 @@ impl Nic {
                 let uplink = &self.uplinks[port];
                 uplink.free_at.since(now) < uplink.pace.time_for(self.tsq_limit)
             }
+            Waiting::Reported(bytes) => *bytes < self.tsq_limit,
             Waiting::InClasses(queues, _) => queues[port].bytes() < self.tsq_limit,
             Waiting::WithAgent(agent, _) => agent.has_room(Bytes(self.tsq_limit)),
         }
@@ -154,6 +187,10 @@ impl Nic {
                     uplink.free_at.max(cx.now) + uplink.pace.time_for(u64::from(packet.len));
                 cx.send(port, packet);
             }
+            Waiting::Reported(bytes) => {
+                *bytes += u64::from(packet.len);
+                cx.send(port, packet);
+            }
             Waiting::InClasses(queues, pool) => {
                 queues[port.at()].push(packet, pool);
                 cx.kick(port);
@@ -165,20 +202,25 @@ impl Nic {
     /// The next packet that a pulled port sends.
     pub fn transmit(&mut self, port: PortId, cx: &mut Cx<'_>) -> Option<Packet> {
         match &mut self.waiting {
-            Waiting::InDriver => None,
+            Waiting::InDriver | Waiting::Reported(_) => None,
             Waiting::InClasses(queues, pool) => queues[port.at()].pop(pool).copied(),
             Waiting::WithAgent(agent, _) => agent.dequeue(cx),
         }
     }
 
+    /// As [`Nic::transmit`], which has just returned `None`, if nothing has happened since. Only agents may have a packet.
+    pub(super) fn transmit_again(&mut self, cx: &mut Cx<'_>) -> Option<Packet> {
+        self.agent_mut()?.dequeue_again(cx)
+    }
+
     /// Whether `port` may have a packet to send next. Agents do other work, too, when a packet has left.
     pub fn has_more(&self, port: PortId) -> bool {
         match &self.waiting {
-            Waiting::InDriver => false,
+            Waiting::InDriver | Waiting::Reported(_) => false,
             Waiting::InClasses(queues, _) => {
                 !queues[port.at()].is_empty() || !self.blocked.is_empty()
             }
-            Waiting::WithAgent(..) => true,
+            Waiting::WithAgent(agent, _) => !self.blocked.is_empty() || agent.has_more(),
         }
     }
 
@@ -223,14 +265,15 @@ impl Nic {
     pub fn queued(&self, port: PortId) -> u64 {
         match &self.waiting {
             Waiting::InClasses(queues, _) => queues[port.at()].bytes(),
+            Waiting::Reported(bytes) => *bytes,
             _ => 0,
         }
     }
 
-    /// Packets waiting here, not counting the driver's FIFO.
+    /// Packets waiting here, not counting those in the driver.
     pub fn held(&self) -> u64 {
         match &self.waiting {
-            Waiting::InDriver => 0,
+            Waiting::InDriver | Waiting::Reported(_) => 0,
             Waiting::InClasses(_, pool) => pool.held(),
             Waiting::WithAgent(agent, _) => agent.account().held,
         }

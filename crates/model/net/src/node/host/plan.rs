@@ -56,6 +56,8 @@ pub struct Plan {
     entropy_back: Vec<u16>,
     /// Whether entropies are the numbers of the paths that equal-cost multipath selects.
     numbered: bool,
+    /// Whether all connections that are known before the run have the same class.
+    one_class: bool,
     /// First connection of each sending host, and the total.
     tx_first: Vec<u32>,
     /// By connection: its index among the connections of its receiver.
@@ -128,6 +130,7 @@ impl Plan {
     ) -> Result<Plan, SpecError> {
         refuse_shared_datagrams(&traffic)?;
         let hosts = host_keys.len();
+        let one_class = traffic.conns.windows(2).all(|two| two[0].class == two[1].class);
         let transport_reaction = transport.processing().unwrap_or(REACTION).as_ps();
         let by_source = Grouped::new(hosts, conns(&traffic).map(|(id, c)| (c.src.at(), id)));
         let rx = Grouped::new(hosts, conns(&traffic).map(|(id, c)| (c.dst.at(), id)));
@@ -153,10 +156,15 @@ impl Plan {
             },
             entropy_back: Vec::new(),
             numbered: false,
+            one_class,
             late: LateFlows::default(),
         })
     }
 
+    /// Whether all packets have the same class, unless flows are added during the run.
+    pub fn has_one_class(&self) -> bool {
+        self.one_class
+    }
     /// The connections that `host` sends on: a contiguous range.
     pub fn sends(&self, host: HostId) -> std::ops::Range<u32> {
         self.tx_first[host.at()]..self.tx_first[host.at() + 1]
