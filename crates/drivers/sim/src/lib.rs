@@ -21,6 +21,7 @@ mod departure;
 mod engine;
 pub mod flow;
 mod host_ahead;
+mod host_events;
 mod journal;
 mod line;
 mod links;
