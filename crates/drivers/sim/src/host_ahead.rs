@@ -8,15 +8,14 @@
 
 use crate::ahead_queue::{Ahead, AheadQueue, Started};
 use crate::departure::leaving;
-use crate::line::PORT_MASK;
 use crate::links::{Links, own};
 use crate::network::Place;
 use crate::node_events::NodeEvent;
-use crate::shard::{Item, NONE, Shard};
+use crate::shard::{NONE, Shard};
 use slotline_net::frame::Packet;
 use slotline_net::id::PortId;
 use slotline_net::node::host::Host;
-use slotline_net::node::{Cx, Node, Payloads};
+use slotline_net::node::{Cx, Payloads};
 use slotline_net::time::Time;
 
 impl Shard {
@@ -37,69 +36,6 @@ impl Shard {
         if any {
             links.ahead.resize_with(links.lines.len(), AheadQueue::default);
         }
-    }
-
-    /// Calls a host whose packets wait in the calendar with its events of this window, in order.
-    #[inline(never)]
-    pub fn handle_host(&mut self, at: usize, host: &mut Host, items: &[Item]) {
-        let own_slot = self.links.shared.layout.own(self.first_node + at);
-        for item in items {
-            let entry = self.links.calendar.get(item.position);
-            let (time, to) = (entry.time, entry.to);
-            if to & PORT_MASK == own_slot {
-                let event = NodeEvent::new(time, entry.packet.flow, entry.packet.seq);
-                self.links.node_events.push(event);
-                continue;
-            }
-            self.host_events(at, host, time);
-            self.host_arrival(at, host, (time, to), item.position);
-        }
-        self.host_events(at, host, u64::MAX);
-    }
-
-    /// The own events of the host at `at` before `until`.
-    #[inline]
-    fn host_events(&mut self, at: usize, host: &mut Host, until: u64) {
-        while self.links.node_events.any_before(until) {
-            let event = self.links.node_events.pop();
-            if event.time() < self.links.shared.end {
-                self.host_event(self.first_node + at, host, event);
-            }
-        }
-    }
-
-    fn host_event(&mut self, id: usize, host: &mut Host, event: NodeEvent) {
-        let (time, base) = (event.time(), self.links.shared.layout.first[id]);
-        self.turn = event;
-        // At equal times packets begin to leave before wake-ups and samples.
-        self.links.report_left(base, host, time + 1);
-        let mut cx = Cx::new(Time::ps(time), &mut self.effects);
-        match event.code() {
-            own::FREE => {
-                self.links.line(base).0.disarm();
-                host.resume_blocked(&mut cx);
-            }
-            own::WAKE => host.expire(event.token(), &mut cx),
-            _ => return self.sample(id, host, time),
-        }
-        self.carry_out_ahead(host, id, time);
-    }
-
-    /// A packet arrives at the host.
-    #[inline]
-    fn host_arrival(&mut self, at: usize, host: &mut Host, (time, to): (u64, u32), position: u32) {
-        if time >= self.links.shared.end {
-            return self.leftover.push(*self.links.calendar.get(position));
-        }
-        self.hops += 1;
-        let id = self.first_node + at;
-        let base = self.links.shared.layout.first[id];
-        self.links.report_left(base, host, time);
-        let port = PortId(((to & PORT_MASK) - base) as u16);
-        let packet = self.links.calendar.get(position).packet;
-        self.turn = NodeEvent::new(time, 0, 0);
-        host.receive(port, packet, &mut Cx::new(Time::ps(time), &mut self.effects));
-        self.carry_out_ahead(host, id, time);
     }
 
     /// Carries out the requests that a host made in a call at `now`. If one of its packets begins to leave, connections that
@@ -152,7 +88,7 @@ impl Shard {
 impl Links {
     /// Reports the packets of `port` that have begun to leave before `until` to the host.
     #[inline]
-    fn report_left(&mut self, port: u32, host: &mut Host, until: u64) {
+    pub fn report_left(&mut self, port: u32, host: &mut Host, until: u64) {
         let at = (port - self.first_port) as usize;
         let (queue, mut started) = (&mut self.ahead[at], Started::default());
         queue.started(until).for_each(|ahead| started.add(ahead.leaving.len));

@@ -25,6 +25,7 @@ mod expect;
 pub mod flow;
 mod foreseen;
 mod host_ahead;
+mod host_events;
 mod journal;
 mod line;
 mod links;

@@ -269,10 +269,7 @@ impl Shard {
                 self.routes[at] = switch.routes;
             }
             Place::Host(mut host) => {
-                match host.is_reported() {
-                    true => self.handle_host(at, &mut host, items),
-                    false => self.handle_in_order(at, &mut *host, items),
-                }
+                self.handle_host(at, &mut host, items);
                 self.places[at] = Place::Host(host);
             }
             Place::Node(mut node) => {

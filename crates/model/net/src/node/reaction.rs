@@ -229,6 +229,7 @@ impl Agent for Reaction {
 mod tests {
     use super::*;
     use crate::node::Effects;
+    use proptest::prelude::*;
 
     fn packet(flow: u32) -> Packet {
         Packet { flow, len: 1250, ..Packet::default() }
@@ -308,5 +309,30 @@ mod tests {
         assert_eq!((reaction.notices, reaction.unread), (2, 1));
         let held = reaction.account().held;
         assert_eq!(held, (reaction.queued(HostId(0)) / 1250), "{held}");
+    }
+
+    proptest! {
+        /// Compared with a card that always asks, and asks in the same way when it asks again.
+        #[test]
+        fn a_card_need_not_ask_for_nothing(steps in prop::collection::vec((0u8..8, 0u32..3), 0..200)) {
+            let new = || Reaction::new(ReactionSpec::default(), Rate(1_000_000_000));
+            let (mut asked, mut ours, mut effects) = (new(), new(), Effects::default());
+            for (n, (what, flow)) in (0..).zip(steps) {
+                let mut cx = Cx::new(Time::us(5 * n), &mut effects);
+                match what {
+                    0..=2 => [&mut asked, &mut ours].map(|it| it.enqueue(packet(flow), &mut cx)),
+                    3 => [&mut asked, &mut ours].map(|it| it.control(&notice(flow as u16, 9), &mut cx)),
+                    4 => [&mut asked, &mut ours].map(|it| it.expire(AGENT_TOKENS, &mut cx)),
+                    _ => {
+                        let all = asked.dequeue(&mut cx).or_else(|| asked.dequeue(&mut cx));
+                        let needed = ours.has_more().then(|| ours.dequeue(&mut cx).or_else(|| ours.dequeue_again(&mut cx)));
+                        prop_assert_eq!(all.map(|packet| packet.flow), needed.flatten().map(|packet| packet.flow));
+                        [(); 2]
+                    }
+                };
+                prop_assert_eq!((asked.free_next, asked.awake_at), (ours.free_next, ours.awake_at));
+                prop_assert_eq!(ours.free_bytes, ours.free.iter().map(|packet| u64::from(packet.len)).sum::<u64>());
+            }
+        }
     }
 }

@@ -5,6 +5,8 @@
 //! ([`super::Nic::has_room`]), and when, is the same as if packets waited here.
 
 use super::Host;
+use crate::frame::Packet;
+use crate::id::PortId;
 use crate::node::Cx;
 
 impl Host {
@@ -13,6 +15,12 @@ impl Host {
     /// [`Host::resume_blocked`] each time that one begins to leave while connections wait for room.
     pub fn hand_over_queue(&mut self) -> bool {
         self.shaper.is_none() && self.nic.hand_over_queue()
+    }
+
+    /// Whether packets wait in classes here.
+    #[inline]
+    pub fn has_classes(&self) -> bool {
+        self.nic.has_classes()
     }
 
     /// Whether packets wait in the driver, which reports those that leave.
@@ -25,6 +33,15 @@ impl Host {
     #[inline]
     pub fn left(&mut self, len: u64) {
         self.nic.left(len);
+    }
+
+    /// Takes the next packet of a pulled port, as [`Node::transmit`] does, if it waits in a class. The driver
+    /// then calls [`Host::resume_blocked`] if connections wait for room.
+    ///
+    /// [`Node::transmit`]: crate::node::Node::transmit
+    #[inline]
+    pub fn take_waiting(&mut self, port: PortId) -> Option<&Packet> {
+        if self.shaper.is_some() { None } else { self.nic.take(port) }
     }
 
     /// Whether connections wait for room in the network card.

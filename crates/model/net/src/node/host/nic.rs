@@ -29,8 +29,8 @@ pub enum Egress {
 /// The packets that wait for the network card.
 enum Waiting {
     InDriver,
-    /// In the driver, which reports each that leaves: the bytes of those that have not been reported.
-    Reported(u64),
+    /// In the driver, which reports each that leaves.
+    Reported,
     /// By port.
     InClasses(Vec<ClassQueues>, Pool<Packet>),
     WithAgent(Box<dyn Agent>, Loss),
@@ -69,6 +69,8 @@ struct Uplink {
     pace: InverseRate,
     /// For a FIFO, the time at which it will have sent everything.
     free_at: Time,
+    /// For classes, and where the driver reports what leaves, the bytes that wait.
+    bytes: u64,
 }
 
 impl Nic {
@@ -76,10 +78,11 @@ impl Nic {
     pub fn new(config: NicConfig, paces: &[InverseRate]) -> Nic {
         let in_order = matches!(config.egress, Egress::InOrder);
         let queues = || if config.priorities { ClassQueues::strict() } else { ClassQueues::fifo() };
+        let uplink = |&pace: &InverseRate| Uplink { pace, free_at: Time::ZERO, bytes: 0 };
         Nic {
             node: config.node,
             routes: config.routes,
-            uplinks: paces.iter().map(|&pace| Uplink { pace, free_at: Time::ZERO }).collect(),
+            uplinks: paces.iter().map(uplink).collect(),
             waiting: match config.egress {
                 Egress::Fifo => Waiting::InDriver,
                 Egress::Classes | Egress::InOrder => {
@@ -118,6 +121,12 @@ impl Nic {
         }
     }
 
+    /// Whether packets wait in classes here.
+    #[inline]
+    pub(super) fn has_classes(&self) -> bool {
+        matches!(self.waiting, Waiting::InClasses(..))
+    }
+
     /// Whether packets wait in the driver's FIFO.
     pub fn is_fifo(&self) -> bool {
         matches!(self.waiting, Waiting::InDriver)
@@ -127,7 +136,7 @@ impl Nic {
     pub(super) fn hand_over_queue(&mut self) -> bool {
         let may = self.in_order && self.uplinks.len() == 1 && self.held() == 0;
         if may {
-            self.waiting = Waiting::Reported(0);
+            self.waiting = Waiting::Reported;
         }
         may
     }
@@ -135,15 +144,13 @@ impl Nic {
     /// Whether the driver reports each packet that leaves.
     #[inline]
     pub(super) fn is_reported(&self) -> bool {
-        matches!(self.waiting, Waiting::Reported(_))
+        matches!(self.waiting, Waiting::Reported)
     }
 
     /// The driver reports that packets of `len` bytes in total have left.
     #[inline]
     pub(super) fn left(&mut self, len: u64) {
-        if let Waiting::Reported(bytes) = &mut self.waiting {
-            *bytes -= len;
-        }
+        self.uplinks[0].bytes -= len;
     }
 
     #[inline]
@@ -164,8 +171,7 @@ impl Nic {
                 let uplink = &self.uplinks[port];
                 uplink.free_at.since(now) < uplink.pace.time_for(self.tsq_limit)
             }
-            Waiting::Reported(bytes) => *bytes < self.tsq_limit,
-            Waiting::InClasses(queues, _) => queues[port].bytes() < self.tsq_limit,
+            Waiting::Reported | Waiting::InClasses(..) => self.uplinks[port].bytes < self.tsq_limit,
             Waiting::WithAgent(agent, _) => agent.has_room(Bytes(self.tsq_limit)),
         }
     }
@@ -187,11 +193,12 @@ impl Nic {
                     uplink.free_at.max(cx.now) + uplink.pace.time_for(u64::from(packet.len));
                 cx.send(port, packet);
             }
-            Waiting::Reported(bytes) => {
-                *bytes += u64::from(packet.len);
+            Waiting::Reported => {
+                self.uplinks[0].bytes += u64::from(packet.len);
                 cx.send(port, packet);
             }
             Waiting::InClasses(queues, pool) => {
+                self.uplinks[port.at()].bytes += u64::from(packet.len);
                 queues[port.at()].push(packet, pool);
                 cx.kick(port);
             }
@@ -202,10 +209,19 @@ impl Nic {
     /// The next packet that a pulled port sends.
     pub fn transmit(&mut self, port: PortId, cx: &mut Cx<'_>) -> Option<Packet> {
         match &mut self.waiting {
-            Waiting::InDriver | Waiting::Reported(_) => None,
-            Waiting::InClasses(queues, pool) => queues[port.at()].pop(pool).copied(),
+            Waiting::InDriver | Waiting::Reported => None,
+            Waiting::InClasses(..) => self.take(port).copied(),
             Waiting::WithAgent(agent, _) => agent.dequeue(cx),
         }
+    }
+
+    /// The next packet that a pulled port sends, if it waits in a class.
+    #[inline]
+    pub(super) fn take(&mut self, port: PortId) -> Option<&Packet> {
+        let Waiting::InClasses(queues, pool) = &mut self.waiting else { return None };
+        let packet = queues[port.at()].pop(pool)?;
+        self.uplinks[port.at()].bytes -= u64::from(packet.len);
+        Some(packet)
     }
 
     /// As [`Nic::transmit`], which has just returned `None`, if nothing has happened since. Only agents may have a packet.
@@ -216,7 +232,7 @@ impl Nic {
     /// Whether `port` may have a packet to send next. Agents do other work, too, when a packet has left.
     pub fn has_more(&self, port: PortId) -> bool {
         match &self.waiting {
-            Waiting::InDriver | Waiting::Reported(_) => false,
+            Waiting::InDriver | Waiting::Reported => false,
             Waiting::InClasses(queues, _) => {
                 !queues[port.at()].is_empty() || !self.blocked.is_empty()
             }
@@ -264,8 +280,7 @@ impl Nic {
     /// Bytes waiting for a port here.
     pub fn queued(&self, port: PortId) -> u64 {
         match &self.waiting {
-            Waiting::InClasses(queues, _) => queues[port.at()].bytes(),
-            Waiting::Reported(bytes) => *bytes,
+            Waiting::InClasses(..) | Waiting::Reported => self.uplinks[port.at()].bytes,
             _ => 0,
         }
     }
@@ -273,7 +288,7 @@ impl Nic {
     /// Packets waiting here, not counting those in the driver.
     pub fn held(&self) -> u64 {
         match &self.waiting {
-            Waiting::InDriver | Waiting::Reported(_) => 0,
+            Waiting::InDriver | Waiting::Reported => 0,
             Waiting::InClasses(_, pool) => pool.held(),
             Waiting::WithAgent(agent, _) => agent.account().held,
         }

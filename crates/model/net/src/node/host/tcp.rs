@@ -188,26 +188,22 @@ impl Host {
     pub(super) fn resume(&mut self, cx: &mut Cx<'_>) {
         while let Some(&place) = self.nic.blocked.front() {
             let place = place as usize;
-            let Some(mut tcp) = self.senders[place].take() else {
-                self.nic.blocked.pop_front();
-                continue;
-            };
-            let room = self.nic.has_room(tcp.header.peer, tcp.header.entropy, cx.now);
-            if room {
-                self.nic.blocked.pop_front();
-                match tcp.next_packet(&self.plan.transport, cx.now) {
-                    Some(packet) => {
-                        self.emit(packet, cx);
-                        self.nic.blocked.push_back(place as u32);
-                    }
-                    None => tcp.blocked = false,
-                }
-                self.arm_timeout(place, &mut tcp, cx);
-            }
-            self.senders[place] = Some(tcp);
-            if !room {
+            if let Some(tcp) = &self.senders[place]
+                && !self.nic.has_room(tcp.header.peer, tcp.header.entropy, cx.now)
+            {
                 return self.ask_resume(cx);
             }
+            self.nic.blocked.pop_front();
+            let Some(mut tcp) = self.senders[place].take() else { continue };
+            match tcp.next_packet(&self.plan.transport, cx.now) {
+                Some(packet) => {
+                    self.emit(packet, cx);
+                    self.nic.blocked.push_back(place as u32);
+                }
+                None => tcp.blocked = false,
+            }
+            self.arm_timeout(place, &mut tcp, cx);
+            self.senders[place] = Some(tcp);
         }
     }
 
