@@ -7,11 +7,12 @@
 
 use crate::ahead_queue::AheadQueue;
 use crate::departure::{Departs, Source, leaving};
+use crate::item::{Item, NONE};
 use crate::line::PORT_MASK;
 use crate::links::{Links, own};
 use crate::network::Place;
 use crate::node_events::NodeEvent;
-use crate::shard::{Item, NONE, Shard};
+use crate::shard::Shard;
 use slotline_net::frame::Packet;
 use slotline_net::id::PortId;
 use slotline_net::node::egress::{Leaving, Passage, Sends};

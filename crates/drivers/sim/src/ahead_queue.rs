@@ -31,7 +31,7 @@ impl Started {
 }
 
 /// The number of places of a queue that has been used. The fewer there are, the more often departures have to be reported.
-const LEAST: usize = 8;
+const LEAST: usize = 16;
 
 /// The packets of a port, in the order in which they start. Their memory is a ring whose length is a power of two.
 #[derive(Default)]

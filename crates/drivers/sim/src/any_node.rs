@@ -1,10 +1,11 @@
 //! Nodes that are called through their trait. A packet that such a node only passes on is not copied to it and back, and its
 //! requests are looked at only if there are any.
 
+use crate::item::Item;
 use crate::line::{Discipline, PORT_MASK};
 use crate::links::own;
 use crate::node_events::NodeEvent;
-use crate::shard::{Item, Shard};
+use crate::shard::Shard;
 use slotline_net::id::PortId;
 use slotline_net::node::{Cx, DropReason, Node};
 use slotline_net::time::Time;

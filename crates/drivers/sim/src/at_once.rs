@@ -7,9 +7,10 @@
 //! node.
 
 use crate::departure::{Source, leaving};
+use crate::item::{Item, NONE};
 use crate::line::{Discipline, PORT_MASK};
 use crate::node_events::NodeEvent;
-use crate::shard::{Item, NONE, Shard};
+use crate::shard::Shard;
 use slotline_net::id::PortId;
 use slotline_net::node::Cx;
 use slotline_net::node::egress::Stored;

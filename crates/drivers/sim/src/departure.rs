@@ -2,9 +2,9 @@
 
 use crate::ahead_queue::{Ahead, Started};
 use crate::calendar::{Calendar, Entry};
+use crate::item::Item;
 use crate::line::Discipline;
 use crate::links::{Links, own};
-use crate::shard::Item;
 use slotline_net::frame::Packet;
 use slotline_net::id::PortId;
 use slotline_net::node::Payloads;

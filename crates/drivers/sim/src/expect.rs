@@ -1,7 +1,8 @@
 //! Requests of state that the hosts of a window need, so that their cache misses overlap.
 
+use crate::item::NONE;
 use crate::network::Place;
-use crate::shard::{NONE, Shard};
+use crate::shard::Shard;
 use slotline_net::frame::{Kind, Packet};
 use slotline_net::node::host::Host;
 

@@ -5,10 +5,11 @@
 //! the departures of all packets of a port are certain again, they go into the calendar together.
 
 use crate::departure::{Departs, Source, leaving};
+use crate::item::Item;
 use crate::line::PORT_MASK;
 use crate::links::own;
 use crate::node_events::NodeEvent;
-use crate::shard::{Item, Shard};
+use crate::shard::Shard;
 use slotline_net::id::PortId;
 use slotline_net::node::egress::{Leaving, Passage, Stored};
 use slotline_net::node::{Cx, Foresight, Way};

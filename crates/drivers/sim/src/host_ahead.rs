@@ -8,10 +8,11 @@
 
 use crate::ahead_queue::{Ahead, AheadQueue, Started};
 use crate::departure::leaving;
+use crate::item::NONE;
 use crate::links::{Links, own};
 use crate::network::Place;
 use crate::node_events::NodeEvent;
-use crate::shard::{NONE, Shard};
+use crate::shard::Shard;
 use slotline_net::frame::Packet;
 use slotline_net::id::PortId;
 use slotline_net::node::host::Host;

@@ -3,10 +3,11 @@
 //! Packets of some hosts wait in the calendar (`host_ahead.rs`). Others select each packet when their port is free. If that
 //! packet waits in a class, it is copied from there to the calendar, without what the ports of other nodes may need.
 
+use crate::item::Item;
 use crate::line::{Discipline, PORT_MASK};
 use crate::links::own;
 use crate::node_events::NodeEvent;
-use crate::shard::{Item, Shard};
+use crate::shard::Shard;
 use slotline_net::id::PortId;
 use slotline_net::node::host::Host;
 use slotline_net::node::{Cx, Node};

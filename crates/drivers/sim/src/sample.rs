@@ -1,10 +1,11 @@
 //! Periodic samples of ports.
 
 use crate::calendar::Windows;
+use crate::item::Item;
 use crate::line::Discipline;
 use crate::links::own;
 use crate::node_events::NodeEvent;
-use crate::shard::{Item, Shard};
+use crate::shard::Shard;
 use slotline_net::id::{NodeId, PortId};
 use slotline_net::node::Node;
 use slotline_net::time::Time;

@@ -5,47 +5,19 @@
 
 use crate::ahead::any_switch;
 use crate::calendar::{Entry, Taken, Windows};
-use crate::engine::LONGEST_WINDOW;
+use crate::item::{Item, NONE, sort};
 use crate::line::{ColdState, Line, PORT_MASK};
 use crate::links::{Links, Mail, Shared, own};
 use crate::network::Place;
 use crate::node_events::NodeEvent;
+use crate::plain_switch::PlainSwitch;
 use crate::sample::{Sample, window_of};
-use slotline_net::frame::Packet;
 use slotline_net::id::{NodeId, PortId};
 use slotline_net::node::host::Host;
-use slotline_net::node::{Change, Cx, DropReason, Effects, Node, PacketAccount, Payloads};
+use slotline_net::node::{Change, Cx, DropReason, Effects, Node, Payloads};
 use slotline_net::route::Routes;
 use slotline_net::time::Time;
 use std::sync::Arc;
-
-/// An event of one node in a window. The key is made of the time since the window's start and the port. The others
-/// are the position of the event in the calendar and, at a switch, the port by which the packet leaves.
-#[derive(Clone, Copy)]
-pub(crate) struct Item {
-    key: u64,
-    pub position: u32,
-    pub out: u32,
-}
-
-impl Item {
-    /// The index of the port of arrival, or the node's own slot.
-    #[inline]
-    pub fn port(&self) -> u32 {
-        self.key as u32 & PORT_MASK
-    }
-    /// The time, in a window that begins at `start`.
-    #[inline]
-    pub fn time(&self, start: u64) -> u64 {
-        start + (self.key >> PORT_BITS)
-    }
-}
-
-const PORT_BITS: u32 = PORT_MASK.count_ones();
-/// No event has a higher key: windows are shorter than [`LONGEST_WINDOW`].
-const LAST_KEY: u64 = LONGEST_WINDOW << PORT_BITS;
-/// No position, and no port.
-pub(crate) const NONE: u32 = u32::MAX;
 
 /// The nodes and links of a shard.
 pub(crate) struct Part {
@@ -243,8 +215,7 @@ impl Shard {
         let mut position = std::mem::replace(&mut self.last[at], NONE);
         while position != NONE {
             let entry = self.links.calendar.get(position);
-            let key = (entry.time - start) << PORT_BITS | u64::from(entry.to & PORT_MASK);
-            items.push(Item { key, position, out: NONE });
+            items.push(Item::new(entry, position, start));
             position = self.chain[position as usize];
         }
         sort(items);
@@ -429,99 +400,5 @@ fn forward<const RECORDED: bool>(
         }
         let now = item.time(links.window_start);
         links.forward::<RECORDED>(item.out, item.position, now, payloads);
-    }
-}
-
-/// Sorts by key, stably: packets that enter from outside at the same time keep their order. Short lists (nearly all of
-/// them) are ranked instead of sorted, because their order is random, and a comparison without a branch costs a tenth of
-/// a misprediction.
-#[inline]
-fn sort(items: &mut Vec<Item>) {
-    match items.len() {
-        0 | 1 => {}
-        2 => rank::<2>(items),
-        3..=4 => rank::<4>(items),
-        5..=8 => rank::<8>(items),
-        9..=16 => rank::<16>(items),
-        17..=32 => rank::<32>(items),
-        _ => items.sort_by_key(|item| item.key),
-    }
-}
-
-/// Moves each of up to `N` items to the place that the number of smaller ones gives it. Copies have a
-/// length known to the compiler: padding is cheaper than a call for each short list.
-#[inline]
-fn rank<const N: usize>(items: &mut Vec<Item>) {
-    let len = items.len();
-    while items.len() < N {
-        items.push(Item { key: LAST_KEY, position: NONE, out: NONE });
-    }
-    let Some(places) = items.first_chunk_mut::<N>() else { return };
-    let given = *places;
-    let ranks = ranks(&given);
-    for at in 0..N {
-        places[ranks[at] as usize & (N - 1)] = given[at];
-    }
-    items.truncate(len);
-}
-
-/// By item, the number of those that come before it. Each is compared with all at once, in vectors of the processor, which
-/// compare signed numbers. At equal keys the earlier item comes first, as if the key of the later one were larger by one.
-#[inline]
-fn ranks<const N: usize>(items: &[Item; N]) -> [i64; N] {
-    let keys: [i64; N] = std::array::from_fn(|at| items[at].key as i64);
-    let mut ranks = [0; N];
-    for (one, key) in keys.iter().enumerate() {
-        for other in 0..N {
-            ranks[other] += i64::from(*key < keys[other] + i64::from(other > one));
-        }
-    }
-    ranks
-}
-
-/// A plain switch as a node, for windows in which it has events other than packets.
-struct PlainSwitch {
-    id: NodeId,
-    routes: Arc<Routes>,
-}
-
-impl Node for PlainSwitch {
-    fn start(&mut self, _cx: &mut Cx<'_>) {}
-    fn receive(&mut self, _port: PortId, packet: Packet, cx: &mut Cx<'_>) {
-        match self.routes.next(self.id, packet.dst, packet.entropy) {
-            Some(port) => cx.send(port, packet),
-            None => cx.drop(&packet, DropReason::NoRoute),
-        }
-    }
-    fn transmit(&mut self, _port: PortId, _cx: &mut Cx<'_>) -> Option<Packet> {
-        None
-    }
-    fn expire(&mut self, _token: u32, _cx: &mut Cx<'_>) {}
-    fn change(&mut self, change: &Change, _cx: &mut Cx<'_>) {
-        if let Change::Routes(routes) = change {
-            self.routes = Arc::clone(routes);
-        }
-    }
-    fn account(&self) -> PacketAccount {
-        PacketAccount::default()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    proptest! {
-        /// Lists of all lengths, with many equal keys.
-        #[test]
-        fn equal_keys_keep_their_order(
-            keys in prop::collection::vec(prop_oneof![0u64..3, LAST_KEY - 3..=LAST_KEY], 0..200),
-        ) {
-            let item = |(position, key)| Item { key, position, out: NONE };
-            let mut items: Vec<Item> = (0..).zip(keys).map(item).collect();
-            sort(&mut items);
-            prop_assert!(items.is_sorted_by_key(|item| (item.key, item.position)));
-        }
     }
 }

@@ -76,8 +76,11 @@ impl Settings for RedSpec {
 pub struct Red {
     spec: RedSpec,
     mtu: u64,
-    /// The time of a full-sized packet, the article's `s`. With it, the average decays while the queue is idle.
-    slot: Time,
+    /// The time of a full-sized packet in ps, the article's `s`. With it, the average decays while the queue is idle.
+    slot: f64,
+    /// The thresholds in bytes.
+    min: f64,
+    max: f64,
     /// The average before the decay for `missed`.
     average: f64,
     /// The packets that could have been sent in idle times for which the average has not yet decayed.
@@ -92,8 +95,9 @@ pub struct Red {
 impl Red {
     /// An empty queue drained at `pace`; `mtu` is its largest packet in bytes on the wire.
     pub fn new(spec: RedSpec, pace: InverseRate, mtu: u64, rng: Stream) -> Red {
-        let (slot, decay) = (pace.time_for(mtu), libm::log1p(-spec.weight));
-        Red { spec, mtu, slot, average: 0.0, missed: 0.0, decay, passed: 0.0, rng }
+        let (slot, decay) = (in_ps(pace.time_for(mtu)), libm::log1p(-spec.weight));
+        let (min, max) = (float(spec.min.0), float(spec.max.0));
+        Red { spec, mtu, slot, min, max, average: 0.0, missed: 0.0, decay, passed: 0.0, rng }
     }
 
     /// Loads what every packet needs.
@@ -105,6 +109,7 @@ impl Red {
     /// Handles the arrival of a packet of `len` bytes at a backlog of `backlog` bytes. `idle_since` is given if the
     /// queue is empty. Between the thresholds, a packet that can be marked is marked if the queue uses ECN. If the
     /// average is so high that every packet is chosen, packets are dropped (RFC 3168, 7).
+    #[inline]
     pub fn arrive(
         &mut self,
         backlog: u64,
@@ -119,7 +124,7 @@ impl Red {
             self.passed = 0.0;
             return Verdict::Pass;
         }
-        if chance < 1.0 && !self.selects(chance * len as f64 / self.mtu as f64) {
+        if chance < 1.0 && !self.selects(chance * float(len) / float(self.mtu)) {
             self.passed += 1.0;
             return Verdict::Pass;
         }
@@ -133,13 +138,13 @@ impl Red {
         match idle_since {
             None => {
                 self.catch_up();
-                self.average += self.spec.weight * (backlog as f64 - self.average);
+                self.average += self.spec.weight * (float(backlog) - self.average);
             }
             // A zero average stays zero.
             Some(_) if self.average == 0.0 => {}
             Some(since) => {
-                self.missed += now.since(since).as_ps() as f64 / self.slot.as_ps() as f64;
-                if self.average >= self.spec.min.0 as f64 {
+                self.missed += in_ps(now.since(since)) / self.slot;
+                if self.average >= self.min {
                     self.catch_up();
                 }
             }
@@ -156,8 +161,8 @@ impl Red {
 
     /// The article's `p_b` for a full-sized packet: 0 below `min`, 1 if every packet is chosen.
     fn chance(&self) -> f64 {
-        let RedSpec { min, max, max_p, gentle, .. } = self.spec;
-        let (min, max) = (min.0 as f64, max.0 as f64);
+        let RedSpec { max_p, gentle, .. } = self.spec;
+        let Red { min, max, .. } = *self;
         if self.average < min {
             0.0
         } else if self.average < max {
@@ -176,6 +181,15 @@ impl Red {
     }
 }
 
+/// A number far below 2⁶³. Signed numbers are converted by one instruction.
+fn float(number: u64) -> f64 {
+    number as i64 as f64
+}
+
+fn in_ps(time: Time) -> f64 {
+    float(time.as_ps())
+}
+
 impl Discipline for Red {
     #[inline]
     fn arrive(&mut self, arrival: &Arrival) -> Verdict {
@@ -185,7 +199,7 @@ impl Discipline for Red {
     }
 
     fn set_pace(&mut self, pace: InverseRate) {
-        self.slot = pace.time_for(self.mtu);
+        self.slot = in_ps(pace.time_for(self.mtu));
     }
 
     #[inline]

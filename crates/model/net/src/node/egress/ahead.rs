@@ -1,0 +1,257 @@
+//! Packets that wait outside of the queues of a port, because their departures were certain when they arrived.
+
+use super::{Egress, Foreseen, Leaving, Passage, Sends, Stored};
+use crate::aqm::{Arrival, Departure, Discipline, Left, Marker, Verdict};
+use crate::frame::{ECT, Packet};
+use crate::node::DropReason;
+use crate::node::pool::Pool;
+use crate::time::Time;
+
+impl Egress {
+    /// Whether the departure of a packet of `queue` that arrives and is to wait for `wait` is certain already: it leaves
+    /// after all packets that are here, and before others of its class. Its queue is not paused.
+    #[inline(always)]
+    fn foresees(&self, queue: usize, leaving: &Leaving, wait: Time) -> bool {
+        debug_assert!(!self.queues.is_paused(queue), "a queue that may send");
+        self.up
+            && self.queues.is_empty()
+            && (self.last_start < leaving.since || self.current_queue == queue)
+            && self.reserved != leaving.class
+            && (self.marks_above.is_some() || self.markers[queue].passes(wait))
+    }
+
+    /// When a packet of `len` bytes that arrives at `now` is sent, if no packet waits in the queues.
+    #[inline(always)]
+    pub fn sends(&self, len: u16, now: Time) -> Sends {
+        let until = self.whole.until;
+        let start = until.max(now);
+        let waits = until >= now && until > Time::ZERO;
+        Sends { start, end: start + self.time_for(len), waits }
+    }
+
+    /// As [`Egress::pass`], where the discipline does not hear of departures, so that they can be reported at any time. If
+    /// `THRESHOLD`, it only compares with a threshold. `may_wait` says whether the packet may wait outside until it has been
+    /// sent at a time. Then its departure is reported even if it leaves at once: whether a packet waits cannot be predicted,
+    /// and code that does not branch on it is faster.
+    #[inline(always)]
+    pub fn pass_on_arrival<const THRESHOLD: bool>(
+        &mut self,
+        packet: &Packet,
+        now: Time,
+        may_wait: impl FnOnce(Time) -> bool,
+        admits: impl FnOnce(u64) -> bool,
+    ) -> Result<Foreseen, Passage> {
+        let (len, class, ect) = (packet.len, packet.class, packet.has(ECT));
+        let queue = self.queues.queue_of_class(class);
+        if !self.up || !self.queues.is_empty() || self.reserved == class {
+            return Err(Passage::Uncertain);
+        }
+        if queue != self.current_queue {
+            if self.last_start >= now {
+                return Err(Passage::Uncertain);
+            }
+            self.turn_to(queue);
+        }
+        let sends = self.sends(len, now);
+        if sends.end - now > self.room || !admits(self.ahead) {
+            return Err(Passage::NoRoom);
+        }
+        let is_reported = may_wait(sends.end);
+        if !is_reported && sends.waits {
+            return Err(Passage::Uncertain);
+        }
+        let (flags, notifies) = match self.marks_above {
+            Some(above) if THRESHOLD => {
+                let wait = self.current.until.since(now.max(self.current.begins));
+                let flags = if wait > above { self.mark_long(class, ect) } else { 0 };
+                (flags, false)
+            }
+            _ => match self.judge_ahead(queue, (len, class, ect), now, true) {
+                Passage::Sent(flags) => (flags, false),
+                Passage::Notified => (0, true),
+                other => return Err(other),
+            },
+        };
+        self.follow(&sends, now);
+        if is_reported {
+            self.ahead += u64::from(len);
+        } else {
+            self.stats.classes[usize::from(class)].count(len);
+        }
+        let at_once = Time::ps(u64::from(!sends.waits));
+        let waits_until = sends.start.since(at_once);
+        Ok(Foreseen { waits_until, end: sends.end, is_reported, flags, notifies })
+    }
+
+    /// Admits a packet that arrives, and is sent as `sends` says without entering the queues, if its departure is
+    /// certain. `admits` says whether a queue of so many bytes may have it. If `all_reported`, departures up to now have
+    /// been reported.
+    #[inline(always)]
+    pub fn pass(
+        &mut self,
+        leaving: &Leaving,
+        sends: &Sends,
+        all_reported: bool,
+        admits: impl FnOnce(u64) -> bool,
+    ) -> Passage {
+        let Leaving { class, ect, since: now, .. } = *leaving;
+        let queue = self.queues.queue_of_class(class);
+        if !self.foresees(queue, leaving, sends.start - now) {
+            return Passage::Uncertain;
+        }
+        debug_assert_eq!(sends.start, now + self.whole.backlog(now).wait, "the port and its load");
+        let has_room = sends.end - now <= self.room && admits(self.bytes_ahead(queue));
+        if !has_room && !all_reported {
+            return Passage::NoRoom;
+        }
+        let passage = match self.marks_above {
+            None => self.judge_ahead(queue, (leaving.len, class, ect), now, has_room),
+            Some(above) if has_room => {
+                let load = self.load(queue);
+                let wait = load.until.since(now.max(load.begins));
+                Passage::Sent(self.mark(class, (wait > above) & ect))
+            }
+            Some(_) => Passage::Refused(DropReason::Full),
+        };
+        if !matches!(passage, Passage::Refused(_)) {
+            self.push_ahead(queue, leaving, sends);
+        }
+        passage
+    }
+
+    /// The verdict of the queue's policy on a packet whose departure is certain.
+    #[inline(never)]
+    fn judge_ahead(
+        &mut self,
+        queue: usize,
+        (len, class, ect): (u16, u8, bool),
+        now: Time,
+        has_room: bool,
+    ) -> Passage {
+        let backlog = self.load(queue).backlog(now);
+        let arrival = Arrival { now, backlog, pace: self.pace, len: len.into(), ect };
+        match self.markers[queue].arrive(&arrival) {
+            Verdict::Drop => Passage::Refused(DropReason::Early),
+            _ if !has_room => Passage::Refused(DropReason::Full),
+            Verdict::Notify(what) => {
+                self.feedback = what;
+                Passage::Notified
+            }
+            verdict => Passage::Sent(self.mark(class, verdict == Verdict::Mark)),
+        }
+    }
+
+    /// Counts a packet that is sent without entering the queues.
+    #[inline(always)]
+    fn push_ahead(&mut self, queue: usize, leaving: &Leaving, sends: &Sends) {
+        if queue != self.current_queue {
+            self.turn_to(queue);
+        }
+        self.follow(sends, leaving.since);
+        if sends.waits {
+            self.ahead += u64::from(leaving.len);
+        } else {
+            let decides = self.marks_above.is_none() && self.markers[0].decides_on_departure();
+            self.depart(leaving, leaving.since, decides);
+        }
+    }
+
+    /// Adds a packet of the current queue, which arrives at `now` and does not enter the queues, to the loads.
+    #[inline(always)]
+    fn follow(&mut self, sends: &Sends, now: Time) {
+        self.last_start = sends.start;
+        self.current.follow(sends.end - sends.start, now, sends.start);
+        self.whole.until = sends.end;
+        self.whole.peak = self.whole.peak.max(sends.end - now);
+    }
+
+    /// Counts a packet that leaves at `now` and did not enter the queues. The discipline hears of it if it `decides`.
+    #[inline(always)]
+    fn depart(&mut self, leaving: &Leaving, now: Time, decides: bool) {
+        self.stats.classes[usize::from(leaving.class)].count(leaving.len);
+        if decides {
+            let marker = &mut self.markers[self.queues.queue_of_class(leaving.class)];
+            let (sojourn, left) = (now.since(leaving.since), Left::Bytes(self.ahead));
+            let verdict = marker.leave(&Departure { now, sojourn, left, ect: leaving.ect });
+            debug_assert_eq!(verdict, Verdict::Pass, "the discipline promised to pass it");
+        }
+    }
+
+    /// Loads what every packet needs.
+    #[inline]
+    pub fn touch(&self) -> u64 {
+        let is_called = self.marks_above.is_none();
+        let marker = is_called && matches!(self.markers.first(), Some(Marker::DropTail(_)));
+        let (current, whole) = (self.current.until.as_ps(), self.whole.until.as_ps());
+        current ^ whole ^ u64::from(marker) ^ u64::from(self.up)
+    }
+
+    /// Packets outside of the queues have left, each at a time. Returns their bytes.
+    #[inline]
+    pub fn pop_ahead<'a>(&mut self, departures: impl Iterator<Item = (&'a Leaving, Time)>) -> u64 {
+        if self.marks_above.is_none() && self.markers[0].decides_on_departure() {
+            return self.pop_decided(departures);
+        }
+        // Packets of one class after the other are counted at once.
+        let (mut all, mut sent, mut class) = (0, (0, 0), 0);
+        for (leaving, _) in departures {
+            if leaving.class != class {
+                self.stats.classes[usize::from(class)].add_sent(sent);
+                (sent, class) = ((0, 0), leaving.class);
+            }
+            sent = (sent.0 + 1, sent.1 + u64::from(leaving.len));
+            all += u64::from(leaving.len);
+        }
+        self.stats.classes[usize::from(class)].add_sent(sent);
+        self.ahead -= all;
+        all
+    }
+
+    /// As [`Egress::pop_ahead`], where the discipline hears of each packet that leaves.
+    fn pop_decided<'a>(&mut self, departures: impl Iterator<Item = (&'a Leaving, Time)>) -> u64 {
+        let mut all = 0;
+        for (leaving, now) in departures {
+            self.ahead -= u64::from(leaving.len);
+            all += u64::from(leaving.len);
+            self.depart(leaving, now, true);
+        }
+        all
+    }
+
+    /// Queues a packet that waited outside of the queues.
+    pub fn take_back(&mut self, stored: Stored, pool: &mut Pool<Stored>) {
+        let time = self.time_for(stored.packet.len);
+        self.ahead -= u64::from(stored.packet.len);
+        self.last_start = Time::ZERO;
+        self.load_mut(self.queues.queue_of(&stored.packet)).take_back(time);
+        self.whole.take_back(time);
+        self.queues.push(stored, pool);
+    }
+
+    /// The time to send what all queues hold, and what waits outside of them.
+    #[inline]
+    pub fn wait(&self, now: Time) -> Time {
+        self.whole.wait(now)
+    }
+
+    /// When the last packet that waits here has left, if all leave in the order in which they arrived, as they are, after
+    /// `busy_until`.
+    pub fn drained(&self, busy_until: Time) -> Option<Time> {
+        let in_order = self.up && self.is_plain && self.loads.len() == 1;
+        let is_certain = in_order && self.marks_above.is_some() && self.whole.until == busy_until;
+        is_certain.then_some(busy_until + self.whole.queued)
+    }
+
+    /// Takes out the first packet, which waits outside of the queues from now on and starts at `start`. All packets
+    /// [leave in order](Egress::drained).
+    pub fn give_away(&mut self, start: Time, pool: &mut Pool<Stored>) -> Option<Stored> {
+        let stored = *self.queues.pop(pool)?;
+        let time = self.time_for(stored.packet.len);
+        for load in [&mut self.current, &mut self.whole] {
+            load.pop(time, start);
+        }
+        self.last_start = start;
+        self.ahead += u64::from(stored.packet.len);
+        Some(stored)
+    }
+}
