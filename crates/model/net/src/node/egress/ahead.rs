@@ -60,18 +60,7 @@ impl Egress {
         if !is_reported && sends.waits {
             return Err(Passage::Uncertain);
         }
-        let (flags, notifies) = match self.marks_above {
-            Some(above) if THRESHOLD => {
-                let wait = self.current.until.since(now.max(self.current.begins));
-                let flags = if wait > above { self.mark_long(class, ect) } else { 0 };
-                (flags, false)
-            }
-            _ => match self.judge_ahead(queue, (len, class, ect), now, true) {
-                Passage::Sent(flags) => (flags, false),
-                Passage::Notified => (0, true),
-                other => return Err(other),
-            },
-        };
+        let (flags, notifies) = self.flags::<THRESHOLD>((len, class, ect), now)?;
         self.follow(&sends, now);
         if is_reported {
             self.ahead += u64::from(len);
@@ -81,6 +70,24 @@ impl Egress {
         let at_once = Time::ps(u64::from(!sends.waits));
         let waits_until = sends.start.since(at_once);
         Ok(Foreseen { waits_until, end: sends.end, is_reported, flags, notifies })
+    }
+
+    /// The flags to add to a packet of the current queue, for which there is room, and whether its sender is to be notified.
+    #[inline(always)]
+    fn flags<const THRESHOLD: bool>(
+        &mut self,
+        (len, class, ect): (u16, u8, bool),
+        now: Time,
+    ) -> Result<(u8, bool), Passage> {
+        if THRESHOLD && let Some(above) = self.marks_above {
+            let wait = self.current.until.since(now.max(self.current.begins));
+            return Ok((if wait > above { self.mark_long(class, ect) } else { 0 }, false));
+        }
+        match self.judge_ahead(self.current_queue, (len, class, ect), now, true) {
+            Passage::Sent(flags) => Ok((flags, false)),
+            Passage::Notified => Ok((0, true)),
+            refused => Err(refused),
+        }
     }
 
     /// Admits a packet that arrives, and is sent as `sends` says without entering the queues, if its departure is
