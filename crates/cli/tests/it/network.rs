@@ -6,7 +6,7 @@ use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
 /// The longest time for which a test waits for a daemon, on a busy machine.
-pub const PATIENCE: Duration = Duration::from_secs(30);
+pub const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The namespaces, which end with this value. The folder has the configuration, the sockets and the logs of daemons.
 pub struct Network {
