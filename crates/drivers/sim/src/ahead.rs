@@ -37,13 +37,7 @@ impl Shard {
             }
             let Some((item, after)) = rest.split_first() else { break };
             rest = after;
-            let entry = self.links.calendar.get(item.position);
-            let (time, to) = (entry.time, entry.to);
-            if to & PORT_MASK == own_slot {
-                let event = NodeEvent::new(time, entry.packet.flow, entry.packet.seq);
-                self.links.node_events.push(event);
-                continue;
-            }
+            let Some((time, to)) = self.links.arrival_at(item.position, own_slot) else { continue };
             self.switch_events(at, switch, time);
             self.switch_arrival((at, base), switch, (time, to), item);
         }

@@ -21,13 +21,7 @@ impl Shard {
         }
         let own_slot = self.links.shared.layout.own(self.first_node + at);
         for item in items {
-            let entry = self.links.calendar.get(item.position);
-            let (time, to) = (entry.time, entry.to);
-            if to & PORT_MASK == own_slot {
-                let event = NodeEvent::new(time, entry.packet.flow, entry.packet.seq);
-                self.links.node_events.push(event);
-                continue;
-            }
+            let Some((time, to)) = self.links.arrival_at(item.position, own_slot) else { continue };
             self.events_before(at, node, time);
             self.packet_arrives(at, node, (time, to), item.position);
         }

@@ -26,13 +26,7 @@ impl Shard {
         let base = self.links.shared.layout.first[id];
         self.look_up(id, switch, items);
         for item in items {
-            let entry = self.links.calendar.get(item.position);
-            let (time, to) = (entry.time, entry.to);
-            if to & PORT_MASK == own_slot {
-                let event = NodeEvent::new(time, entry.packet.flow, entry.packet.seq);
-                self.links.node_events.push(event);
-                continue;
-            }
+            let Some((time, to)) = self.links.arrival_at(item.position, own_slot) else { continue };
             self.switch_events(at, switch, time);
             if item.out == NONE || time >= self.links.shared.end {
                 self.arrival(at, switch, time, to, item.position);

@@ -31,13 +31,7 @@ impl Shard {
     pub fn handle_foreseeing(&mut self, at: usize, node: &mut dyn Foresight, items: &[Item]) {
         let own_slot = self.links.shared.layout.own(self.first_node + at);
         for item in items {
-            let entry = self.links.calendar.get(item.position);
-            let (time, to) = (entry.time, entry.to);
-            if to & PORT_MASK == own_slot {
-                let event = NodeEvent::new(time, entry.packet.flow, entry.packet.seq);
-                self.links.node_events.push(event);
-                continue;
-            }
+            let Some((time, to)) = self.links.arrival_at(item.position, own_slot) else { continue };
             self.foreseen_events(at, node, time);
             if !self.pass_on(at, node, (time, to), item.position) {
                 self.arrival(at, node, time, to, item.position);

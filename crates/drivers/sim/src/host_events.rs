@@ -19,13 +19,7 @@ impl Shard {
     pub fn handle_host(&mut self, at: usize, host: &mut Host, items: &[Item]) {
         let own_slot = self.links.shared.layout.own(self.first_node + at);
         for item in items {
-            let entry = self.links.calendar.get(item.position);
-            let (time, to) = (entry.time, entry.to);
-            if to & PORT_MASK == own_slot {
-                let event = NodeEvent::new(time, entry.packet.flow, entry.packet.seq);
-                self.links.node_events.push(event);
-                continue;
-            }
+            let Some((time, to)) = self.links.arrival_at(item.position, own_slot) else { continue };
             self.host_events(at, host, time);
             match host.is_reported() {
                 true => self.arrival_ahead(at, host, (time, to), item.position),

@@ -286,6 +286,18 @@ impl Links {
         payloads.discard(packet);
     }
 
+    /// The time and the place of the packet at `position` of the calendar. An event of the node itself, whose slot is `own_slot`,
+    /// joins those of the window instead.
+    #[inline(always)]
+    pub fn arrival_at(&mut self, position: u32, own_slot: u32) -> Option<(u64, u32)> {
+        let Entry { time, to, packet } = self.calendar.get(position);
+        if to & PORT_MASK == own_slot {
+            self.node_events.push(NodeEvent::new(*time, packet.flow, packet.seq));
+            return None;
+        }
+        Some((*time, *to))
+    }
+
     /// Schedules an event of `node` itself.
     #[inline]
     pub fn schedule(&mut self, node: usize, at: u64, code: u32, token: u32) {

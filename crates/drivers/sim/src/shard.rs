@@ -270,13 +270,7 @@ impl Shard {
     fn handle_in_order<N: Node + ?Sized>(&mut self, at: usize, node: &mut N, items: &[Item]) {
         let own_slot = self.links.shared.layout.own(self.first_node + at);
         for item in items {
-            let entry = self.links.calendar.get(item.position);
-            if entry.to & PORT_MASK == own_slot {
-                let event = NodeEvent::new(entry.time, entry.packet.flow, entry.packet.seq);
-                self.links.node_events.push(event);
-                continue;
-            }
-            let (time, to) = (entry.time, entry.to);
+            let Some((time, to)) = self.links.arrival_at(item.position, own_slot) else { continue };
             if self.links.node_events.any_before(time) {
                 self.handle_own_events(at, node, time);
             }
