@@ -38,14 +38,14 @@ host h2 3 s1 p2
 host a0 10 s0 q0
 host a1 11 s1 q1
 
-# Its own /run lets lldpd and the agent of a machine find each other.
+# Its own /run lets lldpd and the agent of a machine find each other. lldpd reads its configuration itself: a second lldpcli while it
+# starts may leave it paused, so that it hears nothing.
 for name in s0 s1 h0 h1 h2; do
     ip netns exec $name sh -c '
         mount -t tmpfs none /run
         mkdir /run/lldpd
-        lldpd -d -I "eth*,p*,u*" > $1.lldpd 2>&1 &
-        until lldpcli configure system hostname $1; do sleep 0.1; done
-        lldpcli configure lldp tx-interval 1
+        printf "configure system hostname %s\nconfigure lldp tx-interval 1\n" $1 > $1.conf
+        lldpd -d -O $1.conf -I "eth*,p*,u*" > $1.lldpd 2>&1 &
         until [ -e $1.start ]; do sleep 0.05; done
         exec $0 agent network.toml --host $1 --key $1.key --control $1.sock
     ' "$program" $name > $name.log 2>&1 &

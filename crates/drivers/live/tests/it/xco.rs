@@ -31,8 +31,8 @@ const SLICE: Time = Time::ms(20);
 const GUARD: Time = Time::ms(4);
 /// How long a run by the wall clock takes.
 const SPAN: Duration = Duration::from_millis(800);
-/// A machine that wakes up this late is busy with something else.
-const LATE: Time = Time::ms(10);
+/// A machine that wakes up later is busy with something else: what two late wakes delay, the guard no longer covers.
+const LATE: Time = Time::ms(2);
 
 /// Forwards everything to a host, and notes when datagrams leave it.
 struct Tap {
@@ -224,14 +224,15 @@ fn in_simulated_time() {
 /// Repeats the test if the machine was too late for slices of 20 ms, and skips it if it always is.
 #[test]
 fn by_the_wall_clock() {
-    for _ in 0..5 {
+    for _ in 0..10 {
         let Setup { graph, nodes, .. } = setup();
         assert_eq!(graph.nodes.iter().filter(|node| node.kind == NodeKind::Switch).count(), 1);
         let outcome =
             slotline_live::run(nodes, &graph, slotline_live::Options::new(SPAN), |_| false)
                 .unwrap();
-        assert_eq!((outcome.report.malformed, outcome.report.lost), (0, 0));
+        assert_eq!(outcome.report.malformed, 0);
         if outcome.report.latest < LATE {
+            assert_eq!(outcome.report.lost, 0);
             return seen(&graph, |node| &*outcome.nodes[node.at()]).check();
         }
     }
