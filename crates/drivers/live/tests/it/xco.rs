@@ -31,8 +31,8 @@ const SLICE: Time = Time::ms(20);
 const GUARD: Time = Time::ms(4);
 /// How long a run by the wall clock takes.
 const SPAN: Duration = Duration::from_millis(800);
-/// A machine that wakes up later is busy with something else: what two late wakes delay, the guard no longer covers.
-const LATE: Time = Time::ms(2);
+/// A machine that wakes up later is busy with something else: slices overlap.
+const LATE: Time = GUARD;
 
 /// Forwards everything to a host, and notes when datagrams leave it.
 struct Tap {
