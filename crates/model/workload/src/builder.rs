@@ -35,6 +35,9 @@ pub struct TrafficBuilder {
     workload: u64,
 }
 
+/// The largest number of flows for which memory is reserved: fewer may come than are announced.
+const MOST_RESERVED: u64 = 1 << 20;
+
 fn wrong(key: &str, message: String) -> Result<(), SpecError> {
     Err(SpecError::new(key, message))
 }
@@ -279,7 +282,10 @@ impl TrafficBuilder {
 
     /// Checks that `more` flows still fit. Generators call it before they make many flows.
     pub fn check_room(&mut self, key: &str, more: u64) -> Result<(), SpecError> {
-        self.sampling.check_room(key, self.flows.len() as u64, more)
+        self.sampling.check_room(key, self.flows.len() as u64, more)?;
+        // If flows and connections grew in turn, each would be copied when the other one is in its way.
+        self.flows.reserve(self.sampling.kept(more).min(MOST_RESERVED) as usize);
+        Ok(())
     }
 
     /// The traffic: connections sorted by source (in order of creation for each), flows contiguous

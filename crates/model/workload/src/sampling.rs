@@ -127,6 +127,11 @@ impl Sampling {
         Err(SpecError::new(key, why))
     }
 
+    /// The number of `more` flows of a workload that are kept.
+    pub(super) fn kept(&self, more: u64) -> u64 {
+        self.most.map_or(more, |most| more.min(most))
+    }
+
     /// The number of flows to make for a sequence of `flows`, if all sequences together have `all`. Each sequence gets
     /// its share of the sample.
     pub(super) fn thinned(&self, flows: u64, all: u64) -> u64 {

@@ -329,7 +329,9 @@ fn upcoming<'a>(
     let scheme = &loaded.scenario.scheme[job.scheme];
     let hybrid = loaded.scenario.fabric_of(scheme).hybrid().is_some();
     let fair = matches!(scheme.control, ControlSpec::None {}) && !hybrid;
-    Upcoming { network, plan, measure: &loaded.scenario.measure, seed: job.seed, fair }
+    let measure = &loaded.scenario.measure;
+    let ideal = measure.ideal && !hybrid;
+    Upcoming { network, plan, measure, seed: job.seed, fair, ideal }
 }
 
 #[cfg(target_os = "linux")]

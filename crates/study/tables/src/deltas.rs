@@ -61,7 +61,7 @@ impl Deltas {
         let bits = |part: &[u64]| u64::BITS - part.iter().fold(0, |all, n| all | n).leading_zeros();
         excess.chunks(PART).for_each(|part| self.bytes.push(bits(part) as u8));
         for part in excess.chunks(PART) {
-            pack(part.iter().copied(), bits(part), &mut self.bytes);
+            pack(part, bits(part), &mut self.bytes);
         }
     }
 

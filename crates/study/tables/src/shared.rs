@@ -121,7 +121,7 @@ fn packed(numbers: &[u32], bits: u32, out: &mut Vec<u8>) {
     let groups = numbers.len().div_ceil(8);
     varint((groups as u64) << 1 | 1, out);
     let end = out.len() + groups * bits as usize;
-    pack(numbers.iter().map(|number| u64::from(*number)), bits, out);
+    pack(numbers, bits, out);
     // The last group is filled with zeros.
     out.resize(end, 0);
 }

@@ -2,6 +2,7 @@
 
 mod easing;
 mod loss_detection;
+mod messages;
 mod path_notice;
 mod rack_tlp;
 
@@ -14,8 +15,8 @@ use crate::id::FlowId;
 use crate::time::Time;
 use easing::Easing;
 use loss_detection::LossDetection;
+use messages::{Message, Messages};
 use path_notice::PathNotice;
-use std::collections::VecDeque;
 
 /// A segment to be sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -26,14 +27,6 @@ pub struct Segment {
     pub payload: u32,
     /// [`RETRANSMITTED`], [`PUSH`], [`CWR`], [`TIMED_OUT`].
     pub flags: u8,
-}
-
-/// A message of the connection: its flow, the number after its last segment, and that segment's payload.
-#[derive(Clone, Copy, Debug)]
-struct Message {
-    flow: FlowId,
-    end: u32,
-    last_payload: u32,
 }
 
 /// The sending end of a connection.
@@ -60,7 +53,7 @@ pub struct Sender {
     notice: Option<PathNotice>,
     deadline: Time,
     last_sent: Time,
-    messages: VecDeque<Message>,
+    messages: Messages,
     retransmissions: u32,
     timeouts: u32,
 }
@@ -85,7 +78,7 @@ impl Sender {
             notice: None,
             deadline: Time::MAX,
             last_sent: Time::ZERO,
-            messages: VecDeque::with_capacity(1),
+            messages: Messages::default(),
             retransmissions: 0,
             timeouts: 0,
         }
@@ -100,11 +93,8 @@ impl Sender {
         let segments = transport.segments(bytes);
         let before = u64::from(segments - 1) * u64::from(transport.mss());
         self.end += segments;
-        self.messages.push_back(Message {
-            flow,
-            end: self.end,
-            last_payload: (bytes - before) as u32,
-        });
+        let last_payload = (bytes - before) as u32;
+        self.messages.push(Message { flow, end: self.end, last_payload });
     }
 
     /// The present retransmission time-out.
@@ -193,11 +183,7 @@ impl Sender {
     /// A segment's payload, and whether it ends a message.
     #[inline]
     fn payload_of(&self, seq: u32, mss: u32) -> (u32, bool) {
-        let message = match self.messages.front() {
-            Some(front) if seq < front.end => Some(front),
-            _ => self.messages.get(self.messages.partition_point(|m| m.end <= seq)),
-        };
-        match message {
+        match self.messages.with(seq) {
             Some(message) if seq + 1 == message.end => (message.last_payload, true),
             _ => (mss, false),
         }
@@ -434,11 +420,9 @@ impl Sender {
     /// The next message that is fully acknowledged. Each is returned once.
     #[inline]
     pub fn poll_acked(&mut self) -> Option<FlowId> {
-        let front = self.messages.front()?;
-        if front.end > self.una {
-            return None;
-        }
-        self.messages.pop_front().map(|message| message.flow)
+        let first = self.messages.first().filter(|first| first.end <= self.una)?.flow;
+        self.messages.remove_first();
+        Some(first)
     }
 
     /// The numbers of retransmitted segments and of time-outs so far.

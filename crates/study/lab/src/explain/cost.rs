@@ -3,7 +3,7 @@
 use super::memory::memory;
 use super::survey::{DirectedLink, Load, Survey};
 use super::{several, span};
-use crate::follow::{HOPS_PER_SEGMENT, room};
+use crate::follow::{HOPS_PER_SEGMENT, most_hops, room};
 use crate::output::format::Scale;
 use crate::run::Jobs;
 use crate::usage;
@@ -233,14 +233,17 @@ fn repeated(survey: &Survey<'_>) -> bool {
     !measure.capture.is_empty() || (measure.why && !all_recorded(survey))
 }
 
-/// Whether the first pass records all flows.
+/// Whether the first pass records all flows that can be followed.
 pub(super) fn all_recorded(survey: &Survey<'_>) -> bool {
     let Ok(transport) = survey.scenario.scheme[0].transport.build() else { return false };
     let tcp = survey.traffic.conns.iter().filter(|conn| conn.carrier == Carrier::Tcp);
-    let segments: f64 =
-        tcp.map(|conn| survey.load(conn, &transport).packets * survey.scale_of(conn)).sum();
-    let hops = (segments * HOPS_PER_SEGMENT as f64) as u64;
-    hops <= room(hops)
+    let of_one = |conn| survey.load(conn, &transport).packets * HOPS_PER_SEGMENT as f64;
+    // The hops of one connection, and of all that it stands for.
+    let hops: Vec<(f64, f64)> =
+        tcp.map(|conn| (of_one(conn), of_one(conn) * survey.scale_of(conn))).collect();
+    let all = hops.iter().map(|(_, all)| all).sum::<f64>() as u64;
+    let possible = hops.iter().filter(|(one, _)| *one as u64 <= most_hops(all));
+    possible.map(|(_, all)| all).sum::<f64>() as u64 <= room(all)
 }
 
 /// Whether packets of runs with the first seed are recorded.

@@ -2,7 +2,7 @@
 
 use super::cost::{Estimate, all_recorded, followed, samples};
 use super::survey::Survey;
-use crate::follow::{HOPS_PER_SEGMENT, room};
+use crate::follow::{HOPS_PER_SEGMENT, most_hops, room};
 use slotline_net::id::HostId;
 use slotline_net::transport::Transport;
 use slotline_net::workload::{Carrier, Conn};
@@ -163,12 +163,12 @@ fn tcp<'a>(survey: &'a Survey<'_>) -> impl Iterator<Item = &'a Conn> {
     survey.traffic.conns.iter().filter(|conn| conn.carrier == Carrier::Tcp)
 }
 
-/// Bytes of the packets that simultaneous runs record. One run of each scheme is followed: all packets of a small one, and
-/// otherwise those of the followed flows.
+/// Bytes of the packets that simultaneous runs record. One run of each scheme is followed: all flows that can be
+/// followed if there is room for them, and otherwise those that are.
 fn recorded(survey: &Survey<'_>, estimates: &[Estimate], at_once: usize) -> f64 {
     let all = all_recorded(survey);
     let bytes = |e: &Estimate| {
-        let most = room(e.hops as u64) as f64;
+        let most = if all { most_hops(e.hops as u64) } else { room(e.hops as u64) } as f64;
         let Some((share, links)) = followed_part(survey, most) else { return 0.0 };
         let crossed = (2.0 * links / HOPS_PER_SEGMENT as f64).min(1.0);
         let most = if all { f64::INFINITY } else { ROOM_USED * most * crossed };

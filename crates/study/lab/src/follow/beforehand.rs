@@ -1,11 +1,12 @@
 //! Selects what the first pass of a run records, so that most runs need no second one.
 
-use super::choose::{cost, drawn, most_hops};
+use super::choose::{Chooser, cost, drawn, most_hops};
 use super::forecast;
 use slotline_net::node::host::Plan;
-use slotline_net::workload::{Carrier, Flow, Role, Start};
+use slotline_net::workload::{Carrier, Flow, Role, Start, Traffic};
 use slotline_scenario::MeasureSpec;
 use slotline_sim::{Follow, Network};
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -15,6 +16,10 @@ pub(crate) fn room(hops: u64) -> u64 {
     most_hops(hops) * 5 / 2
 }
 
+/// The hops of the largest flows are at most so many times those that are recorded at a time. With more, it is likely that
+/// the wrong ones are given up.
+const MOST_AHEAD: u64 = 4;
+
 /// A run before it begins.
 pub(crate) struct Upcoming<'a> {
     pub network: &'a Network,
@@ -23,30 +28,42 @@ pub(crate) struct Upcoming<'a> {
     pub seed: u64,
     /// Whether hosts alone decide about rates, so that these are about max-min fair.
     pub fair: bool,
+    /// Whether the slowest flows are those with the largest slowdown. Otherwise they are those that take longest.
+    pub ideal: bool,
 }
 
 impl Upcoming<'_> {
-    /// What the first pass records: the flows that the scenario names, if no others are followed; all flows, if there is
-    /// room for them; in a race, those that are likely to be followed. In other runs it records nothing, because what will
-    /// be followed cannot be foreseen, and nothing where ports are captured, because such ports ask for each packet.
+    /// What the first pass records: the flows that the scenario names, if no others are followed; all flows that can be
+    /// followed, if there is room for them; in a race, or where the slowest flows are large ones, those that are likely to be
+    /// followed. In other runs it records nothing, because what will be followed cannot be foreseen, and nothing where ports
+    /// are captured, because such ports ask for each packet.
     pub fn record(&self) -> Follow {
         if !self.measure.capture.is_empty() {
             return Follow::default();
         }
+        let named = self.conns_of(&self.measure.follow);
         if !self.measure.why {
-            let conns = self.conns_of(&self.measure.follow).into_iter().collect();
-            return Follow { conns, ..Follow::default() };
+            return Follow { conns: named.into_iter().collect(), ..Follow::default() };
         }
-        let conns = (0..).zip(&self.plan.traffic.conns);
-        let conns = conns.filter(|(_, conn)| conn.carrier == Carrier::Tcp).map(|(conn, _)| conn);
-        let conns: Vec<u32> = conns.collect();
-        let hops = conns.iter().map(|conn| cost(self.plan, *conn)).sum();
-        let follow = match hops <= room(hops) {
+        let costs = self.costs();
+        let hops = costs.iter().map(|(_, cost)| cost).sum();
+        // Unless it is named, a connection with more hops than are followed in all is not followed.
+        let possible = |(conn, cost): &(u32, u64)| *cost <= most_hops(hops) || named.contains(conn);
+        let (conns, costs): (Vec<u32>, Vec<u64>) = costs.into_iter().filter(possible).unzip();
+        let follow = match costs.iter().sum::<u64>() <= room(hops) {
             true => Follow { conns, ..Follow::default() },
             false if self.is_race() => self.racers(hops),
+            false if !self.ideal => self.largest(hops),
             false => return Follow::default(),
         };
         Follow { room: Some(room(hops)), ..follow }
+    }
+
+    /// The TCP connections, and the approximate number of hops of all packets of each.
+    fn costs(&self) -> Vec<(u32, u64)> {
+        let conns = (0..).zip(&self.plan.traffic.conns);
+        let conns = conns.filter(|(_, conn)| conn.carrier == Carrier::Tcp);
+        conns.map(|(conn, _)| (conn, cost(self.plan, conn))).collect()
     }
 
     fn conns_of<'a>(&self, flows: impl IntoIterator<Item = &'a u32>) -> BTreeSet<u32> {
@@ -86,6 +103,31 @@ impl Upcoming<'_> {
         let behind = forecast::slowest_first(self.network, self.plan, self.seed);
         let behind = self.conns_of(behind.iter().take((2 * room(hops) / each) as usize));
         let conns = lasting.union(&behind).copied().collect();
+        Follow { conns, lasting: lasting.into_iter().collect(), ..Follow::default() }
+    }
+
+    /// Where the flows that take longest will be followed: as many of the largest flows, with all that are not smaller, and
+    /// the flows that will be drawn. Of the largest ones, those that are ahead are given up.
+    fn largest(&self, hops: u64) -> Follow {
+        let Traffic { flows, conns, .. } = &self.plan.traffic;
+        let is_tcp = |flow: &Flow| conns[flow.conn.at()].carrier == Carrier::Tcp;
+        let possible = (0..).zip(flows).filter(|(_, flow)| is_tcp(flow));
+        let (numbers, mut sizes): (Vec<u32>, Vec<u64>) =
+            possible.map(|(number, flow)| (number, flow.bytes)).unzip();
+        let slowest = numbers.len().div_ceil(100);
+        let (_, &mut least, _) =
+            sizes.select_nth_unstable_by_key(slowest - 1, |size| Reverse(*size));
+        let large = numbers.iter().filter(|&&flow| flows[flow as usize].bytes >= least);
+        let large = self.conns_of(large);
+        let all = large.iter().map(|&conn| cost(self.plan, conn)).sum::<u64>();
+        let left = most_hops(hops).saturating_sub(all / large.len() as u64 * slowest as u64);
+        if left == 0 || all > MOST_AHEAD * room(hops) {
+            return Follow::default();
+        }
+        let mut chooser = Chooser::new(self.plan, left);
+        drawn(numbers).for_each(|flow| chooser.take_if_room(flow));
+        let lasting = &chooser.conns | &self.conns_of(&self.measure.follow);
+        let conns = lasting.union(&large).copied().collect();
         Follow { conns, lasting: lasting.into_iter().collect(), ..Follow::default() }
     }
 }

@@ -47,7 +47,7 @@ impl Choice {
     pub fn of(record: &RunRecord, scene: &Scene, measure: &MeasureSpec) -> Choice {
         let plan = &*scene.plan;
         let room = most_hops(record.engine.packet_hops);
-        let mut chooser = Chooser { plan, room, conns: BTreeSet::new(), flows: vec![] };
+        let mut chooser = Chooser::new(plan, room);
         let named: Vec<u32> = measure.follow.clone();
         named.iter().for_each(|&flow| chooser.take(flow));
         if measure.why {
@@ -126,14 +126,20 @@ fn slowness(flow: &FlowRow) -> f64 {
     if flow.ideal_ps > 0 { took / flow.ideal_ps as f64 } else { took }
 }
 
-struct Chooser<'a> {
+/// Takes flows while there is room for the hops of their connections.
+pub(super) struct Chooser<'a> {
     plan: &'a Plan,
     room: u64,
-    conns: BTreeSet<u32>,
+    /// The connections of the flows that were taken.
+    pub conns: BTreeSet<u32>,
     flows: Vec<u32>,
 }
 
-impl Chooser<'_> {
+impl<'a> Chooser<'a> {
+    pub fn new(plan: &'a Plan, room: u64) -> Chooser<'a> {
+        Chooser { plan, room, conns: BTreeSet::new(), flows: vec![] }
+    }
+
     fn take(&mut self, flow: u32) {
         let conn = self.plan.traffic.flows[flow as usize].conn.0;
         if !self.conns.contains(&conn) {
@@ -143,7 +149,7 @@ impl Chooser<'_> {
         self.flows.push(flow);
     }
 
-    fn take_if_room(&mut self, flow: u32) {
+    pub fn take_if_room(&mut self, flow: u32) {
         let conn = self.plan.traffic.flows[flow as usize].conn.0;
         if self.conns.contains(&conn) || cost(self.plan, conn) <= self.room {
             self.take(flow);

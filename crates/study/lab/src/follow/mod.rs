@@ -16,8 +16,8 @@ mod walk;
 mod tests;
 
 pub(crate) use beforehand::{Upcoming, room};
-pub(crate) use choose::HOPS_PER_SEGMENT;
 pub use choose::{Choice, slowest};
+pub(crate) use choose::{HOPS_PER_SEGMENT, most_hops};
 
 use crate::collect::Scene;
 use crate::record::{Capture, CapturedPacket, RunRecord};

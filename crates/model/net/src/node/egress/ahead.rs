@@ -13,9 +13,10 @@ impl Egress {
     #[inline(always)]
     fn foresees(&self, queue: usize, leaving: &Leaving, wait: Time) -> bool {
         debug_assert!(!self.queues.is_paused(queue), "a queue that may send");
+        // Nearly all packets follow one of their class, and whether that one has started cannot be predicted.
         self.up
             && self.queues.is_empty()
-            && (self.last_start < leaving.since || self.current_queue == queue)
+            && ((self.current_queue == queue) | (self.last_start < leaving.since))
             && self.reserved != leaving.class
             && (self.marks_above.is_some() || self.markers[queue].passes(wait))
     }
