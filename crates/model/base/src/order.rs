@@ -27,14 +27,27 @@ const SIGN: u64 = 1 << 63;
 
 /// The indices of `keys` in ascending order of the keys; equal keys stay in their order.
 pub fn ascending(keys: impl IntoIterator<Item = u32>) -> Vec<u32> {
-    // A key and its index in one number.
-    let mut all: Vec<u64> = (0..).zip(keys).map(|(at, key)| u64::from(key) << 32 | at).collect();
-    if all.len() < MANY {
-        sort(&mut all)
-    } else {
-        sort_by_digits(&mut all, 32)
+    ascending_large(keys.into_iter().map(u64::from).collect())
+}
+
+/// The indices of `keys` in ascending order of the keys; equal keys stay in their order.
+#[inline(never)]
+pub fn ascending_large(mut keys: Vec<u64>) -> Vec<u32> {
+    let highest = keys.iter().fold(0, |any, key| any | key);
+    let bits = usize::BITS - keys.len().leading_zeros();
+    if bits > highest.leading_zeros() {
+        let mut all: Vec<u32> = (0..).take(keys.len()).collect();
+        all.sort_by_key(|&at| keys[at as usize]);
+        return all;
     }
-    all.into_iter().map(|key_and_index| key_and_index as u32).collect()
+    // A key and its index in one number.
+    (0..).zip(&mut keys).for_each(|(at, key)| *key = *key << bits | at);
+    if keys.len() < MANY {
+        sort(&mut keys);
+    } else {
+        sort_by_digits(&mut keys, bits);
+    }
+    keys.into_iter().map(|key_and_index| (key_and_index & ((1 << bits) - 1)) as u32).collect()
 }
 
 #[inline(never)]
@@ -85,6 +98,15 @@ mod tests {
             let mut want: Vec<u32> = (0..keys.len() as u32).collect();
             want.sort_by_key(|&at| keys[at as usize]);
             prop_assert_eq!(ascending(keys), want);
+        }
+
+        /// Some keys leave no bits for an index.
+        #[test]
+        fn equal_large_keys_stay_in_their_order(bits in 0u32..64, keys in prop::collection::vec(any::<u64>(), 0..3 * MANY)) {
+            let keys: Vec<u64> = keys.into_iter().map(|key| key >> bits).collect();
+            let mut want: Vec<u32> = (0..keys.len() as u32).collect();
+            want.sort_by_key(|&at| keys[at as usize]);
+            prop_assert_eq!(ascending_large(keys), want);
         }
 
         #[test]

@@ -68,6 +68,16 @@ pub fn cases() -> Vec<Case> {
 }
 
 impl Case {
+    /// The name on the command line, for example `256:0.99:4` or `paths:32:0.9`.
+    pub fn name(&self) -> String {
+        match *self {
+            Case::Allocate { endpoints, load, quantum, strict } => {
+                let turns = if strict { ":strict" } else { "" };
+                format!("{endpoints}:{load}:{quantum}{turns}")
+            }
+            Case::Paths { paths, load } => format!("paths:{paths}:{load}"),
+        }
+    }
     /// Runs the case in this thread.
     pub fn run(&self, length: Length) -> Vec<Row> {
         match *self {
@@ -257,11 +267,6 @@ fn matching(stream: &mut Stream, load: f64) -> Vec<(u16, u16)> {
         ends.filter(|(src, dst)| stream.unit() < load && src != dst).collect();
     stream.shuffle(&mut packets);
     packets
-}
-
-/// Measures all cases.
-pub fn rows() -> Vec<Row> {
-    cases().iter().flat_map(|case| case.run(USUAL)).collect()
 }
 
 #[cfg(test)]

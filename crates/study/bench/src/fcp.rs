@@ -61,6 +61,10 @@ pub fn cases() -> Vec<Case> {
 }
 
 impl Case {
+    /// The name on the command line, for example `fcp:256:0.9:4:1`.
+    pub fn name(&self) -> String {
+        format!("fcp:{}:{}:{}:{}", self.endpoints, self.load, self.paths, self.bursts)
+    }
     /// Runs the case in this thread.
     pub fn run(&self, length: Length) -> Vec<Row> {
         let mut bench = Bench::new(self);
@@ -334,11 +338,6 @@ fn over(paths: &mut PathSelector, endpoints: usize, grants: &[Grant]) -> Vec<Ove
         all.extend(chosen);
     }
     all
-}
-
-/// Measures all cases.
-pub fn rows() -> Vec<Row> {
-    cases().iter().flat_map(|case| case.run(USUAL)).collect()
 }
 
 #[cfg(test)]

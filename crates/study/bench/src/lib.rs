@@ -5,6 +5,7 @@
 #![warn(missing_docs)]
 
 pub mod arbiter;
+mod arbiter_parts;
 pub mod arbiter_quality;
 #[cfg(target_os = "linux")]
 mod bridged;

@@ -44,16 +44,8 @@ const RACK_HOSTS: u16 = 32;
 const PATHS: u16 = 32;
 const SLOT_BITS: f64 = 12_000.0;
 
-/// All rows of the schedule in `slotline bench arbiter`.
-pub fn rows() -> Vec<Row> {
-    let run = |case: &Case| {
-        let (batches, repetitions) = if case.endpoints <= 256 { SMALL } else { LARGE };
-        case.run(batches, repetitions)
-    };
-    cases().iter().flat_map(run).collect()
-}
-
-fn cases() -> Vec<Case> {
+/// The cases of `slotline bench arbiter`.
+pub fn cases() -> Vec<Case> {
     let sizes = [(256, 1), (256, 4), (2_048, 1)].into_iter();
     sizes
         .flat_map(|(endpoints, quantum)| [0.5, 0.9].map(|load| Case { endpoints, load, quantum }))
@@ -74,6 +66,18 @@ struct Took {
 }
 
 impl Case {
+    /// The name on the command line, for example `pipeline:256:0.5:1`.
+    pub fn name(&self) -> String {
+        format!("pipeline:{}:{}:{}", self.endpoints, self.load, self.quantum)
+    }
+    /// Runs the case at its usual length.
+    ///
+    /// # Panics
+    /// As [`Case::run`].
+    pub fn measure(&self) -> Vec<Row> {
+        let (batches, repetitions) = if self.endpoints <= 256 { SMALL } else { LARGE };
+        self.run(batches, repetitions)
+    }
     /// Runs the case `repetitions` times in each form.
     ///
     /// # Panics

@@ -1,9 +1,6 @@
 //! The list of all benchmarks.
 
-use crate::{
-    Row, arbiter, arbiter_quality, bump, circuits, engine, fcp, flow, hedera, pipeline, report,
-    tdma, xco,
-};
+use crate::{Row, arbiter_parts, bump, circuits, engine, flow, hedera, report, tdma, xco};
 #[cfg(target_os = "linux")]
 use crate::{daemons, emulate, interface};
 use std::error::Error;
@@ -90,10 +87,10 @@ pub static BENCHMARKS: &[Benchmark] = &[
         "Writing a result of four million flows and making its report: seconds, memory",
         report::SEPARATE,
     ),
-    here(
+    separate(
         "arbiter",
         "The arbiter of Fastpass: time per slot, of allocation and of path selection",
-        arbiter_rows,
+        arbiter_parts::SEPARATE,
     ),
     here("tdma", "Planning a round of TDMA among 1,024 hosts, all pairs backlogged", tdma::rows),
     here(
@@ -135,11 +132,3 @@ pub static BENCHMARKS: &[Benchmark] = &[
         daemons::SEPARATE,
     ),
 ];
-
-/// The arbiter's parts, on one core; then its pipeline, on one core and on two.
-fn arbiter_rows() -> Vec<Row> {
-    [arbiter::rows, arbiter_quality::rows, fcp::rows, pipeline::rows]
-        .iter()
-        .flat_map(|rows| rows())
-        .collect()
-}

@@ -16,6 +16,7 @@ use crate::sample::Sample;
 use slotline_net::id::NodeId;
 use slotline_net::node::Change;
 use slotline_net::node::host::Plan;
+use slotline_net::order::ascending_large;
 use slotline_net::scheme::Map;
 use slotline_net::time::Time;
 use slotline_net::topology::End;
@@ -409,7 +410,7 @@ impl Engine {
 /// The flows that start at a given time, with these times, in order.
 fn starts(plan: &Plan) -> Vec<(Time, u32)> {
     let all = (0..plan.traffic.flows.len() as u32).map(|flow| (plan.start_time(flow), flow));
-    let mut starts: Vec<_> = all.filter(|(at, _)| *at < Time::MAX).collect();
-    starts.sort_unstable();
-    starts
+    let starts: Vec<_> = all.filter(|(at, _)| *at < Time::MAX).collect();
+    let order = ascending_large(starts.iter().map(|(at, _)| at.as_ps()).collect());
+    order.into_iter().map(|at| starts[at as usize]).collect()
 }

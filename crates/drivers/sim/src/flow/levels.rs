@@ -104,7 +104,8 @@ impl Levels {
     /// The links of a network, and one more that takes the changes of unused places of paths.
     pub fn new(capacities: &[f64], full: f64) -> Levels {
         let greatest = capacities.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
-        let (links, sums) = (Vec::new(), Vec::new());
+        let count = capacities.len() + 1;
+        let (links, sums) = (Vec::with_capacity(count), Vec::with_capacity(count));
         let mut levels = Levels { links, sums, queue: Queue::new(greatest), full };
         capacities.iter().for_each(|&capacity| levels.add(capacity));
         levels.add(f64::INFINITY);

@@ -170,6 +170,15 @@ impl Graph {
         ports
     }
 
+    /// The index of each node's first port among the ports of all nodes, and the number of all.
+    fn first_ports(&self) -> Vec<usize> {
+        let mut first = vec![0];
+        for (node, ports) in self.ports().into_iter().enumerate() {
+            first.push(first[node] + usize::from(ports));
+        }
+        first
+    }
+
     /// The far ends of all ports of all nodes, for a graph that [`Graph::validate`] accepts.
     pub fn wiring(&self) -> Wiring {
         Wiring::new(self)

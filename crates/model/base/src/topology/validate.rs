@@ -53,7 +53,20 @@ impl Graph {
         None
     }
 
+    /// Whether the ports of each node are numbered from zero, each once.
+    fn ports_are_numbered(&self) -> bool {
+        let first = self.first_ports();
+        let mut used = vec![false; 2 * self.links.len()];
+        self.links.iter().flat_map(Link::ends).all(|end| {
+            let place = first[end.node.at()] + end.port.at();
+            place < first[end.node.at() + 1] && !std::mem::replace(&mut used[place], true)
+        })
+    }
+
     fn port_problem(&self) -> Option<String> {
+        if self.ports_are_numbered() {
+            return None;
+        }
         let mut ends: Vec<_> = self.links.iter().flat_map(Link::ends).collect();
         ends.sort_by_key(|end| (end.node, end.port));
         let mut expected = (None, 0);
