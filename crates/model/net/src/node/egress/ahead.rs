@@ -1,6 +1,6 @@
 //! Packets that wait outside of the queues of a port, because their departures were certain when they arrived.
 
-use super::{Egress, Foreseen, Leaving, Passage, Sends, Stored};
+use super::{Egress, Foreseen, Leaving, Passage, Reserve, Sends, Stored};
 use crate::aqm::{Arrival, Discipline, Marker, Verdict};
 use crate::frame::{ECT, Packet};
 use crate::node::DropReason;
@@ -16,7 +16,7 @@ impl Egress {
         self.up
             && self.queues.is_empty()
             && (self.last_start < leaving.since || self.current_queue == queue)
-            && self.reserved != leaving.class
+            && (self.reserved != leaving.class || self.goes_next(leaving.since))
             && (!self.decides || self.markers[queue].passes(wait))
     }
 
@@ -25,6 +25,23 @@ impl Egress {
     fn will_pass(&self, sends: &Sends, now: Time) -> bool {
         sends.start < self.passes_until
             || self.markers[self.current_queue].passes(sends.start - now)
+    }
+
+    /// Whether a packet of the reserved class that arrives at `now` is certainly the next to leave: it leaves at once, or all
+    /// others have started, and its class will go first.
+    #[cold]
+    fn goes_next(&self, now: Time) -> bool {
+        let (free_at, all_started) = (self.whole.until, self.last_start < now);
+        let goes_first = |reserve: &Reserve| reserve.goes_first(free_at);
+        all_started && (free_at < now || self.reserve.as_ref().is_some_and(goes_first))
+    }
+
+    /// A packet of the reserved class is the next to leave.
+    #[cold]
+    fn reserve_leaves(&mut self, sends: &Sends) {
+        if let Some(reserve) = &mut self.reserve {
+            reserve.leaves(sends.start, sends.end - sends.start);
+        }
     }
 
     /// When a packet of `len` bytes that arrives at `now` is sent, if no packet waits in the queues.
@@ -50,7 +67,11 @@ impl Egress {
     ) -> Result<Foreseen, Passage> {
         let (len, class, ect) = (packet.len, packet.class, packet.has(ECT));
         let queue = self.queues.queue_of_class(class);
-        if !self.up || !self.queues.is_empty() || self.reserved == class {
+        if !self.up || !self.queues.is_empty() {
+            return Err(Passage::Uncertain);
+        }
+        let is_reserved = class == self.reserved;
+        if is_reserved && !self.goes_next(now) {
             return Err(Passage::Uncertain);
         }
         if queue != self.current_queue {
@@ -69,6 +90,9 @@ impl Egress {
         }
         let (flags, notifies) = self.flags::<THRESHOLD>((len, class, ect), now)?;
         self.follow(&sends, now);
+        if is_reserved {
+            self.reserve_leaves(&sends);
+        }
         if is_reported {
             self.ahead += u64::from(len);
         } else {
@@ -180,6 +204,9 @@ impl Egress {
             self.turn_to(queue);
         }
         self.follow(sends, leaving.since);
+        if leaving.class == self.reserved {
+            self.reserve_leaves(sends);
+        }
         if sends.waits {
             self.ahead += u64::from(leaving.len);
         } else {
@@ -267,6 +294,11 @@ impl Egress {
         let time = self.time_for(stored.packet.len);
         self.ahead -= u64::from(stored.packet.len);
         self.last_start = Time::ZERO;
+        if let Some(reserve) = &mut self.reserve
+            && reserve.class == stored.packet.class
+        {
+            reserve.stays();
+        }
         self.load_mut(self.queues.queue_of(&stored.packet)).take_back(time);
         self.whole.take_back(time);
         self.queues.push_first(stored, pool);
