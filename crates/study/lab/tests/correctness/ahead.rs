@@ -210,6 +210,15 @@ fn compare(text: &str, seed: u64, threads: usize, end: u64) -> Result<(), TestCa
     Ok(())
 }
 
+/// A fat-tree under Fastpass, whose messages have a share of each port before packets.
+fn messages(load: f64, share: f64) -> String {
+    let queue = r#"{ kind = "drop-tail", limit = "60KB" }"#;
+    let text = scenario(queue, ("newreno", 64_000), [0; 3], false);
+    let text = text.replace("load = 0.5", &format!("load = {load}"));
+    let control = format!("control = {{ kind = \"fastpass\", reserve = {share} }}");
+    format!("{text}{control}\n")
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
     #[test]
@@ -225,6 +234,17 @@ proptest! {
         let (queue, transport) = QUEUES[queue];
         let text = scenario(queue, (transport, room), classes, changes);
         compare(&text, seed, threads, end)?;
+    }
+
+    #[test]
+    fn messages_may_be_decided_ahead(
+        load in 0.05f64..0.9,
+        share in 0.01f64..0.5,
+        seed in 1u64..1_000,
+        threads in 1usize..3,
+        end in 100_000u64..2_000_000,
+    ) {
+        compare(&messages(load, share), seed, threads, end)?;
     }
 
     /// Priorities, packets of one class, and no pause frames.
