@@ -1,6 +1,7 @@
 //! The packets of a port that are in the calendar, and whose departures are not reported to their switch yet.
 
 use slotline_net::node::egress::Leaving;
+use slotline_net::time::Time;
 
 /// A packet in the calendar.
 #[derive(Clone, Copy, Default, Debug)]
@@ -89,8 +90,21 @@ impl AheadQueue {
 
     /// All packets.
     #[inline]
-    pub fn iter(&self) -> impl Iterator<Item = &Ahead> {
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Ahead> {
         (0..self.len).filter_map(|after| self.ring.get(self.place(after)))
+    }
+
+    /// Bytes behind the n-th packet that had arrived by `until`, counted up to the first packet above `enough`.
+    pub fn behind(&self, nth: u32, until: Time, enough: u64) -> u64 {
+        let packets = (nth + 1..self.len).filter_map(|after| self.ring.get(self.place(after)));
+        let mut bytes = 0;
+        for ahead in packets.take_while(|ahead| ahead.leaving.since <= until) {
+            bytes += u64::from(ahead.leaving.len);
+            if bytes > enough {
+                break;
+            }
+        }
+        bytes
     }
 
     /// The packets that start before `until`.
@@ -118,6 +132,25 @@ mod tests {
     use std::collections::VecDeque;
 
     proptest! {
+        /// Compared with a sum over all packets, up to the limit.
+        #[test]
+        fn what_is_behind_has_arrived(
+            lens in prop::collection::vec(1u16..2_000, 1..60),
+            (gone, nth, until, enough) in (0u32..20, 0u32..60, 0u64..80, 0u64..9_000),
+        ) {
+            let mut queue = AheadQueue::default();
+            for (since, len) in (0..).zip(&lens) {
+                let leaving = Leaving { len: *len, since: Time::ps(since), ..Leaving::default() };
+                queue.push_with_memory(&Ahead { leaving, ..Ahead::default() });
+            }
+            let gone = gone.min(lens.len() as u32 - 1);
+            queue.remove(gone);
+            let later = (0u64..).zip(&lens).skip((gone + nth) as usize + 1);
+            let all: u64 = later.filter(|(since, _)| *since <= until).map(|(_, len)| u64::from(*len)).sum();
+            let found = queue.behind(nth, Time::ps(until), enough);
+            prop_assert!(found == all || (found > enough && found < all), "{} {}", found, all);
+        }
+
         /// Compared with a queue of the standard library.
         #[test]
         fn packets_leave_in_order(steps in prop::collection::vec((0u8..4, 0u32..6), 0..200)) {

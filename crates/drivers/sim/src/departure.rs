@@ -14,19 +14,36 @@ use slotline_net::time::Time;
 
 /// A node whose packets wait in the calendar until they have left.
 pub(crate) trait Departs {
-    /// Packets left by `out`, each at a time. All packets are reported in order.
-    fn report<'a>(&mut self, out: PortId, departures: impl Iterator<Item = (&'a Leaving, Time)>);
-    /// Takes a packet that has not left. Packets come in the order in which they arrived.
+    /// Packets left by `out`, each at a time. All packets are reported in order. `behind` is [`AheadQueue::behind`].
+    fn report<'a>(
+        &mut self,
+        out: PortId,
+        departures: impl Iterator<Item = (&'a Leaving, Time)>,
+        behind: impl Fn(u32, Time, u64) -> u64,
+    );
+    /// Takes a packet that has not left. Packets that arrived later come first.
     fn return_to(&mut self, out: PortId, stored: Stored);
+    /// Whether packets wait in the node for `out`, after those in the calendar.
+    fn waits_behind(&self, _out: PortId) -> bool {
+        false
+    }
 }
 
 impl Departs for Switch {
     #[inline]
-    fn report<'a>(&mut self, out: PortId, departures: impl Iterator<Item = (&'a Leaving, Time)>) {
-        self.left(out, departures);
+    fn report<'a>(
+        &mut self,
+        out: PortId,
+        departures: impl Iterator<Item = (&'a Leaving, Time)>,
+        behind: impl Fn(u32, Time, u64) -> u64,
+    ) {
+        self.left(out, departures, behind);
     }
     fn return_to(&mut self, out: PortId, stored: Stored) {
         self.take_back(out, stored);
+    }
+    fn waits_behind(&self, out: PortId) -> bool {
+        self.has_waiting(out)
     }
 }
 
@@ -82,7 +99,8 @@ impl Links {
             started.add(leaving.len);
             (leaving, Time::ps(*start))
         });
-        switch.report(port, departures);
+        let behind = |nth, until, enough| waiting.behind(nth, until, enough);
+        switch.report(port, departures, behind);
         waiting.remove(started.packets);
         self.lines[at].count_all(&started);
     }
@@ -104,7 +122,7 @@ impl Links {
         let Some(first) = self.ahead[at].front() else { return false };
         self.lines[at].free_at = first.start;
         let own = self.shared.layout.own(self.shared.layout.node[index as usize] as usize);
-        for Ahead { position, leaving, .. } in self.ahead[at].iter() {
+        for Ahead { position, leaving, .. } in self.ahead[at].iter().rev() {
             let packet = self.calendar.void(*position, own);
             let Leaving { from, since, .. } = *leaving;
             switch.return_to(port, Stored { packet, from, since });
@@ -177,35 +195,8 @@ impl Links {
     }
 
     /// Forwards a packet that came by port `from` of the switch whose first port is `base`, and leaves by the port of
-    /// `item`, if its departure is certain. Nothing has changed if it is not, or if there may be no room.
-    #[inline(always)]
-    pub(crate) fn forward_ahead(
-        &mut self,
-        switch: &mut Switch,
-        (from, base): (PortId, u32),
-        item: &Item,
-        payloads: &mut Payloads,
-    ) -> Passage {
-        let (now, out) = (item.time(self.window_start), PortId(item.out as u16));
-        let packet = &self.calendar.get(item.position).packet;
-        let leaving = leaving(packet, from, now);
-        let port = (base + item.out - self.first_port) as usize;
-        let Some(departure) = self.departure(port, leaving.len, now) else {
-            return Passage::Uncertain;
-        };
-        let passage = switch.pass(out, &leaving, &departure.sends, false);
-        let flags = match passage {
-            Passage::Sent(flags) => flags,
-            Passage::Notified => 0,
-            Passage::Uncertain | Passage::NoRoom | Passage::Refused(_) => return passage,
-        };
-        let source = Source::At(item.position);
-        self.send_ahead((switch, out), &departure, &source, flags, leaving, payloads);
-        passage
-    }
-
-    /// As [`Links::forward_ahead`], at a switch whose disciplines do not hear of departures. If `THRESHOLDS`, they only compare
-    /// with thresholds.
+    /// `item`, if its departure is certain. Nothing has changed if it is not, or if there may be no room. If `THRESHOLDS`,
+    /// disciplines only compare with thresholds when packets arrive.
     #[inline(always)]
     pub(crate) fn forward_on_arrival<const THRESHOLDS: bool>(
         &mut self,

@@ -17,7 +17,12 @@ use slotline_net::time::Time;
 
 impl Departs for dyn Foresight + '_ {
     #[inline]
-    fn report<'a>(&mut self, out: PortId, departures: impl Iterator<Item = (&'a Leaving, Time)>) {
+    fn report<'a>(
+        &mut self,
+        out: PortId,
+        departures: impl Iterator<Item = (&'a Leaving, Time)>,
+        _behind: impl Fn(u32, Time, u64) -> u64,
+    ) {
         departures.for_each(|(leaving, start)| self.left(out, leaving, start));
     }
     fn return_to(&mut self, out: PortId, stored: Stored) {

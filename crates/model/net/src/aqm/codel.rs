@@ -76,6 +76,7 @@ pub struct Codel {
     last_count: u32,
     dropping: bool,
     next: Next,
+    passes_until: Time,
 }
 
 impl Codel {
@@ -90,6 +91,7 @@ impl Codel {
             last_count: 0,
             dropping: false,
             next: Next::Usual,
+            passes_until: Time::ZERO,
         }
     }
 
@@ -132,24 +134,8 @@ impl Codel {
         due
     }
 
-    /// Handles a chosen packet. If it is marked it leaves, so no other packet follows in the same call.
-    fn choose(&mut self, next: Next, ect: bool) -> Verdict {
-        let verdict = mark_or_drop(self.spec.ecn, ect);
-        match (verdict, next) {
-            (Verdict::Drop, next) => self.next = next,
-            (_, Next::Continues) => self.drop_next = self.after(self.drop_next),
-            _ => {}
-        }
-        verdict
-    }
-}
-
-impl Discipline for Codel {
-    fn arrive(&mut self, _arrival: &Arrival) -> Verdict {
-        Verdict::Pass
-    }
-
-    fn leave(&mut self, departure: &Departure) -> Verdict {
+    /// Decides about a packet that leaves.
+    fn decide(&mut self, departure: &Departure) -> Verdict {
         let Departure { now, ect, .. } = *departure;
         let late = self.is_late(departure);
         let next = std::mem::replace(&mut self.next, Next::Usual);
@@ -168,9 +154,54 @@ impl Discipline for Codel {
         Verdict::Pass
     }
 
+    /// No packet that leaves before this time is chosen, whatever leaves between `now` and then. A new dropping state begins
+    /// an interval after its first late packet at the earliest.
+    fn calm_until(&self, now: Time) -> Time {
+        let interval_ends = now + self.spec.interval;
+        match self.next {
+            Next::Usual if self.dropping => self.drop_next.min(interval_ends),
+            Next::Usual if self.first_above == Time::ZERO => interval_ends,
+            Next::Usual => self.first_above,
+            Next::Leaves | Next::Continues => Time::ZERO,
+        }
+    }
+
+    /// Handles a chosen packet. If it is marked it leaves, so no other packet follows in the same call.
+    fn choose(&mut self, next: Next, ect: bool) -> Verdict {
+        let verdict = mark_or_drop(self.spec.ecn, ect);
+        match (verdict, next) {
+            (Verdict::Drop, next) => self.next = next,
+            (_, Next::Continues) => self.drop_next = self.after(self.drop_next),
+            _ => {}
+        }
+        verdict
+    }
+}
+
+impl Discipline for Codel {
+    fn arrive(&mut self, _arrival: &Arrival) -> Verdict {
+        Verdict::Pass
+    }
+
+    fn leave(&mut self, departure: &Departure) -> Verdict {
+        let verdict = self.decide(departure);
+        self.passes_until = self.calm_until(departure.now);
+        verdict
+    }
+
     #[inline]
     fn passes(&self, wait: Time) -> bool {
         wait < self.spec.target
+    }
+
+    #[inline]
+    fn passes_until(&self) -> Time {
+        self.passes_until
+    }
+
+    #[inline]
+    fn marks_above(&self) -> Option<Time> {
+        Some(Time::MAX)
     }
 }
 
@@ -178,6 +209,7 @@ impl Discipline for Codel {
 mod tests {
     use super::super::discipline::Left;
     use super::*;
+    use proptest::prelude::*;
 
     fn codel(ecn: bool) -> Codel {
         let spec = CodelSpec { target: Time::ms(5), interval: Time::ms(100), ecn };
@@ -239,6 +271,31 @@ mod tests {
                 ect: false,
             };
             assert_eq!(codel.leave(&last), Verdict::Pass);
+        }
+    }
+
+    proptest! {
+        /// Packets leave at random times after random waits.
+        #[test]
+        fn a_promise_to_pass_is_kept(
+            ecn: bool,
+            steps in prop::collection::vec((1u64..30, 0u64..40, 0u64..9_000), 0..800),
+        ) {
+            let (mut codel, mut now, mut promised) = (codel(ecn), 0, Time::ZERO);
+            for (span, sojourn, left) in steps {
+                now += span;
+                let departure = Departure {
+                    now: Time::ms(now),
+                    sojourn: Time::ms(sojourn),
+                    left: Left::Bytes(left),
+                    ect: sojourn % 2 == 0,
+                };
+                let calm = departure.now < promised || codel.passes(departure.sojourn);
+                let verdict = codel.leave(&departure);
+                prop_assert!(verdict == Verdict::Pass || !calm);
+                // What was promised once holds until then.
+                promised = promised.max(codel.passes_until());
+            }
         }
     }
 }

@@ -139,15 +139,22 @@ pub trait Discipline {
         true
     }
 
-    /// Whether [`Discipline::leave`] passes every packet that has waited for `wait`, so that its departure is certain
-    /// when it arrives.
+    /// Whether [`Discipline::leave`] passes every packet that has waited for `wait`, whatever is behind it, so that its
+    /// departure is certain when it arrives.
     #[inline]
     fn passes(&self, _wait: Time) -> bool {
         !self.decides_on_departure()
     }
 
-    /// The wait above which it marks every packet that can be marked, if it does nothing else and has no state. Then
-    /// [`Discipline::arrive`] need not be called.
+    /// Until when [`Discipline::leave`] passes all packets, whatever they have waited for. Of the backlog behind these
+    /// packets it only matters whether it is larger than the largest packet.
+    #[inline]
+    fn passes_until(&self) -> Time {
+        if self.decides_on_departure() { Time::ZERO } else { Time::MAX }
+    }
+
+    /// The wait above which [`Discipline::arrive`] marks every packet that can be marked, if it does nothing else and
+    /// has no state. Then it need not be called.
     #[inline]
     fn marks_above(&self) -> Option<Time> {
         None
@@ -182,6 +189,14 @@ impl<D: Discipline + ?Sized> Discipline for Box<D> {
     #[inline]
     fn passes(&self, wait: Time) -> bool {
         (**self).passes(wait)
+    }
+    #[inline]
+    fn passes_until(&self) -> Time {
+        (**self).passes_until()
+    }
+    #[inline]
+    fn marks_above(&self) -> Option<Time> {
+        (**self).marks_above()
     }
     fn set_pace(&mut self, pace: InverseRate) {
         (**self).set_pace(pace);

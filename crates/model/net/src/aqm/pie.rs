@@ -95,6 +95,9 @@ impl Pie {
 
     /// Runs the controller's ticks up to `now`.
     fn catch_up(&mut self, now: Time) {
+        if now < self.next_update {
+            return;
+        }
         let behind = now.since(self.next_update).as_ps() / self.spec.update.as_ps().max(1);
         if behind > MOST_TICKS {
             *self =

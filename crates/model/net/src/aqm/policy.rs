@@ -100,6 +100,10 @@ macro_rules! policies {
             fn passes(&self, wait: Time) -> bool {
                 match self { $(Marker::$name(it) => it.passes(wait),)* }
             }
+            #[inline]
+            fn passes_until(&self) -> Time {
+                match self { $(Marker::$name(it) => it.passes_until(),)* }
+            }
             fn marks_above(&self) -> Option<Time> {
                 match self { $(Marker::$name(it) => it.marks_above(),)* }
             }

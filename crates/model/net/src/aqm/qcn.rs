@@ -96,6 +96,10 @@ impl Settings for QcnSpec {
 #[derive(Clone, Debug)]
 pub struct CongestionPoint {
     spec: QcnSpec,
+    /// The congestion from which on the feedback is the highest, in bytes.
+    worst: f64,
+    /// How many times as frequent samples are at the highest congestion, minus 1.
+    more_samples: f64,
     /// Bytes in the queue at the last sample, Q_old.
     before: i64,
     /// The fraction of an interval until the next sample, from 1 down to 0.
@@ -106,36 +110,33 @@ pub struct CongestionPoint {
 impl CongestionPoint {
     /// The congestion point of an empty queue.
     pub fn new(spec: QcnSpec, rng: Stream) -> CongestionPoint {
-        CongestionPoint { spec, before: 0, until_sample: 1.0, rng }
+        let worst = (1.0 + 2.0 * spec.growth_weight) * spec.equilibrium.0 as f64;
+        let more_samples = spec.sample.0 as f64 / spec.least_sample.0 as f64 - 1.0;
+        CongestionPoint { spec, worst, more_samples, before: 0, until_sample: 1.0, rng }
     }
 
-    /// The quantised feedback `F_b = -(Q_off + w Q_delta)` of a queue of `bytes`. It is zero without congestion.
+    /// The quantised feedback `F_b = -(Q_off + w Q_delta)` of a queue of `bytes`. It is zero without congestion. Whether there
+    /// is congestion cannot be predicted, so nothing branches on it.
+    #[inline]
     pub fn feedback(&self, bytes: u64) -> Feedback {
-        let equilibrium = self.spec.equilibrium.0 as i64;
-        let w = self.spec.growth_weight;
-        let offset = bytes as i64 - equilibrium;
+        let offset = bytes as i64 - self.spec.equilibrium.0 as i64;
         let delta = bytes as i64 - self.before;
-        let congestion = offset as f64 + w * delta as f64;
-        if congestion <= 0.0 {
-            return Feedback { quantised: 0, offset, delta };
-        }
-        let worst = (1.0 + 2.0 * w) * equilibrium as f64;
-        let share = (congestion / worst).clamp(0.0, 1.0);
+        let congestion = offset as f64 + self.spec.growth_weight * delta as f64;
+        let share = (congestion / self.worst).clamp(0.0, 1.0);
+        let exact = share * f64::from(self.spec.most_feedback);
         // Zero means no congestion, so any congestion counts as at least 1.
-        let quantised = libm::ceil(share * f64::from(self.spec.most_feedback)) as u8;
+        let whole = exact as u8;
+        let quantised = whole + u8::from(exact > f64::from(whole));
         Feedback { quantised, offset, delta }
     }
 
     /// Bytes between two samples if the feedback is `quantised`, without the random deviation of up to 15 %. The
     /// probability of a sample per byte rises linearly up to `full_at`, and is constant from there on.
+    #[inline]
     fn interval(&self, quantised: u8) -> f64 {
-        let QcnSpec { sample, least_sample, full_at, .. } = self.spec;
-        if quantised == 0 {
-            return sample.0 as f64;
-        }
+        let QcnSpec { sample, full_at, .. } = self.spec;
         let rise = f64::from(quantised.min(full_at)) / f64::from(full_at);
-        let most = sample.0 as f64 / least_sample.0 as f64;
-        sample.0 as f64 / (1.0 + (most - 1.0) * rise)
+        sample.0 as f64 / (1.0 + self.more_samples * rise)
     }
 }
 

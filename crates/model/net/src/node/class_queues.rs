@@ -71,6 +71,22 @@ impl ClassQueues {
         self.waiting |= 1 << queue;
     }
 
+    /// Puts a packet at the beginning of its queue.
+    pub fn push_first<T: AsRef<Packet>>(&mut self, item: T, pool: &mut Pool<T>) {
+        let (at, len) = (self.queue_of(item.as_ref()), item.as_ref().len);
+        let place = pool.keep(item);
+        let is_only = self.waiting >> at & 1 == 0;
+        let queue = &mut self.queues[at];
+        if is_only {
+            queue.last = place;
+        } else {
+            pool.link(place, queue.first);
+        }
+        queue.first = place;
+        queue.bytes += u64::from(len);
+        self.waiting |= 1 << at;
+    }
+
     /// Takes the first packet of the highest class that has one and is not paused.
     #[inline]
     pub fn pop<'a, T: AsRef<Packet>>(&mut self, pool: &'a mut Pool<T>) -> Option<&'a T> {
@@ -159,7 +175,7 @@ mod tests {
         /// Compared with a simple reference: the first packet of the highest class that is not paused.
         #[test]
         fn strict_priority_and_fifo_within_a_class(
-            steps in prop::collection::vec((0u8..4, 0u8..8), 0..200)
+            steps in prop::collection::vec((0u8..5, 0u8..8), 0..200)
         ) {
             let (mut queues, mut pool) = (ClassQueues::strict(), Pool::default());
             let mut reference: Vec<Packet> = Vec::new();
@@ -169,6 +185,10 @@ mod tests {
                     0 | 1 => {
                         queues.push(packet(class, seq as u32), &mut pool);
                         reference.push(packet(class, seq as u32));
+                    }
+                    3 => {
+                        queues.push_first(packet(class, seq as u32), &mut pool);
+                        reference.insert(0, packet(class, seq as u32));
                     }
                     2 => {
                         let (stop, go) = (1u8 << class, 1u8 << (7 - class));

@@ -30,12 +30,16 @@ pub(super) struct Egress {
     room: Time,
     /// The load of all queues.
     whole: Load,
-    /// The wait above which packets are marked, if the discipline does nothing else.
+    /// The wait above which packets are marked when they arrive, if the discipline does nothing else then.
     marks_above: Option<Time>,
     pace: InverseRate,
+    /// Until when the discipline of `current_queue` passes all packets that leave.
+    passes_until: Time,
     /// The queue of the packets that wait outside of `queues`, or did so last.
     current_queue: usize,
     pub up: bool,
+    /// Whether the discipline hears of departures.
+    decides: bool,
     /// Whether priorities and pauses alone select the next packet, and no discipline decides when it leaves.
     is_plain: bool,
     /// The class of `reserve`; no class if there is none.
@@ -47,6 +51,8 @@ pub(super) struct Egress {
     /// The class that has a share of the port before all others.
     reserve: Option<Reserve>,
     limit: Bytes,
+    /// The bytes of the largest packet.
+    mtu: u64,
     pub stats: PortStats,
     /// The feedback of the last packet that passed with [`Passage::Notified`].
     pub feedback: Feedback,
@@ -80,9 +86,12 @@ impl Egress {
             spec.marker(pace, place.mtu, rng)
         };
         let markers: Box<[Marker]> = (0..count).map(marker).collect();
+        let decides = markers[0].decides_on_departure();
         Egress {
-            is_plain: place.reserve.is_none() && !markers[0].decides_on_departure(),
+            decides,
+            is_plain: place.reserve.is_none() && !decides,
             marks_above: markers[0].marks_above(),
+            passes_until: markers[0].passes_until(),
             markers,
             feedback: Feedback::default(),
             queues: if spec.priorities { ClassQueues::strict() } else { ClassQueues::fifo() },
@@ -93,6 +102,7 @@ impl Egress {
             whole: Load::default(),
             pace,
             limit: spec.limit,
+            mtu: place.mtu,
             room: pace.time_for(spec.limit.0),
             ahead: 0,
             current_queue: 0,
@@ -124,6 +134,7 @@ impl Egress {
         self.loads[self.current_queue] = self.current;
         self.current = self.loads[queue];
         self.current_queue = queue;
+        self.passes_until = self.markers[queue].passes_until();
     }
 
     /// What an arriving packet finds here.
@@ -205,20 +216,22 @@ impl Egress {
         self.mark(class, ect)
     }
 
-    /// Whether the discipline does no more than compare with a threshold.
+    /// Whether the discipline does no more than compare with a threshold when packets arrive.
     pub fn compares_with_threshold(&self) -> bool {
         self.marks_above.is_some()
     }
 
     /// Whether the discipline hears of departures.
     pub fn decides_on_departure(&self) -> bool {
-        self.markers[0].decides_on_departure()
+        self.decides
     }
 
     /// Whether packets of `class` are not paused, and the discipline does no more than compare with a threshold.
     #[inline]
     pub fn obeys_only_pauses(&self, class: u8) -> bool {
-        self.marks_above.is_some() && !self.queues.is_paused(self.queues.queue_of_class(class))
+        self.marks_above.is_some()
+            && !self.decides
+            && !self.queues.is_paused(self.queues.queue_of_class(class))
     }
 
     fn next(&mut self, now: Time, pool: &mut Pool<Stored>) -> Option<Stored> {
@@ -256,12 +269,22 @@ impl Egress {
     /// The verdict of the queue's policy on a packet that leaves.
     #[inline]
     fn judge_leaving(&mut self, queue: usize, leaving: &Leaving, now: Time) -> Verdict {
-        if self.marks_above.is_some() {
+        if !self.decides {
             return Verdict::Pass;
         }
-        let sojourn = now.since(leaving.since);
-        let left = Left::Bytes(self.waiting_in(queue));
-        self.markers[queue].leave(&Departure { now, sojourn, left, ect: leaving.ect })
+        self.ask_leaving(queue, leaving, now, self.waiting_in(queue))
+    }
+
+    /// As [`Egress::judge_leaving`], of a discipline that hears of departures. `left` are the bytes behind the packet.
+    #[inline]
+    fn ask_leaving(&mut self, queue: usize, leaving: &Leaving, now: Time, left: u64) -> Verdict {
+        let (sojourn, left, ect) = (now.since(leaving.since), Left::Bytes(left), leaving.ect);
+        let marker = &mut self.markers[queue];
+        let verdict = marker.leave(&Departure { now, sojourn, left, ect });
+        if queue == self.current_queue {
+            self.passes_until = marker.passes_until();
+        }
+        verdict
     }
 
     /// Counts a packet that leaves `queue`, unless its verdict is a drop.

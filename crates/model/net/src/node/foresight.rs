@@ -49,7 +49,7 @@ pub trait Foresight: Node {
     );
     /// A packet that waited outside of the node started to leave by `out` at `start`. Packets are reported in order.
     fn left(&mut self, out: PortId, leaving: &Leaving, start: Time);
-    /// Takes a packet that waited outside of the node. Packets come in the order in which they arrived.
+    /// Takes a packet that waited outside of the node. Packets that arrived later come first.
     fn take_back(&mut self, out: PortId, stored: Stored);
     /// When the last of the packets that wait here for `out` has left, if their departures after `busy_until` are certain.
     fn drained(&self, out: PortId, busy_until: Time) -> Option<Time>;

@@ -87,16 +87,14 @@ impl Reaction {
 
     /// The first connection in turn whose packet may leave now.
     fn ready(&self, now: Time) -> Option<usize> {
-        let count = self.limited.len();
         let may = |at: &usize| {
             let limited = &self.limited[*at];
             limited.next <= now && !limited.waiting.is_empty()
         };
-        (0..count).map(|n| (self.turn + n) % count).find(may)
+        (self.turn..self.limited.len()).chain(0..self.turn).find(may)
     }
 
     fn take(&mut self, at: usize, now: Time) -> Option<Packet> {
-        let count = self.limited.len();
         let limited = &mut self.limited[at];
         let packet = limited.waiting.pop_front()?;
         limited.point.passed(now);
@@ -104,21 +102,21 @@ impl Reaction {
         let span = limited.point.rate().inverse_rate().time_for(u64::from(packet.len));
         // If a packet had to wait for the card, this does not delay the next one.
         limited.next = limited.next.max(now.since(span)) + span;
-        self.turn = (at + 1) % count.max(1);
+        self.turn = if at + 1 < self.limited.len() { at + 1 } else { 0 };
         Some(packet)
     }
 
     /// Requests a wake-up for when the next packet may leave or a timer is due. Packets that may leave already wait
     /// only for the card.
     fn arrange(&mut self, cx: &mut Cx<'_>) {
+        let later = |at: Time| if at > cx.now { at } else { Time::MAX };
         let of = |limited: &Limited| {
-            let packet = (!limited.waiting.is_empty()).then_some(limited.next);
+            let packet = if limited.waiting.is_empty() { Time::MAX } else { limited.next };
             let timer = limited.point.due().filter(|_| limited.point.limits());
-            [packet, timer].into_iter().flatten()
+            later(packet).min(timer.map_or(Time::MAX, later))
         };
-        let later = |at: &Time| *at > cx.now;
-        let Some(at) = self.limited.iter().flat_map(of).filter(later).min() else { return };
-        if at < self.awake_at || self.awake_at <= cx.now {
+        let at = self.limited.iter().map(of).min().unwrap_or(Time::MAX);
+        if at < Time::MAX && (at < self.awake_at || self.awake_at <= cx.now) {
             self.awake_at = at;
             cx.wake(at, AGENT_TOKENS);
         }
@@ -171,8 +169,12 @@ impl Agent for Reaction {
     }
 
     fn has_more(&self) -> bool {
-        let is_slow = |limited: &Limited| limited.point.limits() || !limited.waiting.is_empty();
-        !self.free.is_empty() || self.limited.iter().any(is_slow)
+        // If nothing waits, only a timer may have to be requested.
+        let has_timers = self.spec.timer.is_some();
+        let may_act = |limited: &Limited| {
+            !limited.waiting.is_empty() || (has_timers && limited.point.limits())
+        };
+        !self.free.is_empty() || self.limited.iter().any(may_act)
     }
 
     fn control(&mut self, message: &[u8], cx: &mut Cx<'_>) {

@@ -12,13 +12,16 @@ pub struct Reserve {
     /// The time after a packet for which the class does not go first, in thousandths of the packet's own time.
     times: u64,
     next: Time,
+    /// `next` before the last packet of the class.
+    before: Time,
 }
 
 impl Reserve {
     /// A share of a port for `class`: above 0 and at most 1, or 0 for none.
     pub fn new(class: u8, share: f64) -> Reserve {
         let times = if share > 0.0 { (1_000.0 / share).ceil() as u64 } else { u64::MAX };
-        Reserve { class, times, next: if share > 0.0 { Time::ZERO } else { Time::MAX } }
+        let next = if share > 0.0 { Time::ZERO } else { Time::MAX };
+        Reserve { class, times, next, before: next }
     }
     /// Whether the class goes first.
     pub fn goes_first(&self, now: Time) -> bool {
@@ -26,10 +29,15 @@ impl Reserve {
     }
     /// A packet of the class begins to leave. Sending it takes `takes`.
     pub fn leaves(&mut self, now: Time, takes: Time) {
+        self.before = self.next;
         if self.next < Time::MAX {
             let pause = u128::from(takes.as_ps()) * u128::from(self.times) / 1_000;
             self.next = now.after(Time::ps(pause.min(u64::MAX.into()) as u64));
         }
+    }
+    /// The packet that was said to leave last does not.
+    pub fn stays(&mut self) {
+        self.next = self.before;
     }
 }
 
@@ -49,6 +57,9 @@ mod tests {
         // one.
         tenth.leaves(Time::us(7), Time::us(1));
         tenth.leaves(Time::us(8), Time::us(1));
+        assert!(tenth.goes_first(Time::us(18)));
+        tenth.leaves(Time::us(18), Time::us(1));
+        tenth.stays();
         assert!(tenth.goes_first(Time::us(18)));
         let mut none = Reserve::new(6, 0.0);
         none.leaves(Time::us(1), Time::us(1));

@@ -138,7 +138,7 @@ fn scenario(
     )
 }
 
-const QUEUES: [(&str, &str); 9] = [
+const QUEUES: [(&str, &str); 11] = [
     (r#"{ kind = "drop-tail", limit = "60KB", priorities = true }"#, "newreno"),
     (
         r#"{ kind = "ecn", limit = "90KB", threshold = "20KB", priorities = true, shared = { total = "100KB", alpha = 1.0 } }"#,
@@ -154,6 +154,14 @@ const QUEUES: [(&str, &str); 9] = [
         "dctcp",
     ),
     (r#"{ kind = "codel", limit = "90KB", target = "15us", interval = "100us" }"#, "newreno"),
+    (
+        r#"{ kind = "codel", limit = "60KB", target = "8us", interval = "30us", ecn = true, priorities = true }"#,
+        "dctcp",
+    ),
+    (
+        r#"{ kind = "codel", target = "10us", interval = "50us", shared = { total = "100KB", alpha = 1.0 } }"#,
+        "newreno",
+    ),
     (
         r#"{ kind = "pie", limit = "90KB", target = "20us", update = "20us", burst = "50us" }"#,
         "newreno",
@@ -202,6 +210,15 @@ fn compare(text: &str, seed: u64, threads: usize, end: u64) -> Result<(), TestCa
     Ok(())
 }
 
+/// A fat-tree under Fastpass, whose messages have a share of each port before packets.
+fn messages(load: f64, share: f64) -> String {
+    let queue = r#"{ kind = "drop-tail", limit = "60KB" }"#;
+    let text = scenario(queue, ("newreno", 64_000), [0; 3], false);
+    let text = text.replace("load = 0.5", &format!("load = {load}"));
+    let control = format!("control = {{ kind = \"fastpass\", reserve = {share} }}");
+    format!("{text}{control}\n")
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
     #[test]
@@ -219,10 +236,21 @@ proptest! {
         compare(&text, seed, threads, end)?;
     }
 
+    #[test]
+    fn messages_may_be_decided_ahead(
+        load in 0.05f64..0.9,
+        share in 0.01f64..0.5,
+        seed in 1u64..1_000,
+        threads in 1usize..3,
+        end in 100_000u64..2_000_000,
+    ) {
+        compare(&messages(load, share), seed, threads, end)?;
+    }
+
     /// Priorities, packets of one class, and no pause frames.
     #[test]
     fn hosts_may_decide_ahead(
-        queue in prop::sample::select(vec![QUEUES[0], QUEUES[1], QUEUES[7]]),
+        queue in prop::sample::select(vec![QUEUES[0], QUEUES[1], QUEUES[9]]),
         class in 0u8..8,
         room in prop_oneof![Just(64_000u32), 1u32..10_000],
         seed in 1u64..1_000,

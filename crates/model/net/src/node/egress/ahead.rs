@@ -1,7 +1,7 @@
 //! Packets that wait outside of the queues of a port, because their departures were certain when they arrived.
 
-use super::{Egress, Foreseen, Leaving, Passage, Sends, Stored};
-use crate::aqm::{Arrival, Departure, Discipline, Left, Marker, Verdict};
+use super::{Egress, Foreseen, Leaving, Passage, Reserve, Sends, Stored};
+use crate::aqm::{Arrival, Discipline, Marker, Verdict};
 use crate::frame::{ECT, Packet};
 use crate::node::DropReason;
 use crate::node::pool::Pool;
@@ -17,8 +17,32 @@ impl Egress {
         self.up
             && self.queues.is_empty()
             && ((self.current_queue == queue) | (self.last_start < leaving.since))
-            && self.reserved != leaving.class
-            && (self.marks_above.is_some() || self.markers[queue].passes(wait))
+            && (self.reserved != leaving.class || self.goes_next(leaving.since))
+            && (!self.decides || self.markers[queue].passes(wait))
+    }
+
+    /// Whether the discipline passes a packet of the current queue that arrives at `now`, when it leaves.
+    #[inline(always)]
+    fn will_pass(&self, sends: &Sends, now: Time) -> bool {
+        sends.start < self.passes_until
+            || self.markers[self.current_queue].passes(sends.start - now)
+    }
+
+    /// Whether a packet of the reserved class that arrives at `now` is certainly the next to leave: it leaves at once, or all
+    /// others have started, and its class will go first.
+    #[cold]
+    fn goes_next(&self, now: Time) -> bool {
+        let (free_at, all_started) = (self.whole.until, self.last_start < now);
+        let goes_first = |reserve: &Reserve| reserve.goes_first(free_at);
+        all_started && (free_at < now || self.reserve.as_ref().is_some_and(goes_first))
+    }
+
+    /// A packet of the reserved class is the next to leave.
+    #[cold]
+    fn reserve_leaves(&mut self, sends: &Sends) {
+        if let Some(reserve) = &mut self.reserve {
+            reserve.leaves(sends.start, sends.end - sends.start);
+        }
     }
 
     /// When a packet of `len` bytes that arrives at `now` is sent, if no packet waits in the queues.
@@ -30,8 +54,8 @@ impl Egress {
         Sends { start, end: start + self.time_for(len), waits }
     }
 
-    /// As [`Egress::pass`], where the discipline does not hear of departures, so that they can be reported at any time. If
-    /// `THRESHOLD`, it only compares with a threshold. `may_wait` says whether the packet may wait outside until it has been
+    /// As [`Egress::pass`], for packets whose departures can be reported at any time. If `THRESHOLD`, the discipline only
+    /// compares with a threshold when they arrive. `may_wait` says whether the packet may wait outside until it has been
     /// sent at a time. Then its departure is reported even if it leaves at once: whether a packet waits cannot be predicted,
     /// and code that does not branch on it is faster.
     #[inline(always)]
@@ -44,7 +68,11 @@ impl Egress {
     ) -> Result<Foreseen, Passage> {
         let (len, class, ect) = (packet.len, packet.class, packet.has(ECT));
         let queue = self.queues.queue_of_class(class);
-        if !self.up || !self.queues.is_empty() || self.reserved == class {
+        if !self.up || !self.queues.is_empty() {
+            return Err(Passage::Uncertain);
+        }
+        let is_reserved = class == self.reserved;
+        if is_reserved && !self.goes_next(now) {
             return Err(Passage::Uncertain);
         }
         if queue != self.current_queue {
@@ -58,11 +86,14 @@ impl Egress {
             return Err(Passage::NoRoom);
         }
         let is_reported = may_wait(sends.end);
-        if !is_reported && sends.waits {
+        if !(is_reported || self.may_leave_unreported(&sends)) || !self.will_pass(&sends, now) {
             return Err(Passage::Uncertain);
         }
         let (flags, notifies) = self.flags::<THRESHOLD>((len, class, ect), now)?;
         self.follow(&sends, now);
+        if is_reserved {
+            self.reserve_leaves(&sends);
+        }
         if is_reported {
             self.ahead += u64::from(len);
         } else {
@@ -71,6 +102,12 @@ impl Egress {
         let at_once = Time::ps(u64::from(!sends.waits));
         let waits_until = sends.start.since(at_once);
         Ok(Foreseen { waits_until, end: sends.end, is_reported, flags, notifies })
+    }
+
+    /// Whether a packet needs no report of its departure: it leaves at once, and the discipline does not hear of it.
+    #[inline(always)]
+    fn may_leave_unreported(&self, sends: &Sends) -> bool {
+        !sends.waits && !self.decides
     }
 
     /// The flags to add to a packet of the current queue, for which there is room, and whether its sender is to be notified.
@@ -84,7 +121,7 @@ impl Egress {
             let wait = self.current.until.since(now.max(self.current.begins));
             return Ok((if wait > above { self.mark_long(class, ect) } else { 0 }, false));
         }
-        match self.judge_ahead(self.current_queue, (len, class, ect), now, true) {
+        match self.judge_arriving(self.current_queue, (len, class, ect), now, true) {
             Passage::Sent(flags) => Ok((flags, false)),
             Passage::Notified => Ok((0, true)),
             refused => Err(refused),
@@ -127,9 +164,21 @@ impl Egress {
         passage
     }
 
-    /// The verdict of the queue's policy on a packet whose departure is certain.
+    /// [`Egress::judge_arriving`], not inlined.
     #[inline(never)]
     fn judge_ahead(
+        &mut self,
+        queue: usize,
+        packet: (u16, u8, bool),
+        now: Time,
+        has_room: bool,
+    ) -> Passage {
+        self.judge_arriving(queue, packet, now, has_room)
+    }
+
+    /// The verdict of the queue's policy on a packet whose departure is certain.
+    #[inline(always)]
+    fn judge_arriving(
         &mut self,
         queue: usize,
         (len, class, ect): (u16, u8, bool),
@@ -156,11 +205,13 @@ impl Egress {
             self.turn_to(queue);
         }
         self.follow(sends, leaving.since);
+        if leaving.class == self.reserved {
+            self.reserve_leaves(sends);
+        }
         if sends.waits {
             self.ahead += u64::from(leaving.len);
         } else {
-            let decides = self.marks_above.is_none() && self.markers[0].decides_on_departure();
-            self.depart(leaving, leaving.since, decides);
+            self.depart(leaving, leaving.since, self.ahead);
         }
     }
 
@@ -173,14 +224,13 @@ impl Egress {
         self.whole.peak = self.whole.peak.max(sends.end - now);
     }
 
-    /// Counts a packet that leaves at `now` and did not enter the queues. The discipline hears of it if it `decides`.
+    /// Counts a packet that leaves at `now` and did not enter the queues. `left` are the bytes behind it.
     #[inline(always)]
-    fn depart(&mut self, leaving: &Leaving, now: Time, decides: bool) {
+    fn depart(&mut self, leaving: &Leaving, now: Time, left: u64) {
         self.stats.classes[usize::from(leaving.class)].count(leaving.len);
-        if decides {
-            let marker = &mut self.markers[self.queues.queue_of_class(leaving.class)];
-            let (sojourn, left) = (now.since(leaving.since), Left::Bytes(self.ahead));
-            let verdict = marker.leave(&Departure { now, sojourn, left, ect: leaving.ect });
+        if self.decides {
+            let queue = self.queues.queue_of_class(leaving.class);
+            let verdict = self.ask_leaving(queue, leaving, now, left);
             debug_assert_eq!(verdict, Verdict::Pass, "the discipline promised to pass it");
         }
     }
@@ -194,11 +244,16 @@ impl Egress {
         current ^ whole ^ u64::from(marker) ^ u64::from(self.up)
     }
 
-    /// Packets outside of the queues have left, each at a time. Returns their bytes.
+    /// Packets outside of the queues have left, each at a time. Returns their bytes. `behind` says how many bytes outside of
+    /// the queues had arrived by a time behind the n-th of them; it may stop counting above a number.
     #[inline]
-    pub fn pop_ahead<'a>(&mut self, departures: impl Iterator<Item = (&'a Leaving, Time)>) -> u64 {
-        if self.marks_above.is_none() && self.markers[0].decides_on_departure() {
-            return self.pop_decided(departures);
+    pub fn pop_ahead<'a>(
+        &mut self,
+        departures: impl Iterator<Item = (&'a Leaving, Time)>,
+        behind: impl Fn(u32, Time, u64) -> u64,
+    ) -> u64 {
+        if self.decides {
+            return self.pop_decided(departures, behind);
         }
         // Packets of one class after the other are counted at once.
         let (mut all, mut sent, mut class) = (0, (0, 0), 0);
@@ -216,24 +271,38 @@ impl Egress {
     }
 
     /// As [`Egress::pop_ahead`], where the discipline hears of each packet that leaves.
-    fn pop_decided<'a>(&mut self, departures: impl Iterator<Item = (&'a Leaving, Time)>) -> u64 {
+    fn pop_decided<'a>(
+        &mut self,
+        departures: impl Iterator<Item = (&'a Leaving, Time)>,
+        behind: impl Fn(u32, Time, u64) -> u64,
+    ) -> u64 {
         let mut all = 0;
-        for (leaving, now) in departures {
+        for (nth, (leaving, now)) in (0..).zip(departures) {
             self.ahead -= u64::from(leaving.len);
             all += u64::from(leaving.len);
-            self.depart(leaving, now, true);
+            let queue = self.queues.queue_of_class(leaving.class);
+            let left = match self.markers[queue].passes(now.since(leaving.since)) {
+                true => 0,
+                false => self.queues.bytes_of(queue) + behind(nth, now, self.mtu),
+            };
+            self.depart(leaving, now, left);
         }
         all
     }
 
-    /// Queues a packet that waited outside of the queues.
+    /// Queues a packet that waited outside of the queues, before those that are there. Later packets come first.
     pub fn take_back(&mut self, stored: Stored, pool: &mut Pool<Stored>) {
         let time = self.time_for(stored.packet.len);
         self.ahead -= u64::from(stored.packet.len);
         self.last_start = Time::ZERO;
+        if let Some(reserve) = &mut self.reserve
+            && reserve.class == stored.packet.class
+        {
+            reserve.stays();
+        }
         self.load_mut(self.queues.queue_of(&stored.packet)).take_back(time);
         self.whole.take_back(time);
-        self.queues.push(stored, pool);
+        self.queues.push_first(stored, pool);
     }
 
     /// The time to send what all queues hold, and what waits outside of them.
@@ -245,13 +314,24 @@ impl Egress {
     /// When the last packet that waits here has left, if all leave in the order in which they arrived, as they are, after
     /// `busy_until`.
     pub fn drained(&self, busy_until: Time) -> Option<Time> {
-        let in_order = self.up && self.is_plain && self.loads.len() == 1;
+        let in_order = self.is_plain && self.has_one_queue();
         let is_certain = in_order && self.marks_above.is_some() && self.whole.until == busy_until;
         is_certain.then_some(busy_until + self.whole.queued)
     }
 
+    /// Whether all packets leave in the order in which they arrived, unless they are dropped.
+    #[inline]
+    pub fn has_one_queue(&self) -> bool {
+        self.up && self.loads.len() == 1 && self.reserve.is_none()
+    }
+
+    /// The first packet that waits, if it certainly leaves at `start`, when all packets that wait outside of the queues have left.
+    pub fn certain_next<'a>(&self, start: Time, pool: &'a Pool<Stored>) -> Option<&'a Stored> {
+        if start < self.passes_until { self.queues.iter(pool).next() } else { None }
+    }
+
     /// Takes out the first packet, which waits outside of the queues from now on and starts at `start`. All packets
-    /// [leave in order](Egress::drained).
+    /// [leave in order](Egress::has_one_queue).
     pub fn give_away(&mut self, start: Time, pool: &mut Pool<Stored>) -> Option<Stored> {
         let stored = *self.queues.pop(pool)?;
         let time = self.time_for(stored.packet.len);

@@ -68,20 +68,20 @@ impl Switch {
         passage
     }
 
-    /// Whether disciplines hear of departures. Otherwise packets may pass as in [`Switch::pass_on_arrival`].
+    /// Whether disciplines hear of departures.
     #[inline]
     pub fn decides_on_departure(&self) -> bool {
         self.decides_on_departure
     }
 
-    /// Whether all disciplines only compare with thresholds.
+    /// Whether all disciplines only compare with thresholds when packets arrive.
     #[inline]
     pub fn has_only_thresholds(&self) -> bool {
         self.only_thresholds
     }
 
-    /// Admits a packet that leaves by `out`, if its departure is certain, where disciplines do not hear of departures. If
-    /// `THRESHOLDS`, they only compare with thresholds. `may_wait` says whether the packet may wait outside of the switch until
+    /// Admits a packet that leaves by `out`, if its departure is certain. If `THRESHOLDS`, disciplines only compare with
+    /// thresholds when it arrives. `may_wait` says whether the packet may wait outside of the switch until
     /// it has been sent at a time. If there is an error, nothing has changed, unless the packet is refused.
     #[inline(always)]
     pub fn pass_on_arrival<const THRESHOLDS: bool>(
@@ -135,12 +135,19 @@ impl Switch {
     }
 
     /// Packets that waited outside of the switch left by `out`, each at a time. All packets are reported in order.
+    /// `behind` says how many bytes behind the n-th of them were outside of the switch at a time; it may stop counting above
+    /// a number.
     #[inline]
-    pub fn left<'a>(&mut self, out: PortId, departures: impl Iterator<Item = (&'a Leaving, Time)>) {
-        self.buffer.release(self.egress[out.at()].pop_ahead(departures));
+    pub fn left<'a>(
+        &mut self,
+        out: PortId,
+        departures: impl Iterator<Item = (&'a Leaving, Time)>,
+        behind: impl Fn(u32, Time, u64) -> u64,
+    ) {
+        self.buffer.release(self.egress[out.at()].pop_ahead(departures, behind));
     }
 
-    /// Takes a packet that waited outside of the switch. Packets come in the order in which they arrived.
+    /// Takes a packet that waited outside of the switch. Packets that arrived later come first.
     pub fn take_back(&mut self, out: PortId, stored: Stored) {
         self.account.held += 1;
         self.egress[out.at()].take_back(stored, &mut self.stored);
@@ -152,8 +159,25 @@ impl Switch {
         self.egress[out.at()].drained(busy_until)
     }
 
+    /// Whether packets that wait for `out` leave after those that wait outside of the switch, and the discipline decides on some
+    /// of them when they leave. Then those outside need not be taken back if another one is not certain.
+    #[inline]
+    pub fn keeps_order(&self, out: PortId) -> bool {
+        let may = self.decides_on_departure && self.is_foreseeable() && !self.notifies;
+        may && self.egress[out.at()].has_one_queue()
+    }
+
+    /// The first packet that waits for `out`, if it certainly leaves at `start`, when all packets outside of the switch have
+    /// left.
+    pub fn certain_next(&self, out: PortId, start: Time) -> Option<Leaving> {
+        if !self.keeps_order(out) {
+            return None;
+        }
+        self.egress[out.at()].certain_next(start, &self.stored).map(Leaving::of)
+    }
+
     /// Gives away the first packet of port `out`, which waits outside of the switch from now on and starts at `start`. All
-    /// packets [leave in order](Switch::drained).
+    /// packets leave in order.
     pub fn give_away(&mut self, out: PortId, start: Time) -> Option<Stored> {
         let stored = self.egress[out.at()].give_away(start, &mut self.stored)?;
         self.account.held -= 1;

@@ -124,7 +124,8 @@ impl Foresight for PanelSwitch {
     }
 
     fn left(&mut self, out: PortId, leaving: &Leaving, start: Time) {
-        self.config.switch.left(out, std::iter::once((leaving, start)));
+        // All packets outside pass because of their short wait, so what is behind them does not matter.
+        self.config.switch.left(out, std::iter::once((leaving, start)), |_, _, _| 0);
         if let Some(at) = self.panel_at(out)
             && let Some(departing) = self.panel_ports[at].outside.pop_front()
         {
