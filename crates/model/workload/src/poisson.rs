@@ -97,9 +97,21 @@ impl Ends {
         self.rates.last().copied().unwrap_or(0)
     }
 
+    /// The index of the host to which this bit of [`Ends::rate`] belongs. If all hosts have the same rate, a division finds
+    /// it, where a search would wait for memory.
+    fn source(&self, bit: u64) -> usize {
+        let hosts = self.rates.len() as u128;
+        let guess = (u128::from(bit) * hosts / u128::from(self.rate().max(1))) as usize;
+        let below = guess.checked_sub(1).map_or(0, |before| self.rates[before]);
+        if (below..self.rates[guess]).contains(&bit) {
+            return guess;
+        }
+        self.rates.partition_point(|&sum| sum <= bit)
+    }
+
     fn draw(&self, rng: &mut Stream) -> (HostId, HostId) {
         let bit = rng.below(self.rate());
-        let src = self.rates.partition_point(|&sum| sum <= bit);
+        let src = self.source(bit);
         let (start, len) = self.barred[src];
         let dst = rng.below((self.hosts.len() - len) as u64) as usize;
         (self.hosts[src], self.hosts[if dst >= start { dst + len } else { dst }])
@@ -188,7 +200,25 @@ mod tests {
     use super::super::testing::{digest, endless, fabric, made, refusal};
     use super::super::{Traffic, WorkloadSpec};
     use super::*;
+    use proptest::prelude::*;
     use slotline_base::units::Rate;
+
+    proptest! {
+        /// Hosts of the same rate are found by division, others by a search.
+        #[test]
+        fn each_bit_belongs_to_one_host(rates in prop::collection::vec(0u64..9, 1..20), same: bool) {
+            let rates = if same { vec![rates[0]; rates.len()] } else { rates };
+            let owners = rates.iter().enumerate().flat_map(|(host, &rate)| vec![host; rate as usize]);
+            let sums = rates.iter().scan(0, |sum, rate| {
+                *sum += rate;
+                Some(*sum)
+            });
+            let ends = Ends { hosts: Vec::new(), barred: Vec::new(), rates: sums.collect() };
+            for (bit, owner) in (0..).zip(owners) {
+                prop_assert_eq!(ends.source(bit), owner);
+            }
+        }
+    }
 
     fn spec() -> Poisson {
         Poisson {
