@@ -188,6 +188,13 @@ impl Schedule {
             *self.before.entry((src, dst)).or_default() += slots;
         }
     }
+    /// Notes that so many timeslots were given out and not granted, because `src` has restarted and did not demand them any more, or
+    /// not yet. If it reports their demand again, this counts: the allocators no longer have it.
+    pub fn denied(&mut self, src: u16, dst: u16, slots: u32) {
+        if let Some(known) = self.before.get_mut(&(src, dst)) {
+            *known = known.saturating_sub(slots.into());
+        }
+    }
     /// Makes timeslots avoid a component from the next batch on, as far as there is a path around it, or use
     /// it again.
     pub fn set_works(&mut self, component: Component, works: bool) {

@@ -285,6 +285,27 @@ fn demand_named_again_counts_once() {
     assert_eq!(granted, 110 + 10);
 }
 
+/// A host that restarts and reports its demand only after timeslots for it were given out, and denied, gets others.
+#[test]
+fn denied_timeslots_count_again() {
+    let bench = Bench::new(FABRICS[0]);
+    let mut schedule = bench.schedule(&FastpassSpec::default());
+    assert!(schedule.demand(0, 1, 100));
+    schedule.restart(0);
+    let batch = |schedule: &mut Schedule| -> u32 {
+        schedule.batch().iter().map(|placed| placed.slots.count_ones()).sum()
+    };
+    let denied = batch(&mut schedule);
+    assert!(denied > 0, "some were given out");
+    schedule.denied(0, 1, denied);
+    assert!(schedule.demand(0, 1, 100));
+    let mut granted = 0;
+    while !schedule.is_idle() {
+        granted += batch(&mut schedule);
+    }
+    assert_eq!(granted, 100);
+}
+
 #[test]
 fn tenants_have_weights_and_classes() {
     let bench = Bench::new(FABRICS[0]);

@@ -233,7 +233,11 @@ impl Service {
         // Fewer slots are pending if the endpoint has restarted since.
         let pending = session.pending(dst.into());
         let slots = lowest(slots, pending.min(64));
-        self.counters.denied += u64::from(placed.slots.count_ones() - slots.count_ones());
+        let denied = placed.slots.count_ones() - slots.count_ones();
+        if denied > 0 {
+            self.counters.denied += u64::from(denied);
+            self.schedule.denied(src, dst, denied);
+        }
         if slots != 0 && session.grant(dst.into(), path, base, slots).is_ok() {
             self.first_grant_at.get_or_insert(now);
             if self.common.options.spec().isolate_faults {
