@@ -17,18 +17,21 @@ type Measure = Box<dyn Fn() -> Vec<Row>>;
 
 /// Each case with its name.
 fn cases() -> Vec<(String, Measure)> {
-    let mut all: Vec<(String, Measure)> = Vec::new();
-    for case in arbiter::cases() {
-        all.push((case.name(), Box::new(move || case.run(arbiter::USUAL))));
-    }
-    all.push(("quality".into(), Box::new(arbiter_quality::rows)));
-    for case in fcp::cases() {
-        all.push((case.name(), Box::new(move || case.run(fcp::USUAL))));
-    }
-    for case in pipeline::cases() {
-        all.push((case.name(), Box::new(move || case.measure())));
-    }
-    all
+    let quality = ("quality".into(), Box::new(arbiter_quality::rows) as Measure);
+    arbiter::cases()
+        .into_iter()
+        .map(|case| (case.name(), Box::new(move || case.run(arbiter::USUAL)) as Measure))
+        .chain([quality])
+        .chain(schedule_cases())
+        .collect()
+}
+
+/// The cases of messages and of the schedule.
+fn schedule_cases() -> impl Iterator<Item = (String, Measure)> {
+    let fcp = fcp::cases().into_iter();
+    let fcp = fcp.map(|case| (case.name(), Box::new(move || case.run(fcp::USUAL)) as Measure));
+    let pipeline = pipeline::cases().into_iter();
+    fcp.chain(pipeline.map(|case| (case.name(), Box::new(move || case.measure()) as Measure)))
 }
 
 fn names(_choice: &Choice<'_>) -> Vec<String> {
@@ -36,14 +39,11 @@ fn names(_choice: &Choice<'_>) -> Vec<String> {
 }
 
 fn run_named(case: &str, _scenarios: &Path) -> Outcome {
-    let mut all = cases();
-    match all.iter().position(|(name, _)| name == case) {
-        Some(at) => Ok((all.swap_remove(at).1)()),
-        None => {
-            let names: Vec<String> = all.into_iter().map(|(name, _)| name).collect();
-            Err(format!("there is no case `{case}`: {}", names.join(", ")).into())
-        }
-    }
+    let (_, measure) = cases().into_iter().find(|(name, _)| name == case).ok_or_else(|| {
+        let names: Vec<String> = cases().into_iter().map(|(name, _)| name).collect();
+        format!("there is no case `{case}`: {}", names.join(", "))
+    })?;
+    Ok(measure())
 }
 
 #[cfg(test)]
