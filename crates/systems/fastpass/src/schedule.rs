@@ -188,8 +188,8 @@ impl Schedule {
             *self.before.entry((src, dst)).or_default() += slots;
         }
     }
-    /// Notes that so many timeslots were given out and not granted, because `src` has restarted and did not demand them any more, or
-    /// not yet. If it reports their demand again, this counts: the allocators no longer have it.
+    /// Notes that `slots` timeslots from `src` to `dst` were given out but not granted, because the host has restarted. The
+    /// allocators no longer have this demand, so it counts again when the host reports it.
     pub fn denied(&mut self, src: u16, dst: u16, slots: u32) {
         if let Some(known) = self.before.get_mut(&(src, dst)) {
             *known = known.saturating_sub(slots.into());
