@@ -273,12 +273,22 @@ impl Daemons {
         bail!("{} obeys no arbiter after {PATIENCE:?}", agent.name)
     }
 
+    /// The status of a daemon, which may have been started a moment ago.
+    fn answer(&self, daemon: &Daemon) -> Result<Value> {
+        let (socket, since) = (self.file(daemon, "sock"), Instant::now());
+        loop {
+            match status(&socket) {
+                Err(_) if since.elapsed() < PATIENCE => std::thread::sleep(PERIOD),
+                answer => return answer,
+            }
+        }
+    }
+
     /// Checks that all daemons still run, and ends them. Returns their status by host, and the timeslots of hosts.
     pub fn end(mut self) -> Result<(BTreeMap<String, Value>, Timeslots)> {
         self.check_running()?;
-        let status = |(daemon, _): &(Daemon, Child)| {
-            Ok((daemon.name.clone(), status(&self.file(daemon, "sock"))?))
-        };
+        let status =
+            |(daemon, _): &(Daemon, Child)| Ok((daemon.name.clone(), self.answer(daemon)?));
         let all = self.children.iter().map(status).collect::<Result<_>>()?;
         let mut timeslots = Timeslots::default();
         for (daemon, _) in &self.children {

@@ -14,6 +14,10 @@ const PORT: usize = 5_201;
 const SAMPLE: Duration = Duration::from_millis(20);
 /// The time that servers have to open their ports.
 const START: Duration = Duration::from_millis(300);
+/// The seconds that clients have to end after their time.
+const LATE: u16 = 30;
+/// The exit status of `timeout` if it ended its program.
+const OVERDUE: i32 = 124;
 
 /// The measured values.
 #[derive(Serialize)]
@@ -133,10 +137,12 @@ impl Demo<'_> {
     fn client(&self, n: usize, (from, to): (usize, usize), seconds: u16) -> Result<Child> {
         let (to, port) = (self.options.target(self.testbed.addresses[to]), PORT + n);
         let seen = if self.options.breaks_link() { " --get-server-output" } else { "" };
-        let connections = self.options.connections();
+        let (connections, longest) = (self.options.connections(), seconds + LATE);
         self.start(
             from,
-            &format!("iperf3 -c {to} -p {port} -P {connections} -t {seconds} -J{seen}"),
+            &format!(
+                "timeout {longest} iperf3 -c {to} -p {port} -P {connections} -t {seconds} -J{seen}"
+            ),
         )
     }
     fn pinger(&self, seconds: u16) -> Result<Child> {
@@ -191,6 +197,11 @@ fn by_second(reports: &[Report]) -> Vec<f64> {
 
 impl Report {
     fn new(output: &Output) -> Result<Report> {
+        if output.status.code() == Some(OVERDUE) {
+            bail!(
+                "a client of iperf3 did not end within {LATE} s after its time: it got no answer"
+            );
+        }
         let text = String::from_utf8_lossy(&output.stdout);
         let value: serde_json::Value = serde_json::from_str(&text)
             .with_context(|| format!("cannot read the report of iperf3: {text}"))?;

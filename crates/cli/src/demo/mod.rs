@@ -28,7 +28,7 @@ use std::time::{Duration, Instant};
 use testbed::Testbed;
 
 /// The programs that the demonstration and its daemons run besides those that emulations need.
-const PROGRAMS: [&str; 3] = ["iptables-legacy-save", "iperf3", "ping"];
+const PROGRAMS: [&str; 4] = ["iptables-legacy-save", "iperf3", "ping", "timeout"];
 
 /// A demonstration.
 pub struct Demo<'a> {
