@@ -226,7 +226,7 @@ class Result:
 
     @property
     def samples(self) -> Table:
-        """One row per sampled port and instant."""
+        """One row per sampled port and instant, in order of port, then of time."""
         return self.table("samples")
 
     @property

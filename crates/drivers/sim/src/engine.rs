@@ -6,11 +6,12 @@ use crate::line::{ColdState, Discipline, Line, PORT_MASK};
 use crate::links::Shared;
 use crate::network::{Layout, Network, Place, Queue};
 use crate::parallel::{self, Until, Watch};
-use crate::sample::{Sample, Sampler};
+use crate::sample::Sampler;
 use crate::shard::{Part, Shard};
 use slotline_net::node::host::{FlowResult, Host};
 use slotline_net::node::{DropReason, Node, Note, PacketAccount};
 use slotline_net::rng::mix64;
+use slotline_net::samples::Samples;
 use slotline_net::time::Time;
 use slotline_net::topology::{Graph, LinkParams, NodeKind};
 use slotline_net::units::Bytes;
@@ -75,8 +76,8 @@ pub struct Outcome {
     pub places: Vec<Place>,
     /// The counters of ports, by node, then port.
     pub ports: Vec<Vec<PortCounters>>,
-    /// The samples, in order of time, then series.
-    pub samples: Vec<Sample>,
+    /// The samples. Numbers of ports are indices into [`Network::sampled`].
+    pub samples: Samples,
     /// Single packets that were recorded.
     pub journal: Journal,
     /// Notes of nodes, in order of time, then of host; empty unless notes are kept.
@@ -236,7 +237,7 @@ pub(crate) fn gather(mut shards: Vec<Shard>, reached: Time, threads: usize) -> O
     let mut outcome = Outcome {
         places: Vec::new(),
         ports: Vec::new(),
-        samples: Vec::new(),
+        samples: Samples::default(),
         journal: Journal::default(),
         notes: Vec::new(),
         events: 0,
@@ -250,10 +251,7 @@ pub(crate) fn gather(mut shards: Vec<Shard>, reached: Time, threads: usize) -> O
     for shard in &mut shards {
         absorb(&mut outcome, shard);
     }
-    let order = |sample: &Sample| (sample.time, sample.series);
-    if !outcome.samples.is_sorted_by_key(order) {
-        outcome.samples.sort_by_key(order);
-    }
+    outcome.samples.finish();
     outcome.notes.sort_by_key(|(time, note)| (*time, note.host()));
     outcome.digest = digest(&outcome);
     outcome
@@ -296,11 +294,7 @@ fn absorb(outcome: &mut Outcome, shard: &mut Shard) {
     outcome.events += shard.events;
     outcome.packet_hops += shard.hops;
     outcome.completed += shard.links.reports.completed;
-    match outcome.samples.is_empty() {
-        // Without a copy.
-        true => outcome.samples = std::mem::take(&mut shard.samples),
-        false => outcome.samples.append(&mut shard.samples),
-    }
+    outcome.samples.absorb(std::mem::take(&mut shard.samples));
     if let Some(recorder) = shard.links.recorder.take() {
         outcome.journal.absorb(recorder.finish());
     }
@@ -357,9 +351,7 @@ fn digest_of(outcome: &Outcome, of_host: impl Fn(&Host, &mut dyn FnMut([u64; 4])
             of_host(host, &mut |values| values.into_iter().for_each(&mut add));
         }
     }
-    for s in &outcome.samples {
-        [s.time, u64::from(s.series), s.queued, s.sent].into_iter().for_each(&mut add);
-    }
+    outcome.samples.fingerprint(&mut add);
     [outcome.packet_hops, outcome.completed, outcome.conservation.created]
         .into_iter()
         .for_each(&mut add);

@@ -44,6 +44,5 @@ pub use engine::{Conservation, Options, Outcome, PortCounters, run};
 pub use journal::{Follow, Hop, Journal};
 pub use network::{Network, Place, Queue};
 pub use parallel::Watch;
-pub use sample::Sample;
 pub use session::Session;
 pub use stepper::{PortState, Stepper};

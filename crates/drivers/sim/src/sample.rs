@@ -11,28 +11,11 @@ use slotline_net::node::Node;
 use slotline_net::time::Time;
 use std::sync::Arc;
 
-/// One sample of one port.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Sample {
-    /// The time, in ps.
-    pub time: u64,
-    /// Index into [`crate::Network::sampled`].
-    pub series: u32,
-    /// Bytes not yet sent.
-    pub queued: u64,
-    /// Bytes sent since the start.
-    pub sent: u64,
-}
-
-impl Sample {
-    /// A sample that is not taken yet.
-    pub(crate) const BLANK: Sample = Sample { time: 0, series: 0, queued: 0, sent: 0 };
-}
-
 /// A sampled port.
 pub(crate) struct Sampled {
-    pub series: u32,
-    /// The number of ports of the same shard with lower series.
+    /// Index into [`crate::Network::sampled`].
+    pub number: u32,
+    /// The number of sampled ports of the same shard before it.
     pub place: usize,
     pub port: PortId,
 }
@@ -47,16 +30,16 @@ impl Sampler {
     /// Samples of `ports` each `interval`, if that is not zero. `cuts` are the first nodes of shards, and the number of nodes.
     pub fn new(interval: Time, ports: &[(NodeId, PortId)], cuts: &[usize]) -> Sampler {
         let mut counts = vec![0; cuts.len()];
-        let sampled = |(series, (node, port)): (u32, &(NodeId, PortId))| {
+        let ports = if interval > Time::ZERO { ports } else { &[] };
+        let mut all: Vec<(u32, (NodeId, PortId))> = (0..).zip(ports.iter().copied()).collect();
+        all.sort_by_key(|(_, (node, _))| *node);
+        let sampled = |(number, (node, port)): (u32, (NodeId, PortId))| {
             let count = &mut counts[cuts.partition_point(|&cut| cut <= node.at()) - 1];
             *count += 1;
-            (node.at(), Sampled { series, place: *count - 1, port: *port })
+            (node.at(), Sampled { number, place: *count - 1, port })
         };
-        let ports = if interval > Time::ZERO { ports } else { &[] };
-        let mut all: Vec<(usize, Sampled)> = (0..).zip(ports).map(sampled).collect();
-        all.sort_by_key(|(node, _)| *node);
         let mut by_node: Vec<(usize, Vec<Sampled>)> = Vec::new();
-        for (node, port) in all {
+        for (node, port) in all.into_iter().map(sampled) {
             match by_node.last_mut() {
                 Some((last, ports)) if *last == node => ports.push(port),
                 _ => by_node.push((node, vec![port])),
@@ -87,9 +70,7 @@ impl Shard {
         let (first, interval) = (self.next_samples.0, shared.sampler.interval);
         let end = self.links.window_end.min(shared.end);
         let times: Vec<u64> = (first..end).step_by(interval as usize).collect();
-        self.samples_before = self.samples.len();
-        let after = self.samples_before + times.len() * self.sampled_ports;
-        self.samples.resize(after, Sample::BLANK);
+        self.first_turn = self.samples.begin(&times);
         let mine = self.first_node..self.first_node + self.places.len();
         for node in shared.sampler.nodes().filter(|node| mine.contains(node)) {
             self.collect(node - self.first_node, items);
@@ -105,17 +86,18 @@ impl Shard {
     /// Takes the samples of a node's ports at `time`.
     pub fn sample<N: Node + ?Sized>(&mut self, id: usize, node: &mut N, time: u64) {
         let shared = Arc::clone(&self.links.shared);
-        let turn = ((time - self.next_samples.0) / shared.sampler.interval) as usize;
-        let first = self.samples_before + turn * self.sampled_ports;
-        for Sampled { series, place, port } in shared.sampler.of(id) {
-            let index = shared.layout.first[id] + u32::from(port.0);
+        let later = (time - self.next_samples.0) / shared.sampler.interval;
+        let (turn, first) = (self.first_turn + later as usize, shared.layout.first[id]);
+        for Sampled { place, port, .. } in shared.sampler.of(id) {
+            let index = first + u32::from(port.0);
             let until = self.links.sends_until(index);
             let (line, _) = self.links.line(index);
             let pulled = line.discipline() == Discipline::Pulled;
-            let unsent = line.bytes_between(time, until);
+            // Most ports are idle. The number of bytes takes a division.
+            let unsent = if until > time { line.bytes_between(time, until) } else { 0 };
             let queued = if pulled { node.queued(*port) } else { unsent };
             let sent = line.bytes().saturating_sub(unsent);
-            self.samples[first + place] = Sample { time, series: *series, queued, sent };
+            self.samples.series_mut(*place).take(turn, queued, sent);
         }
         self.events += 1;
     }

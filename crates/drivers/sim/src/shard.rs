@@ -11,11 +11,12 @@ use crate::links::{Links, Mail, Shared, own};
 use crate::network::Place;
 use crate::node_events::NodeEvent;
 use crate::plain_switch::PlainSwitch;
-use crate::sample::{Sample, window_of};
+use crate::sample::window_of;
 use slotline_net::id::{NodeId, PortId};
 use slotline_net::node::host::Host;
 use slotline_net::node::{Change, Cx, DropReason, Effects, Node, Payloads};
 use slotline_net::route::Routes;
+use slotline_net::samples::Samples;
 use slotline_net::time::Time;
 use std::sync::Arc;
 
@@ -37,9 +38,8 @@ pub(crate) struct Shard {
     changing: Vec<bool>,
     /// The time of the next samples, and its window; the highest numbers if there are no more.
     pub next_samples: (u64, u64),
-    /// The number of samples before those of the window.
-    pub samples_before: usize,
-    pub sampled_ports: usize,
+    /// The number of the first time at which samples are taken in the window.
+    pub first_turn: usize,
     pub links: Links,
     pub effects: Effects,
     /// Pulled ports of the node being called that may have something to send.
@@ -48,7 +48,7 @@ pub(crate) struct Shard {
     pub hold: Time,
     /// The event of the node being called, if it is not a packet.
     pub turn: NodeEvent,
-    pub samples: Vec<Sample>,
+    pub samples: Samples,
     pub events: u64,
     pub hops: u64,
     /// Entries that arrive after the end of the run.
@@ -68,6 +68,8 @@ pub(crate) struct Shard {
 impl Shard {
     pub fn new(shared: Arc<Shared>, index: usize, part: Part, windows: Windows) -> Shard {
         let count = part.nodes.len();
+        let sampled = part.nodes.clone().flat_map(|node| shared.sampler.of(node));
+        let samples = Samples::of_ports(sampled.map(|port| port.number));
         Shard {
             first_node: part.nodes.start,
             routes: vec![part.routes; count],
@@ -75,14 +77,13 @@ impl Shard {
             places: part.places,
             changing: vec![false; count],
             next_samples: window_of(shared.sampler.first(), windows),
-            samples_before: 0,
-            sampled_ports: part.nodes.clone().map(|node| shared.sampler.of(node).len()).sum(),
+            first_turn: 0,
             links: Links::new(shared, index, part.lines, part.cold, windows),
             effects: Effects::default(),
             kicked: Vec::new(),
             hold: Time::ZERO,
             turn: NodeEvent::new(0, 0, 0),
-            samples: Vec::new(),
+            samples,
             events: 0,
             hops: 0,
             leftover: Vec::new(),

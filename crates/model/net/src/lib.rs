@@ -16,6 +16,7 @@ pub mod frame;
 mod keys;
 pub mod node;
 pub mod route;
+pub mod samples;
 pub mod scheme;
 pub mod transport;
 pub mod wire;

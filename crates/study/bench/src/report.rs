@@ -5,7 +5,7 @@ use crate::table::{Choice, Outcome, Separate};
 use slotline_lab::output::read::{ReadError, read};
 use slotline_lab::output::{self, OutputError, Place};
 use slotline_lab::record::{
-    Conservation, EngineStats, FlowRow, PortRow, RunRecord, RunSet, SampleRow, Window,
+    Conservation, EngineStats, FlowRow, PortRow, RunRecord, RunSet, Samples, Window,
 };
 use slotline_lab::summary::Summary;
 use slotline_lab::usage;
@@ -18,8 +18,8 @@ pub const FLOWS: u32 = 1_000_000;
 const SCHEMES: [&str; 4] = ["newreno", "cubic", "dctcp", "xco"];
 const HOSTS: u32 = 128;
 const PORTS: u32 = 768;
-/// Samples of each scheme.
-const SAMPLES: u32 = 400_000;
+/// Times of samples of each scheme.
+const TURNS: u64 = 520;
 
 /// Four schemes with `flows` flows each. Sizes, times and losses resemble those of remote procedure calls, but are
 /// random numbers and not simulated.
@@ -29,7 +29,7 @@ pub fn made_up(flows: u32) -> RunSet {
         seed: 1,
         flows: (0..flows).map(|n| flow(n, at)).collect(),
         ports: (0..PORTS).map(port).collect(),
-        samples: (0..SAMPLES).map(|n| sample(n, at)).collect(),
+        samples: samples(at),
         engine: EngineStats { sim_time_ps: u64::from(flows) << 21, ..EngineStats::default() },
         census: Conservation { sent: 4, delivered: 4, ..Conservation::default() },
         ..RunRecord::default()
@@ -90,10 +90,14 @@ fn port(n: u32) -> PortRow {
     }
 }
 
-fn sample(n: u32, scheme: u64) -> SampleRow {
-    let t_ps = u64::from(n / PORTS) * 1_000_000_000;
-    let queue_bytes = mixed(u64::from(n) ^ scheme) % 300_000;
-    SampleRow { t_ps, port: n % PORTS, queue_bytes, tx_bytes: t_ps / 800 }
+fn samples(scheme: u64) -> Samples {
+    let mut samples = Samples::of_ports(0..PORTS);
+    for turn in 0..TURNS {
+        let t_ps = turn * 1_000_000_000;
+        let queue = |port: u32| mixed((turn * u64::from(PORTS) + u64::from(port)) ^ scheme);
+        samples.take(t_ps, |port| (queue(port) % 300_000, t_ps / 800));
+    }
+    samples
 }
 
 /// Writes a result with `flows` flows below `root`. Returns its folder and the time, without the time to draw the

@@ -1,7 +1,7 @@
 //! Every figure of a result in every format.
 
 use slotline_figures::{Look, TooLarge, draw, pdf, png, svg, units};
-use slotline_lab::record::{RunSet, SampleRow, ScheduleRow, SequenceRow, Step};
+use slotline_lab::record::{RunSet, SampleRow, Samples, ScheduleRow, SequenceRow, Step};
 use slotline_lab::summary::Summary;
 use slotline_report::plot::Plot;
 
@@ -16,7 +16,7 @@ fn set() -> RunSet {
             queue_bytes: (i % 7) * 10_000,
             tx_bytes: i * 100_000,
         };
-        run.samples = (0..50).map(sample).collect();
+        run.samples = Samples::from_rows(&(0..50).map(sample).collect::<Vec<_>>()).unwrap();
         let window = |i: u64| ScheduleRow {
             from_ps: i * 500_000,
             until_ps: i * 500_000 + 300_000,

@@ -3,7 +3,7 @@
 use crate::ideal::Ideal;
 use crate::record::{
     Conservation, ControlRow, EngineStats, EstimateRow, FaultRow, FlowRow, LimitRow, NEVER,
-    PortRow, RunRecord, SampleRow, StoppedRow, VoqRow,
+    PortRow, RunRecord, Samples, StoppedRow, VoqRow,
 };
 use slotline_hybrid::VoqStats;
 use slotline_hybrid::node::{PanelSwitch, Tor};
@@ -186,17 +186,10 @@ impl Scene {
         rows
     }
 
-    /// The rows of samples, in the memory of the samples.
-    pub(crate) fn samples(&self, samples: Vec<slotline_sim::Sample>) -> Vec<SampleRow> {
+    /// Samples whose ports have the numbers of rows.
+    pub(crate) fn samples(&self, samples: Samples) -> Samples {
         let row_of = self.rows();
-        let ports: Vec<u32> = self.sampled.iter().map(|port| row_of[port]).collect();
-        let row = |sample: slotline_sim::Sample| SampleRow {
-            t_ps: sample.time,
-            port: ports[sample.series as usize],
-            queue_bytes: sample.queued,
-            tx_bytes: sample.sent,
-        };
-        samples.into_iter().map(row).collect()
+        samples.numbered(|port| row_of[&self.sampled[port as usize]])
     }
 }
 

@@ -1,26 +1,19 @@
 //! Turns the outcome of the flow-level engine into a record.
 
 use crate::collect::{Scene, control_row, planned};
-use crate::record::{Conservation, EngineStats, FlowRow, PortRow, RunRecord, SampleRow};
+use crate::record::{Conservation, EngineStats, FlowRow, PortRow, RunRecord};
 use slotline_sim::flow::FlowOutcome;
 
 impl Scene {
     /// Records everything in `outcome`.
     pub fn record_flows(&self, outcome: &FlowOutcome) -> RunRecord {
-        let row_of = self.rows();
-        let sample = |sample: &slotline_sim::Sample| SampleRow {
-            t_ps: sample.time,
-            port: row_of[&self.sampled[sample.series as usize]],
-            queue_bytes: 0,
-            tx_bytes: sample.sent,
-        };
         RunRecord {
             flows: self.passages(outcome),
             ports: self.ports_with(|node, port| PortRow {
                 tx_bytes: outcome.ports[node.at()][port.at()],
                 ..PortRow::default()
             }),
-            samples: outcome.samples.iter().map(sample).collect(),
+            samples: self.samples(outcome.samples.clone()),
             control: outcome.counts.iter().copied().map(control_row).collect(),
             engine: engine(outcome),
             census: census(outcome),

@@ -4,7 +4,7 @@ mod busiest;
 pub mod circuits;
 mod facts;
 
-pub use busiest::busiest_port;
+pub use busiest::{busiest_port, queues_in_use};
 pub use facts::Chosen;
 use slotline_schemes::counters;
 
@@ -125,7 +125,7 @@ fn value(metric: Metric, facts: &Facts<'_>) -> Option<Measured> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{Conservation, EngineStats, FlowRow, NEVER, PortRow, SampleRow};
+    use crate::record::{Conservation, EngineStats, FlowRow, NEVER, PortRow, Samples};
 
     const MS: u64 = 1_000_000_000;
 
@@ -242,14 +242,13 @@ mod tests {
         let mut run = run(vec![]);
         let port = |host, peak_bytes| PortRow { host, peak_bytes, marks: 3, ..PortRow::default() };
         run.ports = vec![port(true, 9_000_000), port(false, 50), port(false, 100)];
+        run.samples = Samples::of_ports(0..3);
         for t_ps in 0..100 {
-            let tx_bytes = (t_ps + 1) * 1_500;
-            let sample = |port, queue_bytes| SampleRow { t_ps, port, queue_bytes, tx_bytes };
-            run.samples.extend([sample(0, 9_000_000), sample(1, 1), sample(2, t_ps)]);
+            let queues = [9_000_000, 1, t_ps];
+            run.samples.take(t_ps, |port| (queues[port as usize], (t_ps + 1) * 1_500));
         }
-        // The port is idle from then on.
-        let idle = |t_ps| SampleRow { t_ps, port: 2, queue_bytes: 0, tx_bytes: 150_000 };
-        run.samples.extend((100..110).map(idle));
+        // The ports are idle from then on.
+        (100..110).for_each(|t_ps| run.samples.take(t_ps, |_| (0, 150_000)));
         assert_eq!(busiest_port(&run, Window::ALL), Some(2));
         assert_eq!(value(Metric::QueueP50, &run), 49.0);
         assert_eq!(value(Metric::QueueP99, &run), 98.0);

@@ -60,8 +60,8 @@ pub fn values(spec: &QuantitySpec, run: &RunRecord, window: Window) -> Vec<f64> 
 /// The samples of the queue at the port of the quantity: seconds and bytes; none if it is about something else.
 pub fn queue_over_time(spec: &QuantitySpec, run: &RunRecord) -> Vec<(f64, f64)> {
     let port = spec.port.as_deref().filter(|_| spec.values == Some(Values::Queue));
-    let moment = |sample: &SampleRow| (sample.t_ps as f64 / 1e12, sample.queue_bytes as f64);
-    port.map_or(vec![], |port| samples(run, port).map(moment).collect())
+    let moment = |sample: SampleRow| (sample.t_ps as f64 / 1e12, sample.queue_bytes as f64);
+    port.map_or(vec![], |port| samples(run, port).into_iter().map(moment).collect())
 }
 
 fn counted(spec: &QuantitySpec, run: &RunRecord) -> Option<f64> {
@@ -99,10 +99,11 @@ fn all(values: Values, run: &RunRecord, window: Window, chosen: Chosen, port: &s
         Values::CompletionTimes => completion_times(run, window, chosen),
         Values::ExchangeTimes => exchange_times(run, window, chosen),
         Values::Queue => {
-            let samples = samples(run, port).filter(|sample| window.contains(sample.t_ps));
-            samples.map(|sample| sample.queue_bytes as f64).collect()
+            let samples = samples(run, port);
+            let within = samples.iter().filter(|sample| window.contains(sample.t_ps));
+            within.map(|sample| sample.queue_bytes as f64).collect()
         }
-        Values::Throughput => rates(&samples(run, port).collect::<Vec<_>>(), window),
+        Values::Throughput => rates(&samples(run, port), window),
         Values::Sent => of_ports(run, port, |bytes, _, _| bytes as f64 * 8.0 / length(run)),
         Values::Peak => of_ports(run, port, |_, peak, _| peak as f64),
         Values::Lost => of_ports(run, port, |_, _, lost| lost),
@@ -153,19 +154,19 @@ fn is_called(node: &str, to: &str, name: &str) -> bool {
     name.strip_prefix(node).and_then(|rest| rest.strip_prefix('-')) == Some(to)
 }
 
-fn samples<'a>(run: &'a RunRecord, name: &str) -> impl Iterator<Item = &'a SampleRow> {
+fn samples(run: &RunRecord, name: &str) -> Vec<SampleRow> {
     let port = run.ports.iter().position(|port| is_called(&port.node, &port.port, name));
-    run.samples.iter().filter(move |sample| Some(sample.port as usize) == port)
+    port.map_or(vec![], |port| run.samples.rows_of(port as u32))
 }
 
 /// The rates between neighbouring samples in `window`.
-fn rates(samples: &[&SampleRow], window: Window) -> Vec<f64> {
+fn rates(samples: &[SampleRow], window: Window) -> Vec<f64> {
     let pairs = samples.windows(2).filter(|pair| {
         pair[1].t_ps > pair[0].t_ps
             && window.contains(pair[0].t_ps)
             && window.contains(pair[1].t_ps)
     });
-    let rate = |pair: &[&SampleRow]| {
+    let rate = |pair: &[SampleRow]| {
         let span = (pair[1].t_ps - pair[0].t_ps) as f64 / 1e12;
         pair[1].tx_bytes.saturating_sub(pair[0].tx_bytes) as f64 * 8.0 / span
     };
@@ -176,7 +177,7 @@ fn rates(samples: &[&SampleRow], window: Window) -> Vec<f64> {
 mod tests {
     use super::*;
     use crate::metrics::measure;
-    use crate::record::{ControlRow, EngineStats, FlowRow, NEVER, PortRow};
+    use crate::record::{ControlRow, EngineStats, FlowRow, NEVER, PortRow, Samples};
     use proptest::prelude::*;
     use slotline_scenario::metric::Metric;
 
@@ -221,12 +222,15 @@ mod tests {
                 flow(1, 3, (5, 0), 100),
             ],
             ports: vec![port("s0", "h1", 5_000, 10), port("s0", "h2", 1, 0)],
-            samples: vec![
+            samples: Samples::from_rows(&[
                 sample(0, 0, 100, 0),
                 sample(0, 1, 9_999, 0),
                 sample(1, 0, 300, 1_000),
+                sample(1, 1, 9_999, 0),
                 sample(2, 0, 200, 4_000),
-            ],
+                sample(2, 1, 9_999, 0),
+            ])
+            .unwrap(),
             control: vec![
                 ControlRow { count: "voq_drops".into(), value: 6 },
                 ControlRow { count: "circuit_days".into(), value: 24 },

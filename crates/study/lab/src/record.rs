@@ -5,11 +5,12 @@ mod example;
 
 use slotline_scenario::Loaded;
 use slotline_scenario::metric::Metric;
+use std::ops::Range;
 
 pub use slotline_tables::record::{
     AppRow, Capture, CapturedPacket, Conservation, ControlRow, Emulation, EngineStats, EstimateRow,
-    FaultRow, FlowRow, Gate, LimitRow, NEVER, Part, PortRow, RunRecord, SampleRow, ScheduleRow,
-    SequenceRow, Step, StoppedRow, VoqRow, WORST_PORTS, WhyRow,
+    FaultRow, FlowRow, Gate, LimitRow, NEVER, Part, PortRow, RunRecord, SampleRow, Samples,
+    ScheduleRow, SequenceRow, Step, StoppedRow, VoqRow, WORST_PORTS, WhyRow,
 };
 
 /// The measured part of a run: flows that start in it and samples taken in it count.
@@ -25,11 +26,10 @@ impl Window {
     /// The whole run.
     pub const ALL: Window = Window { from_ps: 0, until_ps: NEVER };
 
-    /// The samples in the window, of samples in order of time.
-    pub fn of(self, samples: &[SampleRow]) -> &[SampleRow] {
-        let first = samples.partition_point(|sample| sample.t_ps < self.from_ps);
-        let within = samples[first..].partition_point(|sample| sample.t_ps < self.until_ps);
-        &samples[first..first + within]
+    /// The numbers of those of `times`, which are in order, that are in the window.
+    pub fn of(self, times: &[u64]) -> Range<usize> {
+        let before = |time: u64| times.partition_point(|at| *at < time);
+        before(self.from_ps)..before(self.until_ps)
     }
 
     /// Whether `t_ps` is in the window.

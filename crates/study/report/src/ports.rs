@@ -2,8 +2,8 @@
 
 use super::plot::{Axis, Division, Figure, Lines, Measure, Missing, Plot, Series, Shape};
 use super::thin::{self, Envelope, Moment, envelope};
-use super::view::{View, samples_at, seconds};
-use slotline_lab::metrics::busiest_port;
+use super::view::{View, seconds};
+use slotline_lab::metrics::{busiest_port, queues_in_use};
 use slotline_lab::record::{RunRecord, SampleRow};
 
 const TIME: Axis = Axis { label: "time", unit: Measure::Seconds, scale: Division::LinearFirst };
@@ -58,11 +58,7 @@ fn summed_up(each: usize) -> String {
 }
 
 /// The lines of `moments` at each scheme's busiest port, and the number of samples that one point sums up.
-fn over_time(
-    view: &View<'_>,
-    y: Axis,
-    moments: fn(&[&SampleRow]) -> Vec<Moment>,
-) -> (Lines, usize) {
+fn over_time(view: &View<'_>, y: Axis, moments: fn(&[SampleRow]) -> Vec<Moment>) -> (Lines, usize) {
     let mut most = 0;
     let line = |(scheme, run): (usize, &RunRecord)| {
         let Envelope { at, mean, low, high, each } =
@@ -75,19 +71,19 @@ fn over_time(
 }
 
 /// Samples of the busiest port of `run`, the first of `scheme`.
-fn busiest<'a>(view: &View<'_>, scheme: usize, run: &'a RunRecord) -> Vec<&'a SampleRow> {
-    view.busiest(scheme).map_or(vec![], |port| samples_at(run, port).collect())
+fn busiest(view: &View<'_>, scheme: usize, run: &RunRecord) -> Vec<SampleRow> {
+    view.busiest(scheme).map_or(vec![], |port| run.samples.rows_of(port))
 }
 
-fn queues(samples: &[&SampleRow]) -> Vec<Moment> {
+fn queues(samples: &[SampleRow]) -> Vec<Moment> {
     let one =
-        |s: &&SampleRow| Moment { at: seconds(s.t_ps), weight: 1.0, value: s.queue_bytes as f64 };
+        |s: &SampleRow| Moment { at: seconds(s.t_ps), weight: 1.0, value: s.queue_bytes as f64 };
     samples.iter().map(one).collect()
 }
 
 /// Mean rates between neighbouring samples.
-fn rates(samples: &[&SampleRow]) -> Vec<Moment> {
-    let between = |pair: &[&SampleRow]| {
+fn rates(samples: &[SampleRow]) -> Vec<Moment> {
+    let between = |pair: &[SampleRow]| {
         let span = seconds(pair[1].t_ps - pair[0].t_ps);
         let sent = pair[1].tx_bytes.saturating_sub(pair[0].tx_bytes) as f64 * 8.0;
         let at = (seconds(pair[0].t_ps) + seconds(pair[1].t_ps)) / 2.0;
@@ -125,18 +121,13 @@ fn distribution(view: &View<'_>) -> Figure {
 fn in_use(view: &View<'_>, run: &RunRecord) -> Vec<f64> {
     let window = view.set.window;
     let Some(port) = busiest_port(run, window) else { return vec![] };
-    let mut before = 0;
-    let queue = |sample: &SampleRow| {
-        let used = sample.tx_bytes > std::mem::replace(&mut before, sample.tx_bytes);
-        (used && window.contains(sample.t_ps)).then_some(sample.queue_bytes as f64)
-    };
-    samples_at(run, port).filter_map(queue).collect()
+    queues_in_use(run, port, window).into_iter().map(|bytes| bytes as f64).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use slotline_lab::record::RunSet;
+    use slotline_lab::record::{RunSet, Samples};
 
     fn lines(figure: Figure) -> (Lines, String) {
         let plot = figure.unwrap();
@@ -159,7 +150,7 @@ mod tests {
     fn no_peak_of_the_queue_is_lost() {
         let set = RunSet::example(1);
         let (drawn, _) = lines(queue(&View::of(&set)));
-        let peak = set.runs[0].samples.iter().map(|s| s.queue_bytes).max().unwrap();
+        let peak = set.runs[0].samples.series()[0].longest_queue();
         assert_eq!(drawn.series[0].high.iter().copied().fold(0.0, f64::max), peak as f64);
         assert!(drawn.series[0].x.len() <= 300);
     }
@@ -167,7 +158,10 @@ mod tests {
     #[test]
     fn idle_times_are_no_part_of_the_distribution() {
         let mut set = RunSet::example(1);
-        set.runs[0].samples.iter_mut().skip(500).for_each(|s| s.tx_bytes = 499 * 9_000);
+        let samples = &mut set.runs[0].samples;
+        let mut rows = samples.rows(0..samples.len());
+        rows.iter_mut().skip(500).for_each(|sample| sample.tx_bytes = 499 * 9_000);
+        *samples = Samples::from_rows(&rows).unwrap();
         let idle = View::of(&set);
         assert_eq!(in_use(&idle, &set.runs[0]).len(), 499);
         assert_eq!(in_use(&idle, &set.runs[1]).len(), 1_999);
@@ -176,7 +170,7 @@ mod tests {
     #[test]
     fn without_samples_the_remedy_is_named() {
         let mut set = RunSet::example(1);
-        set.runs.iter_mut().for_each(|run| run.samples.clear());
+        set.runs.iter_mut().for_each(|run| run.samples = Samples::default());
         for figure in figures(&View::of(&set)) {
             assert_eq!(figure.unwrap_err().remedy, REMEDY);
         }

@@ -2,7 +2,7 @@
 
 use slotline_lab::metrics::busiest_port;
 use slotline_lab::output::format;
-use slotline_lab::record::{FlowRow, RunRecord, RunSet, SampleRow, Window};
+use slotline_lab::record::{FlowRow, RunRecord, RunSet, Window};
 use std::cell::OnceCell;
 
 /// The runs of a set, by scheme.
@@ -87,11 +87,6 @@ pub fn lifetime(run: &RunRecord, flow: &FlowRow) -> u64 {
 /// Picoseconds as seconds.
 pub fn seconds(ps: u64) -> f64 {
     ps as f64 / 1e12
-}
-
-/// The samples of one port.
-pub fn samples_at(run: &RunRecord, port: u32) -> impl Iterator<Item = &SampleRow> {
-    run.samples.iter().filter(move |sample| sample.port == port)
 }
 
 /// Names of all hosts, by number.

@@ -96,15 +96,14 @@ pub fn percentile(values: &[f64], percent: f64) -> f64 {
 }
 
 /// Samples of the port from `node` to `to`.
-pub fn samples<'a>(run: &'a RunRecord, node: &str, to: &str) -> Vec<&'a SampleRow> {
+pub fn samples(run: &RunRecord, node: &str, to: &str) -> Vec<SampleRow> {
     let port = run.ports.iter().position(|port| port.node == node && port.port == to);
-    let at = |sample: &&SampleRow| Some(sample.port as usize) == port;
-    run.samples.iter().filter(at).collect()
+    port.map_or(vec![], |port| run.samples.rows_of(port as u32))
 }
 
 /// Throughput between neighbouring samples: middle of the interval in seconds, bits per second.
-pub fn rates(samples: &[&SampleRow]) -> Vec<(f64, f64)> {
-    let between = |pair: &[&SampleRow]| {
+pub fn rates(samples: &[SampleRow]) -> Vec<(f64, f64)> {
+    let between = |pair: &[SampleRow]| {
         let span = (pair[1].t_ps - pair[0].t_ps) as f64 / 1e12;
         let sent = pair[1].tx_bytes.saturating_sub(pair[0].tx_bytes) as f64 * 8.0;
         ((pair[0].t_ps + pair[1].t_ps) as f64 / 2e12, sent / span)

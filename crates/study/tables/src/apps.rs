@@ -10,7 +10,7 @@ pub static APPS: Table<AppRow> = Table {
     name: "apps",
     meaning: "One row per program that ran on a real host.",
     csv: true,
-    rows: |run| Cow::Borrowed(&run.apps),
+    rows: |run, range| Cow::Borrowed(&run.apps[range]),
     len: |run| run.apps.len(),
     blank: AppRow::default,
     columns: &[

@@ -52,9 +52,12 @@ impl<R: Clone> Table<R> {
         let mut filled: Vec<Filled> =
             self.columns.iter().map(|column| column.empty(rows)).collect();
         for run in runs {
-            for (at, rows) in (self.rows)(run).chunks(BLOCK).enumerate() {
-                for (column, filled) in self.columns.iter().zip(&mut filled) {
-                    column.cell.fill(run, at * BLOCK, rows, &mut filled.cells);
+            for range in self.parts(run) {
+                let rows = (self.rows)(run, range.clone());
+                for (first, rows) in (range.start..).step_by(BLOCK).zip(rows.chunks(BLOCK)) {
+                    for (column, filled) in self.columns.iter().zip(&mut filled) {
+                        column.cell.fill(run, first, rows, &mut filled.cells);
+                    }
                 }
             }
         }
@@ -124,7 +127,7 @@ impl Cells {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{FlowRow, NEVER, SampleRow};
+    use crate::record::{FlowRow, NEVER, SampleRow, Samples};
     use crate::tables::{ALL, FLOWS};
 
     /// A run with `flows` flows, every third of them unfinished, and a sample of a port.
@@ -139,7 +142,7 @@ mod tests {
             scheme: scheme.into(),
             seed: 9,
             flows: (0..flows).map(flow).collect(),
-            samples: vec![SampleRow::default()],
+            samples: Samples::from_rows(&[SampleRow::default()]).unwrap(),
             ports: vec![crate::record::PortRow { node: "s0".into(), ..Default::default() }],
             ..RunRecord::default()
         }

@@ -15,17 +15,19 @@ impl<R: Clone> Table<R> {
         let mut lines = (names.join(",") + "\n").into_bytes();
         for &run in runs {
             let beginning = Beginning::of(run, self.columns);
-            for (number, row) in (self.rows)(run).iter().enumerate() {
-                lines.extend_from_slice(&beginning.text);
-                for column in &self.columns[beginning.columns..] {
-                    column.cell.csv(run, number, row, &mut lines);
-                    lines.push(b',');
-                }
-                lines.pop();
-                lines.push(b'\n');
-                if lines.len() >= BLOCK {
-                    out.write_all(&lines)?;
-                    lines.clear();
+            for range in self.parts(run) {
+                for (number, row) in range.clone().zip((self.rows)(run, range).iter()) {
+                    lines.extend_from_slice(&beginning.text);
+                    for column in &self.columns[beginning.columns..] {
+                        column.cell.csv(run, number, row, &mut lines);
+                        lines.push(b',');
+                    }
+                    lines.pop();
+                    lines.push(b'\n');
+                    if lines.len() >= BLOCK {
+                        out.write_all(&lines)?;
+                        lines.clear();
+                    }
                 }
             }
         }

@@ -46,6 +46,14 @@ impl Deltas {
 
     /// Adds a block: the numbers after the first of `numbers`, which is in the block before.
     fn block(&mut self, numbers: &[u64]) {
+        if let Some(delta) = steady(numbers) {
+            let ends = [numbers[0], numbers[numbers.len() - 1]];
+            (self.least, self.most) =
+                (self.least.min(ends[0]).min(ends[1]), self.most.max(ends[0]).max(ends[1]));
+            signed_varint(delta, &mut self.bytes);
+            self.bytes.extend_from_slice(&[0; BLOCK / PART]);
+            return;
+        }
         for number in numbers {
             (self.least, self.most) = (self.least.min(*number), self.most.max(*number));
         }
@@ -78,10 +86,21 @@ impl Deltas {
     }
 }
 
+/// The difference between all neighbours, if it is the same and no number overflows.
+fn steady(numbers: &[u64]) -> Option<i64> {
+    let (first, last) = (numbers[0], numbers[numbers.len() - 1]);
+    let delta = numbers[1].wrapping_sub(first);
+    let pairs = numbers.iter().zip(&numbers[1..]);
+    let others = pairs.fold(0, |others, (a, b)| others | (b.wrapping_sub(*a) ^ delta));
+    let sum = i128::from(delta as i64) * (numbers.len() - 1) as i128;
+    let same = others == 0 && i128::from(first) + sum == i128::from(last);
+    same.then_some(delta as i64)
+}
+
 #[cfg(test)]
 mod tests {
-    use crate::record::{RunRecord, SampleRow};
-    use crate::tables::SAMPLES;
+    use crate::record::{EstimateRow, RunRecord};
+    use crate::tables::ESTIMATES;
     use bytes::Bytes;
     use parquet::file::reader::{FileReader, SerializedFileReader};
     use parquet::record::Field;
@@ -90,10 +109,10 @@ mod tests {
     /// Numbers of up to `bits` bits are what other programs read, with the least and the largest of them.
     fn are_read(bits: u32, count: u64) {
         let number = |at: u64| mix64(at).checked_shr(u64::BITS - bits).unwrap_or(0);
-        let sample = |at: u64| SampleRow { t_ps: number(at), ..SampleRow::default() };
-        let run = RunRecord { samples: (0..count).map(sample).collect(), ..RunRecord::default() };
+        let row = |at: u64| EstimateRow { t_ps: number(at), ..EstimateRow::default() };
+        let run = RunRecord { estimates: (0..count).map(row).collect(), ..RunRecord::default() };
         let mut file = Vec::new();
-        SAMPLES.parquet(&[&run], &mut file).unwrap();
+        ESTIMATES.parquet(&[&run], &mut file).unwrap();
         let file = SerializedFileReader::new(Bytes::from(file)).unwrap();
         let read = file
             .get_row_iter(None)

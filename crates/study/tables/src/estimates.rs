@@ -11,7 +11,7 @@ pub static ESTIMATES: Table<EstimateRow> = Table {
     meaning: "One row per recorded comparison of a bump's virtual queue with the queue that it models: \
               one in each sampling interval, if samples are taken.",
     csv: true,
-    rows: |run| Cow::Borrowed(&run.estimates),
+    rows: |run, range| Cow::Borrowed(&run.estimates[range]),
     len: |run| run.estimates.len(),
     blank: EstimateRow::default,
     columns: &[

@@ -11,7 +11,7 @@ pub static FAULTS: Table<FaultRow> = Table {
     meaning: "One row per link or switch that a central scheme has found to be faulty, in order of \
               discovery.",
     csv: true,
-    rows: |run| Cow::Borrowed(&run.faults),
+    rows: |run, range| Cow::Borrowed(&run.faults[range]),
     len: |run| run.faults.len(),
     blank: FaultRow::default,
     columns: &[

@@ -7,6 +7,7 @@ use crate::record::{CapturedPacket, Part, RunRecord, ScheduleRow, SequenceRow, S
 use slotline_net::frame::{Circuits, Kind};
 use slotline_net::id::HostId;
 use std::borrow::Cow;
+use std::ops::Range;
 
 /// A column with the picoseconds of one part.
 macro_rules! part {
@@ -54,7 +55,7 @@ pub static WHY: Table<WhyRow> = Table {
     meaning: "One row per followed flow: where its time went. The parts add up to its completion \
               time.",
     csv: true,
-    rows: |run| Cow::Borrowed(&run.why),
+    rows: |run, range| Cow::Borrowed(&run.why[range]),
     len: |run| run.why.len(),
     blank: WhyRow::default,
     columns: &[
@@ -101,7 +102,7 @@ pub static SEQUENCE: Table<SequenceRow> = Table {
     name: "sequence",
     meaning: "One row per step of a flow that was followed in detail, for a time-sequence graph.",
     csv: true,
-    rows: |run| Cow::Borrowed(&run.sequence),
+    rows: |run, range| Cow::Borrowed(&run.sequence[range]),
     len: |run| run.sequence.len(),
     blank: || SequenceRow { flow: 0, t_ps: 0, step: Step::Sent, bytes: 0 },
     columns: &[
@@ -133,7 +134,7 @@ pub static SCHEDULE: Table<ScheduleRow> = Table {
     name: "schedule",
     meaning: "One row per span of time in which a central scheduler permitted a host to send.",
     csv: true,
-    rows: |run| Cow::Borrowed(&run.schedule),
+    rows: |run, range| Cow::Borrowed(&run.schedule[range]),
     len: |run| run.schedule.len(),
     blank: || ScheduleRow { from_ps: 0, until_ps: 0, src: 0, dst: 0, rate_bps: 0 },
     columns: &[
@@ -161,11 +162,11 @@ pub struct CapturedRow {
     pub of: CapturedPacket,
 }
 
-fn captured(run: &RunRecord) -> Vec<CapturedRow> {
+fn captured(run: &RunRecord, range: Range<usize>) -> Vec<CapturedRow> {
     let rows = run.captures.iter().flat_map(|capture| {
         capture.packets.iter().map(|of| CapturedRow { port: capture.port, of: of.clone() })
     });
-    rows.collect()
+    rows.skip(range.start).take(range.len()).collect()
 }
 
 /// A column that is a field of the packet.
@@ -202,7 +203,7 @@ pub static CAPTURES: Table<CapturedRow> = Table {
     name: "captures",
     meaning: "One row per packet that left a captured port, in the order they left.",
     csv: false,
-    rows: |run| Cow::Owned(captured(run)),
+    rows: |run, range| Cow::Owned(captured(run, range)),
     len: |run| run.captures.iter().map(|capture| capture.packets.len()).sum(),
     blank: || CapturedRow { port: 0, of: CapturedPacket::default() },
     columns: &[

@@ -19,6 +19,7 @@ pub mod parallel;
 mod parquet_read;
 mod parquet_write;
 pub mod record;
+mod samples;
 mod shared;
 mod stopped;
 pub use csv::quoted;

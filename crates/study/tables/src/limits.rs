@@ -11,7 +11,7 @@ pub static LIMITS: Table<LimitRow> = Table {
     meaning: "One row per sample of a flow that a bump limits: one in each sampling interval in which it sent, \
               if samples are taken.",
     csv: true,
-    rows: |run| Cow::Borrowed(&run.limits),
+    rows: |run, range| Cow::Borrowed(&run.limits[range]),
     len: |run| run.limits.len(),
     blank: LimitRow::default,
     columns: &[

@@ -1,7 +1,6 @@
 //! Reads tables from Parquet.
 
-use super::parquet_write::GROUP;
-use super::table::{Cell, Column, Put, Table};
+use super::table::{Cell, Column, PART, Put, Table};
 use crate::caught::caught;
 use crate::parallel;
 use bytes::Bytes;
@@ -67,10 +66,10 @@ fn decoded<T>(read: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
 fn share_out(file: &File, rows: &[usize]) -> Result<Vec<Range<usize>>, Fault> {
     let mut next = 0usize;
     let share = |expected: &usize| {
-        let end = next.saturating_add(expected.div_ceil(GROUP));
+        let end = next.saturating_add(expected.div_ceil(PART));
         let groups = next..end.min(file.metadata().num_row_groups());
         let length = |at| usize::try_from(file.metadata().row_group(at).num_rows()).ok();
-        let lengths = groups.clone().map(|at| length(at).filter(|rows| *rows <= GROUP));
+        let lengths = groups.clone().map(|at| length(at).filter(|rows| *rows <= PART));
         let there: usize = lengths.sum::<Option<usize>>().ok_or("a group has too many rows")?;
         next = groups.end;
         let fits = *expected == there;

@@ -1,6 +1,6 @@
 //! Writes tables as Parquet.
 //!
-//! Each run has row groups of its own, of at most [`GROUP`] rows. Runs are in the order of the scenario's schemes and
+//! Each run has row groups of its own, of at most [`PART`] rows. Runs are in the order of the scenario's schemes and
 //! then of seeds. Numbers are delta-encoded, which is small, and fast to write and read.
 
 use super::deltas::Deltas;
@@ -16,10 +16,8 @@ use parquet::file::writer::{
 };
 use parquet::schema::types::{ColumnDescPtr, ColumnPath, Type as Schema};
 use std::io::{self, Write};
+use std::ops::Range;
 use std::sync::Arc;
-
-/// The most rows of a row group: as many as fit into the cache while their columns are encoded one by one.
-pub(crate) const GROUP: usize = 1 << 17;
 
 /// Rows encoded at a time.
 const BATCH: usize = 4096;
@@ -31,16 +29,34 @@ impl<R: Clone> Table<R> {
         runs: &[&RunRecord],
         out: &mut (impl Write + Send + ?Sized),
     ) -> io::Result<()> {
+        self.write_groups(runs, out, |run, range, described, group| {
+            let rows = &(self.rows)(run, range.clone());
+            let part = Part { run, rows, first: range.start };
+            for (column, described) in self.columns.iter().zip(described) {
+                column.write(&part, ColumnDescPtr::clone(described), group)?;
+            }
+            Ok(())
+        })
+    }
+    /// Writes row groups. `fill` writes the columns of the rows of a run with these numbers.
+    pub(crate) fn write_groups<W: Write + Send>(
+        &self,
+        runs: &[&RunRecord],
+        out: W,
+        fill: impl Fn(
+            &RunRecord,
+            Range<usize>,
+            &[ColumnDescPtr],
+            &mut SerializedRowGroupWriter<'_, W>,
+        ) -> Result<()>,
+    ) -> io::Result<()> {
         let schema = Arc::new(self.schema()?);
         let mut file = SerializedFileWriter::new(out, schema, Arc::new(self.properties()))?;
         let described = file.schema_descr().columns().to_vec();
         for &run in runs {
-            for (at, rows) in (self.rows)(run).chunks(GROUP).enumerate() {
+            for range in self.parts(run) {
                 let mut group = file.next_row_group()?;
-                let part = Part { run, rows, first: at * GROUP };
-                for (column, described) in self.columns.iter().zip(&described) {
-                    column.write(&part, ColumnDescPtr::clone(described), &mut group)?;
-                }
+                fill(run, range, &described, &mut group)?;
                 group.close()?;
             }
         }

@@ -11,7 +11,7 @@ pub static STOPPED: Table<StoppedRow> = Table {
     meaning: "One row per queue whose discipline, a program of an object file, was stopped; the packets of \
               that queue passed from then on.",
     csv: true,
-    rows: |run| Cow::Borrowed(&run.stopped),
+    rows: |run, range| Cow::Borrowed(&run.stopped[range]),
     len: |run| run.stopped.len(),
     blank: StoppedRow::default,
     columns: &[

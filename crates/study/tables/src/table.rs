@@ -3,6 +3,10 @@
 
 use crate::record::{NEVER, RunRecord};
 use std::borrow::Cow;
+use std::ops::Range;
+
+/// The most rows of a part of a table: as many as fit into the cache while their columns are made one by one.
+pub(crate) const PART: usize = 1 << 17;
 
 /// The type of a column.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -109,7 +113,8 @@ pub struct Table<R: Clone + 'static> {
     pub(crate) meaning: &'static str,
     pub(crate) csv: bool,
     pub(crate) columns: &'static [Column<R>],
-    pub(crate) rows: for<'a> fn(&'a RunRecord) -> Cow<'a, [R]>,
+    /// The rows of a run with these numbers, of which each is below `len`.
+    pub(crate) rows: for<'a> fn(&'a RunRecord, Range<usize>) -> Cow<'a, [R]>,
     /// Number of rows in a run.
     pub(crate) len: fn(&RunRecord) -> usize,
     /// A row to be filled when read back.
@@ -120,6 +125,11 @@ impl<R: Clone> Table<R> {
     /// Its name: that of its files without the ending.
     pub fn name(&self) -> &'static str {
         self.name
+    }
+    /// The numbers of a run's rows, in parts.
+    pub(crate) fn parts(&self, run: &RunRecord) -> impl Iterator<Item = Range<usize>> + use<R> {
+        let len = (self.len)(run);
+        (0..len).step_by(PART).map(move |first| first..len.min(first + PART))
     }
     pub(crate) fn about(&self) -> TableAbout {
         let columns = self.columns.iter().map(Column::about).collect();

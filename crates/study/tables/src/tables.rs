@@ -2,7 +2,7 @@
 
 use super::columns::Filled;
 use super::table::{Cell, Column, Table, TableAbout, fit, or_never, set};
-use crate::record::{ControlRow, FlowRow, NEVER, PortRow, RunRecord, SampleRow};
+use crate::record::{ControlRow, FlowRow, NEVER, PortRow, RunRecord};
 use std::borrow::Cow;
 use std::io::{self, Write};
 
@@ -11,6 +11,7 @@ pub use super::estimates::ESTIMATES;
 pub use super::faults::FAULTS;
 pub use super::followed::{CAPTURES, CapturedRow, SCHEDULE, SEQUENCE, WHY};
 pub use super::limits::LIMITS;
+pub use super::samples::SAMPLES;
 pub use super::stopped::STOPPED;
 pub use super::voqs::VOQS;
 
@@ -110,7 +111,7 @@ pub static FLOWS: Table<FlowRow> = Table {
     name: "flows",
     meaning: "One row per flow: one message from one host to another.",
     csv: true,
-    rows: |run| Cow::Borrowed(&run.flows),
+    rows: |run, range| Cow::Borrowed(&run.flows[range]),
     len: |run| run.flows.len(),
     blank: || FlowRow { start_ps: NEVER, finish_ps: NEVER, ..FlowRow::default() },
     columns: &[
@@ -166,36 +167,12 @@ pub static FLOWS: Table<FlowRow> = Table {
 /// The meaning of a `port_index`.
 pub(crate) const PORT_INDEX: &str = "Number of the port, as in the table of ports of the same run.";
 
-/// One row per sampled port and instant.
-pub static SAMPLES: Table<SampleRow> = Table {
-    name: "samples",
-    meaning: "One row per sampled port and instant.",
-    csv: true,
-    rows: |run| Cow::Borrowed(&run.samples),
-    len: |run| run.samples.len(),
-    blank: SampleRow::default,
-    columns: &[
-        scheme(),
-        seed(),
-        field!("t_ps", Count, t_ps, "When."),
-        node(|s| Some(s.port)),
-        port(|s| Some(s.port)),
-        field!("queue_bytes", Count, queue_bytes, "Bytes waiting."),
-        field!("tx_bytes", Count, tx_bytes, "Bytes sent since the run began, framing included."),
-        Column {
-            name: "port_index",
-            meaning: PORT_INDEX,
-            cell: Cell::Count(|s| s.port as u64, |s, v| fit(&mut s.port, v)),
-        },
-    ],
-};
-
 /// One row per port.
 pub static PORTS: Table<PortRow> = Table {
     name: "ports",
     meaning: "One row per port, with its totals over the run.",
     csv: true,
-    rows: |run| Cow::Borrowed(&run.ports),
+    rows: |run, range| Cow::Borrowed(&run.ports[range]),
     len: |run| run.ports.len(),
     blank: PortRow::default,
     columns: &[
@@ -248,7 +225,7 @@ pub static CONTROL: Table<ControlRow> = Table {
     name: "control",
     meaning: "One row per counter of a central scheme, with its sum over the run.",
     csv: true,
-    rows: |run| Cow::Borrowed(&run.control),
+    rows: |run, range| Cow::Borrowed(&run.control[range]),
     len: |run| run.control.len(),
     blank: ControlRow::default,
     columns: &[

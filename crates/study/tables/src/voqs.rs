@@ -10,7 +10,7 @@ pub static VOQS: Table<VoqRow> = Table {
     name: "voqs",
     meaning: "One row per queue of a hybrid fabric's rack for another rack, if any packet arrived.",
     csv: true,
-    rows: |run| Cow::Borrowed(&run.voqs),
+    rows: |run, range| Cow::Borrowed(&run.voqs[range]),
     len: |run| run.voqs.len(),
     blank: VoqRow::default,
     columns: &[

@@ -13,10 +13,10 @@ use crate::port::PREFIX;
 use crate::shared::Shared;
 use crate::wire::without_ethernet;
 use slotline_net::node::host::Plan;
+use slotline_net::samples::Samples;
 use slotline_net::time::Time;
 use slotline_net::topology::{End, Graph, Wiring};
 use slotline_rings::{CaptureSocket, Direction};
-use slotline_sim::Sample;
 use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
@@ -44,8 +44,8 @@ pub struct Asked {
 /// What was observed.
 #[derive(Clone, Debug, Default)]
 pub struct Observed {
-    /// Samples in order of time. Their series are places in [`Asked::sampled`].
-    pub samples: Vec<Sample>,
+    /// Samples. Numbers of ports are places in [`Asked::sampled`].
+    pub samples: Samples,
     /// Packets that left captured ports, in order of time at each port.
     pub frames: Vec<CapturedFrame>,
     /// By captured port, the packets that are not among these.
@@ -91,7 +91,11 @@ impl Observer {
         };
         let captures = asked.captured.iter().map(open).collect::<io::Result<Vec<_>>>();
         let captures = captures.map_err(failed("capture packets"))?;
-        let observed = Observed { omitted: vec![0; captures.len()], ..Observed::default() };
+        let observed = Observed {
+            samples: Samples::of_ports(0..asked.sampled.len() as u32),
+            frames: Vec::new(),
+            omitted: vec![0; captures.len()],
+        };
         Ok(Observer { asked, ports, captures, frame: Vec::new(), observed })
     }
 
@@ -160,11 +164,10 @@ impl Observer {
     fn sample(&mut self, clock: &Clock, before: &Counts) -> io::Result<()> {
         let time = clock.now().as_ps();
         let now = self.ports.read_switches()?.since(before);
-        let sample = |(series, place): (u32, &Place)| {
-            let counted = now.of(*place);
-            Sample { time, series, queued: counted.waiting, sent: counted.bytes }
-        };
-        self.observed.samples.extend((0..).zip(&self.asked.sampled).map(sample));
+        self.observed.samples.take(time, |port| {
+            let counted = now.of(self.asked.sampled[port as usize]);
+            (counted.waiting, counted.bytes)
+        });
         Ok(())
     }
 

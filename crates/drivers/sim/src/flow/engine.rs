@@ -12,11 +12,11 @@ use super::scheduled::Scheduled;
 use super::senders::{Sender, Senders};
 use crate::engine::Options;
 use crate::parallel::Watch;
-use crate::sample::Sample;
 use slotline_net::id::NodeId;
 use slotline_net::node::Change;
 use slotline_net::node::host::Plan;
 use slotline_net::order::ascending_large;
+use slotline_net::samples::Samples;
 use slotline_net::scheme::Map;
 use slotline_net::time::Time;
 use slotline_net::topology::End;
@@ -56,7 +56,7 @@ pub(super) struct Engine {
     pub(super) shares: Vec<f64>,
     pub(super) completed: u64,
     pub(super) events: u64,
-    pub(super) samples: Vec<Sample>,
+    pub(super) samples: Samples,
     store_and_forward: bool,
     weights: [f64; slotline_net::frame::CLASSES],
     /// The flows that start at a given time, with these times, in order.
@@ -103,7 +103,7 @@ impl Engine {
             shares: Vec::new(),
             completed: 0,
             events: 0,
-            samples: Vec::new(),
+            samples: Samples::of_ports(0..sampled.len() as u32),
             store_and_forward: network.store_and_forward,
             weights: network.weights,
             starts: starts(&plan),
@@ -398,11 +398,10 @@ impl Engine {
             let keys: Vec<FlowKey> = self.sampled.iter().flat_map(of_link).collect();
             keys.into_iter().for_each(|key| self.book(key));
         }
-        let carried = |link: &u32| self.carried(*link).round() as u64;
-        let (time, queued) = (self.now, 0);
-        let sample = |(series, link)| Sample { time, series, queued, sent: carried(link) };
-        let samples: Vec<Sample> = (0..).zip(&self.sampled).map(sample).collect();
-        self.samples.extend(samples);
+        let mut samples = std::mem::take(&mut self.samples);
+        let carried = |link: u32| self.carried(link).round() as u64;
+        samples.take(self.now, |port| (0, carried(self.sampled[port as usize])));
+        self.samples = samples;
         self.next_sample += self.interval;
     }
 }

@@ -91,9 +91,7 @@ fn digest(outcome: &FlowOutcome) -> u64 {
             .into_iter()
             .for_each(&mut add);
     }
-    for s in &outcome.samples {
-        [s.time, u64::from(s.series), s.sent].into_iter().for_each(&mut add);
-    }
+    outcome.samples.fingerprint(&mut add);
     outcome.counts.iter().map(|(_, count)| *count).for_each(&mut add);
     [outcome.completed, outcome.reached.as_ps()].into_iter().for_each(&mut add);
     hash

@@ -2,13 +2,13 @@
 
 use super::maxmin::Effort;
 use super::rates::Model;
-use crate::sample::Sample;
 use slotline_net::frame::CLASSES;
 use slotline_net::id::{NodeId, PortId};
 use slotline_net::node::Change;
 use slotline_net::node::host::Plan;
 use slotline_net::route::Routes;
 use slotline_net::route::classifier::ClassifierSpec;
+use slotline_net::samples::Samples;
 use slotline_net::scheme::PerFlow;
 use slotline_net::time::Time;
 use slotline_net::topology::Graph;
@@ -107,8 +107,8 @@ pub struct FlowOutcome {
     pub flows: Vec<Passage>,
     /// By node, then port: bytes sent.
     pub ports: Vec<Vec<u64>>,
-    /// The samples in order of time, then series. Queues are empty.
-    pub samples: Vec<Sample>,
+    /// The samples. Numbers of ports are indices into [`FlowNetwork::sampled`], and queues are empty.
+    pub samples: Samples,
     /// The counters of the scheme.
     pub counts: Vec<(slotline_net::node::Counter, u64)>,
     /// The number of times at which an event happened.

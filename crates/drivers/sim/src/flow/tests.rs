@@ -183,9 +183,10 @@ fn samples_add_up_to_what_ports_carried() {
     network.interval = Time::us(100);
     let at = network.graph.hosts[0].at();
     let outcome = simulated(network);
-    let last = outcome.samples.last().expect("samples");
-    assert!(outcome.samples.len() > 5 && outcome.samples.is_sorted_by_key(|s| (s.time, s.sent)));
-    assert_eq!(last.sent, outcome.ports[at][0]);
+    let samples = outcome.samples.rows_of(0);
+    let last = samples.last().expect("samples");
+    assert!(samples.len() > 5 && samples.is_sorted_by_key(|sample| (sample.t_ps, sample.tx_bytes)));
+    assert_eq!(last.tx_bytes, outcome.ports[at][0]);
 }
 
 fn across_a_fat_tree() -> FlowNetwork {

@@ -21,6 +21,7 @@ use slotline_emulate::virtual_time::Environment;
 use slotline_net::id::{HostId, NodeId, PortId};
 use slotline_net::node::DropReason;
 use slotline_net::route::RoutingSpec;
+use slotline_net::samples::Series;
 use slotline_net::scheme::Map;
 use slotline_net::time::Time;
 use slotline_scenario::{EmulateSpec, EndWhen, Loaded, ScenarioError};
@@ -251,12 +252,8 @@ fn record_of(
 
 /// The longest queue among the samples of each port.
 fn longest(scene: &Scene, observed: &Observed) -> BTreeMap<Place, u64> {
-    let mut longest = BTreeMap::new();
-    for sample in &observed.samples {
-        let most = longest.entry(scene.sampled[sample.series as usize]).or_insert(0);
-        *most = sample.queued.max(*most);
-    }
-    longest
+    let of = |series: &Series| (scene.sampled[series.port as usize], series.longest_queue());
+    observed.samples.series().iter().map(of).collect()
 }
 
 fn flows(scene: &Scene, replayed: &[Replayed]) -> Vec<FlowRow> {

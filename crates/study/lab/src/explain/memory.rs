@@ -36,8 +36,8 @@ const FLOW_OF_RUN: f64 = 80.0;
 /// others.
 const RUNNING_FLOW: [f64; 2] = [290.0, 65.0];
 
-/// Bytes for each sample of a run: of a port, and of a bump.
-const SAMPLE: [f64; 2] = [40.0, 60.0];
+/// Bytes for each sample of a run: of a port that is busy, and of a bump.
+const SAMPLE: [f64; 2] = [24.0, 60.0];
 
 /// Bytes of the network for each directed link, once for all runs.
 const LINK: f64 = 400.0;

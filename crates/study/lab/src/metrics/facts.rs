@@ -1,7 +1,7 @@
 //! The quantities from which metrics are computed: a run's flows and queues, with their means and ranks.
 
 use super::Measured;
-use super::busiest_port;
+use super::{busiest_port, queues_in_use};
 use crate::record::{FlowRow, NEVER, RunRecord, Window};
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -155,13 +155,8 @@ impl<'a> Facts<'a> {
     }
     fn queue_in_use(&self) -> Vec<Measured> {
         let port = busiest_port(self.run, self.window);
-        let there = self.run.samples.iter().filter(|sample| Some(sample.port) == port);
-        let in_use = there.scan(0, |sent, sample| {
-            let before = std::mem::replace(sent, sample.tx_bytes);
-            Some((sample, sample.tx_bytes > before))
-        });
-        let counts = in_use.filter(|(sample, used)| *used && self.window.contains(sample.t_ps));
-        counts.map(|(sample, _)| exact(sample.queue_bytes as f64)).collect()
+        let queues = port.map_or(vec![], |port| queues_in_use(self.run, port, self.window));
+        queues.into_iter().map(|bytes| exact(bytes as f64)).collect()
     }
     pub fn longest_queue(&self) -> Option<Measured> {
         let switch_ports = self.run.ports.iter().filter(|port| !port.host);

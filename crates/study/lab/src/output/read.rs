@@ -2,7 +2,7 @@
 
 use super::index::{self, CaptureNote, Head, Index, Note, Run};
 use super::written::checksum;
-use crate::record::{Capture, CapturedPacket, RunRecord, RunSet};
+use crate::record::{Capture, CapturedPacket, RunRecord, RunSet, Samples};
 use bytes::Bytes;
 use slotline_tables::table::Table;
 use slotline_tables::tables::{
@@ -133,10 +133,19 @@ fn damaged(path: &Path, fault: String) -> ReadError {
     ReadError::Damaged { path: path.into(), fault }
 }
 
+/// What is wrong with samples at different times.
+const UNEVEN: &str = "its ports have no samples at the same times, in order of time";
+
 /// Fills the tables of `runs`.
 fn fill(folder: &Path, index: &Index, runs: &mut [RunRecord]) -> Result<(), ReadError> {
     table(folder, index, &FLOWS, runs, |run, rows| run.flows = rows)?;
-    table(folder, index, &SAMPLES, runs, |run, rows| run.samples = rows)?;
+    let mut samples = vec![vec![]; runs.len()];
+    table(folder, index, &SAMPLES, &mut samples, |run, rows| *run = rows)?;
+    let path = folder.join("samples.parquet");
+    for (run, rows) in runs.iter_mut().zip(&samples) {
+        let samples = Samples::from_rows(rows).ok_or_else(|| damaged(&path, UNEVEN.into()));
+        run.samples = samples?;
+    }
     table(folder, index, &PORTS, runs, |run, rows| run.ports = rows)?;
     table(folder, index, &CONTROL, runs, |run, rows| run.control = rows)?;
     table(folder, index, &FAULTS, runs, |run, rows| run.faults = rows)?;

@@ -5,7 +5,7 @@ use super::tests::scratch;
 use super::{index, written};
 use crate::record::{
     Capture, CapturedPacket, Conservation, ControlRow, EngineStats, EstimateRow, FaultRow, FlowRow,
-    LimitRow, NEVER, PortRow, RunRecord, RunSet, SampleRow, ScheduleRow, SequenceRow, Step,
+    LimitRow, NEVER, PortRow, RunRecord, RunSet, Samples, ScheduleRow, SequenceRow, Step,
     StoppedRow, VoqRow, WhyRow, Window,
 };
 use proptest::prelude::*;
@@ -153,7 +153,7 @@ prop_compose! {
     fn record()(
         flows in prop::collection::vec(flow(), 0..20),
         ports in prop::collection::vec(port(), 0..4),
-        samples in prop::collection::vec((number(), any::<u32>(), number(), number()), 0..5),
+        samples in samples(),
         control in prop::collection::vec((text(), number()), 0..3),
         faults in prop::collection::vec(fault(), 0..3),
         estimates in prop::collection::vec((number(), any::<u32>(), any::<u16>(), number(), number()), 0..5),
@@ -166,10 +166,6 @@ prop_compose! {
         captures in prop::collection::vec(capture(), 0..3),
         (engine, census) in engine(),
     ) -> RunRecord {
-        let sample = |(t_ps, port, queue_bytes, tx_bytes)| {
-            SampleRow { t_ps, port, queue_bytes, tx_bytes }
-        };
-        let samples = samples.into_iter().map(sample).collect();
         let estimate = |(t_ps, port, bump, estimate_bytes, real_bytes)| {
             EstimateRow { t_ps, port, bump, estimate_bytes, real_bytes }
         };
@@ -189,6 +185,22 @@ prop_compose! {
             apps: vec![],
             why, sequence, schedule, captures, engine, census,
         }
+    }
+}
+
+prop_compose! {
+    fn samples()(
+        mut times in prop::collection::vec(number(), 1..5),
+        ports in prop::collection::btree_set(any::<u32>(), 0..4),
+        values in prop::collection::vec((0..3u64, number()), 16),
+    ) -> Samples {
+        if ports.is_empty() {
+            return Samples::default();
+        }
+        times.sort();
+        let (mut samples, mut values) = (Samples::of_ports(ports), values.into_iter());
+        times.into_iter().for_each(|t_ps| samples.take(t_ps, |_| values.next().unwrap()));
+        samples
     }
 }
 

@@ -1,7 +1,8 @@
 //! A made-up result.
 
 use super::{
-    Conservation, EngineStats, FlowRow, NEVER, PortRow, RunRecord, RunSet, SampleRow, Window,
+    Conservation, EngineStats, FlowRow, NEVER, PortRow, RunRecord, RunSet, SampleRow, Samples,
+    Window,
 };
 
 const US: u64 = 1_000_000;
@@ -61,12 +62,13 @@ fn run(scheme: &str, fct_us: u64, seed: u64) -> RunRecord {
         queue_bytes: (i * 7_919 + seed * 104_729) % (fct_us * 2),
         tx_bytes: i * 9_000,
     };
+    let samples: Vec<SampleRow> = (0..2_000).map(sample).collect();
     RunRecord {
         scheme: scheme.into(),
         seed,
         flows,
         ports: vec![port("h0", true, 2_000_000), port("s0", false, 2 * fct_us)],
-        samples: (0..2_000).map(sample).collect(),
+        samples: Samples::from_rows(&samples).expect("samples of one port"),
         engine: EngineStats {
             cpu_s: 0.5,
             wall_s: 0.6,

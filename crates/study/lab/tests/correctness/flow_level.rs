@@ -163,7 +163,7 @@ fn what_is_about_packets_is_absent() {
     }
     assert!(measure(Metric::FctMean, run, Window::ALL).is_some());
     assert!(measure(Metric::SlowdownMean, run, Window::ALL).is_some());
-    assert!(run.samples.iter().any(|sample| sample.tx_bytes > 0));
+    assert!(run.samples.rows(0..run.samples.len()).iter().any(|sample| sample.tx_bytes > 0));
     assert_eq!(run.engine.digest, fluids("[measure]\nsample = \"100us\"")[0].engine.digest);
 }
 

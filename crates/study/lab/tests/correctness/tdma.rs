@@ -137,7 +137,7 @@ fn links_carry_one_flow_in_a_slot() {
 fn slots_are_used() {
     let run = one(&all_to_all(STAR, 8, "", ""));
     assert!(share(&run, 8) > 0.75, "{}", share(&run, 8));
-    let queue = run.samples.iter().map(|sample| sample.queue_bytes).max();
+    let queue = run.samples.series().iter().map(|port| port.longest_queue()).max();
     assert!(queue.is_some_and(|bytes| bytes <= 3 * 1_538), "{queue:?}");
     assert_eq!(
         (run.control(counters::tdma::OVERRUNS), run.control(counters::tdma::LATE_FRAMES)),
@@ -398,7 +398,7 @@ fn fast_and_slow_hosts_share_slots() {
         let each: Vec<u64> = run.flows.iter().map(|flow| flow.delivered_bytes).collect();
         let (least, most) = (each.iter().min(), each.iter().max());
         assert!(least.zip(most).is_some_and(|(l, m)| *l * 10 > *m * 8), "{direction}: {each:?}");
-        let queue = run.samples.iter().map(|sample| sample.queue_bytes).max();
+        let queue = run.samples.series().iter().map(|port| port.longest_queue()).max();
         assert!(queue.is_some_and(|bytes| bytes <= 12 * 1_538), "{direction}: {queue:?}");
     }
 }

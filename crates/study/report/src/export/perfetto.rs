@@ -139,20 +139,22 @@ impl<W: Write> Trace<'_, W> {
     /// Omits samples that repeat the one before.
     fn queues(&mut self, run: &RunRecord) -> io::Result<()> {
         let names = port_names(&run.ports);
-        let mut last: BTreeMap<u32, u64> = BTreeMap::new();
-        for sample in &run.samples {
-            let before = last.insert(sample.port, sample.queue_bytes);
-            let Some(name) = names.get(sample.port as usize) else { continue };
-            if before == Some(sample.queue_bytes) {
-                continue;
-            }
-            let process = self.nodes.of_port[sample.port as usize];
-            let (time, bytes) = (Micros(sample.t_ps), sample.queue_bytes);
+        for series in run.samples.series() {
+            let Some(name) = names.get(series.port as usize) else { continue };
+            let process = self.nodes.of_port[series.port as usize];
             let name = Text(&format!("queue {name}")).to_string();
-            self.event(format_args!(
-                "\"ph\":\"C\",\"pid\":{process},\"ts\":{time},\"name\":{name},\
-                 \"args\":{{\"bytes\":{bytes}}}"
-            ))?;
+            let mut last = None;
+            for turn in series.repeated(0..run.samples.times().len()) {
+                let bytes = turn.queue_bytes;
+                if last.replace(bytes) == Some(bytes) {
+                    continue;
+                }
+                let time = Micros(run.samples.times()[turn.turns.start]);
+                self.event(format_args!(
+                    "\"ph\":\"C\",\"pid\":{process},\"ts\":{time},\"name\":{name},\
+                     \"args\":{{\"bytes\":{bytes}}}"
+                ))?;
+            }
         }
         Ok(())
     }

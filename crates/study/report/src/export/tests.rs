@@ -1,8 +1,8 @@
 use super::*;
 use etherparse::{SlicedPacket, TransportSlice};
 use slotline_lab::record::{
-    Capture, CapturedPacket, Conservation, FlowRow, NEVER, Part, SampleRow, ScheduleRow, WhyRow,
-    Window,
+    Capture, CapturedPacket, Conservation, FlowRow, NEVER, Part, SampleRow, Samples, ScheduleRow,
+    WhyRow, Window,
 };
 use slotline_net::frame::{ECT, Kind, PUSH, Packet, RETRANSMITTED, Span};
 use slotline_net::id::HostId;
@@ -57,6 +57,7 @@ fn run(scheme: &str, seed: u64) -> RunRecord {
     let mut parts = [0; Part::ALL.len()];
     parts[Part::Queue as usize] = 3 * US + 7;
     let sample = |(t, queue_bytes)| SampleRow { t_ps: t * US, port: 1, queue_bytes, tx_bytes: 0 };
+    let samples = [(1, 0), (2, 0), (3, 1_500), (4, 1_500), (5, 0)].map(sample);
     let window = |from, until, dst| ScheduleRow {
         from_ps: from * US,
         until_ps: until * US,
@@ -80,7 +81,7 @@ fn run(scheme: &str, seed: u64) -> RunRecord {
             port("h1", "s0", true),
         ],
         why: vec![WhyRow { flow: 1, parts, round_trips: 2, worst: [(2, 5), (0, 0), (0, 0)] }],
-        samples: [(1, 0), (2, 0), (3, 1_500), (4, 1_500), (5, 0)].map(sample).into(),
+        samples: Samples::from_rows(&samples).unwrap(),
         schedule: vec![window(1, 3, 1), window(2, 4, 1), window(3, 5, 1)],
         captures: captures(mss),
         census: Conservation {

@@ -1,7 +1,7 @@
 //! Artificial runs with everything that a report can show: three schemes on a leaf-spine network.
 
 use slotline_lab::record::{
-    Conservation, EngineStats, FlowRow, NEVER, Part, PortRow, RunRecord, RunSet, SampleRow,
+    Conservation, EngineStats, FlowRow, NEVER, Part, PortRow, RunRecord, RunSet, Samples,
     ScheduleRow, SequenceRow, Step, WhyRow, Window,
 };
 
@@ -75,7 +75,7 @@ fn run(size: Size, name: &str, scheme: usize, seed: u64) -> RunRecord {
     RunRecord {
         scheme: name.into(),
         seed,
-        samples: if first { samples(&ports, scheme, &mut dice) } else { vec![] },
+        samples: if first { samples(&ports, scheme, &mut dice) } else { Samples::default() },
         why: if first { why(&flows, &ports, scheme) } else { vec![] },
         sequence: if first { sequence(&flows, scheme) } else { vec![] },
         schedule: if first && scheme == 2 { schedule(size, &mut dice) } else { vec![] },
@@ -159,26 +159,21 @@ fn flows(size: Size, scheme: usize, dice: &mut Dice) -> Vec<FlowRow> {
     (0..size.flows).map(flow).collect()
 }
 
-fn samples(ports: &[PortRow], scheme: usize, dice: &mut Dice) -> Vec<SampleRow> {
+fn samples(ports: &[PortRow], scheme: usize, dice: &mut Dice) -> Samples {
     let sampled: Vec<u32> =
         (0..ports.len() as u32).filter(|p| !ports[*p as usize].host).take(60).collect();
     let mut sent = vec![0; ports.len()];
-    let mut out = Vec::new();
+    let mut samples = Samples::of_ports(sampled);
     for step in 1..=1_000 {
-        for &port in &sampled {
+        samples.take(step * 50 * US, |port| {
             let mean = ports[port as usize].tx_bytes / 1_000;
             sent[port as usize] += (mean * (50 + dice.draw(100)) / 100).min(62_500);
             let queue_bytes =
                 dice.skewed([60_000, 25_000, 9_000, 12_000][scheme] * mean / 62_500).min(150_000);
-            out.push(SampleRow {
-                t_ps: step * 50 * US,
-                port,
-                queue_bytes,
-                tx_bytes: sent[port as usize],
-            });
-        }
+            (queue_bytes, sent[port as usize])
+        });
     }
-    out
+    samples
 }
 
 /// Every tenth flow was followed. Its time is divided by fixed fractions, except for time-outs.

@@ -8,7 +8,7 @@ mod sweep;
 use data::{Size, set};
 use harness::{check_keys, narrow, strings, used};
 use serde_json::Value;
-use slotline_lab::record::RunSet;
+use slotline_lab::record::{RunSet, Samples};
 use slotline_lab::summary::Summary;
 use slotline_lab::usage::process_cpu_s;
 
@@ -114,7 +114,7 @@ fn a_large_fabric_and_schedule_are_drawn_too() {
 fn a_page_without_optional_records_has_no_error() {
     let mut bare = set(Size { seeds: 1, ..Size::SMALL });
     for run in &mut bare.runs {
-        run.samples.clear();
+        run.samples = Samples::default();
         (run.why, run.sequence, run.schedule) = Default::default();
     }
     let Some(seen) = used("a_page_without_optional_records_has_no_error", &page(&bare), 1200)

@@ -5,7 +5,7 @@ use crate::data;
 use crate::draw::{Values, View};
 use crate::quantity::samples;
 use crate::{Experiment, Measured, Row, Stated, Study, Work};
-use slotline_lab::record::RunRecord;
+use slotline_lab::record::{RunRecord, SampleRow};
 use slotline_net::time::Time;
 use slotline_net::topology::TopologySpec;
 use slotline_net::units::Rate;
@@ -99,11 +99,11 @@ fn with_sequence(view: &View, at: u32) -> Vec<Figure> {
 /// The bytes that both uplinks of rack 0 have sent in three weeks.
 fn sent(run: &RunRecord) -> Vec<(f64, f64)> {
     let (circuit, packet) = (samples(run, "tor0", "circuit0"), samples(run, "tor0", "packet0"));
-    let both = circuit.iter().zip(packet);
+    let both = circuit.iter().zip(&packet);
     let middle = run.engine.sim_time_ps / 2;
     let within = both.filter(|(c, _)| (middle..middle + 4_200_000_000).contains(&c.t_ps));
     let mut first = None;
-    let point = |(c, p): (&&slotline_lab::record::SampleRow, &slotline_lab::record::SampleRow)| {
+    let point = |(c, p): (&SampleRow, &SampleRow)| {
         let (at, all) = (c.t_ps, c.tx_bytes + p.tx_bytes);
         let (t0, sent) = *first.get_or_insert((at, all));
         ((at - t0) as f64 / 1e12, (all - sent) as f64)

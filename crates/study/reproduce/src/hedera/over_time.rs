@@ -4,7 +4,6 @@ use crate::data;
 use crate::draw::{Values, View};
 use slotline_lab::record::RunRecord;
 use slotline_report::plot::{Division, Figure, Measure};
-use std::collections::BTreeMap;
 
 /// The place of the point with 1,024 hosts in the sweep of hed-5.
 const POINT: u32 = 9;
@@ -26,16 +25,14 @@ pub(super) fn figures(view: &View) -> Vec<Figure> {
 
 /// The utilisation of the sampled links to hosts over time.
 fn time_series(run: &RunRecord) -> Vec<(f64, f64)> {
-    let mut totals: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
-    for sample in &run.samples {
-        let total = totals.entry(sample.t_ps).or_default();
-        *total = (total.0 + sample.tx_bytes, total.1 + 1);
-    }
-    let totals: Vec<(u64, (u64, u64))> = totals.into_iter().collect();
-    let share = |pair: &[(u64, (u64, u64))]| {
+    let (times, series) = (run.samples.times(), run.samples.series());
+    let sum = |turn: usize| series.iter().filter_map(|port| port.tx_bytes(turn)).sum::<u64>();
+    let totals: Vec<(u64, u64)> =
+        times.iter().enumerate().map(|(turn, t)| (*t, sum(turn))).collect();
+    let share = |pair: &[(u64, u64)]| {
         let ((from, before), (to, after)) = (pair[0], pair[1]);
-        let could = (to - from) as f64 / 8e3 * after.1 as f64;
-        ((from + to) as f64 / 2e12, (after.0 - before.0) as f64 / could)
+        let could = (to - from) as f64 / 8e3 * series.len() as f64;
+        ((from + to) as f64 / 2e12, (after - before) as f64 / could)
     };
     totals.windows(2).map(share).collect()
 }

@@ -21,6 +21,8 @@ pub use why::{Part, WORST_PORTS, WhyRow};
 use slotline_net::node::counters::BUMP_MARKS;
 use slotline_net::node::{Counter, DropReason};
 
+pub use slotline_net::samples::{SampleRow, Samples};
+
 /// The value of a time if the event did not happen.
 pub const NEVER: u64 = u64::MAX;
 
@@ -102,19 +104,6 @@ pub struct ControlRow {
     pub count: String,
     /// The count.
     pub value: u64,
-}
-
-/// The state of one port at one instant.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct SampleRow {
-    /// Time, in picoseconds.
-    pub t_ps: u64,
-    /// Index into [`RunRecord::ports`].
-    pub port: u32,
-    /// Bytes waiting.
-    pub queue_bytes: u64,
-    /// Bytes sent since the run began.
-    pub tx_bytes: u64,
 }
 
 /// Counts of packets by their fate. Each packet is counted once.
@@ -275,8 +264,8 @@ pub struct RunRecord {
     pub flows: Vec<FlowRow>,
     /// Ports.
     pub ports: Vec<PortRow>,
-    /// Samples, in time order.
-    pub samples: Vec<SampleRow>,
+    /// Samples. Numbers of their ports are indices into [`RunRecord::ports`].
+    pub samples: Samples,
     /// Counts of a central scheme, by name; empty without one.
     pub control: Vec<ControlRow>,
     /// Components that a central scheme found to be faulty, in order of discovery.
