@@ -15,7 +15,7 @@ const SAMPLE: Duration = Duration::from_millis(20);
 /// The time that servers have to open their ports.
 const START: Duration = Duration::from_millis(300);
 /// The seconds that clients have to end after their time.
-const LATE: u16 = 30;
+const LATE: u32 = 30;
 /// The exit status of `timeout` if it ended its program.
 const OVERDUE: i32 = 124;
 
@@ -137,7 +137,7 @@ impl Demo<'_> {
     fn client(&self, n: usize, (from, to): (usize, usize), seconds: u16) -> Result<Child> {
         let (to, port) = (self.options.target(self.testbed.addresses[to]), PORT + n);
         let seen = if self.options.breaks_link() { " --get-server-output" } else { "" };
-        let (connections, longest) = (self.options.connections(), seconds + LATE);
+        let (connections, longest) = (self.options.connections(), u32::from(seconds) + LATE);
         self.start(
             from,
             &format!(
