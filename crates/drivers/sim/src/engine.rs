@@ -220,14 +220,14 @@ fn connect(graph: &Graph, queues: &[Vec<Queue>], layout: &Layout) -> (Vec<Line>,
             let queue = &queues[from.node.at()][from.port.at()];
             let discipline = match queue {
                 Queue { pulled: true, .. } => Discipline::Pulled,
-                Queue { red: Some(_), .. } => Discipline::Red,
+                Queue { marker: Some(_), .. } => Discipline::Managed,
                 _ => Discipline::Fifo,
             };
             let mut line =
                 Line::new(lane.rate, lane.delay, layout.port(to.node, to.port), discipline);
             line.bound(queue.limit.map(|b| b.0), queue.mark.map(|b| b.0));
             lines[at] = line;
-            cold[at].red = queue.red.clone().map(Box::new);
+            cold[at].marker.clone_from(&queue.marker);
         }
     }
     (lines, cold)

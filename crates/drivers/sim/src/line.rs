@@ -4,7 +4,7 @@
 //! the port is free. Such a port is not a queue of packets but one number.
 
 use crate::ahead_queue::Started;
-use slotline_net::aqm::{Red, Verdict};
+use slotline_net::aqm::{Arrival, Backlog, Discipline as _, Marker, Verdict};
 use slotline_net::frame::{CE, ECT};
 use slotline_net::time::Time;
 use slotline_net::units::{InverseRate, Rate};
@@ -15,8 +15,8 @@ use slotline_net::units::{InverseRate, Rate};
 pub(crate) enum Discipline {
     /// FIFO with a limit and an optional marking threshold.
     Fifo,
-    /// FIFO with random early detection.
-    Red,
+    /// FIFO with a discipline that decides when packets arrive.
+    Managed,
     /// The node decides each time the port is free.
     Pulled,
     /// The link is down.
@@ -64,7 +64,8 @@ pub(crate) struct ColdState {
     pub early: u64,
     pub marks: u64,
     pub lost_down: u64,
-    pub red: Option<Box<Red>>,
+    /// The discipline of a managed port.
+    pub marker: Option<Marker>,
     /// The discipline to return to when the link is up again.
     before_failure: Option<Discipline>,
 }
@@ -108,7 +109,7 @@ impl Line {
     pub fn discipline(&self) -> Discipline {
         match (self.tx_packets & !ARMED) >> KIND_SHIFT {
             0 => Discipline::Fifo,
-            1 => Discipline::Red,
+            1 => Discipline::Managed,
             2 => Discipline::Pulled,
             _ => Discipline::Down,
         }
@@ -186,7 +187,7 @@ impl Line {
         let kind = self.tx_packets >> KIND_SHIFT;
         let mut added = 0;
         if kind != Discipline::Fifo as u64 {
-            match self.offer_to_discipline(kind, cold, len, flags, now) {
+            match self.offer_to_discipline(kind, cold, (len, flags), now, leave) {
                 Ok(mark) => added = mark,
                 Err(refused) => return refused,
             }
@@ -225,27 +226,29 @@ impl Line {
         &self,
         kind: u64,
         cold: &mut ColdState,
-        len: u16,
-        flags: u8,
+        (len, flags): (u16, u8),
         now: u64,
+        leave: u64,
     ) -> Result<u8, Offer> {
         if kind == Discipline::Down as u64 {
             cold.lost_down += 1;
             return Err(Offer::Down);
         }
-        let Some(red) = cold.red.as_mut() else { return Ok(0) };
-        let idle_since = (self.free_at <= now).then_some(Time::ps(self.free_at));
-        let backlog = idle_since.map_or_else(|| self.backlog_bytes(now), |_| 0);
-        match red.arrive(backlog, idle_since, u64::from(len), flags & ECT != 0, Time::ps(now)) {
-            Verdict::Pass | Verdict::Notify(_) => Ok(0),
-            Verdict::Mark => {
-                cold.marks += 1;
-                Ok(CE)
-            }
+        let Some(marker) = cold.marker.as_mut() else { return Ok(0) };
+        let (free_at, now) = (Time::ps(self.free_at), Time::ps(now));
+        let idle_since = (free_at <= now).then_some(free_at);
+        let backlog = Backlog { wait: free_at.since(now), idle_since };
+        let (len, ect) = (u32::from(len), flags & ECT != 0);
+        match marker.arrive(&Arrival { now, backlog, pace: self.pace, len, ect }) {
             Verdict::Drop => {
                 cold.early += 1;
                 Err(Offer::Early)
             }
+            Verdict::Mark if leave - now.as_ps() <= self.limit => {
+                cold.marks += 1;
+                Ok(CE)
+            }
+            _ => Ok(0),
         }
     }
 

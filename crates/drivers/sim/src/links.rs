@@ -7,6 +7,7 @@ use crate::line::{ColdState, Discipline, Line, Offer, PORT_MASK};
 use crate::network::Layout;
 use crate::node_events::{NodeEvent, NodeEvents};
 use crate::sample::Sampler;
+use slotline_net::aqm::Discipline as _;
 use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::{NodeId, PortId};
 use slotline_net::node::{Change, DropReason, Handover, Note, Payloads};
@@ -165,8 +166,8 @@ impl Links {
     pub fn touch(&self, port: u32) -> u64 {
         let at = (port - self.first_port) as usize;
         let line = &self.lines[at];
-        if line.discipline() == Discipline::Red {
-            return line.free_at ^ self.cold[at].red.as_ref().map_or(0, |red| red.touch());
+        if line.discipline() == Discipline::Managed {
+            return line.free_at ^ self.cold[at].marker.as_ref().map_or(0, |marker| marker.touch());
         }
         line.free_at
     }

@@ -1,7 +1,7 @@
 //! The parts of a simulation.
 
 use crate::journal::Follow;
-use slotline_net::aqm::Red;
+use slotline_net::aqm::Marker;
 use slotline_net::id::{NodeId, PortId};
 use slotline_net::node::host::Host;
 use slotline_net::node::{Change, Node};
@@ -30,8 +30,8 @@ pub struct Queue {
     pub limit: Option<Bytes>,
     /// FIFO: ECN-capable packets that find more than this waiting are marked.
     pub mark: Option<Bytes>,
-    /// FIFO: random early detection instead of the threshold.
-    pub red: Option<Red>,
+    /// FIFO: a discipline instead of the threshold. It must decide when packets arrive, and notify nobody.
+    pub marker: Option<Marker>,
 }
 
 /// A network ready to run.

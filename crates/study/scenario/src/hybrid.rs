@@ -84,7 +84,7 @@ fn on_hybrid(
     if !scheme.queue.is_plain() {
         return fail(
             "queue",
-            "on a hybrid fabric `queue` is that of the ports to hosts: \"drop-tail\", \"ecn\" or \"red\", \
+            "on a hybrid fabric `queue` is that of the ports to hosts: \"drop-tail\", \"ecn\", \"red\", \"pie\" or \"avq\", \
              without `priorities`, `shared` and `pfc`",
         );
     }

@@ -53,6 +53,9 @@ impl Settings for AvqSpec {
     fn marks(&self) -> bool {
         self.ecn
     }
+    fn is_plain(&self) -> bool {
+        true
+    }
 }
 
 /// The state of one queue, named as in the article's Figure 1.
@@ -95,6 +98,11 @@ impl Discipline for Avq {
         self.virtual_capacity = (grown.min(self.capacity) - gain * len).max(0.0);
         self.last = arrival.now.max(self.last);
         if overflows { mark_or_drop(ecn, arrival.ect) } else { Verdict::Pass }
+    }
+
+    #[inline]
+    fn touch(&self) -> u64 {
+        self.level.to_bits()
     }
 
     fn set_pace(&mut self, pace: InverseRate) {

@@ -160,6 +160,12 @@ pub trait Discipline {
         None
     }
 
+    /// Loads what every packet needs.
+    #[inline]
+    fn touch(&self) -> u64 {
+        0
+    }
+
     /// The queue is drained at another rate from now on.
     fn set_pace(&mut self, _pace: InverseRate) {}
 
@@ -193,6 +199,10 @@ impl<D: Discipline + ?Sized> Discipline for Box<D> {
     #[inline]
     fn passes_until(&self) -> Time {
         (**self).passes_until()
+    }
+    #[inline]
+    fn touch(&self) -> u64 {
+        (**self).touch()
     }
     #[inline]
     fn marks_above(&self) -> Option<Time> {

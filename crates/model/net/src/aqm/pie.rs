@@ -55,6 +55,9 @@ impl Settings for PieSpec {
     fn marks(&self) -> bool {
         self.ecn
     }
+    fn is_plain(&self) -> bool {
+        true
+    }
 }
 
 /// Above this probability packets are dropped even if they could be marked (RFC 8033, 5.1).
@@ -135,10 +138,10 @@ impl Pie {
         self.delay_before = delay;
     }
 
-    /// Whether no packet is dropped at a backlog of `bytes` (RFC 8033, 4.1 and 4.4).
-    fn spares(&self, bytes: u64) -> bool {
+    /// Whether this packet is not dropped (RFC 8033, 4.1 and 4.4).
+    fn spares(&self, arrival: &Arrival) -> bool {
         let short = self.delay_before.as_ps() < self.spec.target.as_ps() / 2 && self.chance < 0.2;
-        self.burst_left > Time::ZERO || short || bytes <= 2 * self.mtu
+        self.burst_left > Time::ZERO || short || arrival.bytes() <= 2 * self.mtu
     }
 }
 
@@ -155,7 +158,7 @@ impl Discipline for Pie {
         self.catch_up(arrival.now);
         let wait = arrival.backlog.wait;
         self.empty_at = arrival.backlog.idle_since.unwrap_or(arrival.now + wait);
-        let verdict = if self.spares(arrival.bytes()) || self.rng.unit() >= self.chance {
+        let verdict = if self.spares(arrival) || self.rng.unit() >= self.chance {
             Verdict::Pass
         } else {
             mark_or_drop(self.spec.ecn && self.chance < MARK_LIMIT, arrival.ect)
@@ -165,6 +168,11 @@ impl Discipline for Pie {
             self.empty_at = arrival.now + wait + own;
         }
         verdict
+    }
+
+    #[inline]
+    fn touch(&self) -> u64 {
+        self.next_update.as_ps()
     }
 
     #[inline]

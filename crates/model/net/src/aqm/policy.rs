@@ -104,6 +104,10 @@ macro_rules! policies {
             fn passes_until(&self) -> Time {
                 match self { $(Marker::$name(it) => it.passes_until(),)* }
             }
+            #[inline]
+            fn touch(&self) -> u64 {
+                match self { $(Marker::$name(it) => it.touch(),)* }
+            }
             fn marks_above(&self) -> Option<Time> {
                 match self { $(Marker::$name(it) => it.marks_above(),)* }
             }

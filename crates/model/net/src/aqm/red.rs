@@ -100,12 +100,6 @@ impl Red {
         Red { spec, mtu, slot, min, max, average: 0.0, missed: 0.0, decay, passed: 0.0, rng }
     }
 
-    /// Loads what every packet needs.
-    #[inline]
-    pub fn touch(&self) -> u64 {
-        self.average.to_bits()
-    }
-
     /// Handles the arrival of a packet of `len` bytes at a backlog of `backlog` bytes. `idle_since` is given if the
     /// queue is empty. Between the thresholds, a packet that can be marked is marked if the queue uses ECN. If the
     /// average is so high that every packet is chosen, packets are dropped (RFC 3168, 7).
@@ -196,6 +190,11 @@ impl Discipline for Red {
         let Arrival { now, backlog, len, ect, .. } = *arrival;
         let bytes = if backlog.idle_since.is_some() { 0 } else { arrival.bytes() };
         Red::arrive(self, bytes, backlog.idle_since, u64::from(len), ect, now)
+    }
+
+    #[inline]
+    fn touch(&self) -> u64 {
+        self.average.to_bits()
     }
 
     fn set_pace(&mut self, pace: InverseRate) {

@@ -52,7 +52,7 @@ pub trait Settings {
     fn is_lossless(&self) -> bool {
         true
     }
-    /// Whether the packet engine's own FIFO port supports it.
+    /// Whether the packet engine's own FIFO port supports it: it decides when packets arrive, and notifies nobody.
     fn is_plain(&self) -> bool {
         false
     }

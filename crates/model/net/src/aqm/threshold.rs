@@ -43,7 +43,7 @@ impl Settings for EcnSpec {
         true
     }
     fn is_plain(&self) -> bool {
-        !self.drop_non_ect
+        true
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::Builder;
 use slotline_net::aqm::spec::{EcnSpec, Policy};
-use slotline_net::aqm::{Red, queue_stream};
+use slotline_net::aqm::{Discipline, queue_stream};
 use slotline_net::id::{NodeId, PortId};
 use slotline_net::scheme::SchemeSwitches;
 use slotline_net::topology::{NodeInfo, NodeKind, Wire};
@@ -51,21 +51,18 @@ impl Builder<'_> {
     /// A plain switch's FIFO.
     fn queue(&self, wire: &Wire) -> Queue {
         let spec = &self.queue_spec;
-        let red = |red| {
-            let stream = queue_stream(self.seed, wire.key, 0);
-            Red::new(red, wire.lane.rate.inverse_rate(), self.largest(), stream)
-        };
+        let stream = queue_stream(self.seed, wire.key, 0);
+        let marker = spec.marker(wire.lane.rate.inverse_rate(), self.largest(), stream);
+        // The port itself compares with a threshold.
+        let decides = marker.marks_above().is_none();
         Queue {
             pulled: false,
             limit: Some(spec.limit),
             mark: match spec.policy {
-                Policy::Ecn(EcnSpec { threshold, .. }) => Some(threshold),
+                Policy::Ecn(EcnSpec { threshold, .. }) if !decides => Some(threshold),
                 _ => None,
             },
-            red: match spec.policy {
-                Policy::Red(spec) => Some(red(spec)),
-                _ => None,
-            },
+            marker: decides.then_some(marker),
         }
     }
 }
