@@ -275,10 +275,7 @@ impl Shard {
         if switch.decides_on_departure() {
             self.links.report_departures(switch, base, out, now);
         }
-        let mut passage = switch.pass(out, &leaving, &departure.sends, false);
-        if passage == Passage::NoRoom {
-            passage = self.pass_reported(id, switch, out, leaving, departure.sends);
-        }
+        let passage = switch.pass(out, &leaving, &departure.sends);
         let flags = match passage {
             Passage::Sent(flags) => flags,
             Passage::Notified => 0,
@@ -319,26 +316,9 @@ impl Shard {
         }
     }
 
-    /// As [`Switch::pass`], when all departures have been reported.
-    #[inline(never)]
-    fn pass_reported(
-        &mut self,
-        id: usize,
-        switch: &mut Switch,
-        out: PortId,
-        leaving: Leaving,
-        sends: Sends,
-    ) -> Passage {
-        self.report_all_departures(id, switch, leaving.since.as_ps());
-        switch.pass(out, &leaving, &sends, true)
-    }
-
     /// Prepares the switch to receive a packet that goes to port `out`.
     #[inline(never)]
     fn prepare(&mut self, id: usize, switch: &mut Switch, out: PortId, now: u64) {
-        if switch.shares_buffer() {
-            self.report_all_departures(id, switch, now);
-        }
         if switch.keeps_order(out) {
             let base = self.links.shared.layout.first[id];
             return self.links.report_departures(switch, base, out, now);

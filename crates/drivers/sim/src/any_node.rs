@@ -83,8 +83,8 @@ impl Shard {
     fn pass_on_as_it_is(&mut self, port: u32, position: u32, now: u64) {
         let (links, payloads) = (&mut self.links, self.effects.payloads());
         match links.recorder {
-            None => links.forward::<false>(port, position, now, payloads),
-            Some(_) => links.forward::<true>(port, position, now, payloads),
+            None => links.forward::<false, false>(port, position, now, payloads),
+            Some(_) => links.forward::<true, false>(port, position, now, payloads),
         }
     }
 

@@ -8,6 +8,9 @@ use crate::network::{Layout, Network, Place, Queue};
 use crate::parallel::{self, Until, Watch};
 use crate::sample::Sampler;
 use crate::shard::{Part, Shard};
+use slotline_net::aqm::spec::SharedSpec;
+use slotline_net::id::NodeId;
+use slotline_net::node::buffer::Buffer;
 use slotline_net::node::host::{FlowResult, Host};
 use slotline_net::node::{DropReason, Node, Note, PacketAccount};
 use slotline_net::rng::mix64;
@@ -15,6 +18,8 @@ use slotline_net::samples::Samples;
 use slotline_net::time::Time;
 use slotline_net::topology::{Graph, LinkParams, NodeKind};
 use slotline_net::units::Bytes;
+use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The smallest packet any node sends, in bytes on the wire.
@@ -192,6 +197,7 @@ fn build(
             places: places.split_off(nodes.start),
             lines: lines.split_off(first_port),
             cold: cold.split_off(first_port),
+            buffers: shared_buffers(&network.buffers, &nodes),
             routes: Arc::clone(&network.routes),
             nodes,
         };
@@ -207,6 +213,15 @@ fn build(
     }
     shards.reverse();
     shards
+}
+
+/// The buffers of plain switches, by node; none if no switch has one.
+fn shared_buffers(
+    specs: &BTreeMap<NodeId, SharedSpec>,
+    nodes: &Range<usize>,
+) -> Vec<Option<Buffer>> {
+    let nodes = if specs.is_empty() { 0..0 } else { nodes.clone() };
+    nodes.map(|node| specs.get(&NodeId(node as u32)).copied().map(Buffer::new)).collect()
 }
 
 /// The sending ends of all links, by port index; a node's own slot gets an unused one.

@@ -178,21 +178,34 @@ impl Line {
         self.peak = self.peak.max((backlog >> 6).min(u64::from(u32::MAX)) as u32);
     }
 
-    /// Offers a packet of `len` bytes to a FIFO port.
+    /// The time to send what a packet of `len` bytes finds at `now`, and then this packet; and the pace.
     #[inline]
-    pub fn offer(&mut self, cold: &mut ColdState, len: u16, flags: u8, now: u64) -> Offer {
+    pub fn drained(&self, len: u16, now: u64) -> (Time, InverseRate) {
+        (Time::ps(self.free_at.max(now) - now + self.time_for(len)), self.pace)
+    }
+
+    /// Offers a packet of `len` bytes to a FIFO port. `has_room` says whether there is room in a buffer that ports share.
+    #[inline]
+    pub fn offer(
+        &mut self,
+        cold: &mut ColdState,
+        (len, flags): (u16, u8),
+        now: u64,
+        has_room: bool,
+    ) -> Offer {
         let start = self.free_at.max(now);
         let backlog = start - now;
         let leave = start + self.pace.time_for(u64::from(len)).as_ps();
         let kind = self.tx_packets >> KIND_SHIFT;
         let mut added = 0;
         if kind != Discipline::Fifo as u64 {
-            match self.offer_to_discipline(kind, cold, (len, flags), now, leave) {
+            let fits = has_room && leave - now <= self.limit;
+            match self.offer_to_discipline(kind, cold, (len, flags), now, fits) {
                 Ok(mark) => added = mark,
                 Err(refused) => return refused,
             }
         }
-        if leave - now > self.limit {
+        if leave - now > self.limit || !has_room {
             cold.full += 1;
             return Offer::Full;
         }
@@ -220,15 +233,16 @@ impl Line {
         (leave + self.delay, self.to)
     }
 
-    /// Offers a packet to a port that is not a plain FIFO. Returns the flags to add, or why it is refused.
-    #[cold]
+    /// Offers a packet to a port that is not a plain FIFO, where it `fits` or not. Returns the flags to add, or why it is
+    /// refused.
+    #[inline(never)]
     fn offer_to_discipline(
         &self,
         kind: u64,
         cold: &mut ColdState,
         (len, flags): (u16, u8),
         now: u64,
-        leave: u64,
+        fits: bool,
     ) -> Result<u8, Offer> {
         if kind == Discipline::Down as u64 {
             cold.lost_down += 1;
@@ -244,7 +258,7 @@ impl Line {
                 cold.early += 1;
                 Err(Offer::Early)
             }
-            Verdict::Mark if leave - now.as_ps() <= self.limit => {
+            Verdict::Mark if fits => {
                 cold.marks += 1;
                 Ok(CE)
             }

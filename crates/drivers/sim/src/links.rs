@@ -10,8 +10,10 @@ use crate::sample::Sampler;
 use slotline_net::aqm::Discipline as _;
 use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::{NodeId, PortId};
+use slotline_net::node::buffer::Buffer;
 use slotline_net::node::{Change, DropReason, Handover, Note, Payloads};
 use slotline_net::time::Time;
+use slotline_net::units::InverseRate;
 use std::sync::Arc;
 
 /// Codes of a node's own events (`packet.flow`), in the order in which they happen at equal times.
@@ -86,6 +88,8 @@ pub(crate) struct Links {
     pub calendar: Calendar,
     pub lines: Vec<Line>,
     pub cold: Vec<ColdState>,
+    /// The buffers that ports of plain switches share, by node of the shard; empty if no switch has one.
+    pub buffers: Vec<Option<Buffer>>,
     /// By port; empty if all ports ask for each packet.
     pub ahead: Vec<AheadQueue>,
     pub outbox: Vec<Mail>,
@@ -108,8 +112,7 @@ impl Links {
     pub fn new(
         shared: Arc<Shared>,
         index: usize,
-        lines: Vec<Line>,
-        cold: Vec<ColdState>,
+        (lines, cold, buffers): (Vec<Line>, Vec<ColdState>, Vec<Option<Buffer>>),
         windows: Windows,
     ) -> Links {
         let longest_delay = lines.iter().map(|line| line.arrival(0).0).max().unwrap_or(0);
@@ -122,6 +125,7 @@ impl Links {
             calendar: Calendar::new(windows),
             lines,
             cold,
+            buffers,
             ahead: Vec::new(),
             outbox: (1..shared.cuts.len()).map(|_| Mail::default()).collect(),
             reports: Reports::default(),
@@ -184,7 +188,7 @@ impl Links {
 
     /// Forwards the packet at `position` of the calendar. In the loop over the packets of a plain switch it is no call.
     #[inline(always)]
-    pub fn forward<const RECORDED: bool>(
+    pub fn forward<const RECORDED: bool, const SHARED: bool>(
         &mut self,
         port: u32,
         position: u32,
@@ -193,7 +197,13 @@ impl Links {
     ) {
         let packet = &self.calendar.get(position).packet;
         let at = (port - self.first_port) as usize;
-        let offer = self.lines[at].offer(&mut self.cold[at], packet.len, packet.flags, now);
+        let (len, flags) = (packet.len, packet.flags);
+        let has_room = !SHARED || self.has_shared_room(port, len, now);
+        let offer = self.lines[at].offer(&mut self.cold[at], (len, flags), now, has_room);
+        if SHARED && matches!(offer, Offer::Sent { .. }) {
+            self.take_shared_room(port, len);
+        }
+        let packet = &self.calendar.get(position).packet;
         if RECORDED
             && let Offer::Sent { time, flags, .. } = offer
             && let Some(recorder) = &mut self.recorder
@@ -243,14 +253,63 @@ impl Links {
     /// Puts a packet into a FIFO port.
     #[inline]
     pub fn send(&mut self, port: u32, packet: &mut Packet, now: u64, payloads: &mut Payloads) {
-        let at = (port - self.first_port) as usize;
-        match self.lines[at].offer(&mut self.cold[at], packet.len, packet.flags, now) {
+        let (at, shares) = ((port - self.first_port) as usize, !self.buffers.is_empty());
+        let (len, flags) = (packet.len, packet.flags);
+        let has_room = !shares || self.has_shared_room(port, len, now);
+        match self.lines[at].offer(&mut self.cold[at], (len, flags), now, has_room) {
             Offer::Sent { time, to, flags } => {
                 packet.flags |= flags;
+                if shares {
+                    self.take_shared_room(port, len);
+                }
                 self.record(port, packet, time);
                 self.deliver(time, to, packet, payloads);
             }
             refused => self.refuse(packet, &refused, payloads),
+        }
+    }
+
+    /// The buffer that `port` shares with others, if it does.
+    #[inline]
+    fn buffer_of(&mut self, port: u32) -> Option<&mut Buffer> {
+        let node = &self.shared.layout.node;
+        let at = (node[port as usize] - node[self.first_port as usize]) as usize;
+        self.buffers.get_mut(at)?.as_mut()
+    }
+
+    /// Whether the buffer that `port` shares has room for a packet of `len` bytes that arrives at `now`.
+    #[inline]
+    fn has_shared_room(&mut self, port: u32, len: u16, now: u64) -> bool {
+        let (wait, pace) = self.lines[(port - self.first_port) as usize].drained(len, now);
+        let Some(buffer) = self.buffer_of(port) else { return true };
+        buffer.admits(len.into(), wait, pace) || self.counted_room(port, len, (wait, pace), now)
+    }
+
+    /// As [`Links::has_shared_room`], when the bytes in the buffer have been counted.
+    #[cold]
+    fn counted_room(
+        &mut self,
+        port: u32,
+        len: u16,
+        (wait, pace): (Time, InverseRate),
+        now: u64,
+    ) -> bool {
+        let layout = &self.shared.layout;
+        let node = layout.node[port as usize] as usize;
+        let first = (layout.first[node] - self.first_port) as usize;
+        let ports = first..(layout.own(node) - self.first_port) as usize;
+        let up = self.lines[ports].iter().filter(|line| line.discipline() != Discipline::Down);
+        let leaving = up.map(|line| line.backlog_bytes(now)).sum();
+        let Some(buffer) = self.buffer_of(port) else { return true };
+        buffer.set_leaving(leaving);
+        buffer.admits(len.into(), wait, pace)
+    }
+
+    /// A packet of `len` bytes has joined the queue of `port`.
+    #[inline]
+    fn take_shared_room(&mut self, port: u32, len: u16) {
+        if let Some(buffer) = self.buffer_of(port) {
+            buffer.leave(len.into());
         }
     }
 

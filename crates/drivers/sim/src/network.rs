@@ -2,6 +2,7 @@
 
 use crate::journal::Follow;
 use slotline_net::aqm::Marker;
+use slotline_net::aqm::spec::SharedSpec;
 use slotline_net::id::{NodeId, PortId};
 use slotline_net::node::host::Host;
 use slotline_net::node::{Change, Node};
@@ -9,6 +10,7 @@ use slotline_net::route::Routes;
 use slotline_net::time::Time;
 use slotline_net::topology::Graph;
 use slotline_net::units::Bytes;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The content of a node of the graph.
@@ -44,6 +46,8 @@ pub struct Network {
     pub places: Vec<Place>,
     /// The queues of ports, by node, then port.
     pub queues: Vec<Vec<Queue>>,
+    /// The buffers that the ports of plain switches share, by node.
+    pub buffers: BTreeMap<NodeId, SharedSpec>,
     /// Changes with their time and place, in any order.
     pub timeline: Vec<(Time, NodeId, Change)>,
     /// Ports whose backlog and bytes are sampled.

@@ -13,6 +13,7 @@ use crate::node_events::NodeEvent;
 use crate::plain_switch::PlainSwitch;
 use crate::sample::window_of;
 use slotline_net::id::{NodeId, PortId};
+use slotline_net::node::buffer::Buffer;
 use slotline_net::node::host::Host;
 use slotline_net::node::{Change, Cx, DropReason, Effects, Node, Payloads};
 use slotline_net::route::Routes;
@@ -26,6 +27,7 @@ pub(crate) struct Part {
     pub places: Vec<Place>,
     pub lines: Vec<Line>,
     pub cold: Vec<ColdState>,
+    pub buffers: Vec<Option<Buffer>>,
     pub routes: Arc<Routes>,
 }
 
@@ -78,7 +80,7 @@ impl Shard {
             changing: vec![false; count],
             next_samples: window_of(shared.sampler.first(), windows),
             first_turn: 0,
-            links: Links::new(shared, index, part.lines, part.cold, windows),
+            links: Links::new(shared, index, (part.lines, part.cold, part.buffers), windows),
             effects: Effects::default(),
             kicked: Vec::new(),
             hold: Time::ZERO,
@@ -227,10 +229,14 @@ impl Shard {
         if matches!(self.places[at], Place::Switch) && self.is_plain(at) {
             self.hops += items.len() as u64;
             let (links, payloads) = (&mut self.links, self.effects.payloads());
-            return match links.recorder {
-                None => forward::<false>(links, &self.routes[at], id, items, payloads),
-                Some(_) => forward::<true>(links, &self.routes[at], id, items, payloads),
+            let shares = links.buffers.get(at).is_some_and(Option::is_some);
+            let forward = match (links.recorder.is_some(), shares) {
+                (false, false) => forward::<false, false>,
+                (false, true) => forward::<false, true>,
+                (true, false) => forward::<true, false>,
+                (true, true) => forward::<true, true>,
             };
+            return forward(links, &self.routes[at], id, items, payloads);
         }
         let place = std::mem::replace(&mut self.places[at], Place::Switch);
         match place {
@@ -369,7 +375,7 @@ impl Shard {
 
 /// The fast path: look up, enqueue, propagate. All look-ups come first, each touching the line that
 /// the packet will leave by: cache misses then overlap instead of following one another.
-fn forward<const RECORDED: bool>(
+fn forward<const RECORDED: bool, const SHARED: bool>(
     links: &mut Links,
     routes: &Routes,
     id: usize,
@@ -394,6 +400,6 @@ fn forward<const RECORDED: bool>(
             continue;
         }
         let now = item.time(links.window_start);
-        links.forward::<RECORDED>(item.out, item.position, now, payloads);
+        links.forward::<RECORDED, SHARED>(item.out, item.position, now, payloads);
     }
 }

@@ -57,12 +57,26 @@ pub fn build(
     seed: u64,
     files: &Files<'_>,
 ) -> Result<Assembly, SpecError> {
+    assembled(builder(scenario, at, seed, files, Outside::of(scenario))?, scenario, at)
+}
+
+/// As [`build`], for a run to which flows of any class are added while it goes on.
+pub fn build_open(
+    scenario: &Scenario,
+    at: usize,
+    seed: u64,
+    files: &Files<'_>,
+) -> Result<Assembly, SpecError> {
     let builder = builder(scenario, at, seed, files, Outside::of(scenario))?;
+    assembled(Builder { is_open: true, ..builder }, scenario, at)
+}
+
+fn assembled(builder: Builder<'_>, scenario: &Scenario, at: usize) -> Result<Assembly, SpecError> {
     let in_scheme = |e: SpecError| e.within(format_args!("scheme[{at}]"));
     let flows = builder.plan.traffic.flows.len() as u64;
     let timeline = builder.timeline(scenario)?;
     let sampled = builder.sampled(&scenario.measure);
-    let queues = builder.queues();
+    let (queues, buffers) = (builder.queues(), builder.buffers());
     let times_packets = builder.agents().is_some_and(|system| system.times_packets());
     let places = builder.places(scenario.measure.sample).map_err(in_scheme)?;
     let Builder { graph, wiring, routes, plan, .. } = builder;
@@ -72,6 +86,7 @@ pub fn build(
         routes: Arc::clone(&routes),
         places,
         queues,
+        buffers,
         timeline,
         sampled,
         interval,
@@ -198,6 +213,7 @@ fn builder<'a>(
     let (taps, limits) = (bumps(bump_ports), bumps(limiter_ports));
     Ok(Builder {
         outside,
+        is_open: false,
         taps,
         limits,
         routes: Arc::new(routes),
@@ -295,6 +311,8 @@ fn attach_control(
 
 struct Builder<'a> {
     outside: Outside,
+    /// Whether flows are added during the run.
+    is_open: bool,
     graph: Graph,
     wiring: Wiring,
     routes: Arc<Routes>,
@@ -325,8 +343,16 @@ impl Builder<'_> {
     fn is_plain(&self, node: NodeId) -> bool {
         let queue = &self.queue_spec;
         let bumped = self.taps.iter().chain(&self.limits).any(|end| end.node == node);
-        let plain = queue.is_plain() && !bumped && self.scheme.classifies().is_none();
+        let in_order = queue.policy.is_plain() && queue.pfc.is_none() && !self.has_classes();
+        let plain = in_order && !bumped && self.scheme.classifies().is_none();
         plain && !self.changes(self.wiring.of(node))
+    }
+
+    /// Whether priorities may have an effect: packets may be of several classes.
+    fn has_classes(&self) -> bool {
+        let is_inside = self.outside == Outside::None && self.system.is_none() && !self.is_open;
+        let one = is_inside && self.plan.has_one_class() && !self.scheme.notifies();
+        self.queue_spec.priorities && !one
     }
 
     /// Whether hosts select each packet at the time of sending. Schedulers, pause frames, classes and rates that change

@@ -91,7 +91,7 @@ impl Session {
         let fabric = fabric.map_err(|error| loaded.blame(error))?;
         let names = fabric.hosts.iter().map(|node| fabric.nodes[node.at()].name.clone());
         let hosts = names.zip((0..).map(HostId)).collect();
-        let assembly = build::build(&loaded.scenario, 0, seed, &loaded);
+        let assembly = build::build_open(&loaded.scenario, 0, seed, &loaded);
         let Assembly { network, plan, routes, wiring, flows, .. } =
             assembly.map_err(|error| loaded.blame(error))?;
         let (graph, sampled) = (network.graph.clone(), network.sampled.clone());

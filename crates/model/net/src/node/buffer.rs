@@ -1,55 +1,83 @@
 //! A packet buffer shared by the ports of a switch, under dynamic thresholds.
 
 use crate::aqm::spec::SharedSpec;
+use crate::time::Time;
+use crate::units::InverseRate;
 
 /// Counts the bytes in a shared buffer. A queue may hold at most `alpha` times the free bytes (Choudhury and Hahne
 /// 1998). A few busy queues may be long, and many must be short. Some space always stays free for a new queue.
+///
+/// Bytes are in the buffer until they are sent, also those of a packet that has begun to leave. Its ports know how many
+/// these are at a time, but need not say so for each packet: the buffer keeps a number that is not smaller, and asks for
+/// the exact one ([`Buffer::set_leaving`]) only if a packet would be refused otherwise.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Buffer {
     total: u64,
     alpha: f64,
-    used: u64,
+    /// Bytes of packets whose departure is not yet decided.
+    waiting: u64,
+    /// At least the bytes of others that are not yet sent.
+    leaving: u64,
 }
 
 impl Buffer {
-    /// An empty buffer. Without `spec` it is never full.
-    pub fn new(spec: Option<SharedSpec>) -> Buffer {
-        let (total, alpha) = spec.map_or((i64::MAX as u64, 1.0), |spec| (spec.total.0, spec.alpha));
-        Buffer { total, alpha, used: 0 }
+    /// An empty buffer.
+    pub fn new(spec: SharedSpec) -> Buffer {
+        Buffer { total: spec.total.0, alpha: spec.alpha, waiting: 0, leaving: 0 }
     }
 
-    /// Whether a queue that holds `queue` bytes may take `len` more.
+    /// Whether a packet of `len` bytes may join a queue that is drained at `pace` and then needs `wait` for all its bytes.
     #[inline]
-    pub fn admits(&self, queue: u64, len: u64) -> bool {
-        let free = self.total - self.used;
+    pub fn admits(&self, len: u64, wait: Time, pace: InverseRate) -> bool {
+        let free = self.total.saturating_sub(self.waiting + self.leaving);
         // Signed numbers are converted by one instruction.
-        let float = |bytes: u64| bytes as i64 as f64;
-        len <= free && float(queue + len) <= self.alpha * float(free)
+        let most = (self.alpha * free as i64 as f64) as i64 as u64;
+        len <= free && wait <= pace.time_for(most)
     }
 
-    /// Takes room for `len` bytes that were admitted.
-    pub fn take(&mut self, len: u64) {
-        self.used += len;
+    /// Adds a packet that waits.
+    #[inline]
+    pub fn wait(&mut self, len: u64) {
+        self.waiting += len;
     }
 
-    /// Gives back room for `len` bytes.
+    /// Removes a packet that waits.
+    #[inline]
     pub fn release(&mut self, len: u64) {
-        self.used -= len;
+        self.waiting -= len;
     }
 
-    /// Bytes taken.
-    pub fn used(&self) -> u64 {
-        self.used
+    /// Adds a packet that begins to leave, or whose departure is decided.
+    #[inline]
+    pub fn leave(&mut self, len: u64) {
+        self.leaving += len;
+    }
+
+    /// So many bytes that do not wait are not yet sent.
+    pub fn set_leaving(&mut self, bytes: u64) {
+        self.leaving = bytes;
+    }
+
+    /// Bytes of packets that wait.
+    pub fn waiting(&self) -> u64 {
+        self.waiting
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::units::Bytes;
+    use crate::units::{Bytes, Rate};
+
+    const PACE: Rate = Rate(10_000_000_000);
 
     fn buffer(total: u64, alpha: f64) -> Buffer {
-        Buffer::new(Some(SharedSpec { total: Bytes(total), alpha }))
+        Buffer::new(SharedSpec { total: Bytes(total), alpha })
+    }
+
+    /// Whether a queue that holds `queue` bytes may take `len` more.
+    fn admits(buffer: &Buffer, queue: u64, len: u64) -> bool {
+        buffer.admits(len, PACE.time_for(Bytes(queue + len)), PACE.inverse_rate())
     }
 
     /// Fills `queues` in turn until none may grow. Returns their common length.
@@ -57,14 +85,14 @@ mod tests {
         let mut buffer = buffer(total, alpha);
         let mut lengths = vec![0; queues];
         loop {
-            let before = buffer.used();
+            let before = buffer.waiting();
             for length in &mut lengths {
-                if buffer.admits(*length, 1) {
-                    buffer.take(1);
+                if admits(&buffer, *length, 1) {
+                    buffer.wait(1);
                     *length += 1;
                 }
             }
-            if buffer.used() == before {
+            if buffer.waiting() == before {
                 return lengths[0];
             }
         }
@@ -83,9 +111,12 @@ mod tests {
     #[test]
     fn never_beyond_the_buffer() {
         let mut buffer = buffer(1_000, 100.0);
-        buffer.take(900);
-        assert!(buffer.admits(900, 100) && !buffer.admits(900, 101));
+        buffer.wait(500);
+        buffer.leave(400);
+        assert!(admits(&buffer, 900, 100) && !admits(&buffer, 900, 101));
         buffer.release(1);
-        assert!(buffer.admits(899, 101));
+        assert!(admits(&buffer, 899, 101));
+        buffer.set_leaving(300);
+        assert!(admits(&buffer, 799, 201) && !admits(&buffer, 799, 202));
     }
 }

@@ -69,6 +69,13 @@ pub(super) struct Found {
     takes: Time,
 }
 
+impl Found {
+    /// The time to send all packets of its queue, and then this one.
+    pub fn drained(&self) -> Time {
+        self.backlog.wait + self.takes
+    }
+}
+
 /// The parts of the queues of a port.
 pub(super) struct Place {
     /// The port's key for random streams.
@@ -165,16 +172,22 @@ impl Egress {
         found.wait + found.takes <= self.room
     }
 
-    /// Bytes that wait in a queue.
+    /// The rate at which it drains.
     #[inline]
-    pub fn waiting_in(&self, queue: usize) -> u64 {
-        self.queues.bytes_of(queue) + self.bytes_ahead(queue)
+    pub fn pace(&self) -> InverseRate {
+        self.pace
     }
 
-    /// Bytes of a queue that wait outside of `queues`.
+    /// Bytes that are not yet sent, of packets that do not wait in `queues`.
+    pub fn leaving(&self, now: Time) -> u64 {
+        self.pace.bytes_in(self.whole.until.since(now))
+    }
+
+    /// Bytes that wait in a queue.
     #[inline]
-    fn bytes_ahead(&self, queue: usize) -> u64 {
-        if queue == self.current_queue { self.ahead } else { 0 }
+    fn waiting_in(&self, queue: usize) -> u64 {
+        let ahead = if queue == self.current_queue { self.ahead } else { 0 };
+        self.queues.bytes_of(queue) + ahead
     }
 
     /// Bytes that wait.

@@ -75,10 +75,9 @@ pub struct Switch {
     ingress: Vec<Ingress>,
     /// The packets in the queues of all ports.
     stored: Pool<Stored>,
-    buffer: Buffer,
+    /// The buffer that ports share, if they do.
+    buffer: Option<Buffer>,
     obeys_pause: bool,
-    /// Whether ports share a buffer.
-    shares: bool,
     /// Whether the disciplines of all ports only compare with thresholds.
     only_thresholds: bool,
     /// Whether any discipline hears of departures.
@@ -111,9 +110,8 @@ impl Switch {
             egress,
             ingress: ingress.collect(),
             stored: Pool::default(),
-            buffer: Buffer::new(queue.shared),
+            buffer: queue.shared.map(Buffer::new),
             obeys_pause: queue.pfc.is_some(),
-            shares: queue.shared.is_some(),
             classifier,
             senders,
             notifies: queue.notifies(),
@@ -134,19 +132,23 @@ impl Switch {
         packet: &Packet,
         now: Time,
     ) -> Result<(Verdict, Found), DropReason> {
-        let (egress, ingress) = (&mut self.egress[out.at()], &mut self.ingress[from.at()]);
+        let egress = &mut self.egress[out.at()];
         if !egress.up {
             return Err(DropReason::LinkDown);
         }
         let found = egress.arrival(packet, now);
         let verdict = egress.judge(packet, &found, now);
+        let ingress = &self.ingress[from.at()];
         if verdict == Verdict::Drop && !ingress.is_lossless(packet.class) {
             return Err(DropReason::Early);
         }
         let len = u64::from(packet.len);
-        let shared = !self.shares || self.buffer.admits(egress.waiting_in(found.queue), len);
-        if shared && egress.fits(&found) {
-            self.buffer.take(len);
+        let has_room = egress.fits(&found) && self.has_shared_room(out, len, found.drained(), now);
+        let ingress = &mut self.ingress[from.at()];
+        if has_room {
+            if let Some(buffer) = &mut self.buffer {
+                buffer.wait(len);
+            }
             if self.obeys_pause {
                 ingress.charge(packet.class, len);
             }
@@ -156,17 +158,47 @@ impl Switch {
         Ok((verdict, found))
     }
 
-    /// Frees the room of a packet that leaves.
+    /// Whether the shared buffer has room for a packet of `len` bytes whose queue then needs `wait` for all its bytes.
+    #[inline]
+    fn has_shared_room(&mut self, out: PortId, len: u64, wait: Time, now: Time) -> bool {
+        let pace = self.egress[out.at()].pace();
+        match &self.buffer {
+            Some(buffer) if !buffer.admits(len, wait, pace) => {
+                self.count_leaving(now);
+                self.buffer.as_ref().is_none_or(|buffer| buffer.admits(len, wait, pace))
+            }
+            _ => true,
+        }
+    }
+
+    /// Tells the shared buffer how many bytes ports have begun or decided to send, and have not yet sent.
+    #[cold]
+    fn count_leaving(&mut self, now: Time) {
+        if let Some(buffer) = &mut self.buffer {
+            buffer.set_leaving(self.egress.iter().map(|egress| egress.leaving(now)).sum());
+        }
+    }
+
+    /// A packet of `len` bytes begins to leave, or will certainly do so.
+    #[inline(always)]
+    fn leaves(&mut self, len: u16) {
+        if let Some(buffer) = &mut self.buffer {
+            buffer.leave(len.into());
+        }
+    }
+
+    /// Frees the room of a packet that does not wait any more.
     #[inline]
     fn release(&mut self, stored: &Stored, cx: &mut Cx<'_>) {
-        let len = u64::from(stored.packet.len);
+        let mut freed = u64::from(stored.packet.len);
         self.account.held -= 1;
-        if !self.obeys_pause {
-            return self.buffer.release(len);
+        if self.obeys_pause {
+            freed = self.ingress[stored.from.at()].release(stored.packet.class, freed);
+            self.send_pause_frame(stored.from, cx);
         }
-        let ingress = &mut self.ingress[stored.from.at()];
-        self.buffer.release(ingress.release(stored.packet.class, len));
-        self.send_pause_frame(stored.from, cx);
+        if let Some(buffer) = &mut self.buffer {
+            buffer.release(freed);
+        }
     }
 
     /// Sends a pause frame to the far end of `from`, if one is due.
@@ -291,6 +323,7 @@ impl Switch {
             let (stored, verdict) = self.egress[port.at()].pop(cx.now, &mut self.stored)?;
             self.release(&stored, cx);
             if verdict != Verdict::Drop {
+                self.leaves(stored.packet.len);
                 return Some(stored);
             }
             self.egress[port.at()].drop(&stored.packet, DropReason::Early, cx);

@@ -1,12 +1,13 @@
 //! The queues that the engine itself manages at ports.
 
 use super::Builder;
-use slotline_net::aqm::spec::{EcnSpec, Policy};
+use slotline_net::aqm::spec::{EcnSpec, Policy, SharedSpec};
 use slotline_net::aqm::{Discipline, queue_stream};
 use slotline_net::id::{NodeId, PortId};
 use slotline_net::scheme::SchemeSwitches;
 use slotline_net::topology::{NodeInfo, NodeKind, Wire};
 use slotline_sim::Queue;
+use std::collections::BTreeMap;
 
 impl Builder<'_> {
     pub(super) fn queues(&self) -> Vec<Vec<Queue>> {
@@ -32,6 +33,15 @@ impl Builder<'_> {
             wires.iter().map(fifo).collect()
         };
         self.graph.nodes.iter().enumerate().map(of_node).collect()
+    }
+
+    /// The buffers that the ports of plain switches share.
+    pub(super) fn buffers(&self) -> BTreeMap<NodeId, SharedSpec> {
+        let Some(shared) = self.queue_spec.shared else { return BTreeMap::new() };
+        let is_switch = |node: &NodeId| self.graph.nodes[node.at()].kind == NodeKind::Switch;
+        let nodes = (0..self.graph.nodes.len() as u32).map(NodeId);
+        let plain = nodes.filter(|node| is_switch(node) && self.is_plain(*node));
+        plain.map(|node| (node, shared)).collect()
     }
 
     /// A port of a switch of the scheme.

@@ -1,7 +1,7 @@
 //! The engine decides departures from switches when packets arrive, and from hosts when transports pass packets to the card, where
 //! they are certain. The results are those of nodes that are asked for each packet.
 
-use crate::common::assemble;
+use crate::common::assemble_open;
 use proptest::prelude::*;
 use slotline_lab::build::Assembly;
 use slotline_net::frame::Packet;
@@ -144,7 +144,10 @@ const QUEUES: [(&str, &str); 11] = [
         r#"{ kind = "ecn", limit = "90KB", threshold = "20KB", priorities = true, shared = { total = "100KB", alpha = 1.0 } }"#,
         "dctcp",
     ),
-    (r#"{ kind = "drop-tail", shared = { total = "60KB", alpha = 0.5 } }"#, "cubic"),
+    (
+        r#"{ kind = "drop-tail", priorities = true, shared = { total = "60KB", alpha = 0.5 } }"#,
+        "cubic",
+    ),
     (
         r#"{ kind = "drop-tail", limit = "150KB", priorities = true, pfc = { xoff = "9KB", xon = "6KB" } }"#,
         "newreno",
@@ -163,7 +166,7 @@ const QUEUES: [(&str, &str); 11] = [
         "newreno",
     ),
     (
-        r#"{ kind = "pie", limit = "90KB", target = "20us", update = "20us", burst = "50us" }"#,
+        r#"{ kind = "pie", limit = "90KB", target = "20us", update = "20us", burst = "50us", priorities = true }"#,
         "newreno",
     ),
     (r#"{ kind = "avq", limit = "60KB", priorities = true }"#, "newreno"),
@@ -173,7 +176,7 @@ const QUEUES: [(&str, &str); 11] = [
 /// Runs the scenario until `end`. Switches are asked for each packet if `asked`. Packets of every third connection are
 /// recorded if the seed is odd.
 fn outcome(text: &str, seed: u64, asked: bool, threads: usize, end: Time) -> Outcome {
-    let Assembly { mut network, plan, .. } = assemble(text, seed);
+    let Assembly { mut network, plan, .. } = assemble_open(text, seed);
     if seed % 2 == 1 {
         network.follow.conns = (0..plan.traffic.conns.len() as u32).step_by(3).collect();
     }

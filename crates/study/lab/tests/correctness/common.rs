@@ -1,6 +1,6 @@
 //! Runs scenarios from their text and reads the results.
 
-use slotline_lab::build::{Assembly, build};
+use slotline_lab::build::{Assembly, build, build_open};
 use slotline_lab::record::{FlowRow, RunRecord};
 use slotline_lab::run::Jobs;
 use slotline_net::node::Node;
@@ -33,6 +33,12 @@ pub fn records(text: &str, threads: usize) -> Vec<RunRecord> {
 pub fn assemble(text: &str, seed: u64) -> Assembly {
     let loaded = load(text);
     build(&loaded.scenario, 0, seed, &loaded).unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+/// As [`assemble`], with switches that are prepared for packets of all classes.
+pub fn assemble_open(text: &str, seed: u64) -> Assembly {
+    let loaded = load(text);
+    build_open(&loaded.scenario, 0, seed, &loaded).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
 /// Runs until no event remains.

@@ -8,6 +8,7 @@ use slotline_net::route::{Routes, RoutingSpec};
 use slotline_net::time::Time;
 use slotline_net::topology::{Down, Graph, TopologySpec};
 use slotline_sim::{Network, Place, Queue};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The behaviour of a test's node; [`Made`] adds what every node has.
@@ -136,6 +137,7 @@ pub fn bare(fabric: &str) -> Network {
         routes: Arc::new(Routes::build(&graph, RoutingSpec::Ecmp, &Down::default(), 1)),
         places: (0..graph.nodes.len() as u32).map(|node| place(NodeId(node))).collect(),
         queues: queues(&graph),
+        buffers: BTreeMap::new(),
         timeline: Vec::new(),
         sampled: Vec::new(),
         interval: Time::ZERO,

@@ -108,12 +108,33 @@ fn the_general_switch_does_what_the_fast_one_does() {
         (r#"{ kind = "drop-tail", limit = "30KB" }"#, "newreno"),
         (r#"{ kind = "drop-tail", limit = "100KB" }"#, "cubic"),
         (r#"{ kind = "ecn", limit = "100KB", threshold = "20KB" }"#, "dctcp"),
-        (r#"{ kind = "ecn", limit = "100KB", threshold = "20KB", drop-non-ect = true }"#, "newreno"),
+        (
+            r#"{ kind = "ecn", limit = "100KB", threshold = "20KB", drop-non-ect = true }"#,
+            "newreno",
+        ),
         (r#"{ kind = "red", limit = "100KB", weight = 0.1 }"#, "newreno"),
         (r#"{ kind = "red", limit = "100KB", weight = 0.1, ecn = true }"#, "dctcp"),
-        (r#"{ kind = "pie", limit = "100KB", target = "20us", update = "20us", burst = "0s" }"#, "cubic"),
-        (r#"{ kind = "pie", target = "20us", update = "20us", burst = "0s", ecn = true }"#, "dctcp"),
+        (
+            r#"{ kind = "pie", limit = "100KB", target = "20us", update = "20us", burst = "0s" }"#,
+            "cubic",
+        ),
+        (
+            r#"{ kind = "pie", target = "20us", update = "20us", burst = "0s", ecn = true }"#,
+            "dctcp",
+        ),
         (r#"{ kind = "avq", limit = "100KB", size = "50KB", gain = 15.0 }"#, "newreno"),
+        (
+            r#"{ kind = "drop-tail", limit = "40KB", shared = { total = "60KB", alpha = 0.7 } }"#,
+            "newreno",
+        ),
+        (
+            r#"{ kind = "ecn", threshold = "20KB", shared.total = "70KB", priorities = true }"#,
+            "dctcp",
+        ),
+        (
+            r#"{ kind = "red", weight = 0.1, ecn = true, shared.total = "80KB", priorities = true }"#,
+            "dctcp",
+        ),
         (r#"{ kind = "avq", limit = "100KB", size = "50KB", gain = 15.0, ecn = true }"#, "dctcp"),
     ] {
         let run = |general: bool| {

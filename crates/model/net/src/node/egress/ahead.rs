@@ -64,7 +64,7 @@ impl Egress {
         packet: &Packet,
         now: Time,
         may_wait: impl FnOnce(Time) -> bool,
-        admits: impl FnOnce(u64) -> bool,
+        admits: impl FnOnce(Time) -> bool,
     ) -> Result<Foreseen, Passage> {
         let (len, class, ect) = (packet.len, packet.class, packet.has(ECT));
         let queue = self.queues.queue_of_class(class);
@@ -82,7 +82,8 @@ impl Egress {
             self.turn_to(queue);
         }
         let sends = self.sends(len, now);
-        if sends.end - now > self.room || !admits(self.ahead) {
+        let drained = self.current.wait(now) + (sends.end - sends.start);
+        if sends.end - now > self.room || !admits(drained) {
             return Err(Passage::NoRoom);
         }
         let is_reported = may_wait(sends.end);
@@ -129,15 +130,15 @@ impl Egress {
     }
 
     /// Admits a packet that arrives, and is sent as `sends` says without entering the queues, if its departure is
-    /// certain. `admits` says whether a queue of so many bytes may have it. If `all_reported`, departures up to now have
-    /// been reported.
+    /// certain. `admits` says whether its queue, which needs so long to send all its packets and this one, may have it. If
+    /// not, that is certain if `is_counted`.
     #[inline(always)]
     pub fn pass(
         &mut self,
         leaving: &Leaving,
         sends: &Sends,
-        all_reported: bool,
-        admits: impl FnOnce(u64) -> bool,
+        is_counted: bool,
+        admits: impl FnOnce(Time) -> bool,
     ) -> Passage {
         let Leaving { class, ect, since: now, .. } = *leaving;
         let queue = self.queues.queue_of_class(class);
@@ -145,8 +146,9 @@ impl Egress {
             return Passage::Uncertain;
         }
         debug_assert_eq!(sends.start, now + self.whole.backlog(now).wait, "the port and its load");
-        let has_room = sends.end - now <= self.room && admits(self.bytes_ahead(queue));
-        if !has_room && !all_reported {
+        let drained = self.load(queue).wait(now) + (sends.end - sends.start);
+        let has_room = sends.end - now <= self.room && admits(drained);
+        if !has_room && !is_counted {
             return Passage::NoRoom;
         }
         let passage = match self.marks_above {
@@ -244,14 +246,14 @@ impl Egress {
         current ^ whole ^ u64::from(marker) ^ u64::from(self.up)
     }
 
-    /// Packets outside of the queues have left, each at a time. Returns their bytes. `behind` says how many bytes outside of
+    /// Packets outside of the queues have left, each at a time. `behind` says how many bytes outside of
     /// the queues had arrived by a time behind the n-th of them; it may stop counting above a number.
     #[inline]
     pub fn pop_ahead<'a>(
         &mut self,
         departures: impl Iterator<Item = (&'a Leaving, Time)>,
         behind: impl Fn(u32, Time, u64) -> u64,
-    ) -> u64 {
+    ) {
         if self.decides {
             return self.pop_decided(departures, behind);
         }
@@ -267,7 +269,6 @@ impl Egress {
         }
         self.stats.classes[usize::from(class)].add_sent(sent);
         self.ahead -= all;
-        all
     }
 
     /// As [`Egress::pop_ahead`], where the discipline hears of each packet that leaves.
@@ -275,11 +276,9 @@ impl Egress {
         &mut self,
         departures: impl Iterator<Item = (&'a Leaving, Time)>,
         behind: impl Fn(u32, Time, u64) -> u64,
-    ) -> u64 {
-        let mut all = 0;
+    ) {
         for (nth, (leaving, now)) in (0..).zip(departures) {
             self.ahead -= u64::from(leaving.len);
-            all += u64::from(leaving.len);
             let queue = self.queues.queue_of_class(leaving.class);
             let left = match self.markers[queue].passes(now.since(leaving.since)) {
                 true => 0,
@@ -287,7 +286,6 @@ impl Egress {
             };
             self.depart(leaving, now, left);
         }
-        all
     }
 
     /// Queues a packet that waited outside of the queues, before those that are there. Later packets come first.

@@ -39,31 +39,42 @@ impl Switch {
         !self.obeys_pause && self.classifier.is_none()
     }
 
-    /// Whether the room of a port depends on what others hold.
-    pub fn shares_buffer(&self) -> bool {
-        self.shares
-    }
-
     /// Whether senders are notified of queues.
     pub fn notifies(&self) -> bool {
         self.notifies
     }
 
-    /// Admits a packet that leaves by `out` as `sends` says, if that is certain. It waits outside of the switch. If
-    /// `all_reported`, all departures up to now have been reported; it matters only if ports share a buffer.
+    /// Admits a packet that leaves by `out` as `sends` says, if that is certain. It waits outside of the switch.
     #[inline(always)]
-    pub fn pass(
+    pub fn pass(&mut self, out: PortId, leaving: &Leaving, sends: &Sends) -> Passage {
+        match self.pass_within(out, leaving, sends, self.buffer.is_none()) {
+            Passage::NoRoom => self.pass_counted(out, leaving, sends),
+            passage => passage,
+        }
+    }
+
+    /// As [`Switch::pass`], when the bytes in the shared buffer have been counted.
+    #[inline(never)]
+    fn pass_counted(&mut self, out: PortId, leaving: &Leaving, sends: &Sends) -> Passage {
+        self.count_leaving(leaving.since);
+        self.pass_within(out, leaving, sends, true)
+    }
+
+    /// As [`Switch::pass`]. Unless `is_counted`, the shared buffer may have more room than it knows.
+    #[inline(always)]
+    fn pass_within(
         &mut self,
         out: PortId,
         leaving: &Leaving,
         sends: &Sends,
-        all_reported: bool,
+        is_counted: bool,
     ) -> Passage {
-        let (egress, len) = (&mut self.egress[out.at()], u64::from(leaving.len));
-        let admits = |held| !self.shares || self.buffer.admits(held, len);
-        let passage = egress.pass(leaving, sends, all_reported || !self.shares, admits);
-        if sends.waits && matches!(passage, Passage::Sent(_) | Passage::Notified) {
-            self.buffer.take(len);
+        let (egress, buffer, len) = (&mut self.egress[out.at()], &self.buffer, leaving.len);
+        let pace = egress.pace();
+        let admits = |wait| buffer.is_none_or(|buffer| buffer.admits(len.into(), wait, pace));
+        let passage = egress.pass(leaving, sends, is_counted, admits);
+        if matches!(passage, Passage::Sent(_) | Passage::Notified) {
+            self.leaves(len);
         }
         passage
     }
@@ -91,12 +102,11 @@ impl Switch {
         now: Time,
         may_wait: impl Fn(Time) -> bool,
     ) -> Result<Foreseen, Passage> {
-        let (egress, len) = (&mut self.egress[out.at()], u64::from(packet.len));
-        let admits = |held| !self.shares || self.buffer.admits(held, len);
+        let (egress, buffer, len) = (&mut self.egress[out.at()], &self.buffer, packet.len);
+        let pace = egress.pace();
+        let admits = |wait| buffer.is_none_or(|buffer| buffer.admits(len.into(), wait, pace));
         let passed = egress.pass_on_arrival::<THRESHOLDS>(packet, now, may_wait, admits)?;
-        if passed.is_reported {
-            self.buffer.take(len);
-        }
+        self.leaves(len);
         Ok(passed)
     }
 
@@ -116,8 +126,7 @@ impl Switch {
         if !is_free || !self.ingress[leaving.from.at()].ignores(class, len) {
             return None;
         }
-        let admits = |held| !self.shares || self.buffer.admits(held, len);
-        match egress.pass(leaving, sends, false, admits) {
+        match self.pass_within(out, leaving, sends, false) {
             Passage::Sent(flags) => Some(flags),
             _ => None,
         }
@@ -144,12 +153,15 @@ impl Switch {
         departures: impl Iterator<Item = (&'a Leaving, Time)>,
         behind: impl Fn(u32, Time, u64) -> u64,
     ) {
-        self.buffer.release(self.egress[out.at()].pop_ahead(departures, behind));
+        self.egress[out.at()].pop_ahead(departures, behind);
     }
 
     /// Takes a packet that waited outside of the switch. Packets that arrived later come first.
     pub fn take_back(&mut self, out: PortId, stored: Stored) {
         self.account.held += 1;
+        if let Some(buffer) = &mut self.buffer {
+            buffer.wait(stored.packet.len.into());
+        }
         self.egress[out.at()].take_back(stored, &mut self.stored);
     }
 
@@ -181,6 +193,10 @@ impl Switch {
     pub fn give_away(&mut self, out: PortId, start: Time) -> Option<Stored> {
         let stored = self.egress[out.at()].give_away(start, &mut self.stored)?;
         self.account.held -= 1;
+        if let Some(buffer) = &mut self.buffer {
+            buffer.release(stored.packet.len.into());
+        }
+        self.leaves(stored.packet.len);
         Some(stored)
     }
 
@@ -213,7 +229,10 @@ impl Switch {
             true => self.ingress[stored.from.at()].release(stored.packet.class, len),
             false => len,
         };
-        self.buffer.release(freed);
+        if let Some(buffer) = &mut self.buffer {
+            buffer.release(freed);
+            buffer.leave(len);
+        }
         Some(stored)
     }
 

@@ -73,16 +73,15 @@ impl Foresight for PanelSwitch {
         }
         let hosts = &self.config.roles.hosts;
         let to = hosts.rack(packet.dst);
-        let shares = self.config.switch.shares_buffer();
         if to == self.config.seat {
-            return Way::By(hosts.port(packet.dst, to), shares);
+            return Way::By(hosts.port(packet.dst, to), false);
         }
         if to >= self.config.roles.racks {
             return Way::Ends;
         }
         let (fresh, to) = (self.is_host(from), to as usize);
         let Some(out) = self.route(fresh, to, packet, now) else { return Way::Ends };
-        Way::By(out, shares || (fresh && self.traffic.may_be_longest(to)))
+        Way::By(out, fresh && self.traffic.may_be_longest(to))
     }
 
     fn pass(
@@ -97,7 +96,7 @@ impl Foresight for PanelSwitch {
         if leaving.since + wait != sends.start || !self.is_certain(out, sends) {
             return Passage::Uncertain;
         }
-        let passage = self.config.switch.pass(out, leaving, sends, true);
+        let passage = self.config.switch.pass(out, leaving, sends);
         if !matches!(passage, Passage::Sent(_)) {
             return passage;
         }
