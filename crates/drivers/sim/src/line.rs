@@ -36,6 +36,14 @@ pub(crate) enum Offer {
     Down,
 }
 
+/// What happens to a packet before it is known whether it fits.
+enum Judgement {
+    Pass,
+    Mark,
+    Early,
+    Down,
+}
+
 /// State touched by every packet: one cache line.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
@@ -185,7 +193,7 @@ impl Line {
     }
 
     /// Offers a packet of `len` bytes to a FIFO port. `has_room` says whether there is room in a buffer that ports share.
-    #[inline]
+    #[inline(always)]
     pub fn offer(
         &mut self,
         cold: &mut ColdState,
@@ -200,9 +208,11 @@ impl Line {
         let mut added = 0;
         if kind != Discipline::Fifo as u64 {
             let fits = has_room && leave - now <= self.limit;
-            match self.offer_to_discipline(kind, cold, (len, flags), now, fits) {
-                Ok(mark) => added = mark,
-                Err(refused) => return refused,
+            match self.judge(kind, cold, (len, flags), now, fits) {
+                Judgement::Pass => {}
+                Judgement::Mark => added = CE,
+                Judgement::Early => return Offer::Early,
+                Judgement::Down => return Offer::Down,
             }
         }
         if leave - now > self.limit || !has_room {
@@ -233,36 +243,41 @@ impl Line {
         (leave + self.delay, self.to)
     }
 
-    /// Offers a packet to a port that is not a plain FIFO, where it `fits` or not. Returns the flags to add, or why it is
-    /// refused.
+    /// What happens to a packet at a port that is not a plain FIFO, where it `fits` or not.
     #[inline(never)]
-    fn offer_to_discipline(
+    fn judge(
         &self,
         kind: u64,
         cold: &mut ColdState,
         (len, flags): (u16, u8),
         now: u64,
         fits: bool,
-    ) -> Result<u8, Offer> {
+    ) -> Judgement {
         if kind == Discipline::Down as u64 {
             cold.lost_down += 1;
-            return Err(Offer::Down);
+            return Judgement::Down;
         }
-        let Some(marker) = cold.marker.as_mut() else { return Ok(0) };
+        let Some(marker) = cold.marker.as_mut() else { return Judgement::Pass };
         let (free_at, now) = (Time::ps(self.free_at), Time::ps(now));
         let idle_since = (free_at <= now).then_some(free_at);
         let backlog = Backlog { wait: free_at.since(now), idle_since };
         let (len, ect) = (u32::from(len), flags & ECT != 0);
-        match marker.arrive(&Arrival { now, backlog, pace: self.pace, len, ect }) {
+        let arrival = Arrival { now, backlog, pace: self.pace, len, ect };
+        let verdict = match marker {
+            // It takes so little time that a call would matter.
+            Marker::Red(red) => red.arrive(&arrival),
+            other => other.arrive(&arrival),
+        };
+        match verdict {
             Verdict::Drop => {
                 cold.early += 1;
-                Err(Offer::Early)
+                Judgement::Early
             }
             Verdict::Mark if fits => {
                 cold.marks += 1;
-                Ok(CE)
+                Judgement::Mark
             }
-            _ => Ok(0),
+            _ => Judgement::Pass,
         }
     }
 

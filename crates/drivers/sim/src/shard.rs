@@ -230,13 +230,13 @@ impl Shard {
             self.hops += items.len() as u64;
             let (links, payloads) = (&mut self.links, self.effects.payloads());
             let shares = links.buffers.get(at).is_some_and(Option::is_some);
-            let forward = match (links.recorder.is_some(), shares) {
-                (false, false) => forward::<false, false>,
-                (false, true) => forward::<false, true>,
-                (true, false) => forward::<true, false>,
-                (true, true) => forward::<true, true>,
+            let routes = &self.routes[at];
+            return match (links.recorder.is_some(), shares) {
+                (false, false) => forward::<false, false>(links, routes, id, items, payloads),
+                (false, true) => forward::<false, true>(links, routes, id, items, payloads),
+                (true, false) => forward::<true, false>(links, routes, id, items, payloads),
+                (true, true) => forward::<true, true>(links, routes, id, items, payloads),
             };
-            return forward(links, &self.routes[at], id, items, payloads);
         }
         let place = std::mem::replace(&mut self.places[at], Place::Switch);
         match place {

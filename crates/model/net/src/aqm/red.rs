@@ -103,7 +103,7 @@ impl Red {
     /// Handles the arrival of a packet of `len` bytes at a backlog of `backlog` bytes. `idle_since` is given if the
     /// queue is empty. Between the thresholds, a packet that can be marked is marked if the queue uses ECN. If the
     /// average is so high that every packet is chosen, packets are dropped (RFC 3168, 7).
-    #[inline]
+    #[inline(always)]
     pub fn arrive(
         &mut self,
         backlog: u64,
@@ -185,7 +185,7 @@ fn in_ps(time: Time) -> f64 {
 }
 
 impl Discipline for Red {
-    #[inline]
+    #[inline(always)]
     fn arrive(&mut self, arrival: &Arrival) -> Verdict {
         let Arrival { now, backlog, len, ect, .. } = *arrival;
         let bytes = if backlog.idle_since.is_some() { 0 } else { arrival.bytes() };
