@@ -1517,7 +1517,7 @@ class Shared(Table):
     """A buffer shared by all ports under dynamic thresholds (Choudhury and Hahne, IEEE/ACM Transactions on Networking
     6(2), 1998).
 
-    :param total: The whole buffer, of all ports together.
+    :param total: The whole buffer, of all ports together, for bytes that are not yet sent.
     :param alpha: A queue may hold at most `alpha` times the bytes that are free. Source: Choudhury and Hahne, "Dynamic
         Queue Length Thresholds for Shared-Memory Packet Switches", IEEE/ACM Transactions on Networking 6(2), 1998.
         Default: 1.0.

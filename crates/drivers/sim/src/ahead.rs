@@ -15,7 +15,7 @@ use crate::node_events::NodeEvent;
 use crate::shard::Shard;
 use slotline_net::frame::Packet;
 use slotline_net::id::PortId;
-use slotline_net::node::egress::{Leaving, Passage, Sends};
+use slotline_net::node::egress::Passage;
 use slotline_net::node::switch::Switch;
 use slotline_net::node::{Cx, DropReason, Node, Payloads};
 use slotline_net::time::Time;

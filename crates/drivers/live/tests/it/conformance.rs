@@ -204,6 +204,7 @@ fn in_simulated_time(
     let network = slotline_sim::Network {
         routes: Arc::new(Routes::build(graph, RoutingSpec::Shortest, &Down::default(), 1)),
         queues: graph.ports().into_iter().enumerate().map(queues).collect(),
+        buffers: std::collections::BTreeMap::new(),
         places: nodes.into_iter().map(Place::Node).collect(),
         graph: graph.clone(),
         timeline: Vec::new(),

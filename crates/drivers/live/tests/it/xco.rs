@@ -202,6 +202,7 @@ fn in_simulated_time() {
     };
     let network = slotline_sim::Network {
         queues: graph.ports().into_iter().enumerate().map(queue).collect(),
+        buffers: std::collections::BTreeMap::new(),
         places: nodes.into_iter().map(Place::Node).collect(),
         graph: graph.clone(),
         routes,

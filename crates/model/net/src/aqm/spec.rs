@@ -48,7 +48,7 @@ pub struct QueueSpec {
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SharedSpec {
-    /// The whole buffer, of all ports together.
+    /// The whole buffer, of all ports together, for bytes that are not yet sent.
     pub total: Bytes,
     /// A queue may hold at most `alpha` times the bytes that are free.
     ///
