@@ -343,8 +343,8 @@ impl Builder<'_> {
     fn is_plain(&self, node: NodeId) -> bool {
         let queue = &self.queue_spec;
         let bumped = self.taps.iter().chain(&self.limits).any(|end| end.node == node);
-        let in_order = queue.policy.is_plain() && queue.pfc.is_none() && !self.has_classes();
-        let plain = in_order && !bumped && self.scheme.classifies().is_none();
+        let plain =
+            queue.is_fifo(self.has_classes()) && !bumped && self.scheme.classifies().is_none();
         plain && !self.changes(self.wiring.of(node))
     }
 

@@ -195,6 +195,12 @@ impl Discipline for Codel {
     }
 
     #[inline]
+    fn forgets(&self, wait: Time) -> bool {
+        let calm = !self.dropping && self.first_above == Time::ZERO && self.next == Next::Usual;
+        calm && self.passes(wait)
+    }
+
+    #[inline]
     fn passes_until(&self) -> Time {
         self.passes_until
     }
@@ -275,13 +281,13 @@ mod tests {
     }
 
     proptest! {
-        /// Packets leave at random times after random waits.
+        /// Packets leave at random times after random waits. A second queue does not hear of packets that it would forget.
         #[test]
         fn a_promise_to_pass_is_kept(
             ecn: bool,
             steps in prop::collection::vec((1u64..30, 0u64..40, 0u64..9_000), 0..800),
         ) {
-            let (mut codel, mut now, mut promised) = (codel(ecn), 0, Time::ZERO);
+            let (mut codel, mut second, mut now, mut promised) = (codel(ecn), codel(ecn), 0, Time::ZERO);
             for (span, sojourn, left) in steps {
                 now += span;
                 let departure = Departure {
@@ -293,6 +299,8 @@ mod tests {
                 let calm = departure.now < promised || codel.passes(departure.sojourn);
                 let verdict = codel.leave(&departure);
                 prop_assert!(verdict == Verdict::Pass || !calm);
+                let heard = !second.forgets(departure.sojourn);
+                prop_assert_eq!(if heard { second.leave(&departure) } else { Verdict::Pass }, verdict);
                 // What was promised once holds until then.
                 promised = promised.max(codel.passes_until());
             }

@@ -153,6 +153,13 @@ pub trait Discipline {
         if self.decides_on_departure() { Time::ZERO } else { Time::MAX }
     }
 
+    /// Whether [`Discipline::leave`] passes a packet that has waited for `wait`, and remembers only when the last such packet
+    /// left. Then it need not be called for those before.
+    #[inline]
+    fn forgets(&self, _wait: Time) -> bool {
+        false
+    }
+
     /// The wait above which [`Discipline::arrive`] marks every packet that can be marked, if it does nothing else and
     /// has no state. Then it need not be called.
     #[inline]
@@ -199,6 +206,10 @@ impl<D: Discipline + ?Sized> Discipline for Box<D> {
     #[inline]
     fn passes_until(&self) -> Time {
         (**self).passes_until()
+    }
+    #[inline]
+    fn forgets(&self, wait: Time) -> bool {
+        (**self).forgets(wait)
     }
     #[inline]
     fn touch(&self) -> u64 {

@@ -105,6 +105,10 @@ macro_rules! policies {
                 match self { $(Marker::$name(it) => it.passes_until(),)* }
             }
             #[inline]
+            fn forgets(&self, wait: Time) -> bool {
+                match self { $(Marker::$name(it) => it.forgets(wait),)* }
+            }
+            #[inline]
             fn touch(&self) -> u64 {
                 match self { $(Marker::$name(it) => it.touch(),)* }
             }

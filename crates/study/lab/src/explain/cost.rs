@@ -79,7 +79,8 @@ impl Work {
         let (segment, datagram) =
             if scheduled { (SCHEDULED_NS, SCHEDULED_NS) } else { (SEGMENT_NS, DATAGRAM_NS) };
         let at_switches = (self.hops - self.segments - self.datagrams).max(0.0);
-        let general = if scheme.queues().is_plain() { 1.0 } else { GENERAL };
+        let queues = scheme.queues();
+        let general = if queues.is_fifo(queues.priorities) { 1.0 } else { GENERAL };
         at_switches * switch_ns(survey.graph.hosts.len()) * general
             + self.segments * segment
             + self.datagrams * datagram

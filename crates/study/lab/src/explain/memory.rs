@@ -124,7 +124,10 @@ fn largest(values: impl Iterator<Item = f64>, most: usize) -> f64 {
 fn state(survey: &Survey<'_>, scheme: &SchemeSpec) -> f64 {
     let Ok(transport) = scheme.transport.build() else { return 0.0 };
     let queues = scheme.queues();
-    let port = PORT[if queues.pfc.is_some() { 2 } else { usize::from(!queues.is_plain()) }];
+    let port = PORT[match queues.pfc {
+        Some(_) => 2,
+        None => usize::from(!queues.is_fifo(queues.priorities)),
+    }];
     let timed = if transport.by_time() { TIMED_CONNECTION } else { 0.0 };
     let control = match scheme.control {
         ControlSpec::Fastpass(_) => {

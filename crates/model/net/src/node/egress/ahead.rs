@@ -231,10 +231,16 @@ impl Egress {
     fn depart(&mut self, leaving: &Leaving, now: Time, left: u64) {
         self.stats.classes[usize::from(leaving.class)].count(leaving.len);
         if self.decides {
-            let queue = self.queues.queue_of_class(leaving.class);
-            let verdict = self.ask_leaving(queue, leaving, now, left);
-            debug_assert_eq!(verdict, Verdict::Pass, "the discipline promised to pass it");
+            self.hear(leaving, now, left);
         }
+    }
+
+    /// The discipline hears of a packet that leaves as it promised.
+    #[inline(always)]
+    fn hear(&mut self, leaving: &Leaving, now: Time, left: u64) {
+        let queue = self.queues.queue_of_class(leaving.class);
+        let verdict = self.ask_leaving(queue, leaving, now, left);
+        debug_assert_eq!(verdict, Verdict::Pass, "the discipline promised to pass it");
     }
 
     /// Loads what every packet needs.
@@ -277,14 +283,26 @@ impl Egress {
         departures: impl Iterator<Item = (&'a Leaving, Time)>,
         behind: impl Fn(u32, Time, u64) -> u64,
     ) {
+        let mut forgotten = None;
         for (nth, (leaving, now)) in (0..).zip(departures) {
+            let (wait, class) = (now.since(leaving.since), usize::from(leaving.class));
             self.ahead -= u64::from(leaving.len);
+            self.stats.classes[class].count(leaving.len);
             let queue = self.queues.queue_of_class(leaving.class);
-            let left = match self.markers[queue].passes(now.since(leaving.since)) {
+            let marker = &self.markers[queue];
+            if marker.forgets(wait) {
+                forgotten = Some((leaving, now));
+                continue;
+            }
+            let left = match marker.passes(wait) {
                 true => 0,
                 false => self.queues.bytes_of(queue) + behind(nth, now, self.mtu),
             };
-            self.depart(leaving, now, left);
+            self.hear(leaving, now, left);
+            forgotten = None;
+        }
+        if let Some((leaving, now)) = forgotten {
+            self.hear(leaving, now, 0);
         }
     }
 
