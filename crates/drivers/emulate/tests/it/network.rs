@@ -76,6 +76,7 @@ pub fn joined<T: Send>(
         routes,
         places,
         queues,
+        buffers: std::collections::BTreeMap::new(),
         timeline: vec![],
         sampled: vec![],
         interval: Time::ZERO,
