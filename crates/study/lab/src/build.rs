@@ -210,12 +210,11 @@ fn builder<'a>(
     let bumps = |of: fn(&_, &Graph) -> Vec<End>| {
         scheme.bump.as_ref().map_or(Vec::new(), |bump| of(bump, &graph))
     };
-    let (taps, limits) = (bumps(bump_ports), bumps(limiter_ports));
     Ok(Builder {
         outside,
         is_open: false,
-        taps,
-        limits,
+        taps: bumps(bump_ports),
+        limits: bumps(limiter_ports),
         routes: Arc::new(routes),
         wiring,
         plan: Arc::new(plan),
@@ -336,39 +335,6 @@ struct Builder<'a> {
 impl Builder<'_> {
     fn changes(&self, wires: &[Wire]) -> bool {
         wires.iter().any(|wire| self.changing.get(wire.link) == Some(&true))
-    }
-
-    /// Whether the engine's own plain switch is sufficient at `node`. A port whose rate changes needs a queue that
-    /// holds packets until they leave.
-    fn is_plain(&self, node: NodeId) -> bool {
-        let queue = &self.queue_spec;
-        let bumped = self.taps.iter().chain(&self.limits).any(|end| end.node == node);
-        let plain =
-            queue.is_fifo(self.has_classes()) && !bumped && self.scheme.classifies().is_none();
-        plain && !self.changes(self.wiring.of(node))
-    }
-
-    /// Whether priorities may have an effect: packets may be of several classes.
-    fn has_classes(&self) -> bool {
-        let is_inside = self.outside == Outside::None && self.system.is_none() && !self.is_open;
-        let one = is_inside && self.plan.has_one_class() && !self.scheme.notifies();
-        self.queue_spec.priorities && !one
-    }
-
-    /// Whether hosts select each packet at the time of sending. Schedulers, pause frames, classes and rates that change
-    /// need this.
-    fn pulls(&self, wires: &[Wire]) -> bool {
-        let queue = &self.queue_spec;
-        let asks = self.agents().is_some() || self.scheme.notifies();
-        let external = self.outside != Outside::None;
-        external || asks || queue.pfc.is_some() || queue.priorities || self.changes(wires)
-    }
-
-    /// Whether packets that wait in a host's card leave in order, although it has classes.
-    fn sends_in_order(&self, wires: &[Wire]) -> bool {
-        let is_paused = self.queue_spec.pfc.is_some();
-        let is_inside = self.outside == Outside::None;
-        is_inside && !is_paused && !self.changes(wires) && self.plan.has_one_class()
     }
 
     /// The scheme, if it has agents in hosts.

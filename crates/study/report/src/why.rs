@@ -122,8 +122,13 @@ fn places(followed: &[Vec<Followed<'_>>]) -> Figure {
         rows: rows.into_iter().map(|(name, _)| name).collect(),
         stated: vec![],
     };
+    let others = match left_out {
+        0 => String::new(),
+        1 => "; one port with shorter waits is not drawn".into(),
+        _ => format!("; {left_out} ports with shorter waits are not drawn"),
+    };
     let caption = format!(
-        "Mean time that a followed flow waited to leave a port: in the queue of a switch, or in a host for a grant or its network card. For each flow the three ports with the longest waits count; {left_out} ports with shorter waits are not drawn."
+        "Mean time that a followed flow waited to leave a port: in the queue of a switch, or in a host for a grant or its network card. For each flow the three ports with the longest waits count{others}."
     );
     Ok(Plot { id: "waits", title: title.into(), caption, shape: Shape::Bars(bars) })
 }

@@ -1,6 +1,6 @@
 //! The queues that the engine itself manages at ports.
 
-use super::Builder;
+use super::{Builder, Outside};
 use slotline_net::aqm::spec::{EcnSpec, Policy, SharedSpec};
 use slotline_net::aqm::{Discipline, queue_stream};
 use slotline_net::id::{NodeId, PortId};
@@ -10,6 +10,39 @@ use slotline_sim::Queue;
 use std::collections::BTreeMap;
 
 impl Builder<'_> {
+    /// Whether the engine's own plain switch is sufficient at `node`. A port whose rate changes needs a queue that
+    /// holds packets until they leave.
+    pub(super) fn is_plain(&self, node: NodeId) -> bool {
+        let queue = &self.queue_spec;
+        let bumped = self.taps.iter().chain(&self.limits).any(|end| end.node == node);
+        let plain =
+            queue.is_fifo(self.has_classes()) && !bumped && self.scheme.classifies().is_none();
+        plain && !self.changes(self.wiring.of(node))
+    }
+
+    /// Whether priorities may have an effect: packets may be of several classes.
+    fn has_classes(&self) -> bool {
+        let is_inside = self.outside == Outside::None && self.system.is_none() && !self.is_open;
+        let one = is_inside && self.plan.has_one_class() && !self.scheme.notifies();
+        self.queue_spec.priorities && !one
+    }
+
+    /// Whether hosts select each packet at the time of sending. Schedulers, pause frames, classes and rates that change
+    /// need this.
+    pub(super) fn pulls(&self, wires: &[Wire]) -> bool {
+        let queue = &self.queue_spec;
+        let asks = self.agents().is_some() || self.scheme.notifies();
+        let external = self.outside != Outside::None;
+        external || asks || queue.pfc.is_some() || queue.priorities || self.changes(wires)
+    }
+
+    /// Whether packets that wait in a host's card leave in order, although it has classes.
+    pub(super) fn sends_in_order(&self, wires: &[Wire]) -> bool {
+        let is_paused = self.queue_spec.pfc.is_some();
+        let is_inside = self.outside == Outside::None;
+        is_inside && !is_paused && !self.changes(wires) && self.plan.has_one_class()
+    }
+
     pub(super) fn queues(&self) -> Vec<Vec<Queue>> {
         let of_node = |(node, info): (usize, &NodeInfo)| {
             let id = NodeId(node as u32);
