@@ -31,7 +31,7 @@ impl Buffer {
     pub fn admits(&self, len: u64, wait: Time, pace: InverseRate) -> bool {
         let free = self.total.saturating_sub(self.waiting + self.leaving);
         // Signed numbers are converted by one instruction.
-        let most = (self.alpha * free as i64 as f64) as i64 as u64;
+        let most = ((self.alpha * free as i64 as f64) as i64 as u64).min(self.total);
         len <= free && wait <= pace.time_for(most)
     }
 
@@ -106,6 +106,12 @@ mod tests {
             let got = fill(queues, 60_000, alpha) as f64;
             assert!((got - want).abs() <= 1.0 + alpha, "{queues} {alpha}: {got} for {want}");
         }
+    }
+
+    #[test]
+    fn a_factor_may_be_as_large_as_it_likes() {
+        let buffer = buffer(1_000, 1e300);
+        assert!(admits(&buffer, 0, 1_000) && !admits(&buffer, 0, 1_001));
     }
 
     #[test]
