@@ -13,7 +13,6 @@ use slotline_net::id::{NodeId, PortId};
 use slotline_net::node::buffer::Buffer;
 use slotline_net::node::{Change, DropReason, Handover, Note, Payloads};
 use slotline_net::time::Time;
-use slotline_net::units::InverseRate;
 use std::sync::Arc;
 
 /// Codes of a node's own events (`packet.flow`), in the order in which they happen at equal times.
@@ -77,6 +76,13 @@ impl Shared {
         // Modulo 256, as epochs are.
         self.timeline.iter().filter(failure).count() as u8
     }
+}
+
+/// Bytes that ports have not yet sent. A link that is down has lost what waited for it.
+#[cold]
+fn all_unsent(lines: &[Line], now: u64) -> u64 {
+    let up = lines.iter().filter(|line| line.discipline() != Discipline::Down);
+    up.map(|line| line.backlog_bytes(now)).sum()
 }
 
 /// Everything of a shard except its nodes.
@@ -269,46 +275,24 @@ impl Links {
         }
     }
 
-    /// The buffer that `port` shares with others, if it does.
-    #[inline]
-    fn buffer_of(&mut self, port: u32) -> Option<&mut Buffer> {
-        let node = &self.shared.layout.node;
-        let at = (node[port as usize] - node[self.first_port as usize]) as usize;
-        self.buffers.get_mut(at)?.as_mut()
-    }
-
-    /// Whether the buffer that `port` shares has room for a packet of `len` bytes that arrives at `now`.
+    /// Whether the buffer that `port` shares, if it does, has room for a packet of `len` bytes that arrives at `now`.
     #[inline]
     fn has_shared_room(&mut self, port: u32, len: u16, now: u64) -> bool {
-        let (wait, pace) = self.lines[(port - self.first_port) as usize].drained(len, now);
-        let Some(buffer) = self.buffer_of(port) else { return true };
-        buffer.admits(len.into(), wait, pace) || self.counted_room(port, len, (wait, pace), now)
-    }
-
-    /// As [`Links::has_shared_room`], when the bytes in the buffer have been counted.
-    #[cold]
-    fn counted_room(
-        &mut self,
-        port: u32,
-        len: u16,
-        (wait, pace): (Time, InverseRate),
-        now: u64,
-    ) -> bool {
-        let layout = &self.shared.layout;
+        let (layout, first) = (&self.shared.layout, self.first_port);
         let node = layout.node[port as usize] as usize;
-        let first = (layout.first[node] - self.first_port) as usize;
-        let ports = first..(layout.own(node) - self.first_port) as usize;
-        let up = self.lines[ports].iter().filter(|line| line.discipline() != Discipline::Down);
-        let leaving = up.map(|line| line.backlog_bytes(now)).sum();
-        let Some(buffer) = self.buffer_of(port) else { return true };
-        buffer.set_leaving(leaving);
-        buffer.admits(len.into(), wait, pace)
+        let at = node - layout.node[first as usize] as usize;
+        let Some(Some(buffer)) = self.buffers.get_mut(at) else { return true };
+        let ports = (layout.first[node] - first) as usize..(layout.own(node) - first) as usize;
+        let drained = self.lines[(port - first) as usize].drained(len, now);
+        buffer.has_room(len.into(), drained, || all_unsent(&self.lines[ports], now))
     }
 
     /// A packet of `len` bytes has joined the queue of `port`.
     #[inline]
     fn take_shared_room(&mut self, port: u32, len: u16) {
-        if let Some(buffer) = self.buffer_of(port) {
+        let node = &self.shared.layout.node;
+        let at = (node[port as usize] - node[self.first_port as usize]) as usize;
+        if let Some(Some(buffer)) = self.buffers.get_mut(at) {
             buffer.leave(len.into());
         }
     }

@@ -9,7 +9,7 @@ use crate::units::InverseRate;
 ///
 /// Bytes are in the buffer until they are sent, also those of a packet that has begun to leave. Its ports know how many
 /// these are at a time, but need not say so for each packet: the buffer keeps a number that is not smaller, and asks for
-/// the exact one ([`Buffer::set_leaving`]) only if a packet would be refused otherwise.
+/// the exact one only if a packet would be refused otherwise.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Buffer {
     total: u64,
@@ -33,6 +33,20 @@ impl Buffer {
         // Signed numbers are converted by one instruction.
         let most = ((self.alpha * free as i64 as f64) as i64 as u64).min(self.total);
         len <= free && wait <= pace.time_for(most)
+    }
+
+    /// As [`Buffer::admits`], with the exact number of bytes that do not wait and are not yet sent, if that matters.
+    #[inline]
+    pub fn has_room(
+        &mut self,
+        len: u64,
+        (wait, pace): (Time, InverseRate),
+        leaving: impl FnOnce() -> u64,
+    ) -> bool {
+        self.admits(len, wait, pace) || {
+            self.leaving = leaving();
+            self.admits(len, wait, pace)
+        }
     }
 
     /// Adds a packet that waits.

@@ -161,21 +161,17 @@ impl Switch {
     /// Whether the shared buffer has room for a packet of `len` bytes whose queue then needs `wait` for all its bytes.
     #[inline]
     fn has_shared_room(&mut self, out: PortId, len: u64, wait: Time, now: Time) -> bool {
-        let pace = self.egress[out.at()].pace();
-        match &self.buffer {
-            Some(buffer) if !buffer.admits(len, wait, pace) => {
-                self.count_leaving(now);
-                self.buffer.as_ref().is_none_or(|buffer| buffer.admits(len, wait, pace))
-            }
-            _ => true,
-        }
+        let (egress, pace) = (&self.egress, self.egress[out.at()].pace());
+        self.buffer
+            .as_mut()
+            .is_none_or(|buffer| buffer.has_room(len, (wait, pace), || all_leaving(egress, now)))
     }
 
     /// Tells the shared buffer how many bytes ports have begun or decided to send, and have not yet sent.
     #[cold]
     fn count_leaving(&mut self, now: Time) {
         if let Some(buffer) = &mut self.buffer {
-            buffer.set_leaving(self.egress.iter().map(|egress| egress.leaving(now)).sum());
+            buffer.set_leaving(all_leaving(&self.egress, now));
         }
     }
 
@@ -362,6 +358,11 @@ impl Switch {
         self.ingress[port.at()].restart();
         cx.kick(port);
     }
+}
+
+/// Bytes that ports have begun or decided to send, and have not yet sent.
+fn all_leaving(egress: &[Egress], now: Time) -> u64 {
+    egress.iter().map(|egress| egress.leaving(now)).sum()
 }
 
 impl Node for Switch {

@@ -252,8 +252,8 @@ impl Egress {
         current ^ whole ^ u64::from(marker) ^ u64::from(self.up)
     }
 
-    /// Packets outside of the queues have left, each at a time. `behind` says how many bytes outside of
-    /// the queues had arrived by a time behind the n-th of them; it may stop counting above a number.
+    /// Packets outside of the queues have left, each at a time. `behind` says how many bytes outside of the queues had
+    /// arrived by a time behind the n-th of them; it may stop counting above a number.
     #[inline]
     pub fn pop_ahead<'a>(
         &mut self,
@@ -283,6 +283,7 @@ impl Egress {
         departures: impl Iterator<Item = (&'a Leaving, Time)>,
         behind: impl Fn(u32, Time, u64) -> u64,
     ) {
+        // The last packet that the discipline would forget. If it is not told of one, it promises less, so that no result changes.
         let mut forgotten = None;
         for (nth, (leaving, now)) in (0..).zip(departures) {
             let (wait, class) = (now.since(leaving.since), usize::from(leaving.class));
