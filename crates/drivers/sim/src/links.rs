@@ -282,9 +282,11 @@ impl Links {
         let node = layout.node[port as usize] as usize;
         let at = node - layout.node[first as usize] as usize;
         let Some(Some(buffer)) = self.buffers.get_mut(at) else { return true };
-        let ports = (layout.first[node] - first) as usize..(layout.own(node) - first) as usize;
         let drained = self.lines[(port - first) as usize].drained(len, now);
-        buffer.has_room(len.into(), drained, || all_unsent(&self.lines[ports], now))
+        buffer.has_room(len.into(), drained, || {
+            let ports = (layout.first[node] - first) as usize..(layout.own(node) - first) as usize;
+            all_unsent(&self.lines[ports], now)
+        })
     }
 
     /// A packet of `len` bytes has joined the queue of `port`.

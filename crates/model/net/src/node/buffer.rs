@@ -43,10 +43,14 @@ impl Buffer {
         (wait, pace): (Time, InverseRate),
         leaving: impl FnOnce() -> u64,
     ) -> bool {
-        self.admits(len, wait, pace) || {
-            self.leaving = leaving();
-            self.admits(len, wait, pace)
-        }
+        self.admits(len, wait, pace) || self.has_exactly(len, (wait, pace), leaving())
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn has_exactly(&mut self, len: u64, (wait, pace): (Time, InverseRate), leaving: u64) -> bool {
+        self.set_leaving(leaving);
+        self.admits(len, wait, pace)
     }
 
     /// Adds a packet that waits.
