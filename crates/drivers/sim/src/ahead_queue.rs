@@ -35,7 +35,7 @@ impl Started {
 const LEAST: usize = 16;
 
 /// The packets of a port, in the order in which they start. Their memory is a ring whose length is a power of two.
-#[derive(Default)]
+#[derive(Clone, Default, Debug)]
 pub(crate) struct AheadQueue {
     ring: Box<[Ahead]>,
     first: u32,

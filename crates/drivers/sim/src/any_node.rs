@@ -82,10 +82,11 @@ impl Shard {
     #[inline(never)]
     fn pass_on_as_it_is(&mut self, port: u32, position: u32, now: u64) {
         let (links, payloads) = (&mut self.links, self.effects.payloads());
-        match links.recorder {
+        // The node looks for events of its own before each packet.
+        let _ = match links.recorder {
             None => links.forward::<false, false>(port, position, now, payloads),
             Some(_) => links.forward::<true, false>(port, position, now, payloads),
-        }
+        };
     }
 
     /// A pulled port is free.
@@ -99,7 +100,7 @@ impl Shard {
         let (line, _) = self.links.line(index);
         line.disarm();
         if line.discipline() != Discipline::Pulled {
-            return;
+            return self.links.turn(index, now, self.effects.payloads());
         }
         if line.free_at > now {
             return self.arm(id, port);

@@ -8,6 +8,8 @@ use crate::network::{Layout, Network, Place, Queue};
 use crate::parallel::{self, Until, Watch};
 use crate::sample::Sampler;
 use crate::shard::{Part, Shard};
+use crate::sojourn::SojournQueue;
+use slotline_net::aqm::Discipline as _;
 use slotline_net::aqm::spec::SharedSpec;
 use slotline_net::id::NodeId;
 use slotline_net::node::buffer::Buffer;
@@ -235,6 +237,9 @@ fn connect(graph: &Graph, queues: &[Vec<Queue>], layout: &Layout) -> (Vec<Line>,
             let queue = &queues[from.node.at()][from.port.at()];
             let discipline = match queue {
                 Queue { pulled: true, .. } => Discipline::Pulled,
+                Queue { marker: Some(marker), .. } if marker.decides_on_departure() => {
+                    Discipline::Sojourn
+                }
                 Queue { marker: Some(_), .. } => Discipline::Managed,
                 _ => Discipline::Fifo,
             };
@@ -242,6 +247,9 @@ fn connect(graph: &Graph, queues: &[Vec<Queue>], layout: &Layout) -> (Vec<Line>,
                 Line::new(lane.rate, lane.delay, layout.port(to.node, to.port), discipline);
             line.bound(queue.limit.map(|b| b.0), queue.mark.map(|b| b.0));
             lines[at] = line;
+            if discipline == Discipline::Sojourn {
+                cold[at].sojourn = Some(Box::new(SojournQueue::new(at as u32, queue.largest)));
+            }
             cold[at].marker.clone_from(&queue.marker);
         }
     }
@@ -292,7 +300,7 @@ fn absorb(outcome: &mut Outcome, shard: &mut Shard) {
         to != layout.own(layout.node[to as usize] as usize)
     };
     let total = &mut outcome.conservation;
-    total.in_flight += pending.iter().filter(arriving).count() as u64;
+    total.in_flight += pending.iter().filter(arriving).count() as u64 + shard.links.held();
     for (sum, n) in total.dropped.iter_mut().zip(shard.links.reports.dropped) {
         *sum += n;
     }

@@ -75,7 +75,8 @@ impl Shard {
         let (id, port) = (self.first_node + at, PortId(event.token() as u16));
         if !node.has_more(port) {
             let index = self.links.shared.layout.first[id] + event.token();
-            return self.links.line(index).0.disarm();
+            self.links.line(index).0.disarm();
+            return self.links.turn(index, event.time(), self.effects.payloads());
         }
         self.handle_own_event(at, node, event);
         self.decide_again(id, node, port, event.time());

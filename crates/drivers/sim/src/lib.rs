@@ -37,6 +37,7 @@ mod plain_switch;
 mod sample;
 mod session;
 mod shard;
+mod sojourn;
 mod stepper;
 
 pub use crossings::Crossing;

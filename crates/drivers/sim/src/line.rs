@@ -4,8 +4,10 @@
 //! the port is free. Such a port is not a queue of packets but one number.
 
 use crate::ahead_queue::Started;
+use crate::sojourn::SojournQueue;
 use slotline_net::aqm::{Arrival, Backlog, Discipline as _, Marker, Verdict};
 use slotline_net::frame::{CE, ECT};
+use slotline_net::node::egress::Leaving;
 use slotline_net::time::Time;
 use slotline_net::units::{InverseRate, Rate};
 
@@ -17,6 +19,8 @@ pub(crate) enum Discipline {
     Fifo,
     /// FIFO with a discipline that decides when packets arrive.
     Managed,
+    /// FIFO with a discipline that decides when packets leave.
+    Sojourn,
     /// The node decides each time the port is free.
     Pulled,
     /// The link is down.
@@ -31,6 +35,11 @@ pub(crate) enum Offer {
         to: u32,
         flags: u8,
     },
+    /// It arrived at `port` at `now`, and is to be held until the discipline decides.
+    Held {
+        port: u32,
+        now: u64,
+    },
     Full,
     Early,
     Down,
@@ -40,6 +49,8 @@ pub(crate) enum Offer {
 enum Judgement {
     Pass,
     Mark,
+    /// It is to be held at this port.
+    Hold(u32),
     Early,
     Down,
 }
@@ -74,6 +85,8 @@ pub(crate) struct ColdState {
     pub lost_down: u64,
     /// The discipline of a managed port.
     pub marker: Option<Marker>,
+    /// The packets on which it decides when they leave.
+    pub sojourn: Option<Box<SojournQueue>>,
     /// The discipline to return to when the link is up again.
     before_failure: Option<Discipline>,
 }
@@ -118,9 +131,15 @@ impl Line {
         match (self.tx_packets & !ARMED) >> KIND_SHIFT {
             0 => Discipline::Fifo,
             1 => Discipline::Managed,
-            2 => Discipline::Pulled,
+            2 => Discipline::Sojourn,
+            3 => Discipline::Pulled,
             _ => Discipline::Down,
         }
+    }
+    /// Whether it is a FIFO without a discipline.
+    #[inline]
+    pub fn is_plain(&self) -> bool {
+        self.tx_packets >> KIND_SHIFT == Discipline::Fifo as u64
     }
     fn set_discipline(&mut self, discipline: Discipline) {
         let kept = self.tx_packets & ARMED | self.packets();
@@ -204,13 +223,13 @@ impl Line {
         let start = self.free_at.max(now);
         let backlog = start - now;
         let leave = start + self.pace.time_for(u64::from(len)).as_ps();
-        let kind = self.tx_packets >> KIND_SHIFT;
         let mut added = 0;
-        if kind != Discipline::Fifo as u64 {
+        if !self.is_plain() {
             let fits = has_room && leave - now <= self.limit;
-            match self.judge(kind, cold, (len, flags), now, fits) {
+            match self.judge(cold, (len, flags), now, fits) {
                 Judgement::Pass => {}
                 Judgement::Mark => added = CE,
+                Judgement::Hold(port) => return self.hold(port, len, now, leave),
                 Judgement::Early => return Offer::Early,
                 Judgement::Down => return Offer::Down,
             }
@@ -224,6 +243,20 @@ impl Line {
         }
         let (time, to) = self.depart(len, now, leave);
         Offer::Sent { time, to, flags: added }
+    }
+
+    /// A packet of `len` bytes that was to leave, and takes some time to send, does not leave.
+    pub fn forget(&mut self, len: u16, takes: u64) {
+        self.free_at -= takes;
+        self.tx_packets -= 1;
+        self.tx_bytes -= u64::from(len);
+    }
+
+    /// A packet of `len` bytes will have left at `leave`, unless it, or one before it, is dropped.
+    #[cold]
+    fn hold(&mut self, port: u32, len: u16, now: u64, leave: u64) -> Offer {
+        self.depart(len, now, leave);
+        Offer::Held { port, now }
     }
 
     /// Sends a packet that the node chose for this pulled port, which must be free. Returns when and where it
@@ -247,17 +280,22 @@ impl Line {
     #[inline(never)]
     fn judge(
         &self,
-        kind: u64,
         cold: &mut ColdState,
         (len, flags): (u16, u8),
         now: u64,
         fits: bool,
     ) -> Judgement {
-        if kind == Discipline::Down as u64 {
+        if self.discipline() == Discipline::Down {
             cold.lost_down += 1;
             return Judgement::Down;
         }
         let Some(marker) = cold.marker.as_mut() else { return Judgement::Pass };
+        if let Some(sojourn) = &mut cold.sojourn {
+            let since = Time::ps(now);
+            let arriving = Leaving { len, ect: flags & ECT != 0, since, ..Leaving::default() };
+            let is_sent = !fits || sojourn.sends(marker, arriving, self.free_at.max(now));
+            return if is_sent { Judgement::Pass } else { Judgement::Hold(sojourn.port) };
+        }
         let (free_at, now) = (Time::ps(self.free_at), Time::ps(now));
         let idle_since = (free_at <= now).then_some(free_at);
         let backlog = Backlog { wait: free_at.since(now), idle_since };

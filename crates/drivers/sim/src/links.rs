@@ -96,6 +96,11 @@ pub(crate) struct Links {
     pub cold: Vec<ColdState>,
     /// The buffers that ports of plain switches share, by node of the shard; empty if no switch has one.
     pub buffers: Vec<Option<Buffer>>,
+    /// Whether any port may hold packets.
+    pub holds: bool,
+    /// By node of the shard: the number of its own events to come, except samples. A change of the network counts until the
+    /// end of the run.
+    pub own_events: Vec<u32>,
     /// By port; empty if all ports ask for each packet.
     pub ahead: Vec<AheadQueue>,
     pub outbox: Vec<Mail>,
@@ -118,6 +123,7 @@ impl Links {
     pub fn new(
         shared: Arc<Shared>,
         index: usize,
+        nodes: usize,
         (lines, cold, buffers): (Vec<Line>, Vec<ColdState>, Vec<Option<Buffer>>),
         windows: Windows,
     ) -> Links {
@@ -129,9 +135,11 @@ impl Links {
             first_port: shared.cuts[index],
             last_port: shared.cuts[index + 1],
             calendar: Calendar::new(windows),
+            holds: cold.iter().any(|cold| cold.sojourn.is_some()),
             lines,
             cold,
             buffers,
+            own_events: vec![0; nodes],
             ahead: Vec::new(),
             outbox: (1..shared.cuts.len()).map(|_| Mail::default()).collect(),
             reports: Reports::default(),
@@ -172,11 +180,11 @@ impl Links {
     }
 
     /// Loads the state of a FIFO port, so that it is in the cache when a packet is offered.
-    #[inline]
+    #[inline(always)]
     pub fn touch(&self, port: u32) -> u64 {
         let at = (port - self.first_port) as usize;
         let line = &self.lines[at];
-        if line.discipline() == Discipline::Managed {
+        if !line.is_plain() {
             return line.free_at ^ self.cold[at].marker.as_ref().map_or(0, |marker| marker.touch());
         }
         line.free_at
@@ -192,7 +200,8 @@ impl Links {
         u32::MAX
     }
 
-    /// Forwards the packet at `position` of the calendar. In the loop over the packets of a plain switch it is no call.
+    /// Forwards the packet at `position` of the calendar. In the loop over the packets of a plain switch it is no call. Returns
+    /// whether it is held: then an event of the node may come before the next packet. `SHARED`: the port may share a buffer.
     #[inline(always)]
     pub fn forward<const RECORDED: bool, const SHARED: bool>(
         &mut self,
@@ -200,13 +209,13 @@ impl Links {
         position: u32,
         now: u64,
         payloads: &mut Payloads,
-    ) {
+    ) -> bool {
         let packet = &self.calendar.get(position).packet;
         let at = (port - self.first_port) as usize;
         let (len, flags) = (packet.len, packet.flags);
         let has_room = !SHARED || self.has_shared_room(port, len, now);
         let offer = self.lines[at].offer(&mut self.cold[at], (len, flags), now, has_room);
-        if SHARED && matches!(offer, Offer::Sent { .. }) {
+        if SHARED && matches!(offer, Offer::Sent { .. } | Offer::Held { .. }) {
             self.take_shared_room(port, len);
         }
         let packet = &self.calendar.get(position).packet;
@@ -224,11 +233,13 @@ impl Links {
                 let packet = Packet { flags: packet.flags | flags, ..*packet };
                 self.post(time, to, &packet, payloads);
             }
-            refused => {
+            other => {
                 let packet = *packet;
-                self.refuse(&packet, &refused, payloads);
+                self.keep_or_lose(&packet, &other, payloads);
+                return matches!(other, Offer::Held { .. });
             }
         }
+        false
     }
 
     /// Puts a packet into the mail for the shard where port `to` is.
@@ -271,7 +282,12 @@ impl Links {
                 self.record(port, packet, time);
                 self.deliver(time, to, packet, payloads);
             }
-            refused => self.refuse(packet, &refused, payloads),
+            other => {
+                if shares && matches!(other, Offer::Held { .. }) {
+                    self.take_shared_room(port, len);
+                }
+                self.keep_or_lose(packet, &other, payloads);
+            }
         }
     }
 
@@ -316,9 +332,11 @@ impl Links {
         }
     }
 
+    /// Handles a packet that was not sent at once.
     #[cold]
-    fn refuse(&mut self, packet: &Packet, refused: &Offer, payloads: &mut Payloads) {
-        let reason = match refused {
+    fn keep_or_lose(&mut self, packet: &Packet, offer: &Offer, payloads: &mut Payloads) {
+        let reason = match offer {
+            Offer::Held { port, now } => return self.hold(*port, packet, *now, payloads),
             Offer::Early => DropReason::Early,
             Offer::Down => DropReason::LinkDown,
             Offer::Full | Offer::Sent { .. } => DropReason::Full,

@@ -32,8 +32,11 @@ pub struct Queue {
     pub limit: Option<Bytes>,
     /// FIFO: ECN-capable packets that find more than this waiting are marked.
     pub mark: Option<Bytes>,
-    /// FIFO: a discipline instead of the threshold. It must decide when packets arrive, and notify nobody.
+    /// FIFO: a discipline instead of the threshold. It must decide either when packets arrive or when they leave, and notify
+    /// nobody.
     pub marker: Option<Marker>,
+    /// FIFO with a discipline that decides when packets leave: the bytes of the largest packet.
+    pub largest: u64,
 }
 
 /// A network ready to run.

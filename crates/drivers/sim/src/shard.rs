@@ -36,8 +36,6 @@ pub(crate) struct Shard {
     pub places: Vec<Place>,
     routes: Vec<Arc<Routes>>,
     in_epoch: Vec<u8>,
-    /// By node: whether the network changes there during the run.
-    changing: Vec<bool>,
     /// The time of the next samples, and its window; the highest numbers if there are no more.
     pub next_samples: (u64, u64),
     /// The number of the first time at which samples are taken in the window.
@@ -77,10 +75,9 @@ impl Shard {
             routes: vec![part.routes; count],
             in_epoch: vec![0; part.lines.len()],
             places: part.places,
-            changing: vec![false; count],
             next_samples: window_of(shared.sampler.first(), windows),
             first_turn: 0,
-            links: Links::new(shared, index, (part.lines, part.cold, part.buffers), windows),
+            links: Links::new(shared, index, count, (part.lines, part.cold, part.buffers), windows),
             effects: Effects::default(),
             kicked: Vec::new(),
             hold: Time::ZERO,
@@ -129,7 +126,7 @@ impl Shard {
         for (token, (at, node, _)) in shared.timeline.iter().enumerate() {
             if mine.contains(&node.at()) {
                 links.schedule(node.at(), at.as_ps(), own::CHANGE, token as u32);
-                self.changing[node.at() - *first_node] = true;
+                links.own_events[node.at() - *first_node] += 1;
             }
         }
     }
@@ -225,27 +222,26 @@ impl Shard {
     }
 
     pub fn handle(&mut self, at: usize, items: &mut [Item]) {
-        let id = self.first_node + at;
         if matches!(self.places[at], Place::Switch) && self.is_plain(at) {
+            if self.links.holds {
+                return self.forward_until_held(at, items);
+            }
             self.hops += items.len() as u64;
+            let id = self.first_node + at;
             let (links, payloads) = (&mut self.links, self.effects.payloads());
             let shares = links.buffers.get(at).is_some_and(Option::is_some);
             let routes = &self.routes[at];
-            return match (links.recorder.is_some(), shares) {
-                (false, false) => forward::<false, false>(links, routes, id, items, payloads),
-                (false, true) => forward::<false, true>(links, routes, id, items, payloads),
-                (true, false) => forward::<true, false>(links, routes, id, items, payloads),
-                (true, true) => forward::<true, true>(links, routes, id, items, payloads),
+            match (links.recorder.is_some(), shares) {
+                (false, false) => forward::<false, false, false>(links, routes, id, items, payloads),
+                (false, true) => forward::<false, true, false>(links, routes, id, items, payloads),
+                (true, false) => forward::<true, false, false>(links, routes, id, items, payloads),
+                (true, true) => forward::<true, true, false>(links, routes, id, items, payloads),
             };
+            return;
         }
         let place = std::mem::replace(&mut self.places[at], Place::Switch);
         match place {
-            Place::Switch => {
-                let routes = Arc::clone(&self.routes[at]);
-                let mut switch = PlainSwitch { id: NodeId(id as u32), routes };
-                self.handle_in_order(at, &mut switch, items);
-                self.routes[at] = switch.routes;
-            }
+            Place::Switch => self.handle_plain_in_order(at, items),
             Place::Host(mut host) => {
                 self.handle_host(at, &mut host, items);
                 self.places[at] = Place::Host(host);
@@ -265,11 +261,37 @@ impl Shard {
         }
     }
 
+    /// Forwards packets at a plain switch whose ports may hold some, and calls it with the other events of this window.
+    #[inline(never)]
+    fn forward_until_held(&mut self, at: usize, items: &mut [Item]) {
+        let (links, payloads) = (&mut self.links, self.effects.payloads());
+        let shares = links.buffers.get(at).is_some_and(Option::is_some);
+        let (routes, id) = (&self.routes[at], self.first_node + at);
+        let forwarded = match (links.recorder.is_some(), shares) {
+            (false, false) => forward::<false, false, true>(links, routes, id, items, payloads),
+            (false, true) => forward::<false, true, true>(links, routes, id, items, payloads),
+            (true, _) => forward::<true, true, true>(links, routes, id, items, payloads),
+        };
+        self.hops += forwarded as u64;
+        if !self.is_plain(at) {
+            self.handle_plain_in_order(at, &items[forwarded..]);
+        }
+    }
+
+    /// Calls a plain switch with its events of this window, in order.
+    #[inline(never)]
+    fn handle_plain_in_order(&mut self, at: usize, items: &[Item]) {
+        let routes = Arc::clone(&self.routes[at]);
+        let mut switch = PlainSwitch { id: NodeId((self.first_node + at) as u32), routes };
+        self.handle_in_order(at, &mut switch, items);
+        self.routes[at] = switch.routes;
+    }
+
     /// Whether a switch has no events in this window except packets from links that work.
     #[inline]
     fn is_plain(&self, at: usize) -> bool {
         self.links.window_end <= self.links.shared.end
-            && !self.changing[at]
+            && self.links.own_events[at] == 0
             && !self.links.node_events.any_before(u64::MAX)
     }
 
@@ -340,6 +362,7 @@ impl Shard {
             own::CHANGE => self.change(at, node, now, token),
             own::FREE => {
                 let port = self.links.shared.layout.first[id] + token;
+                self.links.turn(port, time, self.effects.payloads());
                 self.links.line(port).0.disarm();
                 self.pull(node, id, PortId(token as u16), time);
                 return self.pull_kicked(node, id, time);
@@ -358,6 +381,9 @@ impl Shard {
         let base = shared.layout.first[self.first_node + at];
         if let Change::Up(port) | Change::Down(port) | Change::Rate(port, _) = change {
             let index = base + u32::from(port.0);
+            if matches!(change, Change::Down(_)) {
+                self.links.lose_held(index, now.as_ps(), self.effects.payloads());
+            }
             let (line, cold) = self.links.line(index);
             match change {
                 Change::Up(_) => line.come_up(cold, now.as_ps()),
@@ -374,14 +400,16 @@ impl Shard {
 }
 
 /// The fast path: look up, enqueue, propagate. All look-ups come first, each touching the line that
-/// the packet will leave by: cache misses then overlap instead of following one another.
-fn forward<const RECORDED: bool, const SHARED: bool>(
+/// the packet will leave by: cache misses then overlap instead of following one another. Returns the number of packets up to
+/// one that is held, if `HOLDS`: an event of the node may come next.
+#[inline(always)]
+fn forward<const RECORDED: bool, const SHARED: bool, const HOLDS: bool>(
     links: &mut Links,
     routes: &Routes,
     id: usize,
     items: &mut [Item],
     payloads: &mut Payloads,
-) {
+) -> usize {
     let base = links.shared.layout.first[id];
     let row = routes.row(NodeId(id as u32));
     let mut latest = 0;
@@ -393,13 +421,17 @@ fn forward<const RECORDED: bool, const SHARED: bool>(
         }
     }
     links.latest = latest;
-    for item in items {
+    for (before, item) in items.iter().enumerate() {
         if item.out == NONE {
             let packet = links.calendar.get(item.position).packet;
             links.lose(&packet, DropReason::NoRoute, payloads);
             continue;
         }
         let now = item.time(links.window_start);
-        links.forward::<RECORDED, SHARED>(item.out, item.position, now, payloads);
+        let is_held = links.forward::<RECORDED, SHARED>(item.out, item.position, now, payloads);
+        if HOLDS && is_held {
+            return before + 1;
+        }
     }
+    items.len()
 }

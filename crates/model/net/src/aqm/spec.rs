@@ -101,13 +101,14 @@ impl QueueSpec {
 
     /// Whether a plain FIFO port supports it: room per port, one class, no pauses, and a policy of that port.
     pub fn is_plain(&self) -> bool {
-        self.is_fifo(self.priorities) && self.shared.is_none()
+        self.policy.is_plain() && self.is_fifo(self.priorities) && self.shared.is_none()
     }
 
-    /// Whether packets leave in the order in which they arrive, and their policy decides then. `has_classes`: priorities
-    /// have an effect.
+    /// Whether packets leave in the order in which they arrive, at ports of the packet engine. `has_classes`: priorities have
+    /// an effect.
     pub fn is_fifo(&self, has_classes: bool) -> bool {
-        self.policy.is_plain() && !has_classes && self.pfc.is_none()
+        let is_supported = self.policy.is_plain() || matches!(self.policy, Policy::Codel(_));
+        is_supported && !has_classes && self.pfc.is_none()
     }
 
     /// The state of one queue that is drained at `pace`; its largest packet has `mtu` bytes on the wire.

@@ -97,7 +97,7 @@ impl Builder<'_> {
         let stream = queue_stream(self.seed, wire.key, 0);
         let marker = spec.marker(wire.lane.rate.inverse_rate(), self.largest(), stream);
         // The port itself compares with a threshold.
-        let decides = marker.marks_above().is_none();
+        let decides = marker.marks_above().is_none() || marker.decides_on_departure();
         Queue {
             pulled: false,
             limit: Some(spec.limit),
@@ -106,6 +106,7 @@ impl Builder<'_> {
                 _ => None,
             },
             marker: decides.then_some(marker),
+            largest: self.largest(),
         }
     }
 }

@@ -4,14 +4,15 @@
 use crate::common::{assemble, drain, node, results};
 use crate::nodes::{Act, Arrival, Made, Sink, Source, bare};
 use proptest::prelude::*;
-use slotline_net::aqm::spec::{EcnSpec, Policy, QueueSpec};
+use slotline_net::aqm::queue_stream;
+use slotline_net::aqm::spec::{CodelSpec, EcnSpec, Policy, QueueSpec};
 use slotline_net::frame::{CE, ECT, Kind, Packet};
 use slotline_net::id::{HostId, NodeId, PortId};
 use slotline_net::node::notify::Senders;
 use slotline_net::node::switch::{Switch, SwitchConfig, SwitchPort};
 use slotline_net::node::{Cx, DropReason, PacketAccount};
 use slotline_net::time::Time;
-use slotline_net::units::Bytes;
+use slotline_net::units::{Bytes, Rate};
 use slotline_sim::{Network, Outcome, Place, Queue};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -112,27 +113,37 @@ fn fast_and_general(text: &str) -> (Outcome, Outcome) {
     (drain(fast.network, 1), drain(general.network, 1))
 }
 
-/// Switches whose links fail are called in another way. What waits at a port when its link fails is not in the shared buffer any more.
+/// Switches whose links fail are called in another way. What waits at a port when its link fails is neither in the shared buffer
+/// any more, nor among the packets on which a discipline decides.
 #[test]
-fn a_shared_buffer_forgets_what_a_failed_link_loses() {
-    let queue =
-        r#"{ kind = "drop-tail", limit = "40KB", shared = { total = "50KB", alpha = 0.8 } }"#;
-    let text = busy(queue, "newreno")
-        + r#"
-        [[event]]
-        at = "300us"
-        kind = "link-down"
-        link = "edge0.1-h3"
-        [[event]]
-        at = "1200us"
-        kind = "link-up"
-        link = "edge0.1-h3"
-        "#;
-    let (fast, general) = fast_and_general(&text);
-    assert_eq!(results(&fast), results(&general));
-    assert_eq!(fast.conservation, general.conservation);
-    let lost = |why: DropReason| fast.conservation.dropped[why as usize];
-    assert!(lost(DropReason::LinkDown) > 0 && lost(DropReason::Full) > 0, "too easy");
+fn a_port_forgets_what_a_failed_link_loses() {
+    for (queue, why) in [
+        (
+            r#"{ kind = "drop-tail", limit = "40KB", shared = { total = "50KB", alpha = 0.8 } }"#,
+            DropReason::Full,
+        ),
+        (
+            r#"{ kind = "codel", limit = "90KB", target = "15us", interval = "60us" }"#,
+            DropReason::Early,
+        ),
+    ] {
+        let text = busy(queue, "newreno")
+            + r#"
+            [[event]]
+            at = "300us"
+            kind = "link-down"
+            link = "edge0.1-h3"
+            [[event]]
+            at = "1200us"
+            kind = "link-up"
+            link = "edge0.1-h3"
+            "#;
+        let (fast, general) = fast_and_general(&text);
+        assert_eq!(results(&fast), results(&general), "{queue}");
+        assert_eq!(fast.conservation, general.conservation, "{queue}");
+        let lost = |why: DropReason| fast.conservation.dropped[why as usize];
+        assert!(lost(DropReason::LinkDown) > 0 && lost(why) > 0, "{queue}: too easy");
+    }
 }
 
 #[test]
@@ -169,6 +180,16 @@ fn the_general_switch_does_what_the_fast_one_does() {
             "dctcp",
         ),
         (r#"{ kind = "avq", limit = "100KB", size = "50KB", gain = 15.0, ecn = true }"#, "dctcp"),
+        (r#"{ kind = "codel", limit = "90KB", target = "15us", interval = "100us" }"#, "newreno"),
+        (r#"{ kind = "codel", limit = "60KB", target = "8us", interval = "30us" }"#, "cubic"),
+        (
+            r#"{ kind = "codel", limit = "60KB", target = "8us", interval = "30us", ecn = true }"#,
+            "dctcp",
+        ),
+        (
+            r#"{ kind = "codel", target = "10us", interval = "50us", shared = { total = "80KB", alpha = 0.8 } }"#,
+            "newreno",
+        ),
     ] {
         let (fast, general) = fast_and_general(&busy(queue, transport));
         assert_eq!(results(&fast), results(&general), "{queue}");
@@ -296,6 +317,47 @@ proptest! {
             prop_assert_eq!(&got, &expected, "general: {}", general);
             prop_assert!(outcome.conservation.holds());
         }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+    /// Departure, loss and mark of every packet under CoDel, at the engine's own port and at the general port.
+    #[test]
+    fn codel_decides_alike_at_both_ports(
+        packets in prop::collection::vec((0..1_600_000u64, 64..1_500u16, any::<bool>()), 1..800),
+        (target, times, ecn) in (500u64..20_000, 2u64..12, any::<bool>()),
+        limit in 9_000..90_000u64,
+    ) {
+        let (target, interval) = (Time::ns(target), Time::ns(target * times));
+        let policy = Policy::Codel(CodelSpec { target, interval, ecn });
+        let spec = QueueSpec { policy, limit: Bytes(limit), ..QueueSpec::default() };
+        let mut time = Time::ZERO;
+        let packet = |((gap, len, ect), seq): ((u64, u16, bool), u32)| {
+            time += Time::ps(gap);
+            let flags = if ect { ECT } else { 0 };
+            (time, Packet { flags, ..datagram(0, seq, 1, len) })
+        };
+        let packets: Vec<_> = packets.into_iter().zip(0..).map(packet).collect();
+        let outcome = |general: bool| {
+            let mut network = funnel(packets.clone());
+            let marker = spec.marker(Rate(10_000_000_000).inverse_rate(), 1_500, queue_stream(1, 1, 0));
+            let (limit, marker) = (Some(spec.limit), Some(marker));
+            let queue = Queue { limit, marker, largest: 1_500, ..Queue::default() };
+            network.queues[SWITCH].fill(queue);
+            if general {
+                generalise(&mut network, &spec, 1_500, 1);
+            }
+            drain(network, 1)
+        };
+        let (own, general) = (outcome(false), outcome(true));
+        prop_assert!(own.conservation.holds());
+        prop_assert_eq!(&own.conservation, &general.conservation);
+        let got = |outcome: &Outcome| -> Vec<_> {
+            let seen = seen(outcome, 1).iter();
+            seen.map(|a| (a.at, a.packet.seq, a.packet.has(CE))).collect()
+        };
+        prop_assert_eq!(got(&own), got(&general));
     }
 }
 
