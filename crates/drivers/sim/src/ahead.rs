@@ -55,33 +55,8 @@ impl Shard {
     #[inline(never)]
     fn next_switch_event(&mut self, at: usize, switch: &mut Switch) {
         let event = self.links.node_events.pop();
-        if event.code() == own::FREE && switch.decides_on_departure() {
-            return self.ask_switch(at, switch, event);
-        }
         if event.code() != own::FREE || !self.send_next(self.first_node + at, switch, event) {
             self.switch_event(at, switch, event);
-        }
-    }
-
-    /// A port whose discipline decides on departure is free, or was to be free. Packets behind those on which it decides may be
-    /// certain again.
-    fn ask_switch(&mut self, at: usize, switch: &mut Switch, event: NodeEvent) {
-        let (id, port, now) = (self.first_node + at, PortId(event.token() as u16), event.time());
-        let base = self.links.shared.layout.first[id];
-        self.links.report_departures(switch, base, port, now);
-        self.switch_event(at, switch, event);
-        self.decide_again_at_switch(base, switch, port, now);
-    }
-
-    /// Puts the packets that wait for `port` into the calendar, as long as their departures are certain.
-    fn decide_again_at_switch(&mut self, base: u32, switch: &mut Switch, port: PortId, now: u64) {
-        let at = (base + u32::from(port.0) - self.links.first_port) as usize;
-        while let Some(leaving) = switch.certain_next(port, Time::ps(self.links.lines[at].free_at))
-        {
-            let Some(departure) = self.links.departure(at, leaving.len, now) else { return };
-            let Some(stored) = switch.give_away(port, departure.sends.start) else { return };
-            let (source, payloads) = (Source::Made(stored.packet), self.effects.payloads());
-            self.links.send_ahead((&mut *switch, port), &departure, &source, 0, leaving, payloads);
         }
     }
 
@@ -198,10 +173,8 @@ impl Shard {
     pub fn ask<S: Departs + ?Sized>(&mut self, id: usize, switch: &mut S, port: PortId, now: u64) {
         let base = self.links.shared.layout.first[id];
         let index = base + u32::from(port.0);
-        // If packets wait in the node, the port would ask only after all of those that were taken back.
-        let asks_later = switch.waits_behind(port);
         let taken = self.links.take_back(switch, base, port, now);
-        if taken && (asks_later || !self.links.line(index).0.is_armed()) {
+        if taken && !self.links.line(index).0.is_armed() {
             self.arm(id, port);
         }
     }
@@ -319,10 +292,6 @@ impl Shard {
     /// Prepares the switch to receive a packet that goes to port `out`.
     #[inline(never)]
     fn prepare(&mut self, id: usize, switch: &mut Switch, out: PortId, now: u64) {
-        if switch.keeps_order(out) {
-            let base = self.links.shared.layout.first[id];
-            return self.links.report_departures(switch, base, out, now);
-        }
         if switch.notifies() {
             return self.ports_of(id).for_each(|port| self.ask(id, switch, port, now));
         }

@@ -23,10 +23,6 @@ pub(crate) trait Departs {
     );
     /// Takes a packet that has not left. Packets that arrived later come first.
     fn return_to(&mut self, out: PortId, stored: Stored);
-    /// Whether packets wait in the node for `out`, after those in the calendar.
-    fn waits_behind(&self, _out: PortId) -> bool {
-        false
-    }
 }
 
 impl Departs for Switch {
@@ -41,9 +37,6 @@ impl Departs for Switch {
     }
     fn return_to(&mut self, out: PortId, stored: Stored) {
         self.take_back(out, stored);
-    }
-    fn waits_behind(&self, out: PortId) -> bool {
-        self.has_waiting(out)
     }
 }
 

@@ -232,7 +232,9 @@ impl Shard {
             let shares = links.buffers.get(at).is_some_and(Option::is_some);
             let routes = &self.routes[at];
             match (links.recorder.is_some(), shares) {
-                (false, false) => forward::<false, false, false>(links, routes, id, items, payloads),
+                (false, false) => {
+                    forward::<false, false, false>(links, routes, id, items, payloads)
+                }
                 (false, true) => forward::<false, true, false>(links, routes, id, items, payloads),
                 (true, false) => forward::<true, false, false>(links, routes, id, items, payloads),
                 (true, true) => forward::<true, true, false>(links, routes, id, items, payloads),

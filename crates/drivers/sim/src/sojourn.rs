@@ -8,8 +8,8 @@ use crate::ahead_queue::{Ahead, AheadQueue};
 use crate::links::{Links, own};
 use slotline_net::aqm::{Departure, Discipline as _, Left, Marker, Verdict};
 use slotline_net::frame::{CE, ECT, Packet};
-use slotline_net::node::{DropReason, Payloads};
 use slotline_net::node::egress::Leaving;
+use slotline_net::node::{DropReason, Payloads};
 use slotline_net::time::Time;
 use std::collections::VecDeque;
 
@@ -25,8 +25,12 @@ struct Held {
 
 /// What happens to the first packet that is held.
 enum Turn {
-    /// It starts at `start`, with these flags added.
-    Leaves { held: Held, start: u64, is_marked: bool },
+    /// It starts at `start`.
+    Leaves {
+        held: Held,
+        start: u64,
+        is_marked: bool,
+    },
     Dropped(Held),
     /// It is decided at this time.
     Later(u64),
@@ -56,7 +60,7 @@ impl SojournQueue {
     }
 
     /// A packet arrives that starts at `start`, unless others are dropped before. Returns whether it is sent. Otherwise it has
-    /// to be [held](SojournQueue::hold).
+    /// to be [held](Links::hold).
     #[inline]
     pub fn sends(&mut self, marker: &mut Marker, arriving: Leaving, start: u64) -> bool {
         let now = arriving.since;
@@ -70,7 +74,12 @@ impl SojournQueue {
 
     /// As [`SojournQueue::sends`], of a packet of which the discipline has to hear.
     #[inline(never)]
-    fn follows(&mut self, marker: &mut Marker, arriving: Leaving, (start, wait): (u64, Time)) -> bool {
+    fn follows(
+        &mut self,
+        marker: &mut Marker,
+        arriving: Leaving,
+        (start, wait): (u64, Time),
+    ) -> bool {
         let now = arriving.since;
         self.hear(marker, now.as_ps());
         if marker.forgets(Time::ZERO) && !is_passed(marker, start, wait) {

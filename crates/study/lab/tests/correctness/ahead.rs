@@ -156,13 +156,16 @@ const QUEUES: [(&str, &str); 11] = [
         r#"{ kind = "ecn", threshold = "20KB", priorities = true, shared = { total = "200KB", alpha = 2.0 }, pfc = { xoff = "12KB", xon = "9KB", classes = [0, 3] } }"#,
         "dctcp",
     ),
-    (r#"{ kind = "codel", limit = "90KB", target = "15us", interval = "100us" }"#, "newreno"),
+    (
+        r#"{ kind = "codel", limit = "90KB", target = "15us", interval = "100us", priorities = true }"#,
+        "newreno",
+    ),
     (
         r#"{ kind = "codel", limit = "60KB", target = "8us", interval = "30us", ecn = true, priorities = true }"#,
         "dctcp",
     ),
     (
-        r#"{ kind = "codel", target = "10us", interval = "50us", shared = { total = "100KB", alpha = 1.0 } }"#,
+        r#"{ kind = "codel", target = "10us", interval = "50us", priorities = true, shared = { total = "100KB", alpha = 1.0 } }"#,
         "newreno",
     ),
     (

@@ -1,6 +1,7 @@
 //! Ports other than the engine's fast FIFO. They give the same result where both are possible, and do what only a port
 //! can do that decides packet by packet.
 
+use crate::ahead::recorded;
 use crate::common::{assemble, drain, node, results};
 use crate::nodes::{Act, Arrival, Made, Sink, Source, bare};
 use proptest::prelude::*;
@@ -103,10 +104,15 @@ fn busy(queue: &str, transport: &str) -> String {
     )
 }
 
-/// What a run shows with the engine's own switches, and with general ones.
+/// What a run shows with the engine's own switches, and with general ones. Packets of every third connection are recorded.
 fn fast_and_general(text: &str) -> (Outcome, Outcome) {
-    let fast = assemble(text, 1);
-    let mut general = assemble(text, 1);
+    let assembly = || {
+        let mut assembly = assemble(text, 1);
+        let conns = assembly.plan.traffic.conns.len() as u32;
+        assembly.network.follow.conns = (0..conns).step_by(3).collect();
+        assembly
+    };
+    let (fast, mut general) = (assembly(), assembly());
     let spec = crate::common::load(text).scenario.scheme[0].queue.clone();
     let largest = general.plan.transport.data_len(general.plan.transport.mss());
     generalise(&mut general.network, &spec, largest.into(), 1);
@@ -194,7 +200,10 @@ fn the_general_switch_does_what_the_fast_one_does() {
         let (fast, general) = fast_and_general(&busy(queue, transport));
         assert_eq!(results(&fast), results(&general), "{queue}");
         assert_eq!(fast.conservation, general.conservation, "{queue}");
+        assert!(recorded(&fast) == recorded(&general), "{queue}");
         assert!(fast.conservation.dropped.iter().sum::<u64>() > 0, "{queue}: too easy");
+        let on_two_threads = drain(assemble(&busy(queue, transport), 1).network, 2);
+        assert_eq!(on_two_threads.digest, fast.digest, "{queue}");
         for (ours, theirs) in totals(&fast).iter().zip(totals(&general)) {
             assert_eq!(ours.0, theirs.0, "{queue}");
             assert!(ours.1.abs_diff(theirs.1) <= 1, "{queue}: {ours:?} {theirs:?}");

@@ -331,24 +331,14 @@ impl Egress {
     /// When the last packet that waits here has left, if all leave in the order in which they arrived, as they are, after
     /// `busy_until`.
     pub fn drained(&self, busy_until: Time) -> Option<Time> {
-        let in_order = self.is_plain && self.has_one_queue();
+        let has_one_queue = self.up && self.loads.len() == 1;
+        let in_order = self.is_plain && has_one_queue;
         let is_certain = in_order && self.marks_above.is_some() && self.whole.until == busy_until;
         is_certain.then_some(busy_until + self.whole.queued)
     }
 
-    /// Whether all packets leave in the order in which they arrived, unless they are dropped.
-    #[inline]
-    pub fn has_one_queue(&self) -> bool {
-        self.up && self.loads.len() == 1 && self.reserve.is_none()
-    }
-
-    /// The first packet that waits, if it certainly leaves at `start`, when all packets that wait outside of the queues have left.
-    pub fn certain_next<'a>(&self, start: Time, pool: &'a Pool<Stored>) -> Option<&'a Stored> {
-        if start < self.passes_until { self.queues.iter(pool).next() } else { None }
-    }
-
-    /// Takes out the first packet, which waits outside of the queues from now on and starts at `start`. All packets
-    /// [leave in order](Egress::has_one_queue).
+    /// Takes out the first packet, which waits outside of the queues from now on and starts at `start`. All packets leave in
+    /// order.
     pub fn give_away(&mut self, start: Time, pool: &mut Pool<Stored>) -> Option<Stored> {
         let stored = *self.queues.pop(pool)?;
         let time = self.time_for(stored.packet.len);

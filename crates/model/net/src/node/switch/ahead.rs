@@ -171,23 +171,6 @@ impl Switch {
         self.egress[out.at()].drained(busy_until)
     }
 
-    /// Whether packets that wait for `out` leave after those that wait outside of the switch, and the discipline decides on some
-    /// of them when they leave. Then those outside need not be taken back if another one is not certain.
-    #[inline]
-    pub fn keeps_order(&self, out: PortId) -> bool {
-        let may = self.decides_on_departure && self.is_foreseeable() && !self.notifies;
-        may && self.egress[out.at()].has_one_queue()
-    }
-
-    /// The first packet that waits for `out`, if it certainly leaves at `start`, when all packets outside of the switch have
-    /// left.
-    pub fn certain_next(&self, out: PortId, start: Time) -> Option<Leaving> {
-        if !self.keeps_order(out) {
-            return None;
-        }
-        self.egress[out.at()].certain_next(start, &self.stored).map(Leaving::of)
-    }
-
     /// Gives away the first packet of port `out`, which waits outside of the switch from now on and starts at `start`. All
     /// packets leave in order.
     pub fn give_away(&mut self, out: PortId, start: Time) -> Option<Stored> {
