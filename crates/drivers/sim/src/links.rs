@@ -96,7 +96,7 @@ pub(crate) struct Links {
     pub cold: Vec<ColdState>,
     /// The buffers that ports of plain switches share, by node of the shard; empty if no switch has one.
     pub buffers: Vec<Option<Buffer>>,
-    /// Whether any port may hold packets.
+    /// Whether the discipline of any port decides when packets leave.
     pub holds: bool,
     /// By node of the shard: the number of its own events to come, except samples. A change of the network counts until the
     /// end of the run.

@@ -202,7 +202,7 @@ impl Links {
                 }
                 Turn::Leaves { held, start, is_marked } => {
                     cold.marks += u64::from(is_marked);
-                    let flags = held.packet.flags | CE * u8::from(is_marked);
+                    let flags = held.packet.flags | (CE * u8::from(is_marked));
                     let packet = Packet { flags, ..held.packet };
                     self.start_held(port, &packet, start + held.takes, payloads);
                 }
