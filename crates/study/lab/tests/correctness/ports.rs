@@ -216,6 +216,17 @@ fn datagram(flow: u32, seq: u32, dst: u32, len: u16) -> Packet {
     Packet { dst: HostId(dst), flow, seq, len, kind: Kind::Datagram, ..Packet::default() }
 }
 
+/// Datagrams for host 1: the time since the one before, the length, and whether it can be marked, of each.
+fn train(packets: Vec<(u64, u16, bool)>) -> Vec<(Time, Packet)> {
+    let mut time = Time::ZERO;
+    let packet = |((gap, len, ect), seq): ((u64, u16, bool), u32)| {
+        time += Time::ps(gap);
+        let flags = if ect { ECT } else { 0 };
+        (time, Packet { flags, ..datagram(0, seq, 1, len) })
+    };
+    packets.into_iter().zip(0..).map(packet).collect()
+}
+
 /// 400 Gbit/s to the switch, and 10 Gbit/s from it.
 const FUNNEL: &str = r#"
     kind = "star"
@@ -298,13 +309,7 @@ proptest! {
         share in 0.0..1.0,
     ) {
         let mark = (limit as f64 * share) as u64;
-        let mut time = Time::ZERO;
-        let packet = |((gap, len, ect), seq): ((u64, u16, bool), u32)| {
-            time += Time::ps(gap);
-            let flags = if ect { ECT } else { 0 };
-            (time, Packet { flags, ..datagram(0, seq, 1, len) })
-        };
-        let packets: Vec<_> = packets.into_iter().zip(0..).map(packet).collect();
+        let packets = train(packets);
         let expected = textbook(&packets, limit, mark);
         for general in [false, true] {
             let mut network = funnel(packets.clone());
@@ -341,13 +346,7 @@ proptest! {
         let (target, interval) = (Time::ns(target), Time::ns(target * times));
         let policy = Policy::Codel(CodelSpec { target, interval, ecn });
         let spec = QueueSpec { policy, limit: Bytes(limit), ..QueueSpec::default() };
-        let mut time = Time::ZERO;
-        let packet = |((gap, len, ect), seq): ((u64, u16, bool), u32)| {
-            time += Time::ps(gap);
-            let flags = if ect { ECT } else { 0 };
-            (time, Packet { flags, ..datagram(0, seq, 1, len) })
-        };
-        let packets: Vec<_> = packets.into_iter().zip(0..).map(packet).collect();
+        let packets = train(packets);
         let outcome = |general: bool| {
             let mut network = funnel(packets.clone());
             let marker = spec.marker(Rate(10_000_000_000).inverse_rate(), 1_500, queue_stream(1, 1, 0));
