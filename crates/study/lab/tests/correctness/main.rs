@@ -31,6 +31,7 @@ mod order;
 mod own_fabric;
 mod paths;
 mod peers;
+mod port_kinds;
 mod ports;
 mod queueing;
 mod real_discovery;
