@@ -204,6 +204,7 @@ fn build(
             nodes,
         };
         let mut shard = Shard::new(Arc::clone(&shared), index, part, windows);
+        shard.links.notices.senders = network.senders.clone();
         let recorded = network.follow.any();
         shard.links.recorder = recorded.then(|| {
             let own = shared.cuts[index]..shared.cuts[index + 1];
@@ -314,6 +315,7 @@ fn absorb(outcome: &mut Outcome, shard: &mut Shard) {
         total.consumed += account.consumed;
         total.in_flight += account.held;
     }
+    total.created += shard.links.notices.made;
     outcome.events += shard.events;
     outcome.packet_hops += shard.hops;
     outcome.completed += shard.links.reports.completed;

@@ -32,6 +32,7 @@ mod line;
 mod links;
 mod network;
 mod node_events;
+mod notices;
 mod parallel;
 mod plain_switch;
 mod sample;

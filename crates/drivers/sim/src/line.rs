@@ -5,7 +5,7 @@
 
 use crate::ahead_queue::Started;
 use crate::sojourn::SojournQueue;
-use slotline_net::aqm::{Arrival, Backlog, Discipline as _, Marker, Verdict};
+use slotline_net::aqm::{Arrival, Backlog, Discipline as _, Feedback, Marker, Verdict};
 use slotline_net::frame::{CE, ECT};
 use slotline_net::node::egress::Leaving;
 use slotline_net::time::Time;
@@ -40,9 +40,23 @@ pub(crate) enum Offer {
         port: u32,
         now: u64,
     },
+    /// It arrived at `now`, arrives at `time` at port `to`, and its sender is to be notified.
+    Notified {
+        now: u64,
+        time: u64,
+        to: u32,
+    },
     Full,
     Early,
     Down,
+}
+
+impl Offer {
+    /// Whether the packet has joined the queue.
+    #[inline]
+    pub fn is_accepted(&self) -> bool {
+        !matches!(self, Offer::Full | Offer::Early | Offer::Down)
+    }
 }
 
 /// What happens to a packet before it is known whether it fits.
@@ -51,6 +65,8 @@ enum Judgement {
     Mark,
     /// It is to be held at this port.
     Hold(u32),
+    /// Its sender is to be notified.
+    Notify,
     Early,
     Down,
 }
@@ -85,6 +101,8 @@ pub(crate) struct ColdState {
     pub lost_down: u64,
     /// The discipline of a managed port.
     pub marker: Option<Marker>,
+    /// The last feedback of the discipline of which a sender is to be notified.
+    pub feedback: Feedback,
     /// The packets on which it decides when they leave.
     pub sojourn: Option<Box<SojournQueue>>,
     /// The discipline to return to when the link is up again.
@@ -92,6 +110,11 @@ pub(crate) struct ColdState {
 }
 
 impl ColdState {
+    /// Whether the discipline of the port may hold packets or notify senders.
+    pub fn interrupts(&self) -> bool {
+        self.sojourn.is_some() || matches!(self.marker, Some(Marker::Qcn(_)))
+    }
+
     /// The flags to add to a packet that is marked if it is ECN-capable. A function of its own, because the compiler would
     /// branch on that first, which cannot be predicted.
     #[cold]
@@ -230,6 +253,7 @@ impl Line {
                 Judgement::Pass => {}
                 Judgement::Mark => added = CE,
                 Judgement::Hold(port) => return self.hold(port, len, now, leave),
+                Judgement::Notify => return self.notify(len, now, leave),
                 Judgement::Early => return Offer::Early,
                 Judgement::Down => return Offer::Down,
             }
@@ -257,6 +281,13 @@ impl Line {
     fn hold(&mut self, port: u32, len: u16, now: u64, leave: u64) -> Offer {
         self.depart(len, now, leave);
         Offer::Held { port, now }
+    }
+
+    /// A packet of `len` bytes will have left at `leave`, and its sender is to be notified.
+    #[cold]
+    fn notify(&mut self, len: u16, now: u64, leave: u64) -> Offer {
+        let (time, to) = self.depart(len, now, leave);
+        Offer::Notified { now, time, to }
     }
 
     /// Sends a packet that the node chose for this pulled port, which must be free. Returns when and where it
@@ -314,6 +345,10 @@ impl Line {
             Verdict::Mark if fits => {
                 cold.marks += 1;
                 Judgement::Mark
+            }
+            Verdict::Notify(what) if fits => {
+                cold.feedback = what;
+                Judgement::Notify
             }
             _ => Judgement::Pass,
         }

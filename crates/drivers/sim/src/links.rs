@@ -6,6 +6,7 @@ use crate::journal::Recorder;
 use crate::line::{ColdState, Discipline, Line, Offer, PORT_MASK};
 use crate::network::Layout;
 use crate::node_events::{NodeEvent, NodeEvents};
+use crate::notices::Notices;
 use crate::sample::Sampler;
 use slotline_net::aqm::Discipline as _;
 use slotline_net::frame::{Kind, Packet};
@@ -96,8 +97,9 @@ pub(crate) struct Links {
     pub cold: Vec<ColdState>,
     /// The buffers that ports of plain switches share, by node of the shard; empty if no switch has one.
     pub buffers: Vec<Option<Buffer>>,
-    /// Whether the discipline of any port decides when packets leave.
-    pub holds: bool,
+    /// Whether the discipline of any port may hold packets or notify senders.
+    pub interrupts: bool,
+    pub notices: Notices,
     /// By node of the shard: the number of its own events to come, except samples. A change of the network counts until the
     /// end of the run.
     pub own_events: Vec<u32>,
@@ -135,7 +137,8 @@ impl Links {
             first_port: shared.cuts[index],
             last_port: shared.cuts[index + 1],
             calendar: Calendar::new(windows),
-            holds: cold.iter().any(|cold| cold.sojourn.is_some()),
+            interrupts: cold.iter().any(ColdState::interrupts),
+            notices: Notices::default(),
             lines,
             cold,
             buffers,
@@ -201,7 +204,8 @@ impl Links {
     }
 
     /// Forwards the packet at `position` of the calendar. In the loop over the packets of a plain switch it is no call. Returns
-    /// whether it is held: then an event of the node may come before the next packet. `SHARED`: the port may share a buffer.
+    /// whether it is held or causes a notice: then something may come before the next packet. `SHARED`: the port may share a
+    /// buffer.
     #[inline(always)]
     pub fn forward<const RECORDED: bool, const SHARED: bool>(
         &mut self,
@@ -215,7 +219,7 @@ impl Links {
         let (len, flags) = (packet.len, packet.flags);
         let has_room = !SHARED || self.has_shared_room(port, len, now);
         let offer = self.lines[at].offer(&mut self.cold[at], (len, flags), now, has_room);
-        if SHARED && matches!(offer, Offer::Sent { .. } | Offer::Held { .. }) {
+        if SHARED && offer.is_accepted() {
             self.take_shared_room(port, len);
         }
         let packet = &self.calendar.get(position).packet;
@@ -235,8 +239,8 @@ impl Links {
             }
             other => {
                 let packet = *packet;
-                self.keep_or_lose(&packet, &other, payloads);
-                return matches!(other, Offer::Held { .. });
+                self.settle(port, &packet, &other, payloads);
+                return matches!(other, Offer::Held { .. } | Offer::Notified { .. });
             }
         }
         false
@@ -283,10 +287,10 @@ impl Links {
                 self.deliver(time, to, packet, payloads);
             }
             other => {
-                if shares && matches!(other, Offer::Held { .. }) {
+                if shares && other.is_accepted() {
                     self.take_shared_room(port, len);
                 }
-                self.keep_or_lose(packet, &other, payloads);
+                self.settle(port, packet, &other, payloads);
             }
         }
     }
@@ -332,11 +336,16 @@ impl Links {
         }
     }
 
-    /// Handles a packet that was not sent at once.
+    /// Handles a packet that was offered to `port`, unless it was just sent.
     #[cold]
-    fn keep_or_lose(&mut self, packet: &Packet, offer: &Offer, payloads: &mut Payloads) {
-        let reason = match offer {
-            Offer::Held { port, now } => return self.hold(*port, packet, *now, payloads),
+    fn settle(&mut self, port: u32, packet: &Packet, offer: &Offer, payloads: &mut Payloads) {
+        let reason = match *offer {
+            Offer::Held { port, now } => return self.hold(port, packet, now, payloads),
+            Offer::Notified { now, time, to } => {
+                self.record(port, packet, time);
+                self.deliver(time, to, packet, payloads);
+                return self.notify(port, packet, now);
+            }
             Offer::Early => DropReason::Early,
             Offer::Down => DropReason::LinkDown,
             Offer::Full | Offer::Sent { .. } => DropReason::Full,

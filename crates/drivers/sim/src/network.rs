@@ -5,6 +5,7 @@ use slotline_net::aqm::Marker;
 use slotline_net::aqm::spec::SharedSpec;
 use slotline_net::id::{NodeId, PortId};
 use slotline_net::node::host::Host;
+use slotline_net::node::notify::Senders;
 use slotline_net::node::{Change, Node};
 use slotline_net::route::Routes;
 use slotline_net::time::Time;
@@ -32,8 +33,7 @@ pub struct Queue {
     pub limit: Option<Bytes>,
     /// FIFO: ECN-capable packets that find more than this waiting are marked.
     pub mark: Option<Bytes>,
-    /// FIFO: a discipline instead of the threshold. It must decide either when packets arrive or when they leave, and notify
-    /// nobody.
+    /// FIFO: a discipline instead of the threshold. It must decide either when packets arrive or when they leave.
     pub marker: Option<Marker>,
     /// FIFO with a discipline that decides when packets leave: the bytes of the largest packet.
     pub largest: u64,
@@ -51,6 +51,8 @@ pub struct Network {
     pub queues: Vec<Vec<Queue>>,
     /// The buffers that the ports of plain switches share, by node.
     pub buffers: BTreeMap<NodeId, SharedSpec>,
+    /// The senders of packets, if plain switches notify them.
+    pub senders: Senders,
     /// Changes with their time and place, in any order.
     pub timeline: Vec<(Time, NodeId, Change)>,
     /// Ports whose backlog and bytes are sampled.

@@ -12,10 +12,18 @@ pub(crate) struct PlainSwitch {
     pub routes: Arc<Routes>,
 }
 
+impl PlainSwitch {
+    /// The port by which `packet` leaves.
+    #[inline]
+    pub fn exit(&self, packet: &Packet) -> Option<PortId> {
+        self.routes.next(self.id, packet.dst, packet.entropy)
+    }
+}
+
 impl Node for PlainSwitch {
     fn start(&mut self, _cx: &mut Cx<'_>) {}
     fn receive(&mut self, _port: PortId, packet: Packet, cx: &mut Cx<'_>) {
-        match self.routes.next(self.id, packet.dst, packet.entropy) {
+        match self.exit(&packet) {
             Some(port) => cx.send(port, packet),
             None => cx.drop(&packet, DropReason::NoRoute),
         }

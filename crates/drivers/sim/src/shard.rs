@@ -223,8 +223,8 @@ impl Shard {
 
     pub fn handle(&mut self, at: usize, items: &mut [Item]) {
         if matches!(self.places[at], Place::Switch) && self.is_plain(at) {
-            if self.links.holds {
-                return self.forward_until_held(at, items);
+            if self.links.interrupts {
+                return self.forward_with_interruptions(at, items);
             }
             self.hops += items.len() as u64;
             let id = self.first_node + at;
@@ -263,29 +263,56 @@ impl Shard {
         }
     }
 
-    /// Forwards packets at a plain switch whose ports may hold some, and calls it with the other events of this window.
+    /// Forwards packets at a plain switch whose ports may hold some or notify senders.
     #[inline(never)]
-    fn forward_until_held(&mut self, at: usize, items: &mut [Item]) {
+    fn forward_with_interruptions(&mut self, at: usize, items: &mut [Item]) {
+        let mut rest = items;
+        loop {
+            let forwarded = self.forward_until_interrupted(at, rest);
+            self.hops += forwarded as u64;
+            rest = &mut rest[forwarded..];
+            if self.links.notifies_now() {
+                self.send_notices(&self.plain_switch(at));
+            }
+            if !self.is_plain(at) {
+                return self.handle_plain_in_order(at, rest);
+            }
+            if rest.is_empty() {
+                return;
+            }
+        }
+    }
+
+    fn forward_until_interrupted(&mut self, at: usize, items: &mut [Item]) -> usize {
         let (links, payloads) = (&mut self.links, self.effects.payloads());
         let shares = links.buffers.get(at).is_some_and(Option::is_some);
         let (routes, id) = (&self.routes[at], self.first_node + at);
-        let forwarded = match (links.recorder.is_some(), shares) {
+        match (links.recorder.is_some(), shares) {
             (false, false) => forward::<false, false, true>(links, routes, id, items, payloads),
             (false, true) => forward::<false, true, true>(links, routes, id, items, payloads),
             (true, _) => forward::<true, true, true>(links, routes, id, items, payloads),
-        };
-        self.hops += forwarded as u64;
-        if !self.is_plain(at) {
-            self.handle_plain_in_order(at, &items[forwarded..]);
         }
+    }
+
+    fn plain_switch(&self, at: usize) -> PlainSwitch {
+        let id = NodeId((self.first_node + at) as u32);
+        PlainSwitch { id, routes: Arc::clone(&self.routes[at]) }
     }
 
     /// Calls a plain switch with its events of this window, in order.
     #[inline(never)]
     fn handle_plain_in_order(&mut self, at: usize, items: &[Item]) {
-        let routes = Arc::clone(&self.routes[at]);
-        let mut switch = PlainSwitch { id: NodeId((self.first_node + at) as u32), routes };
-        self.handle_in_order(at, &mut switch, items);
+        let mut switch = self.plain_switch(at);
+        let own_slot = self.links.shared.layout.own(switch.id.at());
+        for item in items {
+            let Some((time, to)) = self.links.arrival_at(item.position, own_slot) else { continue };
+            self.handle_own_events(at, &mut switch, time);
+            self.arrival(at, &mut switch, time, to, item.position);
+            if self.links.notifies_now() {
+                self.send_notices(&switch);
+            }
+        }
+        self.handle_own_events(at, &mut switch, u64::MAX);
         self.routes[at] = switch.routes;
     }
 
@@ -297,26 +324,11 @@ impl Shard {
             && !self.links.node_events.any_before(u64::MAX)
     }
 
-    /// Calls a node with its events of this window, in order.
-    fn handle_in_order<N: Node + ?Sized>(&mut self, at: usize, node: &mut N, items: &[Item]) {
-        let own_slot = self.links.shared.layout.own(self.first_node + at);
-        for item in items {
-            let Some((time, to)) = self.links.arrival_at(item.position, own_slot) else { continue };
-            if self.links.node_events.any_before(time) {
-                self.handle_own_events(at, node, time);
-            }
-            self.arrival(at, node, time, to, item.position);
-        }
-        if self.links.node_events.any_before(u64::MAX) {
-            self.handle_own_events(at, node, u64::MAX);
-        }
-    }
-
-    /// The node's own events before `until`: at equal times packets come first.
-    pub fn handle_own_events<N: Node + ?Sized>(&mut self, at: usize, node: &mut N, until: u64) {
+    /// A plain switch's own events before `until`: at equal times packets come first.
+    fn handle_own_events(&mut self, at: usize, switch: &mut PlainSwitch, until: u64) {
         while self.links.node_events.any_before(until) {
             let event = self.links.node_events.pop();
-            self.handle_own_event(at, node, event);
+            self.handle_own_event(at, switch, event);
         }
     }
 
@@ -403,9 +415,9 @@ impl Shard {
 
 /// The fast path: look up, enqueue, propagate. All look-ups come first, each touching the line that
 /// the packet will leave by: cache misses then overlap instead of following one another. Returns the number of packets up to
-/// one that is held, if `HOLDS`: an event of the node may come next.
+/// one that is held or causes a notice, if `INTERRUPTS`: something may come before the next packet.
 #[inline(always)]
-fn forward<const RECORDED: bool, const SHARED: bool, const HOLDS: bool>(
+fn forward<const RECORDED: bool, const SHARED: bool, const INTERRUPTS: bool>(
     links: &mut Links,
     routes: &Routes,
     id: usize,
@@ -430,8 +442,9 @@ fn forward<const RECORDED: bool, const SHARED: bool, const HOLDS: bool>(
             continue;
         }
         let now = item.time(links.window_start);
-        let is_held = links.forward::<RECORDED, SHARED>(item.out, item.position, now, payloads);
-        if HOLDS && is_held {
+        let is_interrupted =
+            links.forward::<RECORDED, SHARED>(item.out, item.position, now, payloads);
+        if INTERRUPTS && is_interrupted {
             return before + 1;
         }
     }

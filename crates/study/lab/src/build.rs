@@ -16,6 +16,7 @@ use slotline_net::id::{HostId, NodeId, PortId};
 use slotline_net::node::control_switch::ControlSwitch;
 use slotline_net::node::external_host;
 use slotline_net::node::host::{Egress, Host, HostConfig, Plan, Spread};
+use slotline_net::node::notify::Senders;
 use slotline_net::node::reaction::Reaction;
 use slotline_net::node::station::{Loss, StoppableNode};
 use slotline_net::rng::Stream;
@@ -87,6 +88,7 @@ fn assembled(builder: Builder<'_>, scenario: &Scenario, at: usize) -> Result<Ass
         places,
         queues,
         buffers,
+        senders: Senders::of(Arc::clone(&plan)),
         timeline,
         sampled,
         interval,

@@ -9,6 +9,7 @@ use slotline_emulate::shared::Shared;
 use slotline_net::id::{HostId, NodeId};
 use slotline_net::node::external_host::{ExternalHost, add_shared_conns};
 use slotline_net::node::host::{Egress, Nic, NicConfig, Plan, Spread};
+use slotline_net::node::notify::Senders;
 use slotline_net::node::station::Loss;
 use slotline_net::route::{Routes, RoutingSpec};
 use slotline_net::time::Time;
@@ -77,6 +78,7 @@ pub fn joined<T: Send>(
         places,
         queues,
         buffers: std::collections::BTreeMap::new(),
+        senders: Senders::default(),
         timeline: vec![],
         sampled: vec![],
         interval: Time::ZERO,

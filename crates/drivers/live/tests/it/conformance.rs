@@ -4,6 +4,7 @@
 use slotline_live::seat::Seat;
 use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::{HostId, NodeId, PortId};
+use slotline_net::node::notify::Senders;
 use slotline_net::node::{Cx, DropReason, Node, Note, PacketAccount};
 use slotline_net::route::{Routes, RoutingSpec};
 use slotline_net::time::Time;
@@ -207,6 +208,7 @@ fn in_simulated_time(
         buffers: std::collections::BTreeMap::new(),
         places: nodes.into_iter().map(Place::Node).collect(),
         graph: graph.clone(),
+        senders: Senders::default(),
         timeline: Vec::new(),
         sampled: Vec::new(),
         interval: Time::ZERO,

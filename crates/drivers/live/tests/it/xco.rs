@@ -206,6 +206,7 @@ fn in_simulated_time() {
         places: nodes.into_iter().map(Place::Node).collect(),
         graph: graph.clone(),
         routes,
+        senders: Senders::default(),
         timeline: Vec::new(),
         sampled: Vec::new(),
         interval: Time::ZERO,

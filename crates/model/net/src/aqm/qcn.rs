@@ -96,10 +96,12 @@ impl Settings for QcnSpec {
 #[derive(Clone, Debug)]
 pub struct CongestionPoint {
     spec: QcnSpec,
-    /// The congestion from which on the feedback is the highest, in bytes.
-    worst: f64,
-    /// How many times as frequent samples are at the highest congestion, minus 1.
-    more_samples: f64,
+    /// Feedback for each byte of congestion.
+    feedback_per_byte: f64,
+    /// Samples for each byte without congestion.
+    samples_per_byte: f64,
+    /// How much this number of samples rises with each step of feedback, as a fraction of it.
+    rise: f64,
     /// Bytes in the queue at the last sample, Q_old.
     before: i64,
     /// The fraction of an interval until the next sample, from 1 down to 0.
@@ -112,7 +114,15 @@ impl CongestionPoint {
     pub fn new(spec: QcnSpec, rng: Stream) -> CongestionPoint {
         let worst = (1.0 + 2.0 * spec.growth_weight) * spec.equilibrium.0 as f64;
         let more_samples = spec.sample.0 as f64 / spec.least_sample.0 as f64 - 1.0;
-        CongestionPoint { spec, worst, more_samples, before: 0, until_sample: 1.0, rng }
+        CongestionPoint {
+            spec,
+            feedback_per_byte: f64::from(spec.most_feedback) / worst,
+            samples_per_byte: 1.0 / spec.sample.0 as f64,
+            rise: more_samples / f64::from(spec.full_at),
+            before: 0,
+            until_sample: 1.0,
+            rng,
+        }
     }
 
     /// The quantised feedback `F_b = -(Q_off + w Q_delta)` of a queue of `bytes`. It is zero without congestion. Whether there
@@ -122,21 +132,20 @@ impl CongestionPoint {
         let offset = bytes as i64 - self.spec.equilibrium.0 as i64;
         let delta = bytes as i64 - self.before;
         let congestion = offset as f64 + self.spec.growth_weight * delta as f64;
-        let share = (congestion / self.worst).clamp(0.0, 1.0);
-        let exact = share * f64::from(self.spec.most_feedback);
+        let most = f64::from(self.spec.most_feedback);
+        let exact = (congestion * self.feedback_per_byte).clamp(0.0, most);
         // Zero means no congestion, so any congestion counts as at least 1.
         let whole = exact as u8;
         let quantised = whole + u8::from(exact > f64::from(whole));
         Feedback { quantised, offset, delta }
     }
 
-    /// Bytes between two samples if the feedback is `quantised`, without the random deviation of up to 15 %. The
-    /// probability of a sample per byte rises linearly up to `full_at`, and is constant from there on.
+    /// Samples for each byte if the feedback is `quantised`, without the random deviation of up to 15 %. They rise linearly up
+    /// to `full_at`, and are constant from there on.
     #[inline]
-    fn interval(&self, quantised: u8) -> f64 {
-        let QcnSpec { sample, full_at, .. } = self.spec;
-        let rise = f64::from(quantised.min(full_at)) / f64::from(full_at);
-        sample.0 as f64 / (1.0 + self.more_samples * rise)
+    fn samples_per_byte(&self, quantised: u8) -> f64 {
+        let steps = f64::from(quantised.min(self.spec.full_at));
+        self.samples_per_byte * (1.0 + self.rise * steps)
     }
 }
 
@@ -144,7 +153,7 @@ impl Discipline for CongestionPoint {
     fn arrive(&mut self, arrival: &Arrival) -> Verdict {
         let bytes = arrival.bytes() + u64::from(arrival.len);
         let feedback = self.feedback(bytes);
-        self.until_sample -= f64::from(arrival.len) / self.interval(feedback.quantised);
+        self.until_sample -= f64::from(arrival.len) * self.samples_per_byte(feedback.quantised);
         if self.until_sample > 0.0 {
             return Verdict::Pass;
         }
@@ -156,6 +165,11 @@ impl Discipline for CongestionPoint {
     #[inline]
     fn decides_on_departure(&self) -> bool {
         false
+    }
+
+    #[inline]
+    fn touch(&self) -> u64 {
+        self.before as u64
     }
 }
 
@@ -377,11 +391,17 @@ mod tests {
     #[test]
     fn samples_follow_the_probability_profile() {
         let standard = point(spec());
-        assert_eq!(standard.interval(0), 150_000.0);
-        assert_eq!(standard.interval(WORST), 15_000.0);
-        assert_eq!(1500.0 / standard.interval(21), 0.01 + 0.09 / 3.0);
         let paper = point(QcnSpec { least_sample: Bytes(7_500), full_at: 32, ..spec() });
-        assert_eq!((paper.interval(32), paper.interval(63)), (7_500.0, 7_500.0));
+        for (point, quantised, expected) in [
+            (&standard, 0, 0.01),
+            (&standard, 21, 0.01 + 0.09 / 3.0),
+            (&standard, WORST, 0.1),
+            (&paper, 32, 0.2),
+            (&paper, WORST, 0.2),
+        ] {
+            let probability = 1500.0 * point.samples_per_byte(quantised);
+            assert!((probability - expected).abs() < 1e-12, "{quantised}: {probability}");
+        }
     }
 
     #[test]

@@ -107,7 +107,8 @@ impl QueueSpec {
     /// Whether packets leave in the order in which they arrive, at ports of the packet engine. `has_classes`: priorities have
     /// an effect.
     pub fn is_fifo(&self, has_classes: bool) -> bool {
-        let is_supported = self.policy.is_plain() || matches!(self.policy, Policy::Codel(_));
+        let is_supported =
+            self.policy.is_plain() || matches!(self.policy, Policy::Codel(_) | Policy::Qcn(_));
         is_supported && !has_classes && self.pfc.is_none()
     }
 

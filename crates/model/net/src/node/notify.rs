@@ -30,7 +30,7 @@ impl Senders {
     }
 
     /// A notice for the sender of `packet`, about the queue of a switch's port.
-    pub(super) fn notice(
+    pub fn notice(
         &self,
         node: NodeId,
         port: PortId,

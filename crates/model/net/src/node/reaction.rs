@@ -31,6 +31,8 @@ pub struct Reaction {
     /// By connection. They are served in turn, beginning with `turn`.
     limited: Vec<Limited>,
     turn: usize,
+    /// The number of their packets.
+    waiting: usize,
     /// Whether the next packet to leave is one of an unlimited connection.
     free_next: bool,
     /// The wake-up that was requested, so that none is requested twice.
@@ -49,6 +51,7 @@ impl Reaction {
             free_bytes: 0,
             limited: Vec::new(),
             turn: 0,
+            waiting: 0,
             free_next: false,
             awake_at: Time::MAX,
             notices: 0,
@@ -64,6 +67,7 @@ impl Reaction {
             let of_flow = |packet: &Packet| packet.flow == limited.flow;
             limited.waiting = self.free.iter().copied().filter(of_flow).collect();
             self.free.retain(|packet| !of_flow(packet));
+            self.waiting += limited.waiting.len();
             let held_back: u64 = limited.waiting.iter().map(|packet| u64::from(packet.len)).sum();
             self.free_bytes -= held_back;
         }
@@ -87,6 +91,9 @@ impl Reaction {
 
     /// The first connection in turn whose packet may leave now.
     fn ready(&self, now: Time) -> Option<usize> {
+        if self.waiting == 0 {
+            return None;
+        }
         let may = |at: &usize| {
             let limited = &self.limited[*at];
             limited.next <= now && !limited.waiting.is_empty()
@@ -97,6 +104,7 @@ impl Reaction {
     fn take(&mut self, at: usize, now: Time) -> Option<Packet> {
         let limited = &mut self.limited[at];
         let packet = limited.waiting.pop_front()?;
+        self.waiting -= 1;
         limited.point.passed(now);
         limited.point.sent(u32::from(packet.len));
         let span = limited.point.rate().inverse_rate().time_for(u64::from(packet.len));
@@ -109,6 +117,9 @@ impl Reaction {
     /// Requests a wake-up for when the next packet may leave or a timer is due. Packets that may leave already wait
     /// only for the card.
     fn arrange(&mut self, cx: &mut Cx<'_>) {
+        if self.waiting == 0 && self.spec.timer.is_none() {
+            return;
+        }
         let later = |at: Time| if at > cx.now { at } else { Time::MAX };
         let of = |limited: &Limited| {
             let packet = if limited.waiting.is_empty() { Time::MAX } else { limited.next };
@@ -140,6 +151,7 @@ impl Agent for Reaction {
         let limited = &mut self.limited[at];
         if limited.point.limits() || !limited.waiting.is_empty() {
             limited.waiting.push_back(packet);
+            self.waiting += 1;
         } else {
             self.free_bytes += u64::from(packet.len);
             self.free.push_back(packet);
@@ -170,11 +182,8 @@ impl Agent for Reaction {
 
     fn has_more(&self) -> bool {
         // If nothing waits, only a timer may have to be requested.
-        let has_timers = self.spec.timer.is_some();
-        let may_act = |limited: &Limited| {
-            !limited.waiting.is_empty() || (has_timers && limited.point.limits())
-        };
-        !self.free.is_empty() || self.limited.iter().any(may_act)
+        let has_timer = || self.limited.iter().any(|limited| limited.point.limits());
+        !self.free.is_empty() || self.waiting > 0 || (self.spec.timer.is_some() && has_timer())
     }
 
     fn control(&mut self, message: &[u8], cx: &mut Cx<'_>) {
@@ -215,8 +224,8 @@ impl Agent for Reaction {
     }
 
     fn account(&self) -> PacketAccount {
-        let limited = self.limited.iter().map(|limited| limited.waiting.len()).sum::<usize>();
-        PacketAccount { held: (self.free.len() + limited) as u64, ..PacketAccount::default() }
+        let held = (self.free.len() + self.waiting) as u64;
+        PacketAccount { held, ..PacketAccount::default() }
     }
 
     fn add_counters(&self, counters: &mut Counters) {

@@ -3,6 +3,7 @@
 use slotline_net::frame::Packet;
 use slotline_net::id::{NodeId, PortId};
 use slotline_net::node::intercept::{Intercept, Intercepted};
+use slotline_net::node::notify::Senders;
 use slotline_net::node::{Cx, Node, PacketAccount};
 use slotline_net::route::{Routes, RoutingSpec};
 use slotline_net::time::Time;
@@ -138,6 +139,7 @@ pub fn bare(fabric: &str) -> Network {
         places: (0..graph.nodes.len() as u32).map(|node| place(NodeId(node))).collect(),
         queues: queues(&graph),
         buffers: BTreeMap::new(),
+        senders: Senders::default(),
         timeline: Vec::new(),
         sampled: Vec::new(),
         interval: Time::ZERO,

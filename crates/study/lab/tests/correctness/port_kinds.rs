@@ -10,7 +10,6 @@ use slotline_net::aqm::spec::{CodelSpec, EcnSpec, Policy, QueueSpec};
 use slotline_net::frame::{CE, ECT, Packet};
 use slotline_net::id::{NodeId, PortId};
 use slotline_net::node::DropReason;
-use slotline_net::node::notify::Senders;
 use slotline_net::node::switch::{Switch, SwitchConfig, SwitchPort};
 use slotline_net::time::Time;
 use slotline_net::units::{Bytes, Rate};
@@ -33,7 +32,7 @@ fn generalise(network: &mut Network, queue: &QueueSpec, mtu: u64, seed: u64) {
             mtu,
             seed,
             classifier: None,
-            senders: Senders::default(),
+            senders: network.senders.clone(),
             reserve: None,
         };
         network.places[at] = Place::Node(Box::new(Switch::new(config)));
@@ -126,6 +125,7 @@ fn a_port_forgets_what_a_failed_link_loses() {
             r#"{ kind = "codel", limit = "90KB", target = "15us", interval = "60us" }"#,
             DropReason::Early,
         ),
+        (r#"{ kind = "qcn", limit = "40KB", equilibrium = "10KB" }"#, DropReason::Full),
     ] {
         let text = busy(queue, "newreno")
             + r#"
@@ -190,6 +190,8 @@ fn the_general_switch_does_what_the_fast_one_does() {
             r#"{ kind = "codel", target = "10us", interval = "50us", shared = { total = "80KB", alpha = 0.8 } }"#,
             "newreno",
         ),
+        (r#"{ kind = "qcn", limit = "60KB", equilibrium = "20KB" }"#, "newreno"),
+        (r#"{ kind = "qcn", equilibrium = "15KB", shared.total = "70KB" }"#, "cubic"),
     ] {
         let (fast, general) = fast_and_general(&busy(queue, transport));
         assert_eq!(results(&fast), results(&general), "{queue}");
