@@ -52,7 +52,8 @@ pub trait Settings {
     fn is_lossless(&self) -> bool {
         true
     }
-    /// Whether the packet engine's own FIFO port supports it: it decides when packets arrive, and notifies nobody.
+    /// Whether the packet engine's own FIFO port supports it: it decides when packets arrive, and notifies nobody. The packet
+    /// engine's own switches also support CoDel and QCN.
     fn is_plain(&self) -> bool {
         false
     }

@@ -9,7 +9,7 @@ use slotline_net::aqm::queue_stream;
 use slotline_net::aqm::spec::{CodelSpec, EcnSpec, Policy, QueueSpec};
 use slotline_net::frame::{CE, ECT, Packet};
 use slotline_net::id::{NodeId, PortId};
-use slotline_net::node::DropReason;
+use slotline_net::node::{DropReason, Node as _};
 use slotline_net::node::switch::{Switch, SwitchConfig, SwitchPort};
 use slotline_net::time::Time;
 use slotline_net::units::{Bytes, Rate};
@@ -62,6 +62,15 @@ fn totals(outcome: &Outcome) -> Vec<Totals> {
     };
     let nodes = outcome.ports.iter().enumerate();
     nodes.flat_map(|(at, ports)| (0..ports.len()).map(move |n| port(at, n))).collect()
+}
+
+/// The packets that switches made.
+fn notices(outcome: &Outcome) -> u64 {
+    let by_host = |place: &Place| match place {
+        Place::Host(host) => host.account().created,
+        _ => 0,
+    };
+    outcome.conservation.created - outcome.places.iter().map(by_host).sum::<u64>()
 }
 
 /// A busy fat-tree whose switches have this queue.
@@ -198,6 +207,7 @@ fn the_general_switch_does_what_the_fast_one_does() {
         assert_eq!(fast.conservation, general.conservation, "{queue}");
         assert!(recorded(&fast) == recorded(&general), "{queue}");
         assert!(fast.conservation.dropped.iter().sum::<u64>() > 0, "{queue}: too easy");
+        assert_eq!(notices(&fast) > 0, queue.contains("qcn"), "{queue}");
         let on_two_threads = drain(assemble(&busy(queue, transport), 1).network, 2);
         assert_eq!(on_two_threads.digest, fast.digest, "{queue}");
         for (ours, theirs) in totals(&fast).iter().zip(totals(&general)) {
