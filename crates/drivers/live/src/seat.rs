@@ -119,8 +119,8 @@ impl Sink for Surroundings {
     fn kick(&mut self, port: PortId) {
         self.ports[port.at()].kicked = true;
     }
-    fn complete(&mut self, flows: u64) {
-        self.report.completed += flows;
+    fn complete(&mut self, _flow: u32) {
+        self.report.completed += 1;
     }
     fn dropped(&mut self, reason: DropReason) {
         self.report.dropped[reason as usize] += 1;

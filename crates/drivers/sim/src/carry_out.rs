@@ -55,8 +55,11 @@ impl<const AHEAD: bool> Sink for Outlet<'_, AHEAD> {
     fn kick(&mut self, port: PortId) {
         self.kicked.push(port);
     }
-    fn complete(&mut self, flows: u64) {
-        self.links.reports.completed += flows;
+    fn complete(&mut self, flow: u32) {
+        self.links.reports.completed += 1;
+        if let Some(recorder) = &mut self.links.recorder {
+            recorder.complete(flow, self.now);
+        }
     }
     fn dropped(&mut self, reason: DropReason) {
         self.links.reports.dropped[reason as usize] += 1;

@@ -72,7 +72,7 @@ impl Crossing {
 }
 
 /// The number of crossings in a chunk.
-const CHUNK: usize = 32;
+const CHUNK: usize = 8;
 const NONE: u32 = u32::MAX;
 
 /// A connection's part of a log.
@@ -125,11 +125,12 @@ impl Log {
         word.is_some_and(|word| word >> (conn % 64) & 1 == 1)
     }
 
-    /// Records a crossing of `conn`, which is followed.
+    /// Records a crossing of `conn`, which is followed. Where there is no room, those connections are given up first of which
+    /// `worth` is lowest. It is given the [progress](Log::progress) of a connection.
     #[inline]
-    pub fn push(&mut self, conn: u32, crossing: Crossing) {
+    pub fn push(&mut self, conn: u32, crossing: Crossing, worth: impl Fn(u32, (u64, u32)) -> u64) {
         let within = self.tracks[conn as usize].len as usize % CHUNK;
-        if within == 0 && !self.lengthen(conn) {
+        if within == 0 && !self.lengthen(conn, worth) {
             return;
         }
         let track = &mut self.tracks[conn as usize];
@@ -139,9 +140,10 @@ impl Log {
     }
 
     /// Adds a chunk to a connection. Returns false if the connection is given up.
-    fn lengthen(&mut self, conn: u32) -> bool {
+    #[cold]
+    fn lengthen(&mut self, conn: u32, worth: impl Fn(u32, (u64, u32)) -> u64) -> bool {
         if self.free.is_empty() && self.next.len() >= self.room {
-            self.make_room();
+            self.make_room(worth);
         }
         if !self.follows(conn) {
             return false;
@@ -166,24 +168,39 @@ impl Log {
         chunk
     }
 
-    /// Gives up the connections that are ahead of all others, until an eighth of the room is free.
+    /// When the first packet of a connection left a port of this shard, in ps, and the highest number of a segment or an
+    /// acknowledgement.
+    pub fn progress(&self, conn: u32) -> (u64, u32) {
+        let Some(track) = self.tracks.get(conn as usize) else { return (0, 0) };
+        let first = self.crossings.get(track.first as usize * CHUNK);
+        (first.map_or(0, |crossing| crossing.start), track.reached)
+    }
+
+    /// Gives up the connections of the lowest worth, until an eighth of the room is free: those that are worth nothing, and then
+    /// those that take more room than most. Others would free little.
     #[cold]
-    fn make_room(&mut self) {
-        let conns = 0..self.tracks.len() as u32;
-        let mut ahead: Vec<u32> = conns.filter(|&conn| self.may_give_up(conn)).collect();
-        ahead.sort_by_key(|&conn| self.tracks[conn as usize].reached);
-        while self.free.len() <= self.room / 8
-            && let Some(conn) = ahead.pop()
-        {
+    fn make_room(&mut self, worth: impl Fn(u32, (u64, u32)) -> u64) {
+        let conns = (0..).zip(&self.tracks).filter(|(_, track)| track.len > 0);
+        let mean = self.next.len() * CHUNK / conns.clone().count().max(1);
+        let rank = |(conn, track): (u32, &Track)| {
+            let worth = worth(conn, self.progress(conn));
+            (worth > 0 && (track.len as usize) < mean, worth, conn)
+        };
+        let mut ranked: Vec<(bool, u64, u32)> = conns.map(rank).collect();
+        ranked.sort_unstable();
+        for (_, _, conn) in ranked {
+            if self.free.len() > self.room / 8 {
+                break;
+            }
             self.give_up(conn);
         }
     }
 
-    fn may_give_up(&self, conn: u32) -> bool {
-        self.tracks[conn as usize].len > 0 && self.lasting.binary_search(&conn).is_err()
-    }
-
-    fn give_up(&mut self, conn: u32) {
+    /// Forgets a connection that need not be followed any more, unless it is a lasting one.
+    pub fn give_up(&mut self, conn: u32) {
+        if !self.follows(conn) || self.lasting.binary_search(&conn).is_ok() {
+            return;
+        }
         self.followed[conn as usize / 64] &= !(1 << (conn % 64));
         let given = std::mem::replace(&mut self.tracks[conn as usize], Track::EMPTY);
         self.free.extend(chunks(&self.next, given.first));
@@ -212,6 +229,11 @@ mod tests {
         Crossing { seq, ..Crossing::default() }
     }
 
+    /// The worth of connections of which those that are behind are kept.
+    fn behind(_conn: u32, (_, reached): (u64, u32)) -> u64 {
+        u64::MAX - u64::from(reached)
+    }
+
     #[test]
     fn a_crossing_tells_what_the_packet_was() {
         let flags = RETRANSMITTED | slotline_net::frame::CE;
@@ -231,7 +253,7 @@ mod tests {
         for seq in 0..64 * CHUNK as u32 {
             for conn in (0..4).filter(|conn| seq % (4 - conn) == 0) {
                 if log.follows(conn) {
-                    log.push(conn, crossing(seq / (4 - conn)));
+                    log.push(conn, crossing(seq / (4 - conn)), behind);
                 }
             }
         }
@@ -252,7 +274,7 @@ mod tests {
             let mut sent = [0u32; 6];
             for conn in pushes {
                 if log.follows(conn) {
-                    log.push(conn, crossing(sent[conn as usize]));
+                    log.push(conn, crossing(sent[conn as usize]), behind);
                 }
                 sent[conn as usize] += 1;
             }

@@ -5,6 +5,7 @@
 use crate::crossings::{Crossing, Log};
 use crate::line::Line;
 use crate::network::Layout;
+use crate::slowest::{Ranking, Slowest};
 use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::{NodeId, PortId};
 use slotline_net::time::Time;
@@ -15,17 +16,26 @@ use std::collections::VecDeque;
 pub struct Follow {
     /// Connections whose packets are all recorded at every port, acknowledgements included.
     pub conns: Vec<u32>,
-    /// The number of crossings of these above which connections are given up, those first whose segments have the highest
-    /// numbers; `None` for no limit.
-    pub room: Option<u64>,
-    /// The connections that are not given up, in order.
-    pub lasting: Vec<u32>,
+    /// The room for these; `None` for no limit.
+    pub room: Option<Room>,
     /// Ports at which every packet that leaves is recorded.
     pub ports: Vec<(NodeId, PortId)>,
     /// The largest number of packets recorded at each of these ports. Later packets are only counted.
     pub limit: u64,
     /// Notes of nodes are recorded up to this time, or to the end if packets are recorded.
     pub notes_until: Time,
+}
+
+/// The room for the packets of followed connections. Where it is used up, connections are given up: those first whose flows
+/// are not among the slowest, then those whose flows are likely to be the fastest.
+#[derive(Clone, Debug)]
+pub struct Room {
+    /// The number of crossings.
+    pub crossings: u64,
+    /// The connections that are not given up, in order.
+    pub lasting: Vec<u32>,
+    /// The search for the slowest flows.
+    pub slowest: Slowest,
 }
 
 impl Follow {
@@ -73,6 +83,8 @@ struct Place {
 /// Records packets in one shard.
 pub(crate) struct Recorder {
     log: Log,
+    /// The flows that have been completed, if the room is limited.
+    ranking: Option<Ranking>,
     /// The index of the shard's first port.
     first: u32,
     /// By port of the shard.
@@ -107,11 +119,13 @@ impl Recorder {
             }
         }
         Recorder {
-            log: Log::new(
-                &follow.conns,
-                follow.lasting.clone(),
-                follow.room.map_or(u64::MAX, |room| room / shards),
-            ),
+            log: match &follow.room {
+                None => Log::new(&follow.conns, Vec::new(), u64::MAX),
+                Some(room) => {
+                    Log::new(&follow.conns, room.lasting.clone(), room.crossings / shards)
+                }
+            },
+            ranking: follow.room.as_ref().map(|room| Ranking::new(&room.slowest)),
             first: own.start,
             left: vec![follow.limit; follow.ports.len()],
             expected: vec![VecDeque::new(); places.len()],
@@ -130,7 +144,7 @@ impl Recorder {
     #[inline]
     pub fn note(&mut self, at: usize, line: &Line, packet: &Packet, flags: u8, arrive: u64) {
         if self.follows(packet) {
-            self.log.push(packet.flow, self.crossing(at, line, packet, arrive));
+            self.push(packet.flow, self.crossing(at, line, packet, arrive));
         }
         if self.captures() && self.places[at].capture != NOT_CAPTURED {
             let packet = Packet { flags: packet.flags | flags, ..*packet };
@@ -158,14 +172,31 @@ impl Recorder {
     fn settle(&mut self, at: usize, now: u64) {
         while let Some((conn, crossing)) = self.expected[at].pop_front_if(|(_, it)| it.start < now)
         {
-            self.push(conn, crossing);
+            self.push_if_followed(conn, crossing);
         }
     }
 
     /// Records a crossing of a connection that may have been given up.
-    fn push(&mut self, conn: u32, crossing: Crossing) {
+    fn push_if_followed(&mut self, conn: u32, crossing: Crossing) {
         if self.log.follows(conn) {
-            self.log.push(conn, crossing);
+            self.push(conn, crossing);
+        }
+    }
+
+    #[inline]
+    fn push(&mut self, conn: u32, crossing: Crossing) {
+        let Recorder { log, ranking, .. } = self;
+        log.push(conn, crossing, |conn, progress| {
+            ranking.as_ref().map_or(0, |of| of.expected(conn, progress, crossing.start))
+        });
+    }
+
+    /// A flow is complete at `now`.
+    pub fn complete(&mut self, flow: u32, now: u64) {
+        let Some(ranking) = &mut self.ranking else { return };
+        let since = |conn: u32| self.log.progress(conn).0;
+        if let Some(conn) = ranking.complete(flow, since, now) {
+            self.log.give_up(conn);
         }
     }
 
@@ -204,7 +235,7 @@ impl Recorder {
 
     pub fn finish(mut self) -> Journal {
         for (conn, crossing) in std::mem::take(&mut self.expected).into_iter().flatten() {
-            self.push(conn, crossing);
+            self.push_if_followed(conn, crossing);
         }
         Journal { logs: vec![self.log], captures: self.captures }
     }

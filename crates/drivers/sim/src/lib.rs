@@ -38,13 +38,15 @@ mod plain_switch;
 mod sample;
 mod session;
 mod shard;
+mod slowest;
 mod sojourn;
 mod stepper;
 
 pub use crossings::Crossing;
 pub use engine::{Conservation, Options, Outcome, PortCounters, run};
-pub use journal::{Follow, Hop, Journal};
+pub use journal::{Follow, Hop, Journal, Room};
 pub use network::{Network, Place, Queue};
 pub use parallel::Watch;
 pub use session::Session;
+pub use slowest::Slowest;
 pub use stepper::{PortState, Stepper};

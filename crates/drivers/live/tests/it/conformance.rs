@@ -84,7 +84,7 @@ impl Node for Sender {
                 }
                 Ask::Rewire(node) => cx.rewire(PortId(0), NodeId(node as u32), PortId(0)),
                 Ask::Note(note) => cx.note(note),
-                Ask::Complete => cx.complete(),
+                Ask::Complete => cx.complete(0),
             }
         }
     }

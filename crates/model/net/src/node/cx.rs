@@ -72,8 +72,8 @@ impl<'a> Cx<'a> {
         self.effects.payloads.release(packet.seq)
     }
     /// Counts a flow as complete.
-    pub fn complete(&mut self) {
-        self.effects.rare().completed += 1;
+    pub fn complete(&mut self, flow: u32) {
+        self.effects.rare().completed.push(flow);
     }
     /// Hands something over to applications outside of the network.
     pub fn hand_over(&mut self, what: Handover) {

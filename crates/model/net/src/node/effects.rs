@@ -21,8 +21,8 @@ pub trait Sink {
     /// The far end of `port` is now port `far` of `node`, for all packets sent from now on. Packets that already wait
     /// in the FIFO of `port` still go to the earlier far end.
     fn rewire(&mut self, port: PortId, node: NodeId, far: PortId);
-    /// `flows` more flows are complete: received in full (TCP), or sent in full (UDP).
-    fn complete(&mut self, flows: u64);
+    /// A flow is complete: received in full (TCP), or sent in full (UDP).
+    fn complete(&mut self, flow: u32);
     /// The node dropped a packet.
     fn dropped(&mut self, reason: DropReason);
     /// The node recorded a note at `at`. Called only while notes are recorded, see [`Effects::keep_notes`].
@@ -60,7 +60,7 @@ pub(super) struct RareEffects {
     /// Whether there is any such request.
     any: bool,
     pub rewires: Vec<(PortId, NodeId, PortId)>,
-    pub completed: u64,
+    pub completed: Vec<u32>,
     pub drops: Vec<DropReason>,
     pub notes: Vec<(Time, Note)>,
     pub handovers: Vec<(Time, Handover)>,
@@ -122,9 +122,7 @@ impl RareEffects {
         let RareEffects { any, rewires, completed, drops, notes, handovers } = self;
         *any = false;
         each(rewires, |&mut (port, node, far)| sink.rewire(port, node, far));
-        if *completed > 0 {
-            sink.complete(std::mem::take(completed));
-        }
+        each(completed, |&mut flow| sink.complete(flow));
         each(drops, |&mut reason| sink.dropped(reason));
         each(notes, |&mut (at, note)| sink.note(at, note));
         each(handovers, |&mut (at, what)| sink.hand_over(at, what));

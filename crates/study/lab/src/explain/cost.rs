@@ -167,7 +167,7 @@ pub(super) fn sentences(
     let hops: f64 = estimates.iter().map(|e| e.hops).sum::<f64>() * times;
     let cpu: f64 = estimates.iter().map(|e| e.cpu_s).sum::<f64>() * times;
     let twice =
-        if again { " Runs with the first seed may be done twice, to follow flows." } else { "" };
+        if again { " Runs with the first seed are done twice, to follow flows." } else { "" };
     let simulate = if schemes * repeat == 1 { "simulates" } else { "simulate" };
     let each: Vec<String> = estimates
         .iter()
@@ -228,10 +228,12 @@ pub(super) fn samples(survey: &Survey<'_>) -> f64 {
     survey.lasts().as_secs_f64() / sample.as_secs_f64() * ports as f64
 }
 
-/// Whether runs with the first seed may be repeated, because their first pass cannot record all flows.
+/// Whether runs with the first seed are repeated, because their first pass can neither record all flows nor search for the
+/// slowest ones.
 fn repeated(survey: &Survey<'_>) -> bool {
     let measure = &survey.scenario.measure;
-    !measure.capture.is_empty() || (measure.why && !all_recorded(survey))
+    let searches = || survey.traffic.conns.iter().all(|conn| conn.count == 1);
+    !measure.capture.is_empty() || (measure.why && !all_recorded(survey) && !searches())
 }
 
 /// Whether the first pass records all flows that can be followed.

@@ -1,12 +1,12 @@
 //! Selects what the first pass of a run records, so that most runs need no second one.
 
-use super::choose::{Chooser, cost, drawn, most_hops};
+use super::choose::{Chooser, all, cost, costs, most_hops};
 use super::forecast;
+use crate::ideal::Ideal;
 use slotline_net::node::host::Plan;
-use slotline_net::workload::{Carrier, Flow, Role, Start, Traffic};
+use slotline_net::workload::{Carrier, Flow, Role, Start};
 use slotline_scenario::MeasureSpec;
-use slotline_sim::{Follow, Network};
-use std::cmp::Reverse;
+use slotline_sim::{Follow, Network, Room, Slowest};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -16,9 +16,10 @@ pub(crate) fn room(hops: u64) -> u64 {
     most_hops(hops) * 5 / 2
 }
 
-/// The hops of the largest flows are at most so many times those that are recorded at a time. With more, it is likely that
-/// the wrong ones are given up.
-const MOST_AHEAD: u64 = 4;
+/// The same, where flows that have been completed may be forgotten, so that less is enough.
+fn room_to_search(hops: u64) -> u64 {
+    most_hops(hops) * 3 / 2
+}
 
 /// A run before it begins.
 pub(crate) struct Upcoming<'a> {
@@ -34,44 +35,57 @@ pub(crate) struct Upcoming<'a> {
 
 impl Upcoming<'_> {
     /// What the first pass records: the flows that the scenario names, if no others are followed; all flows that can be
-    /// followed, if there is room for them; in a race, or where the slowest flows are large ones, those that are likely to be
-    /// followed. In other runs it records nothing, because what will be followed cannot be foreseen, and nothing where ports
+    /// followed, if there is room for them; where each connection has one flow, those that may be among the slowest, and
+    /// in a race those of them that are likely to be. In other runs it records nothing, and nothing where ports
     /// are captured, because such ports ask for each packet.
     pub fn record(&self) -> Follow {
         if !self.measure.capture.is_empty() {
             return Follow::default();
         }
-        let named = self.conns_of(&self.measure.follow);
+        let certain = Chooser::of(self.plan, self.measure).conns;
+        let lasting: Vec<u32> = certain.iter().copied().collect();
         if !self.measure.why {
-            return Follow { conns: named.into_iter().collect(), ..Follow::default() };
+            return Follow { conns: lasting, ..Follow::default() };
         }
-        let costs = self.costs();
-        let hops = costs.iter().map(|(_, cost)| cost).sum();
+        let costs = costs(self.plan);
+        let hops = all(&costs);
         // Unless it is named, a connection with more hops than are followed in all is not followed.
-        let possible = |(conn, cost): &(u32, u64)| *cost <= most_hops(hops) || named.contains(conn);
+        let possible =
+            |(conn, cost): &(u32, u64)| *cost <= most_hops(hops) || certain.contains(conn);
         let (conns, costs): (Vec<u32>, Vec<u64>) = costs.into_iter().filter(possible).unzip();
-        let follow = match costs.iter().sum::<u64>() <= room(hops) {
-            true => Follow { conns, ..Follow::default() },
-            false if self.is_race() => self.racers(hops),
-            false if !self.ideal => self.largest(hops),
-            false => return Follow::default(),
+        if costs.iter().sum::<u64>() <= room(hops) {
+            return Follow { conns, ..Follow::default() };
+        }
+        let traffic = &self.plan.traffic;
+        if traffic.conns.iter().any(|conn| conn.count != 1) {
+            return Follow::default();
+        }
+        let (conns, crossings) = match self.is_race() {
+            true => (self.likely(certain, hops), room(hops)),
+            false => (conns, room_to_search(hops)),
         };
-        Follow { room: Some(room(hops)), ..follow }
+        let count = traffic.flows.len().div_ceil(100);
+        let slowest = Slowest::new(Arc::clone(self.plan), self.ideals(), count);
+        Follow { conns, room: Some(Room { crossings, lasting, slowest }), ..Follow::default() }
     }
 
-    /// The TCP connections, and the approximate number of hops of all packets of each.
-    fn costs(&self) -> Vec<(u32, u64)> {
-        let conns = (0..).zip(&self.plan.traffic.conns);
-        let conns = conns.filter(|(_, conn)| conn.carrier == Carrier::Tcp);
-        conns.map(|(conn, _)| (conn, cost(self.plan, conn))).collect()
+    /// By flow: its completion time in an empty network, in ps; empty if that does not matter.
+    fn ideals(&self) -> Vec<u64> {
+        if !self.ideal {
+            return Vec::new();
+        }
+        let (plan, wiring) = (self.plan, self.network.graph.wiring());
+        let mut ideal = Ideal::new(&plan.transport, &self.network.routes, &wiring);
+        let time = |flow: &Flow| match plan.traffic.conns[flow.conn.at()] {
+            conn if conn.carrier == Carrier::Tcp => {
+                ideal.time((conn.src, conn.dst), flow.bytes).as_ps()
+            }
+            _ => 0,
+        };
+        plan.traffic.flows.iter().map(time).collect()
     }
 
-    fn conns_of<'a>(&self, flows: impl IntoIterator<Item = &'a u32>) -> BTreeSet<u32> {
-        let flow = |flow: &u32| &self.plan.traffic.flows[*flow as usize];
-        flows.into_iter().map(|number| flow(number).conn.0).collect()
-    }
-
-    /// Whether all flows are equal, begin together, have connections of their own, and get rates by their paths.
+    /// Whether all flows are equal, begin together, and get rates by their paths.
     fn is_race(&self) -> bool {
         let traffic = &self.plan.traffic;
         let Some(first) = traffic.flows.first() else { return false };
@@ -81,53 +95,18 @@ impl Upcoming<'_> {
         self.fair
             && self.network.timeline.is_empty()
             && matches!(first.start, Start::At(_))
-            && traffic.flows.len() == traffic.conns.len()
             && traffic.flows.iter().all(equal)
             && traffic.conns.iter().all(|conn| conn.carrier == Carrier::Tcp)
     }
 
-    /// In a race of `hops`, the flows that are named or will be drawn, and as many of the slowest in the forecast as fit
+    /// In a race of `hops`, the connections that are followed in any case, and as many of the slowest in the forecast as fit
     /// for half of the way. Those of them that are ahead are given up then.
-    fn racers(&self, hops: u64) -> Follow {
-        let flows = &self.plan.traffic.flows;
-        let each = cost(self.plan, 0);
-        let followed = (most_hops(hops) / each) as usize;
-        if followed == 0 {
-            return Follow::default();
-        }
-        let slowest = flows.len().div_ceil(100);
-        // One of the first that are drawn may be among the slowest.
-        let chances = (followed + 1).saturating_sub(slowest);
-        let chance: Vec<u32> = drawn(0..flows.len() as u32).take(chances).collect();
-        let lasting = self.conns_of(self.measure.follow.iter().chain(&chance));
+    fn likely(&self, certain: BTreeSet<u32>, hops: u64) -> Vec<u32> {
+        let most = (2 * room(hops) / cost(self.plan, 0)) as usize;
         let behind = forecast::slowest_first(self.network, self.plan, self.seed);
-        let behind = self.conns_of(behind.iter().take((2 * room(hops) / each) as usize));
-        let conns = lasting.union(&behind).copied().collect();
-        Follow { conns, lasting: lasting.into_iter().collect(), ..Follow::default() }
-    }
-
-    /// Where the flows that take longest will be followed: as many of the largest flows, with all that are not smaller, and
-    /// the flows that will be drawn. Of the largest ones, those that are ahead are given up.
-    fn largest(&self, hops: u64) -> Follow {
-        let Traffic { flows, conns, .. } = &self.plan.traffic;
-        let is_tcp = |flow: &Flow| conns[flow.conn.at()].carrier == Carrier::Tcp;
-        let possible = (0..).zip(flows).filter(|(_, flow)| is_tcp(flow));
-        let (numbers, mut sizes): (Vec<u32>, Vec<u64>) =
-            possible.map(|(number, flow)| (number, flow.bytes)).unzip();
-        let slowest = numbers.len().div_ceil(100);
-        let (_, &mut least, _) =
-            sizes.select_nth_unstable_by_key(slowest - 1, |size| Reverse(*size));
-        let large = numbers.iter().filter(|&&flow| flows[flow as usize].bytes >= least);
-        let large = self.conns_of(large);
-        let all = large.iter().map(|&conn| cost(self.plan, conn)).sum::<u64>();
-        let left = most_hops(hops).saturating_sub(all / large.len() as u64 * slowest as u64);
-        if left == 0 || all > MOST_AHEAD * room(hops) {
-            return Follow::default();
-        }
-        let mut chooser = Chooser::new(self.plan, left);
-        drawn(numbers).for_each(|flow| chooser.take_if_room(flow));
-        let lasting = &chooser.conns | &self.conns_of(&self.measure.follow);
-        let conns = lasting.union(&large).copied().collect();
-        Follow { conns, lasting: lasting.into_iter().collect(), ..Follow::default() }
+        let conn = |flow: &u32| self.plan.traffic.flows[*flow as usize].conn.0;
+        let mut conns = certain;
+        conns.extend(behind.iter().take(most).map(conn));
+        conns.into_iter().collect()
     }
 }

@@ -5,10 +5,12 @@ use crate::record::{FlowRow, RunRecord};
 use slotline_net::id::{NodeId, PortId};
 use slotline_net::node::host::Plan;
 use slotline_net::rng::mix64;
+use slotline_net::workload::{Carrier, Flow, Role};
 use slotline_scenario::MeasureSpec;
 use slotline_scenario::port_names::ports_named;
 use slotline_sim::Follow;
-use std::collections::BTreeSet;
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, BinaryHeap};
 
 /// The approximate number of packet-hops of followed flows in one large run. Each takes 32 bytes.
 const MOST_HOPS: u64 = 1_500_000;
@@ -42,19 +44,14 @@ pub struct Choice {
 }
 
 impl Choice {
-    /// Chooses the flows named in the scenario, the slowest 1 %, and as many of the others, drawn at random, as
-    /// memory allows: all of them where a run is small. It also chooses the ports to capture.
+    /// Chooses the flows that are followed in [any case](Chooser::of), and the slowest 1 % that still fit. It also chooses the ports
+    /// to capture.
     pub fn of(record: &RunRecord, scene: &Scene, measure: &MeasureSpec) -> Choice {
-        let plan = &*scene.plan;
-        let room = most_hops(record.engine.packet_hops);
-        let mut chooser = Chooser::new(plan, room);
-        let named: Vec<u32> = measure.follow.clone();
-        named.iter().for_each(|&flow| chooser.take(flow));
+        let mut chooser = Chooser::of(&scene.plan, measure);
         if measure.why {
-            let (slowest, others) = slowest(record);
-            slowest.iter().for_each(|&flow| chooser.take_if_room(flow));
-            drawn(others).for_each(|flow| chooser.take_if_room(flow));
+            slowest(record).0.iter().for_each(|&flow| chooser.take_if_room(flow));
         }
+        let named: Vec<u32> = measure.follow.clone();
         let Chooser { mut flows, conns, .. } = chooser;
         flows.sort_unstable();
         flows.dedup();
@@ -108,11 +105,11 @@ pub fn slowest(record: &RunRecord) -> (Vec<u32>, Vec<u32>) {
 }
 
 /// `flows` in the order in which they are drawn.
-pub(super) fn drawn(flows: impl IntoIterator<Item = u32>) -> impl Iterator<Item = u32> {
-    let lot = |flow: u32| (mix64(u64::from(flow)), flow);
-    let mut lots: Vec<(u64, u32)> = flows.into_iter().map(lot).collect();
-    lots.sort_unstable();
-    lots.into_iter().map(|(_, flow)| flow)
+fn drawn(flows: impl IntoIterator<Item = u32>) -> impl Iterator<Item = u32> {
+    let lot = |flow: u32| Reverse((mix64(u64::from(flow)), flow));
+    // Often only the first ones are needed.
+    let mut lots: BinaryHeap<Reverse<(u64, u32)>> = flows.into_iter().map(lot).collect();
+    std::iter::from_fn(move || lots.pop().map(|Reverse((_, flow))| flow))
 }
 
 /// Whether a flow has a completion time, and a chain of packets that determined it.
@@ -136,8 +133,27 @@ pub(super) struct Chooser<'a> {
 }
 
 impl<'a> Chooser<'a> {
-    pub fn new(plan: &'a Plan, room: u64) -> Chooser<'a> {
-        Chooser { plan, room, conns: BTreeSet::new(), flows: vec![] }
+    /// Takes the flows that are followed whatever happens: those named in the scenario, and a sample drawn at random. The sample
+    /// leaves half of the room for the slowest flows, unless there is room for all.
+    pub fn of(plan: &'a Plan, measure: &MeasureSpec) -> Chooser<'a> {
+        let costs = costs(plan);
+        let room = most_hops(all(&costs));
+        let mut chooser = Chooser { plan, room, conns: BTreeSet::new(), flows: vec![] };
+        measure.follow.iter().for_each(|&flow| chooser.take(flow));
+        if measure.why {
+            let kept = if all(&costs) <= room { 0 } else { chooser.room / 2 };
+            chooser.room -= kept;
+            let flows = (0..).zip(&plan.traffic.flows);
+            let possible = flows.filter(|(_, flow)| may_be_explained(plan, flow));
+            for flow in drawn(possible.map(|(number, _)| number)) {
+                chooser.take_if_room(flow);
+                if chooser.room < HOPS_PER_SEGMENT {
+                    break;
+                }
+            }
+            chooser.room += kept;
+        }
+        chooser
     }
 
     fn take(&mut self, flow: u32) {
@@ -155,6 +171,24 @@ impl<'a> Chooser<'a> {
             self.take(flow);
         }
     }
+}
+
+/// Whether a flow is explained if it is completed.
+fn may_be_explained(plan: &Plan, flow: &Flow) -> bool {
+    let is_request = matches!(flow.role, Role::Request(_) | Role::Signal);
+    plan.traffic.conns[flow.conn.at()].carrier == Carrier::Tcp && !is_request
+}
+
+/// The TCP connections, and the approximate number of hops of all packets of each.
+pub(super) fn costs(plan: &Plan) -> Vec<(u32, u64)> {
+    let conns = (0..).zip(&plan.traffic.conns);
+    let conns = conns.filter(|(_, conn)| conn.carrier == Carrier::Tcp);
+    conns.map(|(conn, _)| (conn, cost(plan, conn))).collect()
+}
+
+/// The hops of all these connections.
+pub(super) fn all(costs: &[(u32, u64)]) -> u64 {
+    costs.iter().map(|(_, cost)| cost).sum()
 }
 
 /// The approximate number of hops of all packets of a connection.

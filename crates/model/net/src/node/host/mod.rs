@@ -351,7 +351,7 @@ impl Host {
             None => {
                 let flow = sender.flow.0;
                 self.udp_senders[place] = None;
-                cx.complete();
+                cx.complete(flow);
                 self.flow_done(flow, When::Acked, cx);
             }
         }

@@ -297,7 +297,7 @@ impl Host {
             } else {
                 tcp.boundary = u32::MAX;
             }
-            cx.complete();
+            cx.complete(flow);
             self.flow_done(flow, When::Received, cx);
         }
         // The end of a connection whose only flow is there is freed: those of later flows reuse its memory, which is in
