@@ -152,10 +152,11 @@ fn real_hosts_send_as_daemons_decide() {
     let killed = ["--seconds", "4", "--join-segments", "--kill", "primary"];
     let outcome = demo(&folder, "xco", &killed);
     check_joined(&outcome);
-    // XCo's other controller has taken over.
+    // XCo's other controller has taken over. On a busy machine it may have done so before, too.
     assert!(agents(&outcome).all(|agent| agent["obeys"] == 1), "{outcome}");
     let standby = &outcome["daemons"]["h5"]["counters"];
-    assert!(standby["take_overs"] == 1 && standby["directives"].as_u64() > Some(10), "{standby}");
+    let counted = |name: &str| standby[name].as_u64();
+    assert!(counted("take_overs") >= Some(1) && counted("directives") > Some(10), "{standby}");
     // A quarter of these timeslots has no room for two segments.
     let outcome = demo(&folder, "fastpass", &["--faulty-clock", "--ipv6", "--seconds", "2"]);
     assert!(agents(&outcome).all(|agent| agent["scheduled"].as_u64() > Some(0)), "{outcome}");

@@ -58,8 +58,12 @@ impl Crossing {
     }
 
     /// Distinguishes the packets of a connection that are in flight at the same time.
-    pub fn identity(&self) -> (u8, u32, u32, u16, u16) {
-        (self.what(), self.seq, self.stamp, self.sack.start, self.sack.end)
+    #[inline]
+    pub fn identity(&self) -> u128 {
+        let (what, span) = (u32::from(self.what()), self.sack);
+        let sack = u32::from(span.start) << 16 | u32::from(span.end);
+        let pair = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
+        u128::from(pair(what, self.seq)) << 64 | u128::from(pair(self.stamp, sack))
     }
 
     fn what(&self) -> u8 {
@@ -244,7 +248,8 @@ mod tests {
             (it.port(), it.is_ack(), it.resent(), it.timed_out()),
             (0xff_ffff, true, true, false)
         );
-        assert_eq!(it.identity(), (RETRANSMITTED | ACK, 5, 6, 3, 9));
+        let what = u128::from(RETRANSMITTED | ACK);
+        assert_eq!(it.identity(), what << 96 | 5 << 64 | 6 << 32 | 3 << 16 | 9);
     }
 
     #[test]

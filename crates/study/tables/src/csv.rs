@@ -11,39 +11,62 @@ const BLOCK: usize = 1 << 16;
 impl<R: Clone> Table<R> {
     /// Writes the rows of all runs with a header.
     pub fn csv(&self, runs: &[&RunRecord], out: &mut (impl Write + ?Sized)) -> io::Result<()> {
-        let names: Vec<&str> = self.columns.iter().map(|column| column.name).collect();
-        let mut lines = (names.join(",") + "\n").into_bytes();
+        let mut lines = Lines::of(self.columns, out);
         for &run in runs {
             let beginning = Beginning::of(run, self.columns);
             for range in self.parts(run) {
                 for (number, row) in range.clone().zip((self.rows)(run, range).iter()) {
-                    lines.extend_from_slice(&beginning.text);
+                    lines.text.extend_from_slice(&beginning.text);
                     for column in &self.columns[beginning.columns..] {
-                        column.cell.csv(run, number, row, &mut lines);
-                        lines.push(b',');
+                        column.cell.csv(run, number, row, &mut lines.text);
+                        lines.text.push(b',');
                     }
-                    lines.pop();
-                    lines.push(b'\n');
-                    if lines.len() >= BLOCK {
-                        out.write_all(&lines)?;
-                        lines.clear();
-                    }
+                    lines.text.pop();
+                    lines.end_line()?;
                 }
             }
         }
-        out.write_all(&lines)
+        lines.finish()
+    }
+}
+
+/// Lines that are written many at a time.
+pub(super) struct Lines<'a, W: Write + ?Sized> {
+    /// What has not been written.
+    pub text: Vec<u8>,
+    out: &'a mut W,
+}
+
+impl<'a, W: Write + ?Sized> Lines<'a, W> {
+    /// Begins with a header of these columns.
+    pub fn of<R>(columns: &[Column<R>], out: &'a mut W) -> Lines<'a, W> {
+        let names: Vec<&str> = columns.iter().map(|column| column.name).collect();
+        Lines { text: (names.join(",") + "\n").into_bytes(), out }
+    }
+
+    pub fn end_line(&mut self) -> io::Result<()> {
+        self.text.push(b'\n');
+        if self.text.len() >= BLOCK {
+            self.out.write_all(&self.text)?;
+            self.text.clear();
+        }
+        Ok(())
+    }
+
+    pub fn finish(self) -> io::Result<()> {
+        self.out.write_all(&self.text)
     }
 }
 
 /// The beginning of all lines of a run: its scheme and seed.
-struct Beginning {
+pub(super) struct Beginning {
     /// The number of columns that it covers.
     columns: usize,
-    text: Vec<u8>,
+    pub text: Vec<u8>,
 }
 
 impl Beginning {
-    fn of<R>(run: &RunRecord, columns: &[Column<R>]) -> Beginning {
+    pub fn of<R>(run: &RunRecord, columns: &[Column<R>]) -> Beginning {
         let mut text = Vec::new();
         let same = columns.iter().map_while(|column| match column.cell {
             Cell::Scheme => Some(quoted(&run.scheme)),
@@ -78,7 +101,8 @@ impl<R> Cell<R> {
     }
 }
 
-fn count(value: u64, out: &mut Vec<u8>) {
+/// Adds a number.
+pub(super) fn count(value: u64, out: &mut Vec<u8>) {
     if value < 10 {
         return out.push(b'0' + value as u8);
     }

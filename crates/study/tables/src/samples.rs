@@ -1,6 +1,7 @@
 //! Samples of ports, as a table of the result.
 
 use super::columns::Filled;
+use super::csv::{Beginning, Lines, count, quoted};
 use super::deltas::Deltas;
 use super::shared::Shared;
 use super::table::{Cell, Column, Table, TableAbout, fit, port_name};
@@ -62,13 +63,81 @@ impl AnyTable for SampleTable {
         AnyTable::len(&self.0, run)
     }
     fn csv(&self, runs: &[&RunRecord], out: &mut dyn Write) -> io::Result<()> {
-        self.0.csv(runs, out)
+        let mut lines = Lines::of(self.0.columns, out);
+        for run in runs {
+            write_lines(run, self.0.columns, &mut lines)?;
+        }
+        lines.finish()
     }
     fn parquet(&self, runs: &[&RunRecord], out: &mut (dyn Write + Send)) -> io::Result<()> {
         self.0.write_groups(runs, out, write)
     }
     fn columns(&self, runs: &[&RunRecord]) -> Vec<Filled> {
         self.0.columns(runs)
+    }
+}
+
+/// Writes the samples of a run as lines. What samples have in common is made into text once: the names of a port, and the
+/// times of a run.
+fn write_lines(
+    run: &RunRecord,
+    columns: &[Column<SampleRow>],
+    lines: &mut Lines<'_, impl Write + ?Sized>,
+) -> io::Result<()> {
+    let beginning = Beginning::of(run, columns).text;
+    let times = Texts::of(run.samples.times());
+    let (mut names, mut of_port, mut end, mut done) = (Vec::new(), None, Vec::new(), Ok(()));
+    run.samples.each(0..run.samples.len(), |series, repeated| {
+        if done.is_err() {
+            return;
+        }
+        if of_port.replace(series.port) != Some(series.port) {
+            names = names_of(run, series.port);
+        }
+        end.clear();
+        for value in [repeated.queue_bytes, repeated.tx_bytes, series.port.into()] {
+            end.push(b',');
+            count(value, &mut end);
+        }
+        for turn in repeated.turns {
+            [&beginning[..], times.of_number(turn), &names, &end]
+                .iter()
+                .for_each(|text| lines.text.extend_from_slice(text));
+            if done.is_ok() {
+                done = lines.end_line();
+            }
+        }
+    });
+    done
+}
+
+/// The names of a port and its node, each after a comma.
+fn names_of(run: &RunRecord, port: u32) -> Vec<u8> {
+    let name = |node: bool| quoted(port_name(run, Some(port), node));
+    format!(",{},{}", name(true), name(false)).into_bytes()
+}
+
+/// Numbers as text.
+struct Texts {
+    text: Vec<u8>,
+    /// The end of each.
+    ends: Vec<usize>,
+}
+
+impl Texts {
+    fn of(numbers: &[u64]) -> Texts {
+        let mut text = Vec::new();
+        let end = |number: &u64| {
+            count(*number, &mut text);
+            text.len()
+        };
+        let ends = numbers.iter().map(end).collect();
+        Texts { text, ends }
+    }
+
+    fn of_number(&self, at: usize) -> &[u8] {
+        let start = if at == 0 { 0 } else { self.ends[at - 1] };
+        &self.text[start..self.ends[at]]
     }
 }
 
@@ -100,4 +169,41 @@ fn names(run: &RunRecord, rows: Range<usize>, node: bool) -> Shared {
     let ports = run.samples.repeated_ports(rows).into_iter();
     let keys = ports.map(|(port, rows)| ((port as usize).min(none), rows));
     Shared::by_repeated_key(keys, none + 1, |key| port_name(run, Some(key as u32), node))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::{PortRow, Samples};
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Lines are those of the table's rows, written one by one.
+        #[test]
+        fn lines_are_those_of_rows(
+            scheme in "[a,=\"]{0,3}",
+            samples in prop::collection::vec((0..3u64, 0..20u64), 0..40),
+            names in prop::collection::vec("[a,\n@\"]{0,3}", 2..4),
+        ) {
+            let turns = samples.len() / 3;
+            let row = |(at, (queue_bytes, tx_bytes)): (usize, &(u64, u64))| SampleRow {
+                t_ps: (at % turns) as u64 * 70,
+                port: [2, 0, 9][at / turns],
+                queue_bytes: *queue_bytes,
+                tx_bytes: *tx_bytes,
+            };
+            let rows: Vec<SampleRow> = samples.iter().take(3 * turns).enumerate().map(row).collect();
+            let port = |name: &String| PortRow { node: name.clone(), port: format!("-{name}"), ..PortRow::default() };
+            let run = RunRecord {
+                scheme,
+                samples: Samples::from_rows(&rows).unwrap(),
+                ports: names.iter().map(port).collect(),
+                ..RunRecord::default()
+            };
+            let (mut lines, mut expected) = (Vec::new(), Vec::new());
+            AnyTable::csv(&SAMPLES, &[&run, &run], &mut lines).unwrap();
+            SAMPLES.0.csv(&[&run, &run], &mut expected).unwrap();
+            prop_assert_eq!(String::from_utf8(lines), String::from_utf8(expected));
+        }
+    }
 }

@@ -44,7 +44,7 @@ pub struct Choice {
 }
 
 impl Choice {
-    /// Chooses the flows that are followed in [any case](Chooser::of), and the slowest 1 % that still fit. It also chooses the ports
+    /// Chooses the flows that are followed in any case (`Chooser::of`), and the slowest 1 % that still fit. It also chooses the ports
     /// to capture.
     pub fn of(record: &RunRecord, scene: &Scene, measure: &MeasureSpec) -> Choice {
         let mut chooser = Chooser::of(&scene.plan, measure);

@@ -16,6 +16,7 @@ mod walk;
 mod tests;
 
 pub(crate) use beforehand::{Upcoming, room};
+use choose::can_be_explained;
 pub use choose::{Choice, slowest};
 pub(crate) use choose::{HOPS_PER_SEGMENT, most_hops};
 
@@ -30,6 +31,7 @@ use slotline_net::time::Time;
 use slotline_sim::{Journal, Outcome};
 use std::mem::take;
 use trip::Traces;
+use walk::Noted;
 
 /// What a run recorded besides its results.
 #[derive(Default)]
@@ -55,13 +57,11 @@ impl Recorded {
 /// Adds the recorded packets to `record`. Both are of the same run.
 pub fn record_followed(record: &mut RunRecord, choice: &Choice, scene: &Scene, recorded: Recorded) {
     let Recorded { journal, notes, reached } = recorded;
-    let permits = Permits::of(&notes, reached.as_ps());
-    let days = Days::of(&notes, scene);
+    let noted =
+        Noted { permits: Permits::of(&notes, reached.as_ps()), days: Days::of(&notes, scene) };
     drop(notes);
-    let traces = Traces::of(&journal, scene);
-    record.why = walk::explain(&choice.flows, record, scene, &traces, &permits, &days);
-    record.sequence = sequence::sequences(choice, record, scene, &traces);
-    record.schedule = permits.into_rows();
+    add_flows(record, choice, scene, &Traces::of(&journal, scene), &noted);
+    record.schedule = noted.permits.into_rows();
     let rows = scene.rows();
     let captures = journal.captures.into_iter().zip(&choice.ports);
     record.captures = captures
@@ -74,6 +74,29 @@ pub fn record_followed(record: &mut RunRecord, choice: &Choice, scene: &Scene, r
             omitted,
         })
         .collect();
+}
+
+/// Explains and draws the chosen flows.
+fn add_flows(
+    record: &mut RunRecord,
+    choice: &Choice,
+    scene: &Scene,
+    traces: &Traces<'_>,
+    noted: &Noted,
+) {
+    let plan = &*scene.plan;
+    let drawn = sequence::drawn(choice, record, scene);
+    let conn = |flow: &u32| plan.traffic.flows[*flow as usize].conn;
+    // The flows of a connection follow one another.
+    for flows in choice.flows.chunk_by(|a, b| conn(a) == conn(b)) {
+        let Some(trace) = traces.get(conn(&flows[0]).0) else { continue };
+        let rows = flows.iter().map(|flow| &record.flows[*flow as usize]);
+        let complete = rows.filter(|row| can_be_explained(row));
+        record.why.extend(complete.map(|row| walk::explain(row, plan, &trace, noted)));
+        for flow in flows.iter().filter(|flow| drawn.contains(flow)) {
+            record.sequence.extend(sequence::sequence(*flow, plan, &trace));
+        }
+    }
 }
 
 /// Adds the schedule until `until` of a run without recorded packets to `record`.

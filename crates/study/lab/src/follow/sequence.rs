@@ -1,27 +1,21 @@
 //! Time-sequence graphs of a few flows.
 
 use super::choose::Choice;
-use super::trip::{Traces, Trip};
+use super::trip::{Trace, Trip};
 use crate::collect::Scene;
 use crate::record::{RunRecord, SequenceRow, Step};
+use slotline_net::node::host::Plan;
+use std::collections::BTreeSet;
 
 /// The number of flows drawn besides those that the scenario names.
 const DRAWN: usize = 3;
 /// The most segments of a flow that is drawn without being named.
 const MOST_SEGMENTS: u32 = 20_000;
 
-/// The sequences of the named flows, and of the slowest, the median and the largest flow.
-pub(super) fn sequences(
-    choice: &Choice,
-    record: &RunRecord,
-    scene: &Scene,
-    traces: &Traces<'_>,
-) -> Vec<SequenceRow> {
-    let mut drawn = interesting(choice, record, scene);
-    drawn.extend(&choice.named);
-    drawn.sort_unstable();
-    drawn.dedup();
-    drawn.into_iter().flat_map(|flow| sequence(flow, scene, traces)).collect()
+/// The flows that are drawn: the named ones, and the slowest, the median and the largest flow.
+pub(super) fn drawn(choice: &Choice, record: &RunRecord, scene: &Scene) -> BTreeSet<u32> {
+    let named = choice.named.iter().copied();
+    interesting(choice, record, scene).into_iter().chain(named).collect()
 }
 
 fn interesting(choice: &Choice, record: &RunRecord, scene: &Scene) -> Vec<u32> {
@@ -41,11 +35,10 @@ fn interesting(choice: &Choice, record: &RunRecord, scene: &Scene) -> Vec<u32> {
     chosen.into_iter().flatten().take(DRAWN).collect()
 }
 
-fn sequence(flow: u32, scene: &Scene, traces: &Traces<'_>) -> Vec<SequenceRow> {
-    let traffic = &scene.plan.traffic;
+/// The sequence of a flow of a connection of which `trace` has all packets.
+pub(super) fn sequence(flow: u32, plan: &Plan, trace: &Trace) -> Vec<SequenceRow> {
+    let (traffic, transport) = (&plan.traffic, &plan.transport);
     let planned = &traffic.flows[flow as usize];
-    let Some(trace) = traces.get(planned.conn.0) else { return vec![] };
-    let transport = &scene.plan.transport;
     let first = traffic.conns[planned.conn.at()].first.0;
     let segments = |bytes| transport.segments(bytes);
     let before: u32 = (first..flow).map(|f| segments(traffic.flows[f as usize].bytes)).sum();

@@ -26,21 +26,25 @@ pub(super) struct Leg {
 pub(super) struct Trip {
     /// The packet, on its first link.
     pub packet: Crossing,
-    /// The links that it crossed, at least one.
-    pub legs: Vec<Leg>,
-    /// The node that the last leg leads to.
+    /// When it arrived at its last node, ps.
+    arrive: u64,
+    /// The node that its last link leads to.
     at: NodeId,
+    /// Whether that link is a circuit.
+    circuit: bool,
+    /// The links that it crossed, at least one, in [`Trace::legs`].
+    legs: (u32, u32),
 }
 
 impl Trip {
     /// The time at which it entered its first link.
     pub fn start(&self) -> u64 {
-        self.legs[0].start
+        self.packet.start
     }
 
     /// The time at which it arrived at its last node.
     pub fn arrive(&self) -> u64 {
-        self.legs[self.legs.len() - 1].arrive
+        self.arrive
     }
 
     /// The time at which its host made it, rounded down to nanoseconds: the time stamp of a data segment.
@@ -66,6 +70,7 @@ pub(super) struct Trace {
     pub arrived_data: Vec<(u64, u32)>,
     /// Acknowledgements that reached the sender: time, and index into `acks`; in order of time.
     pub arrived_acks: Vec<(u64, u32)>,
+    legs: Vec<Leg>,
 }
 
 /// A port's link.
@@ -105,10 +110,11 @@ impl<'a> Traces<'a> {
         let mut crossings = self.journal.crossings(conn);
         crossings.sort_unstable_by_key(|it| (it.identity(), it.arrive, it.port()));
         let same = |a: &Crossing, b: &Crossing| a.identity() == b.identity();
-        let mut trace = Trace::default();
+        let mut trace = Trace { legs: Vec::with_capacity(crossings.len()), ..Trace::default() };
+        let mut owners = Vec::new();
         for group in crossings.chunk_by(same) {
             let trips = if group[0].is_ack() { &mut trace.acks } else { &mut trace.data };
-            self.assemble(group, trips);
+            self.assemble(group, trips, &mut trace.legs, &mut owners);
         }
         let ends = &self.scene.plan.traffic.conns[conn as usize];
         let host = |host: HostId| self.scene.graph.hosts[host.at()];
@@ -116,27 +122,39 @@ impl<'a> Traces<'a> {
         (!crossings.is_empty()).then_some(trace)
     }
 
-    /// Adds the trips of packets that cannot be distinguished, whose crossings are in order of arrival.
-    fn assemble(&self, group: &[Crossing], trips: &mut Vec<Trip>) {
+    /// Adds the trips of packets that cannot be distinguished, whose crossings are in order of arrival. `owners` is a buffer.
+    fn assemble(
+        &self,
+        group: &[Crossing],
+        trips: &mut Vec<Trip>,
+        legs: &mut Vec<Leg>,
+        owners: &mut Vec<usize>,
+    ) {
         let first = trips.len();
-        for &crossing in group {
-            let leg = self.leg(&crossing);
+        owners.clear();
+        for &packet in group {
+            let leg = self.leg(&packet);
             let at = self.links[leg.port as usize].to;
-            let goes_on = |trip: &Trip| {
-                let last = &trip.legs[trip.legs.len() - 1];
-                (trip.at == leg.from || last.circuit) && last.arrive <= leg.start
-            };
-            match trips[first..].iter_mut().find(|trip| goes_on(trip)) {
-                Some(trip) => {
-                    trip.legs.push(leg);
-                    trip.at = at;
+            let goes_on =
+                |trip: &Trip| (trip.at == leg.from || trip.circuit) && trip.arrive <= leg.start;
+            match trips[first..].iter().position(goes_on) {
+                Some(owner) => {
+                    let trip = &mut trips[first + owner];
+                    (trip.arrive, trip.at, trip.circuit) = (leg.arrive, at, leg.circuit);
+                    owners.push(owner);
                 }
                 None => {
-                    let mut legs = Vec::with_capacity(group.len());
-                    legs.push(leg);
-                    trips.push(Trip { packet: crossing, legs, at });
+                    owners.push(trips.len() - first);
+                    let Leg { arrive, circuit, .. } = leg;
+                    trips.push(Trip { packet, arrive, at, circuit, legs: (0, 0) });
                 }
             }
+        }
+        for (number, trip) in trips[first..].iter_mut().enumerate() {
+            let start = legs.len() as u32;
+            let own = group.iter().zip(&*owners).filter(|(_, owner)| **owner == number);
+            legs.extend(own.map(|(crossing, _)| self.leg(crossing)));
+            trip.legs = (start, legs.len() as u32);
         }
     }
 
@@ -161,6 +179,16 @@ impl Trace {
         self.acks.sort_by_key(|trip| (trip.start(), trip.arrive()));
         self.arrived_data = arrived(&self.data, dst);
         self.arrived_acks = arrived(&self.acks, src);
+    }
+
+    /// The links that a packet crossed, at least one.
+    pub fn legs(&self, trip: &Trip) -> &[Leg] {
+        &self.legs[trip.legs.0 as usize..trip.legs.1 as usize]
+    }
+
+    /// The first link that a packet crossed.
+    pub fn first_leg(&self, trip: &Trip) -> &Leg {
+        &self.legs[trip.legs.0 as usize]
     }
 
     /// The segment that arrived at the receiver at exactly `time`.

@@ -7,47 +7,35 @@
 
 use super::days::Days;
 use super::permits::Permits;
-use super::trip::{Leg, Trace, Traces, Trip};
-use crate::collect::Scene;
-use crate::record::{FlowRow, Part, RunRecord, WORST_PORTS, WhyRow};
+use super::trip::{Leg, Trace, Trip};
+use crate::record::{FlowRow, Part, WORST_PORTS, WhyRow};
 use slotline_net::id::HostId;
 use slotline_net::node::host::Plan;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// Explains `flows`, as far as they are complete.
-pub(super) fn explain(
-    flows: &[u32],
-    record: &RunRecord,
-    scene: &Scene,
-    traces: &Traces<'_>,
-    permits: &Permits,
-    days: &Days,
-) -> Vec<WhyRow> {
-    let rows = flows.iter().map(|&flow| &record.flows[flow as usize]);
-    let rows: Vec<&FlowRow> = rows.filter(|row| super::choose::can_be_explained(row)).collect();
-    let conn = |row: &&FlowRow| scene.plan.traffic.flows[row.flow as usize].conn;
-    // The flows of a connection follow one another.
-    let mut whys = Vec::with_capacity(rows.len());
-    for rows in rows.chunk_by(|a, b| conn(a) == conn(b)) {
-        let number = conn(&rows[0]);
-        let Some(trace) = traces.get(number.0) else { continue };
-        let ends = &scene.plan.traffic.conns[number.at()];
-        let walk = |row: &&FlowRow| Walk {
-            trace: &trace,
-            plan: &scene.plan,
-            permits,
-            days,
-            ends: (ends.src, ends.dst),
-            reaction: scene.plan.reaction(number.0),
-            start: row.start_ps,
-            now: row.finish_ps,
-            row: WhyRow { flow: row.flow, ..WhyRow::default() },
-            waits: BTreeMap::new(),
-        };
-        whys.extend(rows.iter().map(|row| walk(row).done()));
-    }
-    whys
+/// What a run recorded besides packets.
+pub(super) struct Noted {
+    pub permits: Permits,
+    pub days: Days,
+}
+
+/// Explains a complete flow of a connection of which `trace` has all packets.
+pub(super) fn explain(row: &FlowRow, plan: &Plan, trace: &Trace, noted: &Noted) -> WhyRow {
+    let conn = plan.traffic.flows[row.flow as usize].conn;
+    let ends = &plan.traffic.conns[conn.at()];
+    let walk = Walk {
+        trace,
+        plan,
+        noted,
+        ends: (ends.src, ends.dst),
+        reaction: plan.reaction(conn.0),
+        start: row.start_ps,
+        now: row.finish_ps,
+        row: WhyRow { flow: row.flow, ..WhyRow::default() },
+        waits: BTreeMap::new(),
+    };
+    walk.done()
 }
 
 /// An event on the path. Segments and acknowledgements are given by their index in the trace.
@@ -76,8 +64,7 @@ enum Cause {
 struct Walk<'a> {
     trace: &'a Trace,
     plan: &'a Plan,
-    permits: &'a Permits,
-    days: &'a Days,
+    noted: &'a Noted,
     ends: (HostId, HostId),
     /// The longest time that hosts take to react, in picoseconds.
     reaction: u64,
@@ -188,11 +175,12 @@ impl Walk<'_> {
         if trip.resent() {
             return self.spend(Part::Retransmitting, trip.start());
         }
-        for (at, leg) in trip.legs.iter().enumerate().rev() {
+        let legs = self.trace.legs(trip);
+        for (at, leg) in legs.iter().enumerate().rev() {
             self.spend(Part::Propagating, leg.leave);
             self.spend(Part::Serialising, leg.start);
             if let Some(before) = at.checked_sub(1) {
-                self.wait_in_switch(leg, trip.legs.get(at + 1), trip.legs[before].arrive);
+                self.wait_in_switch(leg, legs.get(at + 1), legs[before].arrive);
             }
         }
     }
@@ -202,7 +190,7 @@ impl Walk<'_> {
     fn wait_in_switch(&mut self, leg: &Leg, next: Option<&Leg>, since: u64) {
         if let Some(next) = next.filter(|_| leg.circuit) {
             let (from, until) = (since.max(self.start).min(self.now), self.now);
-            let dark = self.days.dark((leg.from, next.from), from, until);
+            let dark = self.noted.days.dark((leg.from, next.from), from, until);
             self.wait(Part::Queue, leg, from + dark);
             return self.wait(Part::Circuit, leg, since);
         }
@@ -217,28 +205,30 @@ impl Walk<'_> {
             return self.spend(Part::Host, from);
         }
         let delayed = self.plan.transport.delayed_ack().as_ps();
-        let is_answer = pair != self.ends;
+        let (is_answer, leg) = (pair != self.ends, self.trace.first_leg(trip));
         if is_answer && delayed > 0 {
             self.spend(Part::Host, until - span.min(delayed));
         }
         if is_answer {
-            return self.wait(Part::Card, &trip.legs[0], from);
+            return self.wait(Part::Card, leg, from);
         }
-        let barred = if self.permits.any() { self.permits.barred(pair, from, until) } else { 0 };
-        self.wait(Part::Grant, &trip.legs[0], until - barred);
+        let permits = &self.noted.permits;
+        let barred = if permits.any() { permits.barred(pair, from, until) } else { 0 };
+        self.wait(Part::Grant, leg, until - barred);
         self.wait_for_card(trip, from);
     }
 
     /// Accounts for the wait for the sender's network card since `since`. The time in which the card was busy with
     /// segments of this connection does not count as waiting.
     fn wait_for_card(&mut self, trip: &Trip, since: u64) {
-        let (data, until) = (&self.trace.data, self.now);
-        let first = data.partition_point(|earlier| earlier.legs[0].leave <= since);
-        let within = data[first..].iter().map(|earlier| &earlier.legs[0]);
+        let (trace, until) = (self.trace, self.now);
+        let leg = |trip: &Trip| trace.first_leg(trip);
+        let first = trace.data.partition_point(|earlier| leg(earlier).leave <= since);
+        let within = trace.data[first..].iter().map(leg);
         let within = within.take_while(|leg| leg.start < until);
         let own: u64 = within.map(|leg| leg.leave.min(until) - leg.start.max(since)).sum();
         self.spend(Part::Serialising, until.saturating_sub(own).max(since));
-        self.wait(Part::Card, &trip.legs[0], since);
+        self.wait(Part::Card, leg(trip), since);
     }
 
     /// Accounts for the wait at the port of `leg` since `since`.
