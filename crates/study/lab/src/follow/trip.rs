@@ -2,6 +2,7 @@
 
 use crate::collect::Scene;
 use slotline_net::id::{HostId, NodeId};
+use slotline_net::order::ascending_large;
 use slotline_sim::{Crossing, Journal};
 
 /// One link of a trip.
@@ -107,8 +108,7 @@ impl<'a> Traces<'a> {
 
     /// The trace of a connection; `None` if it has none.
     pub fn get(&self, conn: u32) -> Option<Trace> {
-        let mut crossings = self.journal.crossings(conn);
-        crossings.sort_unstable_by_key(|it| (it.identity(), it.arrive, it.port()));
+        let crossings = by_packet(&self.journal.crossings(conn));
         let same = |a: &Crossing, b: &Crossing| a.identity() == b.identity();
         let mut trace = Trace { legs: Vec::with_capacity(crossings.len()), ..Trace::default() };
         let mut owners = Vec::new();
@@ -152,8 +152,11 @@ impl<'a> Traces<'a> {
         }
         for (number, trip) in trips[first..].iter_mut().enumerate() {
             let start = legs.len() as u32;
-            let own = group.iter().zip(&*owners).filter(|(_, owner)| **owner == number);
-            legs.extend(own.map(|(crossing, _)| self.leg(crossing)));
+            for (crossing, owner) in group.iter().zip(&*owners) {
+                if *owner == number {
+                    legs.push(self.leg(crossing));
+                }
+            }
             trip.legs = (start, legs.len() as u32);
         }
     }
@@ -164,6 +167,21 @@ impl<'a> Traces<'a> {
         let Link { from, delay, circuit, .. } = self.links[port as usize];
         Leg { start, leave: arrive - delay, arrive, port, from, circuit }
     }
+}
+
+/// The crossings of each packet together, in order of arrival.
+fn by_packet(crossings: &[Crossing]) -> Vec<Crossing> {
+    let number = |it: &Crossing| u64::from(it.seq) << 1 | u64::from(it.is_ack());
+    let order = ascending_large(crossings.iter().map(number).collect());
+    let mut ordered: Vec<Crossing> = order.into_iter().map(|at| crossings[at as usize]).collect();
+    // Few packets have the same number.
+    let within = |it: &Crossing| (it.identity(), it.arrive, it.port());
+    for group in ordered.chunk_by_mut(|a, b| number(a) == number(b)) {
+        if !group.is_sorted_by_key(within) {
+            group.sort_unstable_by_key(within);
+        }
+    }
+    ordered
 }
 
 impl Trace {
