@@ -119,7 +119,7 @@ pub(super) fn caption(schemes: &[String], groups: &[Groups<'_>]) -> String {
     );
     let partly: Vec<&Groups<'_>> = groups.iter().filter(|groups| !groups.all()).collect();
     if !partly.is_empty() {
-        out += " The others were drawn at random until memory was full, so very large ones may be missing; \
+        out += " The others were drawn at random until their half of the memory was full, so very large ones may be missing; \
                 all flows of a connection are followed or none.";
     }
     if partly.iter().any(|groups| !groups.named_known) {
