@@ -117,9 +117,14 @@ impl Log {
         let all = conns.iter().max().map_or(0, |last| *last as usize + 1);
         let mut followed = vec![0; all.div_ceil(64)];
         conns.iter().for_each(|conn| followed[*conn as usize / 64] |= 1 << (conn % 64));
-        let room = usize::try_from(room).unwrap_or(usize::MAX) / CHUNK;
-        let tracks = vec![Track::EMPTY; all];
-        Log { followed, tracks, lasting, room, ..Log::default() }
+        let mut log = Log { followed, tracks: vec![Track::EMPTY; all], lasting, ..Log::default() };
+        log.room = usize::try_from(room).unwrap_or(usize::MAX) / CHUNK;
+        if room < u64::MAX {
+            // A list that grows is copied, and memory that is not used costs nothing.
+            log.crossings.reserve_exact(log.room * CHUNK);
+            log.next.reserve_exact(log.room);
+        }
+        log
     }
 
     /// Whether the packets of `conn` are recorded.

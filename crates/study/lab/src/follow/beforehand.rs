@@ -16,9 +16,9 @@ pub(crate) fn room(hops: u64) -> u64 {
     most_hops(hops) * 5 / 2
 }
 
-/// The same, where flows that have been completed may be forgotten, so that less is enough.
-fn room_to_search(hops: u64) -> u64 {
-    most_hops(hops) * 3 / 2
+/// The same in a race, where it is known late which flows are behind.
+fn room_for_race(hops: u64) -> u64 {
+    most_hops(hops) * 7 / 2
 }
 
 /// A run before it begins.
@@ -49,7 +49,7 @@ impl Upcoming<'_> {
         }
         let costs = costs(self.plan);
         let hops = all(&costs);
-        // Unless it is named, a connection with more hops than are followed in all is not followed.
+        // Otherwise a connection with more hops than the slowest flows may have is not followed.
         let possible =
             |(conn, cost): &(u32, u64)| *cost <= most_hops(hops) || certain.contains(conn);
         let (conns, costs): (Vec<u32>, Vec<u64>) = costs.into_iter().filter(possible).unzip();
@@ -61,8 +61,8 @@ impl Upcoming<'_> {
             return Follow::default();
         }
         let (conns, crossings) = match self.is_race() {
-            true => (self.likely(certain, hops), room(hops)),
-            false => (conns, room_to_search(hops)),
+            true => (self.likely(certain, hops), room_for_race(hops)),
+            false => (conns, room(hops)),
         };
         let count = traffic.flows.len().div_ceil(100);
         let slowest = Slowest::new(Arc::clone(self.plan), self.ideals(), count);
@@ -102,7 +102,7 @@ impl Upcoming<'_> {
     /// In a race of `hops`, the connections that are followed in any case, and as many of the slowest in the forecast as fit
     /// for half of the way. Those of them that are ahead are given up then.
     fn likely(&self, certain: BTreeSet<u32>, hops: u64) -> Vec<u32> {
-        let most = (2 * room(hops) / cost(self.plan, 0)) as usize;
+        let most = (2 * room_for_race(hops) / cost(self.plan, 0)) as usize;
         let behind = forecast::slowest_first(self.network, self.plan, self.seed);
         let conn = |flow: &u32| self.plan.traffic.flows[*flow as usize].conn.0;
         let mut conns = certain;

@@ -12,15 +12,16 @@ use slotline_sim::Follow;
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 
-/// The approximate number of packet-hops of followed flows in one large run. Each takes 32 bytes.
-const MOST_HOPS: u64 = 1_500_000;
+/// The most packet-hops of one half of the followed flows, in large runs. Each takes 32 bytes.
+const MOST_HOPS: u64 = 750_000;
 /// The number in any run.
-const LEAST_HOPS: u64 = 250_000;
-/// The share of the packet-hops of a run that belong to followed flows is one in so many, so that following them costs
-/// a small part of the run.
-const HOPS_PER_RECORDED: u64 = 40;
+const LEAST_HOPS: u64 = 200_000;
+/// One in so many packet-hops of a run belongs to one half of the followed flows, so that following them costs a small part of
+/// the run.
+const HOPS_PER_RECORDED: u64 = 80;
 
-/// The approximate number of packet-hops of followed flows in a run of `hops`.
+/// The approximate number of packet-hops of one half of the followed flows in a run of `hops`: of the sample, and of the
+/// slowest flows.
 pub(crate) fn most_hops(hops: u64) -> u64 {
     (hops / HOPS_PER_RECORDED).clamp(LEAST_HOPS, MOST_HOPS)
 }
@@ -133,16 +134,16 @@ pub(super) struct Chooser<'a> {
 }
 
 impl<'a> Chooser<'a> {
-    /// Takes the flows that are followed whatever happens: those named in the scenario, and a sample drawn at random. The sample
-    /// leaves half of the room for the slowest flows, unless there is room for all.
+    /// Takes the flows that are followed whatever happens: those named in the scenario, and a sample drawn at random, or all
+    /// flows if there is room for them. The room that is left is that of the slowest flows.
     pub fn of(plan: &'a Plan, measure: &MeasureSpec) -> Chooser<'a> {
-        let costs = costs(plan);
-        let room = most_hops(all(&costs));
-        let mut chooser = Chooser { plan, room, conns: BTreeSet::new(), flows: vec![] };
+        let hops = all(&costs(plan));
+        let half = most_hops(hops);
+        let room = if hops <= 2 * half { 2 * half } else { half };
+        let mut chooser = Chooser { plan, room: 0, conns: BTreeSet::new(), flows: vec![] };
         measure.follow.iter().for_each(|&flow| chooser.take(flow));
         if measure.why {
-            let kept = if all(&costs) <= room { 0 } else { chooser.room / 2 };
-            chooser.room -= kept;
+            chooser.room = room;
             let flows = (0..).zip(&plan.traffic.flows);
             let possible = flows.filter(|(_, flow)| may_be_explained(plan, flow));
             for flow in drawn(possible.map(|(number, _)| number)) {
@@ -151,9 +152,8 @@ impl<'a> Chooser<'a> {
                     break;
                 }
             }
-            chooser.room += kept;
         }
-        chooser
+        Chooser { room: half, ..chooser }
     }
 
     fn take(&mut self, flow: u32) {
