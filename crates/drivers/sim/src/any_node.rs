@@ -82,7 +82,8 @@ impl Shard {
     #[inline(never)]
     fn pass_on_as_it_is(&mut self, port: u32, position: u32, now: u64) {
         let (links, payloads) = (&mut self.links, self.effects.payloads());
-        // Such a node has no port that notifies senders. If the packet is held, the node has an event of its own, for which it looks before each packet.
+        // No port of such a node notifies senders. If the packet is held, the node has an event of its own, for which it looks
+        // before each packet.
         match links.recorder {
             None => links.forward::<false, false>(port, position, now, payloads),
             Some(_) => links.forward::<true, false>(port, position, now, payloads),
