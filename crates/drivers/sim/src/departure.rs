@@ -163,10 +163,9 @@ impl Links {
     ) {
         let Departure { at, sends, arrival: (time, to) } = *departure;
         self.lines[at].free_at = sends.end.as_ps();
-        if self.recorder.is_some() {
-            let packet = *source.packet(&self.calendar);
-            let packet = Packet { flags: packet.flags | flags, ..packet };
-            self.record_ahead(at, &packet, (sends.waits, time), leaving.since.as_ps());
+        if let Some(recorder) = &mut self.recorder {
+            let (packet, now) = (source.packet(&self.calendar), leaving.since.as_ps());
+            recorder.note_ahead(at, &self.lines[at], packet, (sends.waits, time), now);
         }
         let position = match source {
             Source::At(position) if self.is_mine(to) => {
@@ -211,8 +210,9 @@ impl Links {
         let line = &mut self.lines[at];
         line.free_at = foreseen.end.as_ps();
         let (time, to) = line.arrival(line.free_at);
-        if self.recorder.is_some() {
-            self.record_foreseen(at, item, &foreseen, time);
+        if let Some(recorder) = &mut self.recorder {
+            let waits = foreseen.waits_until >= Time::ps(now);
+            recorder.note_ahead(at, line, packet, (waits, time), now);
         }
         if !foreseen.is_reported {
             return self.send_unreported(at, item, &foreseen, payloads);
@@ -243,15 +243,6 @@ impl Links {
         foreseen.passage()
     }
 
-    #[cold]
-    fn record_foreseen(&mut self, at: usize, item: &Item, foreseen: &Foreseen, time: u64) {
-        let packet = self.calendar.get(item.position).packet;
-        let packet = Packet { flags: packet.flags | foreseen.flags, ..packet };
-        let now = item.time(self.window_start);
-        let waits = foreseen.waits_until.as_ps() >= now;
-        self.record_ahead(at, &packet, (waits, time), now);
-    }
-
     /// Adds a packet when there is no space: what has started is forgotten.
     #[inline(never)]
     fn push_with_space<S: Departs + ?Sized>(
@@ -263,22 +254,6 @@ impl Links {
         let base = self.first_port + at as u32 - u32::from(out.0);
         self.report_departures(switch, base, out, ahead.leaving.since.as_ps());
         self.ahead[at].push_with_memory(&ahead);
-    }
-}
-
-impl Links {
-    /// Records a packet that was admitted at the port `at` of the shard, if it is followed: whether it waits, and when it
-    /// arrives. Single values are passed, because a structure would be written for every packet.
-    #[cold]
-    pub(crate) fn record_ahead(
-        &mut self,
-        at: usize,
-        packet: &Packet,
-        (waits, time): (bool, u64),
-        now: u64,
-    ) {
-        let port = self.first_port + at as u32;
-        if waits { self.expect(port, packet, time, now) } else { self.record(port, packet, time) }
     }
 }
 

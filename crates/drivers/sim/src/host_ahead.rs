@@ -122,8 +122,8 @@ impl Links {
             line.count(packet.len);
         }
         let (time, to) = line.arrival(line.free_at);
-        if self.recorder.is_some() {
-            self.record_ahead(at, packet, (waits, time), now);
+        if let Some(recorder) = &mut self.recorder {
+            recorder.note_ahead(at, line, packet, (waits, time), now);
         }
         self.deliver(time, to, packet, payloads);
         if !waits {

@@ -152,14 +152,26 @@ impl Recorder {
         }
     }
 
-    /// Records a packet, if it is followed, that was given to `line`, that of the shard's port `at`, at `now` and has
-    /// not started. Its departure may still change.
-    pub fn expect(&mut self, at: usize, line: &Line, packet: &Packet, arrive: u64, now: u64) {
-        if self.follows(packet) {
-            self.settle(at, now);
-            let crossing = self.crossing(at, line, packet, arrive);
-            self.expected[at].push_back((packet.flow, crossing));
+    /// As [`Recorder::note`], for a packet that arrived at `now` at a port whose departures are decided ahead. If it waits, its
+    /// departure may still change. No port is captured then.
+    #[cold]
+    pub fn note_ahead(
+        &mut self,
+        at: usize,
+        line: &Line,
+        packet: &Packet,
+        (waits, arrive): (bool, u64),
+        now: u64,
+    ) {
+        if !self.follows(packet) {
+            return;
         }
+        let crossing = self.crossing(at, line, packet, arrive);
+        if !waits {
+            return self.push(packet.flow, crossing);
+        }
+        self.settle(at, now);
+        self.expected[at].push_back((packet.flow, crossing));
     }
 
     /// The packets of the shard's port `at` that have not started before `now` leave at another time.

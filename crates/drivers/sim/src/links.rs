@@ -328,14 +328,6 @@ impl Links {
         }
     }
 
-    /// As [`Links::record`], for a packet that has not started at `now` and may be taken back.
-    pub fn expect(&mut self, port: u32, packet: &Packet, arrive: u64, now: u64) {
-        if let Some(recorder) = &mut self.recorder {
-            let at = (port - self.first_port) as usize;
-            recorder.expect(at, &self.lines[at], packet, arrive, now);
-        }
-    }
-
     /// Handles a packet that was offered to `port`, unless it was just sent.
     #[cold]
     fn settle(&mut self, port: u32, packet: &Packet, offer: &Offer, payloads: &mut Payloads) {

@@ -3,7 +3,6 @@
 use super::plot::{Figure, Gantt, GanttPanel, Missing, Plot, Shape, Spans};
 use super::view::{View, hosts, seconds};
 use slotline_lab::record::{RunRecord, ScheduleRow};
-use std::collections::{BTreeMap, BTreeSet};
 
 const TITLE: &str = "Who may send, and when";
 /// The largest number of windows that are drawn one by one.
@@ -65,32 +64,34 @@ fn up_to(run: &RunRecord) -> String {
     }
 }
 
+/// The number of windows of each host.
+fn windows_of_hosts(run: &RunRecord) -> Vec<usize> {
+    let hosts = run.schedule.iter().map(|row| row.src as usize + 1).max().unwrap_or(0);
+    let mut counts = vec![0; hosts];
+    run.schedule.iter().for_each(|row| counts[row.src as usize] += 1);
+    counts
+}
+
 /// The number of hosts that were permitted to send.
 fn senders(run: &RunRecord) -> usize {
-    run.schedule.iter().map(|row| row.src).collect::<BTreeSet<u32>>().len()
+    windows_of_hosts(run).into_iter().filter(|windows| *windows > 0).count()
 }
 
 fn panel(scheme: usize, run: &RunRecord) -> GanttPanel {
     let end =
         run.engine.sim_time_ps.max(run.schedule.iter().map(|row| row.from_ps).max().unwrap_or(0));
-    let windows: Vec<ScheduleRow> = run
-        .schedule
-        .iter()
-        .map(|row| ScheduleRow { until_ps: row.until_ps.min(end), ..*row })
-        .collect();
-    let hosts = busiest(&windows);
-    let drawn = |row: &ScheduleRow| hosts.binary_search(&row.src).is_ok();
-    let windows: Vec<ScheduleRow> = windows.into_iter().filter(drawn).collect();
-    let (rows, at) = lanes(&windows, &hosts);
+    let hosts = busiest(&windows_of_hosts(run));
+    let mut windows = drawn(&run.schedule, &hosts, end);
+    let rows = give_lanes(&mut windows, &hosts);
     let (bars, detail) = match windows.len() <= MOST {
-        true => (each(&windows, &at), Spans::default()),
-        false => (summed_up(&windows, &at, rows.len(), end), each(&windows[..DETAIL], &at)),
+        true => (each(&windows), Spans::default()),
+        false => (summed_up(&windows, rows.len(), end), each(&windows[..DETAIL])),
     };
     let next = windows.get(DETAIL).filter(|_| windows.len() > MOST);
     GanttPanel {
         scheme,
         end: seconds(end),
-        detail_until: next.map_or(0.0, |row| seconds(row.from_ps)),
+        detail_until: next.map_or(0.0, |window| seconds(window.from)),
         rows,
         bars,
         detail,
@@ -98,38 +99,58 @@ fn panel(scheme: usize, run: &RunRecord) -> GanttPanel {
 }
 
 /// The sending hosts that are drawn, in order.
-fn busiest(windows: &[ScheduleRow]) -> Vec<u32> {
-    let mut counts: BTreeMap<u32, usize> = BTreeMap::new();
-    windows.iter().for_each(|row| *counts.entry(row.src).or_default() += 1);
-    let mut all: Vec<(u32, usize)> = counts.into_iter().collect();
+fn busiest(windows: &[usize]) -> Vec<u32> {
+    let mut all: Vec<(u32, usize)> = (0..).zip(windows.iter().copied()).collect();
+    all.retain(|(_, n)| *n > 0);
     all.sort_by_key(|(host, n)| (std::cmp::Reverse(*n), *host));
     let mut rows: Vec<u32> = all.into_iter().take(HOSTS).map(|(host, _)| host).collect();
     rows.sort_unstable();
     rows
 }
 
-/// The host of each row, and the row of each window. A host has as many rows as it has simultaneous windows, for
-/// example with several circuit switches; it has one row if that would be too many.
-fn lanes(windows: &[ScheduleRow], hosts: &[u32]) -> (Vec<u32>, Vec<usize>) {
+/// A window that is drawn, in picoseconds.
+struct Window {
+    /// The number of its host among those that are drawn, and then its row.
+    row: usize,
+    from: u64,
+    until: u64,
+    dst: u32,
+}
+
+/// The windows of `hosts`, up to `end`.
+fn drawn(schedule: &[ScheduleRow], hosts: &[u32], end: u64) -> Vec<Window> {
+    let mut place = vec![None; hosts.last().map_or(0, |host| *host as usize + 1)];
+    (0..).zip(hosts).for_each(|(at, host)| place[*host as usize] = Some(at));
+    let window = |row: &ScheduleRow| {
+        let ScheduleRow { from_ps: from, until_ps, src, dst, .. } = *row;
+        let row = (*place.get(src as usize)?)?;
+        Some(Window { row, from, until: until_ps.min(end), dst })
+    };
+    schedule.iter().filter_map(window).collect()
+}
+
+/// Gives each window its row, and returns the host of each row. A host has as many rows as it has simultaneous windows,
+/// for example with several circuit switches; it has one row if that would be too many.
+fn give_lanes(windows: &mut [Window], hosts: &[u32]) -> Vec<u32> {
     let mut busy: Vec<Vec<u64>> = vec![vec![]; hosts.len()];
-    let lane = |window: &ScheduleRow| {
-        let host = hosts.binary_search(&window.src).unwrap_or(0);
-        let ends = &mut busy[host];
-        let free = ends.iter().position(|end| *end <= window.from_ps);
+    let lane = |window: &Window| {
+        let ends = &mut busy[window.row];
+        let free = ends.iter().position(|end| *end <= window.from);
         let lane = free.unwrap_or(ends.len());
         ends.resize(ends.len().max(lane + 1), 0);
-        ends[lane] = window.until_ps;
-        (host, lane)
+        ends[lane] = window.until;
+        lane
     };
-    let places: Vec<(usize, usize)> = windows.iter().map(lane).collect();
+    let lanes: Vec<usize> = windows.iter().map(lane).collect();
     if busy.iter().map(Vec::len).sum::<usize>() > HOSTS {
-        return (hosts.to_vec(), places.into_iter().map(|(host, _)| host).collect());
+        return hosts.to_vec();
     }
     let rows: Vec<u32> =
         hosts.iter().zip(&busy).flat_map(|(host, ends)| vec![*host; ends.len()]).collect();
-    let row = |(host, lane)| rows.partition_point(|row| *row < hosts[host]) + lane;
-    let at = places.into_iter().map(row).collect();
-    (rows, at)
+    let first: Vec<usize> =
+        hosts.iter().map(|host| rows.partition_point(|row| row < host)).collect();
+    windows.iter_mut().zip(lanes).for_each(|(window, lane)| window.row = first[window.row] + lane);
+    rows
 }
 
 impl Spans {
@@ -144,17 +165,16 @@ impl Spans {
 }
 
 /// A bar for each window.
-fn each(windows: &[ScheduleRow], rows: &[usize]) -> Spans {
+fn each(windows: &[Window]) -> Spans {
     let mut out = Spans::default();
-    for (window, &row) in windows.iter().zip(rows) {
-        let span = (window.from_ps, window.until_ps);
-        out.push(row, span, i64::from(window.dst), 1, 1.0);
+    for Window { row, from, until, dst } in windows {
+        out.push(*row, (*from, *until), i64::from(*dst), 1, 1.0);
     }
     out
 }
 
 /// The permissions of one host within an interval.
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 struct Sum {
     /// Picoseconds of permission; simultaneous windows to different hosts all count.
     open: u64,
@@ -163,23 +183,25 @@ struct Sum {
 }
 
 /// A bar for each row and interval with a permission.
-fn summed_up(windows: &[ScheduleRow], rows: &[usize], count: usize, end: u64) -> Spans {
-    let columns = (MOST / count).clamp(2, 400) as u64;
-    let width = end.div_ceil(columns).max(1);
-    let mut sums: BTreeMap<(usize, u64), Sum> = BTreeMap::new();
-    for (window, &row) in windows.iter().zip(rows) {
-        let last = window.until_ps.saturating_sub(1).max(window.from_ps) / width;
-        for column in window.from_ps / width..=last {
-            let sum = sums.entry((row, column)).or_default();
-            let (from, until) = (column * width, (column + 1) * width);
-            sum.open += window.until_ps.min(until).saturating_sub(window.from_ps.max(from));
+fn summed_up(windows: &[Window], rows: usize, end: u64) -> Spans {
+    let columns = (MOST / rows).clamp(2, 400);
+    let width = end.div_ceil(columns as u64).max(1);
+    // The last window may begin at the end.
+    let mut sums = vec![Sum::default(); rows * (columns + 1)];
+    for Window { row, from, until, dst } in windows {
+        let last = until.saturating_sub(1).max(*from) / width;
+        for column in from / width..=last {
+            let sum = &mut sums[row * (columns + 1) + column as usize];
+            let bounds = (column * width, (column + 1) * width);
+            sum.open += (*until).min(bounds.1).saturating_sub((*from).max(bounds.0));
             sum.windows += 1;
-            let to = i64::from(window.dst);
+            let to = i64::from(*dst);
             sum.to = Some(if sum.to.is_none_or(|before| before == to) { to } else { -1 });
         }
     }
     let mut out = Spans::default();
-    for ((row, column), sum) in sums {
+    for (at, sum) in sums.iter().enumerate().filter(|(_, sum)| sum.windows > 0) {
+        let (row, column) = (at / (columns + 1), (at % (columns + 1)) as u64);
         let span = (column * width, ((column + 1) * width).min(end));
         let share = sum.open as f64 / (span.1 - span.0).max(1) as f64;
         out.push(row, span, sum.to.unwrap_or(-1), sum.windows, share.min(1.0));
