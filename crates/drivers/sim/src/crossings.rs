@@ -134,6 +134,11 @@ impl Log {
         word.is_some_and(|word| word >> (conn % 64) & 1 == 1)
     }
 
+    /// The connections whose packets are recorded.
+    pub fn conns(&self) -> impl Iterator<Item = u32> {
+        (0..64 * self.followed.len() as u32).filter(|conn| self.follows(*conn))
+    }
+
     /// Records a crossing of `conn`, which is followed. Where there is no room, those connections are given up first of which
     /// `worth` is lowest. It is given the [progress](Log::progress) of a connection.
     #[inline]

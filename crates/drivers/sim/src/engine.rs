@@ -5,6 +5,8 @@ use crate::journal::{Journal, Recorder};
 use crate::line::{ColdState, Discipline, Line, PORT_MASK};
 use crate::links::Shared;
 use crate::network::{Layout, Network, Place, Queue};
+#[cfg(doc)]
+use crate::notes::FIRST_NOTES;
 use crate::parallel::{self, Until, Watch};
 use crate::sample::Sampler;
 use crate::shard::{Part, Shard};
@@ -88,7 +90,8 @@ pub struct Outcome {
     pub samples: Samples,
     /// Single packets that were recorded.
     pub journal: Journal,
-    /// Notes of nodes, in order of time, then of host; empty unless notes are kept.
+    /// Notes of nodes, in order of time, then of host; empty unless notes are kept. After the first [`FIRST_NOTES`], permissions
+    /// are only kept between hosts that have a followed connection.
     pub notes: Vec<(Time, Note)>,
     /// Events handled.
     pub events: u64,
@@ -332,7 +335,12 @@ fn absorb(outcome: &mut Outcome, shard: &mut Shard) {
     if let Some(recorder) = shard.links.recorder.take() {
         outcome.journal.absorb(recorder.finish());
     }
-    outcome.notes.append(&mut shard.links.reports.notes);
+    let notes = std::mem::take(&mut shard.links.reports.notes.list);
+    if outcome.notes.is_empty() {
+        outcome.notes = notes;
+    } else {
+        outcome.notes.extend(notes);
+    }
     outcome.places.append(&mut shard.places);
 }
 

@@ -7,15 +7,20 @@ use crate::line::Line;
 use crate::network::Layout;
 use crate::slowest::{Ranking, Slowest};
 use slotline_net::frame::{Kind, Packet};
-use slotline_net::id::{NodeId, PortId};
+use slotline_net::id::{HostId, NodeId, PortId};
+use slotline_net::node::host::Plan;
 use slotline_net::time::Time;
-use std::collections::VecDeque;
+use slotline_net::workload::Start;
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
 
 /// The packets that are recorded.
 #[derive(Clone, Default)]
 pub struct Follow {
     /// Connections whose packets are all recorded at every port, acknowledgements included.
     pub conns: Vec<u32>,
+    /// The plan of these connections, which says which notes of permissions explain them. All notes are kept without it.
+    pub plan: Option<Arc<Plan>>,
     /// The room for these; `None` for no limit.
     pub room: Option<Room>,
     /// Ports at which every packet that leaves is recorded.
@@ -83,6 +88,7 @@ struct Place {
 /// Records packets in one shard.
 pub(crate) struct Recorder {
     log: Log,
+    plan: Option<Arc<Plan>>,
     /// The flows that have been completed, if the room is limited.
     ranking: Option<Ranking>,
     /// The index of the shard's first port.
@@ -125,6 +131,7 @@ impl Recorder {
                     Log::new(&follow.conns, room.lasting.clone(), room.crossings / shards)
                 }
             },
+            plan: follow.plan.clone(),
             ranking: follow.room.as_ref().map(|room| Ranking::new(&room.slowest)),
             first: own.start,
             left: vec![follow.limit; follow.ports.len()],
@@ -132,6 +139,15 @@ impl Recorder {
             captures: vec![(Vec::new(), 0); follow.ports.len()],
             places,
         }
+    }
+
+    /// The senders and receivers of followed connections that may have begun at `now`, if the plan is known.
+    pub fn pairs(&self, now: Time) -> Option<BTreeSet<(HostId, HostId)>> {
+        let plan = self.plan.as_ref()?;
+        let conns = self.log.conns().map(|conn| plan.conn(conn));
+        let begun = conns
+            .filter(|conn| !matches!(plan.flow(conn.first.0).start, Start::At(at) if at > now));
+        Some(begun.map(|conn| (conn.src, conn.dst)).collect())
     }
 
     /// Whether all packets of a port are recorded.

@@ -6,13 +6,14 @@ use crate::journal::Recorder;
 use crate::line::{ColdState, Discipline, Line, Offer, PORT_MASK};
 use crate::network::Layout;
 use crate::node_events::{NodeEvent, NodeEvents};
+use crate::notes::Notes;
 use crate::notices::Notices;
 use crate::sample::Sampler;
 use slotline_net::aqm::Discipline as _;
 use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::{NodeId, PortId};
 use slotline_net::node::buffer::Buffer;
-use slotline_net::node::{Change, DropReason, Handover, Note, Payloads};
+use slotline_net::node::{Change, DropReason, Handover, Payloads};
 use slotline_net::time::Time;
 use std::sync::Arc;
 
@@ -47,8 +48,7 @@ pub(crate) struct Reports {
     pub completed: u64,
     /// Packets dropped, by reason.
     pub dropped: [u64; DropReason::COUNT],
-    /// The notes, with their times.
-    pub notes: Vec<(Time, Note)>,
+    pub notes: Notes,
     /// The data that hosts handed over to external applications, with its time.
     pub handovers: Vec<(Time, Handover)>,
 }

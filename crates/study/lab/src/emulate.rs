@@ -184,7 +184,7 @@ impl Run {
         let (graph, sampled) = (network.graph.clone(), network.sampled.clone());
         let scene = Scene::of(&loaded.scenario, job.scheme, graph, wiring, &plan, routes, sampled);
         if job.followed {
-            network.follow = Choice::capture(&scene, &loaded.scenario.measure).follow();
+            network.follow = Choice::capture(&scene, &loaded.scenario.measure).follow(&scene.plan);
         }
         let namespaces = namespaces(&self.hosts).map_err(failed)?;
         let named: Vec<(String, Ipv4Addr)> =

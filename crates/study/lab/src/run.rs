@@ -10,7 +10,7 @@ use slotline_net::node::host::Plan;
 use slotline_net::time::Time;
 use slotline_scenario::{EmulateSpec, EndWhen, Loaded, Scenario, ScenarioError};
 use slotline_schemes::ControlSpec;
-use slotline_sim::{Follow, Network, Options, Outcome, Watch};
+use slotline_sim::{FIRST_NOTES, Follow, Network, Options, Outcome, Watch};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -210,16 +210,13 @@ fn follows(scenario: &Scenario) -> bool {
     measure.why || !measure.follow.is_empty() || !measure.capture.is_empty()
 }
 
-/// The approximate number of circuits that are recorded in runs without recorded packets.
-const MOST_CIRCUITS: u64 = 1_000_000;
-
 /// The time until which the schedule of circuits is recorded if no flow is followed.
 fn noted_until(scenario: &Scenario, job: &Job) -> Time {
     if !(job.followed && scenario.measure.why) {
         return Time::ZERO;
     }
     let system = build::system(scenario, &scenario.scheme[job.scheme], job.seed);
-    system.ok().flatten().map_or(Time::ZERO, |system| system.recorded_span(MOST_CIRCUITS))
+    system.ok().flatten().map_or(Time::ZERO, |system| system.recorded_span(FIRST_NOTES as u64))
 }
 
 /// As [`one`], but a panic ends only this run.
@@ -372,7 +369,7 @@ fn follow(
     }
     drop(recorded);
     job.again.store(true, Ordering::Relaxed);
-    let (scene, mut outcome) = simulate(loaded, job, threads, |_, _| choice.follow())?;
+    let (scene, mut outcome) = simulate(loaded, job, threads, |_, plan| choice.follow(plan))?;
     if job.cancelled() {
         return Ok(());
     }

@@ -1,6 +1,7 @@
 //! Estimates the cost of running a scenario: packet-hops, processor time and size of the results.
 
 use super::memory::memory;
+use super::size::results;
 use super::survey::{DirectedLink, Load, Survey};
 use super::{several, span};
 use crate::follow::{HOPS_PER_SEGMENT, most_hops, room};
@@ -187,7 +188,7 @@ pub(super) fn sentences(
             each.join(", "),
             rough(Unit::Bytes, memory(survey, estimates, at_once))
         ),
-        format!("The results take about {}.", rough(Unit::Bytes, results(survey))),
+        format!("The results take about {}.", rough(Unit::Bytes, results(survey, estimates))),
     ]
 }
 
@@ -253,13 +254,6 @@ pub(super) fn all_recorded(survey: &Survey<'_>) -> bool {
 pub(super) fn followed(scenario: &Scenario) -> bool {
     let measure = &scenario.measure;
     measure.why || !measure.follow.is_empty() || !measure.capture.is_empty()
-}
-
-/// Bytes of the tables of flows, samples and ports, as text and as Parquet.
-fn results(survey: &Survey<'_>) -> f64 {
-    let runs = (survey.scenario.scheme.len() as u32 * survey.scenario.repeat) as f64;
-    let (flows, ports) = (survey.flows() as f64, survey.lanes.len() as f64);
-    100_000.0 + runs * (120.0 * flows + 60.0 * samples(survey) + 60.0 * ports)
 }
 
 /// A scenario with a quarter of a million packet-hops, to measure the speed of the machine.

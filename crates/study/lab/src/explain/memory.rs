@@ -9,6 +9,7 @@ use slotline_net::workload::{Carrier, Conn};
 use slotline_scenario::SchemeSpec;
 use slotline_scenario::port_names::ports_named;
 use slotline_schemes::ControlSpec;
+use slotline_sim::FIRST_NOTES;
 use std::collections::BTreeSet;
 
 /// Bytes for each packet-hop that is recorded.
@@ -19,6 +20,12 @@ const ROOM_USED: f64 = 0.72;
 
 /// Bytes of the results about a followed flow.
 const FOLLOWED_FLOW: f64 = 2_500.0;
+
+/// Bytes for each permission of a central scheduler that is kept to explain flows.
+const PERMISSION: f64 = 100.0;
+
+/// The share of [`FIRST_NOTES`] that is kept at most.
+const NOTES_KEPT: f64 = 1.5;
 
 /// Bytes for the program itself.
 const PROGRAM: f64 = 32e6;
@@ -37,7 +44,7 @@ const FLOW_OF_RUN: f64 = 80.0;
 const RUNNING_FLOW: [f64; 2] = [290.0, 65.0];
 
 /// Bytes for each sample of a run: of a port that is busy, and of a bump.
-const SAMPLE: [f64; 2] = [24.0, 60.0];
+const SAMPLE: [f64; 2] = [8.0, 60.0];
 
 /// Bytes of the network for each directed link, once for all runs.
 const LINK: f64 = 400.0;
@@ -178,7 +185,20 @@ fn recorded(survey: &Survey<'_>, estimates: &[Estimate], at_once: usize) -> f64 
         let hops = (e.hops * share).min(most);
         hops * RECORDED + survey.flows() as f64 * hops / e.hops.max(1.0) * FOLLOWED_FLOW
     };
-    largest(estimates.iter().map(bytes), at_once)
+    let of_notes =
+        |scheme| PERMISSION * permissions(survey, scheme).min(NOTES_KEPT * FIRST_NOTES as f64);
+    let each = estimates.iter().map(bytes).zip(&survey.scenario.scheme);
+    largest(each.map(|(bytes, scheme)| bytes + of_notes(scheme)), at_once)
+}
+
+/// The number of permissions that a central scheduler gives in a run, if there is one for each packet.
+pub(super) fn permissions(survey: &Survey<'_>, scheme: &SchemeSpec) -> f64 {
+    let (ControlSpec::Fastpass(_), Ok(transport)) = (&scheme.control, scheme.transport.build())
+    else {
+        return 0.0;
+    };
+    let packets = |conn| survey.load(conn, &transport).packets * survey.scale_of(conn);
+    tcp(survey).map(packets).sum()
 }
 
 /// The share of packets that belong to connections that can be followed, and the mean number of links that these

@@ -9,6 +9,7 @@ mod flow_level;
 mod hybrid;
 mod memory;
 mod schemes;
+mod size;
 mod survey;
 mod tdma;
 mod traffic;

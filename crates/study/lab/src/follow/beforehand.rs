@@ -42,10 +42,11 @@ impl Upcoming<'_> {
         if !self.measure.capture.is_empty() {
             return Follow::default();
         }
+        let follow = Follow { plan: Some(Arc::clone(self.plan)), ..Follow::default() };
         let certain = Chooser::of(self.plan, self.measure).conns;
         let lasting: Vec<u32> = certain.iter().copied().collect();
         if !self.measure.why {
-            return Follow { conns: lasting, ..Follow::default() };
+            return Follow { conns: lasting, ..follow };
         }
         let costs = costs(self.plan);
         let hops = all(&costs);
@@ -54,7 +55,7 @@ impl Upcoming<'_> {
             |(conn, cost): &(u32, u64)| *cost <= most_hops(hops) || certain.contains(conn);
         let (conns, costs): (Vec<u32>, Vec<u64>) = costs.into_iter().filter(possible).unzip();
         if costs.iter().sum::<u64>() <= room(hops) {
-            return Follow { conns, ..Follow::default() };
+            return Follow { conns, ..follow };
         }
         let traffic = &self.plan.traffic;
         if traffic.conns.iter().any(|conn| conn.count != 1) {
@@ -66,7 +67,7 @@ impl Upcoming<'_> {
         };
         let count = traffic.flows.len().div_ceil(100);
         let slowest = Slowest::new(Arc::clone(self.plan), self.ideals(), count);
-        Follow { conns, room: Some(Room { crossings, lasting, slowest }), ..Follow::default() }
+        Follow { conns, room: Some(Room { crossings, lasting, slowest }), ..follow }
     }
 
     /// By flow: its completion time in an empty network, in ps; empty if that does not matter.

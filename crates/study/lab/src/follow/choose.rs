@@ -11,6 +11,7 @@ use slotline_scenario::port_names::ports_named;
 use slotline_sim::Follow;
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
+use std::sync::Arc;
 
 /// The most packet-hops of one half of the followed flows, in large runs. Each takes 32 bytes.
 const MOST_HOPS: u64 = 750_000;
@@ -73,8 +74,9 @@ impl Choice {
     }
 
     /// The packets that the engine records.
-    pub fn follow(&self) -> Follow {
+    pub fn follow(&self, plan: &Arc<Plan>) -> Follow {
         Follow {
+            plan: Some(Arc::clone(plan)),
             conns: self.conns.clone(),
             ports: self.ports.clone(),
             limit: self.limit,

@@ -28,7 +28,7 @@ use slotline_net::frame::{Kind, Packet};
 use slotline_net::node::Note;
 use slotline_net::node::host::Plan;
 use slotline_net::time::Time;
-use slotline_sim::{Journal, Outcome};
+use slotline_sim::{FIRST_NOTES, Journal, Outcome};
 use std::mem::take;
 use trip::Traces;
 use walk::Noted;
@@ -59,9 +59,11 @@ pub fn record_followed(record: &mut RunRecord, choice: &Choice, scene: &Scene, r
     let Recorded { journal, notes, reached } = recorded;
     let noted =
         Noted { permits: Permits::of(&notes, reached.as_ps()), days: Days::of(&notes, scene) };
+    // Later permissions are known only where they are needed.
+    let complete_until = notes.get(FIRST_NOTES).map_or(Time::MAX, |(time, _)| *time);
     drop(notes);
     add_flows(record, choice, scene, &Traces::of(&journal, scene), &noted);
-    record.schedule = noted.permits.into_rows();
+    record.schedule = noted.permits.into_rows(complete_until);
     let rows = scene.rows();
     let captures = journal.captures.into_iter().zip(&choice.ports);
     record.captures = captures
@@ -102,7 +104,8 @@ fn add_flows(
 /// Adds the schedule until `until` of a run without recorded packets to `record`.
 pub fn record_schedule(record: &mut RunRecord, recorded: &Recorded, until: Time) {
     let noted = recorded.notes.partition_point(|(time, _)| *time < until);
-    record.schedule = Permits::of(&recorded.notes[..noted], recorded.reached.as_ps()).into_rows();
+    let permits = Permits::of(&recorded.notes[..noted], recorded.reached.as_ps());
+    record.schedule = permits.into_rows(Time::MAX);
 }
 
 /// A captured packet. `head` is the beginning of the real one, if there is one.

@@ -26,7 +26,7 @@ pub(super) struct Permits {
 impl Permits {
     /// Reads the permissions of a run that ended at `end` from `notes`, which are in order of time.
     pub fn of(notes: &[(Time, Note)], end: u64) -> Permits {
-        let mut permits = Permits::default();
+        let mut permits = Permits { rows: Vec::with_capacity(notes.len()), ..Permits::default() };
         for (time, note) in notes {
             permits.take(time.as_ps(), *note, end);
         }
@@ -126,9 +126,11 @@ impl Permits {
         (until - from).saturating_sub(within.map(overlap).sum())
     }
 
-    /// All permissions and circuits, in order of their start.
-    pub fn into_rows(self) -> Vec<ScheduleRow> {
-        let mut rows: Vec<ScheduleRow> = self.rows.into_iter().map(|(_, row)| row).collect();
+    /// The permissions and circuits that begin before `until`, in order of their start.
+    pub fn into_rows(self, until: Time) -> Vec<ScheduleRow> {
+        let begun = self.rows.partition_point(|(_, row)| row.from_ps < until.as_ps());
+        let mut rows: Vec<ScheduleRow> =
+            self.rows.into_iter().map(|(_, row)| row).take(begun).collect();
         rows.sort_unstable_by_key(|row| (row.from_ps, row.src, row.dst));
         rows
     }
@@ -187,7 +189,7 @@ mod tests {
                 let barred = (from..from + long).filter(|at| !permits(&notes, (src, dst), *at)).count();
                 prop_assert_eq!(all.barred((src, dst), from, from + long), barred as u64);
             }
-            let rows = all.into_rows();
+            let rows = all.into_rows(Time::MAX);
             prop_assert!(rows.is_sorted_by_key(|row| (row.from_ps, row.src, row.dst)));
         }
     }
