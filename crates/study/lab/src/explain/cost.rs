@@ -233,7 +233,7 @@ pub(super) fn samples(survey: &Survey<'_>) -> f64 {
 /// slowest ones.
 fn repeated(survey: &Survey<'_>) -> bool {
     let measure = &survey.scenario.measure;
-    let searches = || survey.traffic.conns.iter().all(|conn| conn.count == 1);
+    let searches = || survey.traffic.conns.iter().all(|conn| conn.count <= 1);
     !measure.capture.is_empty() || (measure.why && !all_recorded(survey) && !searches())
 }
 
@@ -247,7 +247,7 @@ pub(super) fn all_recorded(survey: &Survey<'_>) -> bool {
         tcp.map(|conn| (of_one(conn), of_one(conn) * survey.scale_of(conn))).collect();
     let all = hops.iter().map(|(_, all)| all).sum::<f64>() as u64;
     let possible = hops.iter().filter(|(one, _)| *one as u64 <= most_hops(all));
-    possible.map(|(_, all)| all).sum::<f64>() as u64 <= room(all)
+    possible.map(|(_, all)| all).sum::<f64>() as u64 <= room(all, survey.flows())
 }
 
 /// Whether packets of runs with the first seed are recorded.

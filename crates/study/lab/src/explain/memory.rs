@@ -178,7 +178,7 @@ fn tcp<'a>(survey: &'a Survey<'_>) -> impl Iterator<Item = &'a Conn> {
 fn recorded(survey: &Survey<'_>, estimates: &[Estimate], at_once: usize) -> f64 {
     let all = all_recorded(survey);
     let bytes = |e: &Estimate| {
-        let most = if all { most_hops(e.hops as u64) } else { room(e.hops as u64) } as f64;
+        let most = if all { most_hops(e.hops as u64) } else { room(e.hops as u64, survey.flows()) } as f64;
         let Some((share, links)) = followed_part(survey, most) else { return 0.0 };
         let crossed = (2.0 * links / HOPS_PER_SEGMENT as f64).min(1.0);
         let most = if all { f64::INFINITY } else { ROOM_USED * most * crossed };

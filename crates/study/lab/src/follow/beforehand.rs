@@ -11,9 +11,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// The packet-hops that the first pass of a run of `hops` records at most. With more, a run with `why = true` would take
-/// more than twice the memory of one without.
-pub(crate) fn room(hops: u64) -> u64 {
-    most_hops(hops) * 5 / 2
+/// more than twice the memory of one without. Each flow takes memory, too.
+pub(crate) fn room(hops: u64, flows: u64) -> u64 {
+    most_hops(hops) * 5 / 2 + 3 * flows
 }
 
 /// The same in a race, where it is known late which flows are behind.
@@ -54,7 +54,8 @@ impl Upcoming<'_> {
         let possible =
             |(conn, cost): &(u32, u64)| *cost <= most_hops(hops) || certain.contains(conn);
         let (conns, costs): (Vec<u32>, Vec<u64>) = costs.into_iter().filter(possible).unzip();
-        if costs.iter().sum::<u64>() <= room(hops) {
+        let room = room(hops, self.plan.traffic.flows.len() as u64);
+        if costs.iter().sum::<u64>() <= room {
             return Follow { conns, ..follow };
         }
         let traffic = &self.plan.traffic;
@@ -63,7 +64,7 @@ impl Upcoming<'_> {
         }
         let (conns, crossings) = match self.is_race() {
             true => (self.likely(certain, hops), room_for_race(hops)),
-            false => (conns, room(hops)),
+            false => (conns, room),
         };
         let count = traffic.flows.len().div_ceil(100);
         let slowest = Slowest::new(Arc::clone(self.plan), self.ideals(), count);
