@@ -67,8 +67,7 @@ impl<const AHEAD: bool> Sink for Outlet<'_, AHEAD> {
     fn note(&mut self, at: Time, note: Note) {
         // One for each packet under Fastpass, which only logs of real hosts need.
         if !matches!(note, Note::Timeslot { .. }) {
-            let Links { reports, recorder, .. } = &mut *self.links;
-            reports.notes.push(at, note, recorder.as_deref());
+            self.links.reports.notes.list.push((at, note));
         }
     }
     fn hand_over(&mut self, at: Time, what: Handover) {

@@ -7,6 +7,7 @@ use crate::links::Shared;
 use crate::network::{Layout, Network, Place, Queue};
 #[cfg(doc)]
 use crate::notes::FIRST_NOTES;
+use crate::notes::in_order;
 use crate::parallel::{self, Until, Watch};
 use crate::sample::Sampler;
 use crate::shard::{Part, Shard};
@@ -17,7 +18,6 @@ use slotline_net::id::NodeId;
 use slotline_net::node::buffer::Buffer;
 use slotline_net::node::host::{FlowResult, Host};
 use slotline_net::node::{DropReason, Node, Note, PacketAccount};
-use slotline_net::order::{ascending, ascending_large};
 use slotline_net::rng::mix64;
 use slotline_net::samples::Samples;
 use slotline_net::time::Time;
@@ -280,17 +280,9 @@ pub(crate) fn gather(mut shards: Vec<Shard>, reached: Time, threads: usize) -> O
         absorb(&mut outcome, shard);
     }
     outcome.samples.finish();
-    outcome.notes = in_order(&outcome.notes);
+    outcome.notes = in_order(std::mem::take(&mut outcome.notes));
     outcome.digest = digest(&outcome);
     outcome
-}
-
-/// The notes in order of time and host. There may be one for each packet.
-fn in_order(notes: &[(Time, Note)]) -> Vec<(Time, Note)> {
-    let by_host = ascending(notes.iter().map(|(_, note)| note.host().0));
-    let time = |at: &u32| notes[*at as usize].0.as_ps();
-    let by_time = ascending_large(by_host.iter().map(time).collect());
-    by_time.into_iter().map(|at| notes[by_host[at as usize] as usize]).collect()
 }
 
 fn absorb(outcome: &mut Outcome, shard: &mut Shard) {

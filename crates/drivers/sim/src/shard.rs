@@ -181,6 +181,7 @@ impl Shard {
         }
         self.items = items;
         self.links.calendar.give_back(taken);
+        self.links.reports.notes.end_window(self.links.recorder.as_deref());
     }
 
     /// Chains the events of each node. Returns the number of nodes that have any. Whether an event is the first of

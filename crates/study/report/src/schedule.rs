@@ -81,13 +81,15 @@ fn panel(scheme: usize, run: &RunRecord) -> GanttPanel {
     let end =
         run.engine.sim_time_ps.max(run.schedule.iter().map(|row| row.from_ps).max().unwrap_or(0));
     let hosts = busiest(&windows_of_hosts(run));
-    let mut windows = drawn(&run.schedule, &hosts, end);
-    let rows = give_lanes(&mut windows, &hosts);
-    let (bars, detail) = match windows.len() <= MOST {
-        true => (each(&windows), Spans::default()),
-        false => (summed_up(&windows, rows.len(), end), each(&windows[..DETAIL])),
+    let drawn = Drawn::of(&run.schedule, &hosts, end);
+    let (rows, row_of) = lanes(drawn.windows(), &hosts);
+    let windows = drawn.windows().zip(&row_of).map(|(window, row)| Window { row: *row, ..window });
+    let few = row_of.len() <= MOST;
+    let (bars, detail) = match few {
+        true => (each(windows), Spans::default()),
+        false => (summed_up(windows.clone(), rows.len(), end), each(windows.take(DETAIL))),
     };
-    let next = windows.get(DETAIL).filter(|_| windows.len() > MOST);
+    let next = drawn.windows().nth(DETAIL).filter(|_| !few);
     GanttPanel {
         scheme,
         end: seconds(end),
@@ -111,51 +113,63 @@ fn busiest(windows: &[usize]) -> Vec<u32> {
 /// A window that is drawn, in picoseconds.
 struct Window {
     /// The number of its host among those that are drawn, and then its row.
-    row: usize,
+    row: u32,
     from: u64,
     until: u64,
     dst: u32,
 }
 
-/// The windows of `hosts`, up to `end`.
-fn drawn(schedule: &[ScheduleRow], hosts: &[u32], end: u64) -> Vec<Window> {
-    let mut place = vec![None; hosts.last().map_or(0, |host| *host as usize + 1)];
-    (0..).zip(hosts).for_each(|(at, host)| place[*host as usize] = Some(at));
-    let window = |row: &ScheduleRow| {
-        let ScheduleRow { from_ps: from, until_ps, src, dst, .. } = *row;
-        let row = (*place.get(src as usize)?)?;
-        Some(Window { row, from, until: until_ps.min(end), dst })
-    };
-    schedule.iter().filter_map(window).collect()
+/// The windows that are drawn, of which there may be a million.
+struct Drawn<'a> {
+    schedule: &'a [ScheduleRow],
+    /// By host: its number among those that are drawn.
+    number: Vec<Option<u32>>,
+    end: u64,
 }
 
-/// Gives each window its row, and returns the host of each row. A host has as many rows as it has simultaneous windows,
-/// for example with several circuit switches; it has one row if that would be too many.
-fn give_lanes(windows: &mut [Window], hosts: &[u32]) -> Vec<u32> {
+impl Drawn<'_> {
+    fn of<'a>(schedule: &'a [ScheduleRow], hosts: &[u32], end: u64) -> Drawn<'a> {
+        let mut number = vec![None; hosts.last().map_or(0, |host| *host as usize + 1)];
+        (0..).zip(hosts).for_each(|(at, host)| number[*host as usize] = Some(at));
+        Drawn { schedule, number, end }
+    }
+
+    fn windows(&self) -> impl Iterator<Item = Window> + Clone {
+        self.schedule.iter().filter_map(|row| {
+            let ScheduleRow { from_ps: from, until_ps, src, dst, .. } = *row;
+            let row = (*self.number.get(src as usize)?)?;
+            Some(Window { row, from, until: until_ps.min(self.end), dst })
+        })
+    }
+}
+
+/// The host of each row, and the row of each window. A host has as many rows as it has simultaneous windows, for
+/// example with several circuit switches; it has one row if that would be too many.
+fn lanes(windows: impl Iterator<Item = Window> + Clone, hosts: &[u32]) -> (Vec<u32>, Vec<u32>) {
     let mut busy: Vec<Vec<u64>> = vec![vec![]; hosts.len()];
-    let lane = |window: &Window| {
-        let ends = &mut busy[window.row];
+    let lane = |window: Window| {
+        let ends = &mut busy[window.row as usize];
         let free = ends.iter().position(|end| *end <= window.from);
         let lane = free.unwrap_or(ends.len());
         ends.resize(ends.len().max(lane + 1), 0);
         ends[lane] = window.until;
-        lane
+        lane as u32
     };
-    let lanes: Vec<usize> = windows.iter().map(lane).collect();
+    let lanes: Vec<u32> = windows.clone().map(lane).collect();
     if busy.iter().map(Vec::len).sum::<usize>() > HOSTS {
-        return hosts.to_vec();
+        return (hosts.to_vec(), windows.map(|window| window.row).collect());
     }
     let rows: Vec<u32> =
         hosts.iter().zip(&busy).flat_map(|(host, ends)| vec![*host; ends.len()]).collect();
-    let first: Vec<usize> =
-        hosts.iter().map(|host| rows.partition_point(|row| row < host)).collect();
-    windows.iter_mut().zip(lanes).for_each(|(window, lane)| window.row = first[window.row] + lane);
-    rows
+    let first: Vec<u32> =
+        hosts.iter().map(|host| rows.partition_point(|row| row < host) as u32).collect();
+    let row = |(window, lane): (Window, u32)| first[window.row as usize] + lane;
+    (rows, windows.zip(lanes).map(row).collect())
 }
 
 impl Spans {
-    fn push(&mut self, row: usize, span: (u64, u64), to: i64, windows: u32, share: f64) {
-        self.row.push(row as u32);
+    fn push(&mut self, row: u32, span: (u64, u64), to: i64, windows: u32, share: f64) {
+        self.row.push(row);
         self.from.push(seconds(span.0));
         self.until.push(seconds(span.1));
         self.to.push(to);
@@ -165,10 +179,10 @@ impl Spans {
 }
 
 /// A bar for each window.
-fn each(windows: &[Window]) -> Spans {
+fn each(windows: impl Iterator<Item = Window>) -> Spans {
     let mut out = Spans::default();
     for Window { row, from, until, dst } in windows {
-        out.push(*row, (*from, *until), i64::from(*dst), 1, 1.0);
+        out.push(row, (from, until), i64::from(dst), 1, 1.0);
     }
     out
 }
@@ -183,25 +197,25 @@ struct Sum {
 }
 
 /// A bar for each row and interval with a permission.
-fn summed_up(windows: &[Window], rows: usize, end: u64) -> Spans {
+fn summed_up(windows: impl Iterator<Item = Window>, rows: usize, end: u64) -> Spans {
     let columns = (MOST / rows).clamp(2, 400);
     let width = end.div_ceil(columns as u64).max(1);
     // The last window may begin at the end.
     let mut sums = vec![Sum::default(); rows * (columns + 1)];
     for Window { row, from, until, dst } in windows {
-        let last = until.saturating_sub(1).max(*from) / width;
+        let last = until.saturating_sub(1).max(from) / width;
         for column in from / width..=last {
-            let sum = &mut sums[row * (columns + 1) + column as usize];
+            let sum = &mut sums[row as usize * (columns + 1) + column as usize];
             let bounds = (column * width, (column + 1) * width);
-            sum.open += (*until).min(bounds.1).saturating_sub((*from).max(bounds.0));
+            sum.open += until.min(bounds.1).saturating_sub(from.max(bounds.0));
             sum.windows += 1;
-            let to = i64::from(*dst);
+            let to = i64::from(dst);
             sum.to = Some(if sum.to.is_none_or(|before| before == to) { to } else { -1 });
         }
     }
     let mut out = Spans::default();
     for (at, sum) in sums.iter().enumerate().filter(|(_, sum)| sum.windows > 0) {
-        let (row, column) = (at / (columns + 1), (at % (columns + 1)) as u64);
+        let (row, column) = ((at / (columns + 1)) as u32, (at % (columns + 1)) as u64);
         let span = (column * width, ((column + 1) * width).min(end));
         let share = sum.open as f64 / (span.1 - span.0).max(1) as f64;
         out.push(row, span, sum.to.unwrap_or(-1), sum.windows, share.min(1.0));

@@ -44,7 +44,7 @@ const FLOW_OF_RUN: f64 = 80.0;
 const RUNNING_FLOW: [f64; 2] = [290.0, 65.0];
 
 /// Bytes for each sample of a run: of a port that is busy, and of a bump.
-const SAMPLE: [f64; 2] = [8.0, 60.0];
+const SAMPLE: [f64; 2] = [5.0, 60.0];
 
 /// Bytes of the network for each directed link, once for all runs.
 const LINK: f64 = 400.0;
@@ -178,7 +178,8 @@ fn tcp<'a>(survey: &'a Survey<'_>) -> impl Iterator<Item = &'a Conn> {
 fn recorded(survey: &Survey<'_>, estimates: &[Estimate], at_once: usize) -> f64 {
     let all = all_recorded(survey);
     let bytes = |e: &Estimate| {
-        let most = if all { most_hops(e.hops as u64) } else { room(e.hops as u64, survey.flows()) } as f64;
+        let most =
+            if all { most_hops(e.hops as u64) } else { room(e.hops as u64, survey.flows()) } as f64;
         let Some((share, links)) = followed_part(survey, most) else { return 0.0 };
         let crossed = (2.0 * links / HOPS_PER_SEGMENT as f64).min(1.0);
         let most = if all { f64::INFINITY } else { ROOM_USED * most * crossed };

@@ -12,9 +12,10 @@ type Pair = (HostId, HostId);
 /// The permissions of each pair of hosts. There may be one for each packet, so that all are in one list.
 #[derive(Default)]
 pub(super) struct Permits {
-    /// Permissions and circuits, in order of their start. A permission has the number of its pair. Circuits are between
-    /// racks, and do not restrict hosts.
-    rows: Vec<(Option<u32>, ScheduleRow)>,
+    /// Permissions and circuits, in order of their start.
+    rows: Vec<ScheduleRow>,
+    /// By row: the number of its pair; [`NO_PAIR`] for circuits, which are between racks and do not restrict hosts.
+    pair_of: Vec<u32>,
     /// By sending host: its destinations in order, with the numbers of the pairs.
     numbers: Vec<Vec<(HostId, u32)>>,
     /// By pair: its last row.
@@ -23,14 +24,17 @@ pub(super) struct Permits {
     by_pair: (Vec<u32>, Vec<usize>),
 }
 
+const NO_PAIR: u32 = u32::MAX;
+
 impl Permits {
     /// Reads the permissions of a run that ended at `end` from `notes`, which are in order of time.
     pub fn of(notes: &[(Time, Note)], end: u64) -> Permits {
-        let mut permits = Permits { rows: Vec::with_capacity(notes.len()), ..Permits::default() };
+        let mut permits = Permits::default();
+        permits.rows.reserve_exact(notes.len());
+        permits.pair_of.reserve_exact(notes.len());
         for (time, note) in notes {
             permits.take(time.as_ps(), *note, end);
         }
-        permits.rows.retain(|(pair, row)| pair.is_none() || row.from_ps < row.until_ps);
         permits.by_pair = permits.arranged();
         permits
     }
@@ -39,10 +43,10 @@ impl Permits {
         match note {
             Note::Permitted { host, dst, until, rate } => {
                 let number = self.renew((host, dst), now);
-                self.push(Some(number), (host, dst), (now, until.as_ps().min(end)), rate);
+                self.push(number, (host, dst), (now, until.as_ps().min(end)), rate);
             }
             Note::Circuit { host, dst, until } => {
-                self.push(None, (host, dst), (now, until.as_ps().min(end)), None);
+                self.push(NO_PAIR, (host, dst), (now, until.as_ps().min(end)), None);
             }
             Note::Withdrawn { host, dst } => {
                 if let Some(number) = self.number((host, dst)) {
@@ -61,10 +65,11 @@ impl Permits {
         }
     }
 
-    fn push(&mut self, pair: Option<u32>, ends: Pair, span: (u64, u64), rate: Option<Rate>) {
+    fn push(&mut self, pair: u32, ends: Pair, span: (u64, u64), rate: Option<Rate>) {
         let ((src, dst), (from_ps, until_ps)) = (ends, span);
         let rate_bps = rate.map_or(0, |rate| rate.0);
-        self.rows.push((pair, ScheduleRow { from_ps, until_ps, src: src.0, dst: dst.0, rate_bps }));
+        self.rows.push(ScheduleRow { from_ps, until_ps, src: src.0, dst: dst.0, rate_bps });
+        self.pair_of.push(pair);
     }
 
     /// Ends the last permission of a pair, if it has any. The next row is its last one. Returns its number.
@@ -96,17 +101,17 @@ impl Permits {
 
     /// Ends the last permission of a pair at `now` at the latest.
     fn close(&mut self, number: u32, now: u64) {
-        let row = &mut self.rows[self.last[number as usize]].1;
+        let row = &mut self.rows[self.last[number as usize]];
         row.until_ps = row.until_ps.min(now);
     }
 
+    /// The rows of each pair, in order, and where those of a pair begin.
     fn arranged(&self) -> (Vec<u32>, Vec<usize>) {
         let pairs = self.last.len();
-        let number = |(pair, _): &(Option<u32>, _)| pair.map_or(pairs, |pair| pair as usize);
         let mut first = vec![0; pairs + 2];
-        self.rows.iter().for_each(|row| first[number(row) + 1] += 1);
+        self.pair_of.iter().for_each(|pair| first[pairs.min(*pair as usize) + 1] += 1);
         (1..first.len()).for_each(|pair| first[pair] += first[pair - 1]);
-        (ascending(self.rows.iter().map(|row| number(row) as u32)), first)
+        (ascending(self.pair_of.iter().copied()), first)
     }
 
     /// Whether there was a central scheduler.
@@ -118,7 +123,7 @@ impl Permits {
     pub fn barred(&self, pair: Pair, from: u64, until: u64) -> u64 {
         let (rows, first) = &self.by_pair;
         let range = self.number(pair).map_or(0..0, |at| first[at as usize]..first[at as usize + 1]);
-        let (rows, row) = (&rows[range], |at: &u32| &self.rows[*at as usize].1);
+        let (rows, row) = (&rows[range], |at: &u32| &self.rows[*at as usize]);
         let next = rows.partition_point(|at| row(at).until_ps <= from);
         let overlap =
             |row: &ScheduleRow| row.until_ps.min(until).saturating_sub(row.from_ps.max(from));
@@ -126,11 +131,12 @@ impl Permits {
         (until - from).saturating_sub(within.map(overlap).sum())
     }
 
-    /// The permissions and circuits that begin before `until`, in order of their start.
+    /// The permissions and circuits that begin before `until`, in order of their start. Those that were withdrawn when they
+    /// began are left out.
     pub fn into_rows(self, until: Time) -> Vec<ScheduleRow> {
-        let begun = self.rows.partition_point(|(_, row)| row.from_ps < until.as_ps());
-        let mut rows: Vec<ScheduleRow> =
-            self.rows.into_iter().map(|(_, row)| row).take(begun).collect();
+        let mut rows = self.rows;
+        rows.truncate(rows.partition_point(|row| row.from_ps < until.as_ps()));
+        rows.retain(|row| row.from_ps < row.until_ps);
         rows.sort_unstable_by_key(|row| (row.from_ps, row.src, row.dst));
         rows
     }
