@@ -53,15 +53,17 @@ fn gcd(a: u32, b: u32) -> u32 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
+/// Until when windows were recorded, in ps, if that is before the end of the run.
+fn recorded_until(run: &RunRecord) -> Option<u64> {
+    let last = run.schedule.iter().map(|row| row.until_ps).max()?;
+    (run.schedule.len() > PART && last < run.engine.sim_time_ps).then_some(last)
+}
+
 /// A note if only a part of the schedule was recorded.
 fn up_to(run: &RunRecord) -> String {
-    let last = run.schedule.iter().map(|row| row.until_ps).max().unwrap_or(0);
-    match run.schedule.len() > PART && last < run.engine.sim_time_ps {
-        true => {
-            format!(" Windows that began up to {:.3} ms were recorded.", last as f64 * 1e-9)
-        }
-        false => String::new(),
-    }
+    recorded_until(run).map_or(String::new(), |last| {
+        format!(" Windows that began up to {:.3} ms were recorded.", last as f64 * 1e-9)
+    })
 }
 
 /// The number of windows of each host.
@@ -78,8 +80,8 @@ fn senders(run: &RunRecord) -> usize {
 }
 
 fn panel(scheme: usize, run: &RunRecord) -> GanttPanel {
-    let end =
-        run.engine.sim_time_ps.max(run.schedule.iter().map(|row| row.from_ps).max().unwrap_or(0));
+    let last = run.schedule.iter().map(|row| row.from_ps).max().unwrap_or(0);
+    let end = recorded_until(run).unwrap_or(run.engine.sim_time_ps).max(last);
     let hosts = busiest(&windows_of_hosts(run));
     let drawn = Drawn::of(&run.schedule, &hosts, end);
     let (rows, row_of) = lanes(drawn.windows(), &hosts);
@@ -277,6 +279,16 @@ mod tests {
         let exact = 29_999.0 * 8e-6 + (panel.end - 29_999.0 * 1e-5);
         assert!((open / exact - 1.0).abs() < 0.01, "{open} {exact}");
         assert!((panel.detail_until - 0.015).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_part_is_drawn_up_to_its_end() {
+        let mut set = scheduled(PART as u64 + 2);
+        set.runs[2].schedule.pop();
+        let last = set.runs[2].schedule[PART].until_ps;
+        set.runs[2].engine.sim_time_ps = 2 * last;
+        assert_eq!(drawn(&set).end, seconds(last));
+        assert!(up_to(&set.runs[2]).contains("were recorded"));
     }
 
     /// The first host of a rack represents it, and each rack has a colour of its own.
