@@ -132,7 +132,7 @@ fn step(key: &str) -> Option<Step> {
 /// One row per permission to send.
 pub static SCHEDULE: Table<ScheduleRow> = Table {
     name: "schedule",
-    meaning: "One row per span of time in which a central scheduler permitted a host to send: the first million, about.",
+    meaning: "One row per span of time in which a central scheduler permitted a host to send. Only about the first million are kept.",
     csv: true,
     rows: |run, range| Cow::Borrowed(&run.schedule[range]),
     len: |run| run.schedule.len(),
