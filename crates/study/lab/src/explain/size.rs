@@ -26,8 +26,11 @@ impl Row {
 /// Bytes of the report and of other files.
 const REPORT: f64 = 200e3;
 
-/// Bytes about followed flows for each packet-hop of a run, and the most for a run.
-const FOLLOWED: Row = Row(6.0, 1.2e6);
+/// Bytes about followed flows for each packet-hop of a run.
+const FOLLOWED_HOP: f64 = 6.0;
+
+/// The most bytes about followed flows of a run.
+const FOLLOWED_MOST: f64 = 1.2e6;
 
 /// Bytes of all files.
 pub(super) fn results(survey: &Survey<'_>, estimates: &[Estimate]) -> f64 {
@@ -38,7 +41,7 @@ pub(super) fn results(survey: &Survey<'_>, estimates: &[Estimate]) -> f64 {
     if !followed(survey.scenario) {
         return REPORT + tables;
     }
-    let about_flows = estimates.iter().map(|run| (run.hops * FOLLOWED.0).min(FOLLOWED.1));
+    let about_flows = estimates.iter().map(|run| (run.hops * FOLLOWED_HOP).min(FOLLOWED_MOST));
     let permitted = |scheme| permissions(survey, scheme).min(FIRST_NOTES as f64);
     let schedule = PERMISSION.of(schemes.iter().map(permitted).sum());
     REPORT + tables + about_flows.sum::<f64>() + schedule
