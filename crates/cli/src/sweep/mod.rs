@@ -46,7 +46,7 @@ fn run(options: &SweepOptions, prepared: Prepared) -> Result<ExitCode> {
     let shard = part.shard;
     // The folder is written first, so that no point runs whose result could not be saved.
     let folder = store::write_part(&options.out, &part)?;
-    store::clear_drafts(&options.out);
+    store::clear_remains(&options.out);
     let stopped = pool::run(options, &mut part, todo)?;
     store::write_part(&options.out, &part)?;
     let failed = failures(&part);

@@ -208,7 +208,7 @@ impl Pool<'_> {
             return Ok(Outcome { point, state: State::Done, message: None });
         }
         if status.signal().is_some() {
-            store::clear_drafts(&self.options.out);
+            store::clear_remains(&self.options.out);
         }
         let given_up = self.lives.stopped();
         let state = if given_up { State::Missing } else { State::Failed };

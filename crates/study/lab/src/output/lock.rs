@@ -107,6 +107,16 @@ fn age(root: &Path, path: &Path) -> Option<Duration> {
     now.ok()?.duration_since(then).ok()
 }
 
+/// Removes a lock whose holder has ended on this machine without removing it.
+pub fn clear_if_gone(path: &Path) {
+    if let Ok(holder) = fs::read_to_string(path)
+        && is_gone(&holder)
+    {
+        // A lock that cannot be removed is stale, and does no harm.
+        drop(clear(path, &holder));
+    }
+}
+
 /// Moves a stale lock away. If another process replaced it by a new lock in the meantime, that lock is put back.
 fn clear(path: &Path, stale: &str) -> io::Result<()> {
     let aside = path.with_extension(format!("stale.{}", holder()));
@@ -131,6 +141,19 @@ mod tests {
         drop(fs::remove_dir_all(&path));
         fs::create_dir_all(&path).unwrap();
         path
+    }
+
+    #[test]
+    fn the_lock_of_an_ended_process_is_cleared() {
+        let path = folder("ended").join(".x.lock");
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        child.wait().unwrap();
+        fs::write(&path, format!("{}.{}", host(), child.id())).unwrap();
+        clear_if_gone(&path);
+        assert!(!path.exists());
+        fs::write(&path, holder()).unwrap();
+        clear_if_gone(&path);
+        assert!(path.exists());
     }
 
     #[test]

@@ -20,12 +20,15 @@ pub fn is_done(root: &Path, id: &str, resolved: &str) -> Result<bool, OutputErro
     }
 }
 
-/// Removes drafts that killed processes of this machine left, unless they have complete runs of a point that is not
-/// done.
-pub fn clear_drafts(root: &Path) {
+/// Removes locks and drafts that killed processes of this machine left, except drafts that have complete runs of a point
+/// that is not done.
+pub fn clear_remains(root: &Path) {
     let Ok(entries) = fs::read_dir(root) else { return };
     for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or("");
+        if name.starts_with('.') && name.ends_with(".lock") {
+            lock::clear_if_gone(&path);
+        }
         let draft = name.strip_prefix('.').and_then(|name| name.strip_suffix(".partial"));
         let Some((id, holder)) = draft.and_then(|draft| draft.split_once('.')) else { continue };
         let is_needed = || has_runs(&path) && !root.join(id).exists();
