@@ -59,8 +59,9 @@ pub fn record_followed(record: &mut RunRecord, choice: &Choice, scene: &Scene, r
     let Recorded { journal, notes, reached } = recorded;
     let noted =
         Noted { permits: Permits::of(&notes, reached.as_ps()), days: Days::of(&notes, scene) };
-    // Later permissions are known only where they are needed.
-    let complete_until = notes.get(FIRST_NOTES).map_or(Time::MAX, |(time, _)| *time);
+    // Later permissions are known only where they are needed, and which of them depends on the number of threads.
+    let last = notes.get(FIRST_NOTES - 1).filter(|_| notes.len() > FIRST_NOTES);
+    let complete_until = last.map_or(Time::MAX, |(time, _)| *time);
     drop(notes);
     add_flows(record, choice, scene, &Traces::of(&journal, scene), &noted);
     record.schedule = noted.permits.into_rows(complete_until);
