@@ -66,6 +66,12 @@ impl TrafficBuilder {
         TrafficBuilder { sampling: Sampling::of(most), ..TrafficBuilder::new(hosts) }
     }
 
+    /// Makes at most `most` flows of a workload whose flows are all drawn in the same way: more of them would not show another
+    /// error.
+    pub fn drawing(self, most: u64) -> TrafficBuilder {
+        TrafficBuilder { sampling: self.sampling.drawing(most), ..self }
+    }
+
     /// As [`sample`](TrafficBuilder::sample), of traffic whose flows are already counted: files are read only as far as
     /// the sample needs them.
     pub fn counted_sample(hosts: u32, most: u64, counts: &[Count]) -> TrafficBuilder {
@@ -103,7 +109,13 @@ impl TrafficBuilder {
         self.sampling.thinned(flows, all)
     }
 
-    /// Ends the sequences of a workload. Some of them may have fewer flows than in a run.
+    /// The number of flows to make of a workload whose flows are all drawn in the same way, if a run has at most `most`, and
+    /// `expected` on average.
+    pub(super) fn drawn(&self, most: u64, expected: u64) -> u64 {
+        self.sampling.drawn(most, expected)
+    }
+
+    /// Ends a workload that may have fewer flows than it has announced.
     pub(super) fn end_thinned(&mut self) {
         self.sampling.end_thinned(self.flows.len() as u64);
     }

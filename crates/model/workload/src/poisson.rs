@@ -175,13 +175,15 @@ impl Generate for Poisson {
         let end = self.end(job)?;
         let most = self.flows.map_or(u64::MAX, u64::from);
         let expected = end.since(self.start).as_ps() as f64 / gap;
-        job.out.check_room("load", most.min(expected as u64))?;
+        let announced = most.min(expected as u64);
+        job.out.check_room("load", announced)?;
         if expected < FEW {
             job.out.note(few(expected));
         }
         let mut at = self.start.as_ps() as f64;
         let mut open = BTreeMap::new();
-        for _ in 0..most {
+        let made = job.out.drawn(most, announced);
+        for _ in 0..made {
             at += job.rng.exponential(gap);
             if at >= end.as_ps() as f64 {
                 break;
@@ -190,6 +192,9 @@ impl Generate for Poisson {
             let bytes = Bytes(sizes.sample(&mut job.rng));
             let conn = self.conn(job, pair, &mut open)?;
             job.send(conn, bytes, Start::At(Time::ps(at as u64)), None)?;
+        }
+        if made < most {
+            job.out.end_thinned();
         }
         Ok(())
     }

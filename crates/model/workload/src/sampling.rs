@@ -21,6 +21,8 @@ pub struct Count {
 pub(super) struct Sampling {
     /// The largest number of flows that are kept of each workload, if there is a limit.
     most: Option<u64>,
+    /// The largest number of flows that are made of a workload whose flows are all drawn in the same way, if there is a limit.
+    most_drawn: Option<u64>,
     /// The first flow of the current workload.
     first: u64,
     /// The number of flows that the current workload has announced, plus all earlier flows.
@@ -36,6 +38,18 @@ impl Sampling {
     /// Keeps the first `most` flows of each workload.
     pub(super) fn of(most: u64) -> Sampling {
         Sampling { most: Some(most), ..Sampling::default() }
+    }
+
+    /// Makes at most `most` flows of a workload whose flows are all drawn in the same way.
+    pub(super) fn drawing(self, most: u64) -> Sampling {
+        Sampling { most_drawn: Some(most), ..self }
+    }
+
+    /// The number of flows to make of a workload whose flows are all drawn in the same way, if a run has at most `most`, and
+    /// `expected` on average.
+    pub(super) fn drawn(&self, most: u64, expected: u64) -> u64 {
+        // Where a run may have as few, all are made, so that their number is known.
+        self.most_drawn.filter(|few| expected / 2 > *few).map_or(most, |few| few.min(most))
     }
 
     /// Takes the number of all flows from an earlier sample of the same traffic.
@@ -144,7 +158,7 @@ impl Sampling {
         }
     }
 
-    /// Ends the sequences of a workload. Some of them may have fewer flows than in a run.
+    /// Ends a workload that may have fewer flows than it has announced.
     pub(super) fn end_thinned(&mut self, flows: u64) {
         self.full = self.announced > flows;
     }

@@ -3,6 +3,7 @@
 mod busiest;
 pub mod circuits;
 mod facts;
+mod totals;
 
 pub use busiest::{busiest_port, queues_in_use};
 pub use facts::Chosen;
@@ -89,13 +90,13 @@ fn value(metric: Metric, facts: &Facts<'_>) -> Option<Measured> {
         Metric::QctMean => mean(facts.query_times()),
         Metric::QctP99 => percentile(facts.query_times().to_vec(), 99),
         Metric::Makespan => facts.makespan(),
-        Metric::Goodput => facts.goodput(|_| true),
+        Metric::Goodput => facts.goodput(),
         Metric::GoodputPerFlow => mean(facts.rates()),
-        Metric::GoodputTcp => facts.goodput_of_kind(false),
-        Metric::GoodputUdp => facts.goodput_of_kind(true),
+        Metric::GoodputTcp => facts.goodput_by_kind()[0],
+        Metric::GoodputUdp => facts.goodput_by_kind()[1],
         Metric::Fairness => jain(facts.rates()),
-        Metric::Retransmissions => facts.sum(|flow| flow.retransmits),
-        Metric::Timeouts => facts.sum(|flow| flow.timeouts),
+        Metric::Retransmissions => facts.of_tcp(|totals| totals.retransmits),
+        Metric::Timeouts => facts.of_tcp(|totals| totals.timeouts),
         Metric::Drops => count(run.census.lost()),
         Metric::Loss => ratio(run.census.lost(), run.census.sent),
         Metric::Marks => count(run.marks()),
@@ -116,8 +117,8 @@ fn value(metric: Metric, facts: &Facts<'_>) -> Option<Measured> {
             run.over(counters::net::BUMP_WITHIN_2_MTU, counters::net::BUMP_ESTIMATES).map(exact)
         }
         Metric::LimiterQueueMax => run.counted(counters::net::LIMITER_QUEUE_MOST).and_then(count),
-        Metric::Completed => facts.tally(|flow| flow.finished()),
-        Metric::Unfinished => facts.tally(|flow| flow.started() && !flow.finished()),
+        Metric::Completed => facts.of_tcp(|totals| totals.tcp.flows - totals.tcp.unfinished),
+        Metric::Unfinished => facts.of_tcp(|totals| totals.tcp.unfinished),
         Metric::NotStarted => facts.never_began(),
     }
 }

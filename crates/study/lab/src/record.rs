@@ -33,6 +33,7 @@ impl Window {
     }
 
     /// Whether `t_ps` is in the window.
+    #[inline]
     pub fn contains(&self, t_ps: u64) -> bool {
         (self.from_ps..self.until_ps).contains(&t_ps)
     }

@@ -28,6 +28,10 @@ fn others_have_flows(
 /// The largest number of flows of a run in which flows can be followed by their numbers.
 const MOST_NUMBERED: u64 = 1 << 22;
 
+/// The number of flows to make of a workload whose flows are all drawn in the same way. An error of its parameters shows in the
+/// first one.
+const DRAWN: u64 = 1_000;
+
 /// Generates the traffic of the first seed to find the errors of generators and traces, and keeps only the sizes of
 /// `flows`.
 pub(super) fn check(
@@ -38,8 +42,10 @@ pub(super) fn check(
     flows: &mut Vec<FlowSize>,
 ) -> (Vec<Fit>, Vec<Count>) {
     let hosts = graph.hosts.len() as u32;
-    let (mut made, mut out) =
-        generated(scenario, graph, files, TrafficBuilder::sample(hosts, SAMPLE));
+    let surveyed = scenario.scheme.iter().any(|scheme| fit::system(scenario, scheme).is_some());
+    let all = TrafficBuilder::sample(hosts, SAMPLE);
+    let sample = if surveyed { all } else { all.drawing(DRAWN) };
+    let (mut made, mut out) = generated(scenario, graph, files, sample);
     let counts = out.counts().to_vec();
     if made.iter().all(Result::is_ok) && !scenario.measure.follow.is_empty() {
         // Flows to follow are named by number, so all flows are needed.
@@ -53,7 +59,6 @@ pub(super) fn check(
     }
     if made.iter().all(Result::is_ok) {
         notes.extend_from_slice(out.notes());
-        let surveyed = scenario.scheme.iter().any(|scheme| fit::system(scenario, scheme).is_some());
         // A part of many flows need not be arranged if nobody asks for it.
         if surveyed || out.is_whole() {
             let traffic = out.finish_sample().map_err(|e| SpecError::new("workload", e.message));

@@ -1,5 +1,6 @@
 //! Tables as CSV (RFC 4180, one line feed per line).
 
+use super::digits;
 use super::table::{Cell, Column, Table, port_name};
 use crate::record::{NEVER, RunRecord};
 use std::borrow::Cow;
@@ -91,22 +92,14 @@ impl<R> Cell<R> {
             Cell::Node(port) => text(port_name(run, port(row), true)),
             Cell::Port(port) => text(port_name(run, port(row), false)),
             Cell::Text(get, _) => text(get(row)),
-            Cell::Seed => count(run.seed, out),
-            Cell::Number => count(number as u64, out),
+            Cell::Seed => digits::push(run.seed, out),
+            Cell::Number => digits::push(number as u64, out),
             Cell::Maybe(get, _) if get(row) == NEVER => {}
-            Cell::Count(get, _) | Cell::Maybe(get, _) => count(get(row), out),
+            Cell::Count(get, _) | Cell::Maybe(get, _) => digits::push(get(row), out),
             Cell::Flag(get, _) if get(row) => out.extend_from_slice(b"true"),
             Cell::Flag(..) => out.extend_from_slice(b"false"),
         }
     }
-}
-
-/// Adds a number.
-pub(super) fn count(value: u64, out: &mut Vec<u8>) {
-    if value < 10 {
-        return out.push(b'0' + value as u8);
-    }
-    out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
 }
 
 /// A field as text. Spreadsheets interpret text that begins with one of these characters as a formula, unless an

@@ -11,6 +11,7 @@ mod chunk;
 pub mod columns;
 mod csv;
 mod deltas;
+mod digits;
 mod estimates;
 mod faults;
 mod followed;

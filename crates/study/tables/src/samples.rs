@@ -1,8 +1,9 @@
 //! Samples of ports, as a table of the result.
 
 use super::columns::Filled;
-use super::csv::{Beginning, Lines, count, quoted};
+use super::csv::{Beginning, Lines, quoted};
 use super::deltas::Deltas;
+use super::digits;
 use super::shared::Shared;
 use super::table::{Cell, Column, Table, TableAbout, fit, port_name};
 use super::tables::{AnyTable, PORT_INDEX, field, node, port, scheme, seed};
@@ -97,7 +98,7 @@ fn write_lines(
         end.clear();
         for value in [repeated.queue_bytes, repeated.tx_bytes, series.port.into()] {
             end.push(b',');
-            count(value, &mut end);
+            digits::push(value, &mut end);
         }
         for turn in repeated.turns {
             [&beginning[..], times.of_number(turn), &names, &end]
@@ -128,7 +129,7 @@ impl Texts {
     fn of(numbers: &[u64]) -> Texts {
         let mut text = Vec::new();
         let end = |number: &u64| {
-            count(*number, &mut text);
+            digits::push(*number, &mut text);
             text.len()
         };
         let ends = numbers.iter().map(end).collect();

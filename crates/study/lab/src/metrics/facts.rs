@@ -1,6 +1,7 @@
 //! The quantities from which metrics are computed: a run's flows and queues, with their means and ranks.
 
 use super::Measured;
+use super::totals::{Group, Totals};
 use super::{busiest_port, queues_in_use};
 use crate::record::{FlowRow, NEVER, RunRecord, Window};
 use std::cell::OnceCell;
@@ -28,6 +29,7 @@ pub(super) struct Facts<'a> {
     pub run: &'a RunRecord,
     window: Window,
     chosen: Chosen,
+    totals: OnceCell<Totals>,
     times: OnceCell<Vec<Measured>>,
     slowdowns: OnceCell<Vec<Measured>>,
     query_times: OnceCell<Vec<Measured>>,
@@ -40,7 +42,8 @@ impl<'a> Facts<'a> {
         let none = OnceCell::new;
         let (times, slowdowns, query_times, rates, queue) =
             (none(), none(), none(), none(), none());
-        Facts { run, window, chosen, times, slowdowns, query_times, rates, queue }
+        let totals = OnceCell::new();
+        Facts { run, window, chosen, totals, times, slowdowns, query_times, rates, queue }
     }
     /// The flows that count: they began in the window.
     fn flows(&self) -> impl Iterator<Item = &'a FlowRow> {
@@ -51,9 +54,6 @@ impl<'a> Facts<'a> {
     fn all(&self) -> impl Iterator<Item = &'a FlowRow> {
         let chosen = self.chosen;
         self.run.flows.iter().filter(move |flow| chosen.has(flow))
-    }
-    fn tcp(&self) -> impl Iterator<Item = &'a FlowRow> {
-        self.flows().filter(|flow| !flow.udp)
     }
     /// All but requests.
     fn transfers(&self) -> impl Iterator<Item = &'a FlowRow> {
@@ -95,9 +95,6 @@ impl<'a> Facts<'a> {
         let (start, end, at_least) = all?;
         Some(Measured { value: seconds(end.saturating_sub(start)), at_least })
     }
-    pub fn makespan(&self) -> Option<Measured> {
-        self.span(self.tcp())
-    }
     /// Query completion times of all exchanges that began. An exchange is unfinished while a flow of it
     /// has not begun.
     pub fn query_times(&self) -> &[Measured] {
@@ -118,17 +115,26 @@ impl<'a> Facts<'a> {
             .filter_map(|flows| self.span(flows.iter().copied()))
             .collect()
     }
-    pub fn goodput(&self, wanted: impl Fn(&FlowRow) -> bool) -> Option<Measured> {
-        let chosen = self.transfers().filter(|flow| wanted(flow));
-        let one = |flow: &FlowRow| (flow.start_ps, self.end_ps(flow), flow.delivered_bytes);
-        let all = chosen.map(one).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1), a.2 + b.2));
-        let (start, end, bytes) = all?;
-        bit_rate(bytes, end.saturating_sub(start))
+    /// The sums over all flows.
+    fn totals(&self) -> &Totals {
+        let end_ps = self.run.engine.sim_time_ps;
+        self.totals.get_or_init(|| Totals::of(self.all(), self.window, end_ps))
     }
-    /// The goodput of UDP or TCP flows, if there are both; otherwise it would equal the goodput.
-    pub fn goodput_of_kind(&self, udp: bool) -> Option<Measured> {
-        let mixed = self.flows().any(|flow| flow.udp) && self.tcp_transfers().next().is_some();
-        if mixed { self.goodput(|flow| flow.udp == udp) } else { None }
+    /// The time of all TCP flows together.
+    pub fn makespan(&self) -> Option<Measured> {
+        let tcp = self.totals().tcp;
+        let span = Measured { value: seconds(tcp.span()), at_least: tcp.unfinished > 0 };
+        (tcp.flows > 0).then_some(span)
+    }
+    pub fn goodput(&self) -> Option<Measured> {
+        let totals = self.totals();
+        goodput(&totals.tcp_transfers.with(totals.udp_transfers))
+    }
+    /// The goodput of TCP flows and of streams of datagrams, if there are both; otherwise it would equal the goodput.
+    pub fn goodput_by_kind(&self) -> [Option<Measured>; 2] {
+        let Totals { tcp_transfers, udp_transfers, .. } = self.totals();
+        let is_mixed = tcp_transfers.flows > 0 && udp_transfers.flows > 0;
+        [tcp_transfers, udp_transfers].map(|group| goodput(group).filter(|_| is_mixed))
     }
     /// Goodput of each flow.
     pub fn rates(&self) -> &[Measured] {
@@ -137,18 +143,14 @@ impl<'a> Facts<'a> {
         };
         self.rates.get_or_init(|| self.transfers().filter_map(rate).collect())
     }
-    pub fn sum(&self, of: impl Fn(&FlowRow) -> u32) -> Option<Measured> {
-        self.tcp().next()?;
-        count(self.tcp().map(|flow| u64::from(of(flow))).sum())
-    }
-    pub fn tally(&self, wanted: impl Fn(&FlowRow) -> bool) -> Option<Measured> {
-        self.tcp().next()?;
-        count(self.tcp().filter(|flow| wanted(flow)).count() as u64)
+    /// A count of TCP flows, if there are any in the window.
+    pub fn of_tcp(&self, number: impl Fn(&Totals) -> u64) -> Option<Measured> {
+        let totals = self.totals();
+        (totals.tcp.flows > 0).then(|| exact(number(totals) as f64))
     }
     pub fn never_began(&self) -> Option<Measured> {
-        let tcp = || self.all().filter(|flow| !flow.udp);
-        tcp().next()?;
-        count(tcp().filter(|flow| !flow.started()).count() as u64)
+        let totals = self.totals();
+        (totals.all_tcp > 0).then(|| exact(totals.not_started as f64))
     }
     pub fn busiest_queue(&self) -> &[Measured] {
         self.queue.get_or_init(|| self.queue_in_use())
@@ -175,6 +177,10 @@ pub(super) fn count(n: u64) -> Option<Measured> {
 }
 pub(super) fn ratio(part: u64, whole: u64) -> Option<Measured> {
     (whole > 0).then(|| exact(part as f64 / whole as f64))
+}
+/// The rate at which the data of flows arrived.
+fn goodput(group: &Group) -> Option<Measured> {
+    bit_rate(group.delivered, group.span()).filter(|_| group.flows > 0)
 }
 fn bit_rate(bytes: u64, ps: u64) -> Option<Measured> {
     (ps > 0).then(|| exact(bytes as f64 * 8.0 / seconds(ps)))
