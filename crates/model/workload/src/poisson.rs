@@ -203,7 +203,7 @@ impl Generate for Poisson {
 #[cfg(test)]
 mod tests {
     use super::super::testing::{digest, endless, fabric, made, refusal};
-    use super::super::{Traffic, WorkloadSpec};
+    use super::super::{Count, Setting, Traffic, TrafficBuilder, WorkloadSpec};
     use super::*;
     use proptest::prelude::*;
     use slotline_base::units::Rate;
@@ -324,6 +324,28 @@ mod tests {
         assert_eq!((each.flows.len(), each.conns.len()), (1_000, 1_000));
         let shared = traffic(Poisson { persistent: true, hosts: Hosts::Count(3), ..thousand });
         assert_eq!((shared.flows.len(), shared.conns.len()), (1_000, 6));
+    }
+
+    /// Where a run may have as few flows, all are made.
+    #[test]
+    fn few_flows_that_are_drawn_are_the_first_ones() {
+        let fabric = fabric();
+        let files = |_: &str| Err("no file".to_string());
+        let setting = Setting { fabric: &fabric, horizon: Time::MAX, seed: 1, files: &files };
+        let some = |most: u64| {
+            let mut out = TrafficBuilder::sample(64, 100_000).drawing(most);
+            WorkloadSpec::Poisson(spec())
+                .generate(0, &setting, &mut out)
+                .expect("a valid workload");
+            (out.counts()[0], out.finish_sample().expect("flows"))
+        };
+        let ((count, few), whole) = (some(20), traffic(spec()));
+        let times = starts(&few);
+        assert_eq!((count.made, times.len()), (20, 20));
+        assert_eq!(times, starts(&whole)[..20]);
+        let all = whole.flows.len() as u64;
+        assert!(count.all.abs_diff(all) < all / 5, "{} of {all}", count.all);
+        assert_eq!(some(all).0, Count { made: all, all });
     }
 
     #[test]
