@@ -140,14 +140,21 @@ impl Links {
     /// it must stay in its place until it has started.
     #[inline(always)]
     pub(crate) fn departure(&self, at: usize, len: u16, now: u64) -> Option<Departure> {
+        let departure = self.departure_after_all(at, len, now);
+        let Departure { sends, arrival: (time, to), .. } = departure;
+        let stays = self.lines[at].discipline() == Discipline::Pulled
+            && (!sends.waits || (self.is_mine(to) && self.calendar.is_near(time)));
+        stays.then_some(departure)
+    }
+
+    /// The departure of a packet of `len` bytes that is sent after all others of the port.
+    #[inline(always)]
+    pub(crate) fn departure_after_all(&self, at: usize, len: u16, now: u64) -> Departure {
         let line = &self.lines[at];
-        let (busy, start) = (line.is_busy(now), line.free_at.max(now));
+        let (waits, start) = (line.is_busy(now), line.free_at.max(now));
         let end = start + line.time_for(len);
-        let arrival = line.arrival(end);
-        let stays = line.discipline() == Discipline::Pulled
-            && (!busy || (self.is_mine(arrival.1) && self.calendar.is_near(arrival.0)));
-        let sends = Sends { start: Time::ps(start), end: Time::ps(end), waits: busy };
-        stays.then_some(Departure { at, sends, arrival })
+        let sends = Sends { start: Time::ps(start), end: Time::ps(end), waits };
+        Departure { at, sends, arrival: line.arrival(end) }
     }
 
     /// Puts a packet that was admitted into the calendar. Its departure is reported to the switch later, if it waits.

@@ -6,7 +6,7 @@
 
 use crate::departure::{Departs, Source, leaving};
 use crate::item::Item;
-use crate::line::PORT_MASK;
+use crate::line::{Discipline, PORT_MASK};
 use crate::links::own;
 use crate::node_events::NodeEvent;
 use crate::shard::Shard;
@@ -161,7 +161,8 @@ impl Shard {
         let at = (index - self.links.first_port) as usize;
         let line = &self.links.lines[at];
         let busy_until = line.free_at;
-        if busy_until <= now || !line.is_armed() {
+        let asks = line.is_armed() && line.discipline() == Discipline::Pulled;
+        if busy_until <= now || !asks {
             return;
         }
         let Some(drained) = node.drained(port, Time::ps(busy_until)) else { return };
@@ -171,7 +172,7 @@ impl Shard {
         }
         while let Some(stored) = node.give_away(port, Time::ps(self.links.lines[at].free_at)) {
             let leaving = Leaving::of(&stored);
-            let Some(departure) = self.links.departure(at, leaving.len, now) else { return };
+            let departure = self.links.departure_after_all(at, leaving.len, now);
             let (source, payloads) = (Source::Made(stored.packet), self.effects.payloads());
             self.links.send_ahead((&mut *node, port), &departure, &source, 0, leaving, payloads);
         }

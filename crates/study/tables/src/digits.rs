@@ -26,9 +26,9 @@ pub(crate) fn push(value: u64, out: &mut Vec<u8>) {
 fn digits(value: u32) -> u64 {
     // Two numbers below 10,000, then four below 100, then eight digits. The products are quotients for all of these.
     let fours = u64::from(value / 10_000) | u64::from(value % 10_000) << 32;
-    let hundreds = (fours * 5_243 >> 19) & 0x7f_0000_007f;
+    let hundreds = ((fours * 5_243) >> 19) & 0x7f_0000_007f;
     let twos = hundreds | (fours - hundreds * 100) << 16;
-    let tens = (twos * 103 >> 10) & 0x000f_000f_000f_000f;
+    let tens = ((twos * 103) >> 10) & 0x000f_000f_000f_000f;
     tens | (twos - tens * 10) << 8
 }
 

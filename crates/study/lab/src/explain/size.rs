@@ -46,3 +46,54 @@ pub(super) fn results(survey: &Survey<'_>, estimates: &[Estimate]) -> f64 {
     let schedule = PERMISSION.of(schemes.iter().map(permitted).sum());
     REPORT + tables + about_flows.sum::<f64>() + schedule
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::explain::cost::estimates;
+    use crate::output;
+    use crate::record::RunSet;
+    use crate::run::Jobs;
+    use slotline_scenario::Scenario;
+    use std::fs;
+
+    /// The estimate of a scenario's results without reports, and their size.
+    fn both(name: &str, rest: &str) -> (f64, f64) {
+        let text = format!(
+            "name = \"{name}\"\nfabric = {{ kind = \"leaf-spine\", leaves = 4, spines = 2, hosts-per-leaf = 4 }}\n{rest}"
+        );
+        let loaded = Scenario::parse(format!("{name}.toml").as_ref(), text);
+        let loaded = loaded.unwrap_or_else(|error| panic!("{error}"));
+        let survey = Survey::of(&loaded).expect("a scenario");
+        let estimate = results(&survey, &estimates(&survey, 1.0)) - REPORT;
+        let set = RunSet::new(&loaded, Jobs::of(&loaded).run(&loaded, 1).expect("runs"));
+        let root =
+            std::env::temp_dir().join(format!("slotline-size-{name}-{}", std::process::id()));
+        let folder = output::write(&set, &root, false, &[]).expect("results");
+        let files = fs::read_dir(folder).expect("a folder").flatten();
+        let bytes: u64 = files.map(|file| file.metadata().map_or(0, |about| about.len())).sum();
+        fs::remove_dir_all(root).expect("it is ours");
+        (estimate, bytes as f64)
+    }
+
+    #[test]
+    fn estimates_are_near_the_size_of_results() {
+        let poisson = "[[workload]]\nkind = \"poisson\"\nsizes = \"googlerpc\"\nload = 0.3\n[[scheme]]\nname = \"s\"\n";
+        let cases = [
+            ("flows", format!("end = {{ at = \"3ms\" }}\nmeasure = {{ why = false }}\n{poisson}")),
+            ("followed", format!("end = {{ at = \"3ms\" }}\n{poisson}")),
+            (
+                "samples",
+                format!(
+                    "end = {{ at = \"3ms\", when = \"time\" }}\nmeasure = {{ why = false, sample = \"1us\" }}\n{poisson}"
+                ),
+            ),
+            ("schedule", format!("end = {{ at = \"3ms\" }}\n{poisson}control = \"fastpass\"\n")),
+        ];
+        for (name, rest) in cases {
+            let (estimate, size) = both(name, &rest);
+            println!("{name}: {estimate:.0} of {size:.0} bytes, {:.2}", estimate / size);
+            assert!((0.5..2.0).contains(&(estimate / size)), "{name}: {estimate} of {size} bytes");
+        }
+    }
+}
