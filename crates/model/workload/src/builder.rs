@@ -111,7 +111,7 @@ impl TrafficBuilder {
 
     /// The number of flows to make of a workload whose flows are all drawn in the same way, if a run has at most `most`, and
     /// `expected` on average.
-    pub(super) fn drawn(&self, most: u64, expected: u64) -> u64 {
+    pub(super) fn drawn(&mut self, most: u64, expected: u64) -> u64 {
         self.sampling.drawn(most, expected)
     }
 
@@ -120,7 +120,7 @@ impl TrafficBuilder {
         self.sampling.end_thinned(self.flows.len() as u64);
     }
 
-    /// Whether no flow was left out.
+    /// Whether no flow was left out, unless it is drawn in the same way as those that were made.
     pub fn is_whole(&self) -> bool {
         self.sampling.is_whole()
     }

@@ -203,7 +203,7 @@ impl Generate for Poisson {
 #[cfg(test)]
 mod tests {
     use super::super::testing::{digest, endless, fabric, made, refusal};
-    use super::super::{Count, Setting, Traffic, TrafficBuilder, WorkloadSpec};
+    use super::super::{Carrier, Count, Setting, Traffic, TrafficBuilder, WorkloadSpec};
     use super::*;
     use proptest::prelude::*;
     use slotline_base::units::Rate;
@@ -337,15 +337,21 @@ mod tests {
             WorkloadSpec::Poisson(spec())
                 .generate(0, &setting, &mut out)
                 .expect("a valid workload");
-            (out.counts()[0], out.finish_sample().expect("flows"))
+            (out.counts()[0], out)
         };
-        let ((count, few), whole) = (some(20), traffic(spec()));
-        let times = starts(&few);
+        let flows = |out: TrafficBuilder| out.finish_sample().expect("flows");
+        let ((count, mut few), whole) = (some(20), traffic(spec()));
+        let times = starts(&flows(few.clone()));
         assert_eq!((count.made, times.len()), (20, 20));
         assert_eq!(times, starts(&whole)[..20]);
         let all = whole.flows.len() as u64;
         assert!(count.all.abs_diff(all) < all / 5, "{} of {all}", count.all);
         assert_eq!(some(all).0, Count { made: all, all });
+        // A flow of another workload that never starts is found.
+        let never = Start::After { trigger: few.trigger(HostId(0), 1), delay: Time::ZERO };
+        let conn = few.connect(HostId(0), HostId(1), Carrier::Tcp, 0).expect("a connection");
+        few.flow(conn, 1, never, None, 1).expect("a flow");
+        assert!(few.finish_sample().is_err());
     }
 
     #[test]

@@ -29,6 +29,10 @@ pub(super) struct Sampling {
     announced: u64,
     /// Whether flows of the current workload were left out.
     full: bool,
+    /// Whether these are drawn in the same way as those that were made.
+    drawn: bool,
+    /// Whether other flows of a workload that has ended were left out.
+    lacks: bool,
     counts: Vec<Count>,
     /// The counts of all workloads, if they are known from an earlier sample.
     known: Option<Vec<Count>>,
@@ -47,9 +51,11 @@ impl Sampling {
 
     /// The number of flows to make of a workload whose flows are all drawn in the same way, if a run has at most `most`, and
     /// `expected` on average.
-    pub(super) fn drawn(&self, most: u64, expected: u64) -> u64 {
+    pub(super) fn drawn(&mut self, most: u64, expected: u64) -> u64 {
         // Where a run may have as few, all are made, so that their number is known.
-        self.most_drawn.filter(|few| expected / 2 > *few).map_or(most, |few| few.min(most))
+        let few = self.most_drawn.filter(|few| expected / 2 > *few);
+        self.drawn = few.is_some();
+        few.unwrap_or(most)
     }
 
     /// Takes the number of all flows from an earlier sample of the same traffic.
@@ -72,14 +78,14 @@ impl Sampling {
         self.full
     }
 
-    /// Whether no flow of any workload was left out.
+    /// Whether no flow of any workload was left out, unless it is drawn in the same way as those that were made.
     pub(super) fn is_whole(&self) -> bool {
-        self.counts.iter().all(|count| count.made == count.all)
+        !self.lacks
     }
 
     /// Begins another workload.
     pub(super) fn begin(&mut self, flows: u64) {
-        (self.first, self.announced, self.full) = (flows, 0, false);
+        (self.first, self.announced, self.full, self.drawn) = (flows, 0, false, false);
     }
 
     /// Ends workload `group`, whose generator returned `made`. A full sample is not an error.
@@ -104,6 +110,7 @@ impl Sampling {
         let groups = self.counts.len().max(usize::from(group) + 1);
         self.counts.resize(groups, Count::default());
         self.counts[usize::from(group)] = Count { made, all };
+        self.lacks |= made != all && !self.drawn;
         Ok(())
     }
 
