@@ -92,7 +92,6 @@ mod tests {
         ];
         for (name, rest) in cases {
             let (estimate, size) = both(name, &rest);
-            println!("{name}: {estimate:.0} of {size:.0} bytes, {:.2}", estimate / size);
             assert!((0.5..2.0).contains(&(estimate / size)), "{name}: {estimate} of {size} bytes");
         }
     }

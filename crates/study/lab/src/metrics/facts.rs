@@ -45,19 +45,18 @@ impl<'a> Facts<'a> {
         let totals = OnceCell::new();
         Facts { run, window, chosen, totals, times, slowdowns, query_times, rates, queue }
     }
-    /// The flows that count: they began in the window.
-    fn flows(&self) -> impl Iterator<Item = &'a FlowRow> {
-        let window = self.window;
-        self.all().filter(move |flow| flow.started() && window.contains(flow.start_ps))
-    }
     /// The chosen flows, even if they began at another time or never.
     fn all(&self) -> impl Iterator<Item = &'a FlowRow> {
         let chosen = self.chosen;
         self.run.flows.iter().filter(move |flow| chosen.has(flow))
     }
-    /// All but requests.
+    /// The flows that count, without requests: they began in the window.
     fn transfers(&self) -> impl Iterator<Item = &'a FlowRow> {
-        self.flows().filter(|flow| !flow.request)
+        let window = self.window;
+        let counts = move |flow: &&FlowRow| {
+            flow.started() && window.contains(flow.start_ps) && !flow.request
+        };
+        self.all().filter(counts)
     }
     fn tcp_transfers(&self) -> impl Iterator<Item = &'a FlowRow> {
         self.transfers().filter(|flow| !flow.udp)
