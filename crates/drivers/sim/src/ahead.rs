@@ -113,7 +113,7 @@ impl Shard {
     /// Looks up the ports by which packets of this window leave, and loads the state of all of them, so that cache misses
     /// overlap.
     #[inline]
-    pub fn look_up(&mut self, id: usize, switch: &Switch, items: &mut [Item]) {
+    fn look_up(&mut self, id: usize, switch: &Switch, items: &mut [Item]) {
         let links = &mut self.links;
         if links.shared.changes {
             return;

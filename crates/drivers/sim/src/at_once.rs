@@ -24,7 +24,7 @@ impl Shard {
         let id = self.first_node + at;
         let own_slot = self.links.shared.layout.own(id);
         let base = self.links.shared.layout.first[id];
-        self.look_up(id, switch, items);
+        self.expect_ports(id, switch, items);
         for item in items {
             let Some((time, to)) = self.links.arrival_at(item.position, own_slot) else { continue };
             self.switch_events(at, switch, time);
@@ -39,6 +39,29 @@ impl Shard {
             }
         }
         self.switch_events(at, switch, u64::MAX);
+    }
+
+    /// Looks up the ports by which packets of this window leave, and loads or requests the state of all of them and of those that
+    /// are free, so that cache misses overlap.
+    #[inline]
+    fn expect_ports(&mut self, id: usize, switch: &Switch, items: &mut [Item]) {
+        let links = &mut self.links;
+        if links.shared.changes {
+            return;
+        }
+        let (first, own) = (links.shared.layout.first[id], links.shared.layout.own(id));
+        let (mut latest, row) = (0, switch.row());
+        for item in items {
+            let packet = &links.calendar.get(item.position).packet;
+            let out = Switch::exit_by(&row, packet);
+            item.out = out.map_or(NONE, |out| u32::from(out.0));
+            // An event of a free port has its number.
+            let port = if item.port() == own { packet.seq } else { item.out };
+            let state = switch.expect(item.port() - first, port);
+            let line = links.lines.get((first - links.first_port).wrapping_add(port) as usize);
+            latest = latest.max(line.map_or(0, |line| line.free_at) ^ state);
+        }
+        links.latest = latest;
     }
 
     /// Sends the next packet of the port that is free at `event`, if priorities and pauses alone select it. Otherwise

@@ -8,7 +8,7 @@ use crate::links::{Links, own};
 use slotline_net::frame::Packet;
 use slotline_net::id::PortId;
 use slotline_net::node::Payloads;
-use slotline_net::node::egress::{Foreseen, Leaving, Passage, Sends, Stored};
+use slotline_net::node::egress::{Leaving, Passage, Sends, Stored};
 use slotline_net::node::switch::Switch;
 use slotline_net::time::Time;
 
@@ -222,7 +222,9 @@ impl Links {
             recorder.note_ahead(at, line, packet, (waits, time), now);
         }
         if !foreseen.is_reported {
-            return self.send_unreported(at, item, &foreseen, payloads);
+            line.count(packet.len);
+            self.send_at_once((time, to), item.position, foreseen.flags, payloads);
+            return foreseen.passage();
         }
         let position = self.calendar.push_again(item.position, time, to, foreseen.flags);
         let ahead = Ahead { start: foreseen.waits_until.as_ps(), position, leaving };
@@ -232,22 +234,33 @@ impl Links {
         foreseen.passage()
     }
 
-    /// Sends a packet that does not wait, and arrives at another shard or far ahead.
-    #[cold]
-    fn send_unreported(
+    /// Sends the packet at `position`, whose departure has been counted.
+    #[inline(always)]
+    fn send_at_once(
         &mut self,
-        at: usize,
-        item: &Item,
-        foreseen: &Foreseen,
+        (time, to): (u64, u32),
+        position: u32,
+        flags: u8,
         payloads: &mut Payloads,
-    ) -> Passage {
-        let packet = self.calendar.get(item.position).packet;
-        let line = &mut self.lines[at];
-        line.count(packet.len);
-        let (time, to) = line.arrival(line.free_at);
-        let packet = Packet { flags: packet.flags | foreseen.flags, ..packet };
-        self.deliver(time, to, &packet, payloads);
-        foreseen.passage()
+    ) {
+        if self.is_mine(to) {
+            self.calendar.push_again(position, time, to, flags);
+        } else {
+            self.send_out((time, to), position, flags, payloads);
+        }
+    }
+
+    /// Sends the packet at `position` to another shard.
+    #[inline(never)]
+    fn send_out(
+        &mut self,
+        (time, to): (u64, u32),
+        position: u32,
+        flags: u8,
+        payloads: &mut Payloads,
+    ) {
+        let packet = self.calendar.get(position).packet;
+        self.deliver(time, to, &Packet { flags: packet.flags | flags, ..packet }, payloads);
     }
 
     /// Adds a packet when there is no space: what has started is forgotten.

@@ -4,7 +4,7 @@ use crate::item::NONE;
 use crate::network::Place;
 use crate::shard::Shard;
 use slotline_net::frame::{Kind, Packet};
-use slotline_net::node::host::Host;
+use slotline_net::node::host::{Host, STEPS};
 
 /// With fewer connections their state is in the cache anyway.
 const MANY_CONNECTIONS: usize = 1 << 13;
@@ -23,12 +23,23 @@ impl Shard {
         }
     }
 
-    /// Requests the state of connections whose first segments arrive in this window at one of the first `active` nodes with
-    /// events. What is requested in one step is found with what was requested in the step before.
-    pub fn expect_segments(&mut self, active: usize) {
+    /// Requests the state of the hosts after `next`, which is about to be called, of the first `hosts` active nodes.
+    #[inline]
+    pub fn expect_hosts(&self, next: usize, hosts: usize) {
+        for step in 0..STEPS {
+            let after = self.active[..hosts].get(next + STEPS - step);
+            if let Some(host) = after.and_then(|at| self.host(*at)) {
+                host.expect(step);
+            }
+        }
+    }
+
+    /// Requests the state of connections whose first segments arrive in this window at one of the first `hosts` active nodes.
+    /// What is requested in one step is found with what was requested in the step before.
+    pub fn expect_segments(&mut self, hosts: usize) {
         let mut firsts = std::mem::take(&mut self.first_segments);
         firsts.clear();
-        for &at in &self.active[..active] {
+        for &at in &self.active[..hosts] {
             let Some(host) = self.host(at) else { continue };
             for packet in self.packets(at).filter(|packet| is_first(packet)) {
                 host.expect_connection(packet.flow);

@@ -56,7 +56,9 @@ pub(crate) struct Shard {
     /// By node: its last event of the window. `chain` links it to the others.
     pub last: Vec<u32>,
     pub chain: Vec<u32>,
-    /// Nodes with events in the window, with space for one more.
+    /// Whether each node is a host.
+    is_host: Vec<bool>,
+    /// Nodes with events in the window: hosts from the beginning on, others from the end on. There is space for two more.
     pub active: Vec<u32>,
     /// Whether hosts have so many connections that their state is expected.
     pub expects: bool,
@@ -74,6 +76,7 @@ impl Shard {
             first_node: part.nodes.start,
             routes: vec![part.routes; count],
             in_epoch: vec![0; part.lines.len()],
+            is_host: part.places.iter().map(|place| matches!(place, Place::Host(_))).collect(),
             places: part.places,
             next_samples: window_of(shared.sampler.first(), windows),
             first_turn: 0,
@@ -88,7 +91,7 @@ impl Shard {
             leftover: Vec::new(),
             last: vec![NONE; count],
             chain: Vec::new(),
-            active: vec![0; count + 1],
+            active: vec![0; count + 2],
             expects: false,
             first_segments: Vec::new(),
             items: Vec::new(),
@@ -165,28 +168,35 @@ impl Shard {
     pub fn process(&mut self, window: u64, windows: Windows) {
         self.links.advance(window, windows);
         let taken = self.links.calendar.take();
-        let active = self.chain_by_node(&taken);
+        let (hosts, others) = self.chain_by_node(&taken);
         self.events += u64::from(taken.len);
         if self.expects {
-            self.expect_segments(active);
+            self.expect_segments(hosts);
         }
         let mut items = std::mem::take(&mut self.items);
         if window == self.next_samples.1 {
             self.handle_sampled(&mut items, windows);
         }
-        for next in 0..active {
-            let at = self.active[next] as usize;
-            self.collect(at, &mut items);
-            self.handle(at, &mut items);
+        for next in 0..hosts {
+            if !self.expects {
+                self.expect_hosts(next, hosts);
+            }
+            self.collect(self.active[next] as usize, &mut items);
+            self.call_host(self.active[next] as usize, &items);
+        }
+        for next in others..self.active.len() {
+            self.collect(self.active[next] as usize, &mut items);
+            self.handle(self.active[next] as usize, &mut items);
         }
         self.items = items;
         self.links.calendar.give_back(taken);
         self.links.reports.notes.end_window(self.links.recorder.as_deref());
     }
 
-    /// Chains the events of each node. Returns the number of nodes that have any. Whether an event is the first of
-    /// its node cannot be predicted, so that the code does not branch on it.
-    fn chain_by_node(&mut self, taken: &Taken) -> usize {
+    /// Chains the events of each node. Returns the number of hosts that have any, and the index of the first of the other nodes
+    /// in `active`. Whether an event is the first of its node, and whether that is a host, cannot be predicted, so that the
+    /// code does not branch on it.
+    fn chain_by_node(&mut self, taken: &Taken) -> (usize, usize) {
         let calendar = &self.links.calendar;
         if self.chain.len() < calendar.capacity() {
             self.chain.resize(calendar.capacity(), NONE);
@@ -194,18 +204,21 @@ impl Shard {
         let node_of = &self.links.shared.layout.node[..];
         let (chain, last) = (&mut self.chain[..], &mut self.last[..]);
         let first = self.first_node as u32;
-        let mut count = 0;
+        let (mut hosts, mut next) = (0, self.active.len() - 1);
         for positions in calendar.positions(taken) {
             for position in positions {
                 let to = calendar.get(position).to & PORT_MASK;
                 let at = node_of[to as usize] - first;
                 let before = std::mem::replace(&mut last[at as usize], position);
                 chain[position as usize] = before;
-                self.active[count] = at;
-                count += usize::from(before == NONE);
+                let (is_first, is_host) = (before == NONE, self.is_host[at as usize]);
+                self.active[hosts] = at;
+                self.active[next] = at;
+                hosts += usize::from(is_first & is_host);
+                next -= usize::from(is_first & !is_host);
             }
         }
-        count
+        (hosts, next + 1)
     }
 
     /// Puts a node's events of the window into `items`, in the order (time, port).
@@ -245,9 +258,9 @@ impl Shard {
         let place = std::mem::replace(&mut self.places[at], Place::Switch);
         match place {
             Place::Switch => self.handle_plain_in_order(at, items),
-            Place::Host(mut host) => {
-                self.handle_host(at, &mut host, items);
+            Place::Host(host) => {
                 self.places[at] = Place::Host(host);
+                self.call_host(at, items);
             }
             Place::Node(mut node) => {
                 match any_switch(&mut *node).filter(|_| !self.links.ahead.is_empty()) {
@@ -261,6 +274,15 @@ impl Shard {
                 }
                 self.places[at] = Place::Node(node);
             }
+        }
+    }
+
+    /// Calls the host at `at` with its events of this window, in order.
+    #[inline]
+    fn call_host(&mut self, at: usize, items: &[Item]) {
+        if let Place::Host(mut host) = std::mem::replace(&mut self.places[at], Place::Switch) {
+            self.handle_host(at, &mut host, items);
+            self.places[at] = Place::Host(host);
         }
     }
 

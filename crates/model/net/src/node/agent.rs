@@ -54,6 +54,9 @@ pub trait Agent: Send {
     }
     /// Control packets created, and all packets held now. `consumed` stays zero, because the host counts it.
     fn account(&self) -> PacketAccount;
+    /// Requests the state that a call needs, with [`prefetch_value`](crate::prefetch::prefetch_value). There are three steps, each of
+    /// which finds it with what was requested in the step before. The call comes after the last.
+    fn expect(&self, _step: usize) {}
     /// Adds the agent's counters.
     fn add_counters(&self, _counters: &mut Counters) {}
 }

@@ -100,6 +100,13 @@ impl ClassQueues {
         Some(item)
     }
 
+    /// Requests the packet that leaves next, if no class is paused.
+    #[inline(always)]
+    pub fn expect<T>(&self, pool: &Pool<T>) {
+        let highest = self.waiting.checked_ilog2().unwrap_or(0);
+        pool.expect(self.queues[highest as usize].first);
+    }
+
     /// Takes the first packet of a class, if it has one and is not paused.
     pub fn pop_class<'a, T>(&mut self, class: u8, pool: &'a mut Pool<T>) -> Option<&'a T>
     where

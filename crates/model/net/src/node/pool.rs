@@ -1,28 +1,30 @@
 //! Memory for the packets that wait in the queues of one node.
 
+use crate::prefetch::prefetch;
+
 /// Items in places that are used again, the last free one first, so that they stay in the cache. An item may be linked
 /// to the one behind it.
 #[derive(Clone, Debug)]
 pub struct Pool<T> {
-    slots: Vec<Slot<T>>,
-    /// The first free place; free places are linked.
+    items: Vec<Place<T>>,
+    /// By place, the one that follows it, of the same queue or also free. They are apart from the items, so that an item that
+    /// nobody reads is not read for them.
+    next: Vec<u32>,
+    /// The first free place.
     free: u32,
     held: u32,
 }
 
-/// A place: one cache line for a packet with its times.
+/// One cache line for a packet with its times.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
-struct Slot<T> {
-    item: T,
-    next: u32,
-}
+struct Place<T>(T);
 
 const NONE: u32 = u32::MAX;
 
 impl<T> Default for Pool<T> {
     fn default() -> Pool<T> {
-        Pool { slots: Vec::new(), free: NONE, held: 0 }
+        Pool { items: Vec::new(), next: Vec::new(), free: NONE, held: 0 }
     }
 }
 
@@ -37,39 +39,46 @@ impl<T> Pool<T> {
     pub fn keep(&mut self, item: T) -> u32 {
         self.held += 1;
         let place = self.free;
-        let Some(slot) = self.slots.get_mut(place as usize) else { return self.grow(item) };
-        self.free = slot.next;
-        slot.item = item;
+        let Some(kept) = self.items.get_mut(place as usize) else { return self.grow(item) };
+        kept.0 = item;
+        self.free = self.next[place as usize];
         place
     }
 
     #[cold]
     #[inline(never)]
     fn grow(&mut self, item: T) -> u32 {
-        self.slots.push(Slot { item, next: NONE });
-        self.slots.len() as u32 - 1
+        self.items.push(Place(item));
+        self.next.push(NONE);
+        self.next.len() as u32 - 1
     }
 
     /// The item at `place` is followed by the one at `next`.
     #[inline]
     pub fn link(&mut self, place: u32, next: u32) {
-        self.slots[place as usize].next = next;
+        self.next[place as usize] = next;
     }
 
     /// Frees `place`. Returns the item that was there, and the place of the one that followed it.
     #[inline(always)]
     pub fn release(&mut self, place: u32) -> (&T, u32) {
         self.held -= 1;
-        let slot = &mut self.slots[place as usize];
-        let next = std::mem::replace(&mut slot.next, self.free);
+        let next = std::mem::replace(&mut self.next[place as usize], self.free);
         self.free = place;
-        (&slot.item, next)
+        (&self.items[place as usize].0, next)
+    }
+
+    /// Requests the item at `place`, which is needed soon, and the place of the next item to be added.
+    #[inline(always)]
+    pub fn expect(&self, place: u32) {
+        prefetch(&self.items, place);
+        prefetch(&self.items, self.free);
     }
 
     /// The items from one place to another that follows it.
     pub fn from_to(&self, first: u32, last: u32) -> impl Iterator<Item = &T> {
-        let next = move |at: &u32| (*at != last).then(|| self.slots[*at as usize].next);
-        std::iter::successors(Some(first), next).map(|at| &self.slots[at as usize].item)
+        let next = move |at: &u32| (*at != last).then(|| self.next[*at as usize]);
+        std::iter::successors(Some(first), next).map(|at| &self.items[at as usize].0)
     }
 }
 

@@ -12,6 +12,7 @@ use super::scoreboard::Scoreboard;
 use super::spec::Transport;
 use crate::frame::{CWR, ECE, PUSH, Packet, RETRANSMITTED, TIMED_OUT};
 use crate::id::FlowId;
+use crate::prefetch::prefetch_value;
 use crate::time::Time;
 use easing::Easing;
 use loss_detection::LossDetection;
@@ -59,6 +60,16 @@ pub struct Sender {
 }
 
 impl Sender {
+    /// Requests what is needed soon.
+    #[inline]
+    pub fn expect(&self) {
+        prefetch_value(&self.algorithm);
+        prefetch_value(&self.rtt);
+        prefetch_value(&self.detection);
+        prefetch_value(&self.messages);
+        prefetch_value(&self.una);
+    }
+
     /// A connection that has sent nothing.
     pub fn new(transport: &Transport) -> Sender {
         Sender {

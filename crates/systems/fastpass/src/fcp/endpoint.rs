@@ -5,6 +5,7 @@ use super::flows::Flows;
 use super::session::{Accepted, Role, Session};
 use super::{Config, DemandError, MAX_PENDING, Refused};
 use crate::wire::fcp::{Grant, Message, Record, Total, Writer};
+use slotline_net::prefetch::prefetch_value;
 use slotline_net::time::Time;
 
 /// Events at an endpoint.
@@ -55,6 +56,12 @@ impl EndpointSession {
             pending: 0,
             last_contact: Time::ZERO,
         }
+    }
+    /// Requests the state that demand needs, which is needed soon.
+    #[inline]
+    pub fn expect(&self) {
+        prefetch_value(&self.flows);
+        prefetch_value(&self.pending);
     }
     /// Epoch and counters.
     pub const fn session(&self) -> &Session {

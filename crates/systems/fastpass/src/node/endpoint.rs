@@ -24,6 +24,7 @@ use slotline_net::id::{HostId, PortId};
 use slotline_net::node::agent::{AGENT_TOKENS, Agent};
 use slotline_net::node::reserve::Reserve;
 use slotline_net::node::{Counters, Cx, Note, PacketAccount};
+use slotline_net::prefetch::prefetch_value;
 use slotline_net::time::Time;
 use slotline_net::units::{InverseRate, Rate};
 use std::collections::VecDeque;
@@ -136,6 +137,21 @@ impl Endpoint {
         }
     }
 
+    /// Requests what each call needs.
+    fn expect_own(&self) {
+        prefetch_value(&self.common.timing);
+        prefetch_value(&self.peers);
+        prefetch_value(&self.queues);
+        prefetch_value(&self.slots);
+        prefetch_value(&self.open);
+        prefetch_value(&self.losses);
+        prefetch_value(&self.messages);
+        prefetch_value(&self.reserve);
+        prefetch_value(&self.late);
+        prefetch_value(&self.due);
+        prefetch_value(&self.counters);
+        prefetch_value(&self.class);
+    }
     /// Demands the timeslots that packets for `dst` need, in addition to those granted or demanded already.
     fn request(&mut self, dst: HostId) {
         let Some(queue) = self.queues.get(dst) else { return };
@@ -401,6 +417,17 @@ impl Agent for Endpoint {
                 self.switch_to(self.peers.other(), cx.now);
             }
             self.send_messages(cx);
+        }
+    }
+    fn expect(&self, step: usize) {
+        match step {
+            0 => self.expect_own(),
+            1 => {
+                self.peers.expect();
+                self.slots.expect();
+                self.queues.expect();
+            }
+            _ => self.slots.first().into_iter().for_each(|dst| self.queues.expect_packet(dst)),
         }
     }
     fn queued(&self, dst: HostId) -> u64 {

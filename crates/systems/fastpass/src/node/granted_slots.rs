@@ -2,6 +2,7 @@
 //! each timeslot has as many successive numbers.
 
 use slotline_net::id::HostId;
+use slotline_net::prefetch::prefetch;
 
 /// A granted timeslot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,6 +30,18 @@ impl GrantedSlots {
         let words = ahead.div_ceil(WORD).next_power_of_two().max(2) as usize;
         let what = vec![(HostId(0), 0); words * WORD as usize];
         GrantedSlots { words: vec![0; words], what, first: 0, end: 0 }
+    }
+    /// Requests the next timeslot.
+    #[inline]
+    pub fn expect(&self) {
+        let at = self.at(self.first);
+        prefetch(&self.what, at as u32);
+        prefetch(&self.words, (at as u64 / WORD) as u32);
+    }
+    /// The destination of the next timeslot, if none was removed since it was looked for.
+    #[inline]
+    pub fn first(&self) -> Option<HostId> {
+        (self.first < self.end).then(|| self.what[self.at(self.first)].0)
     }
     const fn len(&self) -> u64 {
         self.what.len() as u64

@@ -55,11 +55,18 @@ impl LossTrace {
         if packet.kind != Kind::Data {
             return;
         }
-        while self.sent.front().is_some_and(|first| self.is_old(first, at)) {
-            self.sent.pop_front();
+        if self.sent.len() == self.sent.capacity() || self.unmarked {
+            self.forget_old(at);
         }
         let (conn, seq, place) = (packet.flow, packet.seq, LossTrace::place(packet));
         self.sent.push_back(Sent { conn, seq, at, path, place });
+    }
+    /// Makes room. To look at the oldest packet each time would wait for memory.
+    #[cold]
+    fn forget_old(&mut self, now: Time) {
+        while self.sent.front().is_some_and(|first| self.is_old(first, now)) {
+            self.sent.pop_front();
+        }
     }
     /// Finds a packet that was sent, and forgets it.
     fn forget(&mut self, packet: &Packet) -> Option<(u16, Time)> {

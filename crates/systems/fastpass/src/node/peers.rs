@@ -46,6 +46,13 @@ impl Peers {
         let peers = common.arbiters.iter().map(peer).collect();
         Peers { me: me.0, peers, current: 0, heard: Time::ZERO }
     }
+    /// Requests the session with the arbiter in use.
+    #[inline]
+    pub fn expect(&self) {
+        if let Some(peer) = self.peers.get(self.current) {
+            peer.session.expect();
+        }
+    }
     /// The arbiter that an FCP message names as its source.
     pub fn sender(&self, message: &[u8]) -> Option<usize> {
         if message.first() != Some(&fcp::VERSION) {

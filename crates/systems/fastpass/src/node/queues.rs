@@ -2,6 +2,7 @@
 
 use slotline_net::frame::Packet;
 use slotline_net::id::HostId;
+use slotline_net::prefetch::{prefetch, prefetch_value};
 use std::collections::VecDeque;
 
 /// The packets for one destination. They fill timeslots greedily, in order (§6.1), so each packet belongs to
@@ -33,6 +34,19 @@ pub(super) struct Queues {
 impl Queues {
     pub fn new(capacity: u32) -> Queues {
         Queues { capacity, places: Vec::new(), queues: Vec::new(), packets: 0 }
+    }
+    /// Requests what is needed soon.
+    #[inline]
+    pub fn expect(&self) {
+        prefetch(&self.queues, 0);
+        prefetch(&self.places, 0);
+    }
+    /// Requests the first packet for `dst`.
+    #[inline]
+    pub fn expect_packet(&self, dst: HostId) {
+        if let Some(packet) = self.get(dst).and_then(|queue| queue.packets.front()) {
+            prefetch_value(packet);
+        }
     }
     /// Packets waiting.
     pub fn packets(&self) -> usize {

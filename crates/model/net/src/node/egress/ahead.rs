@@ -56,8 +56,7 @@ impl Egress {
 
     /// As [`Egress::pass`], for packets whose departures can be reported at any time. If `THRESHOLD`, the discipline only
     /// compares with a threshold when they arrive. `may_wait` says whether the packet may wait outside until it has been
-    /// sent at a time. Then its departure is reported even if it leaves at once: whether a packet waits cannot be predicted,
-    /// and code that does not branch on it is faster.
+    /// sent at a time.
     #[inline(always)]
     pub fn pass_on_arrival<const THRESHOLD: bool>(
         &mut self,
@@ -86,8 +85,8 @@ impl Egress {
         if sends.end - now > self.room || !admits(drained) {
             return Err(Passage::NoRoom);
         }
-        let is_reported = may_wait(sends.end);
-        if !(is_reported || self.may_leave_unreported(&sends)) || !self.will_pass(&sends, now) {
+        let is_reported = sends.waits || self.decides;
+        if (is_reported && !may_wait(sends.end)) || !self.will_pass(&sends, now) {
             return Err(Passage::Uncertain);
         }
         let (flags, notifies) = self.flags::<THRESHOLD>((len, class, ect), now)?;
@@ -103,12 +102,6 @@ impl Egress {
         let at_once = Time::ps(u64::from(!sends.waits));
         let waits_until = sends.start.since(at_once);
         Ok(Foreseen { waits_until, end: sends.end, is_reported, flags, notifies })
-    }
-
-    /// Whether a packet needs no report of its departure: it leaves at once, and the discipline does not hear of it.
-    #[inline(always)]
-    fn may_leave_unreported(&self, sends: &Sends) -> bool {
-        !sends.waits && !self.decides
     }
 
     /// The flags to add to a packet of the current queue, for which there is room, and whether its sender is to be notified.

@@ -1,8 +1,11 @@
-//! Requests of the state that the start of a flow needs, and the first segment of a connection. With many small flows it
-//! is in no cache.
+//! Requests of state that is needed soon: of a host that is about to be called, and what the start of a flow needs, and the first
+//! segment of a connection. With many hosts or small flows it is not in the cache of the processor's core.
 
 use super::{Host, Plan};
-use crate::prefetch::prefetch;
+use crate::prefetch::{prefetch, prefetch_value};
+
+/// The number of steps of [`Host::expect`].
+pub const STEPS: usize = 4;
 
 impl Plan {
     /// Requests everything about `conn` that its receiver needs.
@@ -21,6 +24,41 @@ impl Plan {
 }
 
 impl Host {
+    /// Requests what a call needs, in [`STEPS`]: each finds it with what was requested in the step before.
+    #[inline(always)]
+    pub fn expect(&self, step: usize) {
+        match step {
+            0 => self.expect_own(),
+            1 => {
+                prefetch(&self.senders, 0);
+                prefetch(&self.receivers, 0);
+            }
+            // If there are many, this is rarely the right one.
+            2 => self.expect_first(),
+            _ => {}
+        }
+        if step > 0 {
+            self.nic.expect_queues(step);
+        }
+    }
+
+    fn expect_own(&self) {
+        prefetch_value(&self.plan);
+        prefetch_value(&self.senders);
+        prefetch_value(&self.created);
+        prefetch_value(&self.salt);
+        self.nic.expect();
+    }
+
+    fn expect_first(&self) {
+        if let [Some(sender), ..] = &self.senders[..] {
+            sender.expect();
+        }
+        if let [Some(receiver), ..] = &self.receivers[..] {
+            receiver.expect();
+        }
+    }
+
     /// The number of connections of all hosts.
     pub fn connections(&self) -> usize {
         self.plan.traffic.conns.len()

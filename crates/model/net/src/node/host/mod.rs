@@ -15,6 +15,7 @@ mod steps;
 mod tcp;
 mod udp;
 
+pub use expect::STEPS;
 pub use late::LateFlow;
 pub use nic::{Egress, Nic, NicConfig};
 pub use plan::{Plan, Spread, pair_entropy};

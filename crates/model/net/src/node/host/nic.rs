@@ -7,6 +7,7 @@ use crate::node::class_queues::ClassQueues;
 use crate::node::pool::Pool;
 use crate::node::station::Loss;
 use crate::node::{Change, Counters, Cx, PacketAccount};
+use crate::prefetch::{prefetch, prefetch_value};
 use crate::route::Routes;
 use crate::time::Time;
 use crate::units::{Bytes, InverseRate};
@@ -94,6 +95,27 @@ impl Nic {
             tsq_limit: config.tsq_limit.0,
             blocked: VecDeque::new(),
             resuming: false,
+        }
+    }
+
+    /// Requests what is needed soon.
+    #[inline]
+    pub(super) fn expect(&self) {
+        prefetch_value(&self.waiting);
+        prefetch_value(&self.uplinks);
+        prefetch_value(&self.resuming);
+    }
+
+    /// Requests the queues, or the packets in them, with what was requested in the step before.
+    #[inline]
+    pub(super) fn expect_queues(&self, step: usize) {
+        match &self.waiting {
+            Waiting::InClasses(queues, _) if step == 1 => prefetch(queues, 0),
+            Waiting::InClasses(queues, pool) => {
+                queues.first().into_iter().for_each(|queue| queue.expect(pool));
+            }
+            Waiting::WithAgent(agent, _) => agent.expect(step - 1),
+            Waiting::InDriver | Waiting::Reported => {}
         }
     }
 

@@ -4,6 +4,7 @@ use super::{Host, token};
 use crate::frame::{ECT, Packet};
 use crate::id::{FlowId, HostId};
 use crate::node::Cx;
+use crate::prefetch::prefetch_value;
 use crate::time::Time;
 use crate::transport::{Receiver, Sender, Transport};
 use crate::workload::{Conn, When};
@@ -82,6 +83,14 @@ impl TcpSender {
         }
     }
 
+    /// Requests what is needed soon.
+    #[inline]
+    pub(super) fn expect(&self) {
+        self.sender.expect();
+        prefetch_value(&self.header);
+        prefetch_value(&self.wake);
+    }
+
     fn next_packet(&mut self, transport: &Transport, now: Time) -> Option<Packet> {
         let segment = self.sender.next_segment(transport, now)?;
         let mut packet = self.header.packet(now);
@@ -93,6 +102,13 @@ impl TcpSender {
 }
 
 impl TcpReceiver {
+    /// Requests what is needed soon.
+    #[inline]
+    pub(super) fn expect(&self) {
+        prefetch_value(&self.receiver);
+        prefetch_value(&self.wake);
+    }
+
     /// The end of a connection that has received nothing, or that was freed when it had received its only flow.
     fn new(host: &Host, conn: u32, ordinal: usize) -> TcpReceiver {
         let info = host.plan.conn(conn);

@@ -11,6 +11,7 @@ use crate::frame::{Kind, Packet};
 use crate::id::PortId;
 use crate::node::egress::{Foreseen, Leaving, Passage, Sends, Stored};
 use crate::node::{Cx, DropReason};
+use crate::prefetch::prefetch;
 use crate::route::Row;
 use crate::time::Time;
 
@@ -141,6 +142,17 @@ impl Switch {
     #[inline]
     pub fn touch(&self, out: PortId) -> u64 {
         self.egress[out.at()].touch()
+    }
+
+    /// Loads the state of the port with the number `out`, by which a packet that came by `from` leaves, or which is free. Requests
+    /// what is needed with it.
+    #[inline(always)]
+    pub fn expect(&self, from: u32, out: u32) -> u64 {
+        prefetch(&self.ingress, from);
+        let Some(egress) = self.egress.get(out as usize) else { return 0 };
+        egress.queues.expect(&self.stored);
+        prefetch(&egress.stats.classes, 0);
+        egress.touch()
     }
 
     /// Packets that waited outside of the switch left by `out`, each at a time. All packets are reported in order.
