@@ -16,6 +16,11 @@ impl Shard {
         (0..self.places.len() as u32).find_map(|at| self.host(at)).is_some_and(many)
     }
 
+    /// Whether packets wait at hosts, with more state than a core's cache holds.
+    pub fn has_hosts_with_queues(&self) -> bool {
+        (0..self.places.len() as u32).find_map(|at| self.host(at)).is_some_and(Host::has_queues)
+    }
+
     fn host(&self, at: u32) -> Option<&Host> {
         match &self.places[at as usize] {
             Place::Host(host) => Some(host),

@@ -58,10 +58,13 @@ pub(crate) struct Shard {
     pub chain: Vec<u32>,
     /// Whether each node is a host.
     is_host: Vec<bool>,
-    /// Nodes with events in the window: hosts from the beginning on, others from the end on. There is space for two more.
+    /// Nodes with events in the window, with space for one more: hosts, and all others.
     pub active: Vec<u32>,
+    others: Vec<u32>,
     /// Whether hosts have so many connections that their state is expected.
     pub expects: bool,
+    /// Whether the state of hosts themselves is.
+    expects_hosts: bool,
     /// The hosts and connections of first segments in the window.
     pub first_segments: Vec<(u32, u32)>,
     items: Vec<Item>,
@@ -91,8 +94,10 @@ impl Shard {
             leftover: Vec::new(),
             last: vec![NONE; count],
             chain: Vec::new(),
-            active: vec![0; count + 2],
+            active: vec![0; count + 1],
+            others: vec![0; count + 1],
             expects: false,
+            expects_hosts: false,
             first_segments: Vec::new(),
             items: Vec::new(),
         }
@@ -102,6 +107,7 @@ impl Shard {
     pub fn begin(&mut self, fixed: bool) {
         self.decide_ahead();
         self.expects = self.has_many_connections();
+        self.expects_hosts = !self.expects && self.has_hosts_with_queues();
         if fixed {
             self.hosts_decide_ahead();
         }
@@ -168,7 +174,8 @@ impl Shard {
     pub fn process(&mut self, window: u64, windows: Windows) {
         self.links.advance(window, windows);
         let taken = self.links.calendar.take();
-        let (hosts, others) = self.chain_by_node(&taken);
+        let active = self.chain_by_node(&taken);
+        let (hosts, others) = self.hosts_first(active);
         self.events += u64::from(taken.len);
         if self.expects {
             self.expect_segments(hosts);
@@ -178,25 +185,24 @@ impl Shard {
             self.handle_sampled(&mut items, windows);
         }
         for next in 0..hosts {
-            if !self.expects {
+            if self.expects_hosts {
                 self.expect_hosts(next, hosts);
             }
             self.collect(self.active[next] as usize, &mut items);
             self.call_host(self.active[next] as usize, &items);
         }
-        for next in others..self.active.len() {
-            self.collect(self.active[next] as usize, &mut items);
-            self.handle(self.active[next] as usize, &mut items);
+        for next in 0..others {
+            self.collect(self.others[next] as usize, &mut items);
+            self.handle(self.others[next] as usize, &mut items);
         }
         self.items = items;
         self.links.calendar.give_back(taken);
         self.links.reports.notes.end_window(self.links.recorder.as_deref());
     }
 
-    /// Chains the events of each node. Returns the number of hosts that have any, and the index of the first of the other nodes
-    /// in `active`. Whether an event is the first of its node, and whether that is a host, cannot be predicted, so that the
-    /// code does not branch on it.
-    fn chain_by_node(&mut self, taken: &Taken) -> (usize, usize) {
+    /// Chains the events of each node. Returns the number of nodes that have any. Whether an event is the first of
+    /// its node cannot be predicted, so that the code does not branch on it.
+    fn chain_by_node(&mut self, taken: &Taken) -> usize {
         let calendar = &self.links.calendar;
         if self.chain.len() < calendar.capacity() {
             self.chain.resize(calendar.capacity(), NONE);
@@ -204,21 +210,33 @@ impl Shard {
         let node_of = &self.links.shared.layout.node[..];
         let (chain, last) = (&mut self.chain[..], &mut self.last[..]);
         let first = self.first_node as u32;
-        let (mut hosts, mut next) = (0, self.active.len() - 1);
+        let mut count = 0;
         for positions in calendar.positions(taken) {
             for position in positions {
                 let to = calendar.get(position).to & PORT_MASK;
                 let at = node_of[to as usize] - first;
                 let before = std::mem::replace(&mut last[at as usize], position);
                 chain[position as usize] = before;
-                let (is_first, is_host) = (before == NONE, self.is_host[at as usize]);
-                self.active[hosts] = at;
-                self.active[next] = at;
-                hosts += usize::from(is_first & is_host);
-                next -= usize::from(is_first & !is_host);
+                self.active[count] = at;
+                count += usize::from(before == NONE);
             }
         }
-        (hosts, next + 1)
+        count
+    }
+
+    /// Moves the nodes that are no hosts, of the first `count` active ones, to `others`. Returns the numbers of hosts and of
+    /// others. If all hosts are called first, the kind of node can be predicted.
+    fn hosts_first(&mut self, count: usize) -> (usize, usize) {
+        let (mut hosts, mut others) = (0, 0);
+        for next in 0..count {
+            let at = self.active[next];
+            let is_host = self.is_host[at as usize];
+            self.active[hosts] = at;
+            self.others[others] = at;
+            hosts += usize::from(is_host);
+            others += usize::from(!is_host);
+        }
+        (hosts, others)
     }
 
     /// Puts a node's events of the window into `items`, in the order (time, port).

@@ -59,6 +59,11 @@ impl Host {
         }
     }
 
+    /// Whether packets wait here, and not in the driver.
+    pub fn has_queues(&self) -> bool {
+        !self.nic.is_fifo()
+    }
+
     /// The number of connections of all hosts.
     pub fn connections(&self) -> usize {
         self.plan.traffic.conns.len()
