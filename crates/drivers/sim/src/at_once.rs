@@ -15,6 +15,7 @@ use slotline_net::id::PortId;
 use slotline_net::node::Cx;
 use slotline_net::node::egress::Stored;
 use slotline_net::node::switch::Switch;
+use slotline_net::prefetch::prefetch;
 use slotline_net::time::Time;
 
 impl Shard {
@@ -25,7 +26,9 @@ impl Shard {
         let own_slot = self.links.shared.layout.own(id);
         let base = self.links.shared.layout.first[id];
         self.expect_ports(id, switch, items);
-        for item in items {
+        for (next, item) in items.iter().enumerate() {
+            // The one after the next, without a branch on whether there is one.
+            switch.expect_packet(items[(next + 2).min(items.len() - 1)].out);
             let Some((time, to)) = self.links.arrival_at(item.position, own_slot) else { continue };
             self.switch_events(at, switch, time);
             if item.out == NONE || time >= self.links.shared.end {
@@ -41,27 +44,24 @@ impl Shard {
         self.switch_events(at, switch, u64::MAX);
     }
 
-    /// Looks up the ports by which packets of this window leave, and loads or requests the state of all of them and of those that
-    /// are free, so that cache misses overlap.
+    /// Looks up the ports by which packets of this window leave, and requests the state of all of them and of those that are free,
+    /// so that cache misses overlap.
     #[inline]
     fn expect_ports(&mut self, id: usize, switch: &Switch, items: &mut [Item]) {
-        let links = &mut self.links;
+        let links = &self.links;
         if links.shared.changes {
             return;
         }
         let (first, own) = (links.shared.layout.first[id], links.shared.layout.own(id));
-        let (mut latest, row) = (0, switch.row());
+        let row = switch.row();
         for item in items {
             let packet = &links.calendar.get(item.position).packet;
-            let out = Switch::exit_by(&row, packet);
-            item.out = out.map_or(NONE, |out| u32::from(out.0));
+            let out = Switch::exit_by(&row, packet).map_or(NONE, |out| u32::from(out.0));
             // An event of a free port has its number.
-            let port = if item.port() == own { packet.seq } else { item.out };
-            let state = switch.expect(item.port() - first, port);
-            let line = links.lines.get((first - links.first_port).wrapping_add(port) as usize);
-            latest = latest.max(line.map_or(0, |line| line.free_at) ^ state);
+            item.out = if item.port() == own { packet.seq } else { out };
+            prefetch(&links.lines, (first - links.first_port).wrapping_add(item.out));
+            switch.expect_port(item.port() - first, item.out);
         }
-        links.latest = latest;
     }
 
     /// Sends the next packet of the port that is free at `event`, if priorities and pauses alone select it. Otherwise

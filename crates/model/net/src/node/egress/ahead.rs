@@ -5,6 +5,7 @@ use crate::aqm::{Arrival, Discipline, Marker, Verdict};
 use crate::frame::{ECT, Packet};
 use crate::node::DropReason;
 use crate::node::pool::Pool;
+use crate::prefetch::{prefetch, prefetch_value};
 use crate::time::Time;
 
 impl Egress {
@@ -243,6 +244,15 @@ impl Egress {
         let marker = is_called && matches!(self.markers.first(), Some(Marker::DropTail(_)));
         let (current, whole) = (self.current.until.as_ps(), self.whole.until.as_ps());
         current ^ whole ^ u64::from(marker) ^ u64::from(self.up)
+    }
+
+    /// Requests what every packet needs.
+    #[inline(always)]
+    pub fn expect(&self) {
+        prefetch_value(&self.current);
+        prefetch_value(&self.whole);
+        prefetch_value(&self.queues);
+        prefetch(&self.stats.classes, 0);
     }
 
     /// Packets outside of the queues have left, each at a time. `behind` says how many bytes outside of the queues had

@@ -144,15 +144,21 @@ impl Switch {
         self.egress[out.at()].touch()
     }
 
-    /// Loads the state of the port with the number `out`, by which a packet that came by `from` leaves, or which is free. Requests
-    /// what is needed with it.
+    /// Requests the state of the port with the number `out`, by which a packet that came by `from` leaves, or which is free.
     #[inline(always)]
-    pub fn expect(&self, from: u32, out: u32) -> u64 {
+    pub fn expect_port(&self, from: u32, out: u32) {
         prefetch(&self.ingress, from);
-        let Some(egress) = self.egress.get(out as usize) else { return 0 };
-        egress.queues.expect(&self.stored);
-        prefetch(&egress.stats.classes, 0);
-        egress.touch()
+        if let Some(egress) = self.egress.get(out as usize) {
+            egress.expect();
+        }
+    }
+
+    /// Requests the packet that leaves next by the port with the number `out`, with what [`Switch::expect_port`] requested.
+    #[inline(always)]
+    pub fn expect_packet(&self, out: u32) {
+        if let Some(egress) = self.egress.get(out as usize) {
+            egress.queues.expect(&self.stored);
+        }
     }
 
     /// Packets that waited outside of the switch left by `out`, each at a time. All packets are reported in order.
