@@ -16,7 +16,7 @@ impl Shard {
         (0..self.places.len() as u32).find_map(|at| self.host(at)).is_some_and(many)
     }
 
-    /// Whether packets wait at hosts, with more state than a core's cache holds.
+    /// Whether packets wait in queues of hosts. Their state then is more than the cache of a core holds.
     pub fn has_hosts_with_queues(&self) -> bool {
         (0..self.places.len() as u32).find_map(|at| self.host(at)).is_some_and(Host::has_queues)
     }

@@ -63,7 +63,7 @@ pub(crate) struct Shard {
     others: Vec<u32>,
     /// Whether hosts have so many connections that their state is expected.
     pub expects: bool,
-    /// Whether the state of hosts themselves is.
+    /// Whether the state of hosts themselves is expected.
     expects_hosts: bool,
     /// The hosts and connections of first segments in the window.
     pub first_segments: Vec<(u32, u32)>,
@@ -188,16 +188,21 @@ impl Shard {
             if self.expects_hosts {
                 self.expect_hosts(next, hosts);
             }
-            self.collect(self.active[next] as usize, &mut items);
-            self.call_host(self.active[next] as usize, &items);
+            self.call(self.active[next], &mut items);
         }
         for next in 0..others {
-            self.collect(self.others[next] as usize, &mut items);
-            self.handle(self.others[next] as usize, &mut items);
+            self.call(self.others[next], &mut items);
         }
         self.items = items;
         self.links.calendar.give_back(taken);
         self.links.reports.notes.end_window(self.links.recorder.as_deref());
+    }
+
+    /// Handles all events of a node in this window.
+    #[inline]
+    fn call(&mut self, at: u32, items: &mut Vec<Item>) {
+        self.collect(at as usize, items);
+        self.handle(at as usize, items);
     }
 
     /// Chains the events of each node. Returns the number of nodes that have any. Whether an event is the first of
@@ -276,9 +281,9 @@ impl Shard {
         let place = std::mem::replace(&mut self.places[at], Place::Switch);
         match place {
             Place::Switch => self.handle_plain_in_order(at, items),
-            Place::Host(host) => {
+            Place::Host(mut host) => {
+                self.handle_host(at, &mut host, items);
                 self.places[at] = Place::Host(host);
-                self.call_host(at, items);
             }
             Place::Node(mut node) => {
                 match any_switch(&mut *node).filter(|_| !self.links.ahead.is_empty()) {
@@ -292,15 +297,6 @@ impl Shard {
                 }
                 self.places[at] = Place::Node(node);
             }
-        }
-    }
-
-    /// Calls the host at `at` with its events of this window, in order.
-    #[inline]
-    fn call_host(&mut self, at: usize, items: &[Item]) {
-        if let Place::Host(mut host) = std::mem::replace(&mut self.places[at], Place::Switch) {
-            self.handle_host(at, &mut host, items);
-            self.places[at] = Place::Host(host);
         }
     }
 

@@ -1,5 +1,5 @@
-//! Requests of state that is needed soon: of a host that is about to be called, and what the start of a flow needs, and the first
-//! segment of a connection. With many hosts or small flows it is not in the cache of the processor's core.
+//! Requests of state that is needed soon: by a host that is about to be called, by the start of a flow, and by the first segment of a
+//! connection. With queues at hosts or many small flows it is not in the cache of the processor's core.
 
 use super::{Host, Plan};
 use crate::prefetch::{prefetch, prefetch_value};
@@ -59,7 +59,7 @@ impl Host {
         }
     }
 
-    /// Whether packets wait here, and not in the driver.
+    /// Whether packets wait in queues of this host, or with its agent, and not in the driver's FIFO.
     pub fn has_queues(&self) -> bool {
         !self.nic.is_fifo()
     }
