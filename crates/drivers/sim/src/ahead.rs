@@ -18,6 +18,7 @@ use slotline_net::id::PortId;
 use slotline_net::node::egress::Passage;
 use slotline_net::node::switch::Switch;
 use slotline_net::node::{Cx, DropReason, Node, Payloads};
+use slotline_net::prefetch::prefetch;
 use slotline_net::time::Time;
 use std::any::Any;
 
@@ -110,25 +111,24 @@ impl Shard {
         !self.links.shared.changes && self.links.window_end <= self.links.shared.end
     }
 
-    /// Looks up the ports by which packets of this window leave, and loads the state of all of them, so that cache misses
-    /// overlap.
+    /// Looks up the ports by which packets of this window leave, and requests the state of all of them and of those that are free,
+    /// so that cache misses overlap.
     #[inline]
-    fn look_up(&mut self, id: usize, switch: &Switch, items: &mut [Item]) {
-        let links = &mut self.links;
+    pub fn look_up(&mut self, id: usize, switch: &Switch, items: &mut [Item]) {
+        let links = &self.links;
         if links.shared.changes {
             return;
         }
-        let base = links.shared.layout.first[id] - links.first_port;
-        let (mut latest, row) = (0, switch.row());
+        let (first, own) = (links.shared.layout.first[id], links.shared.layout.own(id));
+        let row = switch.row();
         for item in items {
             let packet = &links.calendar.get(item.position).packet;
-            if let Some(out) = Switch::exit_by(&row, packet) {
-                item.out = u32::from(out.0);
-                let line = &links.lines[(base + item.out) as usize];
-                latest = latest.max(line.free_at ^ switch.touch(out));
-            }
+            let out = Switch::exit_by(&row, packet).map_or(NONE, |out| u32::from(out.0));
+            // An event of a free port has its number.
+            item.out = if item.port() == own { packet.seq } else { out };
+            prefetch(&links.lines, (first - links.first_port).wrapping_add(item.out));
+            switch.expect_port(item.port() - first, item.out);
         }
-        links.latest = latest;
     }
 
     fn switch_event(&mut self, at: usize, switch: &mut Switch, event: NodeEvent) {

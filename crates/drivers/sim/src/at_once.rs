@@ -15,7 +15,6 @@ use slotline_net::id::PortId;
 use slotline_net::node::Cx;
 use slotline_net::node::egress::Stored;
 use slotline_net::node::switch::Switch;
-use slotline_net::prefetch::prefetch;
 use slotline_net::time::Time;
 
 impl Shard {
@@ -25,7 +24,7 @@ impl Shard {
         let id = self.first_node + at;
         let own_slot = self.links.shared.layout.own(id);
         let base = self.links.shared.layout.first[id];
-        self.expect_ports(id, switch, items);
+        self.look_up(id, switch, items);
         for (next, item) in items.iter().enumerate() {
             // The one after the next, without a branch on whether there is one.
             switch.expect_packet(items[(next + 2).min(items.len() - 1)].out);
@@ -42,26 +41,6 @@ impl Shard {
             }
         }
         self.switch_events(at, switch, u64::MAX);
-    }
-
-    /// Looks up the ports by which packets of this window leave, and requests the state of all of them and of those that are free,
-    /// so that cache misses overlap.
-    #[inline]
-    fn expect_ports(&mut self, id: usize, switch: &Switch, items: &mut [Item]) {
-        let links = &self.links;
-        if links.shared.changes {
-            return;
-        }
-        let (first, own) = (links.shared.layout.first[id], links.shared.layout.own(id));
-        let row = switch.row();
-        for item in items {
-            let packet = &links.calendar.get(item.position).packet;
-            let out = Switch::exit_by(&row, packet).map_or(NONE, |out| u32::from(out.0));
-            // An event of a free port has its number.
-            item.out = if item.port() == own { packet.seq } else { out };
-            prefetch(&links.lines, (first - links.first_port).wrapping_add(item.out));
-            switch.expect_port(item.port() - first, item.out);
-        }
     }
 
     /// Sends the next packet of the port that is free at `event`, if priorities and pauses alone select it. Otherwise

@@ -1,7 +1,7 @@
 //! Packets that wait outside of the queues of a port, because their departures were certain when they arrived.
 
 use super::{Egress, Foreseen, Leaving, Passage, Reserve, Sends, Stored};
-use crate::aqm::{Arrival, Discipline, Marker, Verdict};
+use crate::aqm::{Arrival, Discipline, Verdict};
 use crate::frame::{ECT, Packet};
 use crate::node::DropReason;
 use crate::node::pool::Pool;
@@ -235,15 +235,6 @@ impl Egress {
         let queue = self.queues.queue_of_class(leaving.class);
         let verdict = self.ask_leaving(queue, leaving, now, left);
         debug_assert_eq!(verdict, Verdict::Pass, "the discipline promised to pass it");
-    }
-
-    /// Loads what every packet needs.
-    #[inline]
-    pub fn touch(&self) -> u64 {
-        let is_called = self.marks_above.is_none();
-        let marker = is_called && matches!(self.markers.first(), Some(Marker::DropTail(_)));
-        let (current, whole) = (self.current.until.as_ps(), self.whole.until.as_ps());
-        current ^ whole ^ u64::from(marker) ^ u64::from(self.up)
     }
 
     /// Requests what every packet needs.

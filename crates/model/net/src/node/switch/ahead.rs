@@ -138,16 +138,12 @@ impl Switch {
         self.egress[out.at()].feedback
     }
 
-    /// Loads the state of port `out`, so that it is in the cache when a packet is admitted.
-    #[inline]
-    pub fn touch(&self, out: PortId) -> u64 {
-        self.egress[out.at()].touch()
-    }
-
     /// Requests the state of the port with the number `out`, by which a packet that came by `from` leaves, or which is free.
     #[inline(always)]
     pub fn expect_port(&self, from: u32, out: u32) {
-        prefetch(&self.ingress, from);
+        if self.obeys_pause {
+            prefetch(&self.ingress, from);
+        }
         if let Some(egress) = self.egress.get(out as usize) {
             egress.expect();
         }
