@@ -25,9 +25,9 @@ impl Shard {
         let own_slot = self.links.shared.layout.own(id);
         let base = self.links.shared.layout.first[id];
         self.look_up(id, switch, items);
-        for (next, item) in items.iter().enumerate() {
+        for (nth, item) in items.iter().enumerate() {
             // The one after the next, without a branch on whether there is one.
-            switch.expect_packet(items[(next + 2).min(items.len() - 1)].out);
+            switch.expect_packet(items[(nth + 2).min(items.len() - 1)].out);
             let Some((time, to)) = self.links.arrival_at(item.position, own_slot) else { continue };
             self.switch_events(at, switch, time);
             if item.out == NONE || time >= self.links.shared.end {

@@ -61,9 +61,9 @@ pub(crate) struct Shard {
     /// Nodes with events in the window, with space for one more: hosts, and all others.
     pub active: Vec<u32>,
     others: Vec<u32>,
-    /// Whether hosts have so many connections that their state is expected.
-    pub expects: bool,
-    /// Whether the state of hosts themselves is expected.
+    /// Whether hosts have so many connections that the state for first segments is requested.
+    expects_segments: bool,
+    /// Whether the state of hosts that are called soon is requested.
     expects_hosts: bool,
     /// The hosts and connections of first segments in the window.
     pub first_segments: Vec<(u32, u32)>,
@@ -96,7 +96,7 @@ impl Shard {
             chain: Vec::new(),
             active: vec![0; count + 1],
             others: vec![0; count + 1],
-            expects: false,
+            expects_segments: false,
             expects_hosts: false,
             first_segments: Vec::new(),
             items: Vec::new(),
@@ -106,8 +106,8 @@ impl Shard {
     /// Prepares the first window of a run. `fixed`: no flow is added while it goes on.
     pub fn begin(&mut self, fixed: bool) {
         self.decide_ahead();
-        self.expects = self.has_many_connections();
-        self.expects_hosts = !self.expects && self.has_hosts_with_queues();
+        self.expects_segments = self.has_many_connections();
+        self.expects_hosts = !self.expects_segments && self.has_hosts_with_queues();
         if fixed {
             self.hosts_decide_ahead();
         }
@@ -177,7 +177,7 @@ impl Shard {
         let active = self.chain_by_node(&taken);
         let (hosts, others) = self.hosts_first(active);
         self.events += u64::from(taken.len);
-        if self.expects {
+        if self.expects_segments {
             self.expect_segments(hosts);
         }
         let mut items = std::mem::take(&mut self.items);
