@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Any
 
@@ -200,17 +199,3 @@ def test_what_the_machine_cannot_do_is_refused() -> None:
         sl.aqm(lambda packet, state: packet.queue_bytes / 2).object()
     with pytest.raises(TypeError, match="cannot allocate"):
         sl.aqm(lambda packet, state: len([packet.now_ns] * packet.length)).object()
-
-
-def test_compiled_parts_are_about_as_quick_as_rust() -> None:
-    """The program from Python and the one from C take about the same time."""
-    base = sl.Scenario.parse(THRESHOLD).replace("end.at", "20ms")
-    program = {"kind": "object", "file": str(ROOT / "data/bpf/dctcp.o")}
-    scenarios = [base.replace("scheme[one].queue", queue) for queue in (program, dctcp)]
-    best = [1e9, 1e9]
-    for _ in range(5):
-        for at, scenario in enumerate(scenarios):
-            began = time.process_time()
-            scenario.run(threads=1)
-            best[at] = min(best[at], time.process_time() - began)
-    assert best[1] < 1.3 * best[0], best

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -61,49 +60,31 @@ def test_an_exception_of_progress_ends_the_run() -> None:
         sl.Scenario.parse(LONG).run(progress=refuse)
 
 
-def test_interrupts_end_a_run_soon_and_keep_whole_runs() -> None:
-    short = {"end.at": "1ms"}
-    quick = sl.Scenario.parse(SMALL).replace(short)
-    slow = sl.Scenario.parse(LONG)
-    sent: list[float] = []
-
-    def interrupt() -> None:
-        sent.append(time.monotonic())
-        os.kill(os.getpid(), signal.SIGINT)
-
-    timer = threading.Timer(0.5, interrupt)
-    timer.start()
+def test_interrupts_end_a_run_in_its_midst() -> None:
+    threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
     with pytest.raises(sl.Interrupted) as caught:
-        slow.run(threads=1)
-    took = time.monotonic() - sent[0]
+        sl.Scenario.parse(LONG).run(threads=1)
     assert caught.value.result is None and isinstance(caught.value, KeyboardInterrupt)
-    assert took < 1, f"Ctrl-C took {took:.3f} s"
-    assert quick.run().complete
+    assert sl.Scenario.parse(SMALL).replace("end.at", "1ms").run().complete
 
 
-def test_ctrl_c_ends_a_program_soon_and_whole_runs_are_kept() -> None:
-    """A signal to another process, as a terminal sends it: the first run is short, and the others take minutes."""
+def test_ctrl_c_ends_a_program_and_whole_runs_are_kept() -> None:
+    """A signal to another process, as a terminal sends it, after the first of 80 runs."""
     text = SMALL.replace("repeat = 2", "repeat = 40").replace(
         '{ kind = "incast", block = "300KB" }', '{ kind = "poisson", load = 0.4, sizes = "websearch", until = "40ms" }'
     )
-    took = []
-    for _ in range(3):
-        line = [sys.executable, Path(__file__).with_name("interrupted.py")]
-        child = subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        assert child.stdin is not None and child.stdout is not None
-        child.stdin.write(text)
-        child.stdin.close()
-        while (said := child.stdout.readline()) and not (said.startswith("done") and said.split()[1] != "0"):
-            pass
-        sent = time.monotonic()
-        child.send_signal(signal.SIGINT)
-        words = [line.split() for line in child.stdout.read().splitlines()]
-        assert child.stderr is not None and child.stderr.read() == "" and child.wait() == 0
-        (kept,) = [line for line in words if line[0] == "kept"]
-        assert 0 < int(kept[1]) < 80
-        took.append(float(kept[2]) - sent)
-    # Other programs may use the machine meanwhile: the best of three counts.
-    assert min(took) < 0.2, took
+    line = [sys.executable, Path(__file__).with_name("interrupted.py")]
+    child = subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert child.stdin is not None and child.stdout is not None and child.stderr is not None
+    child.stdin.write(text)
+    child.stdin.close()
+    while (said := child.stdout.readline()) and not (said.startswith("done") and said.split()[1] != "0"):
+        pass
+    child.send_signal(signal.SIGINT)
+    words = [line.split() for line in child.stdout.read().splitlines()]
+    assert child.stderr.read() == "" and child.wait() == 0
+    (kept,) = [line for line in words if line[0] == "kept"]
+    assert 0 < int(kept[1]) < 80
 
 
 def test_whole_runs_are_kept() -> None:
@@ -132,47 +113,33 @@ def test_other_threads_run_meanwhile() -> None:
 
     thread = threading.Thread(target=count)
     thread.start()
-    began = time.monotonic()
     sl.Scenario.parse(SMALL).replace("repeat", 400).run(threads=1)
-    took = time.monotonic() - began
     over.set()
     thread.join()
-    # A millisecond each, and more where the machine is busy.
-    assert counted > 5, f"{counted} turns in {took:.2f} s"
-
-
-def schedule() -> dict[str, tuple[float, float]]:
-    """By thread of this process, the seconds that it ran, and those that it waited for a processor."""
-    times = {}
-    for thread in Path("/proc/self/task").iterdir():
-        try:
-            ran, waited, _ = (thread / "schedstat").read_text().split()
-            times[thread.name] = (int(ran) / 1e9, int(waited) / 1e9)
-        except OSError:
-            pass
-    return times
+    assert counted > 5
 
 
 def test_two_runs_do_not_wait_for_each_other() -> None:
-    """Without other programs, two threads would do at least 1.7 times as much as one: they rarely wait for locks."""
-    if not schedule():
-        pytest.skip("this kernel does not account for waiting threads")
-    traffic = {"kind": "poisson", "load": 0.4, "sizes": "websearch", "until": "40ms"}
-    scenario = sl.Scenario.parse(SMALL).replace({"workload": [traffic], "repeat": 8, "measure.why": False})
-    threads = [threading.Thread(target=lambda: scenario.run(threads=1)) for _ in range(2)]
-    others, began, seen = set(schedule()), {}, {}
+    """Each of two runs waits in its midst until the other one is in its midst, too."""
+    both = threading.Barrier(2, timeout=60)
+    met: set[threading.Thread] = set()
+
+    def meet(*_: object) -> None:
+        if (thread := threading.current_thread()) not in met:
+            both.wait()
+            met.add(thread)
+            raise KeyboardInterrupt
+
+    def work() -> None:
+        with pytest.raises(sl.Interrupted):
+            sl.Scenario.parse(LONG).run(threads=1, progress=meet)
+
+    threads = [threading.Thread(target=work) for _ in range(2)]
     for thread in threads:
         thread.start()
-    while any(thread.is_alive() for thread in threads):
-        now = time.monotonic()
-        for name, times in schedule().items():
-            if name not in others:
-                began.setdefault(name, now)
-                seen[name] = (now, *times)
-        time.sleep(0.002)
-    working = [(end - began[name] - waited, ran) for name, (end, ran, waited) in seen.items() if ran > 0.1]
-    assert len(working) >= 2
-    assert all(alone <= ran * 2 / 1.7 + 0.02 for alone, ran in working), working
+    for thread in threads:
+        thread.join()
+    assert met == set(threads)
 
 
 def test_nothing_is_printed() -> None:
@@ -181,13 +148,12 @@ def test_nothing_is_printed() -> None:
     assert done.stdout == b"" and done.stderr == b""
 
 
-def test_the_import_is_quick() -> None:
-    clock = "import time; began = time.process_time(); import {}; print(time.process_time() - began)"
-    for module, most in (("slotline", 0.05), ("slotline, slotline.typed", 0.2)):
-        line = [sys.executable, "-c", clock.format(module)]
-        times = [float(subprocess.check_output(line)) for _ in range(3)]
-        # Of the processor's time, because other programs may use the machine.
-        assert min(times) < 2 * most, times
+def test_the_import_loads_no_other_package() -> None:
+    """Large packages take longer to import than most runs take: they are imported where they are used."""
+    loaded = "import sys; known = set(sys.modules); import slotline; print(*set(sys.modules) - known)"
+    modules = subprocess.check_output([sys.executable, "-c", loaded], text=True).split()
+    others = {name.split(".")[0] for name in modules} - set(sys.stdlib_module_names)
+    assert others == {"slotline"}
 
 
 def test_metrics_compare_schemes(small: sl.Result) -> None:
