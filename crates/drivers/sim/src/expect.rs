@@ -1,6 +1,6 @@
 //! Requests of state that the hosts of a window need, so that their cache misses overlap.
 
-use crate::item::NONE;
+use crate::item::IDLE;
 use crate::network::Place;
 use crate::shard::Shard;
 use slotline_net::frame::{Kind, Packet};
@@ -61,7 +61,7 @@ impl Shard {
     fn packets(&self, at: u32) -> impl Iterator<Item = &Packet> {
         let mut position = self.last[at as usize];
         std::iter::from_fn(move || {
-            let entry = (position != NONE).then(|| self.links.calendar.get(position))?;
+            let entry = (position < IDLE).then(|| self.links.calendar.get(position))?;
             position = self.chain[position as usize];
             Some(&entry.packet)
         })

@@ -37,6 +37,8 @@ const PORT_BITS: u32 = PORT_MASK.count_ones();
 const LAST_KEY: u64 = LONGEST_WINDOW << PORT_BITS;
 /// No position, and no port.
 pub(crate) const NONE: u32 = u32::MAX;
+/// No position of an event of a node that has had none since its last samples, which found it idle. No position is as high.
+pub(crate) const IDLE: u32 = NONE - 1;
 
 /// Sorts by key, stably: packets that enter from outside at the same time keep their order. Short lists (nearly all of
 /// them) are ranked instead of sorted, because their order is random, and a comparison without a branch costs a tenth of

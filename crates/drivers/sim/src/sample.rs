@@ -1,7 +1,7 @@
 //! Periodic samples of ports.
 
 use crate::calendar::Windows;
-use crate::item::Item;
+use crate::item::{IDLE, Item};
 use crate::line::Discipline;
 use crate::links::own;
 use crate::node_events::NodeEvent;
@@ -63,7 +63,8 @@ impl Sampler {
 }
 
 impl Shard {
-    /// Handles the events of all sampled nodes, also of those that have none, with the samples of this window.
+    /// Handles the events of all sampled nodes, also of those that have none, with the samples of this window. Those of a node
+    /// that is idle since its last ones would be the same.
     #[cold]
     pub fn handle_sampled(&mut self, items: &mut Vec<Item>, windows: Windows) {
         let shared = Arc::clone(&self.links.shared);
@@ -73,11 +74,20 @@ impl Shard {
         self.first_turn = self.samples.begin(&times);
         let mine = self.first_node..self.first_node + self.places.len();
         for node in shared.sampler.nodes().filter(|node| mine.contains(node)) {
-            self.collect(node - self.first_node, items);
+            let at = node - self.first_node;
+            if self.last[at] == IDLE {
+                self.events += times.len() as u64;
+                continue;
+            }
+            self.collect(at, items);
+            self.is_idle = items.is_empty();
             for time in &times {
                 self.links.node_events.push(NodeEvent::new(*time, own::SAMPLE, 0));
             }
-            self.handle(node - self.first_node, items);
+            self.handle(at, items);
+            if self.is_idle {
+                self.last[at] = IDLE;
+            }
         }
         let next = first + times.len() as u64 * interval;
         self.next_samples = window_of(if next < shared.end { next } else { u64::MAX }, windows);
@@ -97,6 +107,7 @@ impl Shard {
             let unsent = if until > time { line.bytes_between(time, until) } else { 0 };
             let queued = if pulled { node.queued(*port) } else { unsent };
             let sent = line.bytes().saturating_sub(unsent);
+            self.is_idle &= until <= time && queued == 0;
             self.samples.series_mut(*place).take(turn, queued, sent);
         }
         self.events += 1;

@@ -5,7 +5,7 @@
 
 use crate::ahead::any_switch;
 use crate::calendar::{Entry, Taken, Windows};
-use crate::item::{Item, NONE, sort};
+use crate::item::{IDLE, Item, NONE, sort};
 use crate::line::{ColdState, Line, PORT_MASK};
 use crate::links::{Links, Mail, Shared, own};
 use crate::network::Place;
@@ -53,7 +53,9 @@ pub(crate) struct Shard {
     pub hops: u64,
     /// Entries that arrive after the end of the run.
     pub leftover: Vec<Entry>,
-    /// By node: its last event of the window. `chain` links it to the others.
+    /// Whether the samples of the node being called found that nothing waits or is sent.
+    pub is_idle: bool,
+    /// By node: its last event of the window; [`NONE`] or [`IDLE`]. `chain` links it to the others.
     pub last: Vec<u32>,
     pub chain: Vec<u32>,
     /// Whether each node is a host.
@@ -92,6 +94,7 @@ impl Shard {
             events: 0,
             hops: 0,
             leftover: Vec::new(),
+            is_idle: false,
             last: vec![NONE; count],
             chain: Vec::new(),
             active: vec![0; count + 1],
@@ -223,7 +226,7 @@ impl Shard {
                 let before = std::mem::replace(&mut last[at as usize], position);
                 chain[position as usize] = before;
                 self.active[count] = at;
-                count += usize::from(before == NONE);
+                count += usize::from(before >= IDLE);
             }
         }
         count
@@ -250,7 +253,7 @@ impl Shard {
         items.clear();
         let start = self.links.window_start;
         let mut position = std::mem::replace(&mut self.last[at], NONE);
-        while position != NONE {
+        while position < IDLE {
             let entry = self.links.calendar.get(position);
             items.push(Item::new(entry, position, start));
             position = self.chain[position as usize];

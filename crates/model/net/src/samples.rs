@@ -170,55 +170,21 @@ impl Samples {
 
     /// Tells of the rows with these numbers, as far as there are so many, repeated ones at once.
     pub fn each<'a>(&'a self, range: Range<usize>, mut told: impl FnMut(&'a Series, Repeated)) {
-        let turns = self.times.len();
-        let mut first = range.start;
-        while first < range.end.min(self.len()) {
-            let (series, from) = (&self.series[first / turns], first % turns);
-            let until = turns.min(from + range.end - first);
-            series.repeated(from..until).for_each(|run| told(series, run));
-            first += until - from;
+        for (series, turns) in self.by_port(range) {
+            series.repeated(turns).for_each(|run| told(series, run));
         }
     }
 
-    /// The times of the rows with these numbers.
-    pub fn times_of(&self, rows: Range<usize>) -> Vec<u64> {
-        let mut times = Vec::with_capacity(rows.len());
-        self.each(rows, |_, run| times.extend_from_slice(&self.times[run.turns]));
-        times
-    }
-    /// The ports of the rows with these numbers.
-    pub fn ports_of(&self, rows: Range<usize>) -> Vec<u64> {
-        let mut ports = Vec::with_capacity(rows.len());
-        for (port, rows) in self.repeated_ports(rows) {
-            ports.resize(ports.len() + rows, u64::from(port));
-        }
-        ports
-    }
-    /// The waiting bytes of the rows with these numbers.
-    pub fn queue_bytes_of(&self, rows: Range<usize>) -> Vec<u64> {
-        self.numbers(rows, |run| run.queue_bytes)
-    }
-    /// The sent bytes of the rows with these numbers.
-    pub fn tx_bytes_of(&self, rows: Range<usize>) -> Vec<u64> {
-        self.numbers(rows, |run| run.tx_bytes)
-    }
-    fn numbers(&self, rows: Range<usize>, number: impl Fn(&Repeated) -> u64) -> Vec<u64> {
-        let mut numbers = Vec::with_capacity(rows.len());
-        self.each(rows, |_, run| {
-            numbers.resize(numbers.len() + run.turns.len(), number(&run));
-        });
-        numbers
-    }
-    /// The ports of the rows with these numbers, each with the number of its rows.
-    pub fn repeated_ports(&self, rows: Range<usize>) -> Vec<(u32, usize)> {
-        let (turns, mut ports) = (self.times.len(), Vec::new());
-        let mut first = rows.start;
-        while first < rows.end.min(self.len()) {
-            let next = (first / turns + 1) * turns;
-            ports.push((self.series[first / turns].port, next.min(rows.end) - first));
-            first = next;
-        }
-        ports
+    /// The ports of the rows with these numbers, as far as there are so many, each with the numbers of its times.
+    pub fn by_port(&self, range: Range<usize>) -> impl Iterator<Item = (&Series, Range<usize>)> {
+        let turns = self.times.len();
+        let (mut first, end) = (range.start, range.end.min(self.len()));
+        std::iter::from_fn(move || {
+            let (port, from) = (first < end).then(|| (first / turns, first % turns))?;
+            let until = turns.min(from + end - first);
+            first += until - from;
+            Some((&self.series[port], from..until))
+        })
     }
 
     /// Numbers that follow from all samples, for a digest.

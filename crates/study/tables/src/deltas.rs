@@ -24,15 +24,26 @@ pub(crate) struct Deltas {
     most: u64,
 }
 
+/// Numbers each of which exceeds the one before by `step`, as wrapping numbers do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Steps {
+    pub first: u64,
+    pub step: u64,
+    pub count: usize,
+}
+
+impl Steps {
+    /// The number at `place`.
+    pub fn number(&self, place: usize) -> u64 {
+        self.first.wrapping_add(self.step.wrapping_mul(place as u64))
+    }
+}
+
 impl Deltas {
     /// The numbers of `rows`.
     pub fn of<R>(rows: &[R], number: impl Fn(usize, &R) -> u64) -> Deltas {
         let first = rows.first().map_or(0, |row| number(0, row));
-        let mut deltas = Deltas { bytes: Vec::new(), rows: rows.len(), least: first, most: first };
-        varint(BLOCK as u64, &mut deltas.bytes);
-        varint((BLOCK / PART) as u64, &mut deltas.bytes);
-        varint(rows.len() as u64, &mut deltas.bytes);
-        signed_varint(first as i64, &mut deltas.bytes);
+        let mut deltas = Deltas::begin(rows.len(), first);
         let mut numbers = [first; BLOCK + 1];
         for (at, block) in rows.get(1..).unwrap_or_default().chunks(BLOCK).enumerate() {
             numbers[0] = numbers[BLOCK];
@@ -44,15 +55,61 @@ impl Deltas {
         deltas
     }
 
+    /// The numbers of `all`, of which there are `rows`. Whole blocks of equal steps are not looked at one by one.
+    pub fn of_steps(rows: usize, all: impl Iterator<Item = Steps>) -> Deltas {
+        let mut all = all.peekable();
+        let first = all.peek().map_or(0, |steps| steps.first);
+        let mut deltas = Deltas::begin(rows, first);
+        let (mut numbers, mut filled) = ([first; BLOCK + 1], 0);
+        for Steps { mut first, step, mut count } in all {
+            while count > 0 {
+                let last = end(numbers[0], step, BLOCK).filter(|_| filled == 1 && count >= BLOCK);
+                if let Some(last) = last.filter(|_| first == numbers[0].wrapping_add(step)) {
+                    deltas.steady_block(numbers[0], step, last);
+                    (numbers[0], first) = (last, last.wrapping_add(step));
+                    count -= BLOCK;
+                    continue;
+                }
+                let taken = count.min(BLOCK + 1 - filled);
+                for number in &mut numbers[filled..filled + taken] {
+                    *number = first;
+                    first = first.wrapping_add(step);
+                }
+                (filled, count) = (filled + taken, count - taken);
+                if filled > BLOCK {
+                    deltas.block(&numbers);
+                    (numbers[0], filled) = (numbers[BLOCK], 1);
+                }
+            }
+        }
+        if filled > 1 {
+            deltas.block(&numbers[..filled]);
+        }
+        deltas
+    }
+
+    /// A column of `rows`, before the first block.
+    fn begin(rows: usize, first: u64) -> Deltas {
+        let mut bytes = Vec::new();
+        varint(BLOCK as u64, &mut bytes);
+        varint((BLOCK / PART) as u64, &mut bytes);
+        varint(rows as u64, &mut bytes);
+        signed_varint(first as i64, &mut bytes);
+        Deltas { bytes, rows, least: first, most: first }
+    }
+
+    /// Adds a block with the same difference between all neighbours.
+    fn steady_block(&mut self, first: u64, step: u64, last: u64) {
+        self.least = self.least.min(first).min(last);
+        self.most = self.most.max(first).max(last);
+        signed_varint(step as i64, &mut self.bytes);
+        self.bytes.extend_from_slice(&[0; BLOCK / PART]);
+    }
+
     /// Adds a block: the numbers after the first of `numbers`, which is in the block before.
     fn block(&mut self, numbers: &[u64]) {
-        if let Some(delta) = steady(numbers) {
-            let ends = [numbers[0], numbers[numbers.len() - 1]];
-            (self.least, self.most) =
-                (self.least.min(ends[0]).min(ends[1]), self.most.max(ends[0]).max(ends[1]));
-            signed_varint(delta, &mut self.bytes);
-            self.bytes.extend_from_slice(&[0; BLOCK / PART]);
-            return;
+        if let Some(step) = steady(numbers) {
+            return self.steady_block(numbers[0], step, numbers[numbers.len() - 1]);
         }
         for number in numbers {
             (self.least, self.most) = (self.least.min(*number), self.most.max(*number));
@@ -87,23 +144,29 @@ impl Deltas {
 }
 
 /// The difference between all neighbours, if it is the same and no number overflows.
-fn steady(numbers: &[u64]) -> Option<i64> {
+fn steady(numbers: &[u64]) -> Option<u64> {
     let (first, last) = (numbers[0], numbers[numbers.len() - 1]);
-    let delta = numbers[1].wrapping_sub(first);
+    let step = numbers[1].wrapping_sub(first);
     let pairs = numbers.iter().zip(&numbers[1..]);
-    let others = pairs.fold(0, |others, (a, b)| others | (b.wrapping_sub(*a) ^ delta));
-    let sum = i128::from(delta as i64) * (numbers.len() - 1) as i128;
-    let same = others == 0 && i128::from(first) + sum == i128::from(last);
-    same.then_some(delta as i64)
+    let others = pairs.fold(0, |others, (a, b)| others | (b.wrapping_sub(*a) ^ step));
+    let same = others == 0 && end(first, step, numbers.len() - 1) == Some(last);
+    same.then_some(step)
+}
+
+/// The number `count` steps after `first`, if none overflows.
+fn end(first: u64, step: u64, count: usize) -> Option<u64> {
+    u64::try_from(i128::from(first) + i128::from(step as i64) * count as i128).ok()
 }
 
 #[cfg(test)]
 mod tests {
+    use super::{Deltas, Steps};
     use crate::record::{EstimateRow, RunRecord};
     use crate::tables::ESTIMATES;
     use bytes::Bytes;
     use parquet::file::reader::{FileReader, SerializedFileReader};
     use parquet::record::Field;
+    use proptest::prelude::*;
     use slotline_net::rng::mix64;
 
     /// Numbers of up to `bits` bits are what other programs read, with the least and the largest of them.
@@ -134,6 +197,31 @@ mod tests {
             for count in [1, 2, 33, 128, 129, 130, 257, 700] {
                 are_read(bits, count);
             }
+        }
+    }
+    fn steps() -> impl Strategy<Value = Steps> {
+        let first = prop_oneof![0..4u64, Just(u64::MAX - 200), any::<u64>()];
+        let step = prop_oneof![Just(0), 0..3u64, Just(u64::MAX), any::<u64>()];
+        (first, step, 0..400usize).prop_map(|(first, step, count)| Steps { first, step, count })
+    }
+
+    proptest! {
+        #[test]
+        fn steps_are_as_their_numbers(mut all in prop::collection::vec(steps(), 0..6), goes_on: bool) {
+            for at in (1..all.len()).filter(|_| goes_on) {
+                let before = all[at - 1];
+                all[at] = Steps { first: before.number(before.count), step: before.step, ..all[at] };
+            }
+            all.retain(|steps| steps.count > 0);
+            let numbers_of = |steps: &Steps| {
+                let steps = *steps;
+                (0..steps.count).map(move |place| steps.number(place))
+            };
+            let numbers: Vec<u64> = all.iter().flat_map(numbers_of).collect();
+            let (expected, found) =
+                (Deltas::of(&numbers, |_, number| *number), Deltas::of_steps(numbers.len(), all.into_iter()));
+            prop_assert_eq!((found.bytes, found.rows), (expected.bytes, expected.rows));
+            prop_assert_eq!((found.least, found.most), (expected.least, expected.most));
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::columns::Filled;
 use super::csv::{Beginning, Lines, quoted};
-use super::deltas::Deltas;
+use super::deltas::{Deltas, Steps};
 use super::digits;
 use super::shared::Shared;
 use super::table::{Cell, Column, Table, TableAbout, fit, port_name};
@@ -11,6 +11,7 @@ use crate::record::{RunRecord, SampleRow};
 use parquet::errors::{ParquetError, Result};
 use parquet::file::writer::SerializedRowGroupWriter;
 use parquet::schema::types::ColumnDescPtr;
+use slotline_net::samples::Repeated;
 use std::borrow::Cow;
 use std::io::{self, Write};
 use std::ops::{Deref, Range};
@@ -152,23 +153,60 @@ fn write(
     let [scheme, seed, time, node, port, queue, sent, index] = columns else {
         return Err(ParquetError::General("the table of samples has eight columns".into()));
     };
-    let numbers = |numbers: Vec<u64>| Deltas::of(&numbers, |_, number| *number);
     let samples = &run.samples;
+    let times = steps_of(samples.times());
+    let by_port = || samples.by_port(rows.clone());
+    let numbers = |number: fn(&Repeated) -> u64| {
+        let repeated = by_port().flat_map(|(series, turns)| series.repeated(turns));
+        let steps =
+            repeated.map(|run| Steps { first: number(&run), step: 0, count: run.turns.len() });
+        Deltas::of_steps(rows.len(), steps)
+    };
+    let ports = by_port().map(|(series, turns)| (series.port, turns.len()));
+    let indices = ports.map(|(port, count)| Steps { first: u64::from(port), step: 0, count });
+    let times = by_port().flat_map(|(_, turns)| within(&times, turns));
     Shared::text(&run.scheme, rows.len()).append(scheme.clone(), group)?;
     Shared::number(run.seed, rows.len()).append(seed.clone(), group)?;
-    numbers(samples.times_of(rows.clone())).append(time.clone(), group)?;
+    Deltas::of_steps(rows.len(), times).append(time.clone(), group)?;
     names(run, rows.clone(), true).append(node.clone(), group)?;
     names(run, rows.clone(), false).append(port.clone(), group)?;
-    numbers(samples.queue_bytes_of(rows.clone())).append(queue.clone(), group)?;
-    numbers(samples.tx_bytes_of(rows.clone())).append(sent.clone(), group)?;
-    numbers(samples.ports_of(rows)).append(index.clone(), group)
+    numbers(|run| run.queue_bytes).append(queue.clone(), group)?;
+    numbers(|run| run.tx_bytes).append(sent.clone(), group)?;
+    Deltas::of_steps(rows.len(), indices).append(index.clone(), group)
+}
+
+/// Numbers, as few steps.
+fn steps_of(numbers: &[u64]) -> Vec<Steps> {
+    let mut all: Vec<Steps> = Vec::new();
+    for number in numbers {
+        match all.last_mut() {
+            Some(last) if last.count == 1 => {
+                *last = Steps { step: number.wrapping_sub(last.first), count: 2, ..*last };
+            }
+            Some(last) if last.number(last.count) == *number => last.count += 1,
+            _ => all.push(Steps { first: *number, step: 0, count: 1 }),
+        }
+    }
+    all
+}
+
+/// The steps between the numbers at `places`.
+fn within(all: &[Steps], places: Range<usize>) -> impl Iterator<Item = Steps> {
+    let mut before = 0;
+    all.iter().filter_map(move |steps| {
+        let from = places.start.max(before);
+        let until = places.end.min(before + steps.count);
+        let first = steps.number(from - before);
+        before += steps.count;
+        (from < until).then(|| Steps { first, count: until - from, ..*steps })
+    })
 }
 
 /// The names of ports, or of their nodes.
 fn names(run: &RunRecord, rows: Range<usize>, node: bool) -> Shared {
     let none = run.ports.len();
-    let ports = run.samples.repeated_ports(rows).into_iter();
-    let keys = ports.map(|(port, rows)| ((port as usize).min(none), rows));
+    let ports = run.samples.by_port(rows);
+    let keys = ports.map(|(series, turns)| ((series.port as usize).min(none), turns.len()));
     Shared::by_repeated_key(keys, none + 1, |key| port_name(run, Some(key as u32), node))
 }
 
