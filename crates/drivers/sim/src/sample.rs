@@ -15,7 +15,7 @@ use std::sync::Arc;
 pub(crate) struct Sampled {
     /// Index into [`crate::Network::sampled`].
     pub number: u32,
-    /// The number of sampled ports of the same shard before it.
+    /// The number of sampled ports of the same shard before it. Those of a node follow each other.
     pub place: usize,
     pub port: PortId,
 }
@@ -98,7 +98,9 @@ impl Shard {
         let shared = Arc::clone(&self.links.shared);
         let later = (time - self.next_samples.0) / shared.sampler.interval;
         let (turn, first) = (self.first_turn + later as usize, shared.layout.first[id]);
-        for Sampled { place, port, .. } in shared.sampler.of(id) {
+        let ports = shared.sampler.of(id);
+        let series = self.samples.series_from(ports.first().map_or(0, |port| port.place));
+        for (Sampled { port, .. }, series) in ports.iter().zip(series) {
             let index = first + u32::from(port.0);
             let until = self.links.sends_until(index);
             let (line, _) = self.links.line(index);
@@ -108,7 +110,7 @@ impl Shard {
             let queued = if pulled { node.queued(*port) } else { unsent };
             let sent = line.bytes().saturating_sub(unsent);
             self.is_idle &= until <= time && queued == 0;
-            self.samples.series_mut(*place).take(turn, queued, sent);
+            series.take(turn, queued, sent);
         }
         self.events += 1;
     }

@@ -289,7 +289,8 @@ impl Shard {
                 self.places[at] = Place::Host(host);
             }
             Place::Node(mut node) => {
-                match any_switch(&mut *node).filter(|_| !self.links.ahead.is_empty()) {
+                let decides = !self.links.ahead.is_empty();
+                match decides.then(|| any_switch(&mut *node)).flatten() {
                     Some(switch) if switch.is_foreseeable() => {
                         self.handle_switch(at, switch, items);
                     }

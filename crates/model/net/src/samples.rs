@@ -98,9 +98,9 @@ impl Samples {
         self.times.len() - times.len()
     }
 
-    /// The samples of the port at `place` in [`Samples::series`].
-    pub fn series_mut(&mut self, place: usize) -> &mut Series {
-        &mut self.series[place]
+    /// The samples of the ports from `place` in [`Samples::series`] on.
+    pub fn series_from(&mut self, place: usize) -> &mut [Series] {
+        &mut self.series[place..]
     }
 
     /// Adds samples of other ports, which have the same times.
@@ -215,8 +215,8 @@ impl Series {
     pub fn repeated(&self, turns: Range<usize>) -> impl Iterator<Item = Repeated> {
         let first = self.changes.partition_point(|change| change.turn as usize <= turns.start);
         let changes = self.changes.get(first.wrapping_sub(1)..).unwrap_or_default();
-        let next = changes.iter().skip(1).map(|change| change.turn as usize).chain([turns.end]);
-        changes.iter().zip(next).map_while(move |(change, next)| {
+        changes.iter().enumerate().map_while(move |(at, change)| {
+            let next = changes.get(at + 1).map_or(turns.end, |next| next.turn as usize);
             let span = (change.turn as usize).max(turns.start)..next.min(turns.end);
             let Change { queue_bytes, tx_bytes, .. } = *change;
             (!span.is_empty()).then_some(Repeated { turns: span, queue_bytes, tx_bytes })

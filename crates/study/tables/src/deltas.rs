@@ -63,8 +63,11 @@ impl Deltas {
         let (mut numbers, mut filled) = ([first; BLOCK + 1], 0);
         for Steps { mut first, step, mut count } in all {
             while count > 0 {
-                let last = end(numbers[0], step, BLOCK).filter(|_| filled == 1 && count >= BLOCK);
-                if let Some(last) = last.filter(|_| first == numbers[0].wrapping_add(step)) {
+                if filled == 1
+                    && count >= BLOCK
+                    && first == numbers[0].wrapping_add(step)
+                    && let Some(last) = end(numbers[0], step, BLOCK)
+                {
                     deltas.steady_block(numbers[0], step, last);
                     (numbers[0], first) = (last, last.wrapping_add(step));
                     count -= BLOCK;

@@ -79,6 +79,9 @@ impl Agent for EdgeAgent {
         }
         Some(packet)
     }
+    fn has_more(&self) -> bool {
+        !self.messages.is_empty() || !self.packets.is_empty()
+    }
     fn control(&mut self, message: &[u8], cx: &mut Cx<'_>) {
         let message = Message::parse(message).ok();
         if let Some(at) = message.and_then(|message| self.table.order(&message, cx.now)) {

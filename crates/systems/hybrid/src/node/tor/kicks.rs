@@ -8,7 +8,7 @@ impl Tor {
     #[inline]
     pub(super) fn kick_own(&self, to: usize, len: u16, cx: &mut Cx<'_>) {
         let leads = |next, relay: Option<&Relay>| {
-            next == to || relay.is_some_and(|relay| relay.leads(next, to))
+            (next == to) | relay.is_some_and(|relay| relay.leads(next, to))
         };
         self.kick_circuits(to, len, leads, cx);
     }
@@ -29,12 +29,16 @@ impl Tor {
         }
         // A free circuit takes the packet at once, and the others would find nothing. The driver asks the port first that was
         // kicked last.
-        let free = (0..self.open.len()).rev().find(|&uplink| {
+        let mut free = None;
+        for (uplink, open) in self.open.iter().enumerate() {
+            let Some((next, until)) = *open else { continue };
+            // All three are computed, because none can be predicted.
             let is_free = self.busy_until[uplink] < cx.now;
-            let open =
-                self.open[uplink].filter(|(next, _)| is_free && may_take((*next).into(), relay));
-            open.is_some_and(|(_, until)| cx.now + self.paces[uplink].time_for(len.into()) <= until)
-        });
+            let fits = cx.now + self.paces[uplink].time_for(len.into()) <= until;
+            if is_free & fits & may_take(next.into(), relay) {
+                free = Some(uplink);
+            }
+        }
         match free {
             Some(uplink) => cx.kick(self.ports.circuit(uplink as u32)),
             None => self.kick_where(|next| may_take(next, relay), cx),

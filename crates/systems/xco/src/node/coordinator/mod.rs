@@ -240,6 +240,9 @@ impl Coordinator {
     /// Handles a V2V flow for `dst` that waits from now on.
     fn flow_waits(&mut self, dst: HostId, cx: &mut Cx<'_>) {
         let level = self.queues.level(dst);
+        if let Some((due, _)) = self.queues.next(cx.now).filter(|(due, _)| *due > cx.now) {
+            cx.wake(due, AGENT_TOKENS);
+        }
         if !self.away && !self.queues.is_permitted(dst) {
             let controller = self.controller(level);
             controller.report |= !controller.uncontrolled;
@@ -272,12 +275,11 @@ impl Coordinator {
                 return packet;
             }
         }
-        let Some(dst) = self.queues.next(cx.now) else {
-            if let Some(at) = self.queues.next_due(cx.now) {
-                cx.wake(at, AGENT_TOKENS);
-            }
+        let (due, dst) = self.queues.next(cx.now)?;
+        if due > cx.now {
+            cx.wake(due, AGENT_TOKENS);
             return None;
-        };
+        }
         let packet = self.queues.pop(dst, cx.now);
         if self.queues.is_empty(dst) {
             self.give_back_later(cx);
@@ -365,7 +367,7 @@ impl Coordinator {
         let open =
             |level: usize| self.controllers[level].uncontrolled && !self.queues.idle(level as u8);
         let open = (0..self.controllers.len()).any(open);
-        if waiting || open || self.queues.next(cx.now).is_some() {
+        if waiting || open || self.queues.next(cx.now).is_some_and(|(due, _)| due <= cx.now) {
             cx.kick(PortId(0));
         }
     }
@@ -423,6 +425,16 @@ impl Agent for Coordinator {
             return Some(packet);
         }
         self.release(cx)
+    }
+    fn dequeue_again(&mut self, _cx: &mut Cx<'_>) -> Option<Packet> {
+        // No report is due, and no destination with packets is permitted.
+        None
+    }
+    fn has_more(&self) -> bool {
+        self.controllers.iter().any(|controller| controller.report || controller.uncontrolled)
+            || !self.messages.is_empty()
+            || !self.exempt.is_empty()
+            || self.queues.may_leave()
     }
     fn control(&mut self, message: &[u8], cx: &mut Cx<'_>) {
         let Ok(message) = Message::parse(message) else {

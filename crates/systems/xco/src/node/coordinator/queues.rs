@@ -257,15 +257,12 @@ impl Queues {
         self.make(dst).sent -= u64::from(packet.len);
         Some(packet)
     }
-    /// The permitted destination whose packet is due first, if one is due.
-    pub fn next(&self, now: Time) -> Option<HostId> {
-        self.earliest(now).filter(|&(next, _)| next <= now).map(|(_, dst)| dst)
+    /// Whether packets wait for a destination that is permitted.
+    pub fn may_leave(&self) -> bool {
+        self.permitted.iter().any(|&dst| !self.is_empty(dst))
     }
-    /// When the next packet is due, if none is yet.
-    pub fn next_due(&self, now: Time) -> Option<Time> {
-        self.earliest(now).map(|(next, _)| next).filter(|&next| next > now)
-    }
-    fn earliest(&self, now: Time) -> Option<(Time, HostId)> {
+    /// The permitted destination whose packet is due first, and when that is.
+    pub fn next(&self, now: Time) -> Option<(Time, HostId)> {
         let due = self.permitted.iter().filter_map(|&dst| {
             let queue = self.get(dst)?;
             let (permit, len) = (queue.permit?, queue.flows.next_len()?);

@@ -280,6 +280,21 @@ fn rates_are_held_and_given_back() {
 }
 
 #[test]
+fn a_packet_that_arrives_before_its_rate_allows_it_gets_a_wake_up() {
+    let mut bench = Bench::new(XcoSpec { mode: Mode::RateLimit, ..strict() });
+    bench.enqueue(0, 1, Kind::Data);
+    bench.drain(0);
+    bench.directive(0, Body::Rates(vec![(HostId(1), Rate(12_304_000))]));
+    assert!(bench.coordinator.has_more());
+    assert_eq!(bench.drain(0), ["Data to 1"]);
+    assert!(!bench.coordinator.has_more());
+    bench.enqueue(300, 1, Kind::Data);
+    assert!(bench.is_to_wake(Time::us(1_000)), "though the port has not asked");
+    assert!(bench.drain(999).is_empty() && bench.coordinator.has_more());
+    assert_eq!(bench.drain(1_000), ["Data to 1"]);
+}
+
+#[test]
 fn more_destinations_than_fit_are_reported_in_turn() {
     let mut bench = Bench::new(strict());
     let count = MAX_FLOWS as u32 + 5;
