@@ -3,7 +3,7 @@
 use crate::ahead_queue::{Ahead, Started};
 use crate::calendar::{Calendar, Entry};
 use crate::item::Item;
-use crate::line::Discipline;
+use crate::line::{Discipline, Line};
 use crate::links::{Links, own};
 use slotline_net::frame::Packet;
 use slotline_net::id::PortId;
@@ -66,11 +66,13 @@ impl Source {
 }
 
 impl Links {
-    /// When the present transmission of `port` ends.
-    pub fn sends_until(&self, port: u32) -> u64 {
+    /// The line of `port`, and when its present transmission ends.
+    #[inline]
+    pub fn sending(&self, port: u32) -> (&Line, u64) {
         let at = (port - self.first_port) as usize;
-        let next = self.ahead.get(at).and_then(|waiting| waiting.front());
-        next.map_or(self.lines[at].free_at, |next| next.start)
+        let (line, waiting) = (&self.lines[at], self.ahead.get(at));
+        let next = waiting.and_then(|waiting| waiting.front());
+        (line, next.map_or(line.free_at, |next| next.start))
     }
 
     /// Reports the packets of `port` that started before `until` to the switch.

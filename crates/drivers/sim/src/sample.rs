@@ -101,9 +101,7 @@ impl Shard {
         let ports = shared.sampler.of(id);
         let series = self.samples.series_from(ports.first().map_or(0, |port| port.place));
         for (Sampled { port, .. }, series) in ports.iter().zip(series) {
-            let index = first + u32::from(port.0);
-            let until = self.links.sends_until(index);
-            let (line, _) = self.links.line(index);
+            let (line, until) = self.links.sending(first + u32::from(port.0));
             let pulled = line.discipline() == Discipline::Pulled;
             // Most ports are idle. The number of bytes takes a division.
             let unsent = if until > time { line.bytes_between(time, until) } else { 0 };
