@@ -10,12 +10,13 @@
 
 mod controller_state;
 mod flows;
+mod load;
 mod queues;
 
 use crate::counters;
 use crate::levels::Levels;
 use crate::spec::Xco;
-use crate::wire::{Body, MAX_FLOWS, MAX_RATES, Message};
+use crate::wire::{Body, MAX_FLOWS, Message};
 use controller_state::ControllerState;
 use flows::Arrival;
 use queues::Queues;
@@ -156,11 +157,11 @@ impl Coordinator {
     fn send(&mut self, level: u8, body: Body, cx: &mut Cx<'_>) {
         let (seq, heard, term) = self.controller(level).number();
         let bytes = Message { host: self.host, seq, heard, level, term, body }.emit();
-        for station in self.controllers[usize::from(level)].stations.clone() {
+        let stations = &self.controllers[usize::from(level)].stations;
+        for (station, bytes) in stations.iter().zip(std::iter::repeat_n(bytes, stations.len())) {
             self.created += 1;
-            let packet =
-                cx.attach((self.host, station), bytes.clone(), ETHERNET_OVERHEAD, CONTROL_CLASS);
-            self.messages.push_back(packet);
+            let ends = (self.host, *station);
+            self.messages.push_back(cx.attach(ends, bytes, ETHERNET_OVERHEAD, CONTROL_CLASS));
         }
     }
     /// Makes sure that a controller knows this host, which joins with its first message (§3.5).
@@ -370,28 +371,6 @@ impl Coordinator {
         if waiting || open || self.queues.next(cx.now).is_some_and(|(due, _)| due <= cx.now) {
             cx.kick(PortId(0));
         }
-    }
-
-    /// Schedules a load report, on demand.
-    fn measure(&mut self, cx: &mut Cx<'_>) {
-        if let Some(interval) = self.measure.filter(|_| self.load_due == Time::MAX && !self.away) {
-            self.load_due = cx.now.after(interval);
-            cx.wake(self.load_due, AGENT_TOKENS);
-        }
-    }
-    /// Reports the largest loads, and again later unless there is no load.
-    fn report_load(&mut self, cx: &mut Cx<'_>) {
-        let Some(span) = self.measure.filter(|_| cx.now >= self.load_due) else { return };
-        self.load_due = Time::MAX;
-        let mut loads = self.queues.take_loads();
-        if loads.is_empty() && self.controlled.is_empty() {
-            return;
-        }
-        loads.sort_by_key(|&(_, bytes)| std::cmp::Reverse(bytes));
-        loads.truncate(MAX_RATES);
-        self.register(0, cx);
-        self.send(0, Body::Load { span, loads }, cx);
-        self.measure(cx);
     }
 }
 
