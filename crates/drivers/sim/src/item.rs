@@ -37,7 +37,7 @@ const PORT_BITS: u32 = PORT_MASK.count_ones();
 const LAST_KEY: u64 = LONGEST_WINDOW << PORT_BITS;
 /// No position, and no port.
 pub(crate) const NONE: u32 = u32::MAX;
-/// No position of an event of a node that has had none since its last samples, which found it idle. No position is as high.
+/// In place of a position: the node has had no event since its last samples, and these found it idle. No position is as high.
 pub(crate) const IDLE: u32 = NONE - 1;
 
 /// Sorts by key, stably: packets that enter from outside at the same time keep their order. Short lists (nearly all of

@@ -63,8 +63,8 @@ impl Sampler {
 }
 
 impl Shard {
-    /// Handles the events of all sampled nodes, also of those that have none, with the samples of this window. Those of a node
-    /// that is idle since its last ones would be the same.
+    /// Handles the events of all sampled nodes, also of those that have none, with the samples of this window. A node that
+    /// has been idle since its last samples is passed over: they would be the same.
     #[cold]
     pub fn handle_sampled(&mut self, items: &mut Vec<Item>, windows: Windows) {
         let shared = Arc::clone(&self.links.shared);
