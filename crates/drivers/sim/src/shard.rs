@@ -289,8 +289,8 @@ impl Shard {
                 self.places[at] = Place::Host(host);
             }
             Place::Node(mut node) => {
-                let decides = !self.links.ahead.is_empty();
-                match decides.then(|| any_switch(&mut *node)).flatten() {
+                let none_decides = self.links.ahead.is_empty();
+                match if none_decides { None } else { any_switch(&mut *node) } {
                     Some(switch) if switch.is_foreseeable() => {
                         self.handle_switch(at, switch, items);
                     }

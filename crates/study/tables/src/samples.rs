@@ -154,7 +154,7 @@ fn write(
         return Err(ParquetError::General("the table of samples has eight columns".into()));
     };
     let samples = &run.samples;
-    let times = steps_of(samples.times());
+    let all_times = steps_of(samples.times());
     let by_port = || samples.by_port(rows.clone());
     let numbers = |number: fn(&Repeated) -> u64| {
         let repeated = by_port().flat_map(|(series, turns)| series.repeated(turns));
@@ -164,7 +164,7 @@ fn write(
     };
     let ports = by_port().map(|(series, turns)| (series.port, turns.len()));
     let indices = ports.map(|(port, count)| Steps { first: u64::from(port), step: 0, count });
-    let times = by_port().flat_map(|(_, turns)| within(&times, turns));
+    let times = by_port().flat_map(|(_, turns)| within(&all_times, turns));
     Shared::text(&run.scheme, rows.len()).append(scheme.clone(), group)?;
     Shared::number(run.seed, rows.len()).append(seed.clone(), group)?;
     Deltas::of_steps(rows.len(), times).append(time.clone(), group)?;

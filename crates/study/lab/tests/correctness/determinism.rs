@@ -141,6 +141,21 @@ fn with_and_without_samples() {
     }
 }
 
+/// A sample does not depend on those before it, also where nodes are idle between two of them.
+#[test]
+fn samples_at_the_same_times_are_equal() {
+    for scheme in SCHEMES {
+        let samples = |sample: &str| one(&scenario(scheme, sample), 1).samples;
+        let (rare, often) = (samples(SAMPLE), samples(r#"sample = "5us""#));
+        assert!(!rare.is_empty());
+        for port in rare.series() {
+            let mut expected = often.rows_of(port.port);
+            expected.retain(|row| row.t_ps % Time::us(20).as_ps() == 0);
+            assert_eq!(rare.rows_of(port.port), expected, "{scheme}: port {}", port.port);
+        }
+    }
+}
+
 #[test]
 fn another_seed_is_another_run() {
     let text = format!("repeat = 5\n{}", scenario(SCHEMES[0], ""));
