@@ -2,7 +2,7 @@
 //! requests are looked at only if there are any.
 
 use crate::item::Item;
-use crate::line::{Discipline, PORT_MASK};
+use crate::line::PORT_MASK;
 use crate::links::own;
 use crate::node_events::NodeEvent;
 use crate::shard::Shard;
@@ -100,7 +100,7 @@ impl Shard {
         let index = self.links.shared.layout.first[id] + event.token();
         let (line, _) = self.links.line(index);
         line.disarm();
-        if line.discipline() != Discipline::Pulled {
+        if !line.is_pulled() {
             return self.links.turn(index, now, self.effects.payloads());
         }
         if line.free_at > now {

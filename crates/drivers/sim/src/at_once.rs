@@ -8,7 +8,7 @@
 
 use crate::departure::{Source, leaving};
 use crate::item::{Item, NONE};
-use crate::line::{Discipline, PORT_MASK};
+use crate::line::PORT_MASK;
 use crate::node_events::NodeEvent;
 use crate::shard::Shard;
 use slotline_net::id::PortId;
@@ -50,7 +50,7 @@ impl Shard {
         let (links, now, port) = (&mut self.links, event.time(), PortId(event.token() as u16));
         let index = links.shared.layout.first[id] + event.token();
         let line = &mut links.lines[(index - links.first_port) as usize];
-        let is_ready = line.discipline() == Discipline::Pulled && line.free_at <= now;
+        let is_ready = line.is_pulled() && line.free_at <= now;
         if !is_ready || now >= links.shared.end || links.recorder.is_some() {
             return false;
         }

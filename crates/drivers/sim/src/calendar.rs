@@ -141,10 +141,12 @@ impl Calendar {
             return self.push_again_elsewhere(position, time, to, flags);
         };
         let entry = self.slab[position as usize];
+        // Computed from the old event: the new one is not in memory yet.
+        let flags = entry.packet.flags | flags;
         let slot = &mut self.slab[at];
         *slot = entry;
         (slot.time, slot.to) = (time, to);
-        slot.packet.flags |= flags;
+        slot.packet.flags = flags;
         at as u32
     }
 

@@ -1,6 +1,5 @@
 //! Carries out the requests of nodes in simulated time.
 
-use crate::line::Discipline;
 use crate::links::{Links, own};
 use crate::node_events::NodeEvent;
 use crate::shard::Shard;
@@ -120,7 +119,7 @@ impl Shard {
     pub fn pull<N: Node + ?Sized>(&mut self, node: &mut N, id: usize, port: PortId, now: u64) {
         let index = self.links.shared.layout.first[id] + u32::from(port.0);
         let (line, _) = self.links.line(index);
-        if line.is_armed() || line.discipline() != Discipline::Pulled {
+        if line.is_armed() || !line.is_pulled() {
             return;
         }
         // A port that is free now becomes so in its turn among the events of the same time.
@@ -168,7 +167,7 @@ impl Shard {
         let base = self.links.shared.layout.first[id];
         for port in self.ports_of(id) {
             let (line, _) = self.links.line(base + u32::from(port.0));
-            let is_pulled = line.discipline() == Discipline::Pulled;
+            let is_pulled = line.is_pulled();
             if is_pulled && !line.is_armed() && line.is_busy(now) {
                 self.arm(id, port);
             }

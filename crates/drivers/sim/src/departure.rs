@@ -3,7 +3,7 @@
 use crate::ahead_queue::{Ahead, Started};
 use crate::calendar::{Calendar, Entry};
 use crate::item::Item;
-use crate::line::{Discipline, Line};
+use crate::line::Line;
 use crate::links::{Links, own};
 use slotline_net::frame::Packet;
 use slotline_net::id::PortId;
@@ -144,7 +144,7 @@ impl Links {
     pub(crate) fn departure(&self, at: usize, len: u16, now: u64) -> Option<Departure> {
         let departure = self.departure_after_all(at, len, now);
         let Departure { sends, arrival: (time, to), .. } = departure;
-        let stays = self.lines[at].discipline() == Discipline::Pulled
+        let stays = self.lines[at].is_pulled()
             && (!sends.waits || (self.is_mine(to) && self.calendar.is_near(time)));
         stays.then_some(departure)
     }

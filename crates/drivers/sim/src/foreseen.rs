@@ -6,7 +6,7 @@
 
 use crate::departure::{Departs, Source, leaving};
 use crate::item::Item;
-use crate::line::{Discipline, PORT_MASK};
+use crate::line::PORT_MASK;
 use crate::links::own;
 use crate::node_events::NodeEvent;
 use crate::shard::Shard;
@@ -161,7 +161,7 @@ impl Shard {
         let at = (index - self.links.first_port) as usize;
         let line = &self.links.lines[at];
         let busy_until = line.free_at;
-        let asks = line.is_armed() && line.discipline() == Discipline::Pulled;
+        let asks = line.is_armed() && line.is_pulled();
         if busy_until <= now || !asks {
             return;
         }

@@ -4,7 +4,7 @@
 //! packet waits in a class, it is copied from there to the calendar, without what the ports of other nodes may need.
 
 use crate::item::Item;
-use crate::line::{Discipline, PORT_MASK};
+use crate::line::PORT_MASK;
 use crate::links::own;
 use crate::node_events::NodeEvent;
 use crate::shard::Shard;
@@ -90,7 +90,7 @@ impl Shard {
         let links = &mut self.links;
         let index = links.shared.layout.first[id] + event.token();
         let line = &mut links.lines[(index - links.first_port) as usize];
-        let is_ready = line.discipline() == Discipline::Pulled && line.free_at <= now;
+        let is_ready = line.is_pulled() && line.free_at <= now;
         if !is_ready || links.recorder.is_some() {
             return false;
         }

@@ -164,6 +164,11 @@ impl Line {
     pub fn is_plain(&self) -> bool {
         self.tx_packets >> KIND_SHIFT == Discipline::Fifo as u64
     }
+    /// Whether the node selects each packet.
+    #[inline]
+    pub fn is_pulled(&self) -> bool {
+        (self.tx_packets & !ARMED) >> KIND_SHIFT == Discipline::Pulled as u64
+    }
     fn set_discipline(&mut self, discipline: Discipline) {
         let kept = self.tx_packets & ARMED | self.packets();
         self.tx_packets = kept | (u64::from(discipline as u8) << KIND_SHIFT);
@@ -333,8 +338,9 @@ impl Line {
         let (len, ect) = (u32::from(len), flags & ECT != 0);
         let arrival = Arrival { now, backlog, pace: self.pace, len, ect };
         let verdict = match marker {
-            // It takes so little time that a call would matter.
+            // These take so little time that the choice of the discipline in a call would matter.
             Marker::Red(red) => red.arrive(&arrival),
+            Marker::Qcn(point) => point.arrive(&arrival),
             other => other.arrive(&arrival),
         };
         match verdict {

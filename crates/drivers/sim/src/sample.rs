@@ -2,7 +2,6 @@
 
 use crate::calendar::Windows;
 use crate::item::{IDLE, Item};
-use crate::line::Discipline;
 use crate::links::own;
 use crate::node_events::NodeEvent;
 use crate::shard::Shard;
@@ -102,7 +101,7 @@ impl Shard {
         let series = self.samples.series_from(ports.first().map_or(0, |port| port.place));
         for (Sampled { port, .. }, series) in ports.iter().zip(series) {
             let (line, until) = self.links.sending(first + u32::from(port.0));
-            let pulled = line.discipline() == Discipline::Pulled;
+            let pulled = line.is_pulled();
             // Most ports are idle. The number of bytes takes a division.
             let unsent = if until > time { line.bytes_between(time, until) } else { 0 };
             let queued = if pulled { node.queued(*port) } else { unsent };

@@ -124,11 +124,11 @@ impl Shard {
                 Place::Switch => {}
                 Place::Host(mut host) => {
                     self.start_host(at, &mut host);
-                    self.places[at] = Place::Host(host);
+                    self.put_back(at, Place::Host(host));
                 }
                 Place::Node(mut node) => {
                     self.start_node(at, &mut *node);
-                    self.places[at] = Place::Node(node);
+                    self.put_back(at, Place::Node(node));
                 }
             }
         }
@@ -281,12 +281,11 @@ impl Shard {
             };
             return;
         }
-        let place = std::mem::replace(&mut self.places[at], Place::Switch);
-        match place {
+        match std::mem::replace(&mut self.places[at], Place::Switch) {
             Place::Switch => self.handle_plain_in_order(at, items),
             Place::Host(mut host) => {
                 self.handle_host(at, &mut host, items);
-                self.places[at] = Place::Host(host);
+                self.put_back(at, Place::Host(host));
             }
             Place::Node(mut node) => {
                 let none_decides = self.links.ahead.is_empty();
@@ -299,9 +298,15 @@ impl Shard {
                     }
                     _ => self.handle_node(at, &mut *node, items),
                 }
-                self.places[at] = Place::Node(node);
+                self.put_back(at, Place::Node(node));
             }
         }
+    }
+
+    /// Puts a node back to its place, which is empty: nothing is dropped.
+    #[inline(always)]
+    fn put_back(&mut self, at: usize, place: Place) {
+        std::mem::forget(std::mem::replace(&mut self.places[at], place));
     }
 
     /// Forwards packets at a plain switch whose ports may hold some or notify senders.

@@ -181,7 +181,9 @@ impl Links {
 
     /// The event at which the first packet that `port` holds is decided, if its discipline decides when packets leave.
     pub fn turn(&mut self, port: u32, now: u64, payloads: &mut Payloads) {
-        if self.line(port).1.sojourn.is_some() {
+        let (line, cold) = self.line(port);
+        // Pulled ports have most of these events, and need not read the rest of their state.
+        if !line.is_pulled() && cold.sojourn.is_some() {
             *self.events_of(port) -= 1;
             self.decide(port, now, payloads);
         }

@@ -1,5 +1,6 @@
 //! The context of a call to a node.
 
+use super::effects::Sending;
 use super::{DropReason, Effects, Handover, Note};
 use crate::frame::{Kind, Packet};
 use crate::id::{HostId, NodeId, PortId};
@@ -21,7 +22,7 @@ impl<'a> Cx<'a> {
     /// Puts `packet` at the end of the FIFO of `port`. The driver has the FIFO and may drop packets.
     #[inline]
     pub fn send(&mut self, port: PortId, packet: Packet) {
-        self.effects.sends.push((port, packet));
+        self.effects.sends.push(Sending { packet, port });
     }
     /// Delays everything that is sent because of the present event by `span`, a host's processing time. A port that is
     /// busy until then anyway is not delayed. A wall clock ignores this.

@@ -47,11 +47,19 @@ pub trait Sink {
 pub struct Effects {
     pub(super) hold: Option<Time>,
     rare: RareEffects,
-    pub(super) sends: Vec<(PortId, Packet)>,
+    pub(super) sends: Vec<Sending>,
     pub(super) wakes: Vec<(Time, u32)>,
     pub(super) kicks: Vec<PortId>,
     pub(super) notes_until: Time,
     pub(super) payloads: Payloads,
+}
+
+/// A packet for the FIFO of a port. The packet comes first, so that it is read in the same pieces as it is written: otherwise
+/// a read would wait until all of it is in the cache.
+#[repr(C)]
+pub(super) struct Sending {
+    pub packet: Packet,
+    pub port: PortId,
 }
 
 /// The requests that nodes seldom make.
@@ -109,7 +117,7 @@ impl Effects {
         if rare.any {
             rare.drain(sink);
         }
-        each(sends, |(port, packet)| sink.send(*port, packet, payloads));
+        each(sends, |Sending { packet, port }| sink.send(*port, packet, payloads));
         each(wakes, |&mut (at, token)| sink.wake(at, token));
         each(kicks, |&mut port| sink.kick(port));
     }

@@ -1,21 +1,20 @@
 //! Paths of bursts: a pause of a connection is long enough that its packets may take another path.
 
 use super::Host;
-use crate::frame::Packet;
 use crate::time::Time;
 
 impl Host {
     /// The hash input of a packet: that of the connection's last packet, unless the last packet is older than `gap`.
     /// Bursts are recognised in hosts, not in switches.
-    pub(super) fn burst_entropy(&mut self, packet: &Packet, gap: Time, now: Time) -> u16 {
-        if self.plan.is_late(packet.flow) {
-            return self.late_burst(packet.flow, gap, now);
+    pub(super) fn burst_entropy(&mut self, conn: u32, gap: Time, now: Time) -> u16 {
+        if self.plan.is_late(conn) {
+            return self.late_burst(conn, gap, now);
         }
         let own = self.plan.sends(self.id);
-        let place = if own.contains(&packet.flow) {
-            self.place(packet.flow)
+        let place = if own.contains(&conn) {
+            self.place(conn)
         } else {
-            own.len() + self.plan.rx_ordinal(packet.flow) as usize
+            own.len() + self.plan.rx_ordinal(conn) as usize
         };
         if self.bursts.is_empty() {
             let places = own.len() + self.plan.receives(self.id).len();

@@ -231,11 +231,11 @@ impl Host {
     }
 
     /// Passes a packet that this host made to the network card.
-    #[inline]
+    #[inline(always)]
     fn emit(&mut self, mut packet: Packet, cx: &mut Cx<'_>) {
         match self.plan.spread {
             Spread::PerPacket => packet.entropy = self.draw() as u16,
-            Spread::PerBurst(gap) => packet.entropy = self.burst_entropy(&packet, gap, cx.now),
+            Spread::PerBurst(gap) => packet.entropy = self.burst_entropy(packet.flow, gap, cx.now),
             _ => {}
         }
         self.created += 1;

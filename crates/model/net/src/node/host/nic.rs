@@ -205,16 +205,23 @@ impl Nic {
     }
 
     /// Takes a packet from a transport.
-    #[inline]
+    #[inline(always)]
     pub fn send(&mut self, packet: Packet, cx: &mut Cx<'_>) {
         let port = self.port_to(packet.dst, packet.entropy);
+        if let Waiting::InDriver = self.waiting {
+            let uplink = &mut self.uplinks[port.at()];
+            uplink.free_at =
+                uplink.free_at.max(cx.now) + uplink.pace.time_for(u64::from(packet.len));
+            return cx.send(port, packet);
+        }
+        self.keep(port, packet, cx);
+    }
+
+    /// Takes a packet that does not wait in the driver, or of which the driver reports when it leaves.
+    #[inline(never)]
+    fn keep(&mut self, port: PortId, packet: Packet, cx: &mut Cx<'_>) {
         match &mut self.waiting {
-            Waiting::InDriver => {
-                let uplink = &mut self.uplinks[port.at()];
-                uplink.free_at =
-                    uplink.free_at.max(cx.now) + uplink.pace.time_for(u64::from(packet.len));
-                cx.send(port, packet);
-            }
+            Waiting::InDriver => {}
             Waiting::Reported => {
                 self.uplinks[0].bytes += u64::from(packet.len);
                 cx.send(port, packet);

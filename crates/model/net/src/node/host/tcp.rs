@@ -91,6 +91,7 @@ impl TcpSender {
         prefetch_value(&self.wake);
     }
 
+    #[inline(always)]
     fn next_packet(&mut self, transport: &Transport, now: Time) -> Option<Packet> {
         let segment = self.sender.next_segment(transport, now)?;
         let mut packet = self.header.packet(now);
