@@ -13,27 +13,20 @@ impl Shard {
     /// Whether caches hold only a part of the connections of this shard's hosts.
     pub fn has_many_connections(&self) -> bool {
         let many = |host: &Host| host.connections() > MANY_CONNECTIONS;
-        (0..self.places.len() as u32).find_map(|at| self.host(at)).is_some_and(many)
+        self.places.iter().find_map(host_at).is_some_and(many)
     }
 
     /// Whether packets wait in queues of hosts. Their state then is more than the cache of a core holds.
     pub fn has_hosts_with_queues(&self) -> bool {
-        (0..self.places.len() as u32).find_map(|at| self.host(at)).is_some_and(Host::has_queues)
-    }
-
-    fn host(&self, at: u32) -> Option<&Host> {
-        match &self.places[at as usize] {
-            Place::Host(host) => Some(host),
-            _ => None,
-        }
+        self.places.iter().find_map(host_at).is_some_and(Host::has_queues)
     }
 
     /// Requests the state of the hosts after `next`, which is about to be called, of the first `hosts` active nodes.
     #[inline]
-    pub fn expect_hosts(&self, next: usize, hosts: usize) {
+    pub fn expect_hosts(&self, places: &[Place], next: usize, hosts: usize) {
         for step in 0..STEPS {
             let after = self.active[..hosts].get(next + STEPS - step);
-            if let Some(host) = after.and_then(|at| self.host(*at)) {
+            if let Some(host) = after.and_then(|&at| host_at(&places[at as usize])) {
                 host.expect(step);
             }
         }
@@ -41,17 +34,17 @@ impl Shard {
 
     /// Requests the state of connections whose first segments arrive in this window at one of the first `hosts` active nodes.
     /// What is requested in one step is found with what was requested in the step before.
-    pub fn expect_segments(&mut self, hosts: usize) {
+    pub fn expect_segments(&mut self, places: &[Place], hosts: usize) {
         let mut firsts = std::mem::take(&mut self.first_segments);
         firsts.clear();
         for &at in &self.active[..hosts] {
-            let Some(host) = self.host(at) else { continue };
+            let Some(host) = host_at(&places[at as usize]) else { continue };
             for packet in self.packets(at).filter(|packet| is_first(packet)) {
                 host.expect_connection(packet.flow);
                 firsts.push((at, packet.flow));
             }
         }
-        let hosts = |&(at, conn): &(u32, u32)| Some((self.host(at)?, conn));
+        let hosts = |&(at, conn): &(u32, u32)| Some((host_at(&places[at as usize])?, conn));
         firsts.iter().filter_map(hosts).for_each(|(host, conn)| host.expect_receiver(conn));
         firsts.iter().filter_map(hosts).for_each(|(host, conn)| host.expect_result(conn));
         self.first_segments = firsts;
@@ -65,6 +58,13 @@ impl Shard {
             position = self.chain[position as usize];
             Some(&entry.packet)
         })
+    }
+}
+
+fn host_at(place: &Place) -> Option<&Host> {
+    match place {
+        Place::Host(host) => Some(host),
+        _ => None,
     }
 }
 

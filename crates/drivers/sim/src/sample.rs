@@ -3,6 +3,7 @@
 use crate::calendar::Windows;
 use crate::item::{IDLE, Item};
 use crate::links::own;
+use crate::network::Place;
 use crate::node_events::NodeEvent;
 use crate::shard::Shard;
 use slotline_net::id::{NodeId, PortId};
@@ -65,13 +66,18 @@ impl Shard {
     /// Handles the events of all sampled nodes, also of those that have none, with the samples of this window. A node that
     /// has been idle since its last samples is passed over: they would be the same.
     #[cold]
-    pub fn handle_sampled(&mut self, items: &mut Vec<Item>, windows: Windows) {
+    pub fn handle_sampled(
+        &mut self,
+        places: &mut [Place],
+        items: &mut Vec<Item>,
+        windows: Windows,
+    ) {
         let shared = Arc::clone(&self.links.shared);
         let (first, interval) = (self.next_samples.0, shared.sampler.interval);
         let end = self.links.window_end.min(shared.end);
         let times: Vec<u64> = (first..end).step_by(interval as usize).collect();
         self.first_turn = self.samples.begin(&times);
-        let mine = self.first_node..self.first_node + self.places.len();
+        let mine = self.first_node..self.first_node + places.len();
         for node in shared.sampler.nodes().filter(|node| mine.contains(node)) {
             let at = node - self.first_node;
             if self.last[at] == IDLE {
@@ -83,7 +89,7 @@ impl Shard {
             for time in &times {
                 self.links.node_events.push(NodeEvent::new(*time, own::SAMPLE, 0));
             }
-            self.handle(at, items);
+            self.handle(&mut places[at], at, items);
             if self.is_idle {
                 self.last[at] = IDLE;
             }

@@ -119,19 +119,15 @@ impl Shard {
 
     /// Starts all nodes and schedules the timeline.
     pub fn start(&mut self) {
-        for at in 0..self.places.len() {
-            match std::mem::replace(&mut self.places[at], Place::Switch) {
+        let mut places = std::mem::take(&mut self.places);
+        for (at, place) in places.iter_mut().enumerate() {
+            match place {
                 Place::Switch => {}
-                Place::Host(mut host) => {
-                    self.start_host(at, &mut host);
-                    self.put_back(at, Place::Host(host));
-                }
-                Place::Node(mut node) => {
-                    self.start_node(at, &mut *node);
-                    self.put_back(at, Place::Node(node));
-                }
+                Place::Host(host) => self.start_host(at, host),
+                Place::Node(node) => self.start_node(at, &mut **node),
             }
         }
+        self.places = places;
         let Shard { places, links, first_node, .. } = self;
         let shared = Arc::clone(&links.shared);
         let mine = *first_node..*first_node + places.len();
@@ -180,22 +176,25 @@ impl Shard {
         let active = self.chain_by_node(&taken);
         let (hosts, others) = self.hosts_first(active);
         self.events += u64::from(taken.len);
-        if self.expects_segments {
-            self.expect_segments(hosts);
-        }
+        // Nodes are apart from the rest while they are called.
+        let mut places = std::mem::take(&mut self.places);
         let mut items = std::mem::take(&mut self.items);
+        if self.expects_segments {
+            self.expect_segments(&places, hosts);
+        }
         if window == self.next_samples.1 {
-            self.handle_sampled(&mut items, windows);
+            self.handle_sampled(&mut places, &mut items, windows);
         }
         for next in 0..hosts {
             if self.expects_hosts {
-                self.expect_hosts(next, hosts);
+                self.expect_hosts(&places, next, hosts);
             }
-            self.call(self.active[next], &mut items);
+            self.call(&mut places, self.active[next], &mut items);
         }
         for next in 0..others {
-            self.call(self.others[next], &mut items);
+            self.call(&mut places, self.others[next], &mut items);
         }
+        self.places = places;
         self.items = items;
         self.links.calendar.give_back(taken);
         self.links.reports.notes.end_window(self.links.recorder.as_deref());
@@ -203,9 +202,9 @@ impl Shard {
 
     /// Handles all events of a node in this window.
     #[inline]
-    fn call(&mut self, at: u32, items: &mut Vec<Item>) {
+    fn call(&mut self, places: &mut [Place], at: u32, items: &mut Vec<Item>) {
         self.collect(at as usize, items);
-        self.handle(at as usize, items);
+        self.handle(&mut places[at as usize], at as usize, items);
     }
 
     /// Chains the events of each node. Returns the number of nodes that have any. Whether an event is the first of
@@ -261,52 +260,44 @@ impl Shard {
         sort(items);
     }
 
-    pub fn handle(&mut self, at: usize, items: &mut [Item]) {
-        if matches!(self.places[at], Place::Switch) && self.is_plain(at) {
-            if self.links.interrupts {
-                return self.forward_with_interruptions(at, items);
-            }
-            self.hops += items.len() as u64;
-            let id = self.first_node + at;
-            let (links, payloads) = (&mut self.links, self.effects.payloads());
-            let shares = links.buffers.get(at).is_some_and(Option::is_some);
-            let routes = &self.routes[at];
-            match (links.recorder.is_some(), shares) {
-                (false, false) => {
-                    forward::<false, false, false>(links, routes, id, items, payloads)
-                }
-                (false, true) => forward::<false, true, false>(links, routes, id, items, payloads),
-                (true, false) => forward::<true, false, false>(links, routes, id, items, payloads),
-                (true, true) => forward::<true, true, false>(links, routes, id, items, payloads),
-            };
-            return;
-        }
-        match std::mem::replace(&mut self.places[at], Place::Switch) {
-            Place::Switch => self.handle_plain_in_order(at, items),
-            Place::Host(mut host) => {
-                self.handle_host(at, &mut host, items);
-                self.put_back(at, Place::Host(host));
-            }
-            Place::Node(mut node) => {
+    /// Calls the node at `at` with its events of this window.
+    pub fn handle(&mut self, place: &mut Place, at: usize, items: &mut [Item]) {
+        match place {
+            Place::Switch if !self.is_plain(at) => self.handle_plain_in_order(at, items),
+            Place::Switch => self.forward_all(at, items),
+            Place::Host(host) => self.handle_host(at, host, items),
+            Place::Node(node) => {
                 let none_decides = self.links.ahead.is_empty();
-                match if none_decides { None } else { any_switch(&mut *node) } {
+                match if none_decides { None } else { any_switch(&mut **node) } {
                     Some(switch) if switch.is_foreseeable() => {
                         self.handle_switch(at, switch, items);
                     }
                     Some(switch) if switch.may_start_at_once() => {
                         self.handle_pausing(at, switch, items);
                     }
-                    _ => self.handle_node(at, &mut *node, items),
+                    _ => self.handle_node(at, &mut **node, items),
                 }
-                self.put_back(at, Place::Node(node));
             }
         }
     }
 
-    /// Puts a node back to its place, which is empty: nothing is dropped.
+    /// Forwards packets at a plain switch that has no other events in this window.
     #[inline(always)]
-    fn put_back(&mut self, at: usize, place: Place) {
-        std::mem::forget(std::mem::replace(&mut self.places[at], place));
+    fn forward_all(&mut self, at: usize, items: &mut [Item]) {
+        if self.links.interrupts {
+            return self.forward_with_interruptions(at, items);
+        }
+        self.hops += items.len() as u64;
+        let id = self.first_node + at;
+        let (links, payloads) = (&mut self.links, self.effects.payloads());
+        let shares = links.buffers.get(at).is_some_and(Option::is_some);
+        let routes = &self.routes[at];
+        match (links.recorder.is_some(), shares) {
+            (false, false) => forward::<false, false, false>(links, routes, id, items, payloads),
+            (false, true) => forward::<false, true, false>(links, routes, id, items, payloads),
+            (true, false) => forward::<true, false, false>(links, routes, id, items, payloads),
+            (true, true) => forward::<true, true, false>(links, routes, id, items, payloads),
+        };
     }
 
     /// Forwards packets at a plain switch whose ports may hold some or notify senders.
