@@ -14,6 +14,7 @@ use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::{NodeId, PortId};
 use slotline_net::node::buffer::Buffer;
 use slotline_net::node::{Change, DropReason, Handover, Payloads};
+use slotline_net::prefetch::prefetch;
 use slotline_net::time::Time;
 use std::sync::Arc;
 
@@ -97,6 +98,8 @@ pub(crate) struct Links {
     pub cold: Vec<ColdState>,
     /// The buffers that ports of plain switches share, by node of the shard; empty if no switch has one.
     pub buffers: Vec<Option<Buffer>>,
+    /// Whether any port has a discipline.
+    is_managed: bool,
     /// Whether the discipline of any port may hold packets or notify senders.
     pub interrupts: bool,
     pub notices: Notices,
@@ -117,8 +120,6 @@ pub(crate) struct Links {
     near_for: u64,
     /// The recorder, if packets are recorded.
     pub recorder: Option<Box<Recorder>>,
-    /// Keeps the compiler from removing the early loads of [`forward`].
-    pub latest: u64,
 }
 
 impl Links {
@@ -137,6 +138,7 @@ impl Links {
             first_port: shared.cuts[index],
             last_port: shared.cuts[index + 1],
             calendar: Calendar::new(windows),
+            is_managed: cold.iter().any(|cold| cold.marker.is_some()),
             interrupts: cold.iter().any(ColdState::interrupts),
             notices: Notices::default(),
             lines,
@@ -151,7 +153,6 @@ impl Links {
             window_end: 0,
             near_for,
             recorder: None,
-            latest: 0,
             shared,
         }
     }
@@ -182,15 +183,16 @@ impl Links {
             && (self.outbox.len() == 1 || self.is_mine(self.lines[at].arrival(end).1))
     }
 
-    /// Loads the state of a FIFO port, so that it is in the cache when a packet is offered.
+    /// Requests the state of a FIFO port, so that it is in the cache when a packet is offered.
     #[inline(always)]
-    pub fn touch(&self, port: u32) -> u64 {
-        let at = (port - self.first_port) as usize;
-        let line = &self.lines[at];
-        if !line.is_plain() {
-            return line.free_at ^ self.cold[at].marker.as_ref().map_or(0, |marker| marker.touch());
+    pub fn expect(&self, port: u32) {
+        let at = port - self.first_port;
+        prefetch(&self.lines, at);
+        if self.is_managed
+            && let Some(marker) = &self.cold[at as usize].marker
+        {
+            marker.expect();
         }
-        line.free_at
     }
 
     /// Lets a packet arrive. Returns its position, if the calendar has it and it is near.

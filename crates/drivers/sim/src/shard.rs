@@ -463,15 +463,13 @@ fn forward<const RECORDED: bool, const SHARED: bool, const INTERRUPTS: bool>(
 ) -> usize {
     let base = links.shared.layout.first[id];
     let row = routes.row(NodeId(id as u32));
-    let mut latest = 0;
     for item in &mut *items {
         let packet = &links.calendar.get(item.position).packet;
         if let Some(port) = row.next(packet.dst, packet.entropy) {
             item.out = base + u32::from(port.0);
-            latest = links.touch(item.out).max(latest);
+            links.expect(item.out);
         }
     }
-    links.latest = latest;
     for (before, item) in items.iter().enumerate() {
         if item.out == NONE {
             let packet = links.calendar.get(item.position).packet;

@@ -4,6 +4,7 @@
 use super::discipline::{Arrival, Discipline, Verdict, mark_or_drop};
 use super::settings::{QueueParams, Settings, ensure, marks_or_drops, positive};
 use crate::error::SpecError;
+use crate::prefetch::prefetch_value;
 use crate::time::Time;
 use crate::units::{Bytes, InverseRate};
 use serde::{Deserialize, Serialize};
@@ -101,8 +102,8 @@ impl Discipline for Avq {
     }
 
     #[inline]
-    fn touch(&self) -> u64 {
-        self.level.to_bits()
+    fn expect(&self) {
+        prefetch_value(&self.level);
     }
 
     fn set_pace(&mut self, pace: InverseRate) {

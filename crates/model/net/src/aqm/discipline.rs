@@ -167,11 +167,9 @@ pub trait Discipline {
         None
     }
 
-    /// Loads what every packet needs.
+    /// Requests what every packet needs.
     #[inline]
-    fn touch(&self) -> u64 {
-        0
-    }
+    fn expect(&self) {}
 
     /// The queue is drained at another rate from now on.
     fn set_pace(&mut self, _pace: InverseRate) {}
@@ -212,8 +210,8 @@ impl<D: Discipline + ?Sized> Discipline for Box<D> {
         (**self).forgets(wait)
     }
     #[inline]
-    fn touch(&self) -> u64 {
-        (**self).touch()
+    fn expect(&self) {
+        (**self).expect();
     }
     #[inline]
     fn marks_above(&self) -> Option<Time> {

@@ -4,6 +4,7 @@
 use super::discipline::{Arrival, Discipline, Verdict, mark_or_drop};
 use super::settings::{QueueParams, Settings, lasting, marks_or_drops, positive};
 use crate::error::SpecError;
+use crate::prefetch::prefetch_value;
 use crate::rng::Stream;
 use crate::time::Time;
 use crate::units::Bytes;
@@ -171,8 +172,8 @@ impl Discipline for Pie {
     }
 
     #[inline]
-    fn touch(&self) -> u64 {
-        self.next_update.as_ps()
+    fn expect(&self) {
+        prefetch_value(&self.next_update);
     }
 
     #[inline]

@@ -109,8 +109,8 @@ macro_rules! policies {
                 match self { $(Marker::$name(it) => it.forgets(wait),)* }
             }
             #[inline]
-            fn touch(&self) -> u64 {
-                match self { $(Marker::$name(it) => it.touch(),)* }
+            fn expect(&self) {
+                match self { $(Marker::$name(it) => it.expect(),)* }
             }
             fn marks_above(&self) -> Option<Time> {
                 match self { $(Marker::$name(it) => it.marks_above(),)* }

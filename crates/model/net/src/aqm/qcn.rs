@@ -4,6 +4,7 @@
 use super::discipline::{Arrival, Discipline, Feedback, Verdict};
 use super::settings::{QueueParams, Settings, ensure, lasting};
 use crate::error::SpecError;
+use crate::prefetch::prefetch_value;
 use crate::rng::Stream;
 use crate::time::Time;
 use crate::units::{Bytes, Rate};
@@ -168,8 +169,8 @@ impl Discipline for CongestionPoint {
     }
 
     #[inline]
-    fn touch(&self) -> u64 {
-        self.before as u64
+    fn expect(&self) {
+        prefetch_value(&self.before);
     }
 }
 

@@ -4,6 +4,7 @@
 use super::discipline::{Arrival, Discipline, Verdict};
 use super::settings::{QueueParams, Settings, at_most, ensure, marks_or_drops};
 use crate::error::SpecError;
+use crate::prefetch::prefetch_value;
 use crate::rng::Stream;
 use crate::time::Time;
 use crate::units::{Bytes, InverseRate};
@@ -193,8 +194,8 @@ impl Discipline for Red {
     }
 
     #[inline]
-    fn touch(&self) -> u64 {
-        self.average.to_bits()
+    fn expect(&self) {
+        prefetch_value(&self.average);
     }
 
     fn set_pace(&mut self, pace: InverseRate) {
