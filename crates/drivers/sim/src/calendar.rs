@@ -140,13 +140,14 @@ impl Calendar {
         let Some(at) = self.next_in_chunk(time) else {
             return self.push_again_elsewhere(position, time, to, flags);
         };
-        let entry = self.slab[position as usize];
-        // Computed from the old event: the new one is not in memory yet.
-        let flags = entry.packet.flags | flags;
+        let packet = self.slab[position as usize].packet;
         let slot = &mut self.slab[at];
-        *slot = entry;
         (slot.time, slot.to) = (time, to);
-        slot.packet.flags = flags;
+        slot.packet = packet;
+        // Most packets get none. The usual way then writes the packet in two pieces.
+        if flags != 0 {
+            slot.packet.flags |= flags;
+        }
         at as u32
     }
 
