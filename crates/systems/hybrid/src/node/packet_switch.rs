@@ -147,7 +147,7 @@ impl Node for PacketSwitch {
         }
         let from = egress.turns.next()?;
         let pair = &mut egress.pairs[from];
-        let packet = pair.packets.pop()?;
+        let packet = *pair.packets.pop()?;
         egress.bytes -= u64::from(packet.len);
         egress.turns.set(from, !pair.packets.is_empty());
         self.account.held -= 1;

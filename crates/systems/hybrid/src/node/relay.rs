@@ -71,7 +71,7 @@ impl Relay {
         self.stored[to].first()
     }
 
-    pub fn pop(&mut self, to: usize, now: Time) -> Option<(Packet, Time)> {
+    pub fn pop(&mut self, to: usize, now: Time) -> Option<(&Packet, Time)> {
         self.stored[to].pop(now)
     }
 

@@ -202,18 +202,15 @@ impl Tor {
         }
     }
 
-    /// Takes the first packet of the queue for `to`. Returns it and how long it has waited.
+    /// A packet was taken from the queue for `to`.
     #[inline(always)]
-    fn take(&mut self, to: usize, now: Time) -> Option<(Packet, Time)> {
-        let voq = &mut self.voqs[to];
-        let first = voq.pop(now)?;
-        if voq.is_empty() {
+    fn taken(&mut self, to: usize) {
+        if self.voqs[to].is_empty() {
             self.turns.set(to, false);
             if let Some(relay) = &mut self.relay {
                 relay.turns.set(to, false);
             }
         }
-        Some(first)
     }
 
     /// Updates whether the packet switch and relays may take from the queue for `to`.
@@ -232,7 +229,8 @@ impl Tor {
     /// The next packet for the packet switch.
     fn by_packet_switch(&mut self, cx: &Cx<'_>) -> Option<Packet> {
         let to = self.turns.next()?;
-        let (packet, waited) = self.take(to, cx.now)?;
+        let (&packet, waited) = self.voqs[to].pop(cx.now)?;
+        self.taken(to);
         self.voqs[to].stats.packet_bytes += u64::from(packet.len);
         let links = self.config.packet_links;
         let on_links = links.map_or(Time::ZERO, |links| links.time_for(u64::from(packet.len)));
@@ -265,10 +263,13 @@ impl Tor {
             self.counters.held += 1;
             return None;
         }
-        let (packet, waited) = match source {
-            Source::Own(to) => self.take(to, cx.now)?,
+        let (&packet, waited) = match source {
+            Source::Own(to) => self.voqs[to].pop(cx.now)?,
             Source::Stored => self.relay.as_mut()?.pop(leads_to, cx.now)?,
         };
+        if let Source::Own(to) = source {
+            self.taken(to);
+        }
         if !whole && self.config.voq.at_night == AtNight::Drop {
             self.counters.cut += 1;
             self.open[uplink] = None;

@@ -90,11 +90,11 @@ impl Voq {
     }
     /// Takes the first packet at `now`. Returns it and how long it has waited.
     #[inline(always)]
-    pub fn pop(&mut self, now: Time) -> Option<(Packet, Time)> {
+    pub fn pop(&mut self, now: Time) -> Option<(&Packet, Time)> {
         let first = if self.returned.is_empty() { &mut self.packets } else { &mut self.returned };
         let (packet, came) = first.pop()?;
         self.bytes -= u64::from(packet.len);
-        let waited = now.since(came);
+        let waited = now.since(*came);
         self.stats.left += 1;
         self.stats.waited += waited.as_ps();
         Some((packet, waited))
@@ -114,7 +114,7 @@ impl Voq {
         if self.packets.len() <= self.limit as usize {
             return None;
         }
-        let (last, _) = self.packets.pop_last()?;
+        let (last, _) = *self.packets.pop_last()?;
         self.bytes -= u64::from(last.len);
         self.stats.shed += 1;
         Some(last)
@@ -153,7 +153,7 @@ mod tests {
         );
         assert_eq!((voq.len(), voq.bytes()), (7, 700));
         let first = voq.first().map(|packet| packet.seq);
-        let order: Vec<u32> = std::iter::from_fn(|| voq.pop(now)).map(|(p, _)| p.seq).collect();
+        let order: Vec<u32> = std::iter::from_fn(|| voq.pop(now).map(|(p, _)| p.seq)).collect();
         assert_eq!((first, order), (Some(4), vec![4, 5, 6, 7, 8, 1, 2]));
         assert!(voq.is_empty() && voq.bytes() == 0);
     }

@@ -53,18 +53,18 @@ impl<T: Copy + Default> Ring<T> {
     pub fn first(&self) -> Option<&T> {
         if self.len == 0 { None } else { self.slots.get(self.head) }
     }
-    /// Takes the first record.
+    /// Takes the first record, which stays in its place until another one is added: the caller copies it once.
     #[inline(always)]
-    pub fn pop(&mut self) -> Option<T> {
-        let first = *self.first()?;
+    pub fn pop(&mut self) -> Option<&T> {
+        let at = self.head;
+        self.len = self.len.checked_sub(1)?;
         self.head = self.place(1);
-        self.len -= 1;
-        Some(first)
+        self.slots.get(at)
     }
     /// Takes the last record.
-    pub fn pop_last(&mut self) -> Option<T> {
+    pub fn pop_last(&mut self) -> Option<&T> {
         self.len = self.len.checked_sub(1)?;
-        Some(self.slots[self.place(self.len)])
+        self.slots.get(self.place(self.len))
     }
 }
 
@@ -82,8 +82,8 @@ mod tests {
             for (n, step) in steps.into_iter().enumerate() {
                 match step {
                     0..=2 => { ring.push(n); queue.push_back(n); }
-                    3 | 4 => prop_assert_eq!(ring.pop(), queue.pop_front()),
-                    _ => prop_assert_eq!(ring.pop_last(), queue.pop_back()),
+                    3 | 4 => prop_assert_eq!(ring.pop().copied(), queue.pop_front()),
+                    _ => prop_assert_eq!(ring.pop_last().copied(), queue.pop_back()),
                 }
                 prop_assert_eq!((ring.len(), ring.first()), (queue.len(), queue.front()));
             }
