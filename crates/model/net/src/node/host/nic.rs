@@ -221,6 +221,7 @@ impl Nic {
     #[inline(never)]
     fn keep(&mut self, port: PortId, packet: Packet, cx: &mut Cx<'_>) {
         match &mut self.waiting {
+            // [`Nic::send`] has passed it on.
             Waiting::InDriver => {}
             Waiting::Reported => {
                 self.uplinks[0].bytes += u64::from(packet.len);
