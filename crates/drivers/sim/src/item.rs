@@ -37,6 +37,8 @@ const PORT_BITS: u32 = PORT_MASK.count_ones();
 const LAST_KEY: u64 = LONGEST_WINDOW << PORT_BITS;
 /// No position, and no port.
 pub(crate) const NONE: u32 = u32::MAX;
+/// They come after all events.
+const PADDING: [Item; 16] = [Item { key: LAST_KEY, position: NONE, out: NONE }; 16];
 /// In place of a position: the node has had no event since its last samples, and these found it idle. No position is as high.
 pub(crate) const IDLE: u32 = NONE - 1;
 
@@ -56,14 +58,12 @@ pub(crate) fn sort(items: &mut Vec<Item>) {
     }
 }
 
-/// Moves each of up to `N` items to the place that the number of smaller ones gives it. Copies have a
-/// length known to the compiler: padding is cheaper than a call for each short list.
+/// Moves each of `N / 2` to `N` items to the place that the number of smaller ones gives it. Copies have a length known to
+/// the compiler: padding is cheaper than a call for each short list, or a loop whose end cannot be predicted.
 #[inline]
 fn rank<const N: usize>(items: &mut Vec<Item>) {
     let len = items.len();
-    while items.len() < N {
-        items.push(Item { key: LAST_KEY, position: NONE, out: NONE });
-    }
+    items.extend_from_slice(&PADDING[..N / 2]);
     let Some(places) = items.first_chunk_mut::<N>() else { return };
     let given = *places;
     let ranks = ranks(&given);

@@ -95,8 +95,12 @@ impl Settings for QcnSpec {
 /// Higher congestion means fewer bytes between two samples. The congestion is that of the present queue (NetBump,
 /// 5.3.3), not that of the last sample.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub struct CongestionPoint {
-    spec: QcnSpec,
+    // What every packet needs is in one cache line.
+    /// The queue length that it aims at, in bytes.
+    equilibrium: i64,
+    growth_weight: f64,
     /// Feedback for each byte of congestion.
     feedback_per_byte: f64,
     /// Samples for each byte without congestion.
@@ -107,6 +111,9 @@ pub struct CongestionPoint {
     before: i64,
     /// The fraction of an interval until the next sample, from 1 down to 0.
     until_sample: f64,
+    most_feedback: u8,
+    /// The feedback above which samples become no more frequent.
+    full_at: u8,
     rng: Stream,
 }
 
@@ -116,48 +123,59 @@ impl CongestionPoint {
         let worst = (1.0 + 2.0 * spec.growth_weight) * spec.equilibrium.0 as f64;
         let more_samples = spec.sample.0 as f64 / spec.least_sample.0 as f64 - 1.0;
         CongestionPoint {
-            spec,
+            equilibrium: spec.equilibrium.0 as i64,
+            growth_weight: spec.growth_weight,
             feedback_per_byte: f64::from(spec.most_feedback) / worst,
             samples_per_byte: 1.0 / spec.sample.0 as f64,
             rise: more_samples / f64::from(spec.full_at),
+            most_feedback: spec.most_feedback,
+            full_at: spec.full_at,
             before: 0,
             until_sample: 1.0,
             rng,
         }
     }
 
-    /// The quantised feedback `F_b = -(Q_off + w Q_delta)` of a queue of `bytes`. It is zero without congestion. Whether there
-    /// is congestion cannot be predicted, so nothing branches on it.
+    /// How much longer than aimed at a queue of `bytes` is, and how much it has grown.
     #[inline]
-    pub fn feedback(&self, bytes: u64) -> Feedback {
-        let offset = bytes as i64 - self.spec.equilibrium.0 as i64;
-        let delta = bytes as i64 - self.before;
-        let congestion = offset as f64 + self.spec.growth_weight * delta as f64;
-        let most = f64::from(self.spec.most_feedback);
-        let exact = (congestion * self.feedback_per_byte).clamp(0.0, most);
-        // Zero means no congestion, so any congestion counts as at least 1.
-        let whole = exact as u8;
-        let quantised = whole + u8::from(exact > f64::from(whole));
-        Feedback { quantised, offset, delta }
+    fn excess(&self, bytes: u64) -> (i64, i64) {
+        let bytes = bytes as i64;
+        (bytes - self.equilibrium, bytes - self.before)
     }
 
-    /// Samples for each byte if the feedback is `quantised`, without the random deviation of up to 15 %. They rise linearly up
-    /// to `full_at`, and are constant from there on.
+    /// The quantised feedback `F_b = -(Q_off + w Q_delta)` of a queue of `bytes`: a whole number. It is zero without congestion.
+    /// Whether there is congestion cannot be predicted, so nothing branches on it.
     #[inline]
-    fn samples_per_byte(&self, quantised: u8) -> f64 {
-        let steps = f64::from(quantised.min(self.spec.full_at));
-        self.samples_per_byte * (1.0 + self.rise * steps)
+    fn steps(&self, bytes: u64) -> f64 {
+        let (offset, delta) = self.excess(bytes);
+        let congestion = offset as f64 + self.growth_weight * delta as f64;
+        // Zero means no congestion, so any congestion counts as at least 1.
+        (congestion * self.feedback_per_byte).clamp(0.0, self.most_feedback.into()).ceil()
+    }
+
+    /// The feedback of a queue of `bytes`.
+    fn feedback(&self, bytes: u64) -> Feedback {
+        let (offset, delta) = self.excess(bytes);
+        Feedback { quantised: self.steps(bytes) as u8, offset, delta }
+    }
+
+    /// Samples for each byte if the feedback is `steps`, without the random deviation of up to 15 %. They rise linearly up to
+    /// `full_at`, and are constant from there on.
+    #[inline]
+    fn samples_per_byte(&self, steps: f64) -> f64 {
+        self.samples_per_byte * (1.0 + self.rise * steps.clamp(0.0, self.full_at.into()))
     }
 }
 
 impl Discipline for CongestionPoint {
     fn arrive(&mut self, arrival: &Arrival) -> Verdict {
         let bytes = arrival.bytes() + u64::from(arrival.len);
-        let feedback = self.feedback(bytes);
-        self.until_sample -= f64::from(arrival.len) * self.samples_per_byte(feedback.quantised);
+        let steps = self.steps(bytes);
+        self.until_sample -= f64::from(arrival.len) * self.samples_per_byte(steps);
         if self.until_sample > 0.0 {
             return Verdict::Pass;
         }
+        let feedback = self.feedback(bytes);
         self.before = bytes as i64;
         self.until_sample += 0.85 + 0.3 * self.rng.unit();
         if feedback.quantised > 0 { Verdict::Notify(feedback) } else { Verdict::Pass }
@@ -170,7 +188,7 @@ impl Discipline for CongestionPoint {
 
     #[inline]
     fn expect(&self) {
-        prefetch_value(&self.before);
+        prefetch_value(self);
     }
 }
 
@@ -400,7 +418,7 @@ mod tests {
             (&paper, 32, 0.2),
             (&paper, WORST, 0.2),
         ] {
-            let probability = 1500.0 * point.samples_per_byte(quantised);
+            let probability = 1500.0 * point.samples_per_byte(quantised.into());
             assert!((probability - expected).abs() < 1e-12, "{quantised}: {probability}");
         }
     }

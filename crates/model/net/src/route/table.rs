@@ -3,6 +3,7 @@
 use crate::id::{HostId, NodeId, PortId};
 use crate::rng::mix32;
 use crate::topology::{End, Wiring};
+use std::hint::select_unpredictable;
 
 /// Routes of a network.
 ///
@@ -131,7 +132,8 @@ impl<'a> Row<'a> {
     pub fn next(&self, dst: HostId, entropy: u16) -> Option<PortId> {
         let host = &self.routes.hosts[dst.at()];
         let cell = self.cells[host.group as usize];
-        let cell = if cell == HOME { host.home } else { cell };
+        // Whether a packet goes up or down cannot be predicted.
+        let cell = select_unpredictable(cell == HOME, host.home, cell);
         if cell >= SETS {
             return self.routes.uncommon(cell, self.key, host.home, entropy);
         }
