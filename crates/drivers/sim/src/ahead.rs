@@ -18,7 +18,6 @@ use slotline_net::id::PortId;
 use slotline_net::node::egress::Passage;
 use slotline_net::node::switch::Switch;
 use slotline_net::node::{Cx, DropReason, Node, Payloads};
-use slotline_net::prefetch::prefetch;
 use slotline_net::time::Time;
 use std::any::Any;
 
@@ -26,12 +25,11 @@ impl Shard {
     /// Calls a switch with its events of this window, in order. It is not a part of the loop over nodes, so that plain
     /// switches do not pay for its registers.
     #[inline(never)]
-    pub fn handle_switch(&mut self, at: usize, switch: &mut Switch, items: &mut [Item]) {
+    pub fn handle_switch(&mut self, at: usize, switch: &mut Switch, items: &[Item]) {
         let id = self.first_node + at;
         let own_slot = self.links.shared.layout.own(id);
         let base = self.links.shared.layout.first[id];
-        self.look_up(id, switch, items);
-        let (mut rest, is_quiet) = (&*items, self.is_quiet());
+        let (mut rest, is_quiet) = (items, self.is_quiet());
         loop {
             if is_quiet && !self.links.node_events.any_before(u64::MAX) {
                 rest = &rest[self.forward_certain(id, switch, rest)..];
@@ -109,26 +107,6 @@ impl Shard {
     #[inline]
     fn is_quiet(&self) -> bool {
         !self.links.shared.changes && self.links.window_end <= self.links.shared.end
-    }
-
-    /// Looks up the ports by which packets of this window leave, and requests the state of all of them and of those that are free,
-    /// so that cache misses overlap.
-    #[inline]
-    pub fn look_up(&mut self, id: usize, switch: &Switch, items: &mut [Item]) {
-        let links = &self.links;
-        if links.shared.changes {
-            return;
-        }
-        let (first, own) = (links.shared.layout.first[id], links.shared.layout.own(id));
-        let row = switch.row();
-        for item in items {
-            let packet = &links.calendar.get(item.position).packet;
-            let out = Switch::exit_by(&row, packet).map_or(NONE, |out| u32::from(out.0));
-            // An event of a free port has its number.
-            item.out = if item.port() == own { packet.seq } else { out };
-            prefetch(&links.lines, (first - links.first_port).wrapping_add(item.out));
-            switch.expect_port(item.port() - first, item.out);
-        }
     }
 
     fn switch_event(&mut self, at: usize, switch: &mut Switch, event: NodeEvent) {

@@ -20,11 +20,10 @@ use slotline_net::time::Time;
 impl Shard {
     /// Calls a switch with its events of this window, in order.
     #[inline(never)]
-    pub fn handle_pausing(&mut self, at: usize, switch: &mut Switch, items: &mut [Item]) {
+    pub fn handle_pausing(&mut self, at: usize, switch: &mut Switch, items: &[Item]) {
         let id = self.first_node + at;
         let own_slot = self.links.shared.layout.own(id);
         let base = self.links.shared.layout.first[id];
-        self.look_up(id, switch, items);
         for (nth, item) in items.iter().enumerate() {
             // The one after the next, without a branch on whether there is one.
             switch.expect_packet(items[(nth + 2).min(items.len() - 1)].out);

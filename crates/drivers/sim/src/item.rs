@@ -16,9 +16,9 @@ pub(crate) struct Item {
 impl Item {
     /// The event at `position` of the calendar, in a window that begins at `start`.
     #[inline]
-    pub fn new(entry: &Entry, position: u32, start: u64) -> Item {
+    pub fn new(entry: &Entry, position: u32, start: u64, out: u32) -> Item {
         let key = (entry.time - start) << PORT_BITS | u64::from(entry.to & PORT_MASK);
-        Item { key, position, out: NONE }
+        Item { key, position, out }
     }
     /// The index of the port of arrival, or the node's own slot.
     #[inline]
@@ -45,7 +45,7 @@ pub(crate) const IDLE: u32 = NONE - 1;
 /// Sorts by key, stably: packets that enter from outside at the same time keep their order. Short lists (nearly all of
 /// them) are ranked instead of sorted, because their order is random, and a comparison without a branch costs a tenth of
 /// a misprediction.
-#[inline]
+#[inline(never)]
 pub(crate) fn sort(items: &mut Vec<Item>) {
     match items.len() {
         0 | 1 => {}

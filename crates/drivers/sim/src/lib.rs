@@ -18,6 +18,7 @@ mod any_node;
 mod at_once;
 mod calendar;
 mod carry_out;
+mod collect;
 mod crossings;
 mod departure;
 mod engine;

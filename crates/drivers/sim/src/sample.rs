@@ -1,7 +1,7 @@
 //! Periodic samples of ports.
 
 use crate::calendar::Windows;
-use crate::item::{IDLE, Item};
+use crate::item::{IDLE, Item, NONE};
 use crate::links::own;
 use crate::network::Place;
 use crate::node_events::NodeEvent;
@@ -84,12 +84,11 @@ impl Shard {
                 self.events += times.len() as u64;
                 continue;
             }
-            self.collect(at, items);
-            self.is_idle = items.is_empty();
+            self.is_idle = self.last[at] == NONE;
             for time in &times {
                 self.links.node_events.push(NodeEvent::new(*time, own::SAMPLE, 0));
             }
-            self.handle(&mut places[at], at, items);
+            self.handle(places, at as u32, items);
             if self.is_idle {
                 self.last[at] = IDLE;
             }

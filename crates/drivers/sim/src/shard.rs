@@ -4,8 +4,8 @@
 //! order (time, port, token). That order does not depend on how nodes are divided into shards.
 
 use crate::ahead::any_switch;
-use crate::calendar::{Entry, Taken, Windows};
-use crate::item::{IDLE, Item, NONE, sort};
+use crate::calendar::{Entry, Windows};
+use crate::item::{Item, NONE};
 use crate::line::{ColdState, Line, PORT_MASK};
 use crate::links::{Links, Mail, Shared, own};
 use crate::network::Place;
@@ -34,7 +34,7 @@ pub(crate) struct Part {
 pub(crate) struct Shard {
     pub first_node: usize,
     pub places: Vec<Place>,
-    routes: Vec<Arc<Routes>>,
+    pub routes: Vec<Arc<Routes>>,
     in_epoch: Vec<u8>,
     /// The time of the next samples, and its window; the highest numbers if there are no more.
     pub next_samples: (u64, u64),
@@ -59,10 +59,10 @@ pub(crate) struct Shard {
     pub last: Vec<u32>,
     pub chain: Vec<u32>,
     /// Whether each node is a host.
-    is_host: Vec<bool>,
+    pub is_host: Vec<bool>,
     /// Nodes with events in the window, with space for one more: hosts, and all others.
     pub active: Vec<u32>,
-    others: Vec<u32>,
+    pub others: Vec<u32>,
     /// Whether hosts have so many connections that the state for first segments is requested.
     expects_segments: bool,
     /// Whether the state of hosts that are called soon is requested.
@@ -189,10 +189,10 @@ impl Shard {
             if self.expects_hosts {
                 self.expect_hosts(&places, next, hosts);
             }
-            self.call(&mut places, self.active[next], &mut items);
+            self.handle(&mut places, self.active[next], &mut items);
         }
         for next in 0..others {
-            self.call(&mut places, self.others[next], &mut items);
+            self.handle(&mut places, self.others[next], &mut items);
         }
         self.places = places;
         self.items = items;
@@ -200,82 +200,34 @@ impl Shard {
         self.links.reports.notes.end_window(self.links.recorder.as_deref());
     }
 
-    /// Handles all events of a node in this window.
-    #[inline]
-    fn call(&mut self, places: &mut [Place], at: u32, items: &mut Vec<Item>) {
-        self.collect(at as usize, items);
-        self.handle(&mut places[at as usize], at as usize, items);
-    }
-
-    /// Chains the events of each node. Returns the number of nodes that have any. Whether an event is the first of
-    /// its node cannot be predicted, so that the code does not branch on it.
-    fn chain_by_node(&mut self, taken: &Taken) -> usize {
-        let calendar = &self.links.calendar;
-        if self.chain.len() < calendar.capacity() {
-            self.chain.resize(calendar.capacity(), NONE);
-        }
-        let node_of = &self.links.shared.layout.node[..];
-        let (chain, last) = (&mut self.chain[..], &mut self.last[..]);
-        let first = self.first_node as u32;
-        let mut count = 0;
-        for positions in calendar.positions(taken) {
-            for position in positions {
-                let to = calendar.get(position).to & PORT_MASK;
-                let at = node_of[to as usize] - first;
-                let before = std::mem::replace(&mut last[at as usize], position);
-                chain[position as usize] = before;
-                self.active[count] = at;
-                count += usize::from(before >= IDLE);
+    /// Calls the node at `at` with its events of this window, which are put into `items`.
+    pub fn handle(&mut self, places: &mut [Place], at: u32, items: &mut Vec<Item>) {
+        let at = at as usize;
+        match &mut places[at] {
+            Place::Switch if self.is_plain(at) => self.forward_all(at, items),
+            Place::Switch => {
+                self.collect(at, items);
+                self.handle_plain_in_order(at, items);
             }
-        }
-        count
-    }
-
-    /// Moves the nodes that are no hosts, of the first `count` active ones, to `others`. Returns the numbers of hosts and of
-    /// others. If all hosts are called first, the kind of node can be predicted.
-    fn hosts_first(&mut self, count: usize) -> (usize, usize) {
-        let (mut hosts, mut others) = (0, 0);
-        for next in 0..count {
-            let at = self.active[next];
-            let is_host = self.is_host[at as usize];
-            self.active[hosts] = at;
-            self.others[others] = at;
-            hosts += usize::from(is_host);
-            others += usize::from(!is_host);
-        }
-        (hosts, others)
-    }
-
-    /// Puts a node's events of the window into `items`, in the order (time, port).
-    #[inline]
-    pub fn collect(&mut self, at: usize, items: &mut Vec<Item>) {
-        items.clear();
-        let start = self.links.window_start;
-        let mut position = std::mem::replace(&mut self.last[at], NONE);
-        while position < IDLE {
-            let entry = self.links.calendar.get(position);
-            items.push(Item::new(entry, position, start));
-            position = self.chain[position as usize];
-        }
-        sort(items);
-    }
-
-    /// Calls the node at `at` with its events of this window.
-    pub fn handle(&mut self, place: &mut Place, at: usize, items: &mut [Item]) {
-        match place {
-            Place::Switch if !self.is_plain(at) => self.handle_plain_in_order(at, items),
-            Place::Switch => self.forward_all(at, items),
-            Place::Host(host) => self.handle_host(at, host, items),
+            Place::Host(host) => {
+                self.collect(at, items);
+                self.handle_host(at, host, items);
+            }
             Place::Node(node) => {
                 let none_decides = self.links.ahead.is_empty();
                 match if none_decides { None } else { any_switch(&mut **node) } {
                     Some(switch) if switch.is_foreseeable() => {
+                        self.collect_with_exits(at, switch, items);
                         self.handle_switch(at, switch, items);
                     }
                     Some(switch) if switch.may_start_at_once() => {
+                        self.collect_with_exits(at, switch, items);
                         self.handle_pausing(at, switch, items);
                     }
-                    _ => self.handle_node(at, &mut **node, items),
+                    _ => {
+                        self.collect(at, items);
+                        self.handle_node(at, &mut **node, items);
+                    }
                 }
             }
         }
@@ -283,31 +235,30 @@ impl Shard {
 
     /// Forwards packets at a plain switch that has no other events in this window.
     #[inline(always)]
-    fn forward_all(&mut self, at: usize, items: &mut [Item]) {
+    fn forward_all(&mut self, at: usize, items: &mut Vec<Item>) {
+        self.collect_with_ports(at, items);
         if self.links.interrupts {
             return self.forward_with_interruptions(at, items);
         }
         self.hops += items.len() as u64;
-        let id = self.first_node + at;
         let (links, payloads) = (&mut self.links, self.effects.payloads());
         let shares = links.buffers.get(at).is_some_and(Option::is_some);
-        let routes = &self.routes[at];
         match (links.recorder.is_some(), shares) {
-            (false, false) => forward::<false, false, false>(links, routes, id, items, payloads),
-            (false, true) => forward::<false, true, false>(links, routes, id, items, payloads),
-            (true, false) => forward::<true, false, false>(links, routes, id, items, payloads),
-            (true, true) => forward::<true, true, false>(links, routes, id, items, payloads),
+            (false, false) => forward::<false, false, false>(links, items, payloads),
+            (false, true) => forward::<false, true, false>(links, items, payloads),
+            (true, false) => forward::<true, false, false>(links, items, payloads),
+            (true, true) => forward::<true, true, false>(links, items, payloads),
         };
     }
 
     /// Forwards packets at a plain switch whose ports may hold some or notify senders.
     #[inline(never)]
-    fn forward_with_interruptions(&mut self, at: usize, items: &mut [Item]) {
+    fn forward_with_interruptions(&mut self, at: usize, items: &[Item]) {
         let mut rest = items;
         loop {
             let forwarded = self.forward_until_interrupted(at, rest);
             self.hops += forwarded as u64;
-            rest = &mut rest[forwarded..];
+            rest = &rest[forwarded..];
             if self.links.notifies_now() {
                 self.send_notices(&self.plain_switch(at));
             }
@@ -320,14 +271,13 @@ impl Shard {
         }
     }
 
-    fn forward_until_interrupted(&mut self, at: usize, items: &mut [Item]) -> usize {
+    fn forward_until_interrupted(&mut self, at: usize, items: &[Item]) -> usize {
         let (links, payloads) = (&mut self.links, self.effects.payloads());
         let shares = links.buffers.get(at).is_some_and(Option::is_some);
-        let (routes, id) = (&self.routes[at], self.first_node + at);
         match (links.recorder.is_some(), shares) {
-            (false, false) => forward::<false, false, true>(links, routes, id, items, payloads),
-            (false, true) => forward::<false, true, true>(links, routes, id, items, payloads),
-            (true, _) => forward::<true, true, true>(links, routes, id, items, payloads),
+            (false, false) => forward::<false, false, true>(links, items, payloads),
+            (false, true) => forward::<false, true, true>(links, items, payloads),
+            (true, _) => forward::<true, true, true>(links, items, payloads),
         }
     }
 
@@ -450,26 +400,14 @@ impl Shard {
     }
 }
 
-/// The fast path: look up, enqueue, propagate. All look-ups come first, each touching the line that
-/// the packet will leave by: cache misses then overlap instead of following one another. Returns the number of packets up to
-/// one that is held or causes a notice, if `INTERRUPTS`: something may come before the next packet.
+/// The fast path: enqueue, propagate. Returns the number of packets up to one that is held or causes a notice, if `INTERRUPTS`:
+/// something may come before the next packet.
 #[inline(always)]
 fn forward<const RECORDED: bool, const SHARED: bool, const INTERRUPTS: bool>(
     links: &mut Links,
-    routes: &Routes,
-    id: usize,
-    items: &mut [Item],
+    items: &[Item],
     payloads: &mut Payloads,
 ) -> usize {
-    let base = links.shared.layout.first[id];
-    let row = routes.row(NodeId(id as u32));
-    for item in &mut *items {
-        let packet = &links.calendar.get(item.position).packet;
-        if let Some(port) = row.next(packet.dst, packet.entropy) {
-            item.out = base + u32::from(port.0);
-            links.expect(item.out);
-        }
-    }
     for (before, item) in items.iter().enumerate() {
         if item.out == NONE {
             let packet = links.calendar.get(item.position).packet;
