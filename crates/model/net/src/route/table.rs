@@ -128,7 +128,7 @@ pub struct Row<'a> {
 
 impl<'a> Row<'a> {
     /// As [`Routes::next`].
-    #[inline]
+    #[inline(always)]
     pub fn next(&self, dst: HostId, entropy: u16) -> Option<PortId> {
         let host = &self.routes.hosts[dst.at()];
         let cell = self.cells[host.group as usize];
