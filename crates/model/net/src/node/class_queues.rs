@@ -2,6 +2,7 @@
 
 use super::pool::Pool;
 use crate::frame::{CLASSES, Kind, Packet};
+use std::hint::select_unpredictable;
 
 /// The packets waiting for one port of a switch or of a host's network card, as places in a [`Pool`]. Each method gets
 /// the same pool. For a switch, the items of the pool also name the port of arrival. Class 7 goes first; a paused class
@@ -61,11 +62,9 @@ impl ClassQueues {
         let place = pool.keep(item);
         let is_first = self.waiting >> queue & 1 == 0;
         let Queue { bytes, first, last } = &mut self.queues[queue];
-        if is_first {
-            *first = place;
-        } else {
-            pool.link(*last, place);
-        }
+        // Whether it is the first cannot be predicted. What follows the last one is not read, so it may follow itself.
+        pool.link(select_unpredictable(is_first, place, *last), place);
+        *first = select_unpredictable(is_first, place, *first);
         *last = place;
         *bytes += u64::from(len);
         self.waiting |= 1 << queue;

@@ -7,6 +7,7 @@ use crate::aqm::ReactionPoint;
 use crate::aqm::spec::ReactionSpec;
 use crate::frame::Packet;
 use crate::id::{HostId, PortId};
+use crate::prefetch::prefetch_value;
 use crate::time::Time;
 use crate::units::{Bytes, Rate};
 use crate::wire::cnm::Cnm;
@@ -184,6 +185,26 @@ impl Agent for Reaction {
         // If nothing waits, only a timer may have to be requested.
         let has_timer = || self.limited.iter().any(|limited| limited.point.limits());
         !self.free.is_empty() || self.waiting > 0 || (self.spec.timer.is_some() && has_timer())
+    }
+
+    fn expect(&self, step: usize) {
+        let next = self.limited.get(self.turn);
+        match step {
+            0 => {
+                prefetch_value(&self.free);
+                prefetch_value(&self.limited);
+                prefetch_value(&self.awake_at);
+            }
+            1 => {
+                self.free.front().into_iter().for_each(prefetch_value);
+                if let Some(limited) = next {
+                    prefetch_value(&limited.waiting);
+                    prefetch_value(&limited.point);
+                    prefetch_value(&limited.next);
+                }
+            }
+            _ => next.and_then(|next| next.waiting.front()).into_iter().for_each(prefetch_value),
+        }
     }
 
     fn control(&mut self, message: &[u8], cx: &mut Cx<'_>) {
