@@ -141,7 +141,9 @@ impl Egress {
         self.loads[self.current_queue] = self.current;
         self.current = self.loads[queue];
         self.current_queue = queue;
-        self.passes_until = self.markers[queue].passes_until();
+        if self.decides {
+            self.passes_until = self.markers[queue].passes_until();
+        }
     }
 
     /// What an arriving packet finds here.
