@@ -112,5 +112,7 @@ fn gather(
         items.push(Item::new(entry, position, links.window_start, exit(entry)));
         position = chain[position as usize];
     }
-    sort(items);
+    if items.len() > 1 {
+        sort(items);
+    }
 }
