@@ -51,6 +51,7 @@ impl Shard {
     }
 
     /// Puts a node's events of the window into `items`, in the order (time, port).
+    #[inline(always)]
     pub fn collect(&mut self, at: usize, items: &mut Vec<Item>) {
         let last = std::mem::replace(&mut self.last[at], NONE);
         gather(&self.links, &self.chain, last, items, |_| NONE);
