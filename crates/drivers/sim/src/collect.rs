@@ -60,7 +60,7 @@ impl Shard {
     /// As [`Shard::collect`], for a plain switch: with the ports by which packets leave. Their state is requested, so that cache
     /// misses overlap.
     #[inline(always)]
-    pub fn collect_with_ports(&mut self, at: usize, items: &mut Vec<Item>) {
+    pub fn collect_at_plain_switch(&mut self, at: usize, items: &mut Vec<Item>) {
         let id = self.first_node + at;
         let (links, row) = (&self.links, self.routes[at].row(NodeId(id as u32)));
         let base = links.shared.layout.first[id];
@@ -75,7 +75,7 @@ impl Shard {
 
     /// As [`Shard::collect`], for a switch that decides ahead: with the ports by which packets leave, unless links may fail.
     #[inline(never)]
-    pub fn collect_with_exits(&mut self, at: usize, switch: &Switch, items: &mut Vec<Item>) {
+    pub fn collect_at_switch(&mut self, at: usize, switch: &Switch, items: &mut Vec<Item>) {
         let links = &self.links;
         if links.shared.changes {
             return self.collect(at, items);

@@ -217,11 +217,11 @@ impl Shard {
                 let none_decides = self.links.ahead.is_empty();
                 match if none_decides { None } else { any_switch(&mut **node) } {
                     Some(switch) if switch.is_foreseeable() => {
-                        self.collect_with_exits(at, switch, items);
+                        self.collect_at_switch(at, switch, items);
                         self.handle_switch(at, switch, items);
                     }
                     Some(switch) if switch.may_start_at_once() => {
-                        self.collect_with_exits(at, switch, items);
+                        self.collect_at_switch(at, switch, items);
                         self.handle_pausing(at, switch, items);
                     }
                     _ => {
@@ -236,7 +236,7 @@ impl Shard {
     /// Forwards packets at a plain switch that has no other events in this window.
     #[inline(always)]
     fn forward_all(&mut self, at: usize, items: &mut Vec<Item>) {
-        self.collect_with_ports(at, items);
+        self.collect_at_plain_switch(at, items);
         if self.links.interrupts {
             return self.forward_with_interruptions(at, items);
         }

@@ -124,8 +124,8 @@ impl InverseRate {
     #[inline]
     pub fn bytes_in(self, span: Time) -> u64 {
         let (ps, pace) = (span.as_ps(), self.0.max(1));
-        // Spans of up to 8 s need no more than 64 bits, whose division is much faster. Compilers let a dividend of 32 bits
-        // branch to a division of its own. Whether a span is 0 cannot be predicted, so some bytes are added first.
+        // Spans of up to 8 s need no more than 64 bits, whose division is much faster. If 32 bits are enough, what compilers
+        // make branches to a shorter division. Whether a span is 0 cannot be predicted, so some bytes are added first.
         if ps.leading_zeros() > Self::FRACTION && pace.leading_zeros() > Self::ADDED {
             return ((ps << Self::FRACTION) + (pace << Self::ADDED)) / pace - (1 << Self::ADDED);
         }

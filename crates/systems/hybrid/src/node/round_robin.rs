@@ -16,12 +16,13 @@ impl RoundRobin {
     /// Adds `at` to the set, or removes it.
     #[inline]
     pub fn set(&mut self, at: usize, member: bool) {
-        let bit = 1 << (at % 64);
-        if member {
-            self.words[at / 64] |= bit;
-        } else {
-            self.words[at / 64] &= !bit;
-        }
+        let word = &mut self.words[at / 64];
+        *word = *word & !(1 << (at % 64)) | u64::from(member) << (at % 64);
+    }
+    /// Removes `at` unless it `stays`, without a branch on that.
+    #[inline]
+    pub fn keep(&mut self, at: usize, stays: bool) {
+        self.words[at / 64] &= !(u64::from(!stays) << (at % 64));
     }
     /// Takes the next member after the last one that was taken.
     #[inline]
@@ -96,7 +97,11 @@ mod tests {
                 let at = usize::from(number) % size;
                 if set {
                     list[at] = !list[at];
-                    turns.set(at, list[at]);
+                    match (list[at], number % 2) {
+                        (false, 0) => turns.keep(at, false),
+                        (stays, _) => turns.set(at, stays),
+                    }
+                    turns.keep(at, true);
                     prop_assert_eq!(turns.has(at), list[at]);
                 } else {
                     let want = (1..=size).map(|n| (last + n) % size).find(|&at| list[at]);

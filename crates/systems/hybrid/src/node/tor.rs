@@ -205,11 +205,10 @@ impl Tor {
     /// A packet was taken from the queue for `to`.
     #[inline(always)]
     fn taken(&mut self, to: usize) {
-        if self.voqs[to].is_empty() {
-            self.turns.set(to, false);
-            if let Some(relay) = &mut self.relay {
-                relay.turns.set(to, false);
-            }
+        let stays = !self.voqs[to].is_empty();
+        self.turns.keep(to, stays);
+        if let Some(relay) = &mut self.relay {
+            relay.turns.keep(to, stays);
         }
     }
 

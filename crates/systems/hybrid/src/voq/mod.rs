@@ -127,7 +127,7 @@ impl Voq {
     /// Whether no packet waits.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.packets.is_empty() && self.returned.is_empty()
+        self.len() == 0
     }
     /// The number of bytes that wait.
     pub fn bytes(&self) -> u64 {
