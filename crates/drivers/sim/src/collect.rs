@@ -73,7 +73,8 @@ impl Shard {
         });
     }
 
-    /// As [`Shard::collect`], for a switch that decides ahead: with the ports by which packets leave, unless links may fail.
+    /// As [`Shard::collect`], for a switch that decides ahead: with the ports by which packets leave, unless links may fail. The
+    /// state of these ports is requested.
     #[inline(never)]
     pub fn collect_at_switch(&mut self, at: usize, switch: &Switch, items: &mut Vec<Item>) {
         let links = &self.links;

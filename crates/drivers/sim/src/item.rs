@@ -14,7 +14,7 @@ pub(crate) struct Item {
 }
 
 impl Item {
-    /// The event at `position` of the calendar, in a window that begins at `start`.
+    /// The event at `position` of the calendar, in a window that begins at `start`. A packet leaves by `out`.
     #[inline]
     pub fn new(entry: &Entry, position: u32, start: u64, out: u32) -> Item {
         let key = (entry.time - start) << PORT_BITS | u64::from(entry.to & PORT_MASK);
@@ -37,7 +37,7 @@ const PORT_BITS: u32 = PORT_MASK.count_ones();
 const LAST_KEY: u64 = LONGEST_WINDOW << PORT_BITS;
 /// No position, and no port.
 pub(crate) const NONE: u32 = u32::MAX;
-/// They come after all events.
+/// Items that come after all events.
 const PADDING: [Item; 16] = [Item { key: LAST_KEY, position: NONE, out: NONE }; 16];
 /// In place of a position: the node has had no event since its last samples, and these found it idle. No position is as high.
 pub(crate) const IDLE: u32 = NONE - 1;
