@@ -247,6 +247,9 @@ pub(crate) fn set_kernel(tcp: &KernelTcp) -> Result<(), String> {
     let _ = set("ipv4/tcp_congestion_control", &tcp.congestion);
     available(&tcp.congestion)?;
     set("ipv4/tcp_ecn", if tcp.ecn { "1" } else { "0" })?;
+    // A first packet that is sent again, because the machine was late, must not turn ECN off. Some kernels lack this
+    // setting.
+    let _ = set("ipv4/tcp_ecn_fallback", "0");
     // The kernel must not reuse metrics of earlier connections, so that runs are comparable.
     set("ipv4/tcp_no_metrics_save", "1")?;
     set("ipv4/ip_local_port_range", "1024 6999")?;
