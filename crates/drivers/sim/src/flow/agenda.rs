@@ -1,98 +1,118 @@
-//! A priority queue of times that change often: a heap with the index of each entry.
+//! A priority queue of times, most of which are later than the first one: a radix heap.
 
-/// Marks an item that is not in the queue.
-const ABSENT: u32 = u32::MAX;
-/// The number of children of an entry.
-const FAN: usize = 4;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::iter::successors;
 
-/// Items by the time at which they must be checked, the earliest first. Of items with equal times, the one
-/// with the lowest number comes first. If an item's time becomes later, the queue may keep the old time: the
-/// caller corrects it when the item comes first.
-#[derive(Clone, Debug, Default)]
+/// A time, and the item that it belongs to.
+pub type Entry = (u64, u32);
+
+/// The number of buckets.
+const BUCKETS: usize = u64::BITS as usize;
+/// If more entries than this come before the others, `base` is too late.
+const MANY: usize = 32;
+/// The number of entries that [`Agenda::next`] finds.
+const SOON: usize = 8;
+
+/// Entries by time, the earliest first. Of entries with equal times, the one with the lowest item comes first.
+#[derive(Clone, Debug)]
 pub struct Agenda {
-    heap: Vec<(u64, u32)>,
-    place: Vec<u32>,
+    /// The entries up to `base`.
+    first: BinaryHeap<Reverse<Entry>>,
+    base: u64,
+    /// The later ones, by the highest bit in which their times differ from `base`: those of a bucket are later than
+    /// those of the buckets before it.
+    buckets: [Vec<Entry>; BUCKETS],
+    /// A bit for each bucket that is not empty.
+    used: u64,
+    len: usize,
+}
+
+impl Default for Agenda {
+    fn default() -> Agenda {
+        let buckets = std::array::from_fn(|_| Vec::new());
+        Agenda { first: BinaryHeap::new(), base: 0, buckets, used: 0, len: 0 }
+    }
 }
 
 impl Agenda {
-    /// Makes sure that item number `item` is checked no later than at `time`.
-    pub fn advance(&mut self, item: u32, time: u64) {
-        if self.place.len() <= item as usize {
-            self.place.resize(item as usize + 1, ABSENT);
-        }
-        let mut at = self.place[item as usize];
-        if at == ABSENT {
-            at = self.heap.len() as u32;
-            self.heap.push((time, item));
-        } else if self.heap[at as usize].0 <= time {
-            return;
-        }
-        self.rise(at as usize, (time, item));
+    /// The number of entries.
+    pub fn len(&self) -> usize {
+        self.len
     }
 
-    /// Postpones the first item to `time`.
-    pub fn put_off_first(&mut self, time: u64) {
-        if let Some(&(_, item)) = self.heap.first() {
-            self.sink(0, (time, item));
+    /// Adds an entry.
+    #[inline]
+    pub fn push(&mut self, entry: Entry) {
+        self.len += 1;
+        self.place(entry);
+        if self.first.len() > MANY {
+            self.lower();
         }
     }
 
-    /// The first item and its time.
-    pub fn first(&self) -> Option<(u64, u32)> {
-        self.heap.first().copied()
-    }
-
-    /// The items of which one becomes the first when the first one is removed.
-    pub fn next(&self) -> &[(u64, u32)] {
-        self.heap.get(1..self.heap.len().min(1 + FAN)).unwrap_or(&[])
-    }
-
-    /// Removes item number `item`.
-    pub fn remove(&mut self, item: u32) {
-        let at = self.place.get(item as usize).copied().unwrap_or(ABSENT);
-        if at == ABSENT {
-            return;
+    /// The first entry.
+    #[inline]
+    pub fn first(&mut self) -> Option<Entry> {
+        while self.first.is_empty() && self.used != 0 {
+            self.open();
         }
-        self.place[item as usize] = ABSENT;
-        let Some(last) = self.heap.pop() else { return };
-        if (at as usize) < self.heap.len() {
-            self.rise(at as usize, last);
-            let now_at = self.place[last.1 as usize] as usize;
-            self.sink(now_at, last);
+        self.first.peek().map(|Reverse(entry)| *entry)
+    }
+
+    /// Removes the first entry, if [`Agenda::first`] has returned one.
+    pub fn pop(&mut self) {
+        self.len -= usize::from(self.first.pop().is_some());
+    }
+
+    /// Some of the entries that come next after the first one.
+    pub fn next(&self) -> impl Iterator<Item = Entry> {
+        let first = self.first.as_slice().iter().skip(1).map(|Reverse(entry)| entry);
+        let used = successors(Some(self.used), |used| Some(used & used.wrapping_sub(1)));
+        let lowest = used.map_while(|used| self.buckets.get(used.trailing_zeros() as usize));
+        first.chain(lowest.flatten()).take(SOON).copied()
+    }
+
+    /// Removes all entries but those that `keep` says.
+    pub fn retain(&mut self, keep: impl Fn(Entry) -> bool) {
+        self.first.retain(|Reverse(entry)| keep(*entry));
+        self.buckets.iter_mut().for_each(|bucket| bucket.retain(|entry| keep(*entry)));
+        self.len = self.first.len() + self.buckets.iter().map(Vec::len).sum::<usize>();
+        for (at, bucket) in self.buckets.iter().enumerate() {
+            self.used &= !(u64::from(bucket.is_empty()) << at);
         }
     }
 
-    /// Moves `entry` from `at` up to its position.
-    fn rise(&mut self, mut at: usize, entry: (u64, u32)) {
-        while at > 0 {
-            let parent = (at - 1) / FAN;
-            if self.heap[parent] <= entry {
-                break;
-            }
-            self.put(at, self.heap[parent]);
-            at = parent;
+    #[inline]
+    fn place(&mut self, entry: Entry) {
+        if entry.0 <= self.base {
+            return self.first.push(Reverse(entry));
         }
-        self.put(at, entry);
+        let bucket = (entry.0 ^ self.base).ilog2() as usize;
+        self.used |= 1 << bucket;
+        self.buckets[bucket].push(entry);
     }
 
-    /// Moves `entry` from `at` down to its position.
-    fn sink(&mut self, mut at: usize, entry: (u64, u32)) {
-        loop {
-            let first = at * FAN + 1;
-            let last = (first + FAN).min(self.heap.len());
-            let Some(least) = (first..last).min_by_key(|&child| self.heap[child]) else { break };
-            if self.heap[least] >= entry {
-                break;
-            }
-            self.put(at, self.heap[least]);
-            at = least;
-        }
-        self.put(at, entry);
+    /// Makes the earliest time the base, and moves the entries near it.
+    fn lower(&mut self) {
+        let earliest = self.first.peek().map(|Reverse((time, _))| *time);
+        let Some(time) = earliest.filter(|time| *time < self.base) else { return };
+        let near = (time ^ self.base).ilog2() as usize;
+        let mut entries: Vec<Entry> = self.first.drain().map(|Reverse(entry)| entry).collect();
+        self.buckets[..near].iter_mut().for_each(|bucket| entries.append(bucket));
+        self.used &= u64::MAX << near;
+        self.base = time;
+        entries.into_iter().for_each(|entry| self.place(entry));
     }
 
-    fn put(&mut self, at: usize, entry: (u64, u32)) {
-        self.heap[at] = entry;
-        self.place[entry.1 as usize] = at as u32;
+    /// Distributes the entries of the first bucket that has any: the earliest of them become first.
+    fn open(&mut self) {
+        let at = self.used.trailing_zeros() as usize;
+        let mut bucket = std::mem::take(&mut self.buckets[at]);
+        self.used &= self.used - 1;
+        self.base = bucket.iter().map(|(time, _)| *time).min().unwrap_or(self.base);
+        bucket.drain(..).for_each(|entry| self.place(entry));
+        self.buckets[at] = bucket;
     }
 }
 
@@ -100,35 +120,38 @@ impl Agenda {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use std::collections::BTreeMap;
 
     proptest! {
         #[test]
-        fn is_a_sorted_map(steps in prop::collection::vec((0u8..4, 0u32..20, 0u64..50), 1..200)) {
-            let mut agenda = Agenda::default();
-            let mut plain: BTreeMap<u32, u64> = BTreeMap::new();
-            for (what, item, time) in steps {
-                let first = plain.iter().map(|(item, time)| (*time, *item)).min();
+        fn is_a_sorted_list(
+            steps in prop::collection::vec((0u8..5, 0u32..20, 0u64..50, 0u32..60), 1..400),
+        ) {
+            let (mut agenda, mut plain) = (Agenda::default(), Vec::new());
+            for (what, item, time, shift) in steps {
                 match what {
                     0 => {
-                        agenda.remove(item);
-                        plain.remove(&item);
+                        let first = agenda.first();
+                        agenda.pop();
+                        prop_assert_eq!(first, plain.first().copied());
+                        plain.drain(..plain.len().min(1));
                     }
-                    1 => {
-                        if let Some((at, item)) = first {
-                            agenda.put_off_first(at + time);
-                            plain.insert(item, at + time);
-                        }
+                    1 if item == 0 => {
+                        agenda.retain(|(time, item)| (time + u64::from(item)) % 3 > 0);
+                        plain.retain(|(time, item)| (time + u64::from(*item)) % 3 > 0);
                     }
                     _ => {
-                        agenda.advance(item, time);
-                        let known = plain.entry(item).or_insert(time);
-                        *known = time.min(*known);
+                        agenda.push((time << shift, item));
+                        plain.push((time << shift, item));
+                        plain.sort_unstable();
                     }
                 }
-                let first = plain.iter().map(|(item, time)| (*time, *item)).min();
-                prop_assert_eq!(agenda.first(), first);
+                prop_assert_eq!(agenda.len(), plain.len());
             }
+            while let Some(first) = agenda.first() {
+                prop_assert_eq!(first, plain.remove(0));
+                agenda.pop();
+            }
+            prop_assert!(plain.is_empty());
         }
     }
 }

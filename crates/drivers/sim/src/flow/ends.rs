@@ -3,6 +3,9 @@
 use super::agenda::Agenda;
 use slotline_net::prefetch::prefetch;
 
+/// The number of entries that no longer count at which they are removed, besides as many as count.
+const LEFTOVERS: usize = 1024;
+
 /// The times of an item.
 #[derive(Clone, Copy, Debug)]
 struct Item {
@@ -21,7 +24,10 @@ impl Item {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ends {
     items: Vec<Item>,
+    /// An entry counts if its time is that of its item in the queue.
     agenda: Agenda,
+    /// The number of items in the queue.
+    queued: usize,
 }
 
 impl Ends {
@@ -34,8 +40,13 @@ impl Ends {
         let entry = &mut self.items[item as usize];
         entry.due = due;
         if due < entry.queued {
+            self.queued += usize::from(entry.queued == u64::MAX);
             entry.queued = due;
-            self.agenda.advance(item, due);
+            self.agenda.push((due, item));
+            if self.agenda.len() > 2 * self.queued + LEFTOVERS {
+                let items = &self.items;
+                self.agenda.retain(|(at, item)| items[item as usize].queued == at);
+            }
         }
     }
 
@@ -44,13 +55,16 @@ impl Ends {
         loop {
             let (at, item) = self.agenda.first()?;
             let entry = &mut self.items[item as usize];
-            if entry.due <= at {
-                return Some((entry.due, item));
+            if entry.due == at {
+                return Some((at, item));
             }
-            entry.queued = entry.due;
-            match entry.due {
-                u64::MAX => self.agenda.remove(item),
-                due => self.agenda.put_off_first(due),
+            self.agenda.pop();
+            if entry.queued == at {
+                entry.queued = entry.due;
+                match entry.due {
+                    u64::MAX => self.queued -= 1,
+                    due => self.agenda.push((due, item)),
+                }
             }
         }
     }
@@ -63,7 +77,7 @@ impl Ends {
 
     /// The items of which one is likely to end soon.
     pub fn soon(&self) -> impl Iterator<Item = u32> {
-        self.agenda.next().iter().map(|(_, item)| *item)
+        self.agenda.next().map(|(_, item)| item)
     }
 }
 
