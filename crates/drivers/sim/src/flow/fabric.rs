@@ -25,6 +25,12 @@ struct Lookup {
     entropy: u16,
 }
 
+impl Lookup {
+    fn is_under_way(&self) -> bool {
+        self.at != self.goal
+    }
+}
+
 /// The directed links that leave each node, by port, and the routes in force.
 #[derive(Clone, Debug)]
 pub struct Fabric {
@@ -162,20 +168,26 @@ impl Fabric {
     pub fn path(&self, src: HostId, dst: HostId, entropy: u16, out: &mut Vec<u32>) {
         let mut traveller = self.traveller(src, dst, entropy);
         out.clear();
-        while self.advance(&mut traveller, out) {}
+        while traveller.is_under_way() {
+            self.leave(&mut traveller, out);
+            self.cross(&mut traveller, out);
+        }
     }
 
-    /// Like [`Fabric::path`], for several pairs at once. Their steps are independent of each other, so the
-    /// processor need not wait for the memory of one lookup before it starts the next.
+    /// Like [`Fabric::path`], for several pairs at once. What a step of one lookup reads is requested during the same
+    /// step of the others, so the processor waits for the memory of all of them together.
     pub fn paths(&self, pairs: &[(HostId, HostId, u16)], out: &mut [Vec<u32>]) {
         let start = |&(src, dst, entropy): &_| self.traveller(src, dst, entropy);
         let mut travellers: Vec<Lookup> = pairs.iter().map(start).collect();
         out.iter_mut().for_each(Vec::clear);
-        let mut under_way = true;
-        while under_way {
-            under_way = false;
+        while travellers.iter().any(Lookup::is_under_way) {
+            travellers.iter().for_each(|lookup| self.routes.prefetch(lookup.at, lookup.dst));
             for (traveller, out) in travellers.iter_mut().zip(&mut *out) {
-                under_way |= self.advance(traveller, out);
+                self.leave(traveller, out);
+                out.last().iter().for_each(|&&link| prefetch(&self.far, link));
+            }
+            for (traveller, out) in travellers.iter_mut().zip(&mut *out) {
+                self.cross(traveller, out);
             }
         }
     }
@@ -185,21 +197,26 @@ impl Fabric {
         Lookup { at, goal, dst, entropy }
     }
 
-    /// Goes one link further, if there is one.
-    fn advance(&self, traveller: &mut Lookup, out: &mut Vec<u32>) -> bool {
-        let Lookup { at, goal, dst, entropy } = *traveller;
-        if at == goal {
-            return false;
+    /// Chooses the next link. If there is none, the lookup ends without a path.
+    fn leave(&self, traveller: &mut Lookup, out: &mut Vec<u32>) {
+        let Lookup { at, dst, entropy, .. } = *traveller;
+        if !traveller.is_under_way() {
+            return;
         }
-        let Some(port) = self.routes.next(at, dst, entropy) else {
-            out.clear();
-            traveller.goal = at;
-            return false;
-        };
-        let link = self.link(at, port);
-        out.push(link);
-        traveller.at = self.far[link as usize];
-        true
+        match self.routes.next(at, dst, entropy) {
+            Some(port) => out.push(self.link(at, port)),
+            None => {
+                out.clear();
+                traveller.goal = at;
+            }
+        }
+    }
+
+    /// Goes to the end of the link that was chosen last.
+    fn cross(&self, traveller: &mut Lookup, path: &[u32]) {
+        if let Some(&link) = path.last().filter(|_| traveller.is_under_way()) {
+            traveller.at = self.far[link as usize];
+        }
     }
 
     /// The time from the sender's last byte of a flow until the receiver has it: the delays, and the time of a

@@ -1,5 +1,5 @@
 //! The paths of all flows: their links, the share of the flow that each link carries, and the flow's index in
-//! the list of each link.
+//! the list of each link with many flows.
 
 use super::shares::Shares;
 use slotline_net::prefetch::prefetch;
@@ -32,7 +32,7 @@ impl FlowPath<'_> {
     }
 }
 
-/// By flow: its weight, the links of its path with their shares, and its index on each link.
+/// By flow: its weight, the links of its path with their shares, and its index on each link that has many flows.
 #[derive(Clone, Debug)]
 pub(super) struct FlowPaths<S> {
     rows: Vec<Row>,
@@ -82,11 +82,10 @@ impl<S: Shares> FlowPaths<S> {
         }
     }
 
-    /// Requests the path of a flow.
+    /// Requests the weight of a flow and the first links of its path.
     #[inline]
     pub fn prefetch(&self, flow: u32) {
         prefetch(&self.rows, flow);
-        prefetch(&self.places, flow);
     }
 
     #[inline]
@@ -105,14 +104,10 @@ impl<S: Shares> FlowPaths<S> {
         self.shares.of(flow, hop)
     }
 
-    /// The part of a flow that `link`, which is on its path, carries at a level of one.
+    /// The share of a flow that `link`, which is on its path, carries.
     #[inline]
-    pub fn load(&self, flow: u32, link: u32) -> f64 {
-        if S::WHOLE {
-            return self.weight(flow);
-        }
-        let share = self.hop(flow, link).map_or(0.0, |hop| self.share(flow, hop));
-        self.weight(flow) * share
+    pub fn share_on(&self, flow: u32, link: u32) -> f64 {
+        if S::WHOLE { 1.0 } else { self.hop(flow, link).map_or(0.0, |hop| self.share(flow, hop)) }
     }
 
     /// The links of a path.
@@ -136,32 +131,30 @@ impl<S: Shares> FlowPaths<S> {
         if self.hops(flow) > HEAD { &self.tails[flow as usize] } else { &[] }
     }
 
-    /// A link of a path, and the flow's index there.
-    pub fn at(&self, flow: u32, hop: usize) -> (u32, u32) {
+    /// A link of a path.
+    #[inline]
+    pub fn at(&self, flow: u32, hop: usize) -> u32 {
         match hop.checked_sub(HEAD) {
-            None => (self.rows[flow as usize].links[hop], self.places[flow as usize][hop]),
-            Some(hop) => self.tails[flow as usize][hop],
+            None => self.rows[flow as usize].links[hop],
+            Some(hop) => self.tails[flow as usize][hop].0,
         }
     }
 
     /// A flow's index on a link of its path.
     pub fn place(&self, flow: u32, link: u32) -> u32 {
-        self.hop(flow, link).map_or(0, |hop| self.at(flow, hop).1)
+        match self.hop(flow, link).map(|hop| (hop, hop.checked_sub(HEAD))) {
+            None => 0,
+            Some((hop, None)) => self.places[flow as usize][hop],
+            Some((_, Some(hop))) => self.tails[flow as usize][hop].1,
+        }
     }
 
     /// Sets the flow's index on `link`, which is on its path.
     pub fn set_place(&mut self, flow: u32, link: u32, place: u32) {
-        if let Some(hop) = self.hop(flow, link) {
-            self.put(flow, hop, place);
-        }
-    }
-
-    /// Sets the flow's index on a link of its path.
-    #[inline]
-    pub fn put(&mut self, flow: u32, hop: usize, place: u32) {
-        match hop.checked_sub(HEAD) {
-            None => self.places[flow as usize][hop] = place,
-            Some(hop) => self.tails[flow as usize][hop].1 = place,
+        match self.hop(flow, link).map(|hop| (hop, hop.checked_sub(HEAD))) {
+            None => {}
+            Some((hop, None)) => self.places[flow as usize][hop] = place,
+            Some((_, Some(hop))) => self.tails[flow as usize][hop].1 = place,
         }
     }
 

@@ -4,6 +4,7 @@
 //! path, the one with the lowest level.
 
 use super::flow_paths::{FlowPaths, HEAD};
+use super::members::Members;
 use super::queue::{OUT, Queue};
 use super::shares::Shares;
 
@@ -213,7 +214,7 @@ impl Levels {
     pub fn shift<S: Shares>(
         &mut self,
         link: u32,
-        paths: &FlowPaths<S>,
+        (members, paths): (&Members, &FlowPaths<S>),
         flows: &[u32],
         change: f64,
         most: f32,
@@ -225,7 +226,9 @@ impl Levels {
             let part = |hop: usize| change * paths.share(flow, hop);
             let mut doubtful = self.update(head, change > 0.0, part, most);
             while doubtful != 0 {
-                self.doubt(head[doubtful.trailing_zeros() as usize % HEAD]);
+                let link = head[doubtful.trailing_zeros() as usize % HEAD];
+                members.prefetch(link);
+                self.doubt(link);
                 doubtful &= doubtful - 1;
             }
             for (hop, &(link, _)) in (HEAD..).zip(paths.tail(flow)) {

@@ -66,6 +66,8 @@ struct Place {
     finish: f64,
     /// The link that limits it.
     at: u32,
+    /// Its weight. Its path has it, too, so that it is found with either of them.
+    weight: f32,
 }
 
 /// Flows on links, with their rates and ends. Times are in picoseconds, capacities and rates in
@@ -180,7 +182,7 @@ impl<S: Shares> MaxMin<S> {
         bytes: f64,
     ) -> FlowKey {
         let key = self.unused_flows.pop().unwrap_or_else(|| {
-            self.flows.push(Place { finish: 0.0, at: NOBODY });
+            self.flows.push(Place { finish: 0.0, at: NOBODY, weight: 1.0 });
             self.paths.grow()
         });
         let own = (cap < f64::INFINITY).then(|| self.own_link(cap));
@@ -207,10 +209,10 @@ impl<S: Shares> MaxMin<S> {
 
     /// Adds `bytes` to what a flow has to send.
     pub fn extend(&mut self, key: FlowKey, bytes: f64) {
-        let Place { finish, at } = &mut self.flows[key.at()];
-        *finish += bytes / self.paths.weight(key.0);
-        if *at != NOBODY {
-            let link = *at;
+        let Place { finish, at: link, weight } = &mut self.flows[key.at()];
+        *finish += bytes / f64::from(*weight);
+        if *link != NOBODY {
+            let link = *link;
             self.find_first(link);
             self.ends.set(link, self.levels.of(link).due());
         }
@@ -231,19 +233,20 @@ impl<S: Shares> MaxMin<S> {
 
     /// A flow's rate, as of the last [`MaxMin::solve`].
     pub fn rate(&self, key: FlowKey) -> f64 {
-        let limit = self.levels.links.get(self.flows[key.at()].at as usize);
-        limit.map_or(0.0, |link| link.level * self.paths.weight(key.0))
+        let Place { at, weight, .. } = self.flows[key.at()];
+        let limit = self.levels.links.get(at as usize);
+        limit.map_or(0.0, |link| link.level * f64::from(weight))
     }
 
     /// The bytes that a flow has not sent by now. By rounding it may be slightly below zero at the end.
     pub fn left(&self, key: FlowKey) -> f64 {
-        let Place { finish, at } = self.flows[key.at()];
+        let Place { finish, at, weight } = self.flows[key.at()];
         let clock = self.levels.links.get(at as usize).map_or(0.0, |link| {
             let mut link = *link;
             link.wind(self.now);
             link.clock
         });
-        (finish - clock) * self.paths.weight(key.0)
+        (finish - clock) * f64::from(weight)
     }
 
     /// The time at which the next flow ends.
@@ -293,11 +296,17 @@ impl<S: Shares> MaxMin<S> {
 
     /// Adds a free flow to the links of its path. It has `left` bytes to send, for a weight of one.
     fn enter(&mut self, flow: u32, left: f64) {
-        self.flows[flow as usize] = Place { finish: left, at: NOBODY };
+        let weight = self.paths.weight(flow) as f32;
+        self.flows[flow as usize] = Place { finish: left, at: NOBODY, weight };
         for hop in 0..self.paths.hops(flow) {
-            let (link, _) = self.paths.at(flow, hop);
+            let link = self.paths.at(flow, hop);
+            let were_few = !self.members.are_many(link);
             let place = self.members.push(link, flow);
-            self.paths.put(flow, hop, place);
+            if were_few {
+                self.put_all(link);
+            } else {
+                self.put(link, flow, place);
+            }
         }
         self.free.push(flow);
     }
@@ -310,14 +319,15 @@ impl<S: Shares> MaxMin<S> {
         } else {
             let level = self.levels.level(at);
             self.quit(flow);
-            self.levels.shift(at, &self.paths, &[flow], -level, 0.0);
+            self.levels.shift(at, (&self.members, &self.paths), &[flow], -level, 0.0);
             self.levels.doubt(at);
             self.ends.set(at, self.levels.of(at).due());
         }
         for hop in 0..self.paths.hops(flow) {
-            let (link, place) = self.paths.at(flow, hop);
+            let link = self.paths.at(flow, hop);
+            let place = self.place_on(link, flow);
             if let Some(moved) = self.members.remove(link, place) {
-                self.paths.set_place(moved, link, place);
+                self.put(link, moved, place);
             }
             if self.members.of(link).is_empty() {
                 let sum = self.levels.sum(link);
@@ -328,40 +338,72 @@ impl<S: Shares> MaxMin<S> {
 
     /// Makes `link` limit a free flow. The level of the link does not change here.
     fn join(&mut self, flow: u32, link: u32) {
-        let (place, other) = self.members.adopt(link, self.paths.place(flow, link));
-        self.move_to(link, flow, place, other);
+        let old = self.place_on(link, flow);
+        let (place, other) = self.members.adopt(link, old);
+        self.put(link, other, old);
+        self.put(link, flow, place);
+        let load = self.load(flow, link);
         let entry = self.levels.of(link);
         entry.wind(self.now);
-        entry.weight += self.paths.load(flow, link);
+        entry.weight += load;
         let state = &mut self.flows[flow as usize];
         (state.finish, state.at) = (state.finish + entry.clock, link);
         entry.first = entry.first.min(state.finish);
-        self.moved.push(link);
+        self.note_moved(link);
     }
 
     /// Makes a flow free. The level of its link does not change here, if the link limits other flows.
     fn quit(&mut self, flow: u32) {
-        let Place { finish, at: link } = self.flows[flow as usize];
-        let (place, other) = self.members.release(link, self.paths.place(flow, link));
-        self.move_to(link, flow, place, other);
+        let Place { finish, at: link, .. } = self.flows[flow as usize];
+        let old = self.place_on(link, flow);
+        let (place, other) = self.members.release(link, old);
+        self.put(link, other, old);
+        self.put(link, flow, place);
+        let load = self.load(flow, link);
         let entry = self.levels.of(link);
         entry.wind(self.now);
-        entry.weight -= self.paths.load(flow, link);
+        entry.weight -= load;
         let (left, first) = (finish - entry.clock, entry.first);
-        self.flows[flow as usize] = Place { finish: left, at: NOBODY };
+        let state = &mut self.flows[flow as usize];
+        (state.finish, state.at) = (left, NOBODY);
         if place == 0 {
             self.levels.open(link);
         } else if finish == first {
             self.find_first(link);
         }
+        self.note_moved(link);
+    }
+
+    /// Notes that the end of the first flow of `link` has changed.
+    fn note_moved(&mut self, link: u32) {
+        self.ends.prefetch(link);
         self.moved.push(link);
     }
 
-    /// Stores the indices of two flows of a link, which have swapped them.
-    fn move_to(&mut self, link: u32, flow: u32, place: u32, other: u32) {
-        let old = self.paths.place(flow, link);
-        self.paths.set_place(other, link, old);
-        self.paths.set_place(flow, link, place);
+    /// The index of a flow on a link of its path.
+    fn place_on(&self, link: u32, flow: u32) -> u32 {
+        self.members.find(link, flow).unwrap_or_else(|| self.paths.place(flow, link))
+    }
+
+    /// Stores the index of a flow on a link of its path, unless it is found among few.
+    fn put(&mut self, link: u32, flow: u32, place: u32) {
+        if self.members.are_many(link) {
+            self.paths.set_place(flow, link, place);
+        }
+    }
+
+    /// Stores the indices of all flows of a link, unless they are few.
+    fn put_all(&mut self, link: u32) {
+        if self.members.are_many(link) {
+            let all = (0..).zip(self.members.of(link));
+            all.for_each(|(place, &flow)| self.paths.set_place(flow, link, place));
+        }
+    }
+
+    /// The part of a flow that `link`, which is on its path, carries at a level of one.
+    #[inline]
+    fn load(&self, flow: u32, link: u32) -> f64 {
+        f64::from(self.flows[flow as usize].weight) * self.paths.share_on(flow, link)
     }
 
     /// Finds the first end among the flows that `link` limits.

@@ -87,6 +87,21 @@ impl Members {
         }
     }
 
+    /// The index of a flow of the link, if the link has few flows.
+    #[inline]
+    pub fn find(&self, link: u32, flow: u32) -> Option<u32> {
+        let line = &self.lines[link as usize];
+        let equal = (0..).zip(&line.flows).map(|(at, other)| u32::from(*other == flow) << at);
+        let found = equal.fold(0, |bits, bit| bits | bit);
+        (line.count != LISTED).then_some(found.trailing_zeros())
+    }
+
+    /// Whether the link has many flows, so that [`Members::find`] does not find them.
+    #[inline]
+    pub fn are_many(&self, link: u32) -> bool {
+        self.lines[link as usize].count == LISTED
+    }
+
     /// Adds a flow that the link does not limit. Returns its index.
     pub fn push(&mut self, link: u32, flow: u32) -> u32 {
         let line = &mut self.lines[link as usize];
@@ -201,6 +216,10 @@ mod tests {
                     prop_assert_eq!(members.remove(link, place as u32), flows.get(place).copied());
                 }
                 for (link, (own, flows)) in (0..).zip(&plain) {
+                    for (place, flow) in (0..).zip(flows) {
+                        let found = members.find(link, *flow);
+                        prop_assert!(found == Some(place) || members.are_many(link));
+                    }
                     prop_assert_eq!(members.of(link), &flows[..]);
                     prop_assert_eq!(members.own(link), &flows[..*own]);
                     prop_assert_eq!(members.others(link), &flows[*own..]);

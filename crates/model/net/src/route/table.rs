@@ -1,6 +1,7 @@
 //! The forwarding table, laid out for one lookup per packet and switch.
 
 use crate::id::{HostId, NodeId, PortId};
+use crate::prefetch::prefetch;
 use crate::rng::mix32;
 use crate::topology::{End, Wiring};
 use std::hint::select_unpredictable;
@@ -160,6 +161,12 @@ impl Routes {
     #[inline]
     pub fn next(&self, at: NodeId, dst: HostId, entropy: u16) -> Option<PortId> {
         self.row(at).next(dst, entropy)
+    }
+
+    /// Requests the cell that [`Routes::next`] reads.
+    #[inline]
+    pub fn prefetch(&self, at: NodeId, dst: HostId) {
+        prefetch(&self.cells, self.nodes[at.at()].row + self.hosts[dst.at()].group);
     }
 
     /// The node of each host.

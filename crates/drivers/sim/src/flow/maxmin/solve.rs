@@ -53,7 +53,7 @@ impl<S: Shares> MaxMin<S> {
         }
         self.effort.given += 1;
         let level = self.levels.level(link);
-        self.levels.shift(link, &self.paths, &[flow], level, upwards(level));
+        self.levels.shift(link, (&self.members, &self.paths), &[flow], level, upwards(level));
         self.levels.doubt(link);
     }
 
@@ -84,9 +84,9 @@ impl<S: Shares> MaxMin<S> {
         let change = level - std::mem::replace(&mut entry.level, level);
         let most = if change > 0.0 { upwards(level) } else { 0.0 };
         let own = members.own(link);
-        levels.shift(link, paths, own, change, most);
+        levels.shift(link, (members, paths), own, change, most);
         self.effort.given += own.len() as u64;
-        self.moved.push(link);
+        self.note_moved(link);
     }
 
     /// Computes the level of `link` from its flows. It limits the flows that get more than this.
@@ -118,7 +118,7 @@ impl<S: Shares> MaxMin<S> {
     fn fair(&self, link: u32) -> Fair {
         let entry = &self.levels.links[link as usize];
         let weight_of =
-            |flows: &[u32]| flows.iter().map(|&flow| self.paths.load(flow, link)).sum::<f64>();
+            |flows: &[u32]| flows.iter().map(|&flow| self.load(flow, link)).sum::<f64>();
         let own = weight_of(self.members.own(link));
         let others = self.members.others(link);
         let share = entry.capacity / (own + weight_of(others));
@@ -128,7 +128,7 @@ impl<S: Shares> MaxMin<S> {
             let (mut taken, mut most, mut weight, mut least) = (0.0, 0.0, own, f64::INFINITY);
             for &flow in others {
                 let limit = self.levels.level(self.flows[flow as usize].at);
-                let w = self.paths.load(flow, link);
+                let w = self.load(flow, link);
                 // This has no branch, because a branch would be unpredictable.
                 let low = limit <= level * (1.0 + self.tie);
                 taken += if low { limit * w } else { 0.0 };
@@ -162,12 +162,12 @@ impl<S: Shares> MaxMin<S> {
     /// Makes `link` limit a flow, whose rate falls.
     fn take(&mut self, flow: u32, link: u32) {
         let from = self.flows[flow as usize].at;
-        let load = self.paths.load(flow, from);
+        let load = self.load(flow, from);
         let (old, level) = (self.levels.level(from), self.levels.level(link));
         self.quit(flow);
         self.join(flow, link);
         self.effort.given += 1;
         self.levels.give_up(from, load * old, upwards(level));
-        self.levels.shift(link, &self.paths, &[flow], level - old, 0.0);
+        self.levels.shift(link, (&self.members, &self.paths), &[flow], level - old, 0.0);
     }
 }
