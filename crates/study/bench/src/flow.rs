@@ -222,6 +222,7 @@ impl Case {
             row("completed", done, "flows"),
             row("flows_per_second", done / wall, "1/s"),
             row("flows_per_cpu_second", done / cpu, "1/s"),
+            row("flows_per_cpu_second_in_all", done / usage::process_cpu_s(), "1/s"),
             row("rates_per_flow", effort.given as f64 / done, "rates"),
             row("scans_per_flow", effort.scans as f64 / done, "links"),
             row("simulated", outcome.reached.as_secs_f64(), "s"),
