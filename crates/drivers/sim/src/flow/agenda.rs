@@ -9,7 +9,7 @@ pub type Entry = (u64, u32);
 
 /// The number of buckets.
 const BUCKETS: usize = u64::BITS as usize;
-/// If more entries than this come before the others, `base` is too late.
+/// With more entries than this up to `base`, a lower base is chosen.
 const MANY: usize = 32;
 /// The number of entries that [`Agenda::next`] finds.
 const SOON: usize = 8;
@@ -73,7 +73,7 @@ impl Agenda {
         first.chain(lowest.flatten()).take(SOON).copied()
     }
 
-    /// Removes all entries but those that `keep` says.
+    /// Removes the entries that `keep` does not accept.
     pub fn retain(&mut self, keep: impl Fn(Entry) -> bool) {
         self.first.retain(|Reverse(entry)| keep(*entry));
         self.buckets.iter_mut().for_each(|bucket| bucket.retain(|entry| keep(*entry)));

@@ -27,9 +27,9 @@ pub(super) struct Ahead {
     recent: [u32; RECENT],
     /// The index at which the next one is noted.
     turn: usize,
-    /// Those that were noted at the last end.
+    /// The links that were noted when the last flow ended.
     links: Vec<u32>,
-    /// The flows of such links, by the number of ends since their own state was requested.
+    /// Flows of such links, by how many flows have ended since their own state was requested.
     ending: [Vec<FlowKey>; 3],
 }
 
