@@ -184,7 +184,9 @@ impl Fabric {
             travellers.iter().for_each(|lookup| self.routes.prefetch(lookup.at, lookup.dst));
             for (traveller, out) in travellers.iter_mut().zip(&mut *out) {
                 self.leave(traveller, out);
-                out.last().iter().for_each(|&&link| prefetch(&self.far, link));
+                if let Some(&link) = out.last() {
+                    prefetch(&self.far, link);
+                }
             }
             for (traveller, out) in travellers.iter_mut().zip(&mut *out) {
                 self.cross(traveller, out);
@@ -199,10 +201,10 @@ impl Fabric {
 
     /// Chooses the next link. If there is none, the lookup ends without a path.
     fn leave(&self, traveller: &mut Lookup, out: &mut Vec<u32>) {
-        let Lookup { at, dst, entropy, .. } = *traveller;
         if !traveller.is_under_way() {
             return;
         }
+        let Lookup { at, dst, entropy, .. } = *traveller;
         match self.routes.next(at, dst, entropy) {
             Some(port) => out.push(self.link(at, port)),
             None => {

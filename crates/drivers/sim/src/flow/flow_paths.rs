@@ -140,21 +140,21 @@ impl<S: Shares> FlowPaths<S> {
         }
     }
 
-    /// A flow's index on a link of its path.
+    /// A flow's index on a link of its path that has many flows.
     pub fn place(&self, flow: u32, link: u32) -> u32 {
-        match self.hop(flow, link).map(|hop| (hop, hop.checked_sub(HEAD))) {
-            None => 0,
-            Some((hop, None)) => self.places[flow as usize][hop],
-            Some((_, Some(hop))) => self.tails[flow as usize][hop].1,
-        }
+        let at = flow as usize;
+        self.hop(flow, link).map_or(0, |hop| match hop.checked_sub(HEAD) {
+            None => self.places[at][hop],
+            Some(hop) => self.tails[at][hop].1,
+        })
     }
 
-    /// Sets the flow's index on `link`, which is on its path.
+    /// Sets the flow's index on such a link.
     pub fn set_place(&mut self, flow: u32, link: u32, place: u32) {
-        match self.hop(flow, link).map(|hop| (hop, hop.checked_sub(HEAD))) {
-            None => {}
-            Some((hop, None)) => self.places[flow as usize][hop] = place,
-            Some((_, Some(hop))) => self.tails[flow as usize][hop].1 = place,
+        let Some(hop) = self.hop(flow, link) else { return };
+        match hop.checked_sub(HEAD) {
+            None => self.places[flow as usize][hop] = place,
+            Some(hop) => self.tails[flow as usize][hop].1 = place,
         }
     }
 
