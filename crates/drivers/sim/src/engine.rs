@@ -1,6 +1,7 @@
 //! Runs a network and collects the outcome.
 
 use crate::calendar::{Entry, Windows};
+use crate::division::partition;
 use crate::journal::{Journal, Recorder};
 use crate::line::{ColdState, Discipline, Line, PORT_MASK};
 use crate::links::Shared;
@@ -21,7 +22,7 @@ use slotline_net::node::{DropReason, Node, Note, PacketAccount};
 use slotline_net::rng::mix64;
 use slotline_net::samples::Samples;
 use slotline_net::time::Time;
-use slotline_net::topology::{Graph, LinkParams, NodeKind};
+use slotline_net::topology::{Graph, LinkParams};
 use slotline_net::units::Bytes;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -150,33 +151,6 @@ fn lookahead(graph: &Graph) -> u64 {
         .min()
         .unwrap_or(1_000_000)
         .min(LONGEST_WINDOW)
-}
-
-/// Cuts the nodes into contiguous ranges of about equal work.
-fn partition(graph: &Graph, parts: usize) -> Vec<usize> {
-    const HOST_WORK: u64 = 12;
-    let ports = graph.ports();
-    let work: Vec<u64> = graph
-        .nodes
-        .iter()
-        .zip(&ports)
-        .map(|(node, ports)| {
-            u64::from(*ports) * if node.kind == NodeKind::Host { HOST_WORK } else { 1 }
-        })
-        .collect();
-    let total: u64 = work.iter().sum();
-    let parts = parts.clamp(1, work.len().max(1)) as u64;
-    let mut cuts = vec![0];
-    let mut done = 0;
-    for (at, work) in work.iter().enumerate() {
-        if done * parts >= total * cuts.len() as u64 && (cuts.len() as u64) < parts {
-            cuts.push(at);
-        }
-        done += work;
-    }
-    cuts.push(work.len());
-    cuts.dedup();
-    cuts
 }
 
 fn build(

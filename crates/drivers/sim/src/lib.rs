@@ -21,6 +21,7 @@ mod carry_out;
 mod collect;
 mod crossings;
 mod departure;
+mod division;
 mod engine;
 mod expect;
 pub mod flow;
@@ -45,6 +46,7 @@ mod sojourn;
 mod stepper;
 
 pub use crossings::Crossing;
+pub use division::{Division, divided};
 pub use engine::{Conservation, Options, Outcome, PortCounters, run};
 pub use journal::{Follow, Hop, Journal, Room};
 pub use network::{Network, Place, Queue};

@@ -221,7 +221,7 @@ impl Team<'_> {
 impl Until {
     /// The window `next`, or `None` when the run is over. Tells `watch` how far it is.
     #[inline]
-    fn agreed(
+    pub fn agreed(
         self,
         next: u64,
         completed: u64,

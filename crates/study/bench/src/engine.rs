@@ -3,14 +3,16 @@
 
 use crate::Row;
 use crate::table::{Choice, Failure, Outcome, Separate};
-use slotline_lab::build;
+use slotline_lab::build::{self, Assembly};
 use slotline_lab::output::Place;
 use slotline_lab::record::{RunRecord, RunSet};
-use slotline_lab::run::Jobs;
+use slotline_lab::run::{self, Jobs};
 use slotline_lab::summary::Summary;
 use slotline_lab::usage;
 use slotline_scenario::{Loaded, Scenario};
+use slotline_sim::{Division, Watch};
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 /// One case of the engine benchmark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,9 +40,12 @@ pub enum Part {
     Why,
     /// Everything before the first event.
     Start,
+    /// How the events of the first run divide among threads, which take turns on one.
+    Division,
 }
 
-const PARTS: [(&str, Part); 3] = [("", Part::Whole), ("why", Part::Why), ("start", Part::Start)];
+const PARTS: [(&str, Part); 4] =
+    [("", Part::Whole), ("why", Part::Why), ("start", Part::Start), ("division", Part::Division)];
 
 const fn case(scenario: &'static str, scheme: &'static str, threads: u32) -> Case {
     Case { scenario, scheme, threads, large: false, part: Part::Whole, plain: None }
@@ -56,8 +61,13 @@ const fn beside_1024(scenario: &'static str, scheme: &'static str) -> Case {
     Case { plain: Some("perm1024:dctcp:1"), ..case(scenario, scheme, 1) }
 }
 
+/// How a permutation divides among threads, of which the machine may have fewer.
+const fn division(scenario: &'static str, threads: u32) -> Case {
+    Case { part: Part::Division, large: true, ..case(scenario, "dctcp", threads) }
+}
+
 /// The cases of `slotline bench engine`. Those that are compared with plain ports run with `why = true`, too.
-pub const ENGINE: [Case; 29] = [
+pub const ENGINE: [Case; 33] = [
     case("perm128", "tcp", 1),
     case("perm128", "dctcp", 1),
     case("perm128", "dctcp", 2),
@@ -87,6 +97,10 @@ pub const ENGINE: [Case; 29] = [
     beside("../incast", "xco"),
     Case { part: Part::Why, ..beside("perm128", "dctcp") },
     Case { part: Part::Start, ..case("perm128", "dctcp", 1) },
+    division("perm128", 16),
+    division("perm128", 64),
+    division("perm1024", 16),
+    division("perm1024", 64),
 ];
 
 /// All cases.
@@ -113,9 +127,45 @@ pub fn engine(folder: &Path, scenario: &str, scheme: &str, threads: u32, part: P
         drop((network, place));
         return Ok(vec![rows("start", start * 1e3, "ms")]);
     }
+    if part == Part::Division {
+        return divide(&loaded, scheme, threads);
+    }
     let set = RunSet::new(&loaded, Jobs::of(&loaded).run(&loaded, threads as usize)?);
     place.write(&set, &Summary::of(&set), false, &[slotline_report::PAGE])?;
     Ok(rows(&loaded, &set.runs, scheme, threads))
+}
+
+/// The number of runs whose division is measured. The least work of each thread in each window counts, so that what other
+/// programs take from the processor hardly matters.
+const DIVISIONS: usize = 5;
+
+/// How the events of a scenario's first run divide among threads.
+fn divide(loaded: &Loaded, scheme: &str, threads: u32) -> Outcome {
+    let (mut division, hops) = divided(loaded, threads)?;
+    for _ in 1..DIVISIONS {
+        division.keep_lesser(&divided(loaded, threads)?.0);
+    }
+    let row = rows_of(loaded, scheme, threads);
+    let per_hop = |work: u64| work as f64 / hops;
+    Ok(vec![
+        row("work_per_hop", per_hop(division.total()), "ns"),
+        row("busiest_per_hop", per_hop(division.busiest()), "ns"),
+        row("busiest_by_window_per_hop", per_hop(division.busiest_by_window()), "ns"),
+        row("crossing_per_hop", per_hop(division.crossing), "events"),
+        row("hops_per_window", hops / division.windows() as f64, "packets"),
+    ])
+}
+
+/// One run, and its hops.
+fn divided(loaded: &Loaded, threads: u32) -> Result<(Division, f64), Failure> {
+    let scenario = &loaded.scenario;
+    let Assembly { network, flows, .. } = build::build(scenario, 0, scenario.seeds()[0], loaded)?;
+    let options = run::options(scenario, flows, threads as usize);
+    let start = Instant::now();
+    let mut clock = || start.elapsed().as_nanos() as u64;
+    let (outcome, division) =
+        slotline_sim::divided(network, options, &Watch::default(), &mut clock);
+    Ok((division, outcome.packet_hops.max(1) as f64))
 }
 
 /// A scenario with one of its schemes.
@@ -263,6 +313,7 @@ pub(crate) fn case_of(case: &str, scenarios: &Path) -> Result<Loaded, Failure> {
 fn run_named(case: &str, scenarios: &Path) -> Outcome {
     let [scenario, scheme, threads, part] = split(case)?;
     let part = PARTS.iter().find(|(name, _)| *name == part);
-    let (_, part) = part.ok_or("the part of a case is `why` or `start`, or is left out")?;
+    let (_, part) =
+        part.ok_or("the part of a case is `why`, `start` or `division`, or is left out")?;
     engine(scenarios, scenario, scheme, threads.parse()?, *part)
 }

@@ -397,7 +397,7 @@ fn simulate(
 }
 
 /// The options of a run with this number of flows.
-pub(crate) fn options(scenario: &Scenario, flows: u64, threads: usize) -> Options {
+pub fn options(scenario: &Scenario, flows: u64, threads: usize) -> Options {
     let completions = match scenario.end.when {
         EndWhen::FlowsDone => flows,
         EndWhen::Time => u64::MAX,

@@ -4,7 +4,7 @@ use crate::common::{assemble, drain, load, records, results};
 use slotline_lab::record::RunRecord;
 use slotline_lab::run::Jobs;
 use slotline_net::time::Time;
-use slotline_sim::{Options, Stepper, Watch, run};
+use slotline_sim::{Options, Stepper, Watch, divided, run};
 
 /// All kinds of randomness, queues and changes on one fat-tree.
 fn scenario(scheme: &str, sample: &str) -> String {
@@ -107,6 +107,32 @@ fn in_steps() {
         let stepped = stepper.finish(END);
         assert_eq!(stepped.digest, whole.digest, "{scheme}");
         assert!(stepped.conservation.holds() && stepped.events > 10_000);
+    }
+}
+
+/// The parts of all threads take turns on one. The clock counts how often it is read.
+#[test]
+fn in_turns() {
+    for scheme in SCHEMES {
+        let text = scenario(scheme, SAMPLE);
+        let options = |threads| Options { threads, end: Time::ms(20), completions: u64::MAX };
+        let whole = run(assemble(&text, 7).network, options(1), &Watch::default());
+        for threads in [1, 3] {
+            let mut reads = 0;
+            let mut clock = || {
+                reads += 1;
+                reads
+            };
+            let network = assemble(&text, 7).network;
+            let (outcome, division) =
+                divided(network, options(threads), &Watch::default(), &mut clock);
+            assert_eq!(outcome.digest, whole.digest, "{threads} threads: {scheme}");
+            let (threads, windows) = (division.threads as u64, division.windows() as u64);
+            assert_eq!(division.total(), 2 * threads * windows, "mail and events, each measured");
+            assert_eq!(division.busiest(), 2 * windows);
+            assert_eq!(division.busiest_by_window(), 2 * windows);
+            assert_eq!(division.crossing > 0, threads > 1);
+        }
     }
 }
 
