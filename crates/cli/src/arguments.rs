@@ -154,7 +154,7 @@ pub enum ReproduceEngine {
 /// Options with the same meaning in all commands.
 #[derive(Args)]
 pub struct Common {
-    /// Number of threads; results do not depend on it [default: all processors].
+    /// Most threads at a time; results do not depend on their number [default: all processors].
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
     /// Print JSON instead of a table.

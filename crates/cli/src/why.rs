@@ -24,7 +24,7 @@ pub struct WhyOptions {
     /// The run's seed [default: the file's].
     #[arg(long)]
     pub seed: Option<u32>,
-    /// Number of threads; results do not depend on it [default: all processors].
+    /// Most threads at a time; results do not depend on their number [default: all processors].
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
 }

@@ -24,7 +24,7 @@ pub struct PointOptions {
     /// What is kept of the result.
     #[arg(long, value_enum, default_value = "result")]
     pub keep: Kept,
-    /// Number of threads; results do not depend on it.
+    /// Most threads at a time; results do not depend on their number.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: u16,
 }

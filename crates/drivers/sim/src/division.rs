@@ -2,7 +2,7 @@
 
 use crate::engine::{self, Options, Outcome};
 use crate::network::Network;
-use crate::parallel::{Until, Watch};
+use crate::parallel::{Until, Watch, deliver};
 use crate::shard::Shard;
 use slotline_net::time::Time;
 use slotline_net::topology::{Graph, NodeInfo, NodeKind};
@@ -11,6 +11,15 @@ use std::sync::atomic::Ordering;
 /// The work of a host, in that of a switch port: 2.2 to 4.6 in fat-trees with 8 threads, depending on queues, scheme and
 /// traffic.
 const HOST_WORK: u64 = 3;
+
+/// The least work of a thread, in that of a switch port.
+const LEAST_WORK: u64 = 128;
+
+/// The number of threads beyond which a run is hardly faster, or slower, because threads wait longer for each other than
+/// they work: 8 for a fat-tree with k = 8, 64 with k = 16, and one for networks with some 30 hosts and less.
+pub fn useful_threads(graph: &Graph) -> usize {
+    usize::try_from(works(graph).sum::<u64>() / LEAST_WORK).unwrap_or(usize::MAX).max(1)
+}
 
 /// Cuts the nodes into contiguous ranges of about equal work.
 pub(crate) fn partition(graph: &Graph, parts: usize) -> Vec<usize> {
@@ -130,13 +139,9 @@ fn timed(clock: &mut dyn FnMut() -> u64, act: impl FnOnce()) -> u64 {
 fn accept(shards: &mut [Shard], to: usize) -> u64 {
     let mut events = 0;
     for from in 0..shards.len() {
-        if shards[from].links.outbox[to].entries.is_empty() {
-            continue;
+        if !shards[from].links.outbox[to].entries.is_empty() {
+            events += deliver(shards, from, to) as u64;
         }
-        let mut mail = std::mem::take(&mut shards[from].links.outbox[to]);
-        events += mail.entries.len() as u64;
-        shards[to].accept(&mut mail);
-        shards[from].links.outbox[to] = mail;
     }
     events
 }
@@ -160,6 +165,15 @@ mod tests {
                 assert!(heaviest <= Some(share + largest + 1), "{parts} of k = {k}: {heaviest:?}");
             }
         }
+    }
+
+    #[test]
+    fn small_networks_have_one_thread() {
+        let useful = |k| {
+            let graph = TopologySpec::FatTree(FatTreeSpec::new(k)).build().unwrap();
+            useful_threads(&graph)
+        };
+        assert_eq!([2, 4, 8, 16].map(useful), [1, 1, 8, 64]);
     }
 
     #[test]

@@ -34,7 +34,7 @@ const MIN_PACKET: u64 = 40;
 /// How a simulation runs, and until when.
 #[derive(Clone, Copy)]
 pub struct Options {
-    /// Threads, at least one. The result does not depend on it.
+    /// The most threads that a run may have, at least one. The result does not depend on it.
     pub threads: usize,
     /// No event at or after this time happens.
     pub end: Time,
@@ -106,7 +106,7 @@ pub struct Outcome {
     pub reached: Time,
     /// A hash of the result: equal digests mean equal results.
     pub digest: u64,
-    /// Threads used.
+    /// The largest number of threads at a time. Windows with few events are run by one.
     pub threads: usize,
 }
 
@@ -122,10 +122,9 @@ pub(crate) fn single(network: Network, end: Time, longest: Time) -> (Shard, Wind
 /// Runs `network` to its end.
 pub fn run(network: Network, options: Options, watch: &Watch) -> Outcome {
     let (mut shards, windows) = shards(network, options);
-    let threads = shards.len();
     shards.iter_mut().for_each(|shard| shard.begin(true));
     let until = Until { end: options.end.as_ps(), completions: options.completions };
-    parallel::run(&mut shards, windows, until, watch);
+    let threads = parallel::run(&mut shards, windows, until, watch);
     let reached = Time::ps(watch.reached.load(std::sync::atomic::Ordering::Relaxed));
     gather(shards, reached, threads)
 }

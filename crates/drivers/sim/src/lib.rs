@@ -46,7 +46,7 @@ mod sojourn;
 mod stepper;
 
 pub use crossings::Crossing;
-pub use division::{Division, divided};
+pub use division::{Division, divided, useful_threads};
 pub use engine::{Conservation, Options, Outcome, PortCounters, run};
 pub use journal::{Follow, Hop, Journal, Room};
 pub use network::{Network, Place, Queue};

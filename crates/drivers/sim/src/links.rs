@@ -36,6 +36,11 @@ pub(crate) struct Mail {
     pub first: u64,
 }
 
+/// The bit of a shard: bit `n` stands for shard `n` modulo 64.
+pub(crate) fn bit(shard: usize) -> u64 {
+    1 << (shard % 64)
+}
+
 impl Default for Mail {
     fn default() -> Mail {
         Mail { entries: Vec::new(), payloads: Vec::new(), first: u64::MAX }
@@ -109,6 +114,8 @@ pub(crate) struct Links {
     /// By port; empty if all ports ask for each packet.
     pub ahead: Vec<AheadQueue>,
     pub outbox: Vec<Mail>,
+    /// The shards that have mail since it was last delivered, as [`bit`] has them.
+    pub mailed: u64,
     /// The reports of nodes.
     pub reports: Reports,
     /// Events of the node being called that lie in the window being processed.
@@ -147,6 +154,7 @@ impl Links {
             own_events: vec![0; nodes],
             ahead: Vec::new(),
             outbox: (1..shared.cuts.len()).map(|_| Mail::default()).collect(),
+            mailed: 0,
             reports: Reports::default(),
             node_events: NodeEvents::default(),
             window_start: 0,
@@ -253,6 +261,7 @@ impl Links {
         let port = to & PORT_MASK;
         let shard = self.shared.cuts.partition_point(|&cut| cut <= port) - 1;
         debug_assert_ne!(shard, self.index);
+        self.mailed |= bit(shard);
         let mail = &mut self.outbox[shard];
         if packet.kind == Kind::Control {
             mail.payloads.push((mail.entries.len(), payloads.release(packet.seq)));

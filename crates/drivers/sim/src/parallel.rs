@@ -1,7 +1,7 @@
-//! Threads that run shards in step, with one barrier per window.
+//! Threads that run shards in step, with one barrier per window, or one thread that runs them in turn.
 
 use crate::calendar::Windows;
-use crate::links::Mail;
+use crate::links::{Mail, bit};
 use crate::shard::Shard;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -33,7 +33,8 @@ struct Cell {
     /// The window of the shard's next event, including what it has just sent.
     next: AtomicU64,
     completed: AtomicU64,
-    /// The shards that have mail from this one: bit `n` stands for shard `n` modulo 64.
+    events: AtomicU64,
+    /// The shards that have mail from this one, as [`bit`] has them.
     mailed: AtomicU64,
     cancelled: AtomicBool,
 }
@@ -56,6 +57,10 @@ impl Board {
             cells: (0..shards).map(|_| Cell::default()).collect(),
             mail: (0..shards * shards).map(|_| Slot::default()).collect(),
         }
+    }
+
+    fn events(&self) -> u64 {
+        self.cells.iter().map(|cell| cell.events.load(Ordering::Relaxed)).sum()
     }
 
     fn mail(&self, from: usize, to: usize) -> MutexGuard<'_, Mail> {
@@ -133,24 +138,124 @@ impl Drop for Breaker<'_> {
     }
 }
 
-/// Runs all shards to the end, one thread each (the caller's for the first).
-pub(crate) fn run(shards: &mut [Shard], windows: Windows, until: Until, watch: &Watch) {
-    if let [shard] = shards {
-        return alone(shard, windows, until, watch);
+/// The number of windows whose events decide how windows are run.
+const SPAN: u64 = 128;
+/// Threads begin to run windows together if these have as many events on average: to wait for each other takes 1 to 5 us.
+const MANY: u64 = 96;
+/// One thread runs all windows again if these have fewer events.
+const FEW: u64 = 48;
+
+/// Counts events of up to [`SPAN`] windows. Both questions are to be asked once for each window.
+struct Pace {
+    windows: u64,
+    /// Events before.
+    before: u64,
+}
+
+impl Pace {
+    fn from(before: u64) -> Pace {
+        Pace { windows: 0, before }
     }
+
+    /// Whether windows have many events, as soon as that is certain. `events` are all so far.
+    fn is_high(&mut self, events: u64) -> bool {
+        self.windows += 1;
+        let high = events - self.before >= MANY * SPAN;
+        if self.windows == SPAN {
+            *self = Pace::from(events);
+        }
+        high
+    }
+
+    /// Whether windows have had few events. `events` counts all so far.
+    fn is_low(&mut self, events: impl FnOnce() -> u64) -> bool {
+        self.windows += 1;
+        if self.windows < SPAN {
+            return false;
+        }
+        let (before, events) = (self.before, events());
+        *self = Pace::from(events);
+        events - before < FEW * SPAN
+    }
+}
+
+/// Runs all shards to the end: with one thread each (the caller's for the first) while windows have many events, otherwise in
+/// turn. Returns the largest number of threads.
+pub(crate) fn run(shards: &mut [Shard], windows: Windows, until: Until, watch: &Watch) -> usize {
+    if let [shard] = shards {
+        alone(shard, windows, until, watch);
+        return 1;
+    }
+    let mut threads = 1;
+    while in_turn(shards, windows, until, watch) {
+        threads = shards.len();
+        if !together(shards, windows, until, watch) {
+            break;
+        }
+    }
+    threads
+}
+
+/// Runs shards in turn until windows have many events. Returns false if the run is over.
+fn in_turn(shards: &mut [Shard], windows: Windows, until: Until, watch: &Watch) -> bool {
+    let mut pace = Pace::from(events(shards));
+    loop {
+        deliver_all(shards);
+        let next = shards.iter().filter_map(Shard::next_window).min().unwrap_or(u64::MAX);
+        let completed = shards.iter().map(|shard| shard.links.reports.completed).sum();
+        let cancelled = watch.cancel.load(Ordering::Relaxed);
+        let Some(window) = until.agreed(next, completed, cancelled, windows, Some(watch)) else {
+            return false;
+        };
+        for shard in shards.iter_mut().filter(|shard| shard.next_window() == Some(window)) {
+            shard.process(window, windows);
+        }
+        if pace.is_high(events(shards)) {
+            return true;
+        }
+    }
+}
+
+fn events(shards: &[Shard]) -> u64 {
+    shards.iter().map(|shard| shard.events).sum()
+}
+
+/// Gives each shard what the others have sent to it.
+fn deliver_all(shards: &mut [Shard]) {
+    for from in 0..shards.len() {
+        let mailed = std::mem::take(&mut shards[from].links.mailed);
+        for to in (0..shards.len()).filter(|to| mailed & bit(*to) != 0) {
+            deliver(shards, from, to);
+        }
+    }
+}
+
+/// Gives one shard what another one has sent to it. Returns the number of events.
+pub(crate) fn deliver(shards: &mut [Shard], from: usize, to: usize) -> usize {
+    let mut mail = std::mem::take(&mut shards[from].links.outbox[to]);
+    let events = mail.entries.len();
+    shards[to].accept(&mut mail);
+    shards[from].links.outbox[to] = mail;
+    events
+}
+
+/// Runs each shard on a thread of its own until windows have few events. Returns false if the run is over.
+fn together(shards: &mut [Shard], windows: Windows, until: Until, watch: &Watch) -> bool {
     let boards = [(); 2].map(|()| Board::new(shards.len()));
-    let team = Team { boards, waiting: Waiting::default(), windows, until, watch };
+    let (waiting, events) = (Waiting::default(), events(shards));
+    let team = Team { boards, waiting, windows, until, watch, events };
     std::thread::scope(|scope| {
         let (first, rest) = shards.split_at_mut(1);
         let team = &team;
         let start = |(at, shard)| scope.spawn(move || team.work(at + 1, shard));
         let threads: Vec<_> = rest.iter_mut().enumerate().map(start).collect();
-        team.work(0, &mut first[0]);
+        let goes_on = team.work(0, &mut first[0]);
         // The panic of a thread continues here with its message.
         for thread in threads {
             thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         }
-    });
+        goes_on
+    })
 }
 
 /// Runs one shard, which has nobody to wait for.
@@ -170,37 +275,46 @@ struct Team<'a> {
     windows: Windows,
     until: Until,
     watch: &'a Watch,
+    /// Events before the first round.
+    events: u64,
 }
 
 impl Team<'_> {
-    fn work(&self, me: usize, shard: &mut Shard) {
+    /// Runs one shard. Returns false if the run is over.
+    fn work(&self, me: usize, shard: &mut Shard) -> bool {
         let _breaker = Breaker(&self.waiting);
+        let mut pace = Pace::from(self.events);
         for round in 1u64.. {
             let board = &self.boards[round as usize % 2];
             self.publish(board, me, shard, round);
             if !board.cells.iter().all(|cell| self.waiting.wait(cell, round)) {
-                return;
+                return false;
             }
             collect(board, me, shard);
-            let Some(window) = self.agree(board, me) else { return };
+            let Some(window) = self.agree(board, me) else { return false };
+            // All threads find the same, and all mail is delivered.
+            if pace.is_low(|| board.events()) {
+                return true;
+            }
             shard.process(window, self.windows);
         }
+        false
     }
 
     /// Publishes when this shard's next event is, including what it has just sent.
     fn publish(&self, board: &Board, me: usize, shard: &mut Shard, round: u64) {
         let cell = &board.cells[me];
         let mut next = shard.next_window().unwrap_or(u64::MAX);
-        let mut mailed = 0;
+        let mailed = std::mem::take(&mut shard.links.mailed);
         for (to, outgoing) in shard.links.outbox.iter_mut().enumerate() {
             if !outgoing.entries.is_empty() {
                 next = next.min(self.windows.of(outgoing.first));
-                mailed |= bit(to);
                 std::mem::swap(&mut *board.mail(me, to), outgoing);
             }
         }
         cell.next.store(next, Ordering::Relaxed);
         cell.completed.store(shard.links.reports.completed, Ordering::Relaxed);
+        cell.events.store(shard.events, Ordering::Relaxed);
         cell.mailed.store(mailed, Ordering::Relaxed);
         if me == 0 {
             cell.cancelled.store(self.watch.cancel.load(Ordering::Relaxed), Ordering::Relaxed);
@@ -250,10 +364,6 @@ fn collect(board: &Board, me: usize, shard: &mut Shard) {
             shard.accept(&mut board.mail(from, me));
         }
     }
-}
-
-fn bit(shard: usize) -> u64 {
-    1 << (shard % 64)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -26,8 +26,7 @@ impl Session {
     /// A run of `network` before its first event. The number of completions in `options` does not count here.
     pub fn new(network: Network, options: Options) -> Session {
         let (shards, windows) = engine::shards(network, options);
-        let threads = shards.len();
-        Session { shards, windows, end: options.end, threads, started: false, now: 0 }
+        Session { shards, windows, end: options.end, threads: 1, started: false, now: 0 }
     }
 
     /// Continues until `to`, until the end of the run, or until `completions` flows are complete. Time stops at the
@@ -43,7 +42,9 @@ impl Session {
             self.shards.iter_mut().for_each(|shard| shard.begin(false));
         }
         let end = if whole { self.end.as_ps() } else { pause };
-        parallel::run(&mut self.shards, self.windows, Until { end, completions }, watch);
+        let until = Until { end, completions };
+        let threads = parallel::run(&mut self.shards, self.windows, until, watch);
+        self.threads = self.threads.max(threads);
         let handled = self.shards.iter().map(|shard| shard.links.window_end).max().unwrap_or(0);
         let stopped = self.completed() >= completions || watch.cancel.load(Ordering::Relaxed);
         let reached = if stopped { handled } else { end.max(handled) };

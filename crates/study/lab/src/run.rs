@@ -390,6 +390,7 @@ fn simulate(
     job.flows.store(assembly.flows, Ordering::Relaxed);
     let Assembly { mut network, plan, routes, wiring, flows, .. } = assembly;
     network.follow = follow(&network, &plan);
+    let threads = threads.min(slotline_sim::useful_threads(&network.graph));
     let (graph, sampled) = (network.graph.clone(), network.sampled.clone());
     let scene = Scene::of(scenario, job.scheme, graph, wiring, &plan, routes, sampled);
     let outcome = slotline_sim::run(network, options(scenario, flows, threads), &job.watch);

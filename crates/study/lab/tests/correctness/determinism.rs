@@ -70,13 +70,59 @@ fn one(text: &str, threads: usize) -> RunRecord {
     records(text, threads).remove(0)
 }
 
+/// A small network in more parts than `slotline run` would make.
 #[test]
-fn twice_and_on_any_number_of_threads() {
+fn twice_and_in_any_number_of_parts() {
     for scheme in SCHEMES {
         let text = scenario(scheme, SAMPLE);
-        let first = one(&text, 1);
-        assert!(first.census.sent > 10_000 && !first.samples.is_empty(), "{:?}", first.census);
+        let outcome = |threads| {
+            let options = Options { threads, end: Time::ms(20), completions: u64::MAX };
+            run(assemble(&text, 7).network, options, &Watch::default())
+        };
+        let first = outcome(1);
+        assert!(first.conservation.holds() && first.events > 10_000);
         for threads in [1, 2, 5] {
+            let again = outcome(threads);
+            assert_eq!(again.digest, first.digest, "{threads} parts: {scheme}");
+            assert_eq!(again.conservation, first.conservation, "{threads} parts: {scheme}");
+        }
+    }
+}
+
+/// Threads run the windows of both bursts together, and one thread those in between.
+#[test]
+fn on_any_number_of_threads() {
+    for scheme in SCHEMES {
+        let text = format!(
+            r#"
+            name = "bursts"
+            end = {{ at = "8ms" }}
+            measure = {{ ideal = false, why = true, {SAMPLE} }}
+            [fabric]
+            kind = "fat-tree"
+            k = 8
+            [[workload]]
+            kind = "stride"
+            by = 17
+            size = "200KB"
+            [[workload]]
+            kind = "stride"
+            by = 40
+            size = "200KB"
+            start = "6ms"
+            [[workload]]
+            kind = "udp"
+            senders = 1
+            receivers = 1
+            rate = "1Gbps"
+            [[scheme]]
+            name = "scheme"
+            {scheme}
+            "#
+        );
+        let first = one(&text, 1);
+        assert!(first.census.sent > 20_000 && !first.samples.is_empty(), "{:?}", first.census);
+        for threads in [2, 5] {
             let again = one(&text, threads);
             assert_eq!(again.engine.threads, threads as u32);
             assert_eq!(again.engine.digest, first.engine.digest, "{threads} threads: {scheme}");
