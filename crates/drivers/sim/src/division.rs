@@ -2,7 +2,7 @@
 
 use crate::engine::{self, Options, Outcome};
 use crate::network::Network;
-use crate::parallel::{Until, Watch, deliver};
+use crate::parallel::{Until, Watch, deliver, next_window};
 use crate::shard::Shard;
 use slotline_net::time::Time;
 use slotline_net::topology::{Graph, NodeInfo, NodeKind};
@@ -16,7 +16,7 @@ const HOST_WORK: u64 = 3;
 const LEAST_WORK: u64 = 128;
 
 /// The number of threads beyond which a run is hardly faster, or slower, because threads wait longer for each other than
-/// they work: 8 for a fat-tree with k = 8, 64 with k = 16, and one for networks with some 30 hosts and less.
+/// they work: 8 for a fat-tree with k = 8, 64 with k = 16, and one for a star of up to 63 hosts.
 pub fn useful_threads(graph: &Graph) -> usize {
     usize::try_from(works(graph).sum::<u64>() / LEAST_WORK).unwrap_or(usize::MAX).max(1)
 }
@@ -114,12 +114,7 @@ pub fn divided(
         let accepted: Vec<u64> = (0..threads)
             .map(|to| timed(clock, || division.crossing += accept(&mut shards, to)))
             .collect();
-        let next = shards.iter().filter_map(Shard::next_window).min().unwrap_or(u64::MAX);
-        let completed = shards.iter().map(|shard| shard.links.reports.completed).sum();
-        let cancelled = watch.cancel.load(Ordering::Relaxed);
-        let Some(window) = until.agreed(next, completed, cancelled, windows, Some(watch)) else {
-            break;
-        };
+        let Some(window) = next_window(&shards, windows, until, watch) else { break };
         for (shard, accepted) in shards.iter_mut().zip(accepted) {
             let work = accepted + timed(clock, || shard.process(window, windows));
             division.work.push(u32::try_from(work).unwrap_or(u32::MAX));
@@ -173,7 +168,7 @@ mod tests {
             let graph = TopologySpec::FatTree(FatTreeSpec::new(k)).build().unwrap();
             useful_threads(&graph)
         };
-        assert_eq!([2, 4, 8, 16].map(useful), [1, 1, 8, 64]);
+        assert_eq!([2, 4, 6, 8, 16].map(useful), [1, 1, 3, 8, 64]);
     }
 
     #[test]

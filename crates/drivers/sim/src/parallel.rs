@@ -196,17 +196,23 @@ pub(crate) fn run(shards: &mut [Shard], windows: Windows, until: Until, watch: &
     threads
 }
 
+/// Runs one shard, which has nobody to wait for. With [`next_window`] small windows would take 2 % longer.
+fn alone(shard: &mut Shard, windows: Windows, until: Until, watch: &Watch) {
+    let next = |shard: &Shard| shard.next_window().unwrap_or(u64::MAX);
+    let cancelled = || watch.cancel.load(Ordering::Relaxed);
+    while let Some(window) =
+        until.agreed(next(shard), shard.links.reports.completed, cancelled(), windows, Some(watch))
+    {
+        shard.process(window, windows);
+    }
+}
+
 /// Runs shards in turn until windows have many events. Returns false if the run is over.
 fn in_turn(shards: &mut [Shard], windows: Windows, until: Until, watch: &Watch) -> bool {
     let mut pace = Pace::from(events(shards));
     loop {
         deliver_all(shards);
-        let next = shards.iter().filter_map(Shard::next_window).min().unwrap_or(u64::MAX);
-        let completed = shards.iter().map(|shard| shard.links.reports.completed).sum();
-        let cancelled = watch.cancel.load(Ordering::Relaxed);
-        let Some(window) = until.agreed(next, completed, cancelled, windows, Some(watch)) else {
-            return false;
-        };
+        let Some(window) = next_window(shards, windows, until, watch) else { return false };
         for shard in shards.iter_mut().filter(|shard| shard.next_window() == Some(window)) {
             shard.process(window, windows);
         }
@@ -214,6 +220,18 @@ fn in_turn(shards: &mut [Shard], windows: Windows, until: Until, watch: &Watch) 
             return true;
         }
     }
+}
+
+/// The next window of shards that run on this thread, or `None` when the run is over.
+pub(crate) fn next_window(
+    shards: &[Shard],
+    windows: Windows,
+    until: Until,
+    watch: &Watch,
+) -> Option<u64> {
+    let next = shards.iter().filter_map(Shard::next_window).min().unwrap_or(u64::MAX);
+    let completed = shards.iter().map(|shard| shard.links.reports.completed).sum();
+    until.agreed(next, completed, watch.cancel.load(Ordering::Relaxed), windows, Some(watch))
 }
 
 fn events(shards: &[Shard]) -> u64 {
@@ -256,17 +274,6 @@ fn together(shards: &mut [Shard], windows: Windows, until: Until, watch: &Watch)
         }
         goes_on
     })
-}
-
-/// Runs one shard, which has nobody to wait for.
-fn alone(shard: &mut Shard, windows: Windows, until: Until, watch: &Watch) {
-    let next = |shard: &Shard| shard.next_window().unwrap_or(u64::MAX);
-    let cancelled = || watch.cancel.load(Ordering::Relaxed);
-    while let Some(window) =
-        until.agreed(next(shard), shard.links.reports.completed, cancelled(), windows, Some(watch))
-    {
-        shard.process(window, windows);
-    }
 }
 
 struct Team<'a> {
@@ -335,7 +342,7 @@ impl Team<'_> {
 impl Until {
     /// The window `next`, or `None` when the run is over. Tells `watch` how far it is.
     #[inline]
-    pub fn agreed(
+    fn agreed(
         self,
         next: u64,
         completed: u64,
