@@ -138,31 +138,37 @@ impl Drop for Breaker<'_> {
     }
 }
 
-/// The number of windows whose events decide how windows are run.
-const SPAN: u64 = 128;
-/// Threads begin to run windows together if these have as many events on average: to wait for each other takes 1 to 5 us.
+/// Threads begin to run windows together if these have as many events on average, or [`MANY_EACH`] for each thread: to wait
+/// for each other takes 1 to 5 us.
 const MANY: u64 = 96;
-/// One thread runs all windows again if these have fewer events.
-const FEW: u64 = 48;
+const MANY_EACH: u64 = 12;
+/// The number of windows for each thread whose events decide how windows are run. To start a thread takes as long as some
+/// windows.
+const SPAN_EACH: u64 = 16;
 
-/// Counts events of up to [`SPAN`] windows. Both questions are to be asked once for each window.
+/// Counts events of up to `span` windows. Both questions are to be asked once for each window.
 struct Pace {
+    span: u64,
+    /// So many events in a span are many. Half of them are few.
+    many: u64,
     windows: u64,
-    /// Events before.
+    /// Events before the span.
     before: u64,
 }
 
 impl Pace {
-    fn from(before: u64) -> Pace {
-        Pace { windows: 0, before }
+    fn of(threads: usize, before: u64) -> Pace {
+        let threads = threads as u64;
+        let span = SPAN_EACH * threads;
+        Pace { span, many: MANY.max(MANY_EACH * threads) * span, windows: 0, before }
     }
 
     /// Whether windows have many events, as soon as that is certain. `events` are all so far.
     fn is_high(&mut self, events: u64) -> bool {
         self.windows += 1;
-        let high = events - self.before >= MANY * SPAN;
-        if self.windows == SPAN {
-            *self = Pace::from(events);
+        let high = events - self.before >= self.many;
+        if self.windows == self.span {
+            (self.windows, self.before) = (0, events);
         }
         high
     }
@@ -170,12 +176,12 @@ impl Pace {
     /// Whether windows have had few events. `events` counts all so far.
     fn is_low(&mut self, events: impl FnOnce() -> u64) -> bool {
         self.windows += 1;
-        if self.windows < SPAN {
+        if self.windows < self.span {
             return false;
         }
         let (before, events) = (self.before, events());
-        *self = Pace::from(events);
-        events - before < FEW * SPAN
+        (self.windows, self.before) = (0, events);
+        events - before < self.many / 2
     }
 }
 
@@ -209,7 +215,7 @@ fn alone(shard: &mut Shard, windows: Windows, until: Until, watch: &Watch) {
 
 /// Runs shards in turn until windows have many events. Returns false if the run is over.
 fn in_turn(shards: &mut [Shard], windows: Windows, until: Until, watch: &Watch) -> bool {
-    let mut pace = Pace::from(events(shards));
+    let mut pace = Pace::of(shards.len(), events(shards));
     loop {
         deliver_all(shards);
         let Some(window) = next_window(shards, windows, until, watch) else { return false };
@@ -290,7 +296,7 @@ impl Team<'_> {
     /// Runs one shard. Returns false if the run is over.
     fn work(&self, me: usize, shard: &mut Shard) -> bool {
         let _breaker = Breaker(&self.waiting);
-        let mut pace = Pace::from(self.events);
+        let mut pace = Pace::of(self.boards[0].cells.len(), self.events);
         for round in 1u64.. {
             let board = &self.boards[round as usize % 2];
             self.publish(board, me, shard, round);
@@ -380,6 +386,25 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Windows of eight threads, each with some events: whether that is many or few.
+    #[test]
+    fn the_pace_follows_the_mean_of_a_span() {
+        let first = |each: u64, high: bool| {
+            let (mut pace, mut events) = (Pace::of(8, 1_000), 1_000);
+            let mut next = || {
+                events += each;
+                if high { pace.is_high(events) } else { pace.is_low(|| events) }
+            };
+            (1..1_000u64).find(|_| next())
+        };
+        let (span, many) = (8 * SPAN_EACH, MANY);
+        assert_eq!(first(many, true), Some(span));
+        assert_eq!(first(many - 1, true), None);
+        assert_eq!(first(4 * many, true), Some(span / 4), "as soon as it is certain");
+        assert_eq!(first(many / 2, false), None);
+        assert_eq!(first(many / 2 - 1, false), Some(span));
+    }
 
     #[test]
     fn nobody_waits_for_a_thread_that_has_panicked() {
