@@ -150,7 +150,7 @@ fn divide(loaded: &Loaded, scheme: &str, threads: u32) -> Outcome {
     Ok(vec![
         row("work_per_hop", per_hop(division.total()), "ns"),
         row("busiest_per_hop", per_hop(division.busiest()), "ns"),
-        row("busiest_by_window_per_hop", per_hop(division.busiest_by_window()), "ns"),
+        row("by_window_per_hop", per_hop(division.busiest_by_window()), "ns"),
         row("crossing_per_hop", per_hop(division.crossing), "events"),
         row("hops_per_window", hops / division.windows() as f64, "packets"),
     ])
@@ -315,5 +315,6 @@ fn run_named(case: &str, scenarios: &Path) -> Outcome {
     let part = PARTS.iter().find(|(name, _)| *name == part);
     let (_, part) =
         part.ok_or("the part of a case is `why`, `start` or `division`, or is left out")?;
-    engine(scenarios, scenario, scheme, threads.parse()?, *part)
+    let threads = threads.parse().map_err(|_| format!("`{threads}` is not a number of threads"))?;
+    engine(scenarios, scenario, scheme, threads, *part)
 }
