@@ -163,6 +163,16 @@ mod tests {
     }
 
     #[test]
+    fn the_busiest_of_each_window_and_of_the_run() {
+        let of = |work: [u32; 6]| Division { threads: 2, crossing: 0, work: work.into() };
+        let mut division = of([5, 1, 2, 4, 3, 3]);
+        let found = |d: &Division| (d.windows(), d.total(), d.busiest_by_window(), d.busiest());
+        assert_eq!(found(&division), (3, 18, 12, 10));
+        division.keep_lesser(&of([6, 0, 1, 9, 3, 1]));
+        assert_eq!(division, of([5, 0, 1, 4, 3, 1]));
+    }
+
+    #[test]
     fn small_networks_have_one_thread() {
         let useful = |k| {
             let graph = TopologySpec::FatTree(FatTreeSpec::new(k)).build().unwrap();
