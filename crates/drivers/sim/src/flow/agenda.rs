@@ -74,7 +74,7 @@ impl Agenda {
     }
 
     /// Removes the entries that `keep` does not accept.
-    pub fn retain(&mut self, keep: impl Fn(Entry) -> bool) {
+    pub fn retain(&mut self, mut keep: impl FnMut(Entry) -> bool) {
         self.first.retain(|Reverse(entry)| keep(*entry));
         self.buckets.iter_mut().for_each(|bucket| bucket.retain(|entry| keep(*entry)));
         self.len = self.first.len() + self.buckets.iter().map(Vec::len).sum::<usize>();

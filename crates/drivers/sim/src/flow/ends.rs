@@ -1,29 +1,22 @@
 //! The end times of many items, which change often.
 
 use super::agenda::Agenda;
-use slotline_net::prefetch::prefetch;
 
 /// Entries that no longer count are removed when they are more than this and those that count. Tests remove them often.
 const LEFTOVERS: usize = if cfg!(test) { 1 } else { 1024 };
 
-/// The times of an item.
-#[derive(Clone, Copy, Debug)]
-struct Item {
-    /// The time at which it ends.
-    due: u64,
-    /// Its time in the queue, which may be earlier; [`u64::MAX`] if it is not there. The queue itself is far away in
-    /// memory, and most changes need not touch it.
-    queued: u64,
+/// An item that ends.
+pub(super) trait Timed {
+    /// The time at which it ends; [`u64::MAX`] if never.
+    fn due(&self) -> u64;
+    /// Its time in the queue, which may be earlier; [`u64::MAX`] if it is not there, as at first. The queue itself is far
+    /// away in memory, and most changes need not touch it.
+    fn queued(&mut self) -> &mut u64;
 }
 
-impl Item {
-    const NEVER: Item = Item { due: u64::MAX, queued: u64::MAX };
-}
-
-/// By item, the time at which it ends.
+/// The order in which items end. The caller has the items, and passes them to each call.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ends {
-    items: Vec<Item>,
     /// An entry counts if its time is that of its item in the queue.
     agenda: Agenda,
     /// The number of items in the queue.
@@ -31,48 +24,41 @@ pub(super) struct Ends {
 }
 
 impl Ends {
-    /// Sets the end of an item to `due`; [`u64::MAX`] means never.
+    /// The end of an item has changed.
     #[inline]
-    pub fn set(&mut self, item: u32, due: u64) {
-        if self.items.len() <= item as usize {
-            self.items.resize(item as usize + 1, Item::NEVER);
-        }
-        let entry = &mut self.items[item as usize];
-        entry.due = due;
-        if due < entry.queued {
-            self.queued += usize::from(entry.queued == u64::MAX);
-            entry.queued = due;
+    pub fn update(&mut self, items: &mut [impl Timed], item: u32) {
+        let entry = &mut items[item as usize];
+        let due = entry.due();
+        let queued = entry.queued();
+        if due < *queued {
+            self.queued += usize::from(*queued == u64::MAX);
+            *queued = due;
             self.agenda.push((due, item));
             if self.agenda.len() > 2 * self.queued + LEFTOVERS {
-                let items = &self.items;
-                self.agenda.retain(|(at, item)| items[item as usize].queued == at);
+                self.agenda.retain(|(at, item)| *items[item as usize].queued() == at);
             }
         }
     }
 
     /// The time of the first end, and its item.
-    pub fn first(&mut self) -> Option<(u64, u32)> {
+    pub fn first(&mut self, items: &mut [impl Timed]) -> Option<(u64, u32)> {
         loop {
             let (at, item) = self.agenda.first()?;
-            let entry = &mut self.items[item as usize];
-            if entry.due == at {
+            let entry = &mut items[item as usize];
+            let due = entry.due();
+            if due == at {
                 return Some((at, item));
             }
             self.agenda.pop();
-            if entry.queued == at {
-                entry.queued = entry.due;
-                match entry.due {
+            let queued = entry.queued();
+            if *queued == at {
+                *queued = due;
+                match due {
                     u64::MAX => self.queued -= 1,
                     due => self.agenda.push((due, item)),
                 }
             }
         }
-    }
-
-    /// Requests the times of an item.
-    #[inline]
-    pub fn prefetch(&self, item: u32) {
-        prefetch(&self.items, item);
     }
 
     /// The items of which one is likely to end soon.
@@ -87,19 +73,37 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::BTreeMap;
 
+    #[derive(Clone, Debug)]
+    struct Timer {
+        due: u64,
+        queued: u64,
+    }
+
+    impl Timed for Timer {
+        fn due(&self) -> u64 {
+            self.due
+        }
+
+        fn queued(&mut self) -> &mut u64 {
+            &mut self.queued
+        }
+    }
+
     proptest! {
         #[test]
         fn the_first_is_the_least(
             steps in prop::collection::vec((0u32..20, prop::option::of(0u64..50)), 1..200),
         ) {
             let (mut ends, mut plain) = (Ends::default(), BTreeMap::new());
+            let mut timers = vec![Timer { due: u64::MAX, queued: u64::MAX }; 20];
             for (item, due) in steps {
                 let due = due.unwrap_or(u64::MAX);
-                ends.set(item, due);
+                timers[item as usize].due = due;
+                ends.update(&mut timers, item);
                 plain.insert(item, due);
                 let least = plain.values().copied().min().filter(|due| *due < u64::MAX);
-                prop_assert_eq!(ends.first().map(|(due, _)| due), least);
-                prop_assert!(ends.first().is_none_or(|(due, item)| plain[&item] == due));
+                prop_assert_eq!(ends.first(&mut timers).map(|(due, _)| due), least);
+                prop_assert!(ends.first(&mut timers).is_none_or(|(due, item)| plain[&item] == due));
             }
         }
     }

@@ -1,5 +1,6 @@
 //! The network as flows see it: directed links by number, and the path between two hosts.
 
+use super::lanes::{Lane, Lanes};
 use slotline_net::id::{HostId, NodeId, PortId};
 use slotline_net::prefetch::prefetch;
 use slotline_net::route::Routes;
@@ -7,14 +8,6 @@ use slotline_net::time::Time;
 use slotline_net::topology::{Graph, Wiring};
 use slotline_net::units::Rate;
 use std::sync::Arc;
-
-/// One directed link.
-#[derive(Clone, Copy, Debug)]
-struct DirectedLink {
-    rate: Rate,
-    delay: Time,
-    down: bool,
-}
 
 /// The state of one path lookup.
 #[derive(Clone, Copy, Debug)]
@@ -38,7 +31,7 @@ pub struct Fabric {
     routes: Arc<Routes>,
     /// Number of the first link that leaves each node, and the number of all.
     first: Vec<u32>,
-    lanes: Vec<DirectedLink>,
+    lanes: Lanes,
     /// By link, the node at its far end.
     far: Vec<NodeId>,
     /// The nodes of all hosts.
@@ -50,15 +43,12 @@ impl Fabric {
     pub fn new(graph: &Graph, routes: Arc<Routes>) -> Fabric {
         let wiring = graph.wiring();
         let mut first = vec![0];
-        let (mut lanes, mut far) = (Vec::new(), Vec::new());
+        let (mut lanes, mut far) = (Lanes::default(), Vec::new());
         for node in (0..graph.nodes.len() as u32).map(NodeId) {
-            let lane = |wire: &slotline_net::topology::Wire| DirectedLink {
-                rate: wire.lane.rate,
-                delay: wire.lane.delay,
-                down: false,
-            };
-            lanes.extend(wiring.of(node).iter().map(lane));
-            far.extend(wiring.of(node).iter().map(|wire| wire.far.node));
+            for wire in wiring.of(node) {
+                lanes.push(Lane { rate: wire.lane.rate, delay: wire.lane.delay, down: false });
+                far.push(wire.far.node);
+            }
             first.push(lanes.len() as u32);
         }
         Fabric { wiring, routes, first, lanes, far, hosts: graph.hosts.clone() }
@@ -106,7 +96,7 @@ impl Fabric {
 
     /// The time that a packet of 1,500 bytes takes over an idle link.
     pub fn hop_time(&self, link: u32) -> Time {
-        let lane = &self.lanes[link as usize];
+        let lane = self.lanes.of(link);
         lane.delay.after(lane.rate.inverse_rate().time_for(1_500))
     }
 
@@ -135,28 +125,28 @@ impl Fabric {
 
     /// The capacity of a link in bytes per second; zero while it is down.
     pub fn capacity(&self, link: u32) -> f64 {
-        let lane = &self.lanes[link as usize];
+        let lane = self.lanes.of(link);
         if lane.down { 0.0 } else { lane.rate.0 as f64 / 8.0 }
     }
 
     /// Requests the properties of a link.
     pub(super) fn prefetch(&self, link: u32) {
-        prefetch(&self.lanes, link);
+        self.lanes.prefetch(link);
     }
 
     /// Takes a link down or up.
     pub fn set_down(&mut self, link: u32, down: bool) {
-        self.lanes[link as usize].down = down;
+        self.lanes.set(link, Lane { down, ..*self.lanes.of(link) });
     }
 
     /// Changes the rate of a link.
     pub fn set_rate(&mut self, link: u32, rate: Rate) {
-        self.lanes[link as usize].rate = rate;
+        self.lanes.set(link, Lane { rate, ..*self.lanes.of(link) });
     }
 
     /// The rate of a link, whether it is up or down.
     pub fn rate(&self, link: u32) -> Rate {
-        self.lanes[link as usize].rate
+        self.lanes.of(link).rate
     }
 
     /// Replaces the routes.
@@ -226,7 +216,7 @@ impl Fabric {
     pub fn latency(&self, path: impl Iterator<Item = u32>, last: u64) -> Time {
         let (mut sum, mut slowest) = (Time::ZERO, Time::ZERO);
         for link in path {
-            let lane = &self.lanes[link as usize];
+            let lane = self.lanes.of(link);
             let sending = lane.rate.inverse_rate().time_for(last);
             slowest = slowest.max(sending);
             sum = sum.after(lane.delay).after(sending);
@@ -237,7 +227,7 @@ impl Fabric {
     /// The transit time of a packet of `bytes` over idle links.
     pub fn crossing(&self, path: impl Iterator<Item = u32>, bytes: u64) -> Time {
         let crossed = |sum: Time, link: u32| {
-            let lane = &self.lanes[link as usize];
+            let lane = self.lanes.of(link);
             sum.after(lane.delay).after(lane.rate.inverse_rate().time_for(bytes))
         };
         path.fold(Time::ZERO, crossed)

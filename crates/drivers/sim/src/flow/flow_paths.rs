@@ -119,6 +119,14 @@ impl<S: Shares> FlowPaths<S> {
         row.links[..hops.min(HEAD)].iter().copied().chain(tail)
     }
 
+    /// Adds the links of a path to `out`.
+    #[inline]
+    pub fn copy(&self, flow: u32, out: &mut Vec<u32>) {
+        let row = &self.rows[flow as usize];
+        out.extend_from_slice(&row.links[..(row.hops as usize).min(HEAD)]);
+        out.extend(self.tail(flow).iter().map(|(link, _)| *link));
+    }
+
     /// The first links of a path. A shorter path is filled with the pad.
     #[inline]
     pub fn head(&self, flow: u32) -> &[u32; HEAD] {

@@ -3,6 +3,7 @@
 //! The level of a link is the rate of a flow of weight one that the link limits. A flow is limited by one link of its
 //! path, the one with the lowest level.
 
+use super::ends::Timed;
 use super::flow_paths::{FlowPaths, HEAD};
 use super::members::Members;
 use super::queue::{OUT, Queue};
@@ -34,6 +35,12 @@ impl Sum {
         ((f64::from(self.trip) - self.taken).to_bits() >> 63) as u32
     }
 
+    /// Whether the link limits flows and is not in the queue.
+    #[inline]
+    pub fn limits(&self) -> bool {
+        self.trip < 0.0
+    }
+
     /// The same for a rate that decreases, which overloads no link.
     #[inline(always)]
     fn lower(&mut self, change: f64) -> u32 {
@@ -57,6 +64,8 @@ pub(super) struct Link {
     pub since: u64,
     /// The value of `clock` at which the first of the flows that this link limits ends.
     pub first: f64,
+    /// See [`Timed::queued`].
+    queued: u64,
     /// The next link in its chain of the queue.
     next: u32,
 }
@@ -70,6 +79,7 @@ impl Link {
             clock: 0.0,
             since: 0,
             first: f64::INFINITY,
+            queued: u64::MAX,
             next: OUT,
         }
     }
@@ -82,12 +92,18 @@ impl Link {
         }
         self.since = now;
     }
+}
 
+impl Timed for Link {
     /// The time at which the first of the flows that this link limits ends; [`u64::MAX`] if never.
-    pub fn due(&self) -> u64 {
+    fn due(&self) -> u64 {
         let span = ((self.first - self.clock) / (self.level * 1e-12)).max(0.0).ceil();
         let known = self.level > 0.0 && self.level < f64::INFINITY && span < 9e18;
         if known { self.since.saturating_add(span as u64) } else { u64::MAX }
+    }
+
+    fn queued(&mut self) -> &mut u64 {
+        &mut self.queued
     }
 }
 

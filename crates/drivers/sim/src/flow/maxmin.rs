@@ -86,9 +86,9 @@ pub struct MaxMin<S = Whole> {
     unused_links: Vec<u32>,
     /// Flows that no link limits yet.
     free: Vec<u32>,
-    /// By link, the end of the first flow that it limits.
+    /// The order of the links by the end of the first flow that each limits.
     ends: Ends,
-    /// The links for which `ends` has changed.
+    /// The links whose first end has changed, of which `ends` does not know yet.
     moved: Vec<u32>,
     effort: Effort,
     /// Levels that differ by less than this share are the same.
@@ -144,7 +144,7 @@ impl MaxMin<Parts> {
 
     /// The shares of a flow that the links of its path carry.
     pub fn shares(&self, key: FlowKey) -> impl Iterator<Item = f64> {
-        let hops = self.path(key).count();
+        let hops = self.paths.hops(key.0) - usize::from(self.own_link_of(key).is_some());
         (0..hops).map(move |hop| self.paths.share(key.0, hop))
     }
 }
@@ -214,7 +214,7 @@ impl<S: Shares> MaxMin<S> {
         if *link != NOBODY {
             let link = *link;
             self.find_first(link);
-            self.ends.set(link, self.levels.of(link).due());
+            self.ends.update(&mut self.levels.links, link);
         }
     }
 
@@ -251,23 +251,24 @@ impl<S: Shares> MaxMin<S> {
 
     /// The time at which the next flow ends.
     pub fn next_end(&mut self) -> Option<u64> {
-        self.ends.first().map(|(due, _)| due)
+        self.ends.first(&mut self.levels.links).map(|(due, _)| due)
     }
 
     /// Adds flows of one link to `out` that have ended by now. The caller must remove or extend them.
     pub fn ended(&mut self, out: &mut Vec<FlowKey>) {
-        let Some((_, link)) = self.ends.first().filter(|(due, _)| *due <= self.now) else { return };
-        let entry = self.levels.of(link);
+        let first = self.ends.first(&mut self.levels.links);
+        let Some((_, link)) = first.filter(|(due, _)| *due <= self.now) else { return };
+        let mut entry = *self.levels.of(link);
         entry.wind(self.now);
         let reached = entry.clock.max(entry.first);
         let ended = |flow: &&u32| self.flows[**flow as usize].finish <= reached;
         out.extend(self.members.own(link).iter().filter(ended).map(|&flow| FlowKey(flow)));
     }
 
-    /// The links of a flow's path.
-    pub fn path(&self, key: FlowKey) -> impl Iterator<Item = u32> {
-        let fabric = self.fabric as u32;
-        self.paths.of(key.0).take_while(move |&link| link < fabric)
+    /// Adds the links of a flow's path to `out`.
+    pub fn copy_path(&self, key: FlowKey, out: &mut Vec<u32>) {
+        self.paths.copy(key.0, out);
+        out.pop_if(|link| *link as usize >= self.fabric);
     }
 
     /// The flows on a link. Their order has no meaning, but is deterministic.
@@ -291,7 +292,8 @@ impl<S: Shares> MaxMin<S> {
     }
 
     fn own_link_of(&self, key: FlowKey) -> Option<u32> {
-        self.paths.of(key.0).last().filter(|&link| link as usize >= self.fabric)
+        let last = self.paths.hops(key.0).checked_sub(1)?;
+        Some(self.paths.at(key.0, last)).filter(|&link| link as usize >= self.fabric)
     }
 
     /// Adds a free flow to the links of its path. It has `left` bytes to send, for a weight of one.
@@ -321,7 +323,7 @@ impl<S: Shares> MaxMin<S> {
             self.quit(flow);
             self.levels.shift(at, (&self.members, &self.paths), &[flow], -level, 0.0);
             self.levels.doubt(at);
-            self.ends.set(at, self.levels.of(at).due());
+            self.ends.update(&mut self.levels.links, at);
         }
         for hop in 0..self.paths.hops(flow) {
             let link = self.paths.at(flow, hop);
@@ -349,7 +351,7 @@ impl<S: Shares> MaxMin<S> {
         let state = &mut self.flows[flow as usize];
         (state.finish, state.at) = (state.finish + entry.clock, link);
         entry.first = entry.first.min(state.finish);
-        self.note_moved(link);
+        self.moved.push(link);
     }
 
     /// Makes a flow free. The level of its link does not change here, if the link limits other flows.
@@ -371,12 +373,6 @@ impl<S: Shares> MaxMin<S> {
         } else if finish == first {
             self.find_first(link);
         }
-        self.note_moved(link);
-    }
-
-    /// Notes that the end of the first flow of `link` has changed.
-    fn note_moved(&mut self, link: u32) {
-        self.ends.prefetch(link);
         self.moved.push(link);
     }
 

@@ -17,6 +17,7 @@ mod engine;
 mod fabric;
 mod finish;
 mod flow_paths;
+mod lanes;
 mod levels;
 pub mod maxmin;
 mod members;

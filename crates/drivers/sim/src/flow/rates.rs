@@ -135,8 +135,8 @@ impl Rates {
     pub fn path(&self, key: FlowKey, out: &mut Vec<u32>) {
         out.clear();
         match self {
-            Rates::MaxMin(rates) => out.extend(rates.path(key)),
-            Rates::Spread(rates) => out.extend(rates.path(key)),
+            Rates::MaxMin(rates) => rates.copy_path(key, out),
+            Rates::Spread(rates) => rates.copy_path(key, out),
             Rates::Aimd(rates) => out.extend_from_slice(rates.aimd.path(key)),
         }
     }

@@ -30,7 +30,7 @@ impl<S: Shares> MaxMin<S> {
             self.look(link);
         }
         for link in self.moved.drain(..) {
-            self.ends.set(link, self.levels.of(link).due());
+            self.ends.update(&mut self.levels.links, link);
         }
     }
 
@@ -86,7 +86,7 @@ impl<S: Shares> MaxMin<S> {
         let own = members.own(link);
         levels.shift(link, (members, paths), own, change, most);
         self.effort.given += own.len() as u64;
-        self.note_moved(link);
+        self.moved.push(link);
     }
 
     /// Computes the level of `link` from its flows. It limits the flows that get more than this.

@@ -18,10 +18,10 @@ impl<S: Shares> MaxMin<S> {
         self.ends.soon()
     }
 
-    /// Requests the list of flows of such a link.
+    /// Requests such a link and the list of its flows.
     pub(in crate::flow) fn fetch_ending(&self, link: u32) {
         self.members.prefetch(link);
-        self.ends.prefetch(link);
+        prefetch(&self.levels.links, link);
     }
 
     /// The flows of such a link of which one is likely to end soon.
@@ -46,11 +46,10 @@ impl<S: Shares> MaxMin<S> {
             prefetch(&self.levels.links, link);
             prefetch(&self.levels.sums, link);
             self.members.prefetch(link);
-            self.ends.prefetch(link);
         }
     }
 
-    /// Requests the first flows of these links.
+    /// Requests the first flows of those of these links that limit any. Flows of other links rarely change.
     pub(in crate::flow) fn fetch_flows(&self, path: &[u32]) {
         self.first_flows(path).for_each(|flow| self.fetch_flow(FlowKey(flow)));
     }
@@ -60,13 +59,15 @@ impl<S: Shares> MaxMin<S> {
         self.first_flows(path).for_each(|flow| {
             let limit = self.flows[flow as usize].at;
             prefetch(&self.levels.links, limit);
-            self.ends.prefetch(limit);
             self.paths.head(flow).iter().for_each(|&link| prefetch(&self.levels.sums, link));
         });
     }
 
     #[inline(always)]
     fn first_flows(&self, path: &[u32]) -> impl Iterator<Item = u32> {
-        path.iter().flat_map(|&link| self.members.of(link).iter().take(FIRST).copied())
+        let limits = |link: &&u32| self.levels.sums[**link as usize].limits();
+        path.iter()
+            .filter(limits)
+            .flat_map(|&link| self.members.of(link).iter().take(FIRST).copied())
     }
 }
