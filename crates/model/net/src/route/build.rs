@@ -2,7 +2,7 @@
 
 use super::RoutingSpec;
 use super::recovery::Avoid;
-use super::table::{Cell, Choice, HOME, HOMES, HostEntry, NONE, NodeEntry, Routes, SETS};
+use super::table::{Cell, Choice, HOMES, HostEntry, NO_GROUP, NONE, NodeEntry, Routes, SETS};
 use crate::id::{NodeId, PortId};
 use crate::rng::{Stream, name_key};
 use crate::topology::{Down, End, Graph, NodeInfo, NodeKind};
@@ -50,11 +50,12 @@ impl Routes {
             .map(|group| group.iter().map(|&node| row_of[node as usize]).collect())
             .collect();
         let avoiding = Avoiding { avoid, nodes: switch_nodes(graph) };
-        let cells = fill(&rows, &switches, &avoiding, &mut sets);
-        let (cells, row_start) = share_rows(&cells, rows.len(), switches.len());
-        let entry = |&row: &u32| NodeEntry { row: row_start[row as usize], key: 0 };
+        let classes = Classes::new(&rows, &switches, &avoiding);
+        let cells = fill(&rows, &switches, &classes, &avoiding, &mut sets);
+        let (cells, row_start) = share_rows(&cells, &classes.of);
+        let entry = |&row: &u32| NodeEntry { row: row_start[row as usize], key: 0, home: NO_GROUP };
         let mut routes = Routes {
-            nodes: row_of.iter().map(entry).collect(),
+            nodes: homes.mark(row_of.iter().map(entry).collect()),
             hosts: homes.hosts,
             host_nodes: graph.hosts.clone(),
             groups: switches.len(),
@@ -187,6 +188,16 @@ impl Homes {
         homes
     }
 
+    /// Marks the switches to which alone a group is attached.
+    fn mark(&self, mut nodes: Vec<NodeEntry>) -> Vec<NodeEntry> {
+        for (group, switches) in (0..).zip(&self.groups) {
+            if let [only] = **switches {
+                nodes[only as usize].home = group;
+            }
+        }
+        nodes
+    }
+
     /// The value of [`HostEntry::home`] for a host with these ports at its switches.
     fn keep(&mut self, cells: &[Cell]) -> Cell {
         if let [only] = cells {
@@ -240,42 +251,71 @@ fn switch_nodes(graph: &Graph) -> Vec<NodeId> {
     nodes.filter(|(_, info)| info.kind == NodeKind::Switch).map(|(node, _)| node).collect()
 }
 
-/// The cells of all rows, row by row. One search serves all groups of a class.
+/// The cells of one row. Most groups of a class have the same one.
+#[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct RowCells {
+    /// By class.
+    common: Vec<Cell>,
+    /// The cells of groups that differ from their class.
+    others: BTreeMap<u32, Cell>,
+}
+
+impl RowCells {
+    fn of(&self, group: u32, class: u32) -> Cell {
+        self.others.get(&group).copied().unwrap_or(self.common[class as usize])
+    }
+
+    fn set(&mut self, group: u32, class: u32, cell: Cell) {
+        if cell == self.common[class as usize] {
+            self.others.remove(&group);
+        } else {
+            self.others.insert(group, cell);
+        }
+    }
+}
+
+/// The cells of all rows. One search serves all groups of a class.
 fn fill(
     rows: &[Vec<Near>],
     groups: &[Vec<u32>],
+    classes: &Classes,
     avoiding: &Avoiding<'_>,
     sets: &mut Sets,
-) -> Vec<Cell> {
-    let mut cells = vec![NONE; rows.len() * groups.len()];
+) -> Vec<RowCells> {
+    let mut cells = vec![RowCells::default(); rows.len()];
     let linked = linked(rows);
     let (mut distance, mut queue, mut ports) = (Vec::new(), Vec::new(), Vec::new());
-    for class in classes(rows, groups, avoiding) {
-        let homes = &groups[class[0]];
+    for (number, class) in (0..).zip(&classes.groups) {
+        let homes = &groups[class[0] as usize];
         search(rows, homes, &mut distance, &mut queue);
         let mut cell = |row: usize, distance: &[u32]| {
             nearest(&rows[row], distance, &mut ports);
             avoiding.thin(row, homes, &mut ports);
             sets.cell(&ports)
         };
-        for row in 0..rows.len() {
-            let cell = cell(row, &distance);
-            class.iter().for_each(|group| cells[row * groups.len() + group] = cell);
+        for (row, cells) in cells.iter_mut().enumerate() {
+            cells.common.push(cell(row, &distance));
         }
         // The others of a class are as far from each other as from the first, which changes only what is next to them.
         for &group in &class[1..] {
-            let [first, other] = [homes[0], groups[group][0]].map(|home| home as usize);
+            let [first, other] = [homes[0], groups[group as usize][0]].map(|home| home as usize);
             distance.swap(first, other);
             for &row in linked[first].iter().chain(&linked[other]) {
-                cells[row as usize * groups.len() + group] = cell(row as usize, &distance);
+                cells[row as usize].set(group, number, cell(row as usize, &distance));
             }
             distance.swap(first, other);
         }
     }
-    for (group, homes) in groups.iter().enumerate() {
-        let first = if homes.len() == 1 { HOME } else { HOMES };
-        for (at, &row) in homes.iter().enumerate() {
-            cells[row as usize * groups.len() + group] = first + at as Cell;
+    let all = || (0..).zip(groups).zip(&classes.of);
+    for ((group, homes), &class) in all().filter(|((_, homes), _)| homes.len() > 1) {
+        for (at, &row) in (0..).zip(homes) {
+            cells[row as usize].set(group, class, HOMES + at);
+        }
+    }
+    for ((group, homes), &class) in all() {
+        if let [home] = **homes {
+            let cells = &mut cells[home as usize];
+            cells.set(group, class, classes.beside(cells, group));
         }
     }
     cells
@@ -290,22 +330,40 @@ fn linked(rows: &[Vec<Near>]) -> Vec<Vec<u32>> {
     linked
 }
 
-/// Groups whose only switches have the same neighbors, such as the lowest switches of a pod. All other nodes but those next
-/// to them are equally far from them, and reach them by the same ports. If ports are avoided, each group is alone.
-fn classes(rows: &[Vec<Near>], groups: &[Vec<u32>], avoiding: &Avoiding<'_>) -> Vec<Vec<usize>> {
-    let mut classes: Vec<Vec<usize>> = Vec::new();
-    let mut known = BTreeMap::new();
-    for (group, homes) in groups.iter().enumerate() {
-        match **homes {
-            [home] if avoiding.avoid.is_empty() => {
-                let class = *known.entry(neighbors(rows, home)).or_insert(classes.len());
-                classes.resize_with(classes.len().max(class + 1), Vec::new);
-                classes[class].push(group);
-            }
-            _ => classes.push(vec![group]),
+/// Classes of groups whose only switches have the same neighbors, such as the lowest switches of a pod. All other nodes but
+/// those next to them are equally far from them, and reach them by the same ports. If ports are avoided, each group is
+/// alone.
+struct Classes {
+    groups: Vec<Vec<u32>>,
+    /// By group, its class.
+    of: Vec<u32>,
+}
+
+impl Classes {
+    fn new(rows: &[Vec<Near>], groups: &[Vec<u32>], avoiding: &Avoiding<'_>) -> Classes {
+        let mut classes = Classes { groups: Vec::new(), of: Vec::new() };
+        let mut known = BTreeMap::new();
+        for (group, homes) in (0..).zip(groups) {
+            let new = classes.groups.len() as u32;
+            let class = match **homes {
+                [home] if avoiding.avoid.is_empty() => {
+                    *known.entry(neighbors(rows, home)).or_insert(new)
+                }
+                _ => new,
+            };
+            classes.groups.resize_with(classes.groups.len().max(class as usize + 1), Vec::new);
+            classes.groups[class as usize].push(group);
+            classes.of.push(class);
         }
+        classes
     }
-    classes
+
+    /// A cell for the group that is attached to a row's switch and to no other. It is not read. It is that of the group next
+    /// to it, so that most switches with hosts have equal rows.
+    fn beside(&self, row: &RowCells, group: u32) -> Cell {
+        let other = if group > 0 { group - 1 } else { 1 };
+        self.of.get(other as usize).map_or(NONE, |class| row.of(other, *class))
+    }
 }
 
 /// The switches next to that of `row`, ascending.
@@ -354,18 +412,18 @@ fn nearest(links: &[Near], distance: &[u32], ports: &mut Vec<u16>) {
 }
 
 /// Stores each different row once. It also returns the first cell of each row.
-fn share_rows(cells: &[Cell], rows: usize, width: usize) -> (Vec<Cell>, Vec<u32>) {
-    let mut distinct = Vec::new();
+fn share_rows(rows: &[RowCells], class_of: &[u32]) -> (Vec<Cell>, Vec<u32>) {
+    let mut cells = Vec::new();
     let mut known = BTreeMap::new();
-    let mut store = |row: usize| {
-        let row = &cells[row * width..][..width];
-        *known.entry(row).or_insert_with(|| {
-            distinct.extend_from_slice(row);
-            (distinct.len() - width) as u32
+    let mut store = |row| {
+        *known.entry(row).or_insert_with_key(|row: &&RowCells| {
+            let start = cells.len() as u32;
+            cells.extend((0..).zip(class_of).map(|(group, class)| row.of(group, *class)));
+            start
         })
     };
-    let start = (0..rows).map(&mut store).collect();
-    (distinct, start)
+    let start = rows.iter().map(&mut store).collect();
+    (cells, start)
 }
 
 fn salts(graph: &Graph, seed: u64) -> Vec<u32> {

@@ -8,7 +8,7 @@ use std::hint::select_unpredictable;
 
 /// Routes of a network.
 ///
-/// Destinations attached to the same switches form a group. Nodes with the same forwarding share a row. A cell (row,
+/// Destinations attached to the same switches form a group. Nodes that forward to other groups in the same way share a row. A cell (row,
 /// group) is usually a range of equal ports. A lookup then takes three loads and a multiplication, without a branch
 /// that depends on the packet.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -46,6 +46,8 @@ pub(super) struct NodeEntry {
     /// The key of the hash, or the divisor if paths are pinned. With two-level tables it is the node's index
     /// among the nodes of its tier and pod.
     pub key: u32,
+    /// The group that is attached to this switch and to no other; [`NO_GROUP`] if there is none.
+    pub home: u32,
 }
 
 /// The data of a destination for lookups.
@@ -59,13 +61,12 @@ pub(super) struct HostEntry {
 
 /// The ports of an entry. Below [`SETS`]: a range of ports, with its length in the upper half and its first port in the
 /// lower half. From [`SETS`] on: an index into [`Routes::sets`]. From [`HOMES`] on: the destination is attached here,
-/// and the cell minus [`HOMES`] is the index of this switch among its switches. The last two values are [`HOME`] and
-/// [`NONE`].
+/// and to other switches, and the cell minus [`HOMES`] is the index of this switch among them. The last value is [`NONE`].
 pub(super) type Cell = u32;
 pub(super) const SETS: Cell = 1 << 31;
 pub(super) const HOMES: Cell = 3 << 30;
-/// The destination is attached to this switch and no other.
-pub(super) const HOME: Cell = NONE - 1;
+/// In place of a group.
+pub(super) const NO_GROUP: u32 = u32::MAX;
 /// Unreachable.
 pub(super) const NONE: Cell = Cell::MAX;
 
@@ -125,6 +126,7 @@ pub struct Row<'a> {
     routes: &'a Routes,
     cells: &'a [Cell],
     key: u32,
+    home: u32,
 }
 
 impl<'a> Row<'a> {
@@ -134,7 +136,7 @@ impl<'a> Row<'a> {
         let host = &self.routes.hosts[dst.at()];
         let cell = self.cells[host.group as usize];
         // Whether a packet goes up or down cannot be predicted.
-        let cell = select_unpredictable(cell == HOME, host.home, cell);
+        let cell = select_unpredictable(host.group == self.home, host.home, cell);
         if cell >= SETS {
             return self.routes.uncommon(cell, self.key, host.home, entropy);
         }
@@ -146,8 +148,8 @@ impl<'a> Row<'a> {
     pub fn choices(&self, dst: HostId) -> Choices<'a> {
         let host = &self.routes.hosts[dst.at()];
         let cell = match self.cells[host.group as usize] {
+            _ if host.group == self.home => host.home,
             NONE => return Choices::range(0),
-            HOME => host.home,
             cell @ HOMES.. => self.routes.homes[(host.home + (cell - HOMES)) as usize],
             cell => cell,
         };
@@ -183,8 +185,8 @@ impl Routes {
     #[inline]
     pub fn row(&self, at: NodeId) -> Row<'_> {
         let node = &self.nodes[at.at()];
-        let first = node.row as usize;
-        Row { routes: self, cells: &self.cells[first..first + self.groups], key: node.key }
+        let cells = &self.cells[node.row as usize..][..self.groups];
+        Row { routes: self, cells, key: node.key, home: node.home }
     }
 
     /// The index of the chosen port among `len` equal ports.

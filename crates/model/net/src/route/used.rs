@@ -32,7 +32,7 @@ impl Routes {
         let mut ports = BTreeSet::new();
         for cell in cells.chunk_by(|one, next| one == next).filter_map(<[Cell]>::first) {
             match *cell {
-                // This also covers unreachable destinations and hosts with one switch.
+                // This also covers unreachable destinations.
                 HOMES.. => {}
                 cell => ports.extend(self.listed(cell).iter()),
             }
