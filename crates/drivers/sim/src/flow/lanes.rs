@@ -13,8 +13,8 @@ pub(super) struct Lane {
     pub down: bool,
 }
 
-/// The properties of all links. Each link has only the number of its properties, because most links of a network have the
-/// same ones: those of many links then fit into a cache.
+/// The properties of all links. Many links of a network have the same ones, so each link has only their number: those of
+/// many links then fit into a cache.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Lanes {
     /// By link, a number.
@@ -39,7 +39,10 @@ impl Lanes {
     /// The properties of a link.
     #[inline]
     pub fn of(&self, link: u32) -> &Lane {
-        &self.kinds[self.of[link as usize] as usize]
+        match &*self.kinds {
+            [only] => only,
+            kinds => &kinds[self.of[link as usize] as usize],
+        }
     }
 
     /// Changes the properties of a link.
@@ -49,7 +52,9 @@ impl Lanes {
 
     /// Requests the properties of a link.
     pub fn prefetch(&self, link: u32) {
-        prefetch(&self.of, link);
+        if self.kinds.len() > 1 {
+            prefetch(&self.of, link);
+        }
     }
 
     fn number(&mut self, lane: Lane) -> u32 {

@@ -35,12 +35,6 @@ impl Sum {
         ((f64::from(self.trip) - self.taken).to_bits() >> 63) as u32
     }
 
-    /// Whether the link limits flows and is not in the queue.
-    #[inline]
-    pub fn limits(&self) -> bool {
-        self.trip < 0.0
-    }
-
     /// The same for a rate that decreases, which overloads no link.
     #[inline(always)]
     fn lower(&mut self, change: f64) -> u32 {

@@ -49,7 +49,7 @@ impl<S: Shares> MaxMin<S> {
         }
     }
 
-    /// Requests the first flows of those of these links that limit any. Flows of other links rarely change.
+    /// Requests the first flows of these links.
     pub(in crate::flow) fn fetch_flows(&self, path: &[u32]) {
         self.first_flows(path).for_each(|flow| self.fetch_flow(FlowKey(flow)));
     }
@@ -65,9 +65,6 @@ impl<S: Shares> MaxMin<S> {
 
     #[inline(always)]
     fn first_flows(&self, path: &[u32]) -> impl Iterator<Item = u32> {
-        let limits = |link: &&u32| self.levels.sums[**link as usize].limits();
-        path.iter()
-            .filter(limits)
-            .flat_map(|&link| self.members.of(link).iter().take(FIRST).copied())
+        path.iter().flat_map(|&link| self.members.of(link).iter().take(FIRST).copied())
     }
 }
