@@ -66,3 +66,29 @@ impl Lanes {
         number
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn are_a_list(
+            rates in prop::collection::vec(1u64..4, 1..9),
+            steps in prop::collection::vec((0usize..9, 1u64..9, any::<bool>()), 0..20),
+        ) {
+            let lane = |rate, down| Lane { rate: Rate(rate), delay: Time::ns(rate % 2), down };
+            let mut plain: Vec<Lane> = rates.into_iter().map(|rate| lane(rate, false)).collect();
+            let mut lanes = Lanes::default();
+            plain.iter().for_each(|lane| lanes.push(*lane));
+            for (link, rate, down) in steps {
+                let link = link % plain.len();
+                plain[link] = lane(rate, down);
+                lanes.set(link as u32, plain[link]);
+                let same = (0..).zip(&plain).all(|(link, lane)| lanes.of(link) == lane);
+                prop_assert!(same && lanes.len() == plain.len());
+            }
+        }
+    }
+}

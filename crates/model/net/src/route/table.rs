@@ -8,9 +8,9 @@ use std::hint::select_unpredictable;
 
 /// Routes of a network.
 ///
-/// Destinations attached to the same switches form a group. Nodes that forward to other groups in the same way share a row. A cell (row,
-/// group) is usually a range of equal ports. A lookup then takes three loads and a multiplication, without a branch
-/// that depends on the packet.
+/// Destinations attached to the same switches form a group. Nodes that forward to other groups in the same way share a
+/// row. A cell (row, group) is usually a range of equal ports. A lookup then takes three loads and a multiplication,
+/// without a branch that depends on the packet.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Routes {
     pub(super) nodes: Vec<NodeEntry>,
