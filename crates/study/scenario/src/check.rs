@@ -21,6 +21,7 @@ use slotline_net::transport::congestion::AlgorithmKind;
 use slotline_net::units::{Bytes, Rate};
 use slotline_net::workload::{Count, Machines, WorkloadSpec};
 use slotline_schemes::ControlSpec;
+use std::collections::BTreeSet;
 
 pub(super) type Fit = Result<(), SpecError>;
 
@@ -358,6 +359,8 @@ fn known_link(graph: &Graph, link: &str) -> Fit {
         if near.is_empty() {
             near = names.iter().filter(fails).collect();
         }
+        let mut known = BTreeSet::new();
+        near.retain(|name| known.insert(*name));
         let some: Vec<String> =
             near.iter().step_by(2).take(3).map(|name| format!("`{name}`")).collect();
         format!(
@@ -398,4 +401,19 @@ fn known_host(graph: &Graph, host: &str) -> Fit {
 pub(super) fn perhaps(given: &str, names: &[String]) -> String {
     let near = nearest(given, names.iter().map(String::as_str));
     near.map_or(String::new(), |name| format!("; did you mean `{name}`?"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use slotline_net::topology::{TopologySpec, TreeSpec};
+
+    /// Links side by side have one name, which is suggested once.
+    #[test]
+    fn suggested_links_differ() {
+        let spec = TreeSpec { nics: 2, ..TreeSpec::new(1, 3) };
+        let graph = TopologySpec::Tree(spec).build().expect("a tree");
+        let message = known_link(&graph, "h1-tor9").expect_err("no link").to_string();
+        assert!(message.contains("for example `h1-tor0`; did you mean `h1-tor0`?"), "{message}");
+    }
 }

@@ -154,11 +154,13 @@ fn hint(graph: &Graph, name: &str) -> String {
     let Some(near) = known.or(graph.hosts.first().copied()) else {
         return "names no link: the fabric has neither hosts nor links".into();
     };
-    let links: Vec<String> = (graph.wiring().of(near).iter().take(8))
+    let mut links: Vec<String> = (graph.wiring().of(near).iter())
         .map(|wire| {
             format!("`{}-{}`", graph.nodes[near.at()].name, graph.nodes[wire.far.node.at()].name)
         })
         .collect();
+    links.dedup();
+    links.truncate(8);
     format!("names no link: write the names of its two ends, for example {}", links.join(", "))
 }
 
