@@ -51,7 +51,8 @@ impl Routes {
             .collect();
         let avoiding = Avoiding { avoid, nodes: switch_nodes(graph) };
         let classes = Classes::new(&rows, &switches, &avoiding);
-        let cells = fill(&rows, &switches, &classes, &avoiding, &mut sets);
+        let mut cells = fill(&rows, &switches, &classes, &avoiding, &mut sets);
+        set_homes(&mut cells, &switches, &classes);
         let (cells, row_start) = share_rows(&cells, &classes.of);
         let entry = |&row: &u32| NodeEntry { row: row_start[row as usize], key: 0, home: NO_GROUP };
         let mut routes = Routes {
@@ -274,7 +275,7 @@ impl RowCells {
     }
 }
 
-/// The cells of all rows. One search serves all groups of a class.
+/// The cells of all rows, but not those of switches for their own groups. One search serves all groups of a class.
 fn fill(
     rows: &[Vec<Near>],
     groups: &[Vec<u32>],
@@ -306,6 +307,11 @@ fn fill(
             distance.swap(first, other);
         }
     }
+    cells
+}
+
+/// Sets the cells of switches for the groups that are attached to them.
+fn set_homes(cells: &mut [RowCells], groups: &[Vec<u32>], classes: &Classes) {
     let all = || (0..).zip(groups).zip(&classes.of);
     for ((group, homes), &class) in all().filter(|((_, homes), _)| homes.len() > 1) {
         for (at, &row) in (0..).zip(homes) {
@@ -318,7 +324,6 @@ fn fill(
             cells.set(group, class, classes.beside(cells, group));
         }
     }
-    cells
 }
 
 /// By row, the rows that have a link to it.
